@@ -18,9 +18,9 @@ var (
 	errNameTaken  = apierror.Application("Username already taken")
 )
 
-// Create creates a user with all attributes in the body, roles included. Only callers who may administer users may call it. It
-// ignores keys that are not attributes of users.
-func (u *Users) Create(ctx context.Context, body any, show Show) error {
+// Create creates a user with all attributes in the body, roles included. It ignores keys that are not attributes of users. Only
+// callers who may administer users may call it. once may be nil, as for Update and Delete; see store.WriteOnce.
+func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Show) error {
 	form := documents.NewForm(body)
 	email := lower(form.Email("email"))
 	form.Text("username")
@@ -40,7 +40,7 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, nil))
 	if err == nil {
-		err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+		err = u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
 			if u.o.Settings.UniqueEmail && u.with(tx.Snapshot, u.email, email).Exists() {
 				return errEmailTaken
 			}
@@ -55,7 +55,7 @@ func (u *Users) Create(ctx context.Context, body any, show Show) error {
 }
 
 // Update changes the user with this id.
-func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) error {
+func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body any, show Show) error {
 	documentID, err := u.documentID(id)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 	if err != nil {
 		return err
 	}
-	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+	return u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
 		another := func(r store.Record) bool { return r.Exists() && r.ID() != id }
 		if hasName && another(u.with(tx.Snapshot, u.username, username)) {
 			return errNameTaken
@@ -111,7 +111,7 @@ func (u *Users) Update(ctx context.Context, id uint64, body any, show Show) erro
 }
 
 // Delete deletes the user with this id and calls show with the row as it was. If there is no such user, it does not call show.
-func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
+func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Show) error {
 	documentID, err := u.documentID(id)
 	if errors.Is(err, errNoUser) {
 		return nil
@@ -128,7 +128,7 @@ func (u *Users) Delete(ctx context.Context, id uint64, show Show) error {
 	if err != nil {
 		return err
 	}
-	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+	return u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
 		r := u.Row(tx.Snapshot, id)
 		if !r.Exists() {
 			return nil

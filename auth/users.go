@@ -86,12 +86,12 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if u.roles, err = newStoredRoles(o.Store, o.Model); err != nil {
 		return nil, err
 	}
-	var replica *store.ReplicaError // whose roles come from its origin
 	err = u.grant(ctx)
-	if err != nil && !errors.As(err, &replica) {
+	follows := store.FollowsAnother(err) // the roles come with the content
+	if err != nil && !follows {
 		return nil, fmt.Errorf("grant the permissions of permissions.yaml: %w", err)
 	}
-	if u.o.Settings.DefaultRole != "" && replica == nil {
+	if u.o.Settings.DefaultRole != "" && !follows {
 		if err := u.checkDefaultRole(); err != nil {
 			return nil, err
 		}

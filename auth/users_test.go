@@ -325,7 +325,7 @@ func TestSameWork(t *testing.T) {
 		if change == nil {
 			continue
 		}
-		if err := u.Update(context.Background(), id, change, func(*store.Snapshot, store.Record) error { return nil }); err != nil {
+		if err := u.Update(context.Background(), nil, id, change, func(*store.Snapshot, store.Record) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

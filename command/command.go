@@ -56,6 +56,8 @@ type line struct {
 	Serve      serveCommand      `cmd:"" help:"Serve a project."`
 	Follow     followCommand     `cmd:"" help:"Serve a replica of another server: its content, definitions and files, kept in step with it."`
 	Promote    promoteCommand    `cmd:"" help:"Make a replica an origin: it follows no more, and takes writes. Its server must be stopped."`
+	Deploy     deployCommand     `cmd:"" help:"Make the definitions of a project those of a cluster, while it serves."`
+	Cluster    clusterCommand    `cmd:"" help:"Prepare several servers that keep the same content, so that none is missed when it fails."`
 	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
 	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
 	OpenAPI    openAPICommand    `cmd:"" name:"openapi" help:"Print the OpenAPI document of the REST API."`

@@ -13,6 +13,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/store/evolve"
 )
 
@@ -23,6 +24,10 @@ type serveCommand struct {
 	Ephemeral     bool          `help:"Serve an empty store in a temporary directory and print one line of JSON with address and tokens. For tests."`
 	NoWatch       bool          `help:"Do not reload changed project files while serving; production never does."`
 	NoUpgradeCopy bool          `help:"If this version of Lectern brings the store to a newer format, keep no copy of the store as it was."`
+	Cluster       string        `help:"Serve as the node NAME of a cluster, which other nodes reach at HOST:PORT." placeholder:"NAME@HOST:PORT"`
+	Join          []string      `help:"Address of another node of the cluster, for a node that is new to it; can be given several times." placeholder:"HOST:PORT"`
+	Expect        int           `help:"How many new nodes must have found each other by --join before one of them begins the cluster." name:"bootstrap-expect" placeholder:"N"`
+	ReadOnlyNode  bool          `help:"Join the cluster as a node that serves reads and has no vote." name:"no-vote"`
 	LockWait      time.Duration `help:"How long to wait until another process, such as a server that is stopping, releases the data directory." default:"10s" placeholder:"DURATION"`
 	projectFlags
 }
@@ -45,6 +50,9 @@ func (c *serveCommand) Run(s *session) (err error) {
 	o := c.options(s)
 	o.Addr, o.Port, o.Ephemeral, o.NoWatch, o.LockWait = c.Addr, c.Port, c.Ephemeral, c.NoWatch, c.LockWait
 	o.NoUpgradeCopy = c.NoUpgradeCopy
+	if o.Cluster, err = c.node(); err != nil {
+		return err
+	}
 	o.Ready = func(r gateway.Ready) {
 		if c.Ephemeral {
 			json.NewEncoder(s.Stdout).Encode(r)
@@ -64,6 +72,33 @@ func (c *serveCommand) Run(s *session) (err error) {
 			}
 			return gateway.Serve(s.ctx, dir, o)
 		})
+}
+
+// node returns the node that the flags name, nil if they name none.
+func (c *serveCommand) node() (*gateway.Cluster, error) {
+	if c.Cluster == "" {
+		if len(c.Join) > 0 || c.Expect != 0 || c.ReadOnlyNode {
+			return nil, usageError("--join, --bootstrap-expect and --no-vote are for the node of a cluster; name it by --cluster NAME@HOST:PORT")
+		}
+		return nil, nil
+	}
+	if c.Ephemeral {
+		return nil, usageError("--ephemeral serves an empty store alone; leave out --cluster")
+	}
+	node, err := config.ParseClusterNode(c.Cluster)
+	if err != nil {
+		return nil, usageError("--cluster: " + err.Error())
+	}
+	join := make([]string, len(c.Join))
+	for i, address := range c.Join {
+		if join[i], err = config.ParseClusterAddress(address); err != nil {
+			return nil, usageError("--join: " + err.Error())
+		}
+	}
+	if c.Expect > 0 && len(c.Join) == 0 {
+		return nil, usageError("--bootstrap-expect needs the addresses of the other nodes by --join")
+	}
+	return &gateway.Cluster{Name: node.Name, Address: node.Address, Join: join, Expect: c.Expect, Reads: c.ReadOnlyNode}, nil
 }
 
 // tuneMemory lets the heap grow to five times the memory in use before the garbage collector runs. A server uses a few

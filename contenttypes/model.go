@@ -172,6 +172,13 @@ func (a *Attribute) IsScalar() bool {
 	return a.IsStored() && a.Type != ComponentType && a.Type != DynamicZone
 }
 
+// IsInput reports whether descriptions of the API offer a to clients that write documents: every attribute that a definition lists, but for the
+// digests of codes that the server itself stores with a user.
+func (a *Attribute) IsInput() bool {
+	isDigest := a.Owner.UID == UserUID && (a.Name == "resetPasswordToken" || a.Name == "confirmationToken")
+	return !a.System && !isDigest
+}
+
 // IsMorph reports whether the relation may point to, or be pointed to from, documents of several types.
 func (a *Attribute) IsMorph() bool { return a.Relation >= MorphToOne }
 

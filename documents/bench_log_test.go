@@ -15,21 +15,23 @@ import (
 	"lectern/store"
 )
 
-// BenchmarkWriters measures creations and updates of published articles by 1 and by 16 writers. It reports what each write costs the
-// disk: bytes written, bytes by which the file grows, and commits.
+// BenchmarkWriters measures creations and updates of published articles by 1 and by 16 writers, with the log of changes and without it. It
+// reports what each write costs the disk: bytes written, bytes by which the file grows, and commits.
 func BenchmarkWriters(b *testing.B) {
 	for _, writers := range []int{1, 16} {
 		for _, update := range []bool{false, true} {
-			name := map[bool]string{false: "create", true: "update"}[update]
-			b.Run(fmt.Sprint(name, "/", writers), func(b *testing.B) { benchmarkWriters(b, writers, update) })
+			for _, off := range []bool{false, true} {
+				name := fmt.Sprintf("%s/%d/%s", map[bool]string{false: "create", true: "update"}[update], writers, map[bool]string{false: "log", true: "nolog"}[off])
+				b.Run(name, func(b *testing.B) { benchmarkWriters(b, writers, update, store.LogLimits{Off: off}) })
+			}
 		}
 	}
 }
 
-func benchmarkWriters(b *testing.B, writers int, update bool) {
+func benchmarkWriters(b *testing.B, writers int, update bool, log store.LogLimits) {
 	text := strings.Repeat("Some words of a text. ", 11)
 	model := testModel(b)
-	s := storetest.Open(b, model)
+	s := storetest.OpenWith(b, model, store.Options{Log: log})
 	svc := documents.NewService(s, model, "en")
 	article := model.Type("api::article.article")
 	var ids []string

@@ -119,7 +119,7 @@ func (s *Service) carryOut(ctx context.Context, t *contenttypes.ContentType, sc 
 // Cancelled if the schedule is gone.
 func (s *Service) settle(ctx context.Context, id string, outcome Outcome, why *apierror.Error) (Outcome, error) {
 	l := &s.schedules
-	found, err := s.changeSchedule(ctx, id, func(tx *store.Tx, r store.Record, b *store.Batch) error {
+	found, err := s.changeSchedule(ctx, nil, id, func(tx *store.Tx, r store.Record, b *store.Batch) error {
 		if why == nil {
 			l.drop(b, r, id)
 			return nil

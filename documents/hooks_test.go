@@ -469,3 +469,38 @@ func TestHooksCostNothing(t *testing.T) {
 		t.Errorf("%v allocations, without hooks of other types %v", with, without)
 	}
 }
+
+// TestHooksOfFailedOperations carries out operations together, of which the last one fails in the transaction: hooks before the writes have been
+// called, those after them are not. Once the last one is right, the hooks after the writes see the content of all of them.
+func TestHooksOfFailedOperations(t *testing.T) {
+	h := newHooked(t)
+	var called []string
+	h.hook(everything(func(when string, e *documents.Event) error {
+		if when == "after" {
+			when += fmt.Sprint(" of ", count(t, h.store, h.model.Type("api::article.article"), store.Draft)+count(t, h.store, h.model.Type("api::owner.owner"), store.Published))
+		}
+		called = append(called, when+" "+e.Action.String()+" "+e.DocumentID)
+		return nil
+	}), "api::article.article", "api::owner.owner")
+	operations := func(name string) []documents.Operation {
+		return []documents.Operation{
+			{Write: h.write("article", "a", `{"title":"A"}`), Action: documents.CreateAction},
+			{Write: h.write("owner", "b", `{"name":"`+name+`"}`), Action: documents.CreateAction},
+		}
+	}
+	show := func(int, *store.Snapshot, store.Record, error) error { return nil }
+	var failed *documents.OperationError
+	if err := h.WriteAll(t.Context(), operations("longer than allowed"), true, show); !errors.As(err, &failed) || failed.Index != 1 {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(called, "; "), "before create a; before create b"; got != want {
+		t.Errorf("called %q, want %q", got, want)
+	}
+	called = nil
+	if err := h.WriteAll(t.Context(), operations("B"), true, show); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(called, "; "), "before create a; before create b; after of 2 create a; after of 2 create b"; got != want {
+		t.Errorf("called %q, want %q", got, want)
+	}
+}

@@ -288,8 +288,8 @@ func (s *Service) EachSchedule(snap *store.Snapshot, r store.Record, yield func(
 }
 
 // CancelSchedule deletes the schedule with this documentId. A missing one, and one that the caller may not see, are an Error 404.
-func (s *Service) CancelSchedule(ctx context.Context, id string, access *permission.Access) error {
-	found, err := s.changeSchedule(ctx, id, func(_ *store.Tx, r store.Record, b *store.Batch) error {
+func (s *Service) CancelSchedule(ctx context.Context, once *store.Once, id string, access *permission.Access) error {
+	found, err := s.changeSchedule(ctx, once, id, func(_ *store.Tx, r store.Record, b *store.Batch) error {
 		sc := s.schedules.read(r)
 		if !access.AllowsAction(sc.ContentType + "." + sc.Action.String()) {
 			return apierror.NotFound()
@@ -304,8 +304,8 @@ func (s *Service) CancelSchedule(ctx context.Context, id string, access *permiss
 }
 
 // changeSchedule applies the batch that change makes for the schedule with this documentId, if there is one.
-func (s *Service) changeSchedule(ctx context.Context, id string, change func(*store.Tx, store.Record, *store.Batch) error) (found bool, err error) {
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
+func (s *Service) changeSchedule(ctx context.Context, once *store.Once, id string, change func(*store.Tx, store.Record, *store.Batch) error) (found bool, err error) {
+	err = s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {
 		r := s.schedules.find(tx.Snapshot, id)
 		if found = r.Exists(); !found {
 			return nil

@@ -114,8 +114,13 @@ type Transaction struct {
 // Transact calls f in a write transaction and commits the writes if f returns nil. There is one write transaction at a time. f
 // may be called more than once: its only effects may be values that it sets anew each time.
 func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) error {
+	return s.TransactOnce(ctx, nil, f)
+}
+
+// TransactOnce is Transact for writes that must not be carried out twice, as store.WriteOnce is for one write. once may be nil.
+func (s *Service) TransactOnce(ctx context.Context, once *store.Once, f func(*Transaction) error) error {
 	var done []*Prepared
-	err := s.store.Write(ctx, func(tx *store.Tx) error {
+	err := s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {
 		t := &Transaction{Snapshot: tx.Snapshot, service: s, tx: tx}
 		err := tx.Together(func() error { return f(t) })
 		done = t.done

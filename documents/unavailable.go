@@ -6,18 +6,23 @@ import (
 	"syscall"
 
 	"lectern/documents/apierror"
+	"lectern/jsontree"
 	"lectern/store"
 )
 
 var (
-	errFull    = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", Message: "there is no space left on the disk; only deletions are possible until there is", NoDetails: true, Reason: apierror.Space}
-	errLost    = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the file that holds it is gone or was replaced", NoDetails: true, Reason: apierror.Store}
+	errFull     = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", Message: "there is no space left on the disk; only deletions are possible until there is", NoDetails: true, Reason: apierror.Space}
+	errLost     = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the file that holds it is gone or was replaced", NoDetails: true, Reason: apierror.Store}
+	errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
+		Message: "this node does not lead the cluster any more; nothing was written: try again", Details: jsontree.ObjectOf("outcome", "refused")}
+	errOutcome = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
+		Message: "the leader of the cluster was lost while it wrote; it is not known whether this was written: ask with the same Idempotency-Key, or look",
+		Details: jsontree.ObjectOf("outcome", "unknown")}
 	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the content cannot be changed: the store is damaged or failed to write", NoDetails: true, Reason: apierror.Store}
 )
 
-// Unavailable returns the answer to a client if the cause of err is a full disk, a store that cannot be written, or a
-// replica
-// that takes no writes or does not have what was asked for; otherwise nil.
+// Unavailable returns the answer to a client if the cause of err is a full disk, a store that cannot be written, a replica that takes no writes or
+// does not have what was asked for, or a cluster without a leader; otherwise nil.
 func Unavailable(err error) *apierror.Error {
 	var replica *store.ReplicaError
 	var leftOut *store.LeftOutError
@@ -28,6 +33,10 @@ func Unavailable(err error) *apierror.Error {
 		return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: leftOut.Error(), NoDetails: true, Reason: apierror.Replica}
 	case errors.As(err, &replica):
 		return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: replica.Error(), NoDetails: true, Reason: apierror.Replica}
+	case errors.Is(err, store.ErrNotLeader):
+		return errNoLeader
+	case errors.Is(err, store.ErrOutcome):
+		return errOutcome
 	case errors.Is(err, store.ErrDamaged):
 		return errDamaged
 	case errors.Is(err, store.ErrLost):

@@ -71,7 +71,21 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, err error) (told *
 		told = errInternal
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", requestAttrs(w, r, slog.Any("error", err))...)
 	}
+	if s.member != nil && s.refusedByContent(r, told) {
+		return s.member.confirm(r.Context(), told)
+	}
 	return told
+}
+
+// refusedByContent reports whether the error of a write may follow from the present content: a value that is taken, a document that is not there, or
+// a precondition.
+func (s *Server) refusedByContent(r *http.Request, told *apierror.Error) bool {
+	switch told.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed:
+		rt := &s.serving.Load().rt
+		return rt.forward != nil && rt.forward.takes(r, rt)
+	}
+	return false
 }
 
 // retrySoon is the header Retry-After of errors whose cause may end within a second.

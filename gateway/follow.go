@@ -64,14 +64,9 @@ func (o Options) following(dir string) (Options, error) {
 	return o, nil
 }
 
-// replicaAgeHeader is the header of a replica's answers that says how many seconds old its content is.
+// replicaAgeHeader is the header of a replica's answers that says how many seconds old its content is, and of the answers of a node that follows
+// the leader of a cluster, which says how many seconds ago it last heard from the leader.
 const replicaAgeHeader = "Lectern-Replica-Age"
-
-// isReplica reports whether a write failed because the store is a replica.
-func isReplica(err error) bool {
-	var replica *store.ReplicaError
-	return errors.As(err, &replica)
-}
 
 // A follower keeps a replica in step with its origin. It applies the entries of the origin's log as they come, takes over its definition
 // files when they change, and begins anew with a copy when the origin's log does not continue. Meanwhile the replica serves what it has.
@@ -120,10 +115,13 @@ func (f *follower) address() string {
 
 // replicaAge returns the function for Config.ReplicaAge.
 func (p *Project) replicaAge() func() time.Duration {
-	if p.follower == nil {
-		return nil
+	switch {
+	case p.follower != nil:
+		return p.follower.age
+	case p.member != nil:
+		return p.member.age
 	}
-	return p.follower.age
+	return nil
 }
 
 // age returns how long ago the content was that of the origin.

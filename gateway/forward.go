@@ -29,7 +29,7 @@ const (
 )
 
 const (
-	// maxCatchUp is how long the answer to a forwarded write waits until the replica has applied it.
+	// maxCatchUp is how long the answer to a forwarded write waits until this server has applied it.
 	maxCatchUp = 2 * time.Second
 	// maxStall is how long the origin may take no byte of a request, or send none of an answer that has begun.
 	maxStall = 15 * time.Second
@@ -38,47 +38,65 @@ const (
 	maxOverhead = 5 * time.Second
 )
 
-// A forwarder sends the writes that clients send to a replica to its origin, with the credentials of the clients. It is safe for concurrent
-// use.
-type forwarder struct {
-	origin    *replication.Origin
-	project   *Project
-	transport *http.Transport
-	base      *url.URL // of the origin; its path is what goes before the path of a request
-	via       string   // names this replica in the header Via
+// An upstream is the server that takes the writes of this one: the origin of a replica, or the leader of a cluster.
+type upstream interface {
+	// takesWrites reports whether writes are for the upstream at all.
+	takesWrites() bool
+	// base returns the address of the upstream. Its path is what goes before the path of a request.
+	base(context.Context) (*url.URL, error)
+	// catchUp waits until reads of this server show what the upstream has written when it gave an answer.
+	catchUp(context.Context, *http.Response) error
+	// lost returns a channel that is closed when the upstream takes no writes any more; nil: that does not happen.
+	lost() <-chan struct{}
+	// looped returns the answer to a request that has been forwarded by this server before.
+	looped() *apierror.Error
+	// name returns the address as clients are told it.
+	name() string
+	close()
 }
 
-// newForwarder returns a forwarder to the origin that a project follows. prefix is the path of the REST API of both, answer is the longest
-// time that the origin may take for an answer.
-func newForwarder(p *Project, prefix string, answer time.Duration) (*forwarder, error) {
-	origin, err := p.options.Follow.origin()
-	if err != nil {
-		return nil, err
-	}
-	base := *origin.URL
-	base.Path = strings.TrimSuffix(base.Path, prefix)
-	dial := p.options.Follow.dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
-	}
-	return &forwarder{
-		origin: origin, project: p, base: &base, via: "1.1 lectern-" + p.follower.id,
-		transport: &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           dial,
-			TLSHandshakeTimeout:   5 * time.Second,
-			ResponseHeaderTimeout: answer + maxOverhead,
-			IdleConnTimeout:       30 * time.Second,
-			MaxIdleConnsPerHost:   16,
-			DisableCompression:    true,
-		},
-	}, nil
+// A forwarder sends the writes that clients send to this server to another, with the credentials of the clients. It is safe for concurrent
+// use.
+type forwarder struct {
+	to        upstream
+	log       *slog.Logger
+	transport *http.Transport
+	via       string // names this server in the header Via
 }
+
+// newForwarder returns the forwarder of a replica that forwards writes, or of a node in a cluster; nil for other servers.
+func (e *generation) newForwarder() (*forwarder, error) {
+	p := e.project
+	f := &forwarder{log: p.log, transport: &http.Transport{
+		TLSHandshakeTimeout:   5 * time.Second,
+		ResponseHeaderTimeout: e.Settings.Server.Limits.WithDefaults().Handle + maxOverhead,
+		IdleConnTimeout:       30 * time.Second,
+		MaxIdleConnsPerHost:   16,
+		DisableCompression:    true,
+	}}
+	switch {
+	case p.member != nil:
+		f.to, f.via = leaderOf{p.member}, "1.1 lectern-"+p.member.options.Name
+		f.transport.DialContext, f.transport.MaxIdleConnsPerHost, f.transport.MaxConnsPerHost = p.member.port.DialHTTP, maxNodeConns, maxNodeConns
+	case p.follower != nil && p.follower.follow != nil && p.follower.follow.Forward:
+		origin, err := newOriginOf(p, e.Settings.REST.Prefix)
+		if err != nil {
+			return nil, err
+		}
+		f.to, f.via, f.transport.Proxy, f.transport.DialContext = origin, "1.1 lectern-"+p.follower.id, http.ProxyFromEnvironment, origin.dial
+	default:
+		return nil, nil
+	}
+	return f, nil
+}
+
+// active reports whether writes are to be forwarded.
+func (f *forwarder) active() bool { return f != nil && f.to.takesWrites() }
 
 // close closes the connections that are not in use.
 func (f *forwarder) close() {
 	f.transport.CloseIdleConnections()
-	f.origin.Close()
+	f.to.close()
 }
 
 // takes reports whether a request of a content route may write, so that it is for the origin. Logins write nothing; the GraphQL endpoint
@@ -96,12 +114,25 @@ func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
 func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 	for _, via := range r.Header["Via"] {
 		if strings.Contains(via, f.via) {
-			return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
-				Message: "the replica forwards writes to itself: give it the address of another server to follow"}
+			return f.to.looped()
 		}
+	}
+	lost := f.to.lost() // before the address is read
+	base, err := f.to.base(r.Context())
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
+	if lost != nil {
+		go func() { // ends with ctx
+			select {
+			case <-lost:
+				cancel(replication.ErrSilent) // it will not answer any more
+			case <-ctx.Done():
+			}
+		}()
+	}
 	stall := time.AfterFunc(time.Hour, func() { cancel(replication.ErrSilent) })
 	stall.Stop()
 	defer stall.Stop()
@@ -113,7 +144,7 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 	var failed error
 	proxy := httputil.ReverseProxy{
 		Transport: f.transport,
-		Rewrite:   func(p *httputil.ProxyRequest) { f.rewrite(p, w.Header()) },
+		Rewrite:   func(p *httputil.ProxyRequest) { f.rewrite(p, base, w.Header()) },
 		ModifyResponse: func(answer *http.Response) error {
 			body.stop()
 			f.adopt(ctx, answer, w.Header())
@@ -124,7 +155,7 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 			body.stop()
 			failed = errors.Join(err, body.failed)
 		},
-		ErrorLog: slog.NewLogLogger(f.project.log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
 	}
 	proxy.ServeHTTP(w, request)
 	if failed == nil {
@@ -134,8 +165,8 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rewrite addresses a request to the origin. given are the headers that the replica has set in its answer.
-func (f *forwarder) rewrite(p *httputil.ProxyRequest, given http.Header) {
-	p.SetURL(f.base)
+func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.Header) {
+	p.SetURL(base)
 	h := p.Out.Header
 	h["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 	p.SetXForwarded()
@@ -158,23 +189,61 @@ func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http
 	if answer.StatusCode >= http.StatusBadRequest {
 		return
 	}
-	if behind || f.catchUp(ctx) != nil {
+	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
+	defer cancel()
+	if behind || f.to.catchUp(ctx, answer) != nil {
 		answer.Header[forwardedHeader] = []string{pending}
 	} else {
 		answer.Header[forwardedHeader] = []string{applied}
 	}
 }
 
+// originOf is the origin that a replica follows, as an upstream.
+type originOf struct {
+	project *Project
+	origin  *replication.Origin
+	url     *url.URL
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// newOriginOf returns the origin that a project follows. prefix is the path of the REST API of both.
+func newOriginOf(p *Project, prefix string) (*originOf, error) {
+	origin, err := p.options.Follow.origin()
+	if err != nil {
+		return nil, err
+	}
+	base := *origin.URL
+	base.Path = strings.TrimSuffix(base.Path, prefix)
+	dial := p.options.Follow.dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	}
+	return &originOf{p, origin, &base, dial}, nil
+}
+
+func (*originOf) takesWrites() bool                        { return true }
+func (o *originOf) base(context.Context) (*url.URL, error) { return o.url, nil }
+func (*originOf) looped() *apierror.Error {
+	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
+		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
+}
+func (*originOf) lost() <-chan struct{} { return nil }
+func (o *originOf) name() string        { return o.origin.Base() }
+func (o *originOf) close()              { o.origin.Close() }
+
 // catchUp waits until the replica has applied all that the origin has written so far.
-func (f *forwarder) catchUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
-	defer cancel()
-	want, err := f.origin.Position(ctx)
+func (o *originOf) catchUp(ctx context.Context, _ *http.Response) error {
+	want, err := o.origin.Position(ctx)
 	if err != nil {
 		return err
 	}
+	return o.project.reach(ctx, want)
+}
+
+// reach waits until reads show all that was written up to a position.
+func (p *Project) reach(ctx context.Context, want store.Position) error {
 	for {
-		g := f.project.generation.Load()
+		g := p.generation.Load()
 		committed := g.store.NextCommit() // before the position is read
 		at, err := positionOf(g.store)
 		if err == nil && at.Epoch == want.Epoch && at.Sequence >= want.Sequence {
@@ -204,16 +273,16 @@ func (f *forwarder) failure(w http.ResponseWriter, err, unread error) error {
 	if errors.As(unread, &told) || errors.Is(err, context.Canceled) && !errors.Is(err, replication.ErrSilent) {
 		return err
 	}
-	f.project.log.Warn("a write could not be forwarded", "origin", f.origin.Base(), "id", w.Header().Get(requestIDHeader), "error", err)
+	f.log.Warn("a write could not be forwarded", "to", f.to.name(), "id", w.Header().Get(requestIDHeader), "error", err)
 	w.Header()["Retry-After"] = retrySoon
 	unavailable := &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
-		unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, cannot be reached; nothing was written", f.origin.Base())
+		unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, cannot be reached; nothing was written", f.to.name())
 		unavailable.Details = jsontree.ObjectOf("outcome", "refused")
 		return unavailable
 	}
-	unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, did not answer; it may have written", f.origin.Base())
+	unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, did not answer; it may have written", f.to.name())
 	unavailable.Details = jsontree.ObjectOf("outcome", "unknown")
 	return unavailable
 }

@@ -158,10 +158,8 @@ func (e *generation) runtime() (Runtime, error) {
 	if e.positions, err = e.newPositions(); err != nil {
 		return Runtime{}, err
 	}
-	if f := e.project.follower; f != nil && f.follow != nil && f.follow.Forward {
-		if e.forward, err = newForwarder(e.project, s.Prefix, e.Settings.Server.Limits.WithDefaults().Handle); err != nil {
-			return Runtime{}, err
-		}
+	if e.forward, err = e.newForwarder(); err != nil {
+		return Runtime{}, err
 	}
 	e.quotas = e.project.shared.quotasOf(s.RateLimits, e.Settings.Server.TrustedProxies, e.project.clock.Now)
 	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)

@@ -176,7 +176,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		h.refuse(w, answers, wrong)
 		return nil
 	}
-	if h.forward != nil && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name) {
+	if h.forward.active() && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name) {
 		return h.sendOn(w, r, op)
 	}
 	keyed := r.Header[idempotencyKeyHeader] != nil && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)

@@ -31,12 +31,12 @@ type guard struct {
 	answer   answer
 	handler  http.Handler // the middlewares around answer, or the router of a mount; nil if there is neither
 
-	metered   bool // the rate limits of config/api.yaml apply
-	keyless   bool // as in Route
-	streams   bool // as in Route
-	whole     bool // as in Route, unless extended
-	generated bool // the route is one of a content-type
-	extended  bool // code of a program handles the request or is called by its handler: the context of the request has the Caller
+	metered   bool  // the rate limits of config/api.yaml apply
+	keyless   error // as in Route
+	streams   bool  // as in Route
+	whole     bool  // as in Route, unless extended
+	generated bool  // the route is one of a content-type
+	extended  bool  // code of a program handles the request or is called by its handler: the context of the request has the Caller
 }
 
 // An answer answers a request that has passed a guard. documentID comes from the path of a content-type.
@@ -193,8 +193,8 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 			return err
 		}
 	}
-	if g.keyless && r.Header[idempotencyKeyHeader] != nil {
-		return errKeyNotHere
+	if g.keyless != nil && r.Header[idempotencyKeyHeader] != nil {
+		return g.keyless
 	}
 	s, ctx := g.handlers.server, r.Context()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -33,6 +33,7 @@ var (
 	errKeyAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
 		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions have changed since"}
 	errKeyNotHere = badBody("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
+	errKeySecret  = badBody("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
 	errKeysOff    = badBody("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
 )
 
@@ -81,7 +82,24 @@ func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.
 	return k.replay(w, r, once, kept)
 }
 
-// once returns the Once of a request.
+// An onceHandler answers a request to a route that takes requests with an Idempotency-Key. once is nil for a request without one.
+type onceHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error
+
+// onceOnly returns a userHandler that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
+func (e *generation) onceOnly(handle onceHandler) userHandler {
+	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+		if r.Header[idempotencyKeyHeader] == nil {
+			return handle(w, r, who, nil)
+		}
+		return e.idempotency().serve(w, r, who, func(once *store.Once) error {
+			once.ContentType = typeJSON[0]
+			return handle(w, r, who, once)
+		})
+	}
+}
+
+// once returns the Once of a request. The hash of the request includes the key, which nobody can read in the store. Without it, whoever
+// reads the store could try out passwords against the hash of a body, much faster than against the hashes of passwords.
 func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*store.Once, error) {
 	key, err := parseIdempotencyKey(r.Header[idempotencyKeyHeader])
 	switch {
@@ -92,7 +110,7 @@ func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*s
 	}
 	return &store.Once{
 		Key:     hashOf(callerName(who), key),
-		Request: hashOf(r.Method, r.URL.EscapedPath(), r.URL.RawQuery, string(body)),
+		Request: hashOf(key, r.Method, r.URL.EscapedPath(), r.URL.RawQuery, string(body)),
 		Access:  store.Hash(who.Access.AppendFingerprint(nil)),
 		At:      k.now(),
 		MaxBody: k.settings.MaxAnswer,
@@ -229,7 +247,9 @@ func (h *handlers) serveOnce(w http.ResponseWriter, r *http.Request, who auth.Pr
 // may send the request again.
 func withoutKeys(routes []Route) []Route {
 	for i := range routes {
-		routes[i].keyless = routes[i].Method != http.MethodGet && !routes[i].keyed
+		if route := &routes[i]; route.Method != http.MethodGet && !route.keyed && route.keyless == nil {
+			route.keyless = errKeyNotHere
+		}
 	}
 	return routes
 }

@@ -78,6 +78,10 @@ func TestIdempotentWrites(t *testing.T) {
 	a := keyed(t, "", gateway.Options{})
 	soup := a.createArticle("Soup")
 	id := strings.TrimPrefix(soup, "/api/articles/")
+	_, user := a.register("ada")
+	eve := fmt.Sprint("/api/users/", user)
+	a.want(202, "POST", a.createArticle("Tea")+"/actions/publish", "full", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
+	schedule := fmt.Sprint("/api/_schedules/", a.want(200, "GET", "/api/_schedules", "full", nil).at("data").([]any)[0].(object)["documentId"])
 	for i, c := range []struct {
 		method, path string
 		body         any
@@ -96,6 +100,10 @@ func TestIdempotentWrites(t *testing.T) {
 			object{"op": "create", "type": "articles", "data": object{"title": "Egg"}}}}, 200},
 		{"POST", "/api/_batch", object{"atomic": false, "operations": []any{object{"op": "create", "type": "articles", "data": object{"nope": 1}},
 			object{"op": "create", "type": "articles", "data": object{"title": "Jam"}}}}, 200},
+		{"POST", "/api/users", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve", "role": 1}, 201},
+		{"PUT", eve, object{"username": "eva", "password": "secret-eva"}, 200},
+		{"DELETE", eve, nil, 200},
+		{"DELETE", schedule, nil, 204},
 		{"POST", "/graphql", object{"query": `mutation {createArticle(data: {title: "Tart"}) {documentId title updatedAt}}`}, 200},
 		{"POST", "/graphql", object{"query": `mutation ($id: ID!) {updateArticle(documentId: $id, data: {title: "Pie"}) {title updatedAt}}`, "variables": object{"id": id}}, 200},
 		{"POST", "/graphql", object{"query": `mutation {publishArticle(documentId: "` + id + `") {publishedAt}}`}, 200},
@@ -187,9 +195,9 @@ func TestIdempotencyKeysRefused(t *testing.T) {
 		message    string
 	}{
 		{"upload", "/api/upload", form.String(), []string{"Content-Type", file.FormDataContentType()}, "keeps no answers"},
-		{"registration", "/api/auth/local/register", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve"}, nil, "keeps no answers"},
-		{"login", "/api/auth/local", object{"identifier": "eve", "password": "secret-eve"}, nil, "keeps no answers"},
-		{"user", "/api/users", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve", "role": 1}, nil, "keeps no answers"},
+		{"registration", "/api/auth/local/register", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve"}, nil, "may hold a JWT"},
+		{"login", "/api/auth/local", object{"identifier": "eve", "password": "secret-eve"}, nil, "may hold a JWT"},
+		{"role", "/api/users-permissions/roles", object{"name": "cook", "description": "cooks", "permissions": object{}}, nil, "keeps no answers"},
 		{"a long answer", "/api/articles", object{"data": object{"text": strings.Repeat("x", 1024)}}, nil, "idempotency.maxAnswer"},
 		{"a long answer of a mutation", "/graphql", object{"query": `mutation {createArticle(data: {text: "` + strings.Repeat("x", 1024) + `"}) {text}}`}, nil, "idempotency.maxAnswer"},
 		{"two mutations", "/graphql", object{"query": `mutation {a: createArticle(data: {title: "a"}) {title} b: createArticle(data: {title: "b"}) {title}}`}, nil, "must have one field"},

@@ -39,7 +39,7 @@ func (e *generation) makeLocales() error {
 		data.Set("name", l.Name)
 		data.Set("code", l.Code)
 		if err := e.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
-			if isReplica(err) {
+			if store.FollowsAnother(err) {
 				return nil // the origin makes it
 			}
 			return err

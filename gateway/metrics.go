@@ -91,7 +91,7 @@ func (p *Project) reading() metrics.Reading {
 	if persisted := p.observed.persisted.Load(); persisted != nil {
 		r.Caches["persisted"] = persisted.Stats()
 	}
-	r.Webhooks = p.webhookStatus()
+	r.Webhooks, r.Cluster = p.webhookStatus(), p.member.figures()
 	if e.media != nil {
 		r.Uploads, r.UploadsWritable = e.media.Stats(), e.media.Health() == nil
 	}
@@ -99,6 +99,21 @@ func (p *Project) reading() metrics.Reading {
 		r.Mails = e.users.Mails()
 	}
 	return r
+}
+
+// figures returns the figures of a node; nil if there is none.
+func (m *member) figures() *metrics.Cluster {
+	if m == nil || m.node.Load() == nil {
+		return nil
+	}
+	f := m.node.Load().Figures()
+	if f.LastContact < 0 {
+		f.LastContact = -time.Second
+	}
+	return &metrics.Cluster{
+		Leads: f.Leads, Term: f.Term, LastIndex: f.LastIndex, Committed: f.Committed, Applied: f.Applied, LastContact: f.LastContact,
+		Members: f.Members, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
+	}
 }
 
 // listenMetrics listens at the address of metrics; the result is nil if they have none.

@@ -284,6 +284,13 @@ func TestMetricsPage(t *testing.T) {
 		}
 		served[name] = strings.Join(labels, " ")
 	}
+	for name, family := range scrapeCluster(t) {
+		if served[name] == "" && strings.HasPrefix(name, "lectern_cluster_") {
+			served[name] = strings.ToLower(family.GetType().String())
+		} else if strings.HasPrefix(name, "lectern_cluster_") {
+			t.Errorf("a server without a cluster has the metric %s", name)
+		}
+	}
 	sorted := func(all map[string]string) {
 		for name, text := range all {
 			words := strings.Fields(text)
@@ -296,6 +303,28 @@ func TestMetricsPage(t *testing.T) {
 	if diff := cmp.Diff(served, said); diff != "" {
 		t.Errorf("docs/operations.md differs from a scrape:\n%s", diff)
 	}
+}
+
+// scrapeCluster returns the metrics of a node that leads a cluster.
+func scrapeCluster(t *testing.T) scraped {
+	t.Helper()
+	m := metrics.New("", func() metrics.Reading {
+		return metrics.Reading{Cluster: &metrics.Cluster{Leads: true, Members: 3, Voters: 2, LastContact: time.Second}}
+	})
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scraped(families)
+	for name, want := range map[string]float64{"leader": 1, "members": 3, "voters": 2, "last_contact_seconds": 1} {
+		if got := s.value("lectern_cluster_" + name); got != want {
+			t.Errorf("lectern_cluster_%s is %v, want %v", name, got, want)
+		}
+	}
+	return s
 }
 
 // TestReasonsPage expects each reason of a refusal in docs/operations.md.

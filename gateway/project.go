@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
@@ -52,8 +54,26 @@ type Options struct {
 	Reloaded func(error)
 	// Follow makes the server a replica of another; nil: it is none, unless the data directory is that of a replica.
 	Follow *Follow
+	// Cluster makes the server one node of several that have the same content; nil: it is alone.
+	Cluster *Cluster
 	// Clock says when schedules are due and tokens expire, and the times of documents; nil is the clock of the system. Tests may replace it.
 	Clock Clock
+}
+
+// out returns where the log and other messages go.
+func (o Options) out() io.Writer {
+	if o.LogTo == nil {
+		return os.Stderr
+	}
+	return o.LogTo
+}
+
+// logging returns the options with a log, for a server that logs before it has all files of the project in dir.
+func (o Options) logging(dir string) Options {
+	if o.Log == nil {
+		o.Log = newLogger(o.out(), config.ReadLog(dir), o.Production)
+	}
+	return o
 }
 
 // Directory returns the administration of the project in dir by its path, for everything except serving it.
@@ -61,11 +81,7 @@ func Directory(dir string, o Options) *admin.Directory {
 	return &admin.Directory{
 		Dir: dir, Data: o.Data, Program: o.Program,
 		Upgrading: func(u store.Upgrade) {
-			to := o.LogTo
-			if to == nil {
-				to = os.Stderr
-			}
-			fmt.Fprintln(to, u)
+			fmt.Fprintln(o.out(), u)
 		},
 		Load: func() (*config.Definition, error) {
 			d, err := Load(dir, o.Extensions)
@@ -110,6 +126,9 @@ type Project struct {
 	clock     Clock
 	scheduler *scheduler
 	follower  *follower                     // of a replica; nil: the project takes writes
+	member    *member                       // of a cluster; nil: the project is served by one server
+	node      bool                          // the data directory is that of a node, and the project is only opened, to look into it
+	files     string                        // the directory that the project is read from
 	stops     atomic.Pointer[chan struct{}] // see stopping; nil before Run
 	webhooks  *webhooks.Dispatcher
 	hub       *changeHub
@@ -117,6 +136,7 @@ type Project struct {
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
+	copies  *paced.Pace // of the copies for replicas
 
 	observed observed
 
@@ -130,7 +150,7 @@ func Open(dir string, o Options) (*Project, error) { return OpenContext(context.
 
 // OpenContext is Open, but stops waiting for another process when ctx ends.
 func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
-	p, d, err := newProject(dir, o)
+	p, d, err := newProject(dir, o, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -146,19 +166,31 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 
 // load reads the files of the project.
 func (p *Project) load() (*Definition, error) {
-	return loadWithFiles(p.directory.Dir, func() (*Definition, error) { return Load(p.directory.Dir, p.options.Extensions) })
+	d, err := loadWithFiles(p.files, func() (*Definition, error) { return Load(p.files, p.options.Extensions) })
+	if err == nil && p.member != nil {
+		err = checkMember(d)
+	}
+	return d, err
 }
 
-// newProject reads the files of the project in dir. It opens nothing.
-func newProject(dir string, o Options) (*Project, *Definition, error) {
-	p := &Project{directory: Directory(dir, o), options: o, log: o.Log, served: make(chan *generation, 1)}
+// newProject reads the files of the project in dir, or those of the cluster if m is not nil. It opens nothing.
+func newProject(dir string, o Options, m *member) (*Project, *Definition, error) {
+	p := &Project{directory: Directory(dir, o), files: dir, options: o, log: o.Log, member: m, served: make(chan *generation, 1)}
+	if m != nil {
+		m.project, p.files = p, m.files()
+	}
 	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
 	var err error
 	if p.follower, err = newFollower(p); err != nil {
 		return nil, nil, err
 	}
 	if p.follower != nil && o.Follow == nil {
-		p.Refused = p.directory.RefuseReplica()
+		p.Refused = p.directory.RefuseFollower()
+	}
+	if m == nil && !o.Ephemeral {
+		if err := p.asNode(); err != nil {
+			return nil, nil, err
+		}
 	}
 	if p.watches() { // before they are read, so that later changes are noticed
 		p.loaded, _ = digestFiles(os.DirFS(dir))
@@ -168,11 +200,7 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 		return nil, nil, err
 	}
 	if p.log == nil {
-		to := o.LogTo
-		if to == nil {
-			to = os.Stderr
-		}
-		p.log = newLogger(to, d.Settings.Server.Log, o.Production)
+		p.log = newLogger(o.out(), d.Settings.Server.Log, o.Production)
 	}
 	if p.clock = o.Clock; p.clock == nil {
 		p.clock = systemClock{}
@@ -184,16 +212,28 @@ func newProject(dir string, o Options) (*Project, *Definition, error) {
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
+	p.copies = paced.NewPace(limits.CopyRate)
 	p.hub = newChangeHub(p.log)
 	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
 	return p, d, nil
 }
 
+// asNode opens the data directory of a node of a cluster to look into it: with the definitions of the cluster, and without a change.
+func (p *Project) asNode() (err error) {
+	if p.node, err = p.directory.IsNode(); p.node {
+		p.files = filepath.Join(p.directory.DataPath(), admin.ClusterName, clusterProject)
+		p.Refused = p.directory.RefuseFollower()
+	}
+	return err
+}
+
 // prepare locks the data directory and makes the first generation, whose store is not open yet.
 func (p *Project) prepare(ctx context.Context, d *Definition) (err error) {
-	if p.options.Ephemeral {
+	switch {
+	case p.Data != nil:
+	case p.options.Ephemeral:
 		p.Data, err = admin.Temporary()
-	} else {
+	default:
 		p.Data, err = p.lockDataDir(ctx)
 	}
 	if err == nil {
@@ -218,8 +258,15 @@ func (p *Project) openStore(d *Definition) (*store.Store, error) {
 	if p.follower != nil {
 		origin = p.follower.address()
 	}
+	var propose store.Propose
+	switch {
+	case p.member != nil:
+		propose = p.member.propose
+	case p.node:
+		propose = func([]byte) (store.Agreement, error) { return store.Agreement{}, store.ErrNotLeader }
+	}
 	st, err := p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
-		Origin: origin,
+		Origin: origin, Propose: propose,
 		Progress: func(what string, done, total int) {
 			p.unready.Store(&converting)
 			progress(what, done, total)
@@ -230,6 +277,9 @@ func (p *Project) openStore(d *Definition) (*store.Store, error) {
 			p.log.Warn(u.String())
 		},
 	})
+	if err == nil && p.node && st.Model() != d.Model {
+		return nil, errors.Join(fmt.Errorf("the content of the node was half converted to changed definitions when it was stopped: serve it with --cluster, so that it goes on"), st.Close())
+	}
 	if errors.Is(err, store.ErrOtherDefinitions) {
 		err = fmt.Errorf("%w: it was stopped while its content was converted to them; serve it by `%s --token KEY` while its origin can be reached, or make it an origin by `%s`",
 			err, p.directory.Command("follow "+origin), p.directory.Command("promote"))

@@ -63,7 +63,7 @@ func (p *Project) replace(ctx context.Context, server *Server, redefine func(con
 // redefine makes a generation whose store is the former store under new definitions. The former generation cannot be used afterwards.
 func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 	e = p.newGeneration(d)
-	if p.follower != nil {
+	if p.follower != nil || p.member != nil && !p.member.leads() {
 		e.store, err = former.store.Adopt(ctx, d.Model)
 	} else {
 		e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"lectern/gateway/admin"
-	"lectern/gateway/config"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
 	"lectern/store"
@@ -160,14 +159,7 @@ func prepareReplica(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Log == nil { // the settings of the log are not known before there is a project
-		to := o.LogTo
-		if to == nil {
-			to = os.Stderr
-		}
-		o.Log = newLogger(to, config.Log{}, o.Production)
-	}
-	err = d.prepare(ctx, o)
+	err = d.prepare(ctx, o.logging(dir))
 	return errors.Join(err, lock.Release())
 }
 

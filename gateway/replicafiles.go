@@ -31,7 +31,7 @@ func (p *Project) sendFiles(w http.ResponseWriter, r *http.Request, _ *permissio
 	if err != nil {
 		return err
 	}
-	frames, buffer := p.frames(w, r)
+	frames, buffer := p.frames(w, r, nil)
 	if err := frames.JSON(replication.FilesFrame, list); err != nil {
 		return err
 	}

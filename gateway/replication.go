@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -42,12 +43,17 @@ func errReset(err error) *apierror.Error {
 	return &apierror.Error{Status: http.StatusGone, Name: "GoneError", NoDetails: true, Message: err.Error()}
 }
 
-// frames begins an answer that is a stream of frames. Its client must read at limits.answerRate.
-func (p *Project) frames(w http.ResponseWriter, r *http.Request) (*replication.Writer, *bufio.Writer) {
+// frames begins an answer that is a stream of frames. Its client must read at limits.answerRate. A pace, if there is one, limits the rate
+// at which the frames are sent.
+func (p *Project) frames(w http.ResponseWriter, r *http.Request, pace *paced.Pace) (*replication.Writer, *bufio.Writer) {
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
 	rate := requestLimits(p.Definition().Settings.Server.Limits.WithDefaults()).AnswerRate
-	buffer := bufio.NewWriterSize(paced.NewWriter(w, controlOf(r.Context(), w), rate), paced.Part)
+	var to io.Writer = paced.NewWriter(w, controlOf(r.Context(), w), rate)
+	if pace != nil {
+		to = pace.Writer(r.Context(), to)
+	}
+	buffer := bufio.NewWriterSize(to, paced.Part)
 	return replication.NewWriter(buffer), buffer
 }
 
@@ -89,7 +95,7 @@ func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
 	}
-	frames, buffer := p.frames(w, r)
+	frames, buffer := p.frames(w, r, nil)
 	l := &logSender{project: p, frames: frames, part: part, since: since, heartbeat: replication.HeartbeatOf(r.URL.Query().Get("heartbeat")), flush: func() error {
 		if err := buffer.Flush(); err != nil {
 			return err
@@ -246,14 +252,14 @@ func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, _ *per
 	if err := e.checkShared(); err != nil {
 		return err
 	}
-	frames, buffer := p.frames(w, r)
+	frames, buffer := p.frames(w, r, nil)
 	if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
 		return err
 	}
 	return buffer.Flush()
 }
 
-// GET /api/_replica/copy: the definition files and the store.
+// GET /api/_replica/copy: the definition files and the store, at limits.copyRate.
 func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
@@ -271,7 +277,7 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission
 		if err := s.Verify(); err != nil {
 			return err
 		}
-		frames, buffer := p.frames(w, r)
+		frames, buffer := p.frames(w, r, p.copies)
 		begun = true
 		if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"sync"
@@ -32,12 +33,21 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 	if o, err = o.following(dir); err != nil {
 		return err
 	}
+	if o, err = o.clustering(dir); err != nil {
+		return err
+	}
+	if o.Follow != nil && o.Cluster != nil {
+		return errors.New("a server cannot be both a replica and a node of a cluster: remove replica or cluster from config/server.yaml, or leave out --cluster")
+	}
 	if o.Follow != nil {
 		if err := prepareReplica(ctx, dir, o); err != nil {
 			return err
 		}
 	}
-	p, d, err := newProject(dir, o)
+	if o.Cluster != nil {
+		return serveMember(ctx, dir, o)
+	}
+	p, d, err := newProject(dir, o, nil)
 	if err != nil {
 		return err
 	}
@@ -99,6 +109,10 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		return err
 	}
 	defer control.Close()
+	if p.member != nil {
+		handler := control.Handler()
+		p.member.commands.Store(&handler)
+	}
 	if p.options.Ephemeral {
 		if ready.Tokens, err = p.ephemeralTokens(ctx); err != nil {
 			return err
@@ -127,11 +141,14 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	parts.Go(func() { p.recoverMedia(serving) })
 	parts.Go(func() { p.hub.run(serving, server) })
 	parts.Go(func() { p.returnMemory(serving) })
-	if p.follower == nil {
+	switch {
+	case p.follower != nil:
+		parts.Go(func() { p.follower.run(serving, server) })
+	case p.member != nil:
+		parts.Go(func() { p.member.run(serving) })
+	default:
 		parts.Go(func() { p.scheduler.run(serving) })
 		parts.Go(func() { p.webhooks.Run(serving) })
-	} else {
-		parts.Go(func() { p.follower.run(serving, server) })
 	}
 	p.serves(p.generation.Load())
 	parts.Go(func() { p.reportServed(serving) })
@@ -202,10 +219,15 @@ func (p *Project) drain(ctx context.Context) {
 
 // control returns the control socket of a server.
 func (p *Project) control(server *Server, base string) *admin.Control {
+	var forward func(http.ResponseWriter, *http.Request) bool
+	if p.member != nil {
+		forward = p.member.forwardCommand
+	}
 	return &admin.Control{
+		Forward: forward,
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
-		Readiness: p.readiness,
-		Settle:    p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
+		Readiness: p.readiness, Cluster: p.clusterAdmin(),
+		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
 	}
 }
 
@@ -219,7 +241,7 @@ func (p *Project) announce(ready Ready) {
 	if types == 0 {
 		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
 	}
-	if p.options.Ephemeral || p.follower != nil { // nobody makes tokens there
+	if p.options.Ephemeral || p.follower != nil || p.member != nil { // nobody makes tokens there
 		return
 	}
 	for _, d := range e.Settings.Tokens {
@@ -245,8 +267,8 @@ func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
 	return Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		ReplicaAge: p.replicaAge(),
-		Log:        p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
+		ReplicaAge: p.replicaAge(), member: p.member,
+		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
 	}
 }
 

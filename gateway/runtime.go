@@ -67,9 +67,9 @@ type Route struct {
 	user  userHandler // in place of Handle, for handlers that need the user
 	limit rateLimit   // limits how often an address may use the route
 
-	unmetered bool // the rate limits of config/api.yaml do not apply
-	keyed     bool // the handler takes requests with an Idempotency-Key
-	keyless   bool // requests with an Idempotency-Key are refused
+	unmetered bool  // the rate limits of config/api.yaml do not apply
+	keyed     bool  // the handler takes requests with an Idempotency-Key
+	keyless   error // the answer to requests with an Idempotency-Key; nil: the handler gets them as they are
 }
 
 // config returns the configuration that the route has of itself.

@@ -5,11 +5,13 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/shadowcrud/rest"
+	"lectern/store"
 )
 
 // schedulesPath is the path of schedules below the prefix of the API.
@@ -21,7 +23,7 @@ func (e *generation) scheduleRoutes(api *rest.API) []Route {
 	list := api.List(e.Model.Type(contenttypes.ScheduleUID))
 	return []Route{
 		{Method: http.MethodGet, Path: path, Whole: true, Handle: e.listSchedules(list)},
-		{Method: http.MethodDelete, Path: path + "/{id}", Handle: e.cancelSchedule},
+		{Method: http.MethodDelete, Path: path + "/{id}", user: e.onceOnly(e.cancelSchedule), keyed: true},
 	}
 }
 
@@ -36,11 +38,14 @@ func (e *generation) listSchedules(list *rest.Route) func(http.ResponseWriter, *
 }
 
 // DELETE /api/_schedules/{id}: cancels the schedule with this documentId.
-func (e *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-	if _, ok := documents.VisibleSchedules(e.Model, access); !ok {
+func (e *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+	if _, ok := documents.VisibleSchedules(e.Model, who.Access); !ok {
 		return apierror.Forbidden()
 	}
-	if err := e.docs.CancelSchedule(r.Context(), mux.Vars(r)["id"], access); err != nil {
+	if once != nil {
+		once.Print = func() store.Answer { return store.Answer{Status: http.StatusNoContent} }
+	}
+	if err := e.docs.CancelSchedule(r.Context(), once, mux.Vars(r)["id"], who.Access); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -547,7 +547,7 @@ func TestScheduleHooks(t *testing.T) {
 		BeforePublish: func(ctx context.Context, e *documents.Event) error {
 			before.Add(1)
 			if id := cancel.Load(); id != nil { // between the look at what is due and the transaction
-				return e.Documents().CancelSchedule(ctx, *id, permission.FullAccess)
+				return e.Documents().CancelSchedule(ctx, nil, *id, permission.FullAccess)
 			}
 			if fails.Add(-1) >= 0 {
 				return errors.New("the printer is out of paper")

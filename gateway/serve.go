@@ -26,7 +26,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	header[requestIDHeader] = []string{s.ids.next(r)}
 	s.headers.set(header, r)
 	if s.age != nil {
-		header[replicaAgeHeader] = []string{strconv.FormatInt(int64(s.age()/time.Second), 10)}
+		if age := s.age(); age >= 0 {
+			header[replicaAgeHeader] = []string{strconv.FormatInt(int64(age/time.Second), 10)}
+		}
+	}
+	if s.member != nil {
+		w = &revisedWriter{ResponseWriter: w, member: s.member}
 	}
 	h := s.serving.Load()
 	var m mux.RouteMatch
@@ -57,6 +62,11 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, h *handlers, m *mu
 		w.Header()["Retry-After"] = retrySoon
 		writeError(w, r, s.errNoPlace(err))
 	case s.headers.preflight(w, r): // is answered
+	case s.member != nil && asksRecent(r):
+		if s.member.awaits(w, r) {
+			h = s.serving.Load() // definitions may have come meanwhile
+			s.dispatch(w, r, h, h.match(r))
+		}
 	default:
 		s.dispatch(w, r, h, m)
 	}

@@ -43,7 +43,7 @@ type Config struct {
 	Memory *budget.Budget
 	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by address.
 	TrustedProxies []netip.Prefix
-	// ReplicaAge returns how old the content of a replica is; nil: the server is no replica.
+	// ReplicaAge returns how old the content of a replica is, or negative if it is not known; nil: the server is no replica.
 	ReplicaAge func() time.Duration
 	Log        *slog.Logger
 	Tracer     *tracing.Tracer // nil: no request is traced
@@ -51,6 +51,8 @@ type Config struct {
 	Metrics    *metrics.Metrics // nil: none
 	// MetricsToken is the bearer token of scrapes at /_metrics; "" serves no metrics there.
 	MetricsToken string
+
+	member *member // nil: the server is no node of a cluster
 }
 
 // requestLimits are the limits of a Server with all defaults filled in.
@@ -69,6 +71,7 @@ type Server struct {
 	ids     requestIDs
 	proxies []netip.Prefix
 	age     func() time.Duration // see Config.ReplicaAge
+	member  *member              // nil: the server is no node of a cluster
 	serving atomic.Pointer[handlers]
 	handler http.Handler
 	memory  *budget.Budget // of all requests
@@ -104,7 +107,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
 		limits: l, tls: c.TLS, log: c.Log, tracer: c.Tracer, access: c.AccessLog, metrics: c.Metrics,
-		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge,
+		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge, member: c.member,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 		streams:     admission.New(admission.Limits{Places: l.Streams}),

@@ -76,10 +76,22 @@ func (e *generation) openMedia() (err error) {
 	}
 	e.media, err = media.Open(media.Options{
 		Dir: e.project.Data.Join(admin.UploadsName), Cache: e.project.Data.Join(admin.ImagesName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
-		Failed: func(err error) { e.project.log.Error(err.Error()) },
+		Refused: e.project.refusedFiles(),
+		Failed:  func(err error) { e.project.log.Error(err.Error()) },
 	})
 	shared.library = e.media
 	return err
+}
+
+var errNodeFiles = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true, Reason: apierror.Replica,
+	Message: "this server is a node of a cluster, and the other nodes would not have the file: configure a bucket for uploads (upload in config/plugins.yaml)"}
+
+// refusedFiles returns why the server does not store files on its disk; nil: it does.
+func (p *Project) refusedFiles() error {
+	if p.member != nil {
+		return errNodeFiles
+	}
+	return nil
 }
 
 // recoverMedia removes the files of uploads that were interrupted when the server ended.

@@ -57,17 +57,18 @@ func (e *generation) openUsers() error {
 
 // userRoutes has the handlers of users, roles and permissions. Their bodies and answers have no envelope.
 type userRoutes struct {
-	prefix  string
-	users   *auth.Users
-	limiter *auth.Limiter
-	proxies []netip.Prefix
-	params  *params.Parser
-	rest    *rest.API
-	store   *store.Store
-	limits  requestLimits
-	answers *rest.Limits
-	user    *documents.Selection // of the scalars of a user
-	role    documents.Populate   // of the role of a user
+	prefix   string
+	users    *auth.Users
+	limiter  *auth.Limiter
+	proxies  []netip.Prefix
+	params   *params.Parser
+	rest     *rest.API
+	store    *store.Store
+	limits   requestLimits
+	onceOnly func(onceHandler) userHandler
+	answers  *rest.Limits
+	user     *documents.Selection // of the scalars of a user
+	role     documents.Populate   // of the role of a user
 }
 
 // userRoutes returns the routes of users, roles and permissions; none if users are switched off.
@@ -80,7 +81,7 @@ func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.
 	u := &userRoutes{
 		prefix: s.REST.Prefix, users: e.users, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
-		limits: requestLimits(s.Server.Limits.WithDefaults()), answers: e.answers,
+		limits: requestLimits(s.Server.Limits.WithDefaults()), onceOnly: e.onceOnly, answers: e.answers,
 	}
 	u.user = documents.Scalars(&t.Schema)
 	role := t.Attribute("role")
@@ -94,6 +95,13 @@ type userHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal
 // route returns a route that requires a permission.
 func (u *userRoutes) route(method, path, permission string, handle userHandler) Route {
 	return Route{Method: method, Path: u.prefix + path, Action: permission, user: handle}
+}
+
+// keyed returns a route that requires a permission and takes requests with an Idempotency-Key.
+func (u *userRoutes) keyed(method, path, permission string, handle onceHandler) Route {
+	route := u.route(method, path, permission, u.onceOnly(handle))
+	route.keyed = true
+	return route
 }
 
 // limited returns a route that requires a permission and has a rate limit by address.

@@ -20,9 +20,9 @@ func (u *userRoutes) accountRoutes() []Route {
 		u.route("GET", "/users/count", userAction+"count", u.countUsers),
 		u.route("GET", "/users/me", userAction+"me", u.me),
 		u.route("GET", "/users/{id}", userAction+"findOne", u.oneUser),
-		u.route("POST", "/users", userAction+"create", u.createUser),
-		u.route("PUT", "/users/{id}", userAction+"update", u.updateUser),
-		u.route("DELETE", "/users/{id}", userAction+"destroy", u.deleteUser),
+		u.keyed("POST", "/users", userAction+"create", u.createUser),
+		u.keyed("PUT", "/users/{id}", userAction+"update", u.updateUser),
+		u.keyed("DELETE", "/users/{id}", userAction+"destroy", u.deleteUser),
 	}
 }
 
@@ -99,20 +99,20 @@ func (u *userRoutes) sendUser(w http.ResponseWriter, r *http.Request, body []byt
 }
 
 // POST /api/users: creates a user, and answers with it.
-func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	return u.saveUser(w, r, who, http.StatusCreated, u.users.Create)
+func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+	return u.saveUser(w, r, who, once, http.StatusCreated, u.users.Create)
 }
 
 // PUT /api/users/{id}: changes a user, and answers with it.
-func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	return u.saveUser(w, r, who, http.StatusOK, func(ctx context.Context, sent any, show auth.Show) error {
-		return u.users.Update(ctx, pathID(r), sent, show)
+func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+	return u.saveUser(w, r, who, once, http.StatusOK, func(ctx context.Context, once *store.Once, sent any, show auth.Show) error {
+		return u.users.Update(ctx, once, pathID(r), sent, show)
 	})
 }
 
 // saveUser answers with the user that save writes from the body of the request.
-func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Principal, status int,
-	save func(ctx context.Context, sent any, show auth.Show) error) error {
+func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, status int,
+	save func(ctx context.Context, once *store.Once, sent any, show auth.Show) error) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
 		return err
@@ -121,16 +121,22 @@ func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.P
 		return err
 	}
 	var body []byte
-	if err := save(r.Context(), sent, u.shown(r, who, true, &body)); err != nil {
+	if once != nil {
+		once.Print = func() store.Answer { return store.Answer{Status: status, Body: body} }
+	}
+	if err := save(r.Context(), once, sent, u.shown(r, who, true, &body)); err != nil {
 		return err
 	}
 	return sendJSON(w, status, body)
 }
 
 // DELETE /api/users/{id}: deletes a user, and answers with it as it was.
-func (u *userRoutes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *userRoutes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	var body []byte
-	if err := u.users.Delete(r.Context(), pathID(r), u.shown(r, who, false, &body)); err != nil {
+	if once != nil {
+		once.Print = func() store.Answer { return store.Answer{Status: http.StatusOK, Body: body} }
+	}
+	if err := u.users.Delete(r.Context(), once, pathID(r), u.shown(r, who, false, &body)); err != nil {
 		return err
 	}
 	return u.sendUser(w, r, body)

@@ -15,11 +15,11 @@ const authAction = "plugin::users-permissions.auth."
 
 func (u *userRoutes) authRoutes() []Route {
 	return []Route{
-		u.limited("POST", "/auth/local", authAction+"callback", u.login),
-		u.limited("POST", "/auth/local/register", authAction+"register", u.register),
-		u.limited("POST", "/auth/change-password", authAction+"changePassword", u.changePassword),
+		withJWT(u.limited("POST", "/auth/local", authAction+"callback", u.login)),
+		withJWT(u.limited("POST", "/auth/local/register", authAction+"register", u.register)),
+		withJWT(u.limited("POST", "/auth/change-password", authAction+"changePassword", u.changePassword)),
 		u.limited("POST", "/auth/forgot-password", authAction+"forgotPassword", u.forgotPassword),
-		u.limited("POST", "/auth/reset-password", authAction+"resetPassword", u.resetPassword),
+		withJWT(u.limited("POST", "/auth/reset-password", authAction+"resetPassword", u.resetPassword)),
 		u.limited("GET", "/auth/email-confirmation", authAction+"emailConfirmation", u.confirmEmail),
 		u.limited("POST", "/auth/send-email-confirmation", authAction+"sendEmailConfirmation", u.sendConfirmation),
 		u.route("GET", "/auth/{provider}/callback", authAction+"callback", u.callback),
@@ -27,6 +27,12 @@ func (u *userRoutes) authRoutes() []Route {
 		u.route("POST", "/auth/logout", authAction+"logout", absent),
 		u.route("POST", "/auth/refresh", authAction+"refresh", absent),
 	}
+}
+
+// withJWT returns a route whose answer holds a JWT, so that it is not kept under an Idempotency-Key.
+func withJWT(route Route) Route {
+	route.keyless = errKeySecret
+	return route
 }
 
 // POST /api/auth/local: logs a user in, and answers with the user and a JWT.

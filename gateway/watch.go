@@ -42,7 +42,7 @@ type watch struct {
 
 // watches reports whether the project is reloaded when its files change.
 func (p *Project) watches() bool {
-	return !p.options.Production && !p.options.NoWatch && p.follower == nil
+	return !p.options.Production && !p.options.NoWatch && p.follower == nil && p.member == nil
 }
 
 // watch starts watching the project's files. It returns nil if they are not to be watched or cannot be.

@@ -61,6 +61,7 @@ type Options struct {
 	Settings  Settings
 	Cache     string         // directory of the cache of images on request
 	Memory    *budget.Budget // budget of all requests, from which images are reserved; nil means no limit
+	Refused   error          // why no files may be stored in Dir; nil: they may
 	Failed    func(error)    // called with errors of background work; may be nil
 }
 
@@ -116,7 +117,7 @@ func Open(o Options) (*Library, error) {
 	}
 	l, err := (&Library{files: f}).Under(o.Store, o.Documents, o.Model)
 	if err == nil {
-		err = f.prepare(o.Cache)
+		err = f.prepare(o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.close())
@@ -134,15 +135,15 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 }
 
 // prepare opens the storages, the spool and the cache, and records which files an earlier run left in the spool.
-func (l *files) prepare(cache string) (err error) {
-	l.local = &local{l.dir}
+func (l *files) prepare(o Options) (err error) {
+	l.local = &local{l.dir, o.Refused}
 	l.storage = l.local
 	if l.settings.S3 != nil {
 		if l.storage, err = newS3(*l.settings.S3, l.dir); err != nil {
 			return err
 		}
 	}
-	if l.variants, err = openVariants(l.settings.Images, cache); err != nil {
+	if l.variants, err = openVariants(l.settings.Images, o.Cache); err != nil {
 		return err
 	}
 	if l.left, err = l.spool.list(); err != nil {

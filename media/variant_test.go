@@ -243,7 +243,7 @@ func TestVariantOfADeletedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Library{files: &files{local: &local{dir}, storage: &vanishing{path: "testdata/progressive.jpg"}, settings: DefaultSettings,
+	l := &Library{files: &files{local: &local{dir: dir}, storage: &vanishing{path: "testdata/progressive.jpg"}, settings: DefaultSettings,
 		variants: &variants{cache: cache, limits: newImageLimits(1), wait: time.Minute}}}
 	of, v := origin{name: "a.jpg", etag: "etag"}, &Variant{Size: Size{Width: 10}}
 	data, err := l.makeVariant(t.Context(), of, keysOf(of.name)+v.etag(of.etag), v)

@@ -20,7 +20,7 @@ func BenchmarkVariant(b *testing.B) {
 	}
 	defer dir.close()
 	writePhoto(b, filepath.Join(dir.path, "photo.jpg"), 4000, 3000)
-	f := &files{dir: dir, local: &local{dir}, settings: DefaultSettings, variants: &variants{limits: newImageLimits(1), wait: variantWait}}
+	f := &files{dir: dir, local: &local{dir: dir}, settings: DefaultSettings, variants: &variants{limits: newImageLimits(1), wait: variantWait}}
 	f.storage = f.local
 	l := &Library{files: f}
 	o, err := l.OpenFile(b.Context(), "photo.jpg")

@@ -22,7 +22,7 @@ func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 	return true, nil
 }
 
-// deletePrefix removes the next keys with a prefix, and reports whether these were the last.
+// deletePrefix removes the next keys with a prefix, and reports whether these were the last. It removes links at both ends.
 func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, err error) {
 	at := c.at.After
 	c.at.After = nil // start at the prefix, since the keys before the position are removed
@@ -30,7 +30,15 @@ func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, e
 	c.at.After = at
 	for _, k := range keys {
 		if n == links {
-			c.logLinkKey(opDeleteLink, k, c.get(links, k))
+			v := c.get(links, k)
+			if v == nil {
+				continue // removed with its other end
+			}
+			twin := linkTwin(k, v)
+			c.logLinkKey(opDeleteLink, k, v)
+			c.delete(links, k)
+			c.delete(links, twin)
+			continue
 		}
 		if err := c.bucket(n).Delete(k); err != nil {
 			return 0, false, err

@@ -121,6 +121,11 @@ func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, sets ...Li
 	return true, nil
 }
 
+// A step changes both ends of a link in one transaction, as whoever repeats the transaction does. So each state between two transactions of a
+// conversion is the same at all nodes of a cluster, and any of them can go on from it.
+//
+// The keys of fromSide come first. Those of toSide have something left to do only if an older version of Lectern has begun the step.
+
 // addDraftLinks carries out evolve.AddDraftLinks.
 func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 	a, err := c.attribute(s.Type, s.Attr)
@@ -133,11 +138,15 @@ func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 		if LinkSet(k[5]) != PublishedLinks {
 			continue
 		}
-		draft := bytes.Clone(k)
-		draft[5] = byte(DraftLinks)
-		v := copied(c.get(links, k))
-		c.logLinkKey(opPutLink, draft, v.data)
-		c.put(links, draft, v)
+		v := c.get(links, k)
+		twin := linkTwin(k, v)
+		for _, end := range [][]byte{k, twin} {
+			draft := bytes.Clone(end)
+			draft[5] = byte(DraftLinks)
+			value := copied(c.get(links, end))
+			c.logLinkKey(opPutLink, draft, value.data)
+			c.put(links, draft, value)
+		}
 	}
 	c.forward(keys)
 	return last, nil
@@ -196,11 +205,17 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 	schema, field := c.bound.relation(a)
 	keys, last := c.keys(links, linkPrefix(s.Schema, s.Field), c.limit())
 	for _, k := range keys {
-		v := copied(c.get(links, k))
-		c.delete(links, k)
-		to := append(linkPrefix(schema, field, 1-k[4]), k[5:]...)
-		c.logFlip(k, to, v.data)
-		c.put(links, to, v)
+		v := c.get(links, k)
+		if v == nil {
+			continue // flipped with its other end
+		}
+		for _, end := range [][]byte{k, linkTwin(k, v)} {
+			value := copied(c.get(links, end))
+			c.delete(links, end)
+			to := append(linkPrefix(schema, field, 1-end[4]), end[5:]...)
+			c.logFlip(end, to, value.data)
+			c.put(links, to, value)
+		}
 	}
 	c.at.Done += len(keys) // After stays, since these keys are removed
 	return last, nil

@@ -22,15 +22,25 @@ func (e *ReplicaError) Error() string {
 	return "this is a replica, which takes no writes: send them to " + e.Origin
 }
 
-// refused returns a *ReplicaError if the store is a replica.
+// refused returns a *ReplicaError if the store is a replica, and ErrNotLeader if it is that of a node that does not lead.
 func (f *file) refused() error {
+	if f.propose != nil && !f.leads.Load() {
+		return ErrNotLeader
+	}
 	if origin := f.origin.Load(); origin != nil {
 		return &ReplicaError{*origin}
 	}
 	return nil
 }
 
-// loadReplica is load for a replica, which must have the definitions of the model already.
+// FollowsAnother reports whether a write failed because the content of the store comes from another: it is a replica, or a node that does not lead.
+func FollowsAnother(err error) bool {
+	var replica *ReplicaError
+	return errors.As(err, &replica) || errors.Is(err, ErrNotLeader)
+}
+
+// loadReplica is load for a replica, which must have the definitions of the model already. The Store of a node whose content is half converted has
+// the definitions that are stored.
 func (f *file) loadReplica(model *contenttypes.Model, opts Options) (*Store, error) {
 	c, err := f.loadConversion(opts)
 	if err != nil {
@@ -38,16 +48,26 @@ func (f *file) loadReplica(model *contenttypes.Model, opts Options) (*Store, err
 	}
 	f.follower = &applier{file: f, conversion: c}
 	bound, err := f.follower.bindTo(model)
+	if errors.Is(err, ErrOtherDefinitions) && f.propose != nil {
+		bound, err = bindStored(c.catalog) // until Adopt or Lead
+	}
 	if err != nil {
 		return nil, err
 	}
-	f.origin.Store(&opts.Origin)
+	if opts.Origin != "" {
+		f.origin.Store(&opts.Origin)
+	}
 	return f.newStore(bound), nil
+}
+
+// needs reports whether the content has to be converted for a model.
+func (r *applier) needs(model *contenttypes.Model) bool {
+	return len(r.conversion.pending.Steps) > 0 || evolve.Changed(model, r.conversion.catalog)
 }
 
 // bindTo binds a model to the catalog. It returns ErrOtherDefinitions if they differ, or if the content is half converted.
 func (r *applier) bindTo(model *contenttypes.Model) (*binding, error) {
-	if len(r.conversion.pending.Steps) > 0 || evolve.Changed(model, r.conversion.catalog) {
+	if r.needs(model) {
 		return nil, ErrOtherDefinitions
 	}
 	catalog, err := r.conversion.catalog.Clone()
@@ -69,20 +89,35 @@ func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool
 		if s.follower == nil {
 			return errNoReplica
 		}
-		current := s.current.Load()
-		if current.pinned.Load() == nil && slices.ContainsFunc(list, func(e *Entry) bool { return e.Kind == ConversionEntry }) {
-			if _, err := current.pin(maxPinned()); err != nil {
-				return err
-			}
+		var stop func()
+		if redefined, stop, err = s.keepReading(isConversion(list)); err != nil {
+			return err
 		}
-		pinned := current.pinned.Load()
-		if redefined = pinned != nil; redefined {
-			stuck := time.AfterFunc(stuckAfter, pinned.empty) // see redefinition.run
-			defer stuck.Stop()
-		}
+		defer stop()
 		return s.follower.apply(list)
 	})
 	return redefined, err
+}
+
+// isConversion reports whether one of the entries is that of a conversion.
+func isConversion(list []*Entry) bool {
+	return slices.ContainsFunc(list, func(e *Entry) bool { return e.Kind == ConversionEntry })
+}
+
+// keepReading keeps the content as it is readable if a conversion is to be applied, and goes on with that until Adopt or Lead. stop must be called
+// when the entries at hand are applied. redefined reports whether readers see the content as it was before a conversion.
+func (s *Store) keepReading(converts bool) (redefined bool, stop func(), err error) {
+	pinned := s.current.Load().pinned.Load()
+	if pinned == nil && converts {
+		if pinned, err = s.current.Load().pin(maxPinned()); err != nil {
+			return false, nil, err
+		}
+	}
+	if pinned == nil {
+		return false, func() {}, nil
+	}
+	stuck := time.AfterFunc(stuckAfter, pinned.empty) // see redefinition.run
+	return true, func() { stuck.Stop() }, nil
 }
 
 var errNoReplica = errors.New("the store is no replica")

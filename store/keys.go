@@ -51,8 +51,9 @@ var (
 	keyAnswerBytes   = []byte("answers/bytes")
 	keyDocs          = []byte("docs")
 	keyItems         = []byte("items")
-	keyPart          = []byte("part")      // of a partial replica (part.go)
-	keyPartHash      = []byte("part/hash") // the hash of the origin's last entry
+	keyPart          = []byte("part")           // of a partial replica (part.go)
+	keyPartHash      = []byte("part/hash")      // the hash of the origin's last entry
+	keyAgreed        = []byte("cluster/agreed") // the place of the last transaction among those of a cluster (transaction.go)
 	prefixRowID      = "id/"
 	prefixRev        = "revision/"
 	prefixNote       = "note/"

@@ -73,7 +73,8 @@ type loggedState struct {
 	copying       bool        // entries of another log are applied and stored as they are
 	last          []byte      // the last entry of the log as it is stored, if the transaction has added it
 	lastSequence  uint64
-	answer        []byte // to be kept, with its key, for the next entry; nil if there is none
+	answer        []byte      // to be kept, with its key, for the next entry; nil if there is none
+	made          transaction // what the other nodes of a cluster have to repeat
 
 	blocked       int    // how many of the open touches are in blocks that the transaction has stored
 	touchesBefore uint64 // see touches.go
@@ -171,6 +172,9 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 		return err
 	}
 	tx.log.last, tx.log.lastSequence = raw, e.Sequence
+	if tx.proposes() {
+		tx.log.made.entries = append(tx.log.made.entries, madeEntry{e.Sequence, raw})
+	}
 	b := tx.bucket(entries)
 	b.bolt.FillPercent = 1 // keys are only added at the end
 	key := be.AppendUint64(make([]byte, 0, 12), e.Sequence)
@@ -197,7 +201,8 @@ func (tx *Tx) trimLog() error {
 	l := &tx.store.log
 	now := time.Now()
 	tooLarge := tx.log.bytes > uint64(l.limits.MaxSize)
-	if !tooLarge && (tx.log.copying || now.Sub(l.trimmed) < trimEvery) { // the age of entries is for the origin to judge
+	follows := tx.log.copying && tx.store.propose == nil // the age of entries is for the origin to judge
+	if !tooLarge && (follows || now.Sub(l.trimmed) < trimEvery) {
 		return nil
 	}
 	l.trimmed = now

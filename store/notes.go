@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been delivered. Notes are
 // durable like content and part of backups, but they are no content: a note has no entry in the log and no sequence, and exports do not have
-// it. A replica has the notes of the copy that it began with, and does not follow their changes.
+// it. A replica has the notes of the copy that it began with, and does not follow their changes. The nodes of a cluster have the same notes.
 //
 // Notes are in the bucket meta, under the prefix note/.
 
@@ -32,28 +34,49 @@ func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
+// ReadNote calls read with the note of that name, nil if there is none.
+func (r *Replica) ReadNote(name string, read func([]byte) error) error {
+	return r.file.read(func(tx *bolt.Tx) error { return read(textOf(r.file.meta(tx).Get(noteKey(name)))) })
+}
+
 // PutNote stores a note, which must be JSON.
 func (tx *Tx) PutNote(name string, value []byte) error {
 	if !json.Valid(value) {
 		return fmt.Errorf("put the note %s: it is no JSON", name)
 	}
 	tx.adds = true
-	return tx.changeNote(func(meta *tree) error { return meta.Put(noteKey(name), copied(value)) })
+	return tx.changeNote(noteChange{name, value})
 }
 
 // DeleteNote removes a note. It is no error if there is none.
 func (tx *Tx) DeleteNote(name string) error {
-	return tx.changeNote(func(meta *tree) error { return meta.Delete(noteKey(name)) })
+	return tx.changeNote(noteChange{name: name})
 }
 
-func (tx *Tx) changeNote(change func(meta *tree) error) error {
+// A noteChange gives a note a value, or removes it if the value is nil.
+type noteChange struct {
+	name  string
+	value []byte
+}
+
+func (tx *Tx) changeNote(c noteChange) error {
 	if err := tx.begin(); err != nil {
 		return err
 	}
 	tx.applied++
-	if err := change(tx.bucket(metas)); err != nil {
+	if tx.proposes() {
+		tx.log.made.notes = append(tx.log.made.notes, noteChange{c.name, bytes.Clone(c.value)})
+	}
+	if err := c.make(tx.bucket(metas)); err != nil {
 		tx.half = err
 		return err
 	}
 	return nil
+}
+
+func (c noteChange) make(meta *tree) error {
+	if c.value == nil {
+		return meta.Delete(noteKey(c.name))
+	}
+	return meta.Put(noteKey(c.name), copied(c.value))
 }

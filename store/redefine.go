@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -58,6 +59,8 @@ type redefinition struct {
 	first   evolve.Migrations
 	made    *Store
 	removed evolve.Removed
+
+	resume bool // a conversion that was interrupted goes on first
 }
 
 // run carries out the redefinition. The writer goroutine calls it, so no write runs at the same time.
@@ -70,18 +73,20 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 			err = s.health.fail(Damaged, fmt.Errorf("convert %s: panic: %v\n%s", s.path, fault, debug.Stack()))
 		}
 	}()
-	c, err := s.conversionTo(r.model, r.first, r.opts)
+	c, err := r.plan(s)
 	if err != nil {
 		return err
 	}
 	c.by = PrincipalOf(ctx)
-	readers := 0
-	if len(c.pending.Steps) > 0 {
-		readers = maxPinned()
-	}
-	pinned, err := s.pin(readers)
-	if err != nil {
-		return err
+	pinned := s.pinned.Load() // by the transactions of a former leader
+	if pinned == nil {
+		readers := 0
+		if len(c.pending.Steps) > 0 || r.resume {
+			readers = maxPinned()
+		}
+		if pinned, err = s.pin(readers); err != nil {
+			return err
+		}
 	}
 	// A commit that outgrows the mapping waits until all read transactions have ended. So when a transaction takes long, the pinned
 	// readers end.
@@ -90,11 +95,10 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 		stuck.Reset(stuckAfter)
 		return ctx.Err()
 	}
-	err = c.run()
+	bound, err := r.convert(s, c)
 	stuck.Stop()
-	var bound *binding
-	if err == nil {
-		bound, err = bind(r.model, c.catalog)
+	if errors.Is(err, ErrOutcome) || errors.Is(err, ErrNotLeader) { // the store goes on with the transactions of the next leader
+		return err
 	}
 	if err != nil {
 		// Only a part of the content is converted. Readers of the state before continue; the next start continues the conversion.
@@ -103,6 +107,29 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	r.made, r.removed = s.newStore(bound), c.pending.Removed
 	pinned.retire()
 	return nil
+}
+
+// plan plans the conversion, or takes up the one that was interrupted.
+func (r *redefinition) plan(s *Store) (*conversion, error) {
+	if r.resume {
+		return s.loadConversion(r.opts)
+	}
+	return s.conversionTo(r.model, r.first, r.opts)
+}
+
+// convert carries out a conversion.
+func (r *redefinition) convert(s *Store, c *conversion) (*binding, error) {
+	err := c.run()
+	if err == nil && r.resume && evolve.Changed(r.model, c.catalog) {
+		c.pending = pending{}
+		if c.pending.Steps, err = s.plan(r.model, c.catalog, r.opts); err == nil {
+			err = c.run()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bind(r.model, c.catalog)
 }
 
 // conversionTo plans the conversion of the content to a model, after migrations if there are any. It has no steps if nothing has changed.

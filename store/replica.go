@@ -86,52 +86,67 @@ func (r *applier) apply(list []*Entry) error {
 
 // applyTogether applies the first entries of a list in one transaction, and returns how many.
 func (r *applier) applyTogether(list []*Entry) (n int, err error) {
+	at := r.applied()
+	err = r.transaction(func(tx *Tx) (applied, error) {
+		for n < len(list) && tx.buffered() < maxBuffered {
+			e := list[n]
+			if err := r.applyNext(tx, e, at); err != nil {
+				return at, fmt.Errorf("apply entry %d: %w", e.Sequence, err)
+			}
+			at = applied{e.Epoch, e.whole, e}
+			n++
+		}
+		return at, nil
+	})
+	return n, err
+}
+
+// transaction calls apply in one transaction, which it commits. apply returns what was applied last.
+func (r *applier) transaction(apply func(*Tx) (applied, error)) error {
 	c := r.conversion
 	if err := c.bind(); err != nil {
-		return 0, err
+		return err
 	}
 	defer r.file.snapshots.Drain()()
 	btx, err := r.file.beginWrite()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer rollback(btx)
 	tx := newTx(c.store, btx)
 	defer tx.end()
 	tx.bound = c.bound
 	tx.log.copying = true
-	at := applied{r.file.log.epoch, c.last}
-	for n < len(list) && tx.buffered() < maxBuffered {
-		e := list[n]
-		if err := r.applyNext(tx, e, at); err != nil {
-			return 0, fmt.Errorf("apply entry %d: %w", e.Sequence, err)
-		}
-		at = applied{e.Epoch, e.whole}
-		n++
+	at, err := apply(tx)
+	if err != nil {
+		return err
 	}
 	if err := putEpoch(tx.bucket(metas), at.epoch); err != nil {
-		return 0, err
+		return err
 	}
 	if r.file.part != nil {
 		if err := r.storePart(tx, at.last, at.epoch); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if err := tx.finish(); err != nil {
-		return 0, err
+		return err
 	}
 	if err := tx.commit(false); err != nil {
-		return 0, err
+		return err
 	}
 	r.file.log.epoch, c.last = at.epoch, at.last
-	return n, r.reload(list[n-1])
+	return r.reload(at.entry)
 }
 
 // applied is what an applier knows about the last entry that it has applied.
 type applied struct {
 	epoch Epoch
 	last  EntryHash // of the entry in the origin's log, if it was reduced to a part
+	entry *Entry    // nil if the present transaction has applied none
 }
+
+func (r *applier) applied() applied { return applied{r.file.log.epoch, r.conversion.last, nil} }
 
 // applyNext applies an entry that follows on the last one.
 func (r *applier) applyNext(tx *Tx, e *Entry, at applied) error {
@@ -245,7 +260,7 @@ func storeConversion(meta *tree, c *conversionEntry) error {
 
 // reload reads what an entry of a conversion has changed: the definitions, and what is left to do.
 func (r *applier) reload(last *Entry) error {
-	if last.Kind != ConversionEntry {
+	if last == nil || last.Kind != ConversionEntry {
 		return nil
 	}
 	c := r.conversion

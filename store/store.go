@@ -66,6 +66,8 @@ type file struct {
 	closing  chan struct{}
 	closed   sync.Once
 	origin   atomic.Pointer[string] // see Options.Origin; nil if the store takes writes
+	propose  Propose                // see Options.Propose; nil unless the store is that of a node in a cluster
+	leads    atomic.Bool            // the node takes writes
 	part     *Part                  // that a partial replica has; nil if the store has all content
 	writer   sync.WaitGroup
 	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
@@ -80,7 +82,7 @@ type file struct {
 	// Used by the writer goroutine only:
 	committed int // the last transaction
 	log       eventLog
-	follower  *applier     // of the entries of the origin; nil if the store takes writes
+	follower  *applier     // of the entries of the origin, or of the transactions of a cluster; nil while the store takes writes
 	used      int64        // bytes of the file up to the last page that any state has used
 	taken     int64        // bytes of the file that have space on the disk; 0: unknown (see space)
 	drained   chan error   // gets the error of closing the former open file after a reopen; nil: it is closed
@@ -123,6 +125,11 @@ type Options struct {
 	// definitions than the model.
 	Origin string
 
+	// Propose, if set, opens the store of a node in a cluster. Like a replica it takes no writes at first, and converts nothing: it applies
+	// the transactions of the leader (ApplyTransactions) until Lead is called. If the content is half converted, or has other definitions than
+	// the model, the Store has the definitions that are stored until Adopt or Lead.
+	Propose Propose
+
 	hooks *conversionHooks
 }
 
@@ -148,7 +155,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	f.health.changed, f.onCommit = opts.HealthChanged, opts.Committed
 	f.log.limits, f.answers = opts.Log.withDefaults(), opts.Answers.withDefaults()
 	var s *Store
-	if opts.Origin != "" {
+	if f.propose = opts.Propose; opts.Origin != "" || opts.Propose != nil {
 		s, err = f.loadReplica(model, opts)
 	} else {
 		s, err = f.load(model, opts)

@@ -356,10 +356,15 @@ func (tx *Tx) finish() error {
 	return meta.Put(keyLocales, freshValue{raw})
 }
 
-// commit commits the transaction, after finish. removes says that it adds nothing (see commitTx).
+// commit commits the transaction, after finish. In a cluster it first has the nodes agree to it. removes says that it adds nothing (see
+// commitTx).
 func (tx *Tx) commit(removes bool) error {
 	f := tx.store.file
-	if err := f.commitTx(tx.tx, removes); err != nil {
+	committed, err := tx.propose()
+	if err != nil {
+		return err
+	}
+	if err := committed(f.commitTx(tx.tx, removes)); err != nil {
 		return err
 	}
 	f.locales.persisted = tx.localesUsed

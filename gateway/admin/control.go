@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,8 @@ import (
 //	POST   /foresee         sentDefinitions → foreseen
 //	POST   /fill            []documents.Filling → documents.Filled
 //	POST   /migrate         evolve.Migrations → evolve.Removed
+//	GET    /cluster         ClusterStatus; this and the next are answered by nodes of a cluster
+//	POST   /cluster/add, /cluster/remove, /cluster/transfer: ClusterNode → {}
 //
 // An error is answered by status 400 and a controlError. A download that fails after it has begun ends without its last chunk.
 type Control struct {
@@ -70,6 +73,10 @@ type Control struct {
 	Readiness func() *Condition
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
+	// Forward, if set, answers a request that is for another server, the leader of a cluster, and returns true; or it returns false.
+	Forward func(http.ResponseWriter, *http.Request) bool
+	// Cluster administers the cluster of which the server is a node; nil: it is alone.
+	Cluster Cluster
 	// AnswerRate is the rate at which a client must at least read, in bytes a second.
 	AnswerRate int64
 	Log        *slog.Logger
@@ -158,7 +165,7 @@ func (c *Control) Serve(ctx context.Context) error {
 	work, cancelWork := context.WithCancel(context.Background())
 	defer cancelWork()
 	srv := &http.Server{
-		Handler: c.routes(), ReadHeaderTimeout: 10 * time.Second,
+		Handler: c.forwarding(c.Handler()), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return work },
 	}
 	failed := make(chan error, 1)
@@ -178,7 +185,27 @@ func (c *Control) Serve(ctx context.Context) error {
 	return nil
 }
 
-func (c *Control) routes() http.Handler {
+// forwarding wraps the handler of requests: those that change something, or ask about what the leader of a cluster alone does, are for the leader.
+func (c *Control) forwarding(h http.Handler) http.Handler {
+	if c.Forward == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reads := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/webhooks")
+		switch r.URL.Path {
+		case "/compact", "/export/strapi": // of this server's own file
+			reads = true
+		case "/cluster/add", "/cluster/remove", "/cluster/transfer": // Cluster has the leader change the cluster
+			reads = true
+		}
+		if reads || !c.Forward(w, r) {
+			h.ServeHTTP(w, r)
+		}
+	})
+}
+
+// Handler returns the handler of the requests.
+func (c *Control) Handler() http.Handler {
 	p := c.Project
 	mux := http.NewServeMux()
 	mux.Handle("GET /server", answer(func(*http.Request) (serverInfo, error) {
@@ -219,6 +246,7 @@ func (c *Control) routes() http.Handler {
 		return p.Fill(ctx, fillings, nil)
 	}))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
+	c.clusterRoutes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := store.Principal{Kind: "command", Name: r.Header.Get(commandHeader)}
 		mux.ServeHTTP(w, r.WithContext(store.WithPrincipal(r.Context(), by)))

@@ -19,7 +19,7 @@ func TestControlBodyLimits(t *testing.T) {
 		settled++
 		return evolve.Removed{}, nil
 	}}
-	routes := c.routes()
+	routes := c.Handler()
 	post := func(path string, body io.Reader) (status int, message string) {
 		w := httptest.NewRecorder()
 		routes.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, body))

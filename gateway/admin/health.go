@@ -31,12 +31,7 @@ func (c Condition) String() string {
 
 // Health asks the server that runs on the data directory whether it should get requests. The condition is Ready, or says why not.
 func (d *Directory) Health(ctx context.Context) (Condition, error) {
-	r, err := d.running(ctx)
-	if err != nil {
-		return Condition{}, err
-	}
-	defer r.Close()
-	return call[Condition](ctx, r, http.MethodGet, "/ready", nil)
+	return callRunning[Condition](ctx, d, http.MethodGet, "/ready", nil)
 }
 
 // running connects to the server that runs on the data directory. It fails if none runs.

@@ -36,8 +36,28 @@ func (d *Directory) Origin() (string, error) {
 	return mark.Origin, nil
 }
 
-// RefuseReplica returns an error that says what to do if the project is a replica.
-func (d *Directory) RefuseReplica() error {
+// ClusterName is the name of the directory in the data directory of a node of a cluster.
+const ClusterName = "cluster"
+
+// IsNode reports whether the data directory is that of a node that belongs to a cluster.
+func (d *Directory) IsNode() (bool, error) {
+	_, err := os.Stat(filepath.Join(d.DataPath(), ClusterName, "log"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// RefuseFollower returns an error that says what to do if the content of the project comes from another server: it is a replica, or a node of a
+// cluster.
+func (d *Directory) RefuseFollower() error {
+	switch node, err := d.IsNode(); {
+	case err != nil:
+		return err
+	case node:
+		return fmt.Errorf("%s is a node of a cluster, and its content changes only as that of the cluster does; run this while the node is served with --cluster, or at another node. "+
+			"To take the content out of the cluster for good, remove %s", d.Dir, filepath.Join(d.DataPath(), ClusterName))
+	}
 	origin, err := d.Origin()
 	if err != nil || origin == "" {
 		return err

@@ -58,7 +58,7 @@ func (d *Directory) replace(restore func(dir string, def *config.Definition) err
 		return "", err
 	}
 	defer data.Release()
-	if err := d.RefuseReplica(); err != nil {
+	if err := d.RefuseFollower(); err != nil {
 		return "", err
 	}
 

@@ -26,6 +26,7 @@ type Limits struct {
 	BodyRate    int64 // the rate at which a client must at least send a body, in bytes a second
 	AnswerBytes int64 // bytes of one answer
 	AnswerRate  int64 // the rate at which a client must at least read a long answer, in bytes a second
+	CopyRate    int64 // the rate at which first copies are sent to replicas, all of them together, in bytes a second
 	Memory      int64 // bytes that all requests together may reserve; default: a quarter of the memory that the process may use
 
 	Links      int // documents in relations in the body of a write
@@ -67,6 +68,7 @@ var DefaultLimits = Limits{
 	Operations:  1_000,
 	AnswerBytes: rest.DefaultAnswerBytes,
 	AnswerRate:  32 << 10,
+	CopyRate:    48 << 20,
 }
 
 // minAnswers is how many answers of the largest size must fit into the memory of all requests.
@@ -88,6 +90,7 @@ func (l Limits) WithDefaults() Limits {
 	l.BodyRate = cmp.Or(l.BodyRate, d.BodyRate)
 	l.AnswerBytes = cmp.Or(l.AnswerBytes, d.AnswerBytes)
 	l.AnswerRate = cmp.Or(l.AnswerRate, d.AnswerRate)
+	l.CopyRate = cmp.Or(l.CopyRate, d.CopyRate)
 	l.Links = cmp.Or(l.Links, d.Links)
 	l.Components = cmp.Or(l.Components, d.Components)
 	l.Operations = cmp.Or(l.Operations, d.Operations)

@@ -45,6 +45,32 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 // ReadReplica reads the settings replica of config/server.yaml in dir. A replica needs them before its origin has sent the other files of the
 // project. If there are none, problems of the file are left to Load.
 func ReadReplica(dir string) (Replica, error) {
+	s, err := readServerAlone(dir)
+	if s.Replica.URL == "" {
+		return Replica{}, nil
+	}
+	return s.Replica, err
+}
+
+// ReadCluster reads the settings cluster of config/server.yaml in dir. A node needs them before it has the other files of the project. If there
+// are none, problems of the file are left to Load.
+func ReadCluster(dir string) (Cluster, error) {
+	s, err := readServerAlone(dir)
+	if s.Cluster.Name == "" {
+		return Cluster{}, nil
+	}
+	return s.Cluster, err
+}
+
+// ReadLog reads the settings log of config/server.yaml in dir, for a server that logs before it has the other files of the project. Problems of the
+// file are left to Load.
+func ReadLog(dir string) Log {
+	s, _ := readServerAlone(dir)
+	return s.Log
+}
+
+// readServerAlone reads config/server.yaml in dir.
+func readServerAlone(dir string) (Server, error) {
 	lookup, problems := environment(dir)
 	n, found := readConfig(os.DirFS(dir), serverName, lookup)
 	problems = append(problems, found...)
@@ -52,10 +78,7 @@ func ReadReplica(dir string) (Replica, error) {
 	if n != nil {
 		problems = append(problems, s.readServer(n)...)
 	}
-	if s.Replica.URL == "" {
-		return Replica{}, nil
-	}
-	return s.Replica, problems.Err()
+	return s, problems.Err()
 }
 
 // checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads, /mcp or the paths for operators.

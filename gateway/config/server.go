@@ -36,6 +36,7 @@ type serverFile struct {
 	TLS         tlsFile `yaml:"tls"`
 	Tracing     tracingFile
 	Replica     replicaFile
+	Cluster     clusterFile
 	Idempotency idempotencyFile
 }
 
@@ -67,6 +68,28 @@ type replicaFile struct {
 	Locales *wordList
 	// `true`: it has published versions only, and no drafts
 	Published *bool
+}
+
+type clusterFile struct {
+	// name of this server as a [node of a cluster](cluster.md): lower-case letters, digits and hyphens. The flag `--cluster NAME@HOST:PORT`
+	// takes precedence over this and `address`
+	// Default: none
+	Name *string
+	// `HOST:PORT` at which the other nodes reach this one
+	// Default: none
+	Address *string
+	// `HOST:PORT` of other nodes, one or a list. A node that is new to the cluster asks them to add it; `--join` takes precedence
+	// Default: none
+	Join *wordList
+	// how many new nodes must have found each other by `join` before one of them begins the cluster; `0`: it exists already, or a node
+	// without `join` begins it. `--bootstrap-expect` takes precedence
+	// Default: `0`
+	Expect *int
+	// `false`: the node takes part in no majority, and only reads
+	Vote bool
+	// directory with the files that `lectern cluster init` made for this node, in the project
+	// Default: `cluster/` in the data directory
+	Certificates *string
 }
 
 type corsFile struct {
@@ -121,6 +144,8 @@ type limitsFile struct {
 	// least bytes a second at which a client must take an answer of more than 128 KiB, a backup or an export; connections of slower
 	// clients are closed
 	AnswerRate *ByteSize `yaml:"answerRate"`
+	// most bytes a second that the server sends for the first copies of [replicas](replicas.md#the-first-copy), all copies together
+	CopyRate *ByteSize `yaml:"copyRate"`
 	// documents that relations and media name in the body of one create or update; more are answered 413. Write longer lists in steps, by
 	// `connect`
 	Links *int
@@ -200,7 +225,7 @@ func (s *Server) file() serverFile {
 		CORS: corsFile{Origin: (*wordList)(&s.CORS.Origins), Methods: (*wordList)(&s.CORS.Methods), Headers: (*wordList)(&s.CORS.Headers)},
 		Limits: limitsFile{
 			JSON: (*ByteSize)(&l.JSONBytes), Form: (*ByteSize)(&l.FormBytes), Headers: (*ByteSize)(&l.HeaderBytes),
-			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate),
+			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate), CopyRate: (*ByteSize)(&l.CopyRate),
 			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components, Operations: &l.Operations,
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
@@ -213,6 +238,7 @@ func (s *Server) file() serverFile {
 		Tracing: tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
 		Replica: replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse",
 			(*wordList)(&s.Replica.Part.Types), (*wordList)(&s.Replica.Part.Locales), &s.Replica.Part.Published},
+		Cluster:     clusterFile{&s.Cluster.Name, &s.Cluster.Address, (*wordList)(&s.Cluster.Join), &s.Cluster.Expect, true, &s.Cluster.Certificates},
 		Idempotency: idempotencyFile{(*days)(&s.Idempotency.Keep), &s.Idempotency.MaxKeys, (*ByteSize)(&s.Idempotency.MaxSize), (*ByteSize)(&s.Idempotency.MaxAnswer)},
 	}
 }
@@ -252,6 +278,13 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	problems = append(problems, s.Limits.check(n)...)
 	problems = append(problems, s.Tracing.check(n)...)
 	problems = append(problems, s.Replica.check(n, f.Replica.Writes)...)
+	problems = append(problems, s.Cluster.check(n, f.Cluster.Vote)...)
+	if s.Cluster.Name != "" && s.Replica.URL != "" {
+		problems.Add(n.At("cluster"), "a server cannot be both a replica and a node of a cluster: remove replica or cluster")
+	}
+	if s.Cluster.Name != "" && s.Log.Keep == 0 {
+		problems.Add(n.At("log", "keep"), "keep must not be 0 on a node of a cluster: the nodes agree to entries of this log")
+	}
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
 	problems = append(problems, s.Idempotency.check(n)...)
@@ -326,7 +359,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 			ByteSize(l.AnswerBytes))
 	}
 	for key, size := range map[string]int64{"json": l.JSONBytes, "form": l.FormBytes, "headers": l.HeaderBytes,
-		"answer": l.AnswerBytes, "answerRate": l.AnswerRate} {
+		"answer": l.AnswerBytes, "answerRate": l.AnswerRate, "copyRate": l.CopyRate} {
 		if size < 1<<10 || size > 1<<30 {
 			problems.Add(n.At("limits", key), "%s must be from 1kb to 1gb", key)
 		}

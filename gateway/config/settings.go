@@ -52,6 +52,7 @@ type Server struct {
 	TLS            TLS
 	Tracing        Tracing
 	Replica        Replica
+	Cluster        Cluster
 }
 
 // Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.
@@ -114,6 +115,16 @@ type Replica struct {
 	Token   string     // an API token of that server
 	Forward bool       // whether writes go to that server; default: they are refused
 	Part    store.Part // of the content that the replica has; default: all
+}
+
+// Cluster holds the settings cluster of config/server.yaml.
+type Cluster struct {
+	Name         string   // of this node; "": the server is no node of a cluster by its settings
+	Address      string   // HOST:PORT at which the other nodes reach it
+	Join         []string // HOST:PORT of other nodes
+	Expect       int      // how many new nodes must have found each other before one begins the cluster; 0: a node without Join begins it alone
+	Reads        bool     // whether the node has no vote
+	Certificates string   // the directory with the files of `lectern cluster init` for this node; "": cluster/ in the data directory
 }
 
 // REST holds the settings of config/api.yaml.

@@ -114,6 +114,30 @@ func TestLogOfChanges(t *testing.T) {
 	}
 }
 
+// TestClusterProblems reads settings of nodes, and expects the place of what is wrong.
+func TestClusterProblems(t *testing.T) {
+	node := "cluster:\n  name: node1\n  address: 10.0.0.1:7331\n"
+	for text, want := range map[string]string{
+		node: "",
+		node + "  join: [10.0.0.2:7331, host.lan:7331]\n  expect: 3\n  vote: false\n  certificates: certs\n": "",
+		"cluster:\n  address: 10.0.0.1:7331\n":                            "config/server.yaml:2: cluster needs name",
+		"cluster:\n  vote: false\n":                                       "config/server.yaml:2: cluster needs name",
+		"cluster:\n  name: node1\n":                                       "config/server.yaml:2: cluster needs address",
+		"cluster:\n  name: Node 1\n  address: 10.0.0.1:7331\n":            "config/server.yaml:2: \"Node 1\" cannot be the name",
+		"cluster:\n  name: node1\n  address: 0.0.0.0:7331\n":              "config/server.yaml:3: other nodes cannot reach",
+		node + "  join: 10.0.0.2\n":                                       "config/server.yaml:4: \"10.0.0.2\" is not HOST:PORT",
+		node + "  expect: 3\n":                                            "config/server.yaml:4: expect is how many",
+		node + "  voter: false\n":                                         "config/server.yaml:4: ",
+		node + "log:\n  keep: 0\n":                                        "config/server.yaml:5: keep must not be 0",
+		node + "replica:\n  url: https://cms.example.com\n  token: key\n": "config/server.yaml:2: a server cannot be both",
+	} {
+		_, err := load(t, map[string]string{"config/server.yaml": text})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // TestReplicaProblems reads settings of replicas, and expects the place of what is wrong.
 func TestReplicaProblems(t *testing.T) {
 	for text, want := range map[string]string{

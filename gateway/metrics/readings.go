@@ -32,8 +32,20 @@ type Reading struct {
 
 	Webhooks map[string]webhooks.Status // by name
 
+	Cluster *Cluster // nil unless the server is a node of a cluster
+
 	Reloads, FailedReloads int64
 	LastBackup             time.Time // zero if none was taken since the start
+}
+
+// A Cluster is what a node knows of itself and its cluster.
+type Cluster struct {
+	Leads                         bool
+	Term                          uint64
+	LastIndex, Committed, Applied uint64
+	LastContact                   time.Duration // 0 at the leader, negative if there was none
+	Members, Voters               int
+	Proposals, FailedProposals    uint64
 }
 
 // Places are the places of a semaphore.
@@ -59,6 +71,15 @@ func by[T any](kind prometheus.ValueType, name, help, label string, all func(*Re
 	return family{prometheus.NewDesc(name, help, []string{label}, nil), kind, func(r *Reading, emit func(float64, ...string)) {
 		for key, of := range all(r) {
 			emit(value(of), key)
+		}
+	}}
+}
+
+// ofCluster returns a family of one value, which only nodes of a cluster have.
+func ofCluster(kind prometheus.ValueType, name, help string, value func(*Cluster) float64) family {
+	return family{prometheus.NewDesc("lectern_cluster_"+name, help, nil, nil), kind, func(r *Reading, emit func(float64, ...string)) {
+		if r.Cluster != nil {
+			emit(value(r.Cluster))
 		}
 	}}
 }
@@ -163,6 +184,18 @@ var families = []family{
 	by(gauge, "lectern_webhook_unread_entries", "Entries of the log that a webhook has not read.", "webhook", hooks, func(h webhooks.Status) float64 { return float64(h.Unread) }),
 	by(gauge, "lectern_webhook_lag_seconds", "Age of the oldest event in memory that is not delivered; 0 if there is none.", "webhook", hooks, age),
 	by(gauge, "lectern_webhook_up", "1 unless the receiver is down, or the webhook is stopped.", "webhook", hooks, func(h webhooks.Status) float64 { return boolean(!h.Down && h.Stopped == "") }),
+
+	ofCluster(gauge, "leader", "1 if this node leads its cluster.", func(c *Cluster) float64 { return boolean(c.Leads) }),
+	ofCluster(gauge, "term", "The term of Raft, which grows with each election.", func(c *Cluster) float64 { return float64(c.Term) }),
+	ofCluster(gauge, "last_index", "The end of this node's log of Raft.", func(c *Cluster) float64 { return float64(c.LastIndex) }),
+	ofCluster(gauge, "committed_index", "The place in the log up to which a majority has it, as far as this node knows.", func(c *Cluster) float64 { return float64(c.Committed) }),
+	ofCluster(gauge, "applied_index", "The place in the log up to which this node has made the transactions.", func(c *Cluster) float64 { return float64(c.Applied) }),
+	ofCluster(gauge, "last_contact_seconds", "How long ago this node last heard from the leader; 0 at the leader, -1 if that never was.",
+		func(c *Cluster) float64 { return max(c.LastContact.Seconds(), -1) }),
+	ofCluster(gauge, "members", "Nodes of the cluster.", func(c *Cluster) float64 { return float64(c.Members) }),
+	ofCluster(gauge, "voters", "Nodes that have a vote.", func(c *Cluster) float64 { return float64(c.Voters) }),
+	ofCluster(counter, "proposals_total", "Transactions that this node has proposed as the leader.", func(c *Cluster) float64 { return float64(c.Proposals) }),
+	ofCluster(counter, "failed_proposals_total", "Proposals that were refused, or of which the outcome was not known.", func(c *Cluster) float64 { return float64(c.FailedProposals) }),
 
 	{
 		prometheus.NewDesc("lectern_reloads_total", "Changes of the project's files, by result: served, or failed.", []string{"result"}, nil), counter,

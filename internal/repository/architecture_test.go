@@ -28,6 +28,9 @@ var layers = [][]string{
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
+	{"gateway/internal/cluster/credentials"},
+	{"gateway/internal/cluster/port"},
+	{"gateway/internal/cluster"},
 	{"gateway/admin"},
 	{"gateway"},
 	{"strapi/definitions"},
@@ -36,7 +39,7 @@ var layers = [][]string{
 	{""}, // the program
 	{"packaging/sbom"},
 	{"internal/servertest"},
-	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/formats", "internal/replicas", "internal/repository"}, // tests of the complete program
+	{"internal/conformance", "internal/simulation", "internal/clients", "internal/attack", "internal/formats", "internal/replicas", "internal/clusters", "internal/repository"}, // tests of the complete program
 }
 
 // owners maps a dependency to the only package that may import it, so that the dependency can be replaced in one place.
@@ -52,6 +55,7 @@ var owners = map[string]string{
 	"golang.org/x/crypto/scrypt":      "strapi/archive",
 	"github.com/minio/minio-go":       "internal/objects",
 	"github.com/modelcontextprotocol": "gateway/internal/mcp",
+	"github.com/hashicorp":            "gateway/internal/cluster",
 }
 
 const module = "lectern"

@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// A keyedWrite is the creation of a note with an idempotency key. It is sent until it is answered.
+// A keyedWrite is the creation of a note, or of a user, with an idempotency key. It is sent until it is answered.
 type keyedWrite struct {
-	number  int // of the note, and of the key
+	number  int // of the note or user, and of the key
 	graphql bool
+	user    bool
 	answer  string // the first one; "" until there is one
 	sent    int    // how often
 }
@@ -25,6 +26,9 @@ func (w *keyedWrite) request(server *Server) *http.Request {
 	path, body := "/api/notes?status=draft", fmt.Sprintf(`{"data":{"number":%d}}`, w.number)
 	if w.graphql {
 		path, body = "/graphql", fmt.Sprintf(`{"query":"mutation{createNote(status:DRAFT,data:{number:%d}){documentId number updatedAt}}"}`, w.number)
+	}
+	if w.user { // a repeated creation would be refused, since the address is taken
+		path, body = "/api/users", fmt.Sprintf(`{"username":"u%d","email":"u%d@people.test","password":"secret","role":1}`, w.number, w.number)
 	}
 	r, err := http.NewRequest("POST", server.Base+path, strings.NewReader(body))
 	if err != nil {
@@ -82,7 +86,7 @@ func (k *keyedWriters) next(rnd *rand.Rand) *keyedWrite {
 			return w
 		}
 	}
-	w := &keyedWrite{number: len(k.writes), graphql: rnd.IntN(3) == 0}
+	w := &keyedWrite{number: len(k.writes), graphql: rnd.IntN(3) == 0, user: rnd.IntN(30) == 0}
 	k.writes = append(k.writes, w)
 	return w
 }
@@ -141,9 +145,19 @@ func (k *keyedWriters) verify() {
 			break
 		}
 	}
+	status, users, err := k.server.Do("GET", "/api/users", nil)
+	if err != nil || status != 200 {
+		k.t.Fatalf("list the users: %d %v %v", status, users, err)
+	}
+	for _, x := range users.([]any) {
+		row, number := x.(map[string]any), 0
+		fmt.Sscanf(fmt.Sprint(row["username"]), "u%d", &number)
+		found[number] = append(found[number], row["documentId"].(string))
+	}
 	for _, w := range k.writes {
 		var shown struct {
-			Data struct {
+			DocumentID string // of a user
+			Data       struct {
 				DocumentID string
 				CreateNote struct{ DocumentID string }
 			}
@@ -154,7 +168,7 @@ func (k *keyedWriters) verify() {
 			}
 		}
 		ids := found[w.number]
-		switch id := shown.Data.DocumentID + shown.Data.CreateNote.DocumentID; {
+		switch id := shown.DocumentID + shown.Data.DocumentID + shown.Data.CreateNote.DocumentID; {
 		case len(ids) > 1:
 			k.t.Errorf("note %d is there %d times", w.number, len(ids))
 		case w.answer == "":

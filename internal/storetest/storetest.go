@@ -58,11 +58,17 @@ func Model(t TB, project fs.FS) *contenttypes.Model {
 // Open opens an empty store. When the test ends, it checks the store's consistency and closes it.
 func Open(t TB, model *contenttypes.Model) *store.Store {
 	t.Helper()
+	return OpenWith(t, model, store.Options{})
+}
+
+// OpenWith is Open with options of the store.
+func OpenWith(t TB, model *contenttypes.Model, o store.Options) *store.Store {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "storetest-") // a rapid.T has no TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(filepath.Join(dir, "content.db"), model, store.Options{})
+	st, err := store.Open(filepath.Join(dir, "content.db"), model, o)
 	if err != nil {
 		os.RemoveAll(dir)
 		t.Fatal(err)

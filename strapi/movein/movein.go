@@ -103,7 +103,7 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 func (m *move) build() error {
 	fits := checkVacant
 	if m.o.Into {
-		fits = func(string) error { return m.directory().RefuseReplica() }
+		fits = func(string) error { return m.directory().RefuseFollower() }
 	}
 	if err := fits(m.o.Dir); err != nil {
 		return err

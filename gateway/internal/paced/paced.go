@@ -1,5 +1,5 @@
 // Package paced writes long answers in parts, each of which the client must read in time. A client that stops reading then does not keep
-// memory or a snapshot of the store in use for long.
+// memory or a snapshot of the store in use for long. A Pace limits how fast long answers are written, all together.
 package paced
 
 import (

@@ -77,6 +77,9 @@ func ParseDefinitions(text []byte) (*Definitions, error) {
 	return d, nil
 }
 
+// Encode returns the JSON that ParseDefinitions parses.
+func (d *Definitions) Encode() ([]byte, error) { return json.Marshal(d) }
+
 // Hash returns a text that is the same for the same files, and for no others.
 func (d *Definitions) Hash() string {
 	sum := sha256.New()

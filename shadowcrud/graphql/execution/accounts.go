@@ -58,11 +58,11 @@ func (m *mutation) account() error {
 	case schema.DeleteRole:
 		return m.ok(users.DeleteRole(m.ctx, m.id()))
 	case schema.CreateUser:
-		return m.user(func(show auth.Show) (string, error) { return "", users.Create(m.ctx, m.userBody(), show) })
+		return m.user(func(show auth.Show) (string, error) { return "", users.Create(m.ctx, nil, m.userBody(), show) })
 	case schema.UpdateUser:
-		return m.user(func(show auth.Show) (string, error) { return "", users.Update(m.ctx, m.id(), m.userBody(), show) })
+		return m.user(func(show auth.Show) (string, error) { return "", users.Update(m.ctx, nil, m.id(), m.userBody(), show) })
 	case schema.DeleteUser:
-		return m.user(func(show auth.Show) (string, error) { return "", users.Delete(m.ctx, m.id(), show) })
+		return m.user(func(show auth.Show) (string, error) { return "", users.Delete(m.ctx, nil, m.id(), show) })
 	case schema.Login:
 		body := m.body("input")
 		if provider := body.Text("provider"); provider != "local" {

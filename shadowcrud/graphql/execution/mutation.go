@@ -189,7 +189,7 @@ func (m *mutation) act(do operation, shows store.Status) error {
 // cancelSchedule cancels a schedule, and prints its documentId.
 func (m *mutation) cancelSchedule() error {
 	id := m.args.text("documentId")
-	if err := m.engine.documents.CancelSchedule(m.ctx, id, m.access); err != nil {
+	if err := m.engine.documents.CancelSchedule(m.ctx, nil, id, m.access); err != nil {
 		return err
 	}
 	m.deleted(id)

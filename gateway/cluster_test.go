@@ -1,0 +1,256 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/gateway"
+	"lectern/gateway/config"
+	"lectern/store"
+)
+
+// clusterHeartbeat is short, so that tests need not wait for elections.
+const clusterHeartbeat = 300 * time.Millisecond
+
+// clusterPatience is how long a test waits for what must happen.
+const clusterPatience = 30 * time.Second
+
+// A clusterNode is a node in this process.
+type clusterNode struct {
+	t       *testing.T
+	options gateway.Options
+	dir     string
+	base    string
+	stop    func() error // nil if it does not run
+}
+
+// newCluster starts nodes, the first of which begins the cluster with the example project.
+func newCluster(t *testing.T, count int) []*clusterNode {
+	t.Helper()
+	dir := t.TempDir()
+	var nodes []*clusterNode
+	var named []config.ClusterNode
+	for i := range count {
+		n := &clusterNode{t: t, dir: filepath.Join(dir, fmt.Sprint("n", i+1))}
+		n.options = gateway.Options{Addr: "127.0.0.1:0", NoWatch: true, LockWait: clusterPatience, Log: slog.New(slog.DiscardHandler),
+			Cluster: &gateway.Cluster{Name: fmt.Sprint("n", i+1), Address: freeAddress(t), Heartbeat: clusterHeartbeat}}
+		named = append(named, config.ClusterNode{Name: n.options.Cluster.Name, Address: n.options.Cluster.Address})
+		if i > 0 {
+			n.options.Cluster.Join = []string{nodes[0].options.Cluster.Address}
+		}
+		nodes = append(nodes, n)
+	}
+	if _, err := gateway.InitCluster(filepath.Join(dir, "certificates"), named); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gateway.Init(context.Background(), nodes[0].dir, gateway.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		n.options.Cluster.Certificates = filepath.Join(dir, "certificates", n.options.Cluster.Name)
+		if err := os.MkdirAll(filepath.Join(n.dir, "config"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		n.start()
+	}
+	return nodes
+}
+
+// freeAddress returns an address at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// start serves the node, and waits until it answers.
+func (n *clusterNode) start() {
+	n.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan gateway.Ready, 1), make(chan error, 1)
+	n.options.Ready = func(r gateway.Ready) { ready <- r }
+	go func() { ended <- gateway.Serve(ctx, n.dir, n.options) }()
+	n.stop = func() error {
+		n.stop = nil
+		cancel()
+		return <-ended
+	}
+	n.t.Cleanup(func() {
+		if n.stop != nil {
+			if err := n.stop(); err != nil {
+				n.t.Error(err)
+			}
+		}
+	})
+	select {
+	case r := <-ready:
+		n.base = r.Base
+	case err := <-ended:
+		n.stop = nil
+		n.t.Fatal(err)
+	case <-time.After(clusterPatience):
+		n.t.Fatalf("%s does not answer", n.dir)
+	}
+}
+
+// ask sends a request with a token, and returns the status, the header and the answer.
+func (n *clusterNode) ask(method, path, token, body string, header ...string) (int, http.Header, string) {
+	n.t.Helper()
+	r, err := http.NewRequest(method, n.base+path, strings.NewReader(body))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return answer.StatusCode, answer.Header, string(text)
+}
+
+// write writes through the node until that succeeds: the cluster may be without a leader for a moment. A write whose outcome is unknown is sent again
+// with the same key.
+func (n *clusterNode) write(method, path, token, body, key string) http.Header {
+	n.t.Helper()
+	for late := time.Now().Add(clusterPatience); ; {
+		status, header, text := n.ask(method, path, token, body, "Idempotency-Key", key)
+		if status < 300 {
+			return header
+		}
+		if status != http.StatusServiceUnavailable && status != http.StatusConflict || time.Now().After(late) {
+			n.t.Fatalf("%s %s: %d %s", method, path, status, text)
+		}
+	}
+}
+
+// TestCluster serves three nodes: they take writes anywhere, answer as recently as they are asked to, take over definitions, and go on without the leader.
+func TestCluster(t *testing.T) {
+	nodes := newCluster(t, 3)
+	token := nodes[1].token("writer")
+	for i, n := range nodes {
+		body := fmt.Sprintf(`{"data":{"title":"by node %d","slug":"by-node-%[1]d"}}`, i)
+		revision := n.write("POST", "/api/articles?status=draft", token, body, fmt.Sprintf("%q", fmt.Sprint("create-", i))).Get("Lectern-Revision")
+		for _, reader := range nodes {
+			for _, header := range [][]string{{"Lectern-Revision", revision}, {"Lectern-Consistency", "linearizable"}} {
+				status, answered, text := reader.ask("GET", "/api/articles?status=draft&fields=title&filters[slug]=by-node-"+fmt.Sprint(i), token, "", header...)
+				if status != http.StatusOK || !strings.Contains(text, fmt.Sprint("by node ", i)) {
+					t.Errorf("what %s wrote, read at %s with %v: %d %s", n.dir, reader.dir, header, status, text)
+				}
+				if answered.Get("Lectern-Revision") < revision {
+					t.Errorf("the answer has the revision %q, and goes up to %s", answered.Get("Lectern-Revision"), revision)
+				}
+			}
+		}
+	}
+	if status, _, text := nodes[0].ask("GET", "/api/articles", token, "", "Lectern-Consistency", "strong"); status != http.StatusBadRequest {
+		t.Errorf("an unknown consistency: %d %s", status, text)
+	}
+	if status, _, _ := nodes[2].ask("GET", "/api/articles", token, "", "Lectern-Revision", "999999"); status != http.StatusServiceUnavailable {
+		t.Errorf("a revision that does not exist: %d", status)
+	}
+	testDeploy(t, nodes, token)
+	form := "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a.txt\"\r\n\r\ntext\r\n--b--\r\n"
+	if status, _, text := nodes[1].ask("POST", "/api/upload", token, form, "Content-Type", "multipart/form-data; boundary=b"); status != http.StatusConflict || !strings.Contains(text, "bucket") {
+		t.Errorf("a file for the disk of one node: %d %s", status, text)
+	}
+
+	if err := nodes[0].stop(); err != nil { // the leader
+		t.Fatal(err)
+	}
+	nodes[1].write("POST", "/api/notes", token, `{"data":{"title":"without the leader"}}`, `"without"`)
+	nodes[0].start()
+	for _, n := range nodes {
+		if status, header, text := n.ask("GET", "/api/notes?fields=title", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || strings.Count(text, "without the leader") != 1 {
+			t.Errorf("%s: %d %s %v", n.dir, status, text, header)
+		}
+	}
+}
+
+// testDeploy changes the definitions by way of a node that does not lead.
+func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
+	t.Helper()
+	own := t.TempDir()
+	for _, name := range []string{"content-types", "components", "config"} {
+		if err := os.CopyFS(filepath.Join(own, name), os.DirFS(filepath.Join(nodes[0].dir, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	article := filepath.Join(own, "content-types", "article.yaml")
+	text, err := os.ReadFile(article)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deploy := func(article string) ([]string, error) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(own, "content-types", "article.yaml"), []byte(article), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files, err := gateway.DefinitionFiles(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return gateway.Directory(nodes[2].dir, gateway.Options{}).Deploy(context.Background(), files)
+	}
+	if changed, err := deploy(string(text)); err != nil || len(changed) != 0 {
+		t.Errorf("the same definitions: %v, %v", changed, err)
+	}
+	if _, err := deploy(strings.Replace(string(text), "summary:", "abstract:", 1)); err == nil || !strings.Contains(err.Error(), "summary") {
+		t.Errorf("a change that loses content: %v", err)
+	}
+	if _, err := deploy("kind: nonsense"); err == nil || !strings.Contains(err.Error(), "article.yaml:") {
+		t.Errorf("definitions with a problem: %v", err)
+	}
+	note := "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n"
+	if err := os.WriteFile(filepath.Join(own, "content-types", "note.yaml"), []byte(note), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := deploy(strings.Replace(string(text), "attributes:\n", "attributes:\n  subtitle: {type: string}\n", 1))
+	if want := "[~ content-types/article.yaml + content-types/note.yaml]"; err != nil || fmt.Sprint(changed) != want {
+		t.Fatalf("deployed %v, want %s; %v", changed, want, err)
+	}
+	for _, n := range nodes {
+		if status, _, text := n.ask("GET", "/api/articles?fields=subtitle", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || !strings.Contains(text, `"subtitle":null`) {
+			t.Errorf("%s does not serve what was deployed: %d %s", n.dir, status, text)
+		}
+	}
+}
+
+// token makes an API token by a command at the node.
+func (n *clusterNode) token(name string) string {
+	n.t.Helper()
+	p, err := gateway.Directory(n.dir, gateway.Options{}).Administer(context.Background())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer p.Close()
+	_, key, err := p.CreateToken(store.WithPrincipal(context.Background(), store.Principal{Kind: "command", Name: "token create"}), auth.Declaration{Name: name, Kind: auth.FullAccess})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return key
+}

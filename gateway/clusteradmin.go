@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"lectern/gateway/admin"
+	"lectern/gateway/internal/cluster"
+)
+
+// A clusterAdmin administers the cluster of a member.
+type clusterAdmin struct{ *member }
+
+// clusterAdmin returns the administration of the cluster of which the server is a node, nil if it is alone.
+func (p *Project) clusterAdmin() admin.Cluster {
+	if p.member == nil {
+		return nil
+	}
+	return clusterAdmin{p.member}
+}
+
+// statusTimeout bounds how long a node may take to tell its state.
+const statusTimeout = 2 * time.Second
+
+// Status implements admin.Cluster. It asks all nodes at once.
+func (a clusterAdmin) Status(ctx context.Context) (admin.ClusterStatus, error) {
+	node, err := a.running()
+	if err != nil {
+		return admin.ClusterStatus{}, err
+	}
+	list, err := node.Members()
+	if err != nil {
+		return admin.ClusterStatus{}, err
+	}
+	status := admin.ClusterStatus{Node: a.options.Name, Members: make([]admin.ClusterMember, len(list))}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
+	for i, m := range list {
+		asked.Go(func() { status.Members[i] = a.statusOf(ctx, m) })
+	}
+	asked.Wait()
+	var latest uint64
+	for _, m := range status.Members {
+		if m.Leader {
+			status.Leader, latest = m.Name, m.Revision
+		}
+	}
+	for i := range status.Members {
+		if m := &status.Members[i]; m.Error == "" && m.Revision < latest {
+			m.Behind = latest - m.Revision
+		}
+	}
+	return status, nil
+}
+
+// statusOf asks a node for its state.
+func (a clusterAdmin) statusOf(ctx context.Context, m cluster.Member) admin.ClusterMember {
+	status := admin.ClusterMember{Name: m.Name, Address: m.Address, Voter: m.Voter, Leader: m.Leader}
+	var state nodeState
+	if m.Name == a.options.Name {
+		state = a.state()
+	} else {
+		if err := a.ask(ctx, m.Address, statePath, nil, &state); err != nil {
+			if sent := (*url.Error)(nil); errors.As(err, &sent) {
+				err = sent.Err // without the path
+			}
+			status.Error = err.Error()
+			return status
+		}
+	}
+	if state.Name != m.Name {
+		status.Error = "the node " + state.Name + " answers at this address"
+		return status
+	}
+	status.Revision, status.Version = state.Revision, state.Version
+	return status
+}
+
+// Add implements admin.Cluster.
+func (a clusterAdmin) Add(ctx context.Context, n admin.ClusterNode) error {
+	return a.change(ctx, addPath, newNode{Name: n.Name, Address: n.Address, Voter: n.Voter}, addNode)
+}
+
+// Remove implements admin.Cluster. If the node leads, another one becomes the leader first.
+func (a clusterAdmin) Remove(ctx context.Context, name string) error {
+	node, err := a.running()
+	if err != nil {
+		return err
+	}
+	gone, err := node.Member(name)
+	if err != nil {
+		return err
+	}
+	if gone.Leader {
+		if err := a.Transfer(ctx, ""); err != nil {
+			return fmt.Errorf("%s leads the cluster, and no other node can lead instead: %w", name, err)
+		}
+		if _, err := a.awaitLeader(ctx, gone.Address); err != nil {
+			return errors.New("the cluster has no other leader yet; try again")
+		}
+	}
+	return a.change(ctx, removePath, newNode{Name: name}, removeNode)
+}
+
+// Transfer implements admin.Cluster.
+func (a clusterAdmin) Transfer(ctx context.Context, name string) error {
+	return a.change(ctx, transferPath, newNode{Name: name}, transferLead)
+}
+
+// change has the leader change the cluster.
+func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here func(context.Context, *cluster.Node, newNode) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	node, err := a.running()
+	if err != nil {
+		return err
+	}
+	if a.leads() {
+		return here(ctx, node, n)
+	}
+	leader, err := leaderOf(a).base(ctx)
+	if err != nil {
+		return errors.New("the cluster has no leader now; nothing was changed. If a majority of its nodes is lost for good, see `lectern cluster recover --help`")
+	}
+	return a.ask(ctx, leader.Host, path, n, nil)
+}

@@ -1,0 +1,146 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"lectern/documents/apierror"
+	"lectern/store"
+)
+
+// A node of a cluster answers reads from its own store, which may be behind those of other nodes. A client may ask for more by a header of the
+// request:
+//
+//	Lectern-Revision: N                  what was read or written when an answer had Lectern-Revision: N, and all before it
+//	Lectern-Consistency: linearizable    all that was written when the request arrived, by whatever client at whatever node
+
+// consistencyHeader is the header in which clients say how recent an answer must be.
+const consistencyHeader = "Lectern-Consistency"
+
+var (
+	errConsistency = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", NoDetails: true,
+		Message: "Lectern-Consistency is local, session or linearizable, and Lectern-Revision the number that an answer had"}
+	errBehind = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Origin,
+		Message: "this node does not have what was asked for yet: try again, or ask another node"}
+)
+
+// asksRecent reports whether a request says how recent its answer must be.
+func asksRecent(r *http.Request) bool {
+	return r.Header[revisionHeader] != nil || r.Header[consistencyHeader] != nil
+}
+
+// awaits waits until this node has everything that the headers of a request demand. If the node does not get it in time, awaits answers the request
+// with an error and returns false.
+func (m *member) awaits(w http.ResponseWriter, r *http.Request) bool {
+	if err := m.await(r.Context(), r.Header.Get(revisionHeader), r.Header.Get(consistencyHeader)); err != nil {
+		w.Header()["Retry-After"] = retrySoon
+		writeError(w, r, err)
+		return false
+	}
+	return true
+}
+
+func (m *member) await(ctx context.Context, least, consistency string) *apierror.Error {
+	if m.wait() != nil {
+		return errBehind
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
+	defer cancel()
+	var revision uint64
+	var err error
+	if least != "" {
+		if revision, err = strconv.ParseUint(least, 10, 64); err != nil {
+			return errConsistency
+		}
+	}
+	switch consistency {
+	case "", "local", "session":
+	case "linearizable":
+		latest, err := m.latest(ctx)
+		if err != nil {
+			return errBehind
+		}
+		revision = max(revision, latest)
+	default:
+		return errConsistency
+	}
+	if m.reach(ctx, revision) != nil {
+		return errBehind
+	}
+	return nil
+}
+
+// latest returns the revision of the last write in the cluster that may have been answered. It asks the leader, which asks a majority of the nodes
+// whether it still is.
+func (m *member) latest(ctx context.Context) (revision uint64, err error) {
+	retry := newBackoff()
+	for {
+		if m.leads() {
+			if err = m.node.Load().Verify(ctx); err == nil {
+				return m.shown()
+			}
+		} else if leader, failed := (leaderOf{m}).base(ctx); failed != nil {
+			return 0, failed
+		} else if err = m.ask(ctx, leader.Host, revisionPath, nil, &revision); err == nil {
+			return revision, nil
+		}
+		if retry.wait(ctx) != nil {
+			return 0, err
+		}
+	}
+}
+
+// shown returns the revision of the content that reads of this node show from now on. Store.Revision may be behind it for a moment: reads see a
+// write before it is answered.
+func (m *member) shown() (revision uint64, err error) {
+	err = m.project.Store().View(func(s *store.Snapshot) error {
+		revision = s.Sequence()
+		return nil
+	})
+	return revision, err
+}
+
+// A revisedWriter sets the header Lectern-Revision when an answer begins: all that the answer tells was written up to that revision.
+type revisedWriter struct {
+	http.ResponseWriter
+	member *member
+	begun  bool
+}
+
+func (w *revisedWriter) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	select {
+	case <-w.member.ready:
+	default:
+		return
+	}
+	revision, err := w.member.shown()
+	if err != nil { // the store is closed, and the answer says so
+		return
+	}
+	if leaders, err := strconv.ParseUint(w.Header().Get(revisionHeader), 10, 64); err == nil {
+		revision = max(revision, leaders) // this node may not have the write that the leader has answered
+	}
+	w.Header()[revisionHeader] = []string{strconv.FormatUint(revision, 10)}
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *revisedWriter) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.begin()
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (w *revisedWriter) Write(b []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *revisedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A Member is a node as the cluster knows it.
+type Member struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Voter   bool   `json:"voter"` // false: it only reads
+	Leader  bool   `json:"leader"`
+}
+
+// Members returns the nodes of the cluster, as this node knows them.
+func (n *Node) Members() ([]Member, error) {
+	f := n.raft.GetConfiguration()
+	if err := f.Error(); err != nil {
+		return nil, err
+	}
+	_, leader := n.raft.LeaderWithID()
+	list := []Member{}
+	for _, s := range f.Configuration().Servers {
+		list = append(list, Member{string(s.ID), string(s.Address), s.Suffrage == raft.Voter, s.ID == leader})
+	}
+	return list, nil
+}
+
+// Has reports whether the cluster has a node of that name, as this node knows.
+func (n *Node) Has(name string) bool {
+	f := n.raft.GetConfiguration()
+	return f.Error() == nil && slices.ContainsFunc(f.Configuration().Servers, func(s raft.Server) bool { return s.ID == raft.ServerID(name) })
+}
+
+// Member returns the node with a name. The error lists the names that there are.
+func (n *Node) Member(name string) (Member, error) {
+	list, err := n.Members()
+	if err != nil {
+		return Member{}, err
+	}
+	var names []string
+	for _, m := range list {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	return Member{}, fmt.Errorf("the cluster has no node %s; its nodes are %s", name, strings.Join(names, ", "))
+}
+
+// Add adds a node, gives one another address, or gives or takes its vote. Only the leader can.
+func (n *Node) Add(ctx context.Context, name, address string, voter bool) error {
+	list, err := n.Members()
+	if err != nil {
+		return err
+	}
+	demoted := false
+	for _, m := range list {
+		if m.Address == address && m.Name != name {
+			return fmt.Errorf("the node %s has the address %s already", m.Name, address)
+		}
+		demoted = demoted || m.Name == name && m.Voter && !voter
+	}
+	id, at := raft.ServerID(name), raft.ServerAddress(address)
+	if voter {
+		return agreed(ctx, n.raft.AddVoter(id, at, 0, ioTimeout))
+	}
+	if demoted {
+		if err := agreed(ctx, n.raft.DemoteVoter(id, 0, ioTimeout)); err != nil {
+			return err
+		}
+	}
+	return agreed(ctx, n.raft.AddNonvoter(id, at, 0, ioTimeout))
+}
+
+// Remove removes a node. Only the leader can, and not itself: it must give up the lead before.
+func (n *Node) Remove(ctx context.Context, name string) error {
+	if _, err := n.Member(name); err != nil {
+		return err
+	}
+	if name == n.config.Name {
+		return fmt.Errorf("the leader %s cannot remove itself", name)
+	}
+	return agreed(ctx, n.raft.RemoveServer(raft.ServerID(name), 0, ioTimeout))
+}
+
+// Transfer makes another node the leader: the one with a name, or any if name is "". Only the leader can.
+func (n *Node) Transfer(ctx context.Context, name string) error {
+	if name == "" {
+		return agreed(ctx, n.raft.LeadershipTransfer())
+	}
+	to, err := n.Member(name)
+	switch {
+	case err != nil:
+		return err
+	case to.Name == n.config.Name:
+		return nil
+	case !to.Voter:
+		return fmt.Errorf("the node %s has no vote, so it cannot lead", name)
+	}
+	return agreed(ctx, n.raft.LeadershipTransferToServer(raft.ServerID(name), raft.ServerAddress(to.Address)))
+}
+
+// agreed waits until the nodes have agreed to a change of the cluster.
+func agreed(ctx context.Context, f raft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }() // ends when Raft knows the outcome, or is shut down
+	select {
+	case err := <-done:
+		if errors.Is(err, raft.ErrNotLeader) {
+			return ErrNotLeader
+		}
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("no majority of the nodes has agreed so far, and may still: %w", ctx.Err())
+	}
+}
+
+// ErrNotLeader: the node does not lead the cluster.
+var ErrNotLeader = errors.New("the node does not lead the cluster")
+
+// Verify returns nil if the node leads the cluster: no other node has led it, and no transaction was agreed to without this node, when Verify was
+// called. It asks a majority of the nodes.
+func (n *Node) Verify(ctx context.Context) error {
+	if !n.Leading() {
+		return ErrNotLeader
+	}
+	verified := make(chan error, 1)
+	go func() { verified <- n.raft.VerifyLeader().Error() }()
+	select {
+	case err := <-verified:
+		if err != nil || !n.leadsIn(n.raft.CurrentTerm()) { // in a later term, the transactions of other leaders may be missing yet
+			return ErrNotLeader
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Figures are what a node knows of itself and its cluster.
+type Figures struct {
+	Leads       bool
+	Term        uint64
+	LastIndex   uint64        // of Raft's log
+	Committed   uint64        // the index up to which a majority has the log
+	Applied     uint64        // the index up to which this node has made it
+	Stuck       bool          // this node cannot make what was agreed to, and tries again
+	LastContact time.Duration // since the leader was last heard of; 0 at the leader, negative if that never was
+	Members     int
+	Voters      int
+	Proposals   uint64 // of this node
+	Failed      uint64 // proposals that were not agreed to, or of which this is not known
+}
+
+// Figures returns the figures of now.
+func (n *Node) Figures() Figures {
+	f := Figures{
+		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.raft.AppliedIndex(),
+		Stuck: n.stuck.Load(), LastContact: n.LastContact(), Proposals: n.proposals.Load(), Failed: n.failed.Load(),
+	}
+	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
+		if f.Members++; s.Suffrage == raft.Voter {
+			f.Voters++
+		}
+	}
+	return f
+}
+
+// LastContact returns how long ago the leader was last heard of: 0 at the leader, negative if that never was.
+func (n *Node) LastContact() time.Duration {
+	if n.raft.State() == raft.Leader {
+		return 0
+	}
+	last := n.raft.LastContact()
+	if last.IsZero() {
+		return -1
+	}
+	return time.Since(last)
+}

@@ -1,0 +1,291 @@
+// Package cluster makes a server one node of several that have the same content. The nodes agree to transactions by Raft (hashicorp/raft), and
+// each makes them in the same order on a machine of its own, which is the store.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/metadb"
+
+	"lectern/store"
+)
+
+// A Machine is what the nodes keep equal. It is durable: what Apply, and a transaction of its own, have done is on disk.
+type Machine interface {
+	// Apply makes transactions of other nodes, and passes over those that it has made already. Its error means that the node cannot go on; Apply
+	// is then called again with the same transactions.
+	Apply([]store.Transaction) error
+	// Copy returns a copy of the present state, for another machine's Restore, and its size in bytes.
+	Copy() (int64, io.ReadCloser, error)
+	// Restore replaces the state by a copy.
+	Restore(io.Reader) error
+	// Lead is called when the node has become the leader and has made all transactions. From then on the machine may make transactions of its own,
+	// which it must propose first (Node.Propose).
+	Lead() error
+	// Follow is called when the node does not lead, or another node has become the leader. leader is the address of the leader, "" if there is none.
+	Follow(leader string)
+}
+
+// A Port connects nodes.
+type Port interface {
+	// Raft returns the listener of connections that other nodes have made by DialRaft. Its address is the one that other nodes dial.
+	Raft() net.Listener
+	DialRaft(address string, timeout time.Duration) (net.Conn, error)
+}
+
+// A stream is a Port as Raft uses it.
+type stream struct {
+	net.Listener
+	port Port
+}
+
+// Dial implements raft.StreamLayer.
+func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return s.port.DialRaft(string(address), timeout)
+}
+
+// Config is what a Node is made of.
+type Config struct {
+	Name    string
+	Address string // at which the other nodes reach this one
+	Dir     string // of the node's files
+	Port    Port
+	Machine Machine
+	Log     *slog.Logger
+	// Heartbeat is how long a node hears nothing from the leader before it wants to become the leader; 0: a second.
+	Heartbeat time.Duration
+}
+
+// A Node is a member of a cluster. Its methods are safe for concurrent use, except for Propose.
+type Node struct {
+	config    Config
+	raft      *raft.Raft
+	log       *raftLog
+	snapshots *snapshots
+	transport *raft.NetworkTransport
+	stop      context.CancelFunc
+	ended     sync.WaitGroup
+	stopped   <-chan struct{}
+	woken     chan struct{} // asks for a look at who leads
+	proposals atomic.Uint64 // see Figures
+	failed    atomic.Uint64
+	stuck     atomic.Bool
+
+	mu       sync.Mutex
+	pending  *proposal // that this node waits for
+	led      uint64    // the term in which the machine leads; 0: it does not
+	abandons int       // how often the machine has made transactions of other nodes, after which it no longer leads
+}
+
+const (
+	segmentSize       = 16 << 20 // bytes of a file of Raft's log
+	trailingLogs      = 4096     // transactions that are kept for nodes that are a little behind
+	snapshotThreshold = 2048     // transactions after which those before may go: a snapshot costs nothing
+	snapshotInterval  = 30 * time.Second
+	ioTimeout         = 10 * time.Second
+	defaultHeartbeat  = time.Second
+)
+
+// settings returns Raft's configuration of a node.
+func (c *Config) settings() *raft.Config {
+	s := raft.DefaultConfig()
+	s.LocalID = raft.ServerID(c.Name)
+	s.Logger = newLogger(c.Log)
+	s.NoSnapshotRestoreOnStart = true // the machine is durable
+	s.TrailingLogs, s.SnapshotThreshold, s.SnapshotInterval = trailingLogs, snapshotThreshold, snapshotInterval
+	s.ShutdownOnRemove = false // a node that was removed goes on serving reads
+	s.NoLegacyTelemetry = true
+	if c.Heartbeat == 0 {
+		c.Heartbeat = defaultHeartbeat
+	}
+	s.HeartbeatTimeout, s.ElectionTimeout, s.LeaderLeaseTimeout = c.Heartbeat, c.Heartbeat, c.Heartbeat/2
+	s.CommitTimeout = min(s.CommitTimeout, c.Heartbeat/10)
+	return s
+}
+
+// A raftLog is Raft's log of a node on disk.
+type raftLog struct {
+	*wal.WAL
+	meta *metadb.BoltMetaDB
+}
+
+// Close closes the files.
+func (l *raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close()) } // the WAL does not close meta
+
+// files opens the files of a node.
+func (c *Config) files() (*raftLog, *snapshots, error) {
+	dir := filepath.Join(c.Dir, "log")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	meta := &metadb.BoltMetaDB{}
+	log, err := wal.Open(dir, wal.WithSegmentSize(segmentSize), wal.WithLogger(newLogger(c.Log)), wal.WithMetaStore(meta))
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open the log of the cluster in %s: %w", dir, err), meta.Close())
+	}
+	return &raftLog{log, meta}, &snapshots{c.Dir, c.Machine}, nil
+}
+
+// HasState reports whether a directory has the files of a node that has been a member of a cluster.
+func HasState(dir string) (bool, error) {
+	c := Config{Dir: dir, Log: slog.New(slog.DiscardHandler)}
+	if _, err := os.Stat(filepath.Join(dir, "log")); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	log, snaps, err := c.files()
+	if err != nil {
+		return false, err
+	}
+	has, err := raft.HasExistingState(log, log, snaps)
+	return has, errors.Join(err, log.Close())
+}
+
+// Bootstrap makes the files of a node that begins a cluster, whose only member it is. The machine has the content of the cluster.
+func Bootstrap(c Config) (err error) {
+	log, snaps, err := c.files()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
+	alone := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(c.Name), Address: raft.ServerAddress(c.Address)}}}
+	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, alone); err != nil {
+		return fmt.Errorf("begin a cluster: %w", err)
+	}
+	// A log that begins after a snapshot makes nodes that join begin with a copy of the content.
+	if err := raft.RecoverCluster(c.settings(), nothing{}, log, log, snaps, transport, alone); err != nil {
+		return fmt.Errorf("begin a cluster: %w", err)
+	}
+	return nil
+}
+
+// Start starts a node. The caller must Close it.
+func Start(c Config) (*Node, error) {
+	log, snaps, err := c.files()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1)}
+	if err := snaps.restoreReceived(c.Machine); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	n.stop, n.stopped = stop, ctx.Done()
+	settings := c.settings()
+	n.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: stream{c.Port.Raft(), c.Port}, MaxPool: 3, Timeout: ioTimeout, Logger: settings.Logger, ServerAddressProvider: nil,
+	})
+	if n.raft, err = raft.NewRaft(settings, machine{n}, log, log, snaps, n.transport); err != nil {
+		stop()
+		return nil, errors.Join(fmt.Errorf("start the node %s: %w", c.Name, err), n.transport.Close(), log.Close())
+	}
+	n.ended.Go(func() { n.watch(ctx) })
+	return n, nil
+}
+
+// Close stops the node. The machine must still take calls until Close returns.
+func (n *Node) Close() error {
+	n.stop()
+	if n.raft.State() == raft.Leader {
+		_ = n.raft.LeadershipTransfer().Error() // best effort: the others need not find out by themselves that the leader is gone
+	}
+	err := n.raft.Shutdown().Error()
+	n.ended.Wait()
+	return errors.Join(err, n.transport.Close(), n.log.Close())
+}
+
+// watch tells the machine who leads, until ctx ends.
+func (n *Node) watch(ctx context.Context) {
+	changes := make(chan raft.Observation, 1) // one that waits stands for all
+	observer := raft.NewObserver(changes, false, func(o *raft.Observation) bool {
+		switch o.Data.(type) {
+		case raft.RaftState, raft.LeaderObservation:
+			return true
+		}
+		return false
+	})
+	n.raft.RegisterObserver(observer)
+	defer n.raft.DeregisterObserver(observer)
+	for {
+		n.look()
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		case <-n.woken:
+		}
+	}
+}
+
+// look tells the machine who leads now.
+func (n *Node) look() {
+	n.mu.Lock()
+	before := n.abandons
+	n.mu.Unlock()
+	term := n.raft.CurrentTerm() // the lead may be lost and won again meanwhile
+	if n.raft.State() != raft.Leader {
+		n.setLed(0, before)
+		address, _ := n.raft.LeaderWithID()
+		n.config.Machine.Follow(string(address))
+		return
+	}
+	if n.leadsIn(term) || n.raft.Barrier(0).Error() != nil { // after the barrier the machine has made all transactions of former leaders
+		return
+	}
+	if err := n.config.Machine.Lead(); err != nil {
+		n.config.Log.Error("the node cannot lead the cluster", "error", err)
+		n.giveUp()
+		return
+	}
+	n.setLed(term, before)
+}
+
+// giveUp lets another node lead, because this one cannot, and tries again later if there is none.
+func (n *Node) giveUp() {
+	if err := n.raft.LeadershipTransfer().Error(); err != nil {
+		n.config.Log.Warn("no other node can lead the cluster", "error", err)
+		time.AfterFunc(n.config.Heartbeat, n.wake)
+	}
+}
+
+func (n *Node) wake() {
+	select {
+	case n.woken <- struct{}{}:
+	default:
+	}
+}
+
+// setLed notes in which term the machine leads, unless it has made transactions of other nodes since before was read.
+func (n *Node) setLed(term uint64, before int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.abandons == before {
+		n.led = term
+	}
+}
+
+// leadsIn reports whether the machine leads in a term.
+func (n *Node) leadsIn(term uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.led == term
+}
+
+// Leading reports whether the machine of this node leads.
+func (n *Node) Leading() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.led != 0
+}

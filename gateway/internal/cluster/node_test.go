@@ -1,0 +1,410 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"lectern/gateway/internal/cluster"
+	"lectern/store"
+)
+
+const (
+	heartbeat = 100 * time.Millisecond
+	patience  = 20 * time.Second // a test that has to wait longer fails
+)
+
+// A list is a Machine that is a list of texts in a file.
+type list struct {
+	mu     sync.Mutex
+	path   string
+	state  listState
+	leads  bool
+	broken bool // Apply fails
+
+	applied chan struct{} // gets a value after Apply, Restore, Lead and Follow, if there is room
+}
+
+type listState struct {
+	Index uint64
+	Texts []string
+	Moved int // how often the state was restored from another
+}
+
+func openList(t *testing.T, path string) *list {
+	t.Helper()
+	l := &list{path: path, applied: make(chan struct{}, 1)}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &l.state)
+	} else if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// changed tells those who wait, and must be called with l.mu held.
+func (l *list) changed() {
+	select {
+	case l.applied <- struct{}{}:
+	default:
+	}
+}
+
+func (l *list) save() error {
+	text, err := json.Marshal(l.state)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(l.path, text, 0o600)
+}
+
+func (l *list) Apply(all []store.Transaction) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.changed()
+	if l.broken {
+		return errors.New("the disk is full")
+	}
+	l.leads = false
+	for _, tx := range all {
+		if tx.Index > l.state.Index {
+			l.state.Index, l.state.Texts = tx.Index, append(l.state.Texts, string(tx.Data))
+		}
+	}
+	return l.save()
+}
+
+func (l *list) Copy() (int64, io.ReadCloser, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, err := json.Marshal(l.state)
+	return int64(len(text)), io.NopCloser(bytes.NewReader(text)), err
+}
+
+func (l *list) Restore(from io.Reader) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.changed()
+	text, err := io.ReadAll(from)
+	if err != nil {
+		return err
+	}
+	moved := l.state.Moved + 1
+	if err := json.Unmarshal(text, &l.state); err != nil {
+		return err
+	}
+	l.state.Moved = moved
+	return l.save()
+}
+
+func (l *list) Lead() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.changed()
+	l.leads = true
+	return nil
+}
+
+func (l *list) Follow(string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.changed()
+	l.leads = false
+}
+
+// wait waits until is holds for the list.
+func (l *list) wait(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		l.mu.Lock()
+		done := is()
+		l.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-l.applied:
+		case <-time.After(heartbeat): // Node.Leading changes after Lead
+		case <-late:
+			t.Fatalf("%s: not after %s: %+v", what, patience, l.state)
+		}
+	}
+}
+
+// A plainPort is a cluster.Port without TLS.
+type plainPort struct{ net.Listener }
+
+func (p plainPort) Raft() net.Listener { return p.Listener }
+
+func (p plainPort) DialRaft(address string, timeout time.Duration) (net.Conn, error) {
+	return net.DialTimeout("tcp", address, timeout)
+}
+
+// A testNode is a node with its machine.
+type testNode struct {
+	*cluster.Node
+	*list
+	t       *testing.T
+	name    string
+	dir     string
+	address string // "" before the first start
+}
+
+func (n *testNode) config() cluster.Config {
+	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat}
+}
+
+// start starts the node at the address that it had before, if any.
+func (n *testNode) start() {
+	n.t.Helper()
+	at := n.address
+	if at == "" {
+		at = "127.0.0.1:0"
+	}
+	ln, err := net.Listen("tcp", at)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	first := n.address == ""
+	n.address = ln.Addr().String()
+	n.list = openList(n.t, filepath.Join(n.dir, "list.json"))
+	if first && n.name == "n1" {
+		if err := cluster.Bootstrap(n.config()); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	c := n.config()
+	c.Port = plainPort{ln}
+	if n.Node, err = cluster.Start(c); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *testNode) stop() {
+	n.t.Helper()
+	if err := n.Close(); err != nil {
+		n.t.Error(err)
+	}
+	n.Node = nil
+}
+
+// propose has the machine make a transaction, as a store does.
+func (n *testNode) propose(text string) error {
+	agreed, err := n.Propose([]byte(text))
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.state.Index, n.state.Texts = agreed.Index, append(n.state.Texts, text)
+	err = n.save()
+	n.mu.Unlock()
+	agreed.Committed(err)
+	return err
+}
+
+// newNodes starts a cluster. The first node begins it, and adds the others.
+func newNodes(t *testing.T, count int) []*testNode {
+	t.Helper()
+	var nodes []*testNode
+	for i := range count {
+		n := &testNode{t: t, name: fmt.Sprintf("n%d", i+1), dir: t.TempDir()}
+		n.start()
+		t.Cleanup(func() {
+			if n.Node != nil {
+				n.stop()
+			}
+		})
+		if i > 0 {
+			if err := nodes[0].Add(t.Context(), n.name, n.address, true); err != nil {
+				t.Fatal(err)
+			}
+			n.wait(t, "the first copy", func() bool { return n.state.Moved > 0 })
+		} else {
+			n.wait(t, "the first leader", n.Leading)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// leaderOf waits until one of the nodes that run leads, and returns it.
+func leaderOf(t *testing.T, nodes []*testNode) (leader *testNode) {
+	t.Helper()
+	nodes[slices.IndexFunc(nodes, func(n *testNode) bool { return n.Node != nil })].wait(t, "a leader", func() bool {
+		i := slices.IndexFunc(nodes, func(n *testNode) bool { return n.Node != nil && n.Leading() })
+		if i >= 0 {
+			leader = nodes[i]
+		}
+		return i >= 0
+	})
+	return leader
+}
+
+// proposeSomehow proposes texts until the nodes agree to one, which it returns: the lead may pass on meanwhile.
+func proposeSomehow(t *testing.T, nodes []*testNode) string {
+	t.Helper()
+	for try := range 20 {
+		text := fmt.Sprint("try ", try)
+		err := leaderOf(t, nodes).propose(text)
+		if err == nil {
+			return text
+		}
+		if !errors.Is(err, store.ErrNotLeader) && !errors.Is(err, store.ErrOutcome) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("the nodes have agreed to nothing")
+	return ""
+}
+
+func has(n *testNode, texts ...string) func() bool {
+	return func() bool { return slices.Equal(n.state.Texts, texts) }
+}
+
+// TestNodes has three nodes agree, and go on without the leader, which then comes back.
+func TestNodes(t *testing.T) {
+	nodes := newNodes(t, 3)
+	first := leaderOf(t, nodes)
+	if err := first.propose("a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		n.wait(t, "a at "+n.name, has(n, "a"))
+		if n == first {
+			continue
+		}
+		if err := n.propose("b"); !errors.Is(err, store.ErrNotLeader) {
+			t.Errorf("%s proposes, but does not lead: %v", n.name, err)
+		}
+		if err := n.Verify(context.Background()); !errors.Is(err, cluster.ErrNotLeader) {
+			t.Errorf("%s leads, it says", n.name)
+		}
+	}
+	if err := first.Verify(context.Background()); err != nil {
+		t.Error(err)
+	}
+	first.stop()
+	second := leaderOf(t, nodes)
+	if err := second.propose("c"); err != nil {
+		t.Fatal(err)
+	}
+	first.start()
+	for _, n := range nodes {
+		n.wait(t, "c at "+n.name, has(n, "a", "c"))
+	}
+	members, err := second.Members()
+	if err != nil || len(members) != 3 || !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Leader && m.Name == second.name }) {
+		t.Errorf("members: %+v, %v", members, err)
+	}
+}
+
+// TestNoMajority stops all nodes but the leader, which then neither agrees to anything nor says that it leads.
+func TestNoMajority(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	for _, n := range nodes {
+		if n != leader {
+			n.stop()
+		}
+	}
+	if err := leader.propose("lost"); !errors.Is(err, store.ErrOutcome) && !errors.Is(err, store.ErrNotLeader) {
+		t.Fatalf("proposed alone: %v", err)
+	}
+	if err := leader.Verify(context.Background()); err == nil {
+		t.Error("a node without a majority leads, it says")
+	}
+	if len(leader.state.Texts) > 0 {
+		t.Errorf("a node without a majority has made %q", leader.state.Texts)
+	}
+	for _, n := range nodes {
+		if n != leader {
+			n.start()
+		}
+	}
+	last := proposeSomehow(t, nodes)
+	var texts []string
+	for _, n := range nodes { // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
+		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) })
+		if texts == nil {
+			texts = n.state.Texts
+		}
+		if !slices.Equal(n.state.Texts, texts) {
+			t.Errorf("%s has %q, another node %q", n.name, n.state.Texts, texts)
+		}
+	}
+}
+
+// TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It makes the transaction once it can.
+func TestCommitFails(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	leader.mu.Lock()
+	leader.broken = true
+	leader.mu.Unlock()
+	agreed, err := leader.Propose([]byte("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreed.Committed(errors.New("the disk is full"))
+	for _, n := range nodes {
+		if n != leader {
+			n.wait(t, "a at "+n.name, has(n, "a"))
+		}
+	}
+	leader.mu.Lock()
+	leader.broken = false
+	leader.mu.Unlock()
+	leader.wait(t, "a at the former leader", func() bool { return len(leader.state.Texts) > 0 })
+	last := proposeSomehow(t, nodes)
+	for _, n := range nodes {
+		n.wait(t, last+" at "+n.name, func() bool { return n.state.Texts[0] == "a" && slices.Contains(n.state.Texts, last) })
+	}
+}
+
+// TestReceivedCopy ends a node after it has received a copy of the machine, and before the machine has taken it over.
+func TestReceivedCopy(t *testing.T) {
+	dir := t.TempDir()
+	l := openList(t, filepath.Join(dir, "list.json"))
+	files := map[string]string{
+		"snapshot.json":     `{"Version":1,"ID":"2-7","Index":7,"Term":2,"Received":true,"Configuration":{"Servers":[{"ID":"n2","Address":"127.0.0.1:1"}]},"ConfigurationIndex":1}`,
+		"snapshot.received": `{"Index":7,"Texts":["x"]}`,
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := cluster.Start(cluster.Config{Name: "n2", Address: ln.Addr().String(), Dir: dir, Port: plainPort{ln}, Machine: l, Log: slog.New(slog.DiscardHandler), Heartbeat: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(l.state.Texts, []string{"x"}) {
+		t.Errorf("the machine has %q", l.state.Texts)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "snapshot.received")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"lectern/store"
+)
+
+// A proposalID distinguishes a transaction that this node waits for from others. It stands before the transaction in Raft's log.
+type proposalID [16]byte
+
+// A proposal is a transaction of this node to which the nodes may agree.
+type proposal struct {
+	id        proposalID
+	agreed    chan uint64   // gets its index
+	committed chan error    // gets the error of the machine's commit
+	abandoned chan struct{} // closed when the node does not wait for it any more
+}
+
+// Propose implements store.Propose.
+func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
+	n.proposals.Add(1)
+	agreement, err := n.propose(transaction)
+	if err != nil {
+		n.failed.Add(1)
+	}
+	return agreement, err
+}
+
+func (n *Node) propose(transaction []byte) (store.Agreement, error) {
+	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{})}
+	_, _ = rand.Read(p.id[:]) // never fails
+	n.mu.Lock()
+	n.pending = p
+	n.mu.Unlock()
+	failed := make(chan error, 1)
+	future := n.raft.Apply(append(p.id[:], transaction...), 0)
+	go func() { failed <- future.Error() }() // ends when Raft knows the outcome, or is shut down
+	var err error
+	select {
+	case index := <-p.agreed:
+		return p.agreement(index), nil
+	case <-p.abandoned:
+		return store.Agreement{}, store.ErrOutcome
+	case err = <-failed:
+	}
+	if n.claim(p.id) == nil { // another goroutine has claimed it at the same time
+		select {
+		case index := <-p.agreed:
+			return p.agreement(index), nil
+		case <-p.abandoned:
+			return store.Agreement{}, store.ErrOutcome
+		}
+	}
+	return store.Agreement{}, n.outcome(err)
+}
+
+func (p *proposal) agreement(index uint64) store.Agreement {
+	return store.Agreement{Index: index, Committed: func(err error) { p.committed <- err }}
+}
+
+// outcome returns the error of a proposal to which the nodes have not agreed so far.
+func (n *Node) outcome(err error) error {
+	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
+		return store.ErrNotLeader
+	}
+	return store.ErrOutcome
+}
+
+// claim ends the wait for a proposal and returns it, nil if the node does not wait for the one with this id.
+func (n *Node) claim(id proposalID) *proposal {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.pending
+	if p == nil || p.id != id {
+		return nil
+	}
+	n.pending = nil
+	return p
+}
+
+// abandon ends the wait for any proposal.
+func (n *Node) abandon() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.pending != nil {
+		close(n.pending.abandoned)
+		n.pending = nil
+	}
+	n.led = 0
+	n.abandons++
+}
+
+// machine is the raft.FSM of a node.
+type machine struct{ *Node }
+
+// Apply implements raft.FSM.
+func (m machine) Apply(log *raft.Log) any { return m.ApplyBatch([]*raft.Log{log})[0] }
+
+// ApplyBatch implements raft.BatchingFSM.
+func (m machine) ApplyBatch(logs []*raft.Log) []any {
+	var others []store.Transaction // to be made, of other nodes for the most part
+	for _, l := range logs {
+		var id proposalID
+		if l.Type != raft.LogCommand || copy(id[:], l.Data) < len(id) {
+			continue
+		}
+		own := m.claim(id)
+		if own != nil && len(others) == 0 {
+			own.agreed <- l.Index
+			if err := <-own.committed; err == nil {
+				continue
+			}
+		} else if own != nil { // cannot be made after others: the machine decides
+			close(own.abandoned)
+		}
+		others = append(others, store.Transaction{Index: l.Index, Data: l.Data[len(id):]})
+	}
+	m.make(others)
+	return make([]any, len(logs))
+}
+
+// make has the machine make transactions. It tries until that succeeds or the node is closed: nothing can follow on a transaction that is not made.
+func (m machine) make(list []store.Transaction) {
+	if len(list) == 0 {
+		return
+	}
+	m.abandon()
+	for {
+		err := m.config.Machine.Apply(list)
+		if m.stuck.Store(err != nil); err == nil {
+			break
+		}
+		m.config.Log.Error("the node cannot make what the cluster has agreed to, and tries again", "index", list[0].Index, "error", err)
+		if m.raft.State() == raft.Leader {
+			_ = m.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
+		}
+		select {
+		case <-m.stopped:
+			return
+		case <-time.After(m.config.Heartbeat):
+		}
+	}
+	m.wake() // to lead again, if the node does
+}
+
+// Snapshot implements raft.FSM.
+func (m machine) Snapshot() (raft.FSMSnapshot, error) { return durableState{}, nil }
+
+// Restore implements raft.FSM.
+func (m machine) Restore(from io.ReadCloser) error {
+	defer from.Close()
+	m.abandon()
+	if err := m.config.Machine.Restore(from); err != nil {
+		return err
+	}
+	return m.snapshots.taken()
+}
+
+// durableState is a snapshot without content: the machine has it on disk.
+type durableState struct{}
+
+// Persist implements raft.FSMSnapshot.
+func (durableState) Persist(sink raft.SnapshotSink) error { return sink.Close() }
+
+// Release implements raft.FSMSnapshot.
+func (durableState) Release() {}
+
+// nothing is a raft.FSM without transactions.
+type nothing struct{}
+
+// Apply implements raft.FSM.
+func (nothing) Apply(*raft.Log) any { return nil }
+
+// Snapshot implements raft.FSM.
+func (nothing) Snapshot() (raft.FSMSnapshot, error) { return durableState{}, nil }
+
+// Restore implements raft.FSM.
+func (nothing) Restore(from io.ReadCloser) error { return from.Close() }

@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"time"
+
+	"lectern/documents/apierror"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// revisionHeader is the header in which nodes of a cluster tell up to which write an answer goes, and in which clients ask that an answer goes
+// at least so far.
+const revisionHeader = "Lectern-Revision"
+
+// maxElection returns how long a request waits for the cluster to have a leader, and for this node to have what was written.
+func (m *member) maxElection() time.Duration { return 5 * cmp.Or(m.options.Heartbeat, time.Second) }
+
+// errNoLeader is the answer to a write while the cluster has no leader.
+var errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
+	Message: "the cluster has no leader now, which takes the writes; nothing was written", Details: jsontree.ObjectOf("outcome", "refused")}
+
+// leaderOf is the leader of a member's cluster, as an upstream.
+type leaderOf struct{ *member }
+
+func (l leaderOf) takesWrites() bool { return !l.leads() }
+func (l leaderOf) name() string      { return "the leader of the cluster" }
+func (l leaderOf) close()            {}
+
+// lost implements upstream. While the cluster has no leader, base waits for one, and a request to the leader to come ends by the limits of time alone.
+func (l leaderOf) lost() <-chan struct{} {
+	changed := l.changed.wait() // before the leader is read
+	if *l.leader.Load() == "" {
+		return nil
+	}
+	return changed
+}
+
+// looped implements upstream. Nodes forward to each other while not all of them know of a new leader.
+func (leaderOf) looped() *apierror.Error { return errNoLeader }
+
+// base implements upstream. It waits for a leader.
+func (l leaderOf) base(ctx context.Context) (*url.URL, error) {
+	leader, err := l.awaitLeader(ctx, "")
+	return &url.URL{Scheme: "http", Host: leader}, err
+}
+
+// awaitLeader returns the address of the leader. It waits for maxElection at most until there is one with another address than former.
+func (m *member) awaitLeader(ctx context.Context, former string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
+	defer cancel()
+	for {
+		changed := m.changed.wait() // before the leader is read
+		if leader := *m.leader.Load(); leader != "" && leader != former {
+			return leader, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return "", errNoLeader
+		}
+	}
+}
+
+// catchUp implements upstream.
+func (l leaderOf) catchUp(ctx context.Context, answer *http.Response) error {
+	revision, err := strconv.ParseUint(answer.Header.Get(revisionHeader), 10, 64)
+	if err != nil {
+		return err
+	}
+	return l.reach(ctx, revision)
+}
+
+// commandPath is the path at which the leader answers the requests of control sockets of other nodes.
+const commandPath = "/cluster/command"
+
+// forwardCommand has the leader answer a request of the control socket, unless this node leads.
+func (m *member) forwardCommand(w http.ResponseWriter, r *http.Request) bool {
+	if m.leads() {
+		return false
+	}
+	base, err := leaderOf{m}.base(r.Context())
+	if err != nil {
+		return false // the store refuses to write
+	}
+	base.Path = commandPath
+	proxy := httputil.ReverseProxy{Transport: m.client.Transport, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(base) },
+		ModifyResponse: func(*http.Response) error { return m.catchUpWithCommand(r.Context()) },
+		ErrorLog:       slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}
+	proxy.ServeHTTP(w, r)
+	return true
+}
+
+// catchUpWithCommand waits until this node has what a command has written, such as the token that it made.
+func (m *member) catchUpWithCommand(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
+	defer cancel()
+	revision, err := m.latest(ctx)
+	if err == nil {
+		err = m.reach(ctx, revision)
+	}
+	if err != nil {
+		return nil // the command was carried out, and this node will have it
+	}
+	return m.project.generation.Load().tokens.Refresh()
+}
+
+// serveCommand answers a request of another node's control socket.
+func (m *member) serveCommand(w http.ResponseWriter, r *http.Request) {
+	handler := m.commands.Load()
+	if handler == nil {
+		http.Error(w, "the node is starting", http.StatusServiceUnavailable)
+		return
+	}
+	http.StripPrefix(commandPath, *handler).ServeHTTP(w, r)
+}
+
+// reach waits until reads of this node show the write with a revision.
+func (m *member) reach(ctx context.Context, revision uint64) error {
+	for {
+		st := m.project.Store()
+		changed, advanced, committed := m.changed.wait(), m.advanced.wait(), st.NextCommit() // before the revision is read
+		if m.reached.Load() >= revision || m.leads() && st.Revision() >= revision {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-advanced:
+		case <-committed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// confirm returns the error of a write that was refused because of the present content, or errNoLeader if this node does not lead the cluster any
+// more: the content of the new leader may be another. Only writes that were made are sure to have been the leader's, since a majority agreed to them.
+func (m *member) confirm(ctx context.Context, refused *apierror.Error) *apierror.Error {
+	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
+	defer cancel()
+	if node := m.node.Load(); node == nil || node.Verify(ctx) != nil {
+		return errNoLeader
+	}
+	return refused
+}
+
+// advance notes that reads show all that the store has. The store may have more for a moment: while the node has yet to serve the definitions of what
+// follows, reads show the content before.
+func (m *member) advance() {
+	m.reached.Store(m.project.Store().Revision())
+	m.advanced.give()
+}
+
+// leads reports whether this node takes the writes.
+func (m *member) leads() bool {
+	node := m.node.Load()
+	return node != nil && node.Leading()
+}
+
+// propose implements store.Propose.
+func (m *member) propose(transaction []byte) (store.Agreement, error) {
+	node := m.node.Load()
+	if node == nil {
+		return store.Agreement{}, store.ErrNotLeader
+	}
+	return node.Propose(transaction)
+}

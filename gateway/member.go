@@ -1,0 +1,439 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lectern/gateway/admin"
+	"lectern/gateway/config"
+	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/credentials"
+	"lectern/gateway/internal/cluster/port"
+	"lectern/gateway/internal/replication"
+	"lectern/internal/durable"
+	"lectern/store"
+)
+
+// Cluster says which node of a cluster the server is.
+type Cluster struct {
+	Name    string   // of the node, which no other node of the cluster has
+	Address string   // HOST:PORT at which the other nodes reach it
+	Listen  string   // HOST:PORT that it listens on for them; "" is Address
+	Join    []string // HOST:PORT of other nodes, of which one that is a member adds this one
+	Expect  int      // how many nodes must have found each other before one of them begins the cluster; 0: a node without Join begins it alone
+	Reads   bool     // the node has no vote: it takes part in no majority, and serves reads
+	// Certificates is the directory with the files of `lectern cluster init` for this node; "" is the directory cluster in the data directory.
+	Certificates string
+	// Heartbeat is how long a node hears nothing from the leader before it wants to become the leader; 0: a second.
+	Heartbeat time.Duration
+}
+
+// clustering returns the options of a server with what config/server.yaml says about a cluster, unless Cluster says that.
+func (o Options) clustering(dir string) (Options, error) {
+	if o.Ephemeral {
+		return o, nil
+	}
+	c, err := config.ReadCluster(dir)
+	if err != nil || c.Name == "" && o.Cluster == nil {
+		return o, err
+	}
+	var set Cluster
+	if o.Cluster != nil {
+		set = *o.Cluster
+	}
+	set.Name, set.Address = cmp.Or(set.Name, c.Name), cmp.Or(set.Address, c.Address)
+	set.Expect, set.Certificates = cmp.Or(set.Expect, c.Expect), cmp.Or(set.Certificates, c.Certificates)
+	set.Reads = set.Reads || c.Reads
+	if len(set.Join) == 0 {
+		set.Join = c.Join
+	}
+	if set.Certificates != "" && !filepath.IsAbs(set.Certificates) {
+		set.Certificates = filepath.Join(dir, set.Certificates)
+	}
+	o.Cluster = &set
+	return o, nil
+}
+
+// Names of notes in the store of a node.
+const (
+	definitionsNote = "cluster/definitions"      // the definition files that all nodes serve
+	hashNote        = "cluster/definitions-hash" // of them
+	secretNote      = "cluster/jwt-secret"       // sealed
+)
+
+// A member is this server as a node of a cluster. It implements cluster.Machine: it applies the transactions of the cluster to the store of the project.
+type member struct {
+	options     *Cluster
+	directory   *admin.Directory
+	own         string // the directory of the project that is served, with this node's own files
+	dir         string // of the files of the node
+	data        string // the data directory
+	project     *Project
+	credentials *credentials.Credentials
+	port        *port.Port
+	node        atomic.Pointer[cluster.Node] // nil until it is started
+	belongs     atomic.Bool                  // to a cluster already
+	log         *slog.Logger
+	extensions  *Extensions
+	version     string       // of the program
+	client      *http.Client // of other nodes
+
+	ctx      context.Context // ends when the node is closed
+	end      context.CancelFunc
+	ready    chan struct{} // closed once the project serves
+	restored chan struct{} // closed once there is a store
+	server   *Server
+	commands atomic.Pointer[http.Handler] // of the control socket; nil until it listens
+	unfit    *generation                  // see openProject; nil once the project is open
+	fits     chan struct{}                // closed when the store of unfit has the definitions of the cluster
+
+	removed atomic.Bool                          // from the cluster
+	builds  atomic.Pointer[map[string]nodeState] // of the other nodes that answered last, by name; never nil
+
+	leader  atomic.Pointer[string] // its address; never nil, "" if there is none
+	changed signal                 // given when the leader changes
+
+	reached  atomic.Uint64 // the revision up to which reads show all, as far as advance knows
+	advanced signal        // given by each advance
+
+	stop   context.CancelFunc // ends what the leader alone does; nil if the node does not lead
+	parts  sync.WaitGroup
+	served sync.WaitGroup // of other nodes
+	closed sync.Once
+
+	deploying sync.Mutex // held while definitions are deployed
+}
+
+// wait waits until the project serves.
+func (m *member) wait() error {
+	select {
+	case <-m.ready:
+		return nil
+	case <-m.ctx.Done():
+		return m.ctx.Err()
+	}
+}
+
+// Apply implements cluster.Machine.
+func (m *member) Apply(list []store.Transaction) error {
+	if err := m.wait(); err != nil {
+		return err
+	}
+	g := m.project.generation.Load()
+	behind, err := g.store.ApplyTransactions(m.ctx, list)
+	if err != nil {
+		return err
+	}
+	if g == m.unfit {
+		made, err := g.store.Adopt(m.ctx, g.Model)
+		if errors.Is(err, store.ErrOtherDefinitions) {
+			return nil
+		}
+		return m.fit(made, err)
+	}
+	if !behind {
+		if behind, err = m.differs(g); err != nil {
+			return err
+		}
+	}
+	if behind {
+		return m.takeDefinitions(m.project.redefine)
+	}
+	m.advance()
+	return g.tokens.Refresh()
+}
+
+// fit notes that a store was made for the definitions of the cluster.
+func (m *member) fit(made *store.Store, err error) error {
+	if err == nil {
+		m.unfit.store = made
+		m.unfit = nil
+		close(m.fits)
+	}
+	return err
+}
+
+// differs reports whether the cluster has other definitions than a generation serves.
+func (m *member) differs(g *generation) (bool, error) {
+	var hash string
+	err := g.store.View(func(s *store.Snapshot) error { return noteText(s, hashNote, &hash) })
+	return hash != "" && hash != g.files.Hash(), err
+}
+
+func noteText(s *store.Snapshot, name string, to any) error {
+	if raw := s.Note(name); raw != nil {
+		return json.Unmarshal(raw, to)
+	}
+	return nil
+}
+
+// takeDefinitions serves the definitions of the cluster, with the store that redefine returns. It changes nothing while the content is converted
+// to them.
+func (m *member) takeDefinitions(redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+	var files *replication.Definitions
+	err := m.project.Store().View(func(s *store.Snapshot) (err error) {
+		files, err = replication.ParseDefinitions(s.Note(definitionsNote))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.unpack(files); err != nil {
+		return err
+	}
+	err = m.project.replace(m.ctx, m.server, redefine)
+	switch {
+	case errors.Is(err, store.ErrOtherDefinitions): // more transactions follow
+		return nil
+	case err == nil:
+		m.advance()
+	}
+	return err
+}
+
+// clusterProject is the name of the directory, among the files of a node, with the definitions of the cluster.
+const clusterProject = "project"
+
+// files is the directory with the definitions that the node serves.
+func (m *member) files() string { return filepath.Join(m.dir, clusterProject) }
+
+// unpack writes the definitions of the cluster, and the files of this node's own, where the project is read from.
+func (m *member) unpack(files *replication.Definitions) error { return m.unpackTo(m.files(), files) }
+
+// unpackTo is unpack for another directory.
+func (m *member) unpackTo(dir string, files *replication.Definitions) error {
+	if err := files.Unpack(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{".env", "config/server.yaml", "config/server.yml", "config/server.json", "config/webhooks.yaml", "config/webhooks.yml", "config/webhooks.json"} {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		text, err := os.ReadFile(filepath.Join(m.own, filepath.FromSlash(name)))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		case err != nil:
+			return err
+		default:
+			if err := replication.WriteFile(to, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Copy implements cluster.Machine.
+func (m *member) Copy() (int64, io.ReadCloser, error) {
+	if err := m.wait(); err != nil {
+		return 0, nil, err
+	}
+	reader, writer := io.Pipe()
+	size := make(chan int64, 1)
+	failed := make(chan error, 1)
+	go func() { // ends when the reader is closed
+		err := m.project.Store().View(func(s *store.Snapshot) error {
+			size <- s.Size()
+			_, err := s.CopyTo(writer)
+			return err
+		})
+		writer.CloseWithError(err)
+		failed <- err
+	}()
+	select {
+	case n := <-size:
+		return n, reader, nil
+	case err := <-failed:
+		return 0, nil, err
+	}
+}
+
+// Restore implements cluster.Machine.
+func (m *member) Restore(from io.Reader) error {
+	path := filepath.Join(m.data, admin.StoreName)
+	if err := durable.WriteFile(path, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	}); err != nil {
+		return err
+	}
+	select {
+	case <-m.ready:
+	default: // the project opens it
+		close(m.restored)
+		return nil
+	}
+	former := m.project.Store()
+	err := m.takeStored(path)
+	if err == nil {
+		err = m.project.replace(m.ctx, m.server, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
+			e = m.project.newGeneration(d)
+			e.copied = true
+			e.store, err = m.project.openStore(d)
+			return e, err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("serve the copy of another node: %w", err)
+	}
+	return errors.Join(former.Abandon(m.ctx), former.Close())
+}
+
+// takeStored writes what a store that is not open has for all nodes, the definitions and the secret for JWTs, where the server reads them.
+func (m *member) takeStored(path string) (err error) {
+	r, err := store.OpenReplica(path, store.Options{LockTimeout: lockRetry})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := r.ReadNote(definitionsNote, func(text []byte) error {
+		files, err := replication.ParseDefinitions(text)
+		if err == nil {
+			err = m.tellDifferences(files)
+		}
+		if err != nil {
+			return err
+		}
+		return m.unpack(files)
+	}); err != nil {
+		return err
+	}
+	return r.ReadNote(secretNote, func(text []byte) error {
+		if text == nil {
+			return nil
+		}
+		var sealed []byte
+		if err := json.Unmarshal(text, &sealed); err != nil {
+			return err
+		}
+		return m.takeSecret(sealed)
+	})
+}
+
+// Lead implements cluster.Machine.
+func (m *member) Lead() error {
+	if err := m.wait(); err != nil {
+		return err
+	}
+	if err := m.checkReaders(); err != nil {
+		return err
+	}
+	m.follows()
+	p := m.project
+	if g := m.unfit; g != nil {
+		if err := m.fit(g.store.Lead(m.ctx, g.Model, p.storeOptions(g.Definition))); err != nil {
+			return err
+		}
+	}
+	err := m.takeDefinitions(func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+		e = p.newGeneration(d)
+		e.store, err = former.store.Lead(ctx, d.Model, p.storeOptions(d))
+		return e, err
+	})
+	if err == nil {
+		err = m.shareSecret()
+	}
+	if err != nil {
+		return err
+	}
+	p.log.Info("this node leads the cluster", "node", m.options.Name)
+	m.setLeader(m.options.Address)
+	ctx, stop := context.WithCancel(m.ctx)
+	m.stop = stop
+	m.parts.Go(func() { p.scheduler.run(ctx) })
+	m.parts.Go(func() { p.webhooks.Run(ctx) })
+	return nil
+}
+
+// Follow implements cluster.Machine.
+func (m *member) Follow(leader string) {
+	if m.wait() != nil {
+		return
+	}
+	m.follows()
+	before := *m.leader.Load()
+	m.setLeader(leader)
+	if err := m.project.Store().Follow(m.ctx); err != nil && m.ctx.Err() == nil {
+		m.project.log.Error("the node cannot follow the leader of the cluster", "error", err)
+	}
+	if leader != "" && leader != before {
+		m.project.log.Info("this node follows the leader of the cluster", "node", m.options.Name, "leader", leader)
+	}
+}
+
+// follows ends what the leader alone does.
+func (m *member) follows() {
+	if m.stop != nil {
+		m.stop()
+		m.stop = nil
+	}
+	m.parts.Wait()
+}
+
+// setLeader notes the address of the leader, and wakes those that wait for one.
+func (m *member) setLeader(address string) {
+	if former := m.leader.Swap(&address); *former == address {
+		return
+	}
+	m.changed.give()
+}
+
+// shareSecret gives the other nodes the secret that signs JWTs, if they do not have one.
+func (m *member) shareSecret() error {
+	g := m.project.generation.Load()
+	if g.Settings.Users.Secret != "" || !g.Settings.Users.Enabled {
+		return nil // it is in the configuration of every node
+	}
+	var sealed []byte
+	if err := g.store.View(func(s *store.Snapshot) error { return noteText(s, secretNote, &sealed) }); err != nil || sealed != nil {
+		return err
+	}
+	secret, err := g.keptSecret()
+	if err != nil {
+		return err
+	}
+	sealed = m.credentials.Seal(secretNote, secret)
+	return putNotes(m.ctx, g.store, map[string]any{secretNote: sealed})
+}
+
+// putNotes stores notes in one transaction.
+func putNotes(ctx context.Context, st *store.Store, notes map[string]any) error {
+	return st.Write(ctx, func(tx *store.Tx) error {
+		for name, value := range notes {
+			text, err := json.Marshal(value)
+			if err == nil {
+				err = tx.PutNote(name, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// takeSecret writes the secret of the cluster, if there is one, where the server reads it.
+func (m *member) takeSecret(sealed []byte) error {
+	secret, err := m.credentials.Open(secretNote, sealed)
+	if err != nil {
+		return fmt.Errorf("open the secret for JWTs that the nodes share: %w", err)
+	}
+	name := filepath.Join(m.data, secretName)
+	if there, err := os.ReadFile(name); err == nil && subtle.ConstantTimeCompare(there, append(secret, '\n')) == 1 {
+		return nil
+	}
+	return replication.WriteFile(name, append(secret, '\n'))
+}

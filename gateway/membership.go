@@ -1,0 +1,365 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"lectern/gateway/admin"
+	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/credentials"
+	"lectern/gateway/internal/cluster/port"
+	"lectern/store"
+)
+
+// serveMember serves the project in dir as a node of a cluster, until ctx ends.
+func serveMember(ctx context.Context, dir string, o Options) (err error) {
+	o = o.logging(dir)
+	m, err := newMember(dir, o)
+	if err != nil {
+		return err
+	}
+	p := &Project{directory: Directory(dir, o), options: o, log: o.Log}
+	lock, err := p.lockDataDir(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if lock != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
+	if err := m.open(ctx); err != nil {
+		return errors.Join(err, m.close())
+	}
+	defer func() { err = errors.Join(err, m.close()) }()
+	p, d, err := newProject(dir, o, m)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(m.close(), err, p.Close()) }()
+	p.Data, lock = lock, nil
+	if err := p.prepare(ctx, d); err != nil {
+		return err
+	}
+	return p.serve(ctx, func() error { return m.openProject(ctx, d) })
+}
+
+// newMember returns the node of a project.
+func newMember(dir string, o Options) (*member, error) {
+	directory := Directory(dir, o)
+	data := directory.DataPath()
+	leader := ""
+	m := &member{options: o.Cluster, directory: directory, own: dir, data: data, dir: filepath.Join(data, admin.ClusterName), log: o.Log, extensions: o.Extensions, version: o.Version,
+		ready: make(chan struct{}), restored: make(chan struct{}), fits: make(chan struct{})}
+	m.leader.Store(&leader)
+	m.builds.Store(&map[string]nodeState{})
+	m.ctx, m.end = context.WithCancel(context.Background())
+	certificates := o.Cluster.Certificates
+	if certificates == "" {
+		certificates = m.dir
+	}
+	var err error
+	if m.credentials, err = credentials.Load(certificates, o.Log); err != nil {
+		return nil, err
+	}
+	if name := m.credentials.Name(); o.Cluster.Name == "" {
+		o.Cluster.Name = name
+	} else if name != o.Cluster.Name {
+		return nil, fmt.Errorf("the certificate in %s is that of the node %s, and this node is %s; copy the files of %[3]s there", certificates, name, o.Cluster.Name)
+	}
+	return m, nil
+}
+
+// open starts the node, and waits until it has a store.
+func (m *member) open(ctx context.Context) error {
+	path := filepath.Join(m.data, admin.StoreName)
+	is, err := cluster.HasState(m.dir)
+	if err != nil {
+		return err
+	}
+	if m.port, err = port.Listen(port.Config{Listen: cmp.Or(m.options.Listen, m.options.Address), Advertise: m.options.Address, Credentials: m.credentials, Log: m.log}); err != nil {
+		return err
+	}
+	m.client = &http.Client{Transport: &http.Transport{DialContext: m.port.DialHTTP, MaxIdleConnsPerHost: maxNodeConns, MaxConnsPerHost: maxNodeConns, IdleConnTimeout: 30 * time.Second, DisableCompression: true}}
+	m.served.Go(func() { m.serveNodes() })
+	if !is {
+		if is, err = m.findOrBegin(ctx, path); err != nil {
+			return err
+		}
+	}
+	m.belongs.Store(is)
+	node, err := cluster.Start(cluster.Config{
+		Name: m.options.Name, Address: m.options.Address, Dir: m.dir, Port: m.port, Machine: m, Log: m.log, Heartbeat: m.options.Heartbeat,
+	})
+	if err != nil {
+		return err
+	}
+	m.node.Store(node)
+	m.served.Go(func() { m.watchMembers(m.ctx) })
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := m.waitForCopy(ctx); err != nil {
+			return err
+		}
+	}
+	return m.takeStored(path)
+}
+
+// waitForCopy has a member add this node, and waits until the node has a copy of the content.
+func (m *member) waitForCopy(ctx context.Context) error {
+	retry := newBackoff()
+	for {
+		err := m.join(ctx)
+		if err != nil {
+			m.log.Warn("the cluster cannot be joined yet", "nodes", m.options.Join, "error", err)
+			if err := retry.wait(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		m.log.Info("the node has joined the cluster, and waits for a copy of the content")
+		select {
+		case <-m.restored:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// findOrBegin waits until there is a cluster that the node can join, or begins it.
+func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err error) {
+	retry := newBackoff()
+	for {
+		found := m.found(ctx)
+		// A node that has forgotten what it has agreed to must not vote again: others could agree to something else with it.
+		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member && slices.Contains(s.Nodes, m.options.Name) }) {
+			return false, fmt.Errorf("the cluster has a node %s already, and %s has nothing of it: serve the directory of that node, "+
+				"or remove the node first by `lectern cluster remove DIR %[1]s` at another node", m.options.Name, m.own)
+		}
+		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member }) {
+			if _, err := os.Stat(path); err == nil {
+				return false, fmt.Errorf("%s has content of its own: a node that joins a cluster gets its content, so take another directory, or move %s away", m.own, path)
+			}
+			return false, nil
+		}
+		if m.begins(found) {
+			return true, m.begin(path)
+		}
+		if err := retry.wait(ctx); err != nil {
+			return false, err
+		}
+	}
+}
+
+// begins reports whether this node begins the cluster. A node without Join does. Of nodes that wait for each other, it is the first by name of those
+// that have content, or of all if none has.
+func (m *member) begins(found []nodeState) bool {
+	if len(m.options.Join) == 0 {
+		return true
+	}
+	if m.options.Expect == 0 || len(found)+1 < m.options.Expect {
+		return false
+	}
+	own := m.state()
+	for _, s := range found {
+		if s.Content && !own.Content || s.Content == own.Content && s.Name < own.Name {
+			return false
+		}
+	}
+	return true
+}
+
+// begin makes the content of this node that of a new cluster.
+func (m *member) begin(path string) error {
+	d, err := loadWithFiles(m.own, func() (*Definition, error) { return Load(m.own, m.extensions) })
+	if err != nil {
+		return err
+	}
+	if err := checkMember(d); err != nil {
+		return err
+	}
+	st, err := m.directory.OpenStore(path, d.Definition, store.Options{})
+	if err != nil {
+		return err
+	}
+	err = putNotes(m.ctx, st, map[string]any{definitionsNote: d.files, hashNote: d.files.Hash()})
+	if err := errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	if err := store.ResetAgreed(path); err != nil {
+		return err
+	}
+	m.log.Info("this node begins the cluster", "node", m.options.Name)
+	return cluster.Bootstrap(cluster.Config{Name: m.options.Name, Address: m.options.Address, Dir: m.dir, Log: m.log, Machine: m})
+}
+
+// checkMember returns an error if a project cannot be served by nodes of a cluster.
+func checkMember(d *Definition) error {
+	if d.Settings.Server.Log.Keep == 0 {
+		return errors.New("the nodes of a cluster agree to entries of the log of changes: remove log.keep: 0 from config/server.yaml")
+	}
+	return nil
+}
+
+// openProject opens the project. If its content was half converted to the definitions of the cluster when the node ended, openProject waits until
+// it is converted.
+func (m *member) openProject(ctx context.Context, d *Definition) (err error) {
+	p := m.project
+	e := p.generation.Load()
+	if e.store, err = p.openStore(d); err != nil {
+		return err
+	}
+	m.server = p.server.Load()
+	if e.store.Model() != d.Model {
+		m.unfit = e
+		close(m.ready)
+		p.unready.Store(&converting)
+		select {
+		case <-m.fits:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	e.useHooks()
+	return e.open()
+}
+
+// run takes part in the cluster until ctx ends.
+func (m *member) run(ctx context.Context) {
+	m.advance()
+	select {
+	case <-m.ready:
+	default:
+		close(m.ready)
+	}
+	<-ctx.Done()
+	if err := m.close(); err != nil {
+		m.log.Error("the node did not end as it should", "error", err)
+	}
+}
+
+// close ends the node. The store must still be open.
+func (m *member) close() (err error) {
+	m.closed.Do(func() {
+		m.end()
+		if node := m.node.Load(); node != nil {
+			err = node.Close()
+		}
+		if m.port != nil {
+			err = errors.Join(err, m.port.Close())
+		}
+		m.served.Wait()
+		m.parts.Wait()
+	})
+	return err
+}
+
+// A nodeState is what a node tells the others of itself.
+type nodeState struct {
+	Name    string `json:"name"`
+	Member  bool   `json:"member"`  // of a cluster
+	Content bool   `json:"content"` // it has a store
+	Leader  string `json:"leader"`  // address; "" if unknown
+	// Nodes are the names of the nodes of the cluster, as far as the node knows.
+	Nodes []string `json:"nodes"`
+	// Revision is that of the content; 0 until the node serves.
+	Revision uint64 `json:"revision"`
+	build
+}
+
+func (m *member) state() nodeState {
+	_, err := os.Stat(filepath.Join(m.data, admin.StoreName))
+	s := nodeState{Name: m.options.Name, Member: m.belongs.Load(), Content: err == nil, Leader: *m.leader.Load(), build: m.build()}
+	if node := m.node.Load(); node != nil {
+		if list, err := node.Members(); err == nil {
+			for _, n := range list {
+				s.Nodes = append(s.Nodes, n.Name)
+			}
+		}
+	}
+	select {
+	case <-m.ready:
+		s.Revision = m.project.Store().Revision()
+	default:
+	}
+	return s
+}
+
+// found returns the states of the nodes of Join that answer.
+func (m *member) found(ctx context.Context) (list []nodeState) {
+	for _, address := range m.options.Join {
+		if address == m.options.Address {
+			continue
+		}
+		var s nodeState
+		if err := m.ask(ctx, address, statePath, nil, &s); err != nil {
+			m.log.Debug("a node does not answer", "address", address, "error", err)
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// join has the leader add this node.
+func (m *member) join(ctx context.Context) error {
+	err := errors.New("no node of the cluster was found")
+	for _, s := range m.found(ctx) {
+		if s.Leader == "" {
+			continue
+		}
+		if err = m.ask(ctx, s.Leader, addPath, newNode{m.options.Name, m.options.Address, !m.options.Reads, m.build()}, nil); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// maxNodeConns bounds the connections to another node. A new one costs milliseconds of TLS.
+const maxNodeConns = 200
+
+// askTimeout bounds how long another node may take for an answer.
+const askTimeout = 10 * time.Second
+
+// ask sends a request to another node, with a body of JSON if there is one, and reads the answer.
+func (m *member) ask(ctx context.Context, address, path string, body, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	method, text := http.MethodGet, []byte(nil)
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	got, err := m.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer got.Body.Close()
+	text, err = io.ReadAll(io.LimitReader(got.Body, 1<<20))
+	switch {
+	case err != nil:
+		return err
+	case got.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s answers: %s", address, bytes.TrimSpace(text))
+	case answer == nil:
+		return nil
+	}
+	return json.Unmarshal(text, answer)
+}

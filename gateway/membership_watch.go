@@ -1,0 +1,175 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"lectern/gateway/admin"
+	"lectern/gateway/internal/cluster"
+	"lectern/store"
+)
+
+// clusterProtocol is the version of the requests that nodes send to one another. Nodes of different versions do not join one cluster.
+const clusterProtocol = 1
+
+// A build is what a node can understand.
+type build struct {
+	Version  string `json:"version"`  // of Lectern
+	Protocol int    `json:"protocol"` // see clusterProtocol
+	Format   int    `json:"format"`   // of transactions: it reads this one and all before, and writes this one
+}
+
+func (m *member) build() build {
+	return build{m.version, clusterProtocol, store.TransactionFormat}
+}
+
+// reads returns an error if a node cannot be in a cluster with another one that writes transactions.
+func (b build) reads(writer build) error {
+	switch {
+	case b.Protocol != writer.Protocol:
+		return fmt.Errorf("version %s of Lectern speaks version %d of the cluster's protocol, and version %s of Lectern version %d: give all nodes the same version of Lectern", b.Version, b.Protocol, writer.Version, writer.Protocol)
+	case b.Format < writer.Format:
+		return fmt.Errorf("version %s of Lectern reads transactions up to format %d, and version %s writes format %d: give the node the newer version of Lectern", b.Version, b.Format, writer.Version, writer.Format)
+	}
+	return nil
+}
+
+// watchInterval is how often a node asks the others about themselves.
+const watchInterval = 3 * time.Second
+
+// watchMembers keeps in touch with the other nodes until ctx ends: it learns what they can read, whether this node was removed, and tells the leader
+// when this node has another address than before.
+func (m *member) watchMembers(ctx context.Context) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		m.lookAtMembers(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *member) lookAtMembers(ctx context.Context) {
+	node := m.node.Load()
+	list, err := node.Members()
+	if err != nil || len(list) == 0 {
+		return // it has joined no cluster yet
+	}
+	states := m.statesOf(ctx, list)
+	m.builds.Store(&states)
+	lost := *m.leader.Load() == ""
+	if lost {
+		list = m.latestMembers(ctx, list, states)
+	}
+	own := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == m.options.Name })
+	if own < 0 {
+		if lost && !m.removed.Swap(true) {
+			m.log.Error(removedFromCluster.Message, "node", m.options.Name, "action", removedFromCluster.Action)
+		}
+		return
+	}
+	if m.removed.Swap(false) {
+		m.log.Info("the node is a member of its cluster again", "node", m.options.Name)
+	}
+	if list[own].Address == m.options.Address {
+		return
+	}
+	m.log.Warn("the cluster knows this node at another address, and is told the present one", "former", list[own].Address, "present", m.options.Address)
+	moved := newNode{Name: m.options.Name, Address: m.options.Address, Voter: list[own].Voter, build: m.build()}
+	if err := m.askLeader(ctx, list, states, moved); err != nil {
+		m.log.Warn("the cluster could not be told the address of this node yet", "error", err)
+	}
+}
+
+// statesOf asks nodes for their states. It has those of the nodes that answer, by name.
+func (m *member) statesOf(ctx context.Context, list []cluster.Member) map[string]nodeState {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var mu sync.Mutex
+	states := map[string]nodeState{}
+	var asked sync.WaitGroup
+	for _, o := range list {
+		if o.Name == m.options.Name {
+			continue
+		}
+		asked.Go(func() {
+			var s nodeState
+			if m.ask(ctx, o.Address, statePath, nil, &s) == nil && s.Name == o.Name {
+				mu.Lock()
+				defer mu.Unlock()
+				states[o.Name] = s
+			}
+		})
+	}
+	asked.Wait()
+	return states
+}
+
+// latestMembers returns the members as a node knows them that has a leader, or list if there is none.
+func (m *member) latestMembers(ctx context.Context, list []cluster.Member, states map[string]nodeState) []cluster.Member {
+	for _, o := range list {
+		var newer []cluster.Member
+		if states[o.Name].Leader != "" && m.ask(ctx, o.Address, membersPath, nil, &newer) == nil && len(newer) > 0 {
+			return newer
+		}
+	}
+	return list
+}
+
+// askLeader has the leader add a node, or change its address.
+func (m *member) askLeader(ctx context.Context, list []cluster.Member, states map[string]nodeState, n newNode) error {
+	if m.leads() {
+		return addNode(ctx, m.node.Load(), n)
+	}
+	err := fmt.Errorf("no node knows a leader")
+	for _, o := range list {
+		if leader := states[o.Name].Leader; leader != "" {
+			if err = m.ask(ctx, leader, addPath, n, nil); err == nil {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// checkReaders returns an error if a node that this one is in touch with could not read what this one would write as the leader.
+func (m *member) checkReaders() error {
+	for name, s := range *m.builds.Load() {
+		if err := s.reads(m.build()); err != nil {
+			return fmt.Errorf("the node %s could not read what this one writes: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// maxBehind is how many transactions a node may lack that is ready for requests.
+const maxBehind = 1024
+
+// condition returns why the node should get no requests; nil if it should.
+func (m *member) condition() *admin.Condition {
+	node := m.node.Load()
+	switch f := node.Figures(); {
+	case m.removed.Load():
+		return &removedFromCluster
+	case *m.leader.Load() == "":
+		return &noLeader
+	case f.Stuck, f.Committed > f.Applied+maxBehind:
+		return &behindCluster
+	}
+	return nil
+}
+
+// age returns how long ago this node last heard from the leader; negative if it leads, or never has.
+func (m *member) age() time.Duration {
+	node := m.node.Load()
+	if node == nil || node.Leading() {
+		return -1
+	}
+	return node.LastContact()
+}

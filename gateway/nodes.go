@@ -1,0 +1,158 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/credentials"
+	"lectern/store"
+)
+
+// A newNode is a node that is to be added or changed. Only its name counts where it is to be removed, or to lead.
+type newNode struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Voter   bool   `json:"voter"`
+	build          // zero if another node has it added
+}
+
+// Paths of requests of other nodes. Those that change the cluster are for the leader.
+const (
+	statePath    = "/cluster/state"
+	membersPath  = "/cluster/members"
+	addPath      = "/cluster/add"
+	removePath   = "/cluster/remove"
+	transferPath = "/cluster/transfer"
+	revisionPath = "/cluster/revision"
+)
+
+func addNode(ctx context.Context, node *cluster.Node, n newNode) error {
+	return node.Add(ctx, n.Name, n.Address, n.Voter)
+}
+
+func removeNode(ctx context.Context, node *cluster.Node, n newNode) error {
+	return node.Remove(ctx, n.Name)
+}
+
+func transferLead(ctx context.Context, node *cluster.Node, n newNode) error {
+	return node.Transfer(ctx, n.Name)
+}
+
+// serveNodes answers the other nodes until the port is closed: what they ask of this node, and the requests that they forward.
+func (m *member) serveNodes() {
+	routes := http.NewServeMux()
+	handle := func(pattern string, answer func(*http.Request) (any, error)) {
+		routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			value, err := answer(r)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusConflict)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(value) // it fails only if the other node is gone
+		})
+	}
+	handle("GET "+statePath, func(*http.Request) (any, error) { return m.state(), nil })
+	handle("GET "+membersPath, func(*http.Request) (any, error) {
+		node, err := m.running()
+		if err != nil {
+			return nil, err
+		}
+		return node.Members()
+	})
+	change := func(pattern string, change func(context.Context, *cluster.Node, newNode) error) {
+		handle("POST "+pattern, func(r *http.Request) (any, error) {
+			var n newNode
+			if err := readNodeJSON(r, &n); err != nil {
+				return nil, err
+			}
+			node, err := m.running()
+			if err == nil && !m.leads() { // it may be about to: a node that joins must get what Lead puts into the store
+				err = store.ErrNotLeader
+			}
+			if err != nil {
+				return nil, err
+			}
+			return nil, change(r.Context(), node, n)
+		})
+	}
+	change(addPath, func(ctx context.Context, node *cluster.Node, n newNode) error {
+		if n.Protocol != 0 {
+			if err := n.reads(m.build()); err != nil {
+				return err
+			}
+		}
+		return addNode(ctx, node, n)
+	})
+	change(removePath, removeNode)
+	change(transferPath, transferLead)
+	handle("GET "+revisionPath, func(r *http.Request) (any, error) {
+		if err := m.wait(); err != nil {
+			return nil, err
+		}
+		if err := m.node.Load().Verify(r.Context()); err != nil {
+			return nil, err
+		}
+		return m.shown()
+	})
+	routes.HandleFunc(commandPath+"/", m.serveCommand)
+	routes.HandleFunc("/", m.serveForwarded)
+	srv := &http.Server{Handler: m.membersOnly(routes), ReadHeaderTimeout: askTimeout, IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}
+	if err := srv.Serve(m.port.HTTP()); err != nil && m.ctx.Err() == nil && !errors.Is(err, http.ErrServerClosed) {
+		m.log.Error("the node does not answer the other nodes any more", "error", err)
+	}
+	srv.Close()
+}
+
+// membersOnly wraps the handler of other nodes' requests. A node that was removed from the cluster still has a certificate; it is refused all but what
+// a node asks before it is a member.
+func (m *member) membersOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case statePath, addPath, membersPath: // a node learns from the members that it was removed while it was down
+		default:
+			name := credentials.PeerName(*r.TLS)
+			if node := m.node.Load(); node != nil && !node.Has(name) {
+				http.Error(w, name+" is no node of the cluster", http.StatusForbidden)
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// running returns the node, or an error if it has not begun.
+func (m *member) running() (*cluster.Node, error) {
+	if node := m.node.Load(); node != nil {
+		return node, nil
+	}
+	return nil, errors.New("this node is not a member of the cluster yet")
+}
+
+func readNodeJSON(r *http.Request, to any) error {
+	text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+// serveForwarded answers a request that another node has forwarded, as if the client had sent it here.
+func (m *member) serveForwarded(w http.ResponseWriter, r *http.Request) {
+	if m.wait() != nil || m.server == nil {
+		http.Error(w, "the node is starting", http.StatusServiceUnavailable)
+		return
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	r.RemoteAddr = net.JoinHostPort(strings.TrimSpace(hops[len(hops)-1]), "0")
+	r.Header["X-Forwarded-For"] = []string{strings.Join(hops[:len(hops)-1], ",")}
+	m.server.Handler().ServeHTTP(w, r)
+}

@@ -1,0 +1,92 @@
+//go:build linux
+
+// Package clusters has tests of the complete program that kill, pause and cut off the nodes of a cluster while clients write to it, and prove by
+// the clients' histories that no write was lost, made twice, or read too late.
+package clusters
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"lectern/gateway"
+)
+
+var (
+	minutes   = flag.Float64("minutes", 0, "how long each run of TestFaults takes; 0: a few seconds")
+	runs      = flag.Int("runs", 1, "how many runs TestFaults makes")
+	nodes     = flag.Int("nodes", 3, "how many nodes a cluster has")
+	clients   = flag.Int("clients", 6, "how many clients write")
+	seed      = flag.Uint64("seed", 0, "of the random choices of the first run; 0: a new one")
+	failovers = flag.Int("failovers", 0, "how often TestFailover kills the leader")
+)
+
+// nodeEnv makes the test program a node: a nodeOptions in JSON.
+const nodeEnv = "LECTERN_TEST_NODE"
+
+// nodeOptions are what a node in a process of its own is served with.
+type nodeOptions struct {
+	Dir, Addr string
+	Cluster   gateway.Cluster
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(nodeEnv); text != "" {
+		if err := serveNode(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func serveNode(text string) error {
+	var o nodeOptions
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	err := gateway.Serve(ctx, o.Dir, gateway.Options{Addr: o.Addr, LockWait: 10 * time.Second, NoWatch: true, Cluster: &o.Cluster})
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// TestFaults has clients write to a cluster and read from it under faults.
+func TestFaults(t *testing.T) {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	for i := range *runs {
+		t.Run(fmt.Sprint(i+1), func(t *testing.T) { runFaults(t, *seed+uint64(i)) })
+	}
+}
+
+func runFaults(t *testing.T, seed uint64) {
+	t.Logf("-seed %d", seed)
+	w := newWorld(t, *nodes, 300*time.Millisecond, rand.New(rand.NewPCG(seed, 1)))
+	load := newLoad(w)
+	load.start(*clients, seed)
+	f := &faults{world: w, made: map[string]int{}}
+	if *minutes > 0 {
+		f.run(time.Now().Add(time.Duration(*minutes * float64(time.Minute))))
+	} else {
+		f.runShort(load)
+	}
+	f.heal()
+	load.stop()
+	load.verify(w.settle())
+	t.Logf("faults: %v", f.made)
+	t.Log(load.report())
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package clusters
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestFailover kills the leader under load, and measures how long it takes until a write is acknowledged again. Reads at the other nodes never fail.
+func TestFailover(t *testing.T) {
+	if *failovers == 0 {
+		t.Skip("measures times; run it with -failovers 20")
+	}
+	w := newWorld(t, *nodes, 0, rand.New(rand.NewPCG(*seed, 1)))
+	var took []time.Duration
+	for range *failovers {
+		load := newLoad(w)
+		load.start(*clients, rand.Uint64())
+		load.progress()
+		leader := w.leader()
+		leader.Kill()
+		killed := time.Now()
+		stop := w.readLocally(leader)
+		acked := load.acked.Load() + int64(*clients) // answers that were under way may have been read after the kill
+		for load.acked.Load() <= acked {
+			time.Sleep(time.Millisecond)
+			if time.Since(killed) > time.Minute {
+				t.Fatalf("no writes go on\n%s", w.logs())
+			}
+		}
+		took = append(took, time.Since(killed))
+		t.Logf("%v, %d reads", took[len(took)-1], stop())
+		leader.Start()
+		load.stop()
+		w.await(leader)
+	}
+	slices.Sort(took)
+	t.Logf("median %v, longest %v", took[len(took)/2], took[len(took)-1])
+}
+
+// readLocally reads from all nodes but one until the returned function is called, which returns how many reads there were.
+func (w *world) readLocally(except *node) (stop func() int64) {
+	var (
+		count atomic.Int64
+		ended atomic.Bool
+		all   sync.WaitGroup
+	)
+	for _, n := range w.nodes {
+		if n == except {
+			continue
+		}
+		all.Go(func() {
+			for !ended.Load() {
+				a, err := w.ask("GET", n.base+"/api/registers?pagination[pageSize]=5", "")
+				if err != nil || a.status != 200 {
+					w.Errorf("a read at %s fails: %v %v", n.name, a, err)
+					return
+				}
+				count.Add(1)
+				time.Sleep(2 * time.Millisecond)
+			}
+		})
+	}
+	return func() int64 {
+		ended.Store(true)
+		all.Wait()
+		return count.Load()
+	}
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package clusters
+
+import (
+	"slices"
+	"time"
+
+	"lectern/internal/servertest"
+)
+
+// faults makes faults in a world, and counts them by kind.
+type faults struct {
+	*world
+	made map[string]int
+}
+
+// run makes faults until a time.
+func (f *faults) run(until time.Time) {
+	for time.Now().Before(until) {
+		f.step()
+		time.Sleep(time.Duration(50+f.rnd.IntN(1500)) * time.Millisecond)
+	}
+}
+
+// step makes a fault, or ends one.
+func (f *faults) step() {
+	n := f.nodes[f.rnd.IntN(len(f.nodes))]
+	if f.rnd.IntN(3) == 0 {
+		n = f.leader()
+	}
+	down := 0
+	for _, n := range f.nodes {
+		if n.paused || !n.Runs() {
+			down++
+		}
+	}
+	switch turn := f.rnd.IntN(10); {
+	case !n.Runs():
+		n.Start()
+	case n.paused:
+		f.resume(n)
+	case down > len(f.nodes)/2 || down == len(f.nodes)/2 && f.rnd.IntN(5) > 0: // a majority is down only at times
+		f.up()
+	case turn < 3:
+		f.kill(n)
+	case turn < 5:
+		f.pause(n)
+	case turn < 9:
+		f.partition(n)
+	default:
+		f.connect()
+	}
+}
+
+// up has one of the nodes that are down go on.
+func (f *faults) up() {
+	for _, i := range f.rnd.Perm(len(f.nodes)) {
+		switch n := f.nodes[i]; {
+		case !n.Runs():
+			n.Start()
+			return
+		case n.paused:
+			f.resume(n)
+			return
+		}
+	}
+}
+
+func (f *faults) kill(n *node) {
+	f.made["kill"]++
+	n.Kill()
+}
+
+func (f *faults) pause(n *node) {
+	f.made["pause"]++
+	f.must(n.Pause())
+	n.paused = true
+}
+
+func (f *faults) resume(n *node) {
+	f.must(n.Resume())
+	n.paused = false
+}
+
+// partition cuts the network at a node, in one of several ways.
+func (f *faults) partition(n *node) {
+	at := slices.Index(f.nodes, n)
+	fault := []servertest.Fault{servertest.Held, servertest.Held, servertest.Away, servertest.HalfOpen, servertest.Slow, servertest.Cutting}[f.rnd.IntN(6)]
+	if fault == servertest.Slow || fault == servertest.Cutting {
+		f.made["bad network"]++
+		f.reachable(fault, func(from, to int) bool { return f.rnd.IntN(2) == 0 })
+		return
+	}
+	place := make([]int, len(f.nodes)) // in a random order that begins with n
+	for i, j := range f.rnd.Perm(len(f.nodes)) {
+		place[j] = i
+	}
+	other := slices.Index(place, 0)
+	place[other], place[at] = place[at], 0
+	minority := 1 + f.rnd.IntN(len(f.nodes)/2)
+	switch f.rnd.IntN(4) {
+	case 0:
+		f.made["minority"]++
+		f.reachable(fault, func(from, to int) bool { return (place[from] < minority) == (place[to] < minority) })
+	case 1: // only the node in the middle reaches all
+		f.made["bridge"]++
+		middle := len(f.nodes) / 2
+		f.reachable(fault, func(from, to int) bool {
+			return place[from] == middle || place[to] == middle || (place[from] < middle) == (place[to] < middle)
+		})
+	case 2:
+		f.made["one way out"]++
+		f.reachable(fault, func(from, to int) bool { return place[from] >= minority || place[to] < minority })
+	case 3:
+		f.made["one way in"]++
+		f.reachable(fault, func(from, to int) bool { return place[to] >= minority || place[from] < minority })
+	}
+}
+
+// connect ends all faults of the network.
+func (f *faults) connect() { f.reachable(servertest.None, func(int, int) bool { return true }) }
+
+// heal ends all faults.
+func (f *faults) heal() {
+	f.connect()
+	for _, n := range f.nodes {
+		if n.paused {
+			f.resume(n)
+		}
+		if !n.Runs() {
+			n.Start()
+		}
+	}
+}
+
+// runShort makes a few faults, each once the cluster has taken writes after the one before.
+func (f *faults) runShort(l *load) {
+	l.progress()
+	leader := f.leader()
+	f.kill(leader)
+	l.progress()
+	leader.Start()
+	f.await(leader)
+	leader = f.leader()
+	f.made["minority"]++
+	f.reachable(servertest.Held, func(from, to int) bool { return f.nodes[from] != leader && f.nodes[to] != leader })
+	l.progress()
+	f.connect()
+	f.pause(f.leader())
+	l.progress()
+	f.heal()
+	follower := f.nodes[(slices.Index(f.nodes, f.leader())+1)%len(f.nodes)]
+	f.kill(follower)
+	l.progress()
+}

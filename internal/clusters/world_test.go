@@ -1,0 +1,212 @@
+//go:build linux
+
+package clusters
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"lectern/auth"
+	"lectern/gateway"
+	"lectern/gateway/config"
+	"lectern/internal/servertest"
+	"lectern/store"
+)
+
+// A world is a cluster whose nodes are processes, and the network between them.
+type world struct {
+	*testing.T
+	rnd   *rand.Rand // of the goroutine of the test
+	nodes []*node
+	links [][]*servertest.Link // from one node to another
+	key   string               // of a full-access token
+}
+
+// A node is a process.
+type node struct {
+	*servertest.Process
+	name   string
+	dir    string
+	base   string // URL of its API
+	paused bool
+}
+
+var projectFiles = map[string]string{
+	"content-types/register.yaml": "kind: collectionType\ninfo: {singularName: register, pluralName: registers, displayName: Register}\nattributes:\n  value: {type: string}\n",
+	"content-types/entry.yaml":    "kind: collectionType\ninfo: {singularName: entry, pluralName: entries, displayName: Entry}\nattributes:\n  title: {type: string, unique: true}\n",
+	"content-types/claim.yaml": "kind: collectionType\ninfo: {singularName: claim, pluralName: claims, displayName: Claim}\n" +
+		"attributes:\n  name: {type: string, unique: true}\n  owner: {type: string}\n",
+}
+
+// newWorld starts a cluster, and waits until all of its nodes answer.
+func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *world {
+	w := &world{T: t, rnd: rnd}
+	certificates := filepath.Join(t.TempDir(), "certificates")
+	var named []config.ClusterNode
+	for i := range n {
+		w.links = append(w.links, nil)
+		for range n {
+			w.links[i] = append(w.links[i], &servertest.Link{})
+		}
+		named = append(named, config.ClusterNode{Name: fmt.Sprintf("n%d", i+1), Address: "127.0.0.1:7331"})
+		w.nodes = append(w.nodes, &node{name: named[i].Name, dir: t.TempDir()})
+		w.writeProject(w.nodes[i].dir)
+	}
+	_, err := gateway.InitCluster(certificates, named)
+	w.must(err)
+	w.createToken()
+	first := ""
+	for i, node := range w.nodes {
+		listen := "127.0.0.1:" + servertest.FreePort(t)
+		proxy := servertest.NewProxy(t, listen, func(c net.Conn) (forth, back *servertest.Link) { return w.between(w.sender(c), i) })
+		addr := "127.0.0.1:" + servertest.FreePort(t)
+		node.base = "http://" + addr
+		o := nodeOptions{node.dir, addr, gateway.Cluster{
+			Name: node.name, Address: proxy.Addr(), Listen: listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat,
+		}}
+		if i == 0 {
+			first = proxy.Addr()
+		} else {
+			o.Cluster.Join = []string{first}
+		}
+		text, err := json.Marshal(o)
+		w.must(err)
+		node.Process = servertest.NewProcess(t, nodeEnv+"="+string(text), node.dir)
+	}
+	for _, node := range w.nodes {
+		node.Start()
+	}
+	for _, node := range w.nodes {
+		w.await(node)
+	}
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) writeProject(dir string) {
+	for name, text := range projectFiles {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		w.must(os.MkdirAll(filepath.Dir(path), 0o755))
+		w.must(os.WriteFile(path, []byte(text), 0o644))
+	}
+}
+
+// createToken makes the content of the first node, with which the cluster begins: a token.
+func (w *world) createToken() {
+	p, err := gateway.Open(w.nodes[0].dir, gateway.Options{LogTo: w.Output()})
+	w.must(err)
+	_, w.key, err = p.CreateToken(w.Context(), auth.Declaration{Name: "test", Kind: auth.FullAccess})
+	w.must(err)
+	w.must(p.Close())
+}
+
+// await waits until a node answers with what the cluster has at the time of the call.
+func (w *world) await(n *node) (revision string) {
+	w.Helper()
+	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		a, err := w.ask("GET", n.base+"/api/claims?pagination[pageSize]=1", "", "Lectern-Consistency", "linearizable")
+		if err == nil && a.status == 200 {
+			return a.header.Get("Lectern-Revision")
+		}
+		if time.Now().After(late) {
+			w.Fatalf("%s does not answer: %v %v\n%s", n.name, a, err, w.logs())
+		}
+	}
+}
+
+func (w *world) logs() string {
+	var text strings.Builder
+	for _, n := range w.nodes {
+		fmt.Fprintf(&text, "--- %s\n%s\n", n.name, n.Log())
+	}
+	return text.String()
+}
+
+// leader returns the node that was the last to say that it leads the cluster.
+func (w *world) leader() *node {
+	var found *node
+	latest := ""
+	for _, n := range w.nodes {
+		text, err := os.ReadFile(filepath.Join(n.dir, "log"))
+		w.must(err)
+		head, _, is := cutLast(string(text), "this node leads the cluster")
+		if !is {
+			continue
+		}
+		line := head[strings.LastIndexByte(head, '\n')+1:]
+		if at, _, _ := strings.Cut(line, " "); at > latest { // the time begins a line
+			found, latest = n, at
+		}
+	}
+	if found == nil {
+		w.Fatal("no node has led the cluster")
+	}
+	return found
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// settle waits until all nodes have the same content, and returns its revision.
+func (w *world) settle() uint64 {
+	w.Helper()
+	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		revisions := map[string]bool{}
+		for _, n := range w.nodes {
+			revisions[w.await(n)] = true
+		}
+		if len(revisions) == 1 {
+			for text := range revisions {
+				var revision uint64
+				_, err := fmt.Sscan(text, &revision)
+				w.must(err)
+				return revision
+			}
+		}
+		if time.Now().After(late) {
+			w.Fatalf("the nodes do not come to the same revision: %v\n%s", revisions, w.logs())
+		}
+	}
+}
+
+// stop ends all nodes, and checks their stores, which must be equal up to a revision.
+func (w *world) stop(revision uint64) {
+	w.Helper()
+	for _, n := range w.nodes {
+		if err := n.Stop(); err != nil {
+			w.Errorf("%s: %v", n.name, err)
+		}
+	}
+	var stores []*store.Store
+	for _, n := range w.nodes {
+		d, err := gateway.Load(n.dir, nil)
+		w.must(err)
+		st, err := store.Open(filepath.Join(n.dir, "data", "content.db"), d.Model, store.Options{})
+		w.must(err)
+		w.Cleanup(func() { w.must(st.Close()) })
+		if err := st.Check(); err != nil {
+			w.Errorf("%s: %v", n.name, err)
+		}
+		stores = append(stores, st)
+	}
+	for _, st := range stores[1:] {
+		servertest.SameLogs(w, stores[0], st, revision)
+	}
+}

@@ -1,0 +1,332 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/contenttypes"
+)
+
+// Several nodes of a cluster have the same content because they make the same transactions in the same order. The store of the leader takes
+// writes as that of a single server does. Before it commits a transaction, it proposes it to the other nodes: the entries of the log that the
+// transaction adds, and the notes that it changes. Once the nodes have agreed to it, the transaction has a place among those of the cluster.
+// All stores keep that place in the transaction itself, so that none is made twice.
+
+// ErrOutcome: the nodes of a cluster may agree to the write or not. Nobody knows yet, because the leader has lost touch with the others.
+var ErrOutcome = errors.New("the leader of the cluster was lost while the nodes agreed to the write: whether it was made is not known")
+
+// ErrNotLeader: the store is that of a node that does not lead the cluster, and nothing was done.
+var ErrNotLeader = errors.New("this node does not lead the cluster, and takes no writes")
+
+// Propose proposes a transaction, which is encoded, to the nodes of a cluster. The writer goroutine calls it and waits.
+//
+// When it returns an Agreement, the transaction has its place and will be made by all nodes. The error wraps ErrNotLeader if the transaction was
+// not and will never be made, and ErrOutcome if that is not known.
+type Propose func(transaction []byte) (Agreement, error)
+
+// An Agreement is the place that a transaction got. Committed must be called once the transaction was committed, or could not be.
+type Agreement struct {
+	Index     uint64
+	Committed func(error)
+}
+
+// A Transaction is one to which the nodes of a cluster have agreed.
+type Transaction struct {
+	Index uint64 // its place: greater than that of all former ones
+	Data  []byte // as Propose got it
+}
+
+// A transaction is the content of a Transaction.
+type transaction struct {
+	entries []madeEntry
+	notes   []noteChange
+}
+
+// A madeEntry is an entry of the log as it is stored.
+type madeEntry struct {
+	sequence uint64
+	raw      []byte
+}
+
+// transactionVersion is the first byte of an encoded transaction. Readers refuse other versions.
+const transactionVersion = 1
+
+// TransactionFormat grows with each change of what a Transaction holds, the entries of the log included. This version of the store writes it, and
+// reads it and all former ones.
+const TransactionFormat = transactionVersion<<8 | lastVersion
+
+// append appends the encoding:
+//
+//	version u8 · number of entries · (sequence · entry) … · number of notes · (name · 1 u8 · value, or name · 0 u8 for one that is removed) …
+//
+// Numbers are uvarints, and all else has its length before it.
+func (t *transaction) append(b []byte) []byte {
+	b = binary.AppendUvarint(append(b, transactionVersion), uint64(len(t.entries)))
+	for _, e := range t.entries {
+		b = appendCounted(binary.AppendUvarint(b, e.sequence), e.raw)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.notes)))
+	for _, n := range t.notes {
+		if b = appendCounted(b, n.name); n.value == nil {
+			b = append(b, 0)
+		} else {
+			b = appendCounted(append(b, 1), n.value)
+		}
+	}
+	return b
+}
+
+// size returns about how long the encoding is.
+func (t *transaction) size() (n int) {
+	for _, e := range t.entries {
+		n += 16 + len(e.raw)
+	}
+	for _, c := range t.notes {
+		n += 16 + len(c.name) + len(c.value)
+	}
+	return n + 16
+}
+
+var (
+	errTransaction        = errors.New("the transaction of the cluster is malformed")
+	errTransactionVersion = errors.New("the transaction of the cluster was made by another version of Lectern, which this one cannot read: give all nodes the same version")
+)
+
+func decodeTransaction(data []byte) (entries []*Entry, notes []noteChange, err error) {
+	d := entryDecoder{raw: data}
+	if version := d.byte(); !d.failed && version != transactionVersion {
+		return nil, nil, errTransactionVersion
+	}
+	for range d.fitting(d.number(numberMask)) {
+		sequence := d.number(numberMask)
+		raw := d.counted()
+		if d.failed {
+			break
+		}
+		e, err := decodeEntry(sequence, raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		entries = append(entries, e)
+	}
+	for range d.fitting(d.number(numberMask)) {
+		n := noteChange{name: string(d.counted())}
+		switch d.byte() {
+		case 0:
+		case 1:
+			n.value = d.counted()
+			d.failed = d.failed || len(n.value) == 0
+		default:
+			d.failed = true
+		}
+		notes = append(notes, n)
+	}
+	if d.failed || len(d.raw) > 0 {
+		return nil, nil, errTransaction
+	}
+	return entries, notes, nil
+}
+
+// proposes reports whether the transaction has to be proposed.
+func (tx *Tx) proposes() bool { return tx.store.propose != nil && !tx.log.copying }
+
+// propose has the nodes of the cluster agree to the transaction, if the store is that of a node. committed must be called with the error of the
+// commit, and returns the error of the write.
+func (tx *Tx) propose() (committed func(error) error, err error) {
+	if !tx.proposes() {
+		return func(err error) error { return err }, nil
+	}
+	made := &tx.log.made
+	agreed, err := tx.store.propose(made.append(make([]byte, 0, made.size())))
+	if err != nil {
+		return nil, err
+	}
+	committed = func(err error) error {
+		agreed.Committed(err)
+		if err != nil { // the write must not be tried again: the node makes the transaction when it can
+			return fmt.Errorf("%w (%v)", ErrOutcome, err)
+		}
+		return nil
+	}
+	if err := putNumber(tx.bucket(metas), keyAgreed, agreed.Index); err != nil {
+		return nil, committed(err)
+	}
+	return committed, nil
+}
+
+// agreed returns the place of the last transaction of the cluster that the content has.
+func (f *file) agreed() (index uint64, err error) {
+	err = f.read(func(tx *bolt.Tx) error {
+		index = getNumber(f.meta(tx), keyAgreed)
+		return nil
+	})
+	return index, err
+}
+
+// ApplyTransactions makes transactions to which the nodes of a cluster have agreed. It skips those that the content has already. It also skips those
+// that were made from another state than the present one, as every other node does. If the store took writes, it takes none until the next Lead.
+//
+// Conversions change the definitions: see ApplyEntries.
+func (s *Store) ApplyTransactions(ctx context.Context, list []Transaction) (redefined bool, err error) {
+	err = s.byWriter(ctx, func() error {
+		if err := s.health.err(); err != nil {
+			return err
+		}
+		if err := s.follow(); err != nil {
+			return err
+		}
+		agreed, err := s.agreed()
+		if err != nil {
+			return err
+		}
+		for len(list) > 0 && list[0].Index <= agreed {
+			list = list[1:]
+		}
+		for len(list) > 0 {
+			n, err := s.applyTransactions(list)
+			if err != nil {
+				return err
+			}
+			list = list[n:]
+		}
+		redefined = s.current.Load().pinned.Load() != nil
+		return nil
+	})
+	return redefined, err
+}
+
+// follow has the store take no writes. The writer goroutine calls it.
+func (f *file) follow() error {
+	if f.follower != nil {
+		return nil
+	}
+	f.leads.Store(false)
+	c, err := f.loadConversion(Options{}) // what a transaction that was not committed has left in memory goes
+	if err == nil {
+		f.follower = &applier{file: f, conversion: c}
+	}
+	return err
+}
+
+// applyTransactions makes the first transactions of a list, and returns how many.
+func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
+	err = s.guard(func() error {
+		entries, notes, err := decodeTransaction(list[0].Data)
+		if err != nil {
+			return fmt.Errorf("make transaction %d: %w", list[0].Index, err)
+		}
+		converts := isConversion(entries)
+		_, stop, err := s.keepReading(converts)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		r := s.follower
+		at := r.applied()
+		return r.transaction(func(tx *Tx) (applied, error) {
+			for {
+				if at, err = r.applyTransaction(tx, list[n].Index, entries, notes, at); err != nil {
+					return at, fmt.Errorf("make transaction %d: %w", list[n].Index, err)
+				}
+				if n++; n == len(list) || converts || tx.buffered() >= maxBuffered { // a conversion has transactions of its own
+					return at, nil
+				}
+				if entries, notes, err = decodeTransaction(list[n].Data); err != nil || isConversion(entries) {
+					return at, nil // the next call decodes it again
+				}
+			}
+		})
+	})
+	return n, err
+}
+
+// applyTransaction makes one transaction of a cluster, or passes over one that was not made from the present state.
+func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes []noteChange, at applied) (applied, error) {
+	meta := tx.bucket(metas)
+	if err := putNumber(meta, keyAgreed, index); err != nil {
+		return at, err
+	}
+	if !tx.continues(entries, at.epoch) {
+		return at, nil
+	}
+	for _, e := range entries {
+		if err := r.applyNext(tx, e, at); err != nil {
+			return at, fmt.Errorf("entry %d: %w", e.Sequence, err)
+		}
+		at = applied{e.Epoch, e.whole, e}
+	}
+	for _, n := range notes {
+		if err := n.make(meta); err != nil {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+// continues reports whether the entries of a transaction were made from the present state.
+func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {
+	if len(entries) == 0 {
+		return true
+	}
+	e := entries[0]
+	if e.Sequence != tx.sequence+1 || e.Epoch != epoch && e.Kind != EpochEntry {
+		return false
+	}
+	tx.sequence++ // previousHash is of the entry before
+	defer func() { tx.sequence-- }()
+	return e.previous == tx.previousHash()
+}
+
+// Lead has the store of a node take writes under the definitions of a model, and returns the Store for them, which may be the same. It first
+// converts the content, as Open does, if a former leader has not finished that. The caller must have made all transactions to which the nodes have
+// agreed.
+//
+// If the error wraps ErrOutcome or ErrNotLeader, the node is no longer the leader; the store goes on by ApplyTransactions.
+func (s *Store) Lead(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
+	unlock, err := s.schema.lockExclusive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	r := &redefinition{model: model, opts: opts, resume: true}
+	err = s.byWriter(ctx, func() error {
+		if err := s.health.err(); err != nil {
+			return err
+		}
+		if err := s.follow(); err != nil {
+			return err
+		}
+		same := s.bound.model == model && s.pinned.Load() == nil && !s.follower.needs(model)
+		s.follower = nil // it does not know what the conversion changes
+		if same {
+			r.made = s
+		} else if err := r.run(ctx, s); err != nil {
+			return err
+		}
+		s.leads.Store(true)
+		return nil
+	})
+	return r.made, err
+}
+
+// Follow has the store of a node take no writes, until Lead is called again.
+func (s *Store) Follow(ctx context.Context) error {
+	s.leads.Store(false)
+	return s.byWriter(ctx, s.follow)
+}
+
+// ResetAgreed forgets the places of transactions, for a store that begins a new cluster. The store must not be open.
+func ResetAgreed(path string) error {
+	db, err := openFile(path, Options{}, openThere)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		return putNumber(newFile(db, path).meta(tx), keyAgreed, 0)
+	})
+	return errors.Join(err, db.Close())
+}
