@@ -141,6 +141,37 @@ func (l *lectern) LogEnd() (end store.Position, at time.Time, err error) {
 	return end, at, err
 }
 
+// LinkOrder implements LinkHost.
+func (l *lectern) LinkOrder(a *Attribute, list *Type, documentID, locale, linkSet string) (order []LinkTarget, err error) {
+	model := l.project.Definition().Model
+	t := model.Type(list.UID)
+	attr := t.Attribute(a.Name)
+	set := store.DraftLinks
+	if linkSet == published {
+		set = store.PublishedLinks
+	}
+	err = l.project.Store().View(func(s *store.Snapshot) error {
+		doc, _ := s.Document(t, documentID)
+		at := store.Ref{Type: list.UID, Doc: doc, Locale: locale}
+		add := func(far store.Ref) bool {
+			t := model.Type(far.Type)
+			s.Versions(t, far.Doc, func(r store.Record) bool {
+				id := strings.Trim(string(r.JSON(t.Attribute("documentId"))), `"`)
+				order = append(order, LinkTarget{id, far.Locale})
+				return false
+			})
+			return true
+		}
+		if attr.Mapped {
+			s.LinksTo(attr.Inverse, set, at, func(l store.Link) bool { return add(l.From) })
+		} else {
+			s.LinksFrom(attr, set, at, func(l store.Link) bool { return add(l.To) })
+		}
+		return nil
+	})
+	return order, err
+}
+
 // checkStore opens the store of a data directory and verifies rows, indexes, counts and links.
 func checkStore(dir, data string) error {
 	d, err := gateway.Load(dir, nil)

@@ -1,6 +1,9 @@
 package simulation
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A Generated is a value that the server chooses: an id, a documentId or a time. It is unknown until a response shows it, and
 // must be the same in every later response.
@@ -276,6 +279,20 @@ func (w *World) SettlePosition(u UnknownPosition, order []float64) {
 	}
 	w.SetEnds(u.Attr, u.List, u.LinkSet, append(list[:at:at], append([]End{u.Who}, list[at:]...)...))
 }
+
+// SettleBehind moves u.Who behind the document that is before it in the server's list.
+func (w *World) SettleBehind(u UnknownPosition, order []LinkTarget) {
+	list := without(w.Ends(u.Attr, u.List, u.LinkSet), u.Who)
+	at := 0
+	for i, target := range order[1:] {
+		if u.Who.is(target) {
+			at = 1 + slices.IndexFunc(list, func(e End) bool { return e.is(order[i]) })
+		}
+	}
+	w.SetEnds(u.Attr, u.List, u.LinkSet, slices.Insert(list, at, u.Who))
+}
+
+func (e End) is(t LinkTarget) bool { return e.Doc.ID.text() == t.DocumentID && e.Locale == t.Locale }
 
 func (w *World) find(a *Attribute, e, far End, linkSet string) *Link {
 	for _, l := range w.linksOf(a, e, linkSet) {
