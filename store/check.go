@@ -409,7 +409,7 @@ func (c *checker) links() {
 		if self.doc != be.Uint64(k[8:]) || self.locale != be.Uint16(k[6:]) || pos != be.Uint64(k[linkListLen:]) {
 			c.report("link %x: its other end names another", k)
 		}
-		if part := c.snap.store.part; part != nil && part.Published {
+		if part := c.snap.store.part.Load(); part != nil && part.Published {
 			return // the document may have a draft only, at the origin
 		}
 		other, _ := parseLinkEnd(v)

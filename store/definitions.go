@@ -55,9 +55,12 @@ func (s *file) loadConversion(opts Options) (*conversion, error) {
 		if s.log.epoch, err = parseEpoch(string(textOf(meta.Get(keyEpoch)))); err != nil {
 			return err
 		}
-		if s.part, c.last, err = loadPart(meta); err != nil {
+		part, last, err := loadPart(meta)
+		if err != nil {
 			return err
 		}
+		s.part.Store(part)
+		c.last = last
 		c.pending, err = loadPending(meta)
 		return err
 	})

@@ -81,15 +81,15 @@ func (s *Snapshot) Part() Part { return s.store.partOrAll() }
 func (r *Replica) Part() Part { return r.file.partOrAll() }
 
 func (f *file) partOrAll() Part {
-	if f.part == nil {
-		return Part{}
+	if p := f.part.Load(); p != nil {
+		return *p
 	}
-	return *f.part
+	return Part{}
 }
 
 // Covers returns a *LeftOutError if a query asks for, or decides by, what the store does not have because it is a partial replica.
 func (s *Snapshot) Covers(q *Query) error {
-	p := s.store.part
+	p := s.store.part.Load()
 	if p == nil {
 		return nil
 	}

@@ -124,7 +124,8 @@ func NewPartialReplica(path string, p Part) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.file.part, r.filling = &p, true
+	r.file.part.Store(&p)
+	r.filling = true
 	return r, nil
 }
 
@@ -138,7 +139,7 @@ func (tx *Tx) fill(e *Entry) { tx.sequence, tx.log.before = e.Sequence, e.Sequen
 func (r *applier) storePart(tx *Tx, last EntryHash, epoch Epoch) error {
 	meta := tx.bucket(metas)
 	if r.filling {
-		text, err := json.Marshal(r.file.part)
+		text, err := json.Marshal(r.file.part.Load())
 		if err != nil {
 			return err
 		}

@@ -181,7 +181,7 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 	if err = tx.append(EpochEntry, conversionEntry{}); err == nil {
 		err = putEpoch(tx.bucket(metas), f.log.epoch)
 	}
-	if err == nil && f.part != nil { // from here on, what there is is all that there is
+	if err == nil && f.part.Load() != nil { // from here on, what there is is all that there is
 		err = errors.Join(tx.bucket(metas).Delete(keyPart), tx.bucket(metas).Delete(keyPartHash))
 	}
 	if err == nil {

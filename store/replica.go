@@ -124,7 +124,7 @@ func (r *applier) transaction(apply func(*Tx) (applied, error)) error {
 	if err := putEpoch(tx.bucket(metas), at.epoch); err != nil {
 		return err
 	}
-	if r.file.part != nil {
+	if r.file.part.Load() != nil {
 		if err := r.storePart(tx, at.last, at.epoch); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (r *applier) applied() applied { return applied{r.file.log.epoch, r.convers
 
 // applyNext applies an entry that follows on the last one.
 func (r *applier) applyNext(tx *Tx, e *Entry, at applied) error {
-	partial := r.file.part != nil
+	partial := r.file.part.Load() != nil
 	switch {
 	case e.partial != partial:
 		return fmt.Errorf("%w: it is for another part of the content than the replica has", errEntry)

@@ -66,7 +66,7 @@ func (s *Snapshot) cachedRevision(t *contenttypes.ContentType) uint64 {
 func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType) []byte {
 	c := s.cachedRevisions()
 	dst = append(dst, c.epoch...)
-	if s.store.part != nil {
+	if s.store.part.Load() != nil {
 		dst = append(dst, textOf(s.bucket(metas).Get(keyPart))...)
 	}
 	if types == nil {

@@ -68,7 +68,7 @@ type file struct {
 	origin   atomic.Pointer[string] // see Options.Origin; nil if the store takes writes
 	propose  Propose                // see Options.Propose; nil unless the store is that of a node in a cluster
 	leads    atomic.Bool            // the node takes writes
-	part     *Part                  // that a partial replica has; nil if the store has all content
+	part     atomic.Pointer[Part]   // that a partial replica has; nil if the store has all content
 	writer   sync.WaitGroup
 	senders  sync.RWMutex // held shared while a request is submitted, so that Close misses none
 

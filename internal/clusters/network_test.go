@@ -23,6 +23,7 @@ func (w *world) between(from, to int) (forth, back *servertest.Link) {
 
 // sender returns the node whose process has made a connection, -1 if there is none any more.
 func (w *world) sender(c net.Conn) int {
+	<-w.made
 	socket := socketOf(c.RemoteAddr().(*net.TCPAddr).Port, c.LocalAddr().(*net.TCPAddr).Port)
 	if socket == "" {
 		return -1

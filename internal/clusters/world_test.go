@@ -27,6 +27,7 @@ type world struct {
 	nodes []*node
 	links [][]*servertest.Link // from one node to another
 	key   string               // of a full-access token
+	made  chan struct{}        // is closed when each node has a process
 }
 
 // A node is a process.
@@ -47,7 +48,7 @@ var projectFiles = map[string]string{
 
 // newWorld starts a cluster, and waits until all of its nodes answer.
 func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *world {
-	w := &world{T: t, rnd: rnd}
+	w := &world{T: t, rnd: rnd, made: make(chan struct{})}
 	certificates := filepath.Join(t.TempDir(), "certificates")
 	var named []config.ClusterNode
 	for i := range n {
@@ -80,6 +81,7 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 		w.must(err)
 		node.Process = servertest.NewProcess(t, nodeEnv+"="+string(text), node.dir)
 	}
+	close(w.made)
 	for _, node := range w.nodes {
 		node.Start()
 	}
