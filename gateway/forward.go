@@ -44,6 +44,8 @@ type upstream interface {
 	takesWrites() bool
 	// base returns the address of the upstream. Its path is what goes before the path of a request.
 	base(context.Context) (*url.URL, error)
+	// instead waits for another server to take the writes than one that cannot be reached, and returns its address; nil if none does.
+	instead(ctx context.Context, unreached *url.URL) *url.URL
 	// catchUp waits until reads of this server show what the upstream has written when it gave an answer.
 	catchUp(context.Context, *http.Response) error
 	// lost returns a channel that is closed when the upstream takes no writes any more; nil: that does not happen.
@@ -87,7 +89,25 @@ func (e *generation) newForwarder() (*forwarder, error) {
 	default:
 		return nil, nil
 	}
+	dial := f.transport.DialContext
+	f.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			err = &unreachedError{err}
+		}
+		return c, err
+	}
 	return f, nil
+}
+
+// An unreachedError is the error of a request that was not sent, because there was no connection.
+type unreachedError struct{ error }
+
+func (e *unreachedError) Unwrap() error { return e.error }
+
+func unreached(err error) bool {
+	var e *unreachedError
+	return errors.As(err, &e)
 }
 
 // active reports whether writes are to be forwarded.
@@ -122,6 +142,24 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for {
+		failed, unread := f.send(w, r, base, lost)
+		if failed == nil {
+			return nil
+		}
+		if unreached(failed) {
+			lost = f.to.lost()
+			if base = f.to.instead(r.Context(), base); base != nil {
+				continue // nothing of the request has been read
+			}
+		}
+		return f.failure(w, failed, unread)
+	}
+}
+
+// send sends a request to a server until lost is closed, and answers with what that answers. Otherwise it returns the error, and that of reading
+// the request.
+func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL, lost <-chan struct{}) (failed, unread error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	if lost != nil {
@@ -141,7 +179,6 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Body != nil && r.Body != http.NoBody {
 		request.Body = body
 	}
-	var failed error
 	proxy := httputil.ReverseProxy{
 		Transport: f.transport,
 		Rewrite:   func(p *httputil.ProxyRequest) { f.rewrite(p, base, w.Header()) },
@@ -158,10 +195,7 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 		ErrorLog: slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
 	}
 	proxy.ServeHTTP(w, request)
-	if failed == nil {
-		return nil
-	}
-	return f.failure(w, failed, body.failed)
+	return failed, body.failed
 }
 
 // rewrite addresses a request to the origin. given are the headers that the replica has set in its answer.
@@ -227,9 +261,10 @@ func (*originOf) looped() *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
 }
-func (*originOf) lost() <-chan struct{} { return nil }
-func (o *originOf) name() string        { return o.origin.Base() }
-func (o *originOf) close()              { o.origin.Close() }
+func (*originOf) lost() <-chan struct{}                      { return nil }
+func (*originOf) instead(context.Context, *url.URL) *url.URL { return nil }
+func (o *originOf) name() string                             { return o.origin.Base() }
+func (o *originOf) close()                                   { o.origin.Close() }
 
 // catchUp waits until the replica has applied all that the origin has written so far.
 func (o *originOf) catchUp(ctx context.Context, _ *http.Response) error {
@@ -276,8 +311,7 @@ func (f *forwarder) failure(w http.ResponseWriter, err, unread error) error {
 	f.log.Warn("a write could not be forwarded", "to", f.to.name(), "id", w.Header().Get(requestIDHeader), "error", err)
 	w.Header()["Retry-After"] = retrySoon
 	unavailable := &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
+	if unreached(err) {
 		unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, cannot be reached; nothing was written", f.to.name())
 		unavailable.Details = jsontree.ObjectOf("outcome", "refused")
 		return unavailable

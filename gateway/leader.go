@@ -51,6 +51,15 @@ func (l leaderOf) base(ctx context.Context) (*url.URL, error) {
 	return &url.URL{Scheme: "http", Host: leader}, err
 }
 
+// instead implements upstream. A leader that does not listen any more has died: the others elect another soon.
+func (l leaderOf) instead(ctx context.Context, unreached *url.URL) *url.URL {
+	leader, err := l.awaitLeader(ctx, unreached.Host)
+	if err != nil {
+		return nil
+	}
+	return &url.URL{Scheme: "http", Host: leader}
+}
+
 // awaitLeader returns the address of the leader. It waits for maxElection at most until there is one with another address than former.
 func (m *member) awaitLeader(ctx context.Context, former string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
