@@ -36,7 +36,7 @@ compile() {
 }
 
 [ "${REUSE_IDE:-}" = 1 ] || go generate ./gateway
-go build -o "$work/sbom" ./packaging/sbom
+go build -trimpath -o "$work/sbom" ./packaging/sbom
 
 # All systems get the completions and the man page that the program prints on this machine.
 compile "$work/lectern"

@@ -72,12 +72,6 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// Pause stops the process from running until Resume.
-func (p *Process) Pause() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
-
-// Resume lets a paused process run.
-func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
-
 // Log returns the end of what the process has printed.
 func (p *Process) Log() string {
 	text, _ := os.ReadFile(p.log)
