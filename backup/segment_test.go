@@ -63,6 +63,9 @@ func encode(entries []*store.Entry, closed bool) (raw []byte, ends []int) {
 
 // TestSegmentsTorn cuts a segment off after each of its bytes. What is left is the entries that are whole, and where they end.
 func TestSegmentsTorn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	entries := someEntries(t)
 	for _, closed := range []bool{false, true} {
 		raw, ends := encode(entries, closed)
@@ -90,6 +93,9 @@ func TestSegmentsTorn(t *testing.T) {
 // TestSegmentsDamaged changes each byte of a segment. A reader notices each change, except one in the last entry of an open segment, which
 // cannot be told from a torn one.
 func TestSegmentsDamaged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	entries := someEntries(t)
 	for _, closed := range []bool{false, true} {
 		raw, ends := encode(entries, closed)

@@ -43,8 +43,15 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		dir = ""
+		for _, name := range []string{"backup", "cluster", "follow", "replica"} { // which have several servers
+			files = append(files, filepath.Join("testdata", "script", name+".txtar"))
+		}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir, Files: files,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "waits-for": waitsFor, "secret": secret,
 		},

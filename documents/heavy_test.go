@@ -79,6 +79,9 @@ func allocated(t *testing.T, f func() error) uint64 {
 // TestTheWorkOfAWriteIsLinear carries out each kind of write on a document, and on one with four times as many links. The second write
 // may allocate at most six times as many bytes as the first.
 func TestTheWorkOfAWriteIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	const components, times = 60, 4
 	steps := []struct {
 		name string

@@ -15,6 +15,9 @@ import (
 
 // TestImageBombs uploads small files that decode to huge images. The server refuses them by their headers and stores nothing.
 func TestImageBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := serve(t, "upload: {config: {pixelLimit: 1000000}}")
 	jpeg := jpegOf(picture(8, 8), 0)
 	sof := strings.Index(jpeg, "\xff\xc0")
@@ -91,6 +94,9 @@ func zeroPNG(w, h int) string {
 // TestDamagedImages uploads images that are cut off or damaged at any byte. The server refuses or accepts each, but never
 // answers with a status of 500 or above.
 func TestDamagedImages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := serve(t, "")
 	for name, data := range map[string]string{
 		"a.png":  pngOf(picture(300, 200)),

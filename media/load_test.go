@@ -26,7 +26,11 @@ const most = 150 << 20
 // image.
 func TestLoad(t *testing.T) {
 	files, err := strconv.Atoi(os.Getenv("MEDIA_TEST_LOAD"))
-	if err != nil {
+	switch {
+	case err == nil:
+	case testing.Short():
+		files = 20
+	default:
 		files = 60
 	}
 	dir := writeProject(t, "")

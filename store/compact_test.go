@@ -37,7 +37,11 @@ func TestCompact(t *testing.T) {
 			}
 		}
 	}
-	for round := range 4 {
+	rounds := 4
+	if testing.Short() {
+		rounds = 1
+	}
+	for round := range rounds {
 		for range 10 {
 			write(t, s, func(tx *store.Tx) error { return tw.change(tx, article, rnd, 150, false) })
 		}
@@ -182,7 +186,7 @@ func TestCompactOutgrown(t *testing.T) {
 				go func() {
 					written <- s.Write(context.Background(), func(tx *store.Tx) error {
 						var b store.Batch
-						b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"body": quote(strings.Repeat("x", 40<<20))}))
+						b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"body": quote(strings.Repeat("x", 4<<20))}))
 						return tx.Apply(&b)
 					})
 				}()

@@ -105,6 +105,9 @@ const damagedRows = 1200
 // TestFlippedBits flips a bit in copies of a store. Every question must be answered as before or with an error. Once the damage was
 // noticed, writes must be refused. Problems and Verify must report it, and Salvage must save everything that the bit is not part of.
 func TestFlippedBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "content.db")
 	s := open(t, path)
@@ -116,10 +119,7 @@ func TestFlippedBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	used, size := usedBytes(t, path), os.Getpagesize()
-	copies := 400
-	if testing.Short() {
-		copies = 60
-	}
+	const copies = 400
 	refused, unanswered, noticed := 0, 0, 0
 	for seed := range copies {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 7))

@@ -188,7 +188,7 @@ func TestRandomChanges(t *testing.T) {
 	refused, settled := 0, 0
 	count := *changes
 	if testing.Short() {
-		count /= 4
+		count /= 10
 	}
 	for seed := range count {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))

@@ -27,6 +27,9 @@ type twinRow struct {
 
 // TestQueriesAgreeWithANaiveTwin writes, rewrites and deletes rows at random, and sends the same queries to the store and to the twin.
 func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 500, 150) })
 	}

@@ -133,7 +133,7 @@ func TestTransactions(t *testing.T) {
 	var all agreement
 	count := *changes
 	if testing.Short() {
-		count /= 4
+		count /= 10
 	}
 	for seed := range count {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 14))

@@ -17,6 +17,9 @@ import (
 // GraphQL of API tokens, users who log in with their old passwords, and the public, and the bytes of all files. testdata/moved has
 // the archives, made by reference/fill.mjs, and the answers, recorded by TestSameReads with -record.
 func TestMoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for _, test := range []struct {
 		name, tree string
 		settings   string // what the archive does not hold

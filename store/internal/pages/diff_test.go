@@ -12,7 +12,10 @@ import (
 // TestDiff changes a file while a reader keeps an earlier state open. It applies the result of Diff to a copy of the earlier state, and
 // expects the newest state.
 func TestDiff(t *testing.T) {
-	for seed := range seeds() {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
+	for seed := range seeds {
 		w := newTwin(t, seed)
 		space := []int{3, 40, 1000, 20000}[seed%4]
 		w.change(space, 0, space)

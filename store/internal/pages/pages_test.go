@@ -41,13 +41,8 @@ func newTwin(t *testing.T, seed uint64) *twin {
 	return &twin{t: t, db: db, path: path, rnd: rand.New(rand.NewPCG(seed, 1)), keys: map[string]string{}}
 }
 
-// seeds returns how many random files a test changes: two of each size, and with -short one.
-func seeds() uint64 {
-	if testing.Short() {
-		return 4
-	}
-	return 8
-}
+// seeds is how many random files a test changes: two of each size.
+const seeds = uint64(8)
 
 // change puts and deletes keys. Some values are longer than a page.
 func (w *twin) change(puts, deletes, space int) {
@@ -119,7 +114,10 @@ func (w *twin) read() []byte {
 
 // TestCursorIsBBolts changes a file at random, and expects our cursor to move as that of bbolt does.
 func TestCursorIsBBolts(t *testing.T) {
-	for seed := range seeds() {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
+	for seed := range seeds {
 		w := newTwin(t, seed)
 		space := []int{3, 40, 1000, 20000}[seed%4]
 		for round := range 60 {
