@@ -75,12 +75,21 @@ type Write struct {
 	If         *Precondition // an Error 412 unless it holds; nil: no demand
 	Once       *store.Once   // keeps the answer, so that the write is not carried out twice; nil for writes without an idempotency key
 
+	// Notes are changed in the transaction of the write. They tell the nodes of a cluster which files there are.
+	Notes []Note
+
 	hashes   map[string]string // the hashes of the passwords in Data, if they are known
 	expected bool              // an earlier write of the same transaction creates the document
 
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
 	// Published), to print it for the answer. It may be called again and must then start from the beginning.
 	After func(*store.Snapshot, store.Record) error
+}
+
+// A Note is a note of the store (store.Tx.PutNote), or one that is removed if Value is nil.
+type Note struct {
+	Name  string
+	Value []byte
 }
 
 // Create creates a document.

@@ -214,6 +214,9 @@ func (wr *writing) apply() error {
 	if err := wr.tx.Apply(&wr.batch); err != nil {
 		return err
 	}
+	if err := wr.changeNotes(); err != nil {
+		return err
+	}
 	if wr.w.After == nil || wr.doc == 0 {
 		return nil
 	}
@@ -222,6 +225,20 @@ func (wr *writing) apply() error {
 		return nil
 	}
 	return wr.w.After(wr.tx.Snapshot, r)
+}
+
+func (wr *writing) changeNotes() (err error) {
+	for _, n := range wr.w.Notes {
+		if n.Value == nil {
+			err = wr.tx.DeleteNote(n.Name)
+		} else {
+			err = wr.tx.PutNote(n.Name, n.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // text returns the content of a JSON string without escapes: a documentId, a time or a locale.

@@ -113,6 +113,8 @@ type member struct {
 	served sync.WaitGroup // of other nodes
 	closed sync.Once
 
+	uploads *nodeFiles
+
 	deploying sync.Mutex // held while definitions are deployed
 }
 

@@ -62,6 +62,7 @@ func newMember(dir string, o Options) (*member, error) {
 	m := &member{options: o.Cluster, directory: directory, own: dir, data: data, dir: filepath.Join(data, admin.ClusterName), log: o.Log, extensions: o.Extensions, version: o.Version,
 		ready: make(chan struct{}), restored: make(chan struct{}), fits: make(chan struct{})}
 	m.leader.Store(&leader)
+	m.uploads = newNodeFiles(m)
 	m.builds.Store(&map[string]nodeState{})
 	m.ctx, m.end = context.WithCancel(context.Background())
 	certificates := o.Cluster.Certificates
@@ -193,6 +194,9 @@ func (m *member) begin(path string) error {
 		return err
 	}
 	err = putNotes(m.ctx, st, map[string]any{definitionsNote: d.files, hashNote: d.files.Hash()})
+	if err == nil {
+		err = listUploads(m.ctx, st, m.uploads.uploads)
+	}
 	if err := errors.Join(err, st.Close()); err != nil {
 		return err
 	}
@@ -242,6 +246,7 @@ func (m *member) run(ctx context.Context) {
 	default:
 		close(m.ready)
 	}
+	m.served.Go(func() { m.uploads.run(m.ctx) })
 	<-ctx.Done()
 	if err := m.close(); err != nil {
 		m.log.Error("the node did not end as it should", "error", err)

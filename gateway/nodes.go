@@ -103,6 +103,7 @@ func (m *member) serveNodes() {
 		}
 		return m.shown()
 	})
+	routes.HandleFunc(filePath, m.uploads.serve)
 	routes.HandleFunc(commandPath+"/", m.serveCommand)
 	routes.HandleFunc("/", m.serveForwarded)
 	srv := &http.Server{Handler: m.membersOnly(routes), ReadHeaderTimeout: askTimeout, IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}

@@ -218,7 +218,7 @@ func (f *fileFollower) fetch(ctx context.Context, file *replication.File) error 
 	return f.origin.Load().Fetch(ctx, file, path, f.incoming)
 }
 
-// missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
+// missing implements fileSource.
 func (f *fileFollower) missing(ctx context.Context, name string) bool {
 	origin := f.origin.Load()
 	if origin == nil || !f.touch.Load() || !replication.IsFileName(name) {

@@ -35,6 +35,12 @@ const (
 
 var errOneID = apierror.Validation("File id is required and must be a single value")
 
+// A fileSource has files that this server does not have yet: the origin of a replica, or the other nodes of a cluster.
+type fileSource interface {
+	// missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
+	missing(ctx context.Context, name string) bool
+}
+
 // uploads has the handlers of files.
 type uploads struct {
 	library *media.Library
@@ -42,7 +48,7 @@ type uploads struct {
 	params  *params.Parser
 	limits  requestLimits
 	answers *rest.Limits
-	replica *fileFollower // fetches files that are missing; nil if the server is no replica
+	source  fileSource // nil if the server has its files for itself
 }
 
 // uploadRoutes returns the routes of files; none where upload is switched off.
@@ -51,8 +57,12 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 		return nil
 	}
 	u := &uploads{library: e.media, api: api, params: parser, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), answers: e.answers}
-	if e.project != nil && e.project.follower != nil {
-		u.replica = e.project.follower.files
+	switch p := e.project; {
+	case p == nil:
+	case p.follower != nil:
+		u.source = p.follower.files
+	case p.member != nil:
+		u.source = p.member.uploads
 	}
 	prefix := e.Settings.REST.Prefix + "/upload"
 	return []Route{
@@ -76,22 +86,19 @@ func (e *generation) openMedia() (err error) {
 	}
 	e.media, err = media.Open(media.Options{
 		Dir: e.project.Data.Join(admin.UploadsName), Cache: e.project.Data.Join(admin.ImagesName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
-		Refused: e.project.refusedFiles(),
-		Failed:  func(err error) { e.project.log.Error(err.Error()) },
+		Nodes:  e.project.nodes(),
+		Failed: func(err error) { e.project.log.Error(err.Error()) },
 	})
 	shared.library = e.media
 	return err
 }
 
-var errNodeFiles = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true, Reason: apierror.Replica,
-	Message: "this server is a node of a cluster, and the other nodes would not have the file: configure a bucket for uploads (upload in config/plugins.yaml)"}
-
-// refusedFiles returns why the server does not store files on its disk; nil: it does.
-func (p *Project) refusedFiles() error {
-	if p.member != nil {
-		return errNodeFiles
+// nodes returns how the server shares its files with other nodes; nil if it is no node of a cluster.
+func (p *Project) nodes() media.Nodes {
+	if p.member == nil {
+		return nil
 	}
-	return nil
+	return p.member.uploads
 }
 
 // recoverMedia removes the files of uploads that were interrupted when the server ended.
@@ -378,7 +385,7 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Ac
 	to, name := &deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, mux.Vars(r)["path"]
 	err := u.library.ServeFile(to, r, name)
 	var told *apierror.Error
-	if u.replica != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.replica.missing(r.Context(), name) {
+	if u.source != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.source.missing(r.Context(), name) {
 		return u.library.ServeFile(to, r, name)
 	}
 	return err

@@ -159,7 +159,7 @@ func (l *Library) settle(ctx context.Context, n *entry) error {
 		return err
 	}
 	defer release()
-	if n.Replace != nil {
+	if _, ok := storage.(*together); n.Replace != nil && !ok { // the files of nodes are replaced in the transaction of the document
 		unlock, err := l.lock(ctx, n.Replace.ID)
 		if err != nil {
 			return err
@@ -203,15 +203,17 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err != nil {
 		return err
 	}
-	err = storage.Put(ctx, put)
+	notes, err := l.put(ctx, storage, put)
 	l.forgetVariants(namesOf(put)...)
 	if err != nil {
 		return err
 	}
-	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, After: show})
+	notes = append(notes, unlisted(storage, r.Drop)...)
+	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, Notes: notes, After: show})
 	if err != nil {
 		return err
 	}
+	l.place(ctx, storage, namesOf(put))
 	err = storage.Delete(ctx, r.Drop)
 	l.forgetVariants(r.Drop...)
 	return err

@@ -61,7 +61,7 @@ type Options struct {
 	Settings  Settings
 	Cache     string         // directory of the cache of images on request
 	Memory    *budget.Budget // budget of all requests, from which images are reserved; nil means no limit
-	Refused   error          // why no files may be stored in Dir; nil: they may
+	Nodes     Nodes          // of the cluster that the server is a node of; nil: it has its files for itself
 	Failed    func(error)    // called with errors of background work; may be nil
 }
 
@@ -81,7 +81,7 @@ type files struct {
 	dir      *directory
 	spool    *spool
 	spare    *spare
-	local    *local
+	local    Storage // on the disk of this machine
 	storage  Storage // storage of new files
 	settings Settings
 	policy   policy
@@ -136,7 +136,10 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 
 // prepare opens the storages, the spool and the cache, and records which files an earlier run left in the spool.
 func (l *files) prepare(o Options) (err error) {
-	l.local = &local{l.dir, o.Refused}
+	l.local = &local{l.dir}
+	if o.Nodes != nil {
+		l.local = &together{&local{l.dir}, o.Nodes}
+	}
 	l.storage = l.local
 	if l.settings.S3 != nil {
 		if l.storage, err = newS3(*l.settings.S3, l.dir); err != nil {

@@ -9,10 +9,7 @@ import (
 )
 
 // local is the Storage that keeps files in a directory.
-type local struct {
-	dir     *directory
-	refused error // see Options.Refused
-}
+type local struct{ dir *directory }
 
 var _ Storage = (*local)(nil)
 
@@ -24,9 +21,6 @@ func (*local) URL(name string) string { return "/uploads/" + name }
 
 // Put implements Storage. Storing a file is a rename, because the spool is in the same file system.
 func (s *local) Put(_ context.Context, files []Stored) error {
-	if s.refused != nil {
-		return s.refused
-	}
 	root := s.dir.root()
 	for _, f := range files {
 		if !isStoredName(f.Name) {

@@ -75,7 +75,7 @@ func (l *Library) OpenFile(ctx context.Context, name string) (*Object, error) {
 		return nil, fs.ErrNotExist
 	}
 	o, err := l.storage.Open(ctx, name)
-	if l.storage != Storage(l.local) && err != nil {
+	if l.storage != l.local && err != nil {
 		if old, missing := l.local.Open(ctx, name); missing == nil {
 			return old, nil
 		}

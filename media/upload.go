@@ -54,11 +54,14 @@ func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access
 		writes[i] = documents.Write{Type: l.typ, Data: files[i].newData(), Access: permission.FullAccess,
 			After: func(s *store.Snapshot, row store.Record) error { return show(i, s, row) }}
 	}
-	return l.storeAll(ctx, files, func() error { return l.documents.CreateAll(ctx, writes, at) })
+	return l.storeAll(ctx, files, func(notes []documents.Note) error {
+		writes[0].Notes = notes
+		return l.documents.CreateAll(ctx, writes, at)
+	})
 }
 
-// storeAll stores files and calls write to create their documents. If that fails, it deletes the files.
-func (l *Library) storeAll(ctx context.Context, files []*prepared, write func() error) error {
+// storeAll stores files and calls write to create their documents, with notes. If that fails, it deletes the files.
+func (l *Library) storeAll(ctx context.Context, files []*prepared, write func([]documents.Note) error) error {
 	ctx, release, err := l.store.LockSchema(ctx)
 	if err != nil {
 		return err
@@ -74,9 +77,9 @@ func (l *Library) storeAll(ctx context.Context, files []*prepared, write func() 
 	if err != nil {
 		return fmt.Errorf("write the journal entry of an upload: %w", err)
 	}
-	err = l.storage.Put(ctx, put)
+	notes, err := l.put(ctx, l.storage, put)
 	if err == nil {
-		if err = write(); err != nil && !refused(err) {
+		if err = write(notes); err != nil && !refused(err) {
 			return err // the next start finds out whether it was written
 		}
 	}
@@ -84,6 +87,7 @@ func (l *Library) storeAll(ctx context.Context, files []*prepared, write func() 
 		l.discard(context.WithoutCancel(ctx), removal{l.storage, namesOf(put), entryName})
 		return err
 	}
+	l.place(ctx, l.storage, namesOf(put))
 	for _, f := range files {
 		l.count(f)
 	}
@@ -239,7 +243,7 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 	if err != nil {
 		return fmt.Errorf("write the journal entry of a removal: %w", err)
 	}
-	err = l.documents.Delete(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess})
+	err = l.documents.Delete(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess, Notes: unlisted(storage, old.names)})
 	switch {
 	case err == nil:
 		l.discard(context.WithoutCancel(ctx), removal{storage, old.names, entryName})

@@ -31,7 +31,8 @@ type load struct {
 
 	mu        sync.Mutex
 	registers []*register
-	appended  map[string]bool // titles of entries that were acknowledged
+	appended  map[string]bool   // titles of entries that were acknowledged
+	files     map[string]string // contents of files that were acknowledged, by URL
 }
 
 // A register is a document.
@@ -44,7 +45,7 @@ type register struct {
 const maxUses = 150
 
 func newLoad(w *world) *load {
-	l := &load{world: w, stopped: make(chan struct{}), appended: map[string]bool{}, registers: make([]*register, 3)}
+	l := &load{world: w, stopped: make(chan struct{}), appended: map[string]bool{}, files: map[string]string{}, registers: make([]*register, 3)}
 	l.began, l.counts = time.Now(), map[outcome]int{}
 	for i := range l.registers {
 		id := l.createOnce(w.rnd, "registers", fmt.Sprintf(`register-%d-0`, i), `{"data":{"value":""}}`)
@@ -105,8 +106,10 @@ func (l *load) run(c *client) {
 			c.swap()
 		case turn < 18:
 			c.append()
-		default:
+		case turn < 19:
 			c.race()
+		default:
+			c.upload()
 		}
 	}
 }

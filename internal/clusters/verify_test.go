@@ -16,6 +16,7 @@ func (l *load) verify(revision uint64) {
 		return true
 	})
 	l.sameLists()
+	l.sameFiles()
 	entries := map[string]int{}
 	for _, e := range l.list(l.nodes[0], "entries") {
 		entries[e["title"].(string)]++
@@ -97,6 +98,6 @@ func (l *load) list(n *node, plural string) (all []map[string]any) {
 // report returns figures of the load.
 func (l *load) report() string {
 	counts := maps.Clone(l.counts)
-	return fmt.Sprintf("%d operations on registers: %d done, %d differed, %d refused, %d unknown; %d entries; %d claims",
-		len(l.operations), counts[done], counts[differs], counts[refused], counts[unknown], len(l.appended), l.claim.Load())
+	return fmt.Sprintf("%d operations on registers: %d done, %d differed, %d refused, %d unknown; %d entries; %d claims; %d files",
+		len(l.operations), counts[done], counts[differs], counts[refused], counts[unknown], len(l.appended), l.claim.Load(), len(l.files))
 }

@@ -1,0 +1,169 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A nodeFile is a file as the answer to an upload describes it.
+type nodeFile struct {
+	ID  int    `json:"id"`
+	URL string `json:"url"`
+}
+
+// uploads sends a file to the node until it is stored: the cluster may be without a leader for a moment.
+func (n *clusterNode) uploads(path, token, content string) (f nodeFile) {
+	n.t.Helper()
+	form := "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n" + content + "\r\n--b--\r\n"
+	for late := time.Now().Add(clusterPatience); ; {
+		status, _, text := n.ask("POST", path, token, form, "Content-Type", "multipart/form-data; boundary=b")
+		if status == http.StatusServiceUnavailable && time.Now().Before(late) {
+			continue
+		}
+		text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+		if err := json.Unmarshal([]byte(text), &f); err != nil || status >= 300 {
+			n.t.Fatalf("upload to %s: %d %s", n.dir, status, text)
+		}
+		return f
+	}
+}
+
+// hasContent reports whether a file of the node has a content, in place or not.
+func (n *clusterNode) hasContent(content string) (has bool) {
+	n.t.Helper()
+	for range 2 { // it may be put in place during the first look
+		has = has || n.sees(content)
+	}
+	return has
+}
+
+func (n *clusterNode) sees(content string) (has bool) {
+	n.t.Helper()
+	err := filepath.WalkDir(filepath.Join(n.dir, "data", "uploads"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) { // put in place meanwhile
+			return nil
+		}
+		has = has || string(text) == content
+		return err
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return has
+}
+
+// TestClusterFiles uploads, replaces and deletes files of a cluster that has them on the disks of its nodes, while one of the nodes is down. All nodes
+// serve the same content in the end.
+func TestClusterFiles(t *testing.T) {
+	nodes := newCluster(t, 3)
+	token := nodes[0].token("writer")
+	serve := func(f nodeFile, status int, content string) {
+		t.Helper()
+		tags := map[string]bool{}
+		for _, n := range nodes {
+			if n.stop == nil {
+				continue
+			}
+			for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+				got, header, text := n.ask("GET", f.URL, token, "")
+				if got == status && (status != http.StatusOK || text == content) {
+					tags[header.Get("Etag")+header.Get("Last-Modified")] = true
+					break
+				}
+				if time.Now().After(late) {
+					t.Fatalf("%s at %s: %d %q", f.URL, n.dir, got, text)
+				}
+			}
+		}
+		if len(tags) != 1 {
+			t.Errorf("the nodes serve %s with the validators %v", f.URL, tags)
+		}
+	}
+	first := nodes[1].uploads("/api/upload", token, "first")
+	serve(first, http.StatusOK, "first")
+
+	if err := nodes[2].stop(); err != nil {
+		t.Fatal(err)
+	}
+	second := nodes[1].uploads("/api/upload", token, "second")
+	if !nodes[1].hasContent("second") {
+		t.Error("the upload was answered before a majority had the content")
+	}
+	serve(second, http.StatusOK, "second")
+	nodes[1].uploads(fmt.Sprint("/api/upload?id=", first.ID), token, "replaced")
+	serve(first, http.StatusOK, "replaced")
+	third := nodes[0].uploads("/api/upload", token, "third")
+	if status, _, text := nodes[1].ask("DELETE", fmt.Sprint("/api/upload/files/", third.ID), token, ""); status != http.StatusOK {
+		t.Fatalf("delete: %d %s", status, text)
+	}
+	serve(third, http.StatusNotFound, "")
+	nodes[2].start()
+	serve(first, http.StatusOK, "replaced")
+	serve(second, http.StatusOK, "second")
+	serve(third, http.StatusNotFound, "")
+
+	if err := nodes[0].stop(); err != nil { // the leader
+		t.Fatal(err)
+	}
+	fourth := nodes[2].uploads("/api/upload", token, "fourth")
+	nodes[0].start()
+	serve(fourth, http.StatusOK, "fourth")
+	for _, n := range nodes {
+		var names []string
+		for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+			list, err := os.ReadDir(filepath.Join(n.dir, "data", "uploads"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = names[:0]
+			for _, e := range list {
+				if !e.IsDir() {
+					names = append(names, e.Name())
+				}
+			}
+			if len(names) == 3 {
+				break
+			}
+			if time.Now().After(late) {
+				t.Fatalf("%s has the files %v", n.dir, names)
+			}
+		}
+	}
+}
+
+// TestClusterBeginsWithFiles begins a cluster with a project that has uploaded files. The other nodes get them.
+func TestClusterBeginsWithFiles(t *testing.T) {
+	nodes := newStoppedCluster(t, 2)
+	dir := filepath.Join(nodes[0].dir, "data", "uploads")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "from_before.txt"), []byte("from before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		n.start()
+	}
+	token := nodes[0].token("reader")
+	for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+		status, _, text := nodes[1].ask("GET", "/uploads/from_before.txt", token, "")
+		if status == http.StatusOK && text == "from before" {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the file from before: %d %q", status, text)
+		}
+	}
+}

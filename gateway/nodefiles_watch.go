@@ -1,0 +1,178 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lectern/gateway/internal/replication"
+	"lectern/media"
+	"lectern/store"
+)
+
+// wake has run look at the notes soon.
+func (f *nodeFiles) wake() {
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the files as the store lists them, until ctx ends.
+func (f *nodeFiles) run(ctx context.Context) {
+	if f.wait() != nil {
+		return
+	}
+	tick := time.NewTicker(filesEvery)
+	defer tick.Stop()
+	retry, all := newBackoff(), true
+	for {
+		err := f.look(ctx, all)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			f.log.Warn("the node does not have all uploaded files yet", "error", err)
+			if retry.wait(ctx) != nil {
+				return
+			}
+			continue
+		}
+		retry = newBackoff()
+		select {
+		case <-f.woken:
+			all = false
+		case <-tick.C:
+			all = true
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look puts in place what has changed in the store since the last look, and with all everything, and removes what is not listed any more.
+func (f *nodeFiles) look(ctx context.Context, all bool) error {
+	library := f.project.generation.Load().media
+	if library == nil {
+		return nil // upload is switched off
+	}
+	seen, list, err := f.list(all)
+	if err != nil || list == nil {
+		return err
+	}
+	var errs []error
+	for name, file := range list {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !all && sameFile(f.placed[name], file) {
+			continue
+		}
+		err := f.put(ctx, library, &file)
+		if err == nil {
+			f.placed[name] = file
+		}
+		errs = append(errs, err)
+	}
+	for name := range f.placed {
+		if _, ok := list[name]; !ok {
+			errs = append(errs, f.drop(ctx, library, name))
+			delete(f.placed, name)
+		}
+	}
+	if all {
+		errs = append(errs, f.sweep(ctx, library, list))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	f.compare = seen
+	return nil
+}
+
+// list returns the files that the store lists, and the note that changes with them. The list is nil if nothing has changed since look saw it, unless all
+// are wanted.
+func (f *nodeFiles) list(all bool) (seen string, list map[string]replication.File, err error) {
+	err = f.project.Store().View(func(s *store.Snapshot) error {
+		if seen = string(s.Note(filesNote)); seen == f.compare && !all {
+			return nil
+		}
+		list = map[string]replication.File{}
+		for name, raw := range s.Notes(fileNote) {
+			file, err := parseFile(raw)
+			if err != nil {
+				return err
+			}
+			list[name[len(fileNote):]] = *file
+		}
+		return nil
+	})
+	return seen, list, err
+}
+
+// put puts a file in place.
+func (f *nodeFiles) put(ctx context.Context, library *media.Library, file *replication.File) error {
+	if f.inPlace(file) {
+		return nil
+	}
+	return library.Change(ctx, []string{file.Name}, func() error { return f.Place(ctx, []string{file.Name}) })
+}
+
+// drop removes a file that the store does not list.
+func (f *nodeFiles) drop(ctx context.Context, library *media.Library, name string) error {
+	return library.Change(ctx, []string{name}, func() error { return f.Place(ctx, []string{name}) })
+}
+
+// sweep removes files that are not listed, and contents that have been staged for too long.
+func (f *nodeFiles) sweep(ctx context.Context, library *media.Library, list map[string]replication.File) error {
+	err := eachUpload(f.uploads, func(_ *os.Root, name string, _ fs.FileInfo) error {
+		if _, ok := list[name]; ok {
+			return nil
+		}
+		return f.drop(ctx, library, name)
+	})
+	staged, failed := os.ReadDir(f.staged)
+	if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+		err = errors.Join(err, failed)
+	}
+	for _, e := range staged {
+		if info, gone := e.Info(); gone == nil && time.Since(info.ModTime()) > maxStaged {
+			err = errors.Join(err, os.Remove(filepath.Join(f.staged, e.Name())))
+		}
+	}
+	return err
+}
+
+// listUploads lists the files that a node has when it begins a cluster with its content.
+func listUploads(ctx context.Context, st *store.Store, uploads string) error {
+	var sums fileSums
+	list, err := sums.list(ctx, uploads)
+	if err != nil {
+		return err
+	}
+	return st.Write(ctx, func(tx *store.Tx) error {
+		var former []string // of another cluster
+		for name := range tx.Notes(fileNote) {
+			former = append(former, name)
+		}
+		for _, name := range former {
+			if err := tx.DeleteNote(name); err != nil {
+				return err
+			}
+		}
+		for i := range list {
+			text, err := json.Marshal(&list[i])
+			if err == nil {
+				err = tx.PutNote(fileNote+list[i].Name, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
