@@ -42,14 +42,13 @@ const (
 type upstream interface {
 	// takesWrites reports whether writes are for the upstream at all.
 	takesWrites() bool
-	// base returns the address of the upstream. Its path is what goes before the path of a request.
-	base(context.Context) (*url.URL, error)
-	// instead waits for another server to take the writes than one that cannot be reached, and returns its address; nil if none does.
-	instead(ctx context.Context, unreached *url.URL) *url.URL
+	// base returns the address of the upstream, whose path is what goes before the path of a request, and a channel that is closed when the upstream
+	// there takes no writes any more; nil: that does not happen.
+	base(context.Context) (_ *url.URL, lost <-chan struct{}, _ error)
+	// instead waits for another server to take the writes than one that cannot be reached, and returns what base does; nil if none does.
+	instead(ctx context.Context, unreached *url.URL) (_ *url.URL, lost <-chan struct{})
 	// catchUp waits until reads of this server show what the upstream has written when it gave an answer.
 	catchUp(context.Context, *http.Response) error
-	// lost returns a channel that is closed when the upstream takes no writes any more; nil: that does not happen.
-	lost() <-chan struct{}
 	// looped returns the answer to a request that has been forwarded by this server before.
 	looped() *apierror.Error
 	// name returns the address as clients are told it.
@@ -137,8 +136,7 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 			return f.to.looped()
 		}
 	}
-	lost := f.to.lost() // before the address is read
-	base, err := f.to.base(r.Context())
+	base, lost, err := f.to.base(r.Context())
 	if err != nil {
 		return err
 	}
@@ -148,8 +146,7 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 		if unreached(failed) {
-			lost = f.to.lost()
-			if base = f.to.instead(r.Context(), base); base != nil {
+			if base, lost = f.to.instead(r.Context(), base); base != nil {
 				continue // nothing of the request has been read
 			}
 		}
@@ -255,16 +252,17 @@ func newOriginOf(p *Project, prefix string) (*originOf, error) {
 	return &originOf{p, origin, &base, dial}, nil
 }
 
-func (*originOf) takesWrites() bool                        { return true }
-func (o *originOf) base(context.Context) (*url.URL, error) { return o.url, nil }
+func (*originOf) takesWrites() bool { return true }
+func (o *originOf) base(context.Context) (*url.URL, <-chan struct{}, error) {
+	return o.url, nil, nil
+}
 func (*originOf) looped() *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
 }
-func (*originOf) lost() <-chan struct{}                      { return nil }
-func (*originOf) instead(context.Context, *url.URL) *url.URL { return nil }
-func (o *originOf) name() string                             { return o.origin.Base() }
-func (o *originOf) close()                                   { o.origin.Close() }
+func (*originOf) instead(context.Context, *url.URL) (*url.URL, <-chan struct{}) { return nil, nil }
+func (o *originOf) name() string                                                { return o.origin.Base() }
+func (o *originOf) close()                                                      { o.origin.Close() }
 
 // catchUp waits until the replica has applied all that the origin has written so far.
 func (o *originOf) catchUp(ctx context.Context, _ *http.Response) error {

@@ -33,46 +33,38 @@ func (l leaderOf) takesWrites() bool { return !l.leads() }
 func (l leaderOf) name() string      { return "the leader of the cluster" }
 func (l leaderOf) close()            {}
 
-// lost implements upstream. While the cluster has no leader, base waits for one, and a request to the leader to come ends by the limits of time alone.
-func (l leaderOf) lost() <-chan struct{} {
-	changed := l.changed.wait() // before the leader is read
-	if *l.leader.Load() == "" {
-		return nil
-	}
-	return changed
-}
-
 // looped implements upstream. Nodes forward to each other while not all of them know of a new leader.
 func (leaderOf) looped() *apierror.Error { return errNoLeader }
 
 // base implements upstream. It waits for a leader.
-func (l leaderOf) base(ctx context.Context) (*url.URL, error) {
-	leader, err := l.awaitLeader(ctx, "")
-	return &url.URL{Scheme: "http", Host: leader}, err
+func (l leaderOf) base(ctx context.Context) (*url.URL, <-chan struct{}, error) {
+	leader, lost, err := l.awaitLeader(ctx, "")
+	return &url.URL{Scheme: "http", Host: leader}, lost, err
 }
 
 // instead implements upstream. A leader that does not listen any more has died: the others elect another soon.
-func (l leaderOf) instead(ctx context.Context, unreached *url.URL) *url.URL {
-	leader, err := l.awaitLeader(ctx, unreached.Host)
+func (l leaderOf) instead(ctx context.Context, unreached *url.URL) (*url.URL, <-chan struct{}) {
+	leader, lost, err := l.awaitLeader(ctx, unreached.Host)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return &url.URL{Scheme: "http", Host: leader}
+	return &url.URL{Scheme: "http", Host: leader}, lost
 }
 
-// awaitLeader returns the address of the leader. It waits for maxElection at most until there is one with another address than former.
-func (m *member) awaitLeader(ctx context.Context, former string) (string, error) {
+// awaitLeader returns the address of the leader, and a channel that is closed when there is another. It waits for maxElection at most until there
+// is a leader with another address than former.
+func (m *member) awaitLeader(ctx context.Context, former string) (leader string, lost <-chan struct{}, err error) {
 	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
 	defer cancel()
 	for {
 		changed := m.changed.wait() // before the leader is read
 		if leader := *m.leader.Load(); leader != "" && leader != former {
-			return leader, nil
+			return leader, changed, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return "", errNoLeader
+			return "", nil, errNoLeader
 		}
 	}
 }
@@ -94,7 +86,7 @@ func (m *member) forwardCommand(w http.ResponseWriter, r *http.Request) bool {
 	if m.leads() {
 		return false
 	}
-	base, err := leaderOf{m}.base(r.Context())
+	base, _, err := leaderOf{m}.base(r.Context())
 	if err != nil {
 		return false // the store refuses to write
 	}

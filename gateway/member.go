@@ -352,13 +352,15 @@ func (m *member) Lead() error {
 		return err
 	}
 	p.log.Info("this node leads the cluster", "node", m.options.Name)
-	m.setLeader(m.options.Address)
 	ctx, stop := context.WithCancel(m.ctx)
 	m.stop = stop
 	m.parts.Go(func() { p.scheduler.run(ctx) })
 	m.parts.Go(func() { p.webhooks.Run(ctx) })
 	return nil
 }
+
+// Led implements cluster.Machine. Requests that wait for a leader must not come back here before this node takes them.
+func (m *member) Led() { m.setLeader(m.options.Address) }
 
 // Follow implements cluster.Machine.
 func (m *member) Follow(leader string) {

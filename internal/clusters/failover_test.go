@@ -27,6 +27,7 @@ func TestFailover(t *testing.T) {
 		leader.Kill()
 		killed := time.Now()
 		stop := w.readLocally(leader)
+		time.Sleep(50 * time.Millisecond) // what is sent on a connection that the follower believes open has an unknown outcome
 		follower := w.nodes[(slices.Index(w.nodes, leader)+1)%len(w.nodes)]
 		if a, err := w.ask("POST", follower.base+"/api/registers", `{"data":{"value":"after the kill"}}`); err != nil || a.status != 201 {
 			t.Errorf("a write at %s right after the leader was killed: %v %v", follower.name, a, err)

@@ -34,6 +34,8 @@ type Machine interface {
 	// Lead is called when the node has become the leader and has made all transactions. From then on the machine may make transactions of its own,
 	// which it must propose first (Node.Propose).
 	Lead() error
+	// Led is called after Lead, once Node.Leading reports it.
+	Led()
 	// Follow is called when the node does not lead, or another node has become the leader. leader is the address of the leader, "" if there is none.
 	Follow(leader string)
 }
@@ -250,6 +252,9 @@ func (n *Node) look() {
 		return
 	}
 	n.setLed(term, before)
+	if n.Leading() {
+		n.config.Machine.Led()
+	}
 }
 
 // giveUp lets another node lead, because this one cannot, and tries again later if there is none.

@@ -120,6 +120,8 @@ func (l *list) Lead() error {
 	return nil
 }
 
+func (l *list) Led() {}
+
 func (l *list) Follow(string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
