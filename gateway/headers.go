@@ -15,7 +15,7 @@ type headers struct {
 	origins []string // nil: any
 	always  []header // in every answer
 
-	methods, allowed, maxAge []string
+	methods, allowed, exposed, maxAge []string
 }
 
 type header struct {
@@ -63,6 +63,7 @@ func newHeaders(c config.CORS, https bool) *headers {
 	}
 	h.methods = list(c.Methods, "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS")
 	h.allowed = list(c.Headers, "Content-Type,Authorization,Origin,Accept")
+	h.exposed = list(c.Expose, "ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After")
 	h.maxAge = []string{"31536000"}
 	if c.MaxAge > 0 {
 		h.maxAge = []string{strconv.Itoa(c.MaxAge)}
@@ -76,6 +77,7 @@ func (h *headers) set(answer http.Header, r *http.Request) {
 	if origin := r.Header["Origin"]; len(origin) == 1 && (h.origins == nil || slices.Contains(h.origins, origin[0])) {
 		answer["Access-Control-Allow-Origin"] = origin
 		answer["Access-Control-Allow-Credentials"] = allowCredentials
+		answer["Access-Control-Expose-Headers"] = h.exposed
 	}
 	for i := range h.always {
 		answer[h.always[i].name] = h.always[i].value
@@ -91,6 +93,7 @@ func (h *headers) preflight(w http.ResponseWriter, r *http.Request) bool {
 	answer["Access-Control-Allow-Methods"] = h.methods
 	answer["Access-Control-Allow-Headers"] = h.allowed
 	answer["Access-Control-Max-Age"] = h.maxAge
+	delete(answer, "Access-Control-Expose-Headers")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

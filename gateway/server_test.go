@@ -154,15 +154,16 @@ func TestHeaders(t *testing.T) {
 		"Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true",
 		"Access-Control-Allow-Methods": "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS",
 		"Access-Control-Allow-Headers": "Content-Type,Authorization,Origin,Accept",
-		"Access-Control-Max-Age":       "31536000",
+		"Access-Control-Max-Age":       "31536000", "Access-Control-Expose-Headers": "",
 	}
 	for _, test := range []struct {
 		name, method, path string
 		send, want         map[string]string
 		status             int
 	}{
-		{"plain", "GET", "/api/things", nil, map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Credentials": ""}, 200},
-		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true"}, 200},
+		{"plain", "GET", "/api/things", nil, map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Credentials": "", "Access-Control-Expose-Headers": ""}, 200},
+		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true",
+			"Access-Control-Expose-Headers": "ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After"}, 200},
 		{"an error with an origin", "GET", "/api/nope", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Content-Type": "application/json; charset=utf-8"}, 404},
 		{"a preflight", "OPTIONS", "/api/nope", map[string]string{"Origin": "http://a.example", "Access-Control-Request-Method": "PUT"}, preflight, 204},
 		{"an id of a proxy", "GET", "/api/things", map[string]string{"X-Request-Id": "abc-1"}, map[string]string{"X-Request-Id": "abc-1"}, 200},

@@ -102,6 +102,9 @@ type corsFile struct {
 	// in answers to preflights
 	// Default: `Content-Type,Authorization,Origin,Accept`
 	Headers *wordList
+	// headers of answers that scripts in pages of other origins may read, beside those that any script may read
+	// Default: `ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After`
+	Expose *wordList
 	// how long a browser may keep a preflight's answer
 	// Default: a year
 	MaxAge *time.Duration `yaml:"maxAge"`
@@ -222,7 +225,7 @@ func (s *Server) file() serverFile {
 	l := &s.Limits
 	return serverFile{
 		Host: &s.Host, Port: &s.Port, URL: &s.URL, Compress: &s.Compress,
-		CORS: corsFile{Origin: (*wordList)(&s.CORS.Origins), Methods: (*wordList)(&s.CORS.Methods), Headers: (*wordList)(&s.CORS.Headers)},
+		CORS: corsFile{Origin: (*wordList)(&s.CORS.Origins), Methods: (*wordList)(&s.CORS.Methods), Headers: (*wordList)(&s.CORS.Headers), Expose: (*wordList)(&s.CORS.Expose)},
 		Limits: limitsFile{
 			JSON: (*ByteSize)(&l.JSONBytes), Form: (*ByteSize)(&l.FormBytes), Headers: (*ByteSize)(&l.HeaderBytes),
 			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate), CopyRate: (*ByteSize)(&l.CopyRate),
@@ -247,6 +250,7 @@ func (s *Server) file() serverFile {
 func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := s.file()
 	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
+	f.CORS.Expose = (*wordList)(&s.CORS.Expose)
 	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
 	f.Log.Keep, f.Log.MaxSize = (*days)(&s.Log.Keep), (*ByteSize)(&s.Log.MaxSize)
 	f.Metrics.Listen, f.Metrics.Token = &s.Metrics.Listen, &s.Metrics.Token
@@ -532,6 +536,7 @@ type CORS struct {
 	Origins []string // the origins whose pages may read answers; "*" or none: every origin
 	Methods []string // in the answer to a preflight; empty: all
 	Headers []string // in the answer to a preflight; empty: Content-Type, Authorization, Origin, Accept
+	Expose  []string // the headers that pages of other origins may read; empty: those of Lectern that tell a client something
 	MaxAge  int      // seconds for which browsers may cache the answer to a preflight; 0: a year
 }
 

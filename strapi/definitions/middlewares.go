@@ -43,12 +43,11 @@ func (c *converter) middlewares(file string, n *yamlfile.Node) {
 var answerMiddlewares = []string{"strapi::security", "strapi::poweredBy", "strapi::responseTime"}
 
 var corsRules = map[string]rule{
-	"methods": keep("methods"), "headers": keep("headers"),
+	"methods": keep("methods"), "headers": keep("headers"), "expose": keep("expose"),
 	"maxAge":            {to: "maxAge", convert: seconds},
 	"enabled":           ignored("Lectern always answers cross-origin requests"),
 	"keepHeaderOnError": ignored("Lectern always keeps the headers of errors"),
 	"credentials":       ignored("clients send their credential in a header, not as a cookie"),
-	"expose":            lost("Lectern has no such setting", ""),
 }
 
 var bodyRules = map[string]rule{
