@@ -207,6 +207,35 @@ func TestNotModifiedReadsNoRows(t *testing.T) {
 	}
 }
 
+// TestETagsOfEncodings asks for a list in each encoding, and for its header alone: a strong ETag identifies the bytes that are sent.
+func TestETagsOfEncodings(t *testing.T) {
+	a := serve(t, historyFiles)
+	for i := range 20 { // longer than what is not compressed
+		a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": fmt.Sprint(i, strings.Repeat(" long", 40))}})
+	}
+	const path = "/api/topics"
+	plain := a.want(200, "GET", path, "full", nil, "Accept-Encoding", "identity").header.Get("ETag")
+	if h := a.want(200, "HEAD", path, "full", nil, "Accept-Encoding", "identity"); h.header.Get("ETag") != plain || h.text != "" {
+		t.Errorf("HEAD: ETag %s of %d bytes, want %s", h.header.Get("ETag"), len(h.text), plain)
+	}
+	for _, encoding := range []string{"identity", "gzip", "zstd"} {
+		suffix := "-" + encoding
+		if encoding == "identity" {
+			suffix = ""
+		}
+		want := strings.TrimSuffix(plain, `"`) + suffix + `"`
+		r := a.want(200, "GET", path, "full", nil, "Accept-Encoding", encoding)
+		if tag := r.header.Get("ETag"); tag != want || r.header.Get("Content-Encoding") != strings.TrimPrefix(suffix, "-") {
+			t.Errorf("%s: ETag %s of an answer in %q, want %s", encoding, tag, r.header.Get("Content-Encoding"), want)
+		}
+		if tag := a.want(304, "GET", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", want).header.Get("ETag"); tag != want {
+			t.Errorf("%s: a 304 with the ETag %s, want %s", encoding, tag, want)
+		}
+		a.want(304, "HEAD", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", want)
+		a.want(200, "GET", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", `"other`+suffix+`"`)
+	}
+}
+
 // TestETagsOfGraphQL asks which answers of GraphQL have an ETag.
 func TestETagsOfGraphQL(t *testing.T) {
 	a := serve(t, historyFiles)

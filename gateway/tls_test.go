@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func tlsProject(t *testing.T, server string) (dir string, certificate *x509.Cert
 	return dir, servertest.WriteCertificate(t, dir, 1)
 }
 
-// TestStreamsOverTLS listens to changes by both versions of HTTP.
+// TestStreamsOverTLS listens to changes, and reads a list as lines, by both versions of HTTP.
 func TestStreamsOverTLS(t *testing.T) {
 	dir, certificate := tlsProject(t, "")
 	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("graphql: {config: {subscriptions: true}}"), 0o600); err != nil {
@@ -55,6 +56,10 @@ func TestStreamsOverTLS(t *testing.T) {
 				id := a.create("notes", "one")
 				feed.tells("create note.note " + id)
 				subscription.want(`{"data":{"noteChanged":{"change":"CREATE","documentId":"` + id + `"}}}`)
+			}
+			want := a.listed("/api/notes?status=draft", "full")
+			if got := a.lines("/api/notes?status=draft", "full"); got.err != nil || len(want) < 3 || !slices.Equal(got.lines, want) {
+				t.Errorf("a list as lines: %v, %q; want %q", got.err, got.lines, want)
 			}
 		})
 	}
