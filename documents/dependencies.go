@@ -50,7 +50,7 @@ func (d *Dependencies) add(t *contenttypes.ContentType) {
 // Follow adds the type that an attribute leads to. The targets of a morph relation may be of any type. The items of components lie in the
 // rows of their documents.
 func (d *Dependencies) Follow(a *contenttypes.Attribute) {
-	if a.Type == contenttypes.Media || a.IsRelation() {
+	if a.IsRelation() {
 		d.add(a.Target)
 	}
 }
