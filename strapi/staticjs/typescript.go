@@ -41,8 +41,8 @@ func tokenize(source []byte) (tokens []token) {
 			return tokens
 		}
 		if (kind == js.DivToken || kind == js.DivEqToken) && beginsExpression(tokens) {
-			if k, d := l.RegExp(); k == js.RegExpToken {
-				kind, data = k, d
+			if kind, data = l.RegExp(); kind != js.RegExpToken {
+				return tokens
 			}
 		}
 		start := offset
