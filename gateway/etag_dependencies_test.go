@@ -62,7 +62,7 @@ func TestETagsDependOnWhatAnswersShow(t *testing.T) {
 	other := create("writers", object{"name": "b", "city": create("cities", object{"name": "b"})})
 	quote := object{"text": "x", "by": writer, "picture": file}
 	story := object{"title": "one", "owner": writer, "cover": file, "body": []any{quote},
-		"zone": []any{object{"__component": "parts.quote", "text": "x", "by": writer, "picture": file}, object{"__component": "parts.rule", "width": 3}},
+		"zone":  []any{object{"__component": "parts.quote", "text": "x", "by": writer, "picture": file}, object{"__component": "parts.rule", "width": 3}},
 		"about": []any{object{"__type": "api::writer.writer", "documentId": writer}}}
 	create("stories", story)
 	create("stories", object{"title": "two", "owner": other})
@@ -77,8 +77,11 @@ func TestETagsDependOnWhatAnswersShow(t *testing.T) {
 	}{
 		{"the writer's name", rename("/api/writers/" + writer), []string{
 			"/api/stories?populate=*", "/api/stories?populate=owner", "/api/stories?populate[body][populate]=by",
-			"/api/stories?populate[zone][on][parts.quote][populate]=by", "/api/stories?populate[zone][on][parts.rule]=true&populate[owner][fields]=name",
+			"/api/stories?populate[zone][on][parts.quote][populate]=by", "/api/stories?populate[zone][on][parts.quote][filters][by][name]=ada",
+			"/api/stories?populate[zone][on][parts.rule]=true&populate[owner][fields]=name",
 			"/api/stories?populate=about", "/api/stories?populate[about][on][api::writer.writer][fields]=name",
+			"/api/stories?populate[about][on][api::writer.writer][filters][name]=ada", "/api/stories?populate[cover][populate]=related",
+			"/api/stories?filters[owner][name]=ada&filters[title][$ne]=none", byGET("{stories{about{... on Writer{name}}}}"),
 			"/api/stories?filters[owner][name]=ada", "/api/stories?filters[$not][owner][name]=ada", "/api/stories?filters[body][by][name]=ada",
 			"/api/stories?filters[$or][0][owner][name]=ada&filters[$or][1][title]=none", "/api/stories?filters[$and][0][$or][0][owner][name]=ada",
 			"/api/stories?sort=owner.name", "/api/writers?populate[stories][filters][owner][name]=ada", "/api/writers?populate[stories][populate]=owner",
