@@ -1,9 +1,12 @@
 package gateway_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -11,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lectern/gateway"
 )
 
 // A nodeFile is a file as the answer to an upload describes it.
@@ -64,6 +69,32 @@ func (n *clusterNode) sees(content string) (has bool) {
 	return has
 }
 
+// backup returns the files of a backup that the node makes.
+func (n *clusterNode) backup() map[string]string {
+	n.t.Helper()
+	p, err := gateway.Directory(n.dir, gateway.Options{}).Administer(n.t.Context())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer p.Close()
+	var to bytes.Buffer
+	if err := p.Backup(n.t.Context(), &to); err != nil {
+		n.t.Fatal(err)
+	}
+	files := map[string]string{}
+	for in := tar.NewReader(&to); ; {
+		head, err := in.Next()
+		if err == io.EOF {
+			return files
+		}
+		content, failed := io.ReadAll(in)
+		if err := errors.Join(err, failed); err != nil {
+			n.t.Fatal(err)
+		}
+		files[head.Name] = string(content)
+	}
+}
+
 // TestClusterFiles uploads, replaces and deletes files of a cluster that has them on the disks of its nodes, while one of the nodes is down. All nodes
 // serve the same content in the end.
 func TestClusterFiles(t *testing.T) {
@@ -113,6 +144,14 @@ func TestClusterFiles(t *testing.T) {
 	serve(first, http.StatusOK, "replaced")
 	serve(second, http.StatusOK, "second")
 	serve(third, http.StatusNotFound, "")
+
+	gone := filepath.Join(nodes[1].dir, "data", filepath.FromSlash(second.URL))
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if nodes[1].backup()[strings.TrimPrefix(second.URL, "/")] != "second" {
+		t.Error("the backup of a node lacks a file that the node did not have")
+	}
 
 	if err := nodes[0].stop(); err != nil { // the leader
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (f *nodeFiles) look(ctx context.Context, all bool) error {
 	if library == nil {
 		return nil // upload is switched off
 	}
-	seen, list, err := f.list(all)
+	seen, list, err := f.list(func(seen string) bool { return all || seen != f.compare })
 	if err != nil || list == nil {
 		return err
 	}
@@ -94,11 +94,10 @@ func (f *nodeFiles) look(ctx context.Context, all bool) error {
 	return nil
 }
 
-// list returns the files that the store lists, and the note that changes with them. The list is nil if nothing has changed since look saw it, unless all
-// are wanted.
-func (f *nodeFiles) list(all bool) (seen string, list map[string]replication.File, err error) {
+// list returns the files that the store lists, and the note that changes with them. The list is nil unless they are wanted.
+func (f *nodeFiles) list(wanted func(seen string) bool) (seen string, list map[string]replication.File, err error) {
 	err = f.project.Store().View(func(s *store.Snapshot) error {
-		if seen = string(s.Note(filesNote)); seen == f.compare && !all {
+		if seen = string(s.Note(filesNote)); !wanted(seen) {
 			return nil
 		}
 		list = map[string]replication.File{}
@@ -112,6 +111,23 @@ func (f *nodeFiles) list(all bool) (seen string, list map[string]replication.Fil
 		return nil
 	})
 	return seen, list, err
+}
+
+// Complete implements media.Nodes.
+func (f *nodeFiles) Complete(ctx context.Context) error {
+	_, list, err := f.list(func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	for name := range list {
+		if _, err := os.Lstat(f.path(name)); err == nil {
+			continue
+		}
+		if err := f.Place(ctx, []string{name}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // put puts a file in place.

@@ -17,6 +17,8 @@ type Nodes interface {
 	Unlist(names []string) []documents.Note
 	// Place does on this node what the notes in the store say about files: it puts the staged contents in place, and removes what is not listed.
 	Place(ctx context.Context, names []string) error
+	// Complete puts in place all files that are listed and missing on this node.
+	Complete(ctx context.Context) error
 }
 
 // A Staged is a file to be stored.
@@ -74,6 +76,14 @@ func (l *Library) place(ctx context.Context, at Storage, names []string) {
 		l.failed(err)
 	}
 	l.forgetVariants(names...)
+}
+
+// Complete waits until all files are on this machine that are in the storage of its disk. Only a node of a cluster may lack some.
+func (l *Library) Complete(ctx context.Context) error {
+	if t, ok := l.local.(*together); ok {
+		return t.nodes.Complete(ctx)
+	}
+	return nil
 }
 
 // Change calls change, which replaces or removes files, once no backup reads them.

@@ -100,6 +100,11 @@ func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func
 		return fmt.Errorf("copy the store: %w", err)
 	}
 	if uploads {
+		if c.Media != nil {
+			if err := c.Media.Complete(ctx); err != nil {
+				return err
+			}
+		}
 		if err := b.addUploads(l.Data.Join(UploadsName)); err != nil {
 			return fmt.Errorf("copy the uploads: %w", err)
 		}
