@@ -31,6 +31,10 @@ func (o *operationGenerator) batch() *Operation {
 			break
 		}
 	}
+	if len(op.Batch) == 0 { // all would have failed
+		o.world = world
+		return o.write()
+	}
 	return op
 }
 
