@@ -180,6 +180,27 @@ func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	}
 }
 
+// eachComponent calls yield with each component of r, and with those inside them, until yield returns false. r may be the zero Record.
+func (r Record) eachComponent(yield func(Record) bool) (all bool) {
+	if !r.Exists() {
+		return true
+	}
+	all = true
+	for _, a := range r.Schema().Attributes {
+		if a.IsScalar() || a.IsRelation() {
+			continue
+		}
+		r.Each(a, func(c Record) bool {
+			all = yield(c) && c.eachComponent(yield)
+			return all
+		})
+		if !all {
+			return false
+		}
+	}
+	return true
+}
+
 // Detached returns a copy of r that can be read after its Snapshot has ended.
 func (r Record) Detached() Record {
 	r.data = bytes.Clone(r.data)

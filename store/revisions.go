@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -93,8 +94,8 @@ func (s *Snapshot) LastRevision(types []*contenttypes.ContentType) (epoch string
 // EpochText returns the text of the epoch that the transaction writes in.
 func (tx *Tx) EpochText() string { return tx.store.log.epoch.String() }
 
-// Changed reports whether an entry after a sequence has changed a document of a type: its versions in a locale, the links from it, or those to it from
-// documents of the types in linking. The type itself must be one of these. Changed also returns true when the log cannot tell: because it does not
+// Changed reports whether an entry after a sequence has changed a document of a type: its versions in a locale, the links from it and its components,
+// or those to it from documents of the types in linking. The type itself must be one of these. Changed also returns true when the log cannot tell: because it does not
 // go back that far, because a conversion has changed content since, or because it is off.
 func (tx *Tx) Changed(t *contenttypes.ContentType, doc uint64, locale string, after uint64, linking []*contenttypes.ContentType) (bool, error) {
 	b := tx.bound.of(&t.Schema)
@@ -110,20 +111,37 @@ func (tx *Tx) Changed(t *contenttypes.ContentType, doc uint64, locale string, af
 		return false, err
 	}
 	sl, _ := tx.slot(t, Published, locale)
-	for _, subject := range [...]uint64{rowsSubject | doc, linksSubject | doc} {
-		list := tx.touching(after, b.number, subject, nil)
-		for _, open := range tx.store.log.touches.list {
-			if open.schema == b.number && open.subject == subject && open.sequence > after {
-				list = append(list, open.sequence)
+	of := ref{b.number, sl.locale(), doc}
+	changed, err := tx.touched(rowsSubject, of, after, linking)
+	if !changed && err == nil {
+		changed, err = tx.touched(linksSubject, of, after, linking)
+	}
+	for _, status := range [...]Status{Draft, Published} {
+		tx.Version(t, doc, status, locale).eachComponent(func(c Record) bool {
+			if !changed && err == nil { // a link goes with its target, and the row stays as it is
+				changed, err = tx.touched(linksSubject, c.ref(), after, nil)
 			}
-		}
-		for _, sequence := range slices.Backward(list) {
-			if changed, err := tx.changes(sequence, ref{b.number, sl.locale(), doc}, linking); changed || err != nil {
-				return changed, err
-			}
+			return !changed && err == nil
+		})
+	}
+	return changed, errors.Join(err, tx.Err())
+}
+
+// touched reports whether an entry after a sequence has changed what a kind of subjects says of a document or component. linking is as in Changed.
+func (tx *Tx) touched(subjects uint64, of ref, after uint64, linking []*contenttypes.ContentType) (bool, error) {
+	subject := subjects | of.doc
+	list := tx.touching(after, of.schema, subject, nil)
+	for _, open := range tx.store.log.touches.list {
+		if open.schema == of.schema && open.subject == subject && open.sequence > after {
+			list = append(list, open.sequence)
 		}
 	}
-	return false, tx.Err()
+	for _, sequence := range slices.Backward(list) {
+		if changed, err := tx.changes(sequence, of, linking); changed || err != nil {
+			return changed, err
+		}
+	}
+	return false, nil
 }
 
 // lastRevision is LastRevision within a write transaction.
