@@ -194,6 +194,9 @@ func simulate(t *testing.T, seed uint64, n int, cover *Coverage, prepare func(*R
 	prepare(run)
 	run.Tolerate = *tolerate
 	err := run.Random(n)
+	if err == nil {
+		err = run.compareLinks()
+	}
 	cover.Add(run.Cover)
 	if ended := server.end(); ended != nil {
 		t.Errorf("seed %d: %v", seed, ended)

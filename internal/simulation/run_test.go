@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -274,15 +275,15 @@ func (r *Run) settle() error {
 	unsure := r.world.UnknownPositions
 	r.world.UnknownPositions = nil
 	for _, u := range unsure {
-		if u.List.Doc.Row(u.List.Locale, u.LinkSet) == nil {
-			continue
-		}
 		if h, ok := r.server.(LinkHost); ok {
 			order, err := h.LinkOrder(u.Attr, u.List.Doc.Type, u.List.Doc.ID.text(), u.List.Locale, u.LinkSet)
 			if err != nil {
 				return err
 			}
 			r.world.SettleBehind(u, order)
+			continue
+		}
+		if u.List.Doc.Row(u.List.Locale, u.LinkSet) == nil {
 			continue
 		}
 		q := &Question{Type: u.List.Doc.Type, Number: u.List.Doc.Number, Status: u.LinkSet, Locale: []string{u.List.Locale}, Fields: []string{"id"},
@@ -292,6 +293,38 @@ func (r *Run) settle() error {
 			return err
 		}
 		r.world.SettlePosition(u, idsIn(got, u.Attr.Name))
+	}
+	return nil
+}
+
+// compareLinks compares all lists of links of documents, whether responses show them or not.
+func (r *Run) compareLinks() error {
+	h, ok := r.server.(LinkHost)
+	if !ok {
+		return nil
+	}
+	for _, d := range r.world.Docs {
+		for _, a := range d.Type.Attributes {
+			if a.Type != "relation" || d.ID.Value == nil {
+				continue
+			}
+			for _, locale := range append([]string{""}, r.Model.Locales...) {
+				for _, set := range []string{draft, published} {
+					got, err := h.LinkOrder(a, d.Type, d.ID.text(), locale, set)
+					if err != nil {
+						return err
+					}
+					want := []LinkTarget(nil)
+					for _, e := range r.world.Ends(a, End{d, locale}, set) {
+						want = append(want, LinkTarget{e.Doc.ID.text(), e.Locale})
+					}
+					if !slices.Equal(got, want) {
+						where := fmt.Sprintf("%s of %s %s in %q, %s links", a.Name, d.Type.Singular, d.ID.text(), locale, set)
+						return &Difference{r.Seed, len(r.Done), "at the end", where, fmt.Sprint(want), fmt.Sprint(got)}
+					}
+				}
+			}
+		}
 	}
 	return nil
 }

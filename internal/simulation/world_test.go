@@ -239,7 +239,7 @@ func (w *World) copyEnds(a *Attribute, e End, linkSet string, list []End, appear
 	before := w.Ends(a, e, linkSet)
 	w.SetEnds(a, e, linkSet, list)
 	for _, far := range list {
-		if a.Inverse != nil && a.Inverse.toMany() && far != e && (appears || w.Quirk.OrderMixesVersions || indexOf(before, far) < 0) {
+		if a.Inverse != nil && far != e && (appears || w.Quirk.OrderMixesVersions || indexOf(before, far) < 0) {
 			w.UnknownPositions = append(w.UnknownPositions, UnknownPosition{a.Inverse, far, e, linkSet})
 		}
 	}
@@ -282,12 +282,13 @@ func (w *World) SettlePosition(u UnknownPosition, order []float64) {
 
 // SettleBehind moves u.Who behind the document that is before it in the server's list.
 func (w *World) SettleBehind(u UnknownPosition, order []LinkTarget) {
+	who, at := slices.IndexFunc(order, u.Who.is), 0
 	list := without(w.Ends(u.Attr, u.List, u.LinkSet), u.Who)
-	at := 0
-	for i, target := range order[1:] {
-		if u.Who.is(target) {
-			at = 1 + slices.IndexFunc(list, func(e End) bool { return e.is(order[i]) })
-		}
+	switch {
+	case who < 0: // compareLinks reports it
+		return
+	case who > 0:
+		at = 1 + slices.IndexFunc(list, func(e End) bool { return e.is(order[who-1]) })
 	}
 	w.SetEnds(u.Attr, u.List, u.LinkSet, slices.Insert(list, at, u.Who))
 }
