@@ -441,6 +441,9 @@ func TestClusterExample(t *testing.T) {
 	at := func(i int) *client {
 		return &client{base: "http://127.0.0.1:" + strconv.Itoa(api+i), keys: map[string]string{"editor": key}}
 	}
+	for i := range 3 { // a member of the cluster may have yet to open its project
+		awaitReady(t, at(i).base)
+	}
 	made, text := at(1).do(t, "editor", "POST", "/api/articles", `{"data": {"title": "Three copies", "slug": "three-copies"}}`)
 	if made.StatusCode != http.StatusCreated {
 		t.Fatal(text)
@@ -475,6 +478,23 @@ func TestClusterExample(t *testing.T) {
 	}
 	if out, err := run("cluster", "status", node3); err != nil || strings.Contains(out, "node1") || !strings.Contains(out, "the leader is node3") {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// awaitReady waits until a server is ready for requests.
+func awaitReady(t *testing.T, base string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		answer, err := http.Get(base + "/_ready")
+		if err == nil {
+			answer.Body.Close()
+		}
+		switch {
+		case err == nil && answer.StatusCode == http.StatusOK:
+			return
+		case time.Now().After(deadline):
+			t.Fatalf("%s is not ready: %v %v", base, answer, err)
+		}
 	}
 }
 
