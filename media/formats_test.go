@@ -17,6 +17,9 @@ import (
 
 // TestFormats uploads images and checks their sizes, their formats and the pixels of those.
 func TestFormats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := serve(t, "")
 	gray := func(w, h int) image.Image { return image.NewGray(image.Rect(0, 0, w, h)) }
 	for _, test := range []struct {
@@ -88,6 +91,9 @@ func (s *server) checkFormat(f fileAnswer, name string, x formatAnswer) {
 
 // TestOrientation uploads the same picture in all eight EXIF orientations. Their thumbnails must be the same.
 func TestOrientation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := serve(t, "")
 	const w, h = 600, 400
 	for orientation := 1; orientation <= 8; orientation++ {

@@ -16,6 +16,9 @@ import (
 // TestPictureMemory compares the bytes that are reserved for decoding an image with those that decoding allocates: the
 // reservation must not be much smaller.
 func TestPictureMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	const width, height = 700, 500
 	rect := image.Rect(0, 0, width, height)
 	encodePNG := func(m image.Image) []byte {
@@ -85,6 +88,9 @@ func TestPictureMemory(t *testing.T) {
 // TestResizeMemory compares the bytes that are reserved for scaling an image, beside source and result, with those that scaling
 // allocates: the reservation must not be much smaller.
 func TestResizeMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for _, test := range []struct{ from, to image.Point }{
 		{image.Pt(1200, 900), image.Pt(400, 300)},
 		{image.Pt(1200, 900), image.Pt(1200, 900)},

@@ -29,7 +29,7 @@ func TestLoad(t *testing.T) {
 	switch {
 	case err == nil:
 	case testing.Short():
-		files = 20
+		files = 8
 	default:
 		files = 60
 	}

@@ -227,6 +227,9 @@ func TestSizeLimit(t *testing.T) {
 
 // TestMalformedForms sends bodies that are not forms, or are incomplete ones. Nothing is stored.
 func TestMalformedForms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := serve(t, "upload: {config: {sizeLimit: 100000}}")
 	whole, contentType := form(file("a.txt", "text/plain", "hello"))
 	var bomb, body bytes.Buffer

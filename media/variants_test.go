@@ -304,6 +304,9 @@ func (s *server) cached() (total int64, paths []string) {
 // TestVariantCacheBound asks for more images than the cache can hold. Its files never have more bytes than it may have, and all
 // images are served, also one that is too large to be cached.
 func TestVariantCacheBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := serve(t, fmt.Sprintf("upload: {config: {images: {secret: %s, cache: 1mb}}}", imageSecret))
 	f := s.upload(file("a.png", "image/png", pngOf(noise(400, 400))))[0].URL
 	for side := 150; side < 180; side++ {

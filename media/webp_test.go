@@ -13,6 +13,9 @@ import (
 
 // TestEncodeWebP encodes images and decodes them again. The result must be the same, pixel by pixel.
 func TestEncodeWebP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	patterns := map[string]func(x, y int) color.NRGBA{
 		"flat":     func(x, y int) color.NRGBA { return color.NRGBA{10, 200, 30, 255} },
 		"gradient": func(x, y int) color.NRGBA { return color.NRGBA{uint8(x), uint8(y), uint8(x + y), 255} },

@@ -119,7 +119,7 @@ func TestFlippedBits(t *testing.T) {
 		t.Fatal(err)
 	}
 	used, size := usedBytes(t, path), os.Getpagesize()
-	const copies = 400
+	const copies = 200
 	refused, unanswered, noticed := 0, 0, 0
 	for seed := range copies {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 7))

@@ -44,7 +44,10 @@ func TestDefinitionsChange(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
 			if err != nil {

@@ -10,6 +10,9 @@ import (
 // TestEmptiedPages removes all index entries of many pages in one transaction, reads the index, and puts other entries there. Until the
 // commit, bbolt keeps the emptied pages, and its own cursors stop at them.
 func TestEmptiedPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")
 	const n = 3000

@@ -63,7 +63,11 @@ func TestIdleSnapshots(t *testing.T) {
 func TestIdleSnapshotsSeeWrites(t *testing.T) {
 	s, w := newWheel(t)
 	var size int64
-	for n := 1; n <= 300; n++ {
+	rounds := 300
+	if testing.Short() {
+		rounds = 100
+	}
+	for n := 1; n <= rounds; n++ {
 		write(t, s, func(tx *store.Tx) error { return w.turn(tx, n) })
 		var readers sync.WaitGroup
 		for range 3 {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-var soakTime = flag.Duration("attack.soak", 20*time.Second, "how long TestSoak puts a server under a mixed load")
+var soakTime = flag.Duration("attack.soak", 10*time.Second, "how long TestSoak puts a server under a mixed load")
 
 // soakClients is how many clients read and write at the same time.
 const soakClients = 4

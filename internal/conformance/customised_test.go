@@ -18,6 +18,9 @@ import (
 // must be the same, although every value then passes through the resolvers that extensions see, and not through the faster
 // printing from rows.
 func TestSuitesThroughMiddlewares(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the requests of TestSuites")
+	}
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
 		t.Fatal(err)

@@ -63,6 +63,9 @@ func FuzzQuery(f *testing.F) {
 // FuzzBody sends random bodies. The server must refuse the body or create a document, and a read must then return what the
 // response has shown.
 func FuzzBody(f *testing.F) {
+	if testing.Short() {
+		f.Skip("one goroutine")
+	}
 	suiteRequests(f, func(s *Step) {
 		path, _, _ := strings.Cut(s.Request.Path, "?")
 		if s.Method() != "POST" || path != "/api/restaurants" {

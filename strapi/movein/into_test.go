@@ -17,6 +17,9 @@ import (
 
 // TestInto adds content to a project, with and without a server on it. Documents with the same documentId are replaced, and the others stay.
 func TestInto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	changed := copied(t, copying{change: func(e *archive.Entity) bool {
 		if e.Type == "api::setting.setting" {
 			e.Data.Set("siteName", "Changed")
@@ -67,6 +70,9 @@ func get(t *testing.T, url, key string) string {
 
 // TestIntoOther checks that content is not added to a project with other types, or with another file of the same name.
 func TestIntoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for name, c := range map[string]struct {
 		change func(dir string) error
 		want   []string

@@ -73,6 +73,9 @@ func moveAndDie(at int) error {
 
 // TestKilled kills a move-in at random moments, and checks that the next run goes on and makes the same project.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	calls := 0
 	whole, _ := move(t, movein.Options{Source: kitchen, Progress: func(movein.Progress) { calls++ }})
 	want := contents(t, whole)
@@ -98,6 +101,9 @@ func TestKilled(t *testing.T) {
 // TestKilledInto kills a move-in that adds to a project, where it replaces some documents and creates others. What a kill leaves is a sound store, in which each version is as it was or as it will be, and the next run makes the same project as one that
 // was not interrupted.
 func TestKilledInto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	earlier := copied(t, copying{change: func(e *archive.Entity) bool {
 		switch e.Type {
 		case "api::setting.setting":

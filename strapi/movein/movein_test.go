@@ -99,6 +99,9 @@ func exchanges(t *testing.T, name string) (list []exchange) {
 
 // TestAnswers moves projects in and compares their answers with those of Strapi. The links come in another order than that of their positions.
 func TestAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	for _, name := range []string{"kitchen", "morph"} {
 		t.Run(name, func(t *testing.T) {
 			dir, report := move(t, movein.Options{Source: copied(t, copying{source: "testdata/" + name + ".tar.gz", reverse: true})})

@@ -44,6 +44,9 @@ func temporaryIn(t *testing.T) {
 // TestDryRunRefuses checks that a dry run finds what the move would refuse: values that are not valid, a directory with files, and files
 // and unique values that clash with those of the project that content is added to.
 func TestDryRunRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	invalid := copied(t, copying{change: func(e *archive.Entity) bool {
 		if e.Type == "api::restaurant.restaurant" {
 			e.Data.Set("seats", "many")
@@ -106,6 +109,9 @@ func TestDryRunRefuses(t *testing.T) {
 // TestDryRunInto checks that a dry run into a project, with and without a server on it, reports what the move reports after it, and leaves
 // the project as it is.
 func TestDryRunInto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	changed := copied(t, copying{change: func(e *archive.Entity) bool {
 		if e.Type == "api::setting.setting" {
 			e.Data.Set("siteName", "Changed")
