@@ -63,20 +63,43 @@ func appendSubject(dst []byte, epoch string, t *contenttypes.ContentType, docume
 // subjectLen is the length of what appendSubject appends.
 var subjectLen = base64.RawURLEncoding.EncodedLen(8)
 
-// showingTypes returns, for each type, the types whose changes may change the relations that its documents show: the type itself, and those
-// that own a relation of which it has the other side.
-func showingTypes(model *contenttypes.Model) map[string][]*contenttypes.ContentType {
-	showing := map[string][]*contenttypes.ContentType{}
+// showingTypes returns what the documents of each type show of their relations, by uid.
+func showingTypes(model *contenttypes.Model) map[string]*store.Showing {
+	showing := map[string]*store.Showing{}
 	for _, t := range model.Types {
-		list := []*contenttypes.ContentType{t}
+		s := &store.Showing{Type: t}
 		for _, a := range t.Attributes {
-			if a.IsRelation() && a.Mapped && a.Target != nil && !slices.Contains(list, a.Target) {
-				list = append(list, a.Target)
+			if a.IsRelation() && a.Mapped && a.Target != nil && !slices.Contains(s.Linking, a.Target) {
+				s.Linking = append(s.Linking, a.Target)
 			}
 		}
-		showing[t.UID] = list
+		s.Targets = appendTargets(nil, model, &t.Schema, map[*contenttypes.Schema]bool{})
+		showing[t.UID] = s
 	}
 	return showing
+}
+
+// appendTargets appends the targets of the relations in the components of a schema. seen holds the components that were looked at.
+func appendTargets(targets []*contenttypes.ContentType, model *contenttypes.Model, schema *contenttypes.Schema, seen map[*contenttypes.Schema]bool) []*contenttypes.ContentType {
+	for _, a := range schema.Attributes {
+		for _, c := range append(slices.Clip(a.Components), a.Component) {
+			if c == nil || seen[&c.Schema] {
+				continue
+			}
+			seen[&c.Schema] = true
+			for _, a := range c.Attributes {
+				switch {
+				case !a.IsRelation():
+				case a.Target == nil: // any type
+					return model.Types
+				case !slices.Contains(targets, a.Target):
+					targets = append(targets, a.Target)
+				}
+			}
+			targets = appendTargets(targets, model, &c.Schema, seen)
+		}
+	}
+	return targets
 }
 
 // A preconditionCheck compares a Precondition with the present state.
@@ -157,7 +180,7 @@ func (c *preconditionCheck) is(version string) (bool, error) {
 		return false, nil
 	}
 	for _, locale := range c.locales {
-		if changed, err := c.tx.Changed(c.w.Type, c.doc, locale, sequence, c.s.showing[c.w.Type.UID]); changed || err != nil {
+		if changed, err := c.tx.Changed(c.s.showing[c.w.Type.UID], c.doc, locale, sequence); changed || err != nil {
 			return false, err
 		}
 	}

@@ -42,9 +42,9 @@ type Service struct {
 	store         *store.Store
 	model         *contenttypes.Model
 	defaultLocale string
-	owning        map[string][]*contenttypes.Attribute   // by uid of a type: the attributes whose links may point at its documents
-	showing       map[string][]*contenttypes.ContentType // by uid: see showingTypes
-	hooks         map[string]*hooksOf                    // by uid; nil if there are none at all
+	owning        map[string][]*contenttypes.Attribute // by uid of a type: the attributes whose links may point at its documents
+	showing       map[string]*store.Showing            // by uid
+	hooks         map[string]*hooksOf                  // by uid; nil if there are none at all
 	schedules     schedules
 	importing     *semaphore.Weighted // held by the import that runs
 }

@@ -122,6 +122,51 @@ func TestPreconditions(t *testing.T) {
 	})
 }
 
+// TestPreconditionsOfNestedRelations deletes the targets of relations in components and dynamic zones. What shows them has changed with it, and
+// what does not show them has not.
+func TestPreconditionsOfNestedRelations(t *testing.T) {
+	a := serve(t, map[string]string{
+		"components/seat/row.yaml":  "info: {displayName: Row}\nattributes:\n  seat: {type: component, component: seat.seat}\n",
+		"components/seat/seat.yaml": "info: {displayName: Seat}\nattributes:\n  guest: {type: relation, relation: oneToOne, target: api::guest.guest}\n",
+		"content-types/table.yaml": `
+kind: collectionType
+info: {singularName: table, pluralName: tables, displayName: Table}
+attributes:
+  name: {type: string}
+  rows: {type: component, component: seat.row, repeatable: true}
+  zone: {type: dynamiczone, components: [seat.seat]}
+`,
+		"content-types/guest.yaml": `
+kind: collectionType
+info: {singularName: guest, pluralName: guests, displayName: Guest}
+attributes:
+  name: {type: string}
+`,
+	})
+	create := func(plural string, data object) string {
+		return fmt.Sprint("/api/", plural, "/", a.want(201, "POST", "/api/"+plural, "full", object{"data": data}).at("data.documentId"))
+	}
+	for name, seated := range map[string]func(id string) object{
+		"component": func(id string) object { return object{"rows": []any{object{}, object{"seat": object{"guest": id}}}} },
+		"zone": func(id string) object {
+			return object{"zone": []any{object{"__component": "seat.seat", "guest": id}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guest, stranger := create("guests", object{"name": "ada"}), create("guests", object{"name": "eve"})
+			table := create("tables", seated(strings.TrimPrefix(guest, "/api/guests/")))
+			rename := object{"data": object{"name": "round"}}
+			tag := a.tagOf(table)
+			a.want(204, "DELETE", stranger, "full", nil)
+			a.want(200, "PUT", table, "full", rename, "If-Match", tag)
+			tag = a.tagOf(table)
+			a.want(204, "DELETE", guest, "full", nil)
+			a.want(412, "PUT", table, "full", rename, "If-Match", tag)
+			a.want(200, "PUT", table, "full", rename, "If-Match", a.tagOf(table))
+		})
+	}
+}
+
 // TestPreconditionsWithoutLog writes to a server that keeps no log. It compares by the last change of the whole type.
 func TestPreconditionsWithoutLog(t *testing.T) {
 	files := maps.Clone(counterFiles)

@@ -257,7 +257,7 @@ func (r *remembered) compareChanged() {
 					if !tx.Version(typ, doc, store.Draft, locale).Exists() && !tx.Version(typ, doc, store.Published, locale).Exists() {
 						continue
 					}
-					changed, err := tx.Changed(typ, doc, locale, sequence, r.model.Types)
+					changed, err := tx.Changed(&store.Showing{Type: typ, Linking: r.model.Types, Targets: r.model.Types}, doc, locale, sequence)
 					if err != nil {
 						return err
 					}

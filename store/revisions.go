@@ -80,26 +80,41 @@ func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType
 	return dst
 }
 
-// LastRevision returns the epoch of the store, and the sequence of the last entry that changed a row of one of the types or a link from one,
-// or converted the store. It must not be called in a write transaction.
-func (s *Snapshot) LastRevision(types []*contenttypes.ContentType) (epoch string, last uint64) {
-	c := s.cachedRevisions()
-	last = c.all
-	for _, t := range types {
-		last = max(last, s.cachedRevision(t))
+// Showing tells which relations the documents of a type show, and in whose revisions their changes are noted.
+type Showing struct {
+	Type    *contenttypes.ContentType
+	Linking []*contenttypes.ContentType // the owners of the relations whose other side the type has
+	Targets []*contenttypes.ContentType // the targets of the relations in its components: see reviseLink
+}
+
+// lastOf returns the highest of the revisions of the types.
+func (s *Showing) lastOf(revision func(*contenttypes.ContentType) uint64) uint64 {
+	last := revision(s.Type)
+	for _, list := range [...][]*contenttypes.ContentType{s.Linking, s.Targets} {
+		for _, t := range list {
+			last = max(last, revision(t))
+		}
 	}
-	return c.epoch, last
+	return last
+}
+
+// LastRevision returns the epoch of the store, and a sequence after which no entry has changed what documents of a type show of themselves
+// and their relations, or converted the store. It must not be called in a write transaction.
+func (s *Snapshot) LastRevision(showing *Showing) (epoch string, last uint64) {
+	c := s.cachedRevisions()
+	return c.epoch, max(c.all, showing.lastOf(s.cachedRevision))
 }
 
 // EpochText returns the text of the epoch that the transaction writes in.
 func (tx *Tx) EpochText() string { return tx.store.log.epoch.String() }
 
-// Changed reports whether an entry after a sequence has changed a document of a type: its versions in a locale, the links from it and its components,
-// or those to it from documents of the types in linking. The type itself must be one of these. Changed also returns true when the log cannot tell: because it does not
-// go back that far, because a conversion has changed content since, or because it is off.
-func (tx *Tx) Changed(t *contenttypes.ContentType, doc uint64, locale string, after uint64, linking []*contenttypes.ContentType) (bool, error) {
+// Changed reports whether an entry after a sequence has changed a document: its versions in a locale, the links from it and its components,
+// or those to it that it shows. Changed also returns true when the log cannot tell: because it does not go back that far, because a conversion
+// has changed content since, or because it is off.
+func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64) (bool, error) {
+	t, linking := showing.Type, showing.Linking
 	b := tx.bound.of(&t.Schema)
-	switch last := tx.lastRevision(linking); {
+	switch last := max(tx.revision(everyType), showing.lastOf(tx.pendingRevision)); {
 	case after > tx.sequence:
 		return true, nil
 	case last <= after:
@@ -127,7 +142,8 @@ func (tx *Tx) Changed(t *contenttypes.ContentType, doc uint64, locale string, af
 	return changed, errors.Join(err, tx.Err())
 }
 
-// touched reports whether an entry after a sequence has changed what a kind of subjects says of a document or component. linking is as in Changed.
+// touched reports whether an entry after a sequence has changed what a kind of subjects says of a document or component. linking
+// owns the links to it that count.
 func (tx *Tx) touched(subjects uint64, of ref, after uint64, linking []*contenttypes.ContentType) (bool, error) {
 	subject := subjects | of.doc
 	list := tx.touching(after, of.schema, subject, nil)
@@ -144,14 +160,10 @@ func (tx *Tx) touched(subjects uint64, of ref, after uint64, linking []*contentt
 	return false, nil
 }
 
-// lastRevision is LastRevision within a write transaction.
-func (tx *Tx) lastRevision(types []*contenttypes.ContentType) uint64 {
-	last := tx.revision(everyType)
-	for _, t := range types {
-		n := tx.bound.of(&t.Schema).number
-		last = max(last, tx.revision(n), tx.revisions[n])
-	}
-	return last
+// pendingRevision returns the revision of a type, this transaction included.
+func (tx *Tx) pendingRevision(t *contenttypes.ContentType) uint64 {
+	n := tx.bound.of(&t.Schema).number
+	return max(tx.revision(n), tx.revisions[n])
 }
 
 // changes reports whether an entry has changed a localization of a document, a link from it, or one to it from a document of the types in linking.
