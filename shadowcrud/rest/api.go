@@ -47,6 +47,7 @@ type API struct {
 	version   string                               // see SetVersion
 	named     map[string]*contenttypes.ContentType // by uid, and by the name in paths, in lower case
 	writes    map[typeAction]*Route
+	bases     bases
 }
 
 // New returns the API of a model.

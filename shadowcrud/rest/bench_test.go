@@ -79,6 +79,55 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// unchangedReader returns a function that repeats the request of a client that has the answer.
+func unchangedReader(t testing.TB, h http.Handler, path string) func() {
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "Bearer full")
+	for _, want := range []int{200, 304} {
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Fatalf("GET %s: %d %s", path, w.Code, w.Body)
+		}
+		r.Header.Set("If-None-Match", w.Header().Get("Etag"))
+	}
+	w := &discard{}
+	return func() {
+		w.h = make(http.Header)
+		h.ServeHTTP(w, r)
+	}
+}
+
+const nestedQuery = "?populate[tags][populate][articles][fields]=title&populate[writer]=true&filters[title][$ne]=x&sort=words:desc&locale=en"
+
+// BenchmarkUnchanged measures reads that are answered by 304.
+func BenchmarkUnchanged(b *testing.B) {
+	h, one := newLibrary(b)
+	for name, path := range map[string]string{"one": "/api/articles/" + one, "list": "/api/articles", "nested": "/api/articles" + nestedQuery} {
+		b.Run(name, func(b *testing.B) {
+			read := unchangedReader(b, h, path)
+			b.ReportAllocs()
+			for b.Loop() {
+				read()
+			}
+		})
+	}
+}
+
+// TestUnchangedIsNotPlanned expects a client that has the answer to a long query to be answered with the work of a short one.
+func TestUnchangedIsNotPlanned(t *testing.T) {
+	if raceDetector {
+		t.Skip("counts nothing under the race detector")
+	}
+	h, _ := newLibrary(t)
+	short, long := unchangedReader(t, h, "/api/articles"), unchangedReader(t, h, "/api/articles"+nestedQuery)
+	if a, b := testing.AllocsPerRun(100, short), testing.AllocsPerRun(100, long); b > a {
+		t.Errorf("a request without a query takes %v allocations, a long one %v", a, b)
+	}
+	for i := range 3000 { // more than are remembered
+		unchangedReader(t, h, fmt.Sprintf("/api/articles?pagination[page]=%d", i+1))()
+	}
+}
+
 // TestAllocations expects the allocations of a read not to grow with the number of printed values: the long list has hundreds more than the
 // short one.
 func TestAllocations(t *testing.T) {

@@ -27,17 +27,21 @@ var errNotModified = errors.New("not modified")
 
 // A tagger makes the ETag of an answer, and compares it with those that the client has.
 type tagger struct {
-	known []string // header If-None-Match
-	text  []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
-	types []*contenttypes.ContentType
-	all   bool     // the answer may depend on every type
-	tag   []byte   // of the answer; empty: none
-	cache []string // header Cache-Control of the answer
-
-	// Of an answer with one document:
-	one        *Route // nil: the answer is a list, or the document may be of several localizations
+	known      []string // header If-None-Match
+	text       []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
+	basis      basis
+	route      *Route
 	documentID string
-	locale     string
+	tag        []byte   // of the answer; empty: none
+	cache      []string // header Cache-Control of the answer
+}
+
+// A basis is what follows from the plan of a read for the ETag of its answer.
+type basis struct {
+	types  []*contenttypes.ContentType // on which the answer depends
+	all    bool                        // the answer may depend on every type
+	one    bool                        // the answer has one document, in one locale
+	locale string                      // of that document; "" if its type is not localized
 }
 
 // identify returns what ETags hold of a route, which is all that the same route has in common for all requests.
@@ -49,39 +53,67 @@ func (rt *Route) identify() []byte {
 	return sum[:16]
 }
 
-// tagging prepares the ETag of the answer to a read.
-func (p *printer) tagging(rt *Route, r *http.Request, c Call, q *store.Query, shown *documents.Selection) {
-	t := &p.tagger
-	t.text, t.tag, t.one, t.known = t.text[:0], t.tag[:0], nil, r.Header["If-None-Match"]
-	t.cache = c.CacheControl
-	identity := rt.identity()
-	if identity == nil || c.Untagged {
+// tags reports whether answers to a read have ETags.
+func (rt *Route) tags(c *Call) bool { return rt.identity() != nil && !c.Untagged }
+
+// tagging prepares the ETag of the answer to a read that was planned. single: the answer has one document.
+func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, shown *documents.Selection, single bool) {
+	p.tagger.cache = c.CacheControl
+	if !rt.tags(c) {
 		return
 	}
-	t.text = c.Access.AppendFingerprint(append(t.text, identity...))
+	t := &p.tagger
+	t.ask(rt, r, c, p.v4)
+	d := documents.DependenciesOf(q, shown, t.basis.types)
+	t.basis = basis{types: t.basis.types[:0], all: d.Types() == nil}
+	if !t.basis.all {
+		t.basis.types = d.Types()
+	}
+	switch {
+	case !single:
+	case !rt.Type.Localized:
+		t.basis.one = true
+	case !q.Locales.All && len(q.Locales.Codes) == 1:
+		t.basis.one, t.basis.locale = true, q.Locales.Codes[0]
+	}
+	if len(t.known) > 0 {
+		rt.api.bases.put(readingOf(rt, r, c), &t.basis)
+	}
+}
+
+// ask notes what was asked for, and by whom.
+func (t *tagger) ask(rt *Route, r *http.Request, c *Call, v4 bool) {
+	t.route, t.documentID, t.known = rt, c.DocumentID, r.Header["If-None-Match"]
+	t.text = c.Access.AppendFingerprint(append(t.text[:0], rt.identity()...))
 	for _, part := range [...]string{c.DocumentID, r.URL.RawQuery} {
 		t.text = binary.AppendUvarint(t.text, uint64(len(part)))
 		t.text = append(t.text, part...)
 	}
-	if p.v4 {
+	if v4 {
 		t.text = append(t.text, "v4"...)
-	}
-	d := documents.DependenciesOf(q, shown, t.types)
-	if t.all = d.Types() == nil; !t.all {
-		t.types = d.Types()
 	}
 }
 
-// taggingOne is tagging for an answer with one document.
-func (p *printer) taggingOne(rt *Route, r *http.Request, c Call, q *store.Query, shown *documents.Selection) {
-	p.tagging(rt, r, c, q, shown)
-	t := &p.tagger
-	switch {
-	case !rt.Type.Localized:
-		t.one, t.documentID, t.locale = rt, c.DocumentID, ""
-	case !q.Locales.All && len(q.Locales.Codes) == 1:
-		t.one, t.documentID, t.locale = rt, c.DocumentID, q.Locales.Codes[0]
+// unchanged answers a read with 304, and returns true, if its basis is known from an earlier read, and the client has the answer already.
+func (rt *Route) unchanged(w http.ResponseWriter, r *http.Request, c *Call) (bool, error) {
+	if len(r.Header["If-None-Match"]) == 0 || !rt.tags(c) {
+		return false, nil
 	}
+	b := rt.api.bases.of(readingOf(rt, r, c))
+	if b == nil {
+		return false, nil
+	}
+	p := rt.printer(r, *c, store.Draft, nil)
+	defer p.release()
+	t := &p.tagger
+	t.cache = c.CacheControl
+	t.ask(rt, r, c, p.v4)
+	t.basis = basis{append(t.basis.types[:0], b.types...), b.all, b.one, b.locale}
+	err := p.bound.view(rt.api.store, t.check)
+	if !errors.Is(err, errNotModified) {
+		return false, err
+	}
+	return true, p.sendRead(w, err)
 }
 
 // check makes the ETag of the answer in a snapshot. It returns errNotModified if the client has that answer.
@@ -89,16 +121,16 @@ func (t *tagger) check(s *store.Snapshot) error {
 	if len(t.text) == 0 {
 		return nil
 	}
-	types := t.types
-	if t.all {
+	types := t.basis.types
+	if t.basis.all {
 		types = nil
 	}
 	length := len(t.text)
 	text := s.AppendRevisions(t.text, types)
 	t.text = text[:length]
 	t.tag = etag.AppendHash(append(t.tag[:0], '"'), text)
-	if t.one != nil {
-		t.tag = t.one.api.documents.AppendVersion(append(t.tag, '.'), s, t.one.Type, t.documentID, t.locale)
+	if t.basis.one {
+		t.tag = t.route.api.documents.AppendVersion(append(t.tag, '.'), s, t.route.Type, t.documentID, t.basis.locale)
 	}
 	if t.tag = append(t.tag, '"'); len(t.known) > 0 && etag.Lists(t.known, t.tag) {
 		return errNotModified

@@ -30,6 +30,9 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	if c.Lines != nil {
 		return rt.lines(w, r, c)
 	}
+	if done, err := rt.unchanged(w, r, &c); done || err != nil {
+		return err
+	}
 	var list *params.List
 	err := span.Timed(r.Context(), "plan", func() error {
 		query, err := parseQuery(r)
@@ -43,7 +46,7 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	}
 	p := rt.printer(r, c, list.Query.Status, list.Publication)
 	defer p.release()
-	p.tagging(rt, r, c, &list.Query, list.Selection)
+	p.tagging(rt, r, &c, &list.Query, list.Selection, false)
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
 		if err := p.tagger.check(s); err != nil {
 			return err
@@ -96,6 +99,9 @@ func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 
 // find answers with the row that lookup finds, or with 404 if it finds none.
 func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *store.Query) (store.Record, error)) error {
+	if done, err := rt.unchanged(w, r, &c); done || err != nil {
+		return err
+	}
 	var one *params.One
 	err := span.Timed(r.Context(), "plan", func() error {
 		query, err := parseQuery(r)
@@ -129,7 +135,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 			return err
 		}
 	} else {
-		p.taggingOne(rt, r, c, &one.Query, one.Selection)
+		p.tagging(rt, r, &c, &one.Query, one.Selection, true)
 	}
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
 		if err := p.tagger.check(s); err != nil {
