@@ -63,6 +63,31 @@ func items(r reply, keys ...string) (list []string) {
 	return list
 }
 
+// TestHistoryOfABatch deletes a localization and makes it again in one transaction. Nobody has seen it missing.
+func TestHistoryOfABatch(t *testing.T) {
+	a := serve(t, historyFiles)
+	id := a.create("pages?status=draft", "first")
+	page := func(op, locale, title string) any {
+		o := object{"op": op, "type": "pages", "documentId": id, "locale": locale}
+		if title != "" {
+			o["data"], o["status"] = object{"title": title}, "draft"
+		}
+		return o
+	}
+	for _, operations := range [][]any{
+		{page("update", "fr", "premier")},
+		{page("delete", "fr", ""), page("update", "fr", "second")},
+		{page("delete", "fr", "")},
+		{page("update", "fr", "troisième"), page("update", "fr", "quatrième")},
+	} {
+		a.want(200, "POST", "/api/_batch", "full", object{"operations": operations})
+	}
+	want := []string{"create [title]", "delete [title]", "update [title]", "create [title]"}
+	if got := items(a.want(200, "GET", "/api/pages/"+id+"/_history?locale=fr", "full", nil), "action", "changed"); !slices.Equal(got, want) {
+		t.Errorf("the history is %q, want %q", got, want)
+	}
+}
+
 // TestHistory changes a document in each way there is, and reads its history by filters and by pages.
 func TestHistory(t *testing.T) {
 	a := serve(t, historyFiles)

@@ -64,6 +64,8 @@ func actionOf(t *contenttypes.ContentType, o op) Action {
 		return Updated
 	case t.DraftAndPublish && o.slot.status() == Published:
 		return PublishedAction
+	case o.former.kind > formerNone: // the entry deleted it and made it again
+		return Updated
 	}
 	return Created
 }
