@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -210,8 +211,10 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 // adopt prepares an answer of the origin for the client. It waits until the replica has applied what the origin has written. Headers that the
 // replica has set itself, such as those of CORS, stay.
 func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http.Header) {
-	for name := range given {
-		if name != "Vary" {
+	for name, own := range given {
+		if name == "Vary" {
+			answer.Header[name] = slices.DeleteFunc(answer.Header[name], func(line string) bool { return slices.Contains(own, line) })
+		} else {
 			answer.Header.Del(name)
 		}
 	}

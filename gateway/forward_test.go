@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,7 +107,12 @@ func TestForwardedWrites(t *testing.T) {
 		{"forbidden", "POST", "/api/notes", "", "application/json", `{"data":{"title":"no"}}`, 403, "Forbidden", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			answer, text := r.writing(c.method, c.path, c.key, c.kind, []byte(c.body))
+			answer, text := r.writing(c.method, c.path, c.key, c.kind, []byte(c.body), "Origin", "http://localhost:3000")
+			for _, name := range []string{"Vary", "Access-Control-Allow-Origin"} { // both servers set them
+				if lines := answer.Header[name]; len(lines) == 0 || len(slices.Compact(slices.Sorted(slices.Values(lines)))) != len(lines) {
+					t.Errorf("%s: %q", name, lines)
+				}
+			}
 			forwarded := ""
 			if c.status < 400 {
 				forwarded = "applied"
