@@ -1,12 +1,19 @@
 package gateway_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"lectern/auth"
+	"lectern/gateway"
+	"lectern/store"
 )
 
 // TestFollowPermission follows a server with a token that may do only that, and expects the server to refuse the token everything else.
@@ -73,5 +80,52 @@ func TestSecretsInDefinitions(t *testing.T) {
 				e.close()
 			}
 		})
+	}
+}
+
+// TestDamagedOrigin follows a server with a changed byte in its file, which its own reads have met before it was changed. No replica may serve a copy of it.
+func TestDamagedOrigin(t *testing.T) {
+	e := newEditing(t)
+	for range 100 { // so many that they have pages of their own
+		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, `{"data":{"title":"written before the damage"}}`); status != 201 {
+			t.Fatal(status, answer)
+		}
+	}
+	_, want := get(t, e.base+"/api/notes?status=draft", e.key)
+	path := filepath.Join(e.dir, "data", "content.db")
+	content, err := os.ReadFile(path)
+	e.must(err)
+	damaged := bytes.ReplaceAll(content, []byte("before the damage"), []byte("before the demage"))
+	if bytes.Equal(damaged, content) {
+		t.Fatal("the title is not in the file")
+	}
+	write := func(content []byte) {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		e.must(err)
+		_, err = f.Write(content)
+		e.must(errors.Join(err, f.Close()))
+	}
+	for name, part := range map[string]store.Part{"all": {}, "a part": {Types: []string{"api::note.note"}}} {
+		t.Run(name, func(t *testing.T) {
+			get(t, e.base+"/api/notes?status=draft", e.key)
+			write(damaged)
+			o := gateway.Options{Addr: "127.0.0.1:0", Follow: &gateway.Follow{URL: e.base, Token: e.key, Part: part}}
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			log := logTrigger{text: "the origin cannot be copied yet", found: cancel}
+			o.LogTo = &log
+			if err := gateway.Serve(ctx, dir, o); !errors.Is(err, context.Canceled) {
+				t.Errorf("%v; %s", err, log.String())
+			}
+			if part.All() && !strings.Contains(log.String(), "its checksum does not match") {
+				t.Errorf("the replica does not say why: %s", log.String())
+			}
+			write(content)
+			e.must(e.project.Store().Check())
+			follow(t, t.TempDir(), e.base, e.key).equals(e.base, e.key, "/api/notes?status=draft")
+		})
+	}
+	if _, got := get(t, e.base+"/api/notes?status=draft", e.key); got != want {
+		t.Errorf("in the end: %s", got)
 	}
 }

@@ -2,10 +2,12 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -18,19 +20,20 @@ const maxProblems = 1000
 
 // Check reads the whole file and returns all problems with it, nil if there are none (see Problems).
 func (s *Store) Check() error {
-	problems, err := s.Problems(nil)
+	problems, err := s.Problems(context.Background(), nil)
 	return errors.Join(append(problems, err)...)
 }
 
 // Problems reads one state of the whole file and lists what is wrong with it. It checks that the pages are as bbolt writes them and that
 // each value matches its checksum. If they are, it checks that rows, indexes, counts, lists of versions and links agree. That takes as
-// long as reading everything; other reads and writes run meanwhile. err is set if the check could not be carried out.
+// long as reading everything; other reads and writes run meanwhile. err is set if the check could not be carried out, or if ctx ended before
+// all pages were read.
 //
 // Problems needs memory for every row and index entry. Before it takes more, it calls reserve, which may be nil, with the bytes that it
 // will use in total; if that returns an error, Problems returns it as err.
-func (s *Store) Problems(reserve func(bytes int64) error) (problems []error, err error) {
+func (s *Store) Problems(ctx context.Context, reserve func(bytes int64) error) (problems []error, err error) {
 	err = s.View(func(snap *Snapshot) (err error) {
-		if problems = snap.damage(); len(problems) == 0 {
+		if problems, err = snap.damage(ctx); err == nil && len(problems) == 0 {
 			problems, err = snap.disagreements(reserve)
 		}
 		return err
@@ -38,22 +41,48 @@ func (s *Store) Problems(reserve func(bytes int64) error) (problems []error, err
 	return problems, err
 }
 
-// Verify reads all pages of the snapshot and compares the checksums in them. The error names the damaged pages.
-func (s *Snapshot) Verify() error {
-	problems := s.damage()
-	if len(problems) == 0 {
-		return nil
+// Verify reads all pages of the snapshot and compares the checksums in them. The error names the damaged pages. Verify returns the error of
+// ctx if that ends.
+//
+// It reads the pages where they are mapped, in the order of their keys. If the system does not have them in memory, that takes much longer
+// than to read the file from its beginning to its end, and goroutines that serve requests are delayed meanwhile.
+func (s *Snapshot) Verify(ctx context.Context) error {
+	problems, err := s.damage(ctx)
+	if len(problems) == 0 || err != nil {
+		return err
 	}
-	return s.store.corrupt(errors.Join(problems[:min(len(problems), 3)]...))
+	return errors.Join(problems[:min(len(problems), 3)]...)
 }
 
-// damage lists the damaged pages.
-func (s *Snapshot) damage() (problems []error) {
-	f := mapped(s.tx, nil)
-	for _, err := range audit(f, metaOf(s.tx, f), s, nil) {
-		problems = append(problems, s.store.corrupt(err))
+// VerifyFile does what Snapshot.Verify does, for a file that is not in use. It changes nothing.
+func VerifyFile(ctx context.Context, path string) (err error) {
+	db, err := openBolt(path, bolt.Options{ReadOnly: true}, os.Open)
+	if err != nil {
+		return err
 	}
-	return problems
+	defer func() { err = errors.Join(err, db.Close()) }()
+	f := newFile(db, path)
+	return f.read(func(tx *bolt.Tx) error {
+		c, _, err := loadCatalog(f.meta(tx))
+		if err != nil {
+			return err
+		}
+		bound, err := bindStored(c)
+		if err != nil {
+			return err
+		}
+		return newSnapshot(&Store{file: f, bound: bound}, tx).Verify(ctx)
+	})
+}
+
+// damage lists the damaged pages. err is that of ctx.
+func (s *Snapshot) damage(ctx context.Context) (problems []error, err error) {
+	f := mapped(s.tx, nil)
+	problems, err = audit(ctx, f, metaOf(s.tx, f), s)
+	for i, found := range problems {
+		problems[i] = s.store.corrupt(found)
+	}
+	return problems, err
 }
 
 // metaOf returns what describes the state that a transaction sees. The list of free pages is not in it if two later transactions have
@@ -66,23 +95,19 @@ func metaOf(tx *bolt.Tx, f *pages.File) pages.Meta {
 	return m
 }
 
-// audit lists the damaged pages of a state, and calls visit, which may be nil, with each undamaged leaf.
-func audit(f *pages.File, m pages.Meta, s *Snapshot, visit func(bucket, pages.Page)) (problems []error) {
-	f.Audit(m, func(name []byte) func(pages.Page) error {
+// audit lists the damaged pages of a state. err is that of ctx.
+func audit(ctx context.Context, f *pages.File, m pages.Meta, s *Snapshot) (problems []error, err error) {
+	_, err = f.Audit(ctx, m, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
 			return s.checkPage(n)
 		}
 		return nil
-	}, func(name []byte, p pages.Page) {
-		if n, ok := bucketNamed(name); ok && visit != nil {
-			visit(n, p)
-		}
-	}, func(name []byte, err error) {
+	}, func([]byte, pages.Page) {}, func(name []byte, err error) {
 		if len(problems) < maxProblems {
 			problems = append(problems, inBucket(name, err))
 		}
 	})
-	return problems
+	return problems, err
 }
 
 // inBucket adds the name of a bucket, which may be nil, to an error.

@@ -22,7 +22,7 @@ func TestProblemsReserve(t *testing.T) {
 		return tx.Apply(&b)
 	})
 	var reserved int64
-	problems, err := s.Problems(func(bytes int64) error {
+	problems, err := s.Problems(t.Context(), func(bytes int64) error {
 		reserved = bytes
 		return nil
 	})
@@ -31,7 +31,7 @@ func TestProblemsReserve(t *testing.T) {
 	}
 	none := errors.New("nothing is left")
 	calls := 0
-	if problems, err = s.Problems(func(int64) error { calls++; return none }); !errors.Is(err, none) || calls != 1 || len(problems) > 0 {
+	if problems, err = s.Problems(t.Context(), func(int64) error { calls++; return none }); !errors.Is(err, none) || calls != 1 || len(problems) > 0 {
 		t.Errorf("after %d refusals: %v %v", calls, problems, err)
 	}
 }

@@ -131,7 +131,7 @@ func TestFlippedBits(t *testing.T) {
 		if err := os.WriteFile(damaged, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		problems, err := store.ProblemsOf(damaged)
+		problems, err := store.ProblemsOf(t.Context(), damaged)
 		if err != nil && bit/8 >= 2*size {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -156,7 +156,7 @@ func TestFlippedBits(t *testing.T) {
 					t.Errorf("%s: %d questions failed, and no problems", name, failed)
 				}
 			}
-			if err := s.View(func(snap *store.Snapshot) error { return snap.Verify() }); (err != nil) != found && bit/8 >= 2*size {
+			if err := s.View(func(snap *store.Snapshot) error { return snap.Verify(t.Context()) }); (err != nil) != found && bit/8 >= 2*size {
 				t.Errorf("%s: %d problems, and Verify says %v", name, len(problems), err)
 			}
 			writeDamaged(t, name, s)
@@ -171,7 +171,7 @@ func TestFlippedBits(t *testing.T) {
 			}
 		}
 		salvaged := filepath.Join(dir, "salvaged.db")
-		saved, err := store.SalvageTo(damaged, salvaged)
+		saved, err := store.SalvageTo(t.Context(), damaged, salvaged)
 		if err != nil {
 			t.Errorf("%s: salvage: %v", name, err)
 			continue

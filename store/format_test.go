@@ -108,8 +108,8 @@ func TestNewerFormat(t *testing.T) {
 		"open":     func() error { s, err := store.Open(path, model, store.Options{}); closeIf(t, s); return err },
 		"inspect":  func() error { _, err := store.Inspect(path, model, store.Options{}, nil); return err },
 		"as it is": func() error { s, err := store.OpenAsIs(path); closeIf(t, s); return err },
-		"problems": func() error { _, err := store.ProblemsOf(path); return err },
-		"salvage":  func() error { _, err := store.SalvageTo(path, path+".saved"); return err },
+		"problems": func() error { _, err := store.ProblemsOf(t.Context(), path); return err },
+		"salvage":  func() error { _, err := store.SalvageTo(t.Context(), path, path+".saved"); return err },
 		"migrate": func() error {
 			_, err := store.Migrate(path, evolve.Migrations{evolve.DropLocaleCall("api::article.article", "de")}, nil, store.Options{})
 			return err

@@ -17,6 +17,7 @@ const copiedOps = 256 << 10
 // CopyPart calls yield with entries that make an empty file a partial replica of the snapshot: see FillReplica. All of them have the sequence
 // of the snapshot. Other goroutines can write to the store meanwhile.
 func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
+	s.store.forgetChecks() // the copy gets checksums of its own, so each page is checked again before it is copied
 	at, err := s.Position()
 	if err != nil {
 		return err

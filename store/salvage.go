@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ type LostVersion struct {
 }
 
 // SalvageTo copies the readable rows and links of the damaged store file at path into a new store at another path, and builds indexes and
-// lists of versions from them. It does not change the file at path, which must not be in use.
-func SalvageTo(path, to string) (s Salvage, err error) {
+// lists of versions from them. It does not change the file at path, which must not be in use. It ends early with the error of ctx.
+func SalvageTo(ctx context.Context, path, to string) (s Salvage, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
 		return s, err
@@ -47,7 +48,7 @@ func SalvageTo(path, to string) (s Salvage, err error) {
 	}
 	g := &salvager{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{}, ids: map[string]uint64{}, metas: map[string][]byte{}}
 	guarded := &file{}
-	if err := guarded.guard(g.collect); err != nil {
+	if err := guarded.guard(func() error { return g.collect(ctx) }); err != nil {
 		return s, err
 	}
 	s.Damage = g.damage
@@ -64,7 +65,7 @@ func SalvageTo(path, to string) (s Salvage, err error) {
 }
 
 // ProblemsOf is Problems for a file that is not in use. It works for a file that is too damaged to be opened, and changes nothing.
-func ProblemsOf(path string) (problems []error, err error) {
+func ProblemsOf(ctx context.Context, path string) (problems []error, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
 		return nil, err
@@ -73,8 +74,8 @@ func ProblemsOf(path string) (problems []error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if problems = raw.damage(nil); len(problems) > 0 || found.number < Format {
-		return problems, nil // what stands in the pages of an older format is known after its upgrade
+	if problems, err = raw.damage(ctx); err != nil || len(problems) > 0 || found.number < Format {
+		return problems, err // what stands in the pages of an older format is known after its upgrade
 	}
 	db, err := openBolt(path, bolt.Options{ReadOnly: true, Timeout: 50 * time.Millisecond}, os.Open)
 	if err != nil {
@@ -168,9 +169,10 @@ func (r *rawFile) binding() *binding {
 	return &binding{}
 }
 
-// damage lists the damaged pages, and calls visit with each undamaged leaf.
-func (r *rawFile) damage(visit func(bucket, pages.Page)) []error {
-	return append(slices.Clone(r.metas), audit(r.pages, r.meta, r.snap, visit)...)
+// damage lists the damaged pages. err is that of ctx.
+func (r *rawFile) damage(ctx context.Context) (problems []error, err error) {
+	problems, err = audit(ctx, r.pages, r.meta, r.snap)
+	return append(slices.Clone(r.metas), problems...), err
 }
 
 // anywhere returns the longest value of a key of the bucket meta that is anywhere in the file, free pages included. Catalogs and lists of
@@ -196,9 +198,9 @@ type salvager struct {
 
 // collect reads the undamaged pages of the tree. If any page is damaged it then searches all other pages, except those known to be free,
 // for values with a matching checksum: these may be in damaged pages and in pages below them.
-func (g *salvager) collect() error {
+func (g *salvager) collect(ctx context.Context) error {
 	f := g.raw.pages
-	use := f.Audit(g.raw.meta, func(name []byte) func(pages.Page) error {
+	use, err := f.Audit(ctx, g.raw.meta, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
 			return g.raw.snap.checkPage(n)
 		}
@@ -212,6 +214,9 @@ func (g *salvager) collect() error {
 	}, func(name []byte, err error) {
 		g.damage = append(g.damage, inBucket(name, err))
 	})
+	if err != nil {
+		return err
+	}
 	g.damage = append(slices.Clone(g.raw.metas), g.damage...)
 	if len(g.damage) > 0 {
 		f.Pieces(use, g.takePiece)

@@ -88,7 +88,7 @@ func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func
 		if err := reserve(s.Size() / verifiedPerByte); err != nil {
 			return err
 		}
-		if err := s.Verify(); err != nil {
+		if err := s.Verify(ctx); err != nil {
 			return err
 		}
 		if err := b.addHead(s, l.Version); err != nil {

@@ -294,7 +294,7 @@ func (c *Control) problems(r *http.Request) ([]string, error) {
 		return nil, err
 	}
 	defer release()
-	return texts(c.Project.Current().Store.Problems(reserve))
+	return texts(c.Project.Current().Store.Problems(r.Context(), reserve))
 }
 
 func (c *Control) createToken(ctx context.Context, d auth.Declaration) (createdToken, error) {

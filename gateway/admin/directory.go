@@ -111,8 +111,8 @@ func (d *Directory) Problems(ctx context.Context) (problems []string, err error)
 	return problems, err
 }
 
-func (f files) problems(context.Context) ([]string, error) {
-	return texts(store.ProblemsOf(f.data.Join(StoreName)))
+func (f files) problems(ctx context.Context) ([]string, error) {
+	return texts(store.ProblemsOf(ctx, f.data.Join(StoreName)))
 }
 
 func texts(list []error, err error) (texts []string, _ error) {

@@ -31,7 +31,7 @@ func (d *Directory) Salvage(ctx context.Context, w io.Writer) (saved store.Salva
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 	path := filepath.Join(temporary, StoreName)
-	if saved, err = store.SalvageTo(data.Join(StoreName), path); err != nil {
+	if saved, err = store.SalvageTo(ctx, data.Join(StoreName), path); err != nil {
 		return saved, err
 	}
 	st, err := d.OpenStore(path, def, store.Options{})

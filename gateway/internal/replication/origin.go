@@ -209,8 +209,8 @@ func (s *Stream) definitions() (*Definitions, error) {
 	return ParseDefinitions(payload)
 }
 
-// Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the definition files that belong to it. progress is
-// called with the bytes that have arrived.
+// Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the definition files that belong
+// to it. progress is called with the bytes that have arrived. Copy fails if the copy, and so the origin, is damaged.
 func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
 	s, _, err := o.get(ctx, o.replica("copy?"+queryOf(o.Part).Encode()), nil)
 	if err != nil {
@@ -232,7 +232,10 @@ func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*
 	if err == nil {
 		err = f.Sync()
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = store.VerifyFile(ctx, path)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("copy the store: %w", err), os.Remove(path))
 	}
 	return d, nil

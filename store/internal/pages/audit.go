@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"context"
 	"hash/fnv"
 )
 
@@ -76,8 +77,8 @@ func (u Use) claim(id, n uint64, as byte) *Error {
 // Audit checks all pages of a state. It calls visit with each undamaged leaf and report with the error of each damaged page, both with
 // the name of the bucket. Below a damaged page it does not go further. check returns the Tree.Check of a bucket.
 //
-// A Meta without Freelist leaves the free pages unchecked.
-func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) Use {
+// A Meta without Freelist leaves the free pages unchecked. If ctx ends, Audit returns its error, and has not checked all pages.
+func (f *File) Audit(ctx context.Context, m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) (Use, error) {
 	use := make(Use, f.Len())
 	undamaged, tell := true, report
 	report = func(bucket []byte, err error) {
@@ -86,7 +87,7 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 	}
 	fresh := NewFile(f.data, f.pageSize, nil)
 	root := fresh.Root(m.Root)
-	a := audit{use: use}
+	a := audit{ctx: ctx, use: use}
 	a.walk(root, func(p Page) {
 		for i := range p.Len() {
 			name, v := p.Key(i), p.Value(i)
@@ -95,7 +96,7 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 				continue
 			}
 			t := &Tree{file: fresh, root: order.Uint64(v), Check: check(name)}
-			within := audit{use: use}
+			within := audit{ctx: ctx, use: use}
 			if t.root == 0 {
 				t.inline = Page(v[bucketHeaderLen:])
 				c := t.Cursor()
@@ -113,8 +114,11 @@ func (f *File) Audit(m Meta, check func(bucket []byte) func(Page) error, visit f
 			within.walk(t, func(p Page) { visit(name, p) }, func(err error) { report(name, err) })
 		}
 	}, func(err error) { report(nil, err) })
+	if err := ctx.Err(); err != nil {
+		return use, err
+	}
 	f.auditFree(m, use, undamaged, func(err error) { report(nil, err) })
-	return use
+	return use, nil
 }
 
 // auditFree checks that no free page is in use. If the trees are undamaged it also checks that every page is either free or in use.
@@ -203,6 +207,7 @@ func WithTx(meta []byte, tx uint64) []byte {
 
 // An audit checks the pages of one tree.
 type audit struct {
+	ctx  context.Context // the audit goes no further when it ends
 	use  Use
 	last []byte // the greatest key so far
 }
@@ -212,6 +217,9 @@ func (a *audit) walk(t *Tree, visit func(Page), report func(error)) {
 }
 
 func (a *audit) page(t *Tree, id uint64, first []byte, depth int, visit func(Page), report func(error)) {
+	if a.ctx.Err() != nil {
+		return
+	}
 	p, err := t.file.take(id)
 	if err == nil {
 		err = t.check(p, id)

@@ -127,11 +127,11 @@ func TestCursorIsBBolts(t *testing.T) {
 			}
 			f, m := open(t, w.read())
 			audited := 0
-			f.Audit(m, func([]byte) func(pages.Page) error { return checkSums },
+			_, err := f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums },
 				func(_ []byte, p pages.Page) { audited += p.Len() },
 				func(_ []byte, err error) { t.Errorf("seed %d, round %d: %v", seed, round, err) })
-			if audited != len(w.keys) {
-				t.Fatalf("seed %d, round %d: an audit sees %d keys of %d", seed, round, audited, len(w.keys))
+			if err != nil || audited != len(w.keys) {
+				t.Fatalf("seed %d, round %d: an audit sees %d keys of %d (%v)", seed, round, audited, len(w.keys), err)
 			}
 			tree, err := f.Root(m.Root).Bucket(bucketName)
 			if err != nil {
@@ -234,7 +234,10 @@ func TestNoFlippedBitIsMissed(t *testing.T) {
 	}
 	size := m.PageSize
 	live := map[int]int{} // the bytes in use of each page
-	use := f.Audit(m, func([]byte) func(pages.Page) error { return checkSums }, func(_ []byte, p pages.Page) {}, func(_ []byte, err error) { t.Fatal(err) })
+	use, err := f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums }, func(_ []byte, p pages.Page) {}, func(_ []byte, err error) { t.Fatal(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for id := 2; id < int(m.Pages); id++ {
 		if use[id] == pages.InTree {
 			live[id] = 1
@@ -254,8 +257,8 @@ func TestNoFlippedBitIsMissed(t *testing.T) {
 		data[bit/8] ^= 1 << (bit % 8)
 		f := pages.NewFile(data[:int(m.Pages)*size], size, &pages.Marks{})
 		found := false
-		f.Audit(m, func([]byte) func(pages.Page) error { return checkSums }, func([]byte, pages.Page) {}, func([]byte, error) { found = true })
-		if wrong := answer(f, m, seeks, w.keys); wrong != "" {
+		_, err = f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums }, func([]byte, pages.Page) {}, func([]byte, error) { found = true })
+		if wrong := answer(f, m, seeks, w.keys); wrong != "" || err != nil {
 			t.Errorf("bit %d of page %d: %s", bit%(size*8), bit/8/size, wrong)
 		}
 		if !found {
@@ -325,7 +328,7 @@ func FuzzPages(f *testing.F) {
 		}
 		file := pages.NewFile(data[:len(data)/size*size], size, nil)
 		m := pages.Meta{PageSize: size, Root: root, Freelist: 2, Pages: file.Len()}
-		use := file.Audit(m, func([]byte) func(pages.Page) error { return nil }, func(_ []byte, p pages.Page) { touch(p) }, func([]byte, error) {})
+		use, _ := file.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return nil }, func(_ []byte, p pages.Page) { touch(p) }, func([]byte, error) {})
 		file.Pieces(use, func([]byte, []byte) {})
 		if tree, err := file.Root(root).Bucket(bucketName); err == nil && tree != nil {
 			c := tree.Cursor()
