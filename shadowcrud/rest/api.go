@@ -29,6 +29,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/internal/lru"
 	"lectern/shadowcrud/levels"
 	"lectern/shadowcrud/params"
 	"lectern/store"
@@ -47,12 +48,13 @@ type API struct {
 	version   string                               // see SetVersion
 	named     map[string]*contenttypes.ContentType // by uid, and by the name in paths, in lower case
 	writes    map[typeAction]*Route
-	bases     bases
+	kept      *lru.Cache[reading, *dependencies]
 }
 
 // New returns the API of a model.
 func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *params.Parser) *API {
 	a := &API{model: m, store: st, documents: ds, params: ps, uses: levels.FileUses(m), named: map[string]*contenttypes.ContentType{}, writes: map[typeAction]*Route{}}
+	a.kept = lru.New[reading, *dependencies](maxKept, maxKeptBytes)
 	a.users = fileUsers(a.uses)
 	if t := m.Type(contenttypes.ScheduleUID); t != nil {
 		a.schedule = documents.Scalars(&t.Schema)

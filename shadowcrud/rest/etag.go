@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,19 +30,46 @@ var errNotModified = errors.New("not modified")
 type tagger struct {
 	known      []string // header If-None-Match
 	text       []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
-	basis      basis
+	depends    dependencies
 	route      *Route
 	documentID string
 	tag        []byte   // of the answer; empty: none
 	cache      []string // header Cache-Control of the answer
 }
 
-// A basis is what follows from the plan of a read for the ETag of its answer.
-type basis struct {
+// dependencies say whose revisions are in the ETag of an answer. They follow from the plan of the read.
+type dependencies struct {
 	types  []*contenttypes.ContentType // on which the answer depends
 	all    bool                        // the answer may depend on every type
 	one    bool                        // the answer has one document, in one locale
 	locale string                      // of that document; "" if its type is not localized
+}
+
+// A reading identifies reads that have the same dependencies: those of a route with the same query, by callers with the same permissions.
+type reading struct {
+	route  *Route
+	query  string // as in the URL
+	access [sha256.Size]byte
+}
+
+func readingOf(rt *Route, r *http.Request, c *Call) reading {
+	k := reading{route: rt, query: r.URL.RawQuery}
+	c.Access.AppendFingerprint(k.access[:0])
+	return k
+}
+
+// Limits of the dependencies that an API keeps.
+const (
+	maxKept      = 1024
+	maxKeptBytes = 1 << 20
+	readingBytes = 200 // of a reading and its dependencies, without the query, estimated
+)
+
+// keep has the next reads with If-None-Match find the dependencies without parsing and planning their query.
+func (a *API) keep(k reading, d dependencies) {
+	d.types = slices.Clone(d.types)
+	k.query = strings.Clone(k.query) // the query alone, not the request that it is a part of
+	a.kept.Add(k, &d, readingBytes+len(k.query))
 }
 
 // identify returns what ETags hold of a route, which is all that the same route has in common for all requests.
@@ -64,20 +92,20 @@ func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, s
 	}
 	t := &p.tagger
 	t.ask(rt, r, c, p.v4)
-	d := documents.DependenciesOf(q, shown, t.basis.types)
-	t.basis = basis{types: t.basis.types[:0], all: d.Types() == nil}
-	if !t.basis.all {
-		t.basis.types = d.Types()
+	d := documents.DependenciesOf(q, shown, t.depends.types)
+	t.depends = dependencies{types: t.depends.types[:0], all: d.Types() == nil}
+	if !t.depends.all {
+		t.depends.types = d.Types()
 	}
 	switch {
 	case !single:
 	case !rt.Type.Localized:
-		t.basis.one = true
+		t.depends.one = true
 	case !q.Locales.All && len(q.Locales.Codes) == 1:
-		t.basis.one, t.basis.locale = true, q.Locales.Codes[0]
+		t.depends.one, t.depends.locale = true, q.Locales.Codes[0]
 	}
 	if len(t.known) > 0 {
-		rt.api.bases.put(readingOf(rt, r, c), &t.basis)
+		rt.api.keep(readingOf(rt, r, c), t.depends)
 	}
 }
 
@@ -94,13 +122,13 @@ func (t *tagger) ask(rt *Route, r *http.Request, c *Call, v4 bool) {
 	}
 }
 
-// unchanged answers a read with 304, and returns true, if its basis is known from an earlier read, and the client has the answer already.
+// unchanged answers a read with 304, and returns true, if the dependencies are kept from an earlier read and the client has the answer already.
 func (rt *Route) unchanged(w http.ResponseWriter, r *http.Request, c *Call) (bool, error) {
 	if len(r.Header["If-None-Match"]) == 0 || !rt.tags(c) {
 		return false, nil
 	}
-	b := rt.api.bases.of(readingOf(rt, r, c))
-	if b == nil {
+	kept, ok := rt.api.kept.Get(readingOf(rt, r, c))
+	if !ok {
 		return false, nil
 	}
 	p := rt.printer(r, *c, store.Draft, nil)
@@ -108,7 +136,9 @@ func (rt *Route) unchanged(w http.ResponseWriter, r *http.Request, c *Call) (boo
 	t := &p.tagger
 	t.cache = c.CacheControl
 	t.ask(rt, r, c, p.v4)
-	t.basis = basis{append(t.basis.types[:0], b.types...), b.all, b.one, b.locale}
+	types := append(t.depends.types[:0], kept.types...)
+	t.depends = *kept
+	t.depends.types = types
 	err := p.bound.view(rt.api.store, t.check)
 	if !errors.Is(err, errNotModified) {
 		return false, err
@@ -121,16 +151,16 @@ func (t *tagger) check(s *store.Snapshot) error {
 	if len(t.text) == 0 {
 		return nil
 	}
-	types := t.basis.types
-	if t.basis.all {
+	types := t.depends.types
+	if t.depends.all {
 		types = nil
 	}
 	length := len(t.text)
 	text := s.AppendRevisions(t.text, types)
 	t.text = text[:length]
 	t.tag = etag.AppendHash(append(t.tag[:0], '"'), text)
-	if t.basis.one {
-		t.tag = t.route.api.documents.AppendVersion(append(t.tag, '.'), s, t.route.Type, t.documentID, t.basis.locale)
+	if t.depends.one {
+		t.tag = t.route.api.documents.AppendVersion(append(t.tag, '.'), s, t.route.Type, t.documentID, t.depends.locale)
 	}
 	if t.tag = append(t.tag, '"'); len(t.known) > 0 && etag.Lists(t.known, t.tag) {
 		return errNotModified

@@ -45,8 +45,8 @@ func (p *printer) release() {
 	if cap(p.buf) > maxPooled {
 		return
 	}
-	clear(p.tagger.basis.types)
-	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], tag: p.tagger.tag[:0], basis: basis{types: p.tagger.basis.types[:0]}}}
+	clear(p.tagger.depends.types)
+	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], tag: p.tagger.tag[:0], depends: dependencies{types: p.tagger.depends.types[:0]}}}
 	printers.Put(p)
 }
 
