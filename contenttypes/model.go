@@ -65,6 +65,21 @@ type Schema struct {
 // Attribute returns the attribute with that name, which may be a system attribute, or nil.
 func (s *Schema) Attribute(name string) *Attribute { return s.byName[name] }
 
+// Holds reports whether inner is s, or the schema of components that may be in values of s, at any depth.
+func (s *Schema) Holds(inner *Schema) bool {
+	if s == inner {
+		return true
+	}
+	for _, a := range s.Attributes {
+		for _, c := range a.AllComponents() {
+			if c.Holds(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Type is the type of an attribute. The table types holds the properties of each type. Stores keep the numbers, so add new
 // types at the end.
 type Type uint8
@@ -177,6 +192,15 @@ func (a *Attribute) IsScalar() bool {
 func (a *Attribute) IsInput() bool {
 	isDigest := a.Owner.UID == UserUID && (a.Name == "resetPasswordToken" || a.Name == "confirmationToken")
 	return !a.System && !isDigest
+}
+
+// AllComponents returns the components that a value of a may hold: that of a component attribute, or those of a dynamic zone. It must not be
+// changed.
+func (a *Attribute) AllComponents() []*Component {
+	if a.Component != nil {
+		return []*Component{a.Component}
+	}
+	return a.Components
 }
 
 // IsMorph reports whether the relation may point to, or be pointed to from, documents of several types.

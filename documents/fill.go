@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"lectern/contenttypes"
@@ -57,7 +56,7 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 	}
 	for _, p := range plans {
 		for _, t := range s.model.Types {
-			if !holdsRecords(&t.Schema, p.attr.Owner) {
+			if !t.Holds(p.attr.Owner) {
 				continue
 			}
 			for _, st := range statusesOf(t) {
@@ -70,17 +69,6 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 		}
 	}
 	return filled, nil
-}
-
-// holdsRecords reports whether s is inner, or may hold components of inner at any depth.
-func holdsRecords(s, inner *contenttypes.Schema) bool {
-	if s == inner {
-		return true
-	}
-	return slices.ContainsFunc(s.Attributes, func(a *contenttypes.Attribute) bool {
-		return a.Component != nil && holdsRecords(&a.Component.Schema, inner) ||
-			slices.ContainsFunc(a.Components, func(c *contenttypes.Component) bool { return holdsRecords(&c.Schema, inner) })
-	})
 }
 
 // eachPage calls yield with the versions of one status of a type in order of id. It reads them in pages, each from a new snapshot, and calls

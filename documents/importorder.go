@@ -53,10 +53,8 @@ func turnsOf(model *contenttypes.Model) map[*contenttypes.ContentType]uint64 {
 			case a.System || a.Mapped || a.IsScalar():
 			case a.Target != nil:
 				visitType(a.Target)
-			case a.Component != nil:
-				visit(&a.Component.Schema)
 			default:
-				for _, c := range a.Components {
+				for _, c := range a.AllComponents() {
 					visit(&c.Schema)
 				}
 			}

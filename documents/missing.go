@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"slices"
 
 	"lectern/contenttypes"
 	"lectern/store"
@@ -107,10 +106,8 @@ func (c *missingCounts) add(s *contenttypes.Schema, t *contenttypes.ContentType,
 		switch {
 		case a.System || a.Type == contenttypes.ID || a.IsRelation():
 		case !a.IsScalar():
-			for _, comp := range append(slices.Clone(a.Components), a.Component) {
-				if comp != nil {
-					scanned = append(scanned, c.add(&comp.Schema, t, seen)...)
-				}
+			for _, comp := range a.AllComponents() {
+				scanned = append(scanned, c.add(&comp.Schema, t, seen)...)
 			}
 		case a.Required:
 			if c.attr == nil {

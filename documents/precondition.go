@@ -82,8 +82,8 @@ func showingTypes(model *contenttypes.Model) map[string]*store.Showing {
 // appendTargets appends the targets of the relations in the components of a schema. seen holds the components that were looked at.
 func appendTargets(targets []*contenttypes.ContentType, model *contenttypes.Model, schema *contenttypes.Schema, seen map[*contenttypes.Schema]bool) []*contenttypes.ContentType {
 	for _, a := range schema.Attributes {
-		for _, c := range append(slices.Clip(a.Components), a.Component) {
-			if c == nil || seen[&c.Schema] {
+		for _, c := range a.AllComponents() {
+			if seen[&c.Schema] {
 				continue
 			}
 			seen[&c.Schema] = true

@@ -82,7 +82,7 @@ func (c content) Survey(questions []*evolve.Question) {
 	}
 	versions := make([]int, len(questions))
 	for _, t := range c.Model().Types {
-		if !slices.ContainsFunc(questions, func(q *evolve.Question) bool { return evolve.Holds(&t.Schema, q.Attr.Owner) }) {
+		if !slices.ContainsFunc(questions, func(q *evolve.Question) bool { return t.Holds(q.Attr.Owner) }) {
 			continue
 		}
 		concerned := make([]bool, len(questions))

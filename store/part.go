@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
-	"lectern/store/evolve"
 )
 
 // A Part is the part of a store's content that a partial replica has. The zero Part is all content. Users, roles, tokens, locales, files and
@@ -201,7 +200,7 @@ func (s *Snapshot) partFilter(p Part) *partFilter {
 		}
 		f.schemas[s.bound.of(&t.Schema).number] = true
 		for _, c := range s.bound.model.Components {
-			if number := s.bound.of(&c.Schema).number; evolve.Holds(&t.Schema, &c.Schema) {
+			if number := s.bound.of(&c.Schema).number; t.Holds(&c.Schema) {
 				f.schemas[number] = true
 			}
 		}

@@ -199,7 +199,7 @@ func leadsTo(a *contenttypes.Attribute, uid string) bool {
 	if a == nil {
 		return false
 	}
-	return targetUID(a) == uid || slices.ContainsFunc(componentsOf(a), func(comp *contenttypes.Component) bool { return comp.UID == uid })
+	return targetUID(a) == uid || slices.ContainsFunc(a.AllComponents(), func(comp *contenttypes.Component) bool { return comp.UID == uid })
 }
 
 // contentType compares all of a type but its attributes.

@@ -137,7 +137,7 @@ func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	}
 	c.retyped[is] = &Retyping{was.Type, is.Type}
 	for _, t := range c.is.Types {
-		if c.was.Type(t.UID) != nil && Holds(&t.Schema, is.Owner) {
+		if c.was.Type(t.UID) != nil && t.Holds(is.Owner) {
 			c.edits[t.UID] = append(c.edits[t.UID], ValueEdit{Schema: is.Owner.UID, Attr: is.Name, Retype: c.retyped[is]})
 		}
 	}
@@ -199,10 +199,10 @@ func quoted(list []string) []string {
 // items compares two component attributes or dynamic zones.
 func (c *comparison) items(was, is *contenttypes.Attribute) {
 	allowed := map[string]bool{}
-	for _, comp := range componentsOf(is) {
+	for _, comp := range is.AllComponents() {
 		allowed[comp.UID] = true
 	}
-	for _, comp := range componentsOf(was) {
+	for _, comp := range was.AllComponents() {
 		if !allowed[comp.UID] {
 			c.componentGone(was, comp)
 		}
@@ -214,13 +214,6 @@ func (c *comparison) items(was, is *contenttypes.Attribute) {
 			}
 		})
 	}
-}
-
-func componentsOf(a *contenttypes.Attribute) []*contenttypes.Component {
-	if a.Component != nil {
-		return []*contenttypes.Component{a.Component}
-	}
-	return a.Components
 }
 
 func isList(a *contenttypes.Attribute) bool {

@@ -61,22 +61,3 @@ type LinkCounts struct {
 	From    int // documents and components with more links than One allows
 	To      int // targets with more links than OneBack allows
 }
-
-// Holds reports whether records of the schema inner can be found in records of the schema s: s is inner, or has a component attribute or
-// zone that leads to it.
-func Holds(s, inner *contenttypes.Schema) bool {
-	if s == inner {
-		return true
-	}
-	for _, a := range s.Attributes {
-		if a.Component != nil && Holds(&a.Component.Schema, inner) {
-			return true
-		}
-		for _, c := range a.Components {
-			if Holds(&c.Schema, inner) {
-				return true
-			}
-		}
-	}
-	return false
-}

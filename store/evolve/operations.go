@@ -63,7 +63,7 @@ func (m *migrating) attribute() (was, is *contenttypes.Attribute, err error) {
 func (m *migrating) edit(a *contenttypes.Attribute, e ValueEdit) {
 	e.Schema, e.Attr = a.Owner.UID, a.Name
 	for _, t := range m.was.Types {
-		if Holds(&t.Schema, a.Owner) && !m.content.IsEmpty(t) {
+		if t.Holds(a.Owner) && !m.content.IsEmpty(t) {
 			m.do(&EditValues{Type: t.UID, Edits: []ValueEdit{e}})
 		}
 	}
