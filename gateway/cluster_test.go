@@ -15,6 +15,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/store"
 )
@@ -193,6 +194,40 @@ func TestCluster(t *testing.T) {
 		if status, header, text := n.ask("GET", "/api/notes?fields=title", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || strings.Count(text, "without the leader") != 1 {
 			t.Errorf("%s: %d %s %v", n.dir, status, text, header)
 		}
+	}
+}
+
+// TestRemovedNode removes a node that goes on running, and adds it again. Clients of the node are told that nothing was written.
+func TestRemovedNode(t *testing.T) {
+	nodes := newCluster(t, 3)
+	token := nodes[0].token("writer")
+	removed := nodes[2]
+	operator := gateway.Directory(nodes[1].dir, gateway.Options{})
+	if err := operator.RemoveNode(t.Context(), removed.options.Cluster.Name); err != nil {
+		t.Fatal(err)
+	}
+	const body = `{"data":{"title":"by the removed node","slug":"removed"}}`
+	for range 2 {
+		if status, _, text := removed.ask("POST", "/api/articles", token, body); status != http.StatusServiceUnavailable || !strings.Contains(text, `"outcome":"refused"`) {
+			t.Errorf("a write: %d %s", status, text)
+		}
+		if status, _, text := removed.ask("GET", "/api/articles", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusServiceUnavailable {
+			t.Errorf("a linearizable read: %d %s", status, text)
+		}
+		if status, _, text := removed.ask("GET", "/api/articles", token, ""); status != http.StatusOK {
+			t.Errorf("a local read: %d %s", status, text)
+		}
+		if err := removed.stop(); err != nil {
+			t.Fatal(err)
+		}
+		removed.start()
+	}
+	if err := operator.AddNode(t.Context(), admin.ClusterNode{Name: removed.options.Cluster.Name, Address: removed.options.Cluster.Address, Voter: true}); err != nil {
+		t.Fatal(err)
+	}
+	removed.write("POST", "/api/articles", token, body, `"again"`)
+	if status, _, text := nodes[0].ask("GET", "/api/articles?filters[slug]=removed&status=draft", token, "", "Lectern-Consistency", "linearizable"); strings.Count(text, "by the removed node") != 1 {
+		t.Errorf("in the end: %d %s", status, text)
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"lectern/documents/apierror"
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/cluster/credentials"
+	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -23,6 +25,9 @@ type newNode struct {
 	Voter   bool   `json:"voter"`
 	build          // zero if another node has it added
 }
+
+// nodePaths is what the paths of requests begin with that nodes make themselves. Other requests were forwarded.
+const nodePaths = "/cluster/"
 
 // Paths of requests of other nodes. Those that change the cluster are for the leader.
 const (
@@ -113,6 +118,10 @@ func (m *member) serveNodes() {
 	srv.Close()
 }
 
+// errRemoved is the answer to a request that a node has forwarded which was removed from the cluster.
+var errRemoved = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
+	Message: "this node was removed from its cluster; nothing was written", Details: jsontree.ObjectOf("outcome", "refused")}
+
 // membersOnly wraps the handler of other nodes' requests. A node that was removed from the cluster still has a certificate; it is refused all but what
 // a node asks before it is a member.
 func (m *member) membersOnly(h http.Handler) http.Handler {
@@ -121,10 +130,15 @@ func (m *member) membersOnly(h http.Handler) http.Handler {
 		case statePath, addPath, membersPath: // a node learns from the members that it was removed while it was down
 		default:
 			name := credentials.PeerName(*r.TLS)
-			if node := m.node.Load(); node != nil && !node.Has(name) {
-				http.Error(w, name+" is no node of the cluster", http.StatusForbidden)
-				return
+			if node := m.node.Load(); node == nil || node.Has(name) {
+				break
 			}
+			if strings.HasPrefix(r.URL.Path, nodePaths) {
+				http.Error(w, name+" is no node of the cluster", http.StatusForbidden)
+			} else {
+				writeError(w, r, errRemoved)
+			}
+			return
 		}
 		h.ServeHTTP(w, r)
 	})
@@ -149,7 +163,7 @@ func readNodeJSON(r *http.Request, to any) error {
 // serveForwarded answers a request that another node has forwarded, as if the client had sent it here.
 func (m *member) serveForwarded(w http.ResponseWriter, r *http.Request) {
 	if m.wait() != nil || m.server == nil {
-		http.Error(w, "the node is starting", http.StatusServiceUnavailable)
+		writeError(w, r, errNoLeader)
 		return
 	}
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")

@@ -24,6 +24,7 @@ var (
 	minutes   = flag.Float64("minutes", 0, "how long each run of TestFaults takes; 0: a few seconds")
 	runs      = flag.Int("runs", 1, "how many runs TestFaults makes")
 	nodes     = flag.Int("nodes", 3, "how many nodes a cluster has")
+	changes   = flag.Bool("changes", true, "runs of some time change the leader, the members and the definitions")
 	clients   = flag.Int("clients", 6, "how many clients write")
 	seed      = flag.Uint64("seed", 0, "of the random choices of the first run; 0: a new one")
 	failovers = flag.Int("failovers", 0, "how often TestFailover kills the leader")
@@ -79,14 +80,20 @@ func runFaults(t *testing.T, seed uint64) {
 	load := newLoad(w)
 	load.start(*clients, seed)
 	f := &faults{world: w, made: map[string]int{}}
+	o := newOperator(w, seed)
 	if *minutes > 0 {
+		if *changes {
+			o.start()
+		}
 		f.run(time.Now().Add(time.Duration(*minutes * float64(time.Minute))))
 	} else {
-		f.runShort(load)
+		f.runShort(load, o)
 	}
 	f.heal()
+	o.stop()
 	load.stop()
 	load.verify(w.settle())
 	t.Logf("faults: %v", f.made)
+	t.Log(o.report())
 	t.Log(load.report())
 }

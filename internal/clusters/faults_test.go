@@ -134,8 +134,8 @@ func (f *faults) heal() {
 	}
 }
 
-// runShort makes a few faults, each once the cluster has taken writes after the one before.
-func (f *faults) runShort(l *load) {
+// runShort makes a few faults and changes, each once the cluster has taken writes after the one before.
+func (f *faults) runShort(l *load, o *operator) {
 	l.progress()
 	leader := f.leader()
 	f.kill(leader)
@@ -150,6 +150,9 @@ func (f *faults) runShort(l *load) {
 	f.pause(f.leader())
 	l.progress()
 	f.heal()
+	o.surely("definitions", o.deploy)
+	o.surely("transfer", o.transfer)
+	l.progress()
 	follower := f.nodes[(slices.Index(f.nodes, f.leader())+1)%len(f.nodes)]
 	f.kill(follower)
 	l.progress()

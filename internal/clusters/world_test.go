@@ -33,10 +33,11 @@ type world struct {
 // A node is a process.
 type node struct {
 	*servertest.Process
-	name   string
-	dir    string
-	base   string // URL of its API
-	paused bool
+	name    string
+	dir     string
+	base    string // URL of its API
+	address string // for other nodes
+	paused  bool
 }
 
 var projectFiles = map[string]string{
@@ -68,7 +69,7 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 		listen := "127.0.0.1:" + servertest.FreePort(t)
 		proxy := servertest.NewProxy(t, listen, func(c net.Conn) (forth, back *servertest.Link) { return w.between(w.sender(c), i) })
 		addr := "127.0.0.1:" + servertest.FreePort(t)
-		node.base = "http://" + addr
+		node.base, node.address = "http://"+addr, proxy.Addr()
 		o := nodeOptions{node.dir, addr, gateway.Cluster{
 			Name: node.name, Address: proxy.Addr(), Listen: listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat,
 		}}
@@ -198,7 +199,7 @@ func (w *world) stop(revision uint64) {
 	}
 	var stores []*store.Store
 	for _, n := range w.nodes {
-		d, err := gateway.Load(n.dir, nil)
+		d, err := gateway.Load(filepath.Join(n.dir, "data", "cluster", "project"), nil) // the definitions of the cluster
 		w.must(err)
 		st, err := store.Open(filepath.Join(n.dir, "data", "content.db"), d.Model, store.Options{})
 		w.must(err)
