@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -231,15 +233,77 @@ func TestRemovedNode(t *testing.T) {
 	}
 }
 
-// testDeploy changes the definitions by way of a node that does not lead.
-func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
+// TestCopyHalfConverted has a node get a copy of content that is half converted to other definitions: the conversion stops in the middle, since the
+// leader loses its majority, and goes on when another node has come back and got a copy. That node must serve the content once all of it is converted.
+func TestCopyHalfConverted(t *testing.T) {
+	nodes := newStoppedCluster(t, 3)
+	var stop sync.Once
+	half := logTrigger{text: "the definitions have changed: indexing", found: func() {
+		stop.Do(func() {
+			if err := nodes[1].stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	nodes[0].options.Log = slog.New(slog.NewTextHandler(&half, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for _, n := range nodes {
+		n.options.Cluster.Trailing = 2
+		n.start()
+	}
+	token := nodes[0].token("writer")
+	if err := nodes[2].stop(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		var operations []string
+		for k := range 1000 {
+			operations = append(operations, fmt.Sprintf(`{"op":"create","type":"articles","data":{"title":"%d","slug":"s-%d-%[1]d"}}`, k, i))
+		}
+		nodes[0].write("POST", "/api/_batch", token, `{"operations":[`+strings.Join(operations, ",")+`]}`, fmt.Sprintf("%q", fmt.Sprint("batch-", i)))
+	}
+	written := len(half.String())
+	until(t, "the leader has forgotten what the stopped node lacks", func() bool { return strings.Contains(half.String()[written:], "raft: compacting logs") })
+	own := copyOfProject(t, nodes[0])
+	article := filepath.Join(own, "content-types", "article.yaml")
+	text, err := os.ReadFile(article)
+	if err == nil {
+		err = os.WriteFile(article, []byte(strings.Replace(string(text), "attributes:\n", "attributes:\n  added: {type: integer}\n", 1)), 0o600)
+	}
+	files, failed := gateway.DefinitionFiles(own)
+	if err := errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gateway.Directory(nodes[0].dir, gateway.Options{}).Deploy(t.Context(), files); err == nil {
+		t.Error("definitions were deployed without a majority")
+	}
+	nodes[2].start()
+	for late := time.Now().Add(clusterPatience); ; {
+		status, _, text := nodes[2].ask("GET", "/api/articles?filters[added][$null]=true&pagination[pageSize]=1&status=draft", token, "", "Lectern-Consistency", "linearizable")
+		if status == http.StatusOK && strings.Contains(text, `"added":null`) {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the node does not serve what it got: %d %.500s\n%s", status, text, half.String())
+		}
+	}
+}
+
+// copyOfProject returns a directory with the definitions that a node was started with.
+func copyOfProject(t *testing.T, n *clusterNode) string {
 	t.Helper()
-	own := t.TempDir()
+	dir := t.TempDir()
 	for _, name := range []string{"content-types", "components", "config"} {
-		if err := os.CopyFS(filepath.Join(own, name), os.DirFS(filepath.Join(nodes[0].dir, name))); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(n.dir, name))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return dir
+}
+
+// testDeploy changes the definitions by way of a node that does not lead.
+func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
+	t.Helper()
+	own := copyOfProject(t, nodes[0])
 	article := filepath.Join(own, "content-types", "article.yaml")
 	text, err := os.ReadFile(article)
 	if err != nil {

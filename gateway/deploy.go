@@ -45,7 +45,7 @@ func (a clusterAdmin) Deploy(ctx context.Context, text []byte) (changed []string
 		return nil, err
 	}
 	p := a.project
-	err = a.takeDefinitions(func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+	err = a.takeDefinitions(p.Store(), func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 		e = p.newGeneration(d)
 		e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
 		return e, err

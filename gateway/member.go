@@ -38,6 +38,8 @@ type Cluster struct {
 	Certificates string
 	// Heartbeat is how long a node hears nothing from the leader before it wants to become the leader; 0: a second.
 	Heartbeat time.Duration
+	// Trailing is how many transactions the node keeps for others that are behind; 0: 4096. A node that is further behind gets a copy of the content.
+	Trailing uint64
 }
 
 // clustering returns the options of a server with what config/server.yaml says about a cluster, unless Cluster says that.
@@ -98,6 +100,7 @@ type member struct {
 	commands atomic.Pointer[http.Handler] // of the control socket; nil until it listens
 	unfit    *generation                  // see openProject; nil once the project is open
 	fits     chan struct{}                // closed when the store of unfit has the definitions of the cluster
+	copied   atomic.Pointer[store.Store]  // a copy of another node's content that is half converted, and not served before the rest is; nil: there is none
 
 	removed atomic.Bool                          // from the cluster
 	builds  atomic.Pointer[map[string]nodeState] // of the other nodes that answered last, by name; never nil
@@ -133,6 +136,12 @@ func (m *member) Apply(list []store.Transaction) error {
 	if err := m.wait(); err != nil {
 		return err
 	}
+	if st := m.copied.Load(); st != nil {
+		if _, err := st.ApplyTransactions(m.ctx, list); err != nil {
+			return err
+		}
+		return m.serveCopied(st, func(ctx context.Context, d *Definition) (*store.Store, error) { return st.Adopt(ctx, d.Model) })
+	}
 	g := m.project.generation.Load()
 	behind, err := g.store.ApplyTransactions(m.ctx, list)
 	if err != nil {
@@ -151,7 +160,7 @@ func (m *member) Apply(list []store.Transaction) error {
 		}
 	}
 	if behind {
-		return m.takeDefinitions(m.project.redefine)
+		return m.takeDefinitions(g.store, m.project.redefine)
 	}
 	m.advance()
 	return g.tokens.Refresh()
@@ -181,11 +190,20 @@ func noteText(s *store.Snapshot, name string, to any) error {
 	return nil
 }
 
-// takeDefinitions serves the definitions of the cluster, with the store that redefine returns. It changes nothing while the content is converted
-// to them.
-func (m *member) takeDefinitions(redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+// takeDefinitions serves the definitions of the cluster, which a store has, with the store that redefine returns. It changes nothing while the
+// content is converted to them.
+func (m *member) takeDefinitions(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+	err := m.redefine(from, redefine)
+	if errors.Is(err, store.ErrOtherDefinitions) { // more transactions follow
+		return nil
+	}
+	return err
+}
+
+// redefine does what takeDefinitions does, but returns store.ErrOtherDefinitions while the content is converted.
+func (m *member) redefine(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	var files *replication.Definitions
-	err := m.project.Store().View(func(s *store.Snapshot) (err error) {
+	err := from.View(func(s *store.Snapshot) (err error) {
 		files, err = replication.ParseDefinitions(s.Note(definitionsNote))
 		return err
 	})
@@ -195,14 +213,11 @@ func (m *member) takeDefinitions(redefine func(context.Context, *generation, *De
 	if err := m.unpack(files); err != nil {
 		return err
 	}
-	err = m.project.replace(m.ctx, m.server, redefine)
-	switch {
-	case errors.Is(err, store.ErrOtherDefinitions): // more transactions follow
-		return nil
-	case err == nil:
-		m.advance()
+	if err := m.project.replace(m.ctx, m.server, redefine); err != nil {
+		return err
 	}
-	return err
+	m.advance()
+	return nil
 }
 
 // clusterProject is the name of the directory, among the files of a node, with the definitions of the cluster.
@@ -247,7 +262,7 @@ func (m *member) Copy() (int64, io.ReadCloser, error) {
 	size := make(chan int64, 1)
 	failed := make(chan error, 1)
 	go func() { // ends when the reader is closed
-		err := m.project.Store().View(func(s *store.Snapshot) error {
+		err := m.store().View(func(s *store.Snapshot) error {
 			size <- s.Size()
 			_, err := s.CopyTo(writer)
 			return err
@@ -279,19 +294,65 @@ func (m *member) Restore(from io.Reader) error {
 		return nil
 	}
 	former := m.project.Store()
+	unserved := m.copied.Swap(nil)
 	err := m.takeStored(path)
 	if err == nil {
-		err = m.project.replace(m.ctx, m.server, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
-			e = m.project.newGeneration(d)
-			e.copied = true
-			e.store, err = m.project.openStore(d)
-			return e, err
-		})
+		err = m.project.replace(m.ctx, m.server, m.openCopy)
 	}
-	if err != nil {
+	if unserved != nil {
+		err = errors.Join(err, unserved.Close())
+	}
+	switch {
+	case errors.Is(err, store.ErrOtherDefinitions): // the former content is served until the rest is converted
+		return nil
+	case err != nil:
 		return fmt.Errorf("serve the copy of another node: %w", err)
 	}
+	return m.leave(former)
+}
+
+// openCopy returns a generation with the copy of another node's content. If that is half converted, it becomes m.copied, and the error is
+// store.ErrOtherDefinitions.
+func (m *member) openCopy(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
+	e = m.project.newGeneration(d)
+	e.copied = true
+	if e.store, err = m.project.openStore(d); err == nil && e.store.Model() != d.Model {
+		m.copied.Store(e.store)
+		return nil, store.ErrOtherDefinitions
+	}
+	return e, err
+}
+
+// serveCopied serves m.copied, unless more of it is to be converted. convert returns it under the definitions of the cluster.
+func (m *member) serveCopied(st *store.Store, convert func(context.Context, *Definition) (*store.Store, error)) error {
+	former := m.project.Store()
+	err := m.redefine(st, func(ctx context.Context, _ *generation, d *Definition) (e *generation, err error) {
+		e = m.project.newGeneration(d)
+		e.copied = true
+		e.store, err = convert(ctx, d)
+		return e, err
+	})
+	switch {
+	case errors.Is(err, store.ErrOtherDefinitions):
+		return nil
+	case err != nil:
+		return err
+	}
+	m.copied.Store(nil)
+	return m.leave(former)
+}
+
+// leave closes a store that is not served any more.
+func (m *member) leave(former *store.Store) error {
 	return errors.Join(former.Abandon(m.ctx), former.Close())
+}
+
+// store returns the store with what the node has of the cluster's content. It is served, but for m.copied.
+func (m *member) store() *store.Store {
+	if st := m.copied.Load(); st != nil {
+		return st
+	}
+	return m.project.Store()
 }
 
 // takeStored writes what a store that is not open has for all nodes, the definitions and the secret for JWTs, where the server reads them.
@@ -340,7 +401,14 @@ func (m *member) Lead() error {
 			return err
 		}
 	}
-	err := m.takeDefinitions(func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+	if st := m.copied.Load(); st != nil {
+		if err := m.serveCopied(st, func(ctx context.Context, d *Definition) (*store.Store, error) {
+			return st.Lead(ctx, d.Model, p.storeOptions(d))
+		}); err != nil {
+			return err
+		}
+	}
+	err := m.takeDefinitions(p.Store(), func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 		e = p.newGeneration(d)
 		e.store, err = former.store.Lead(ctx, d.Model, p.storeOptions(d))
 		return e, err
@@ -370,7 +438,7 @@ func (m *member) Follow(leader string) {
 	m.follows()
 	before := *m.leader.Load()
 	m.setLeader(leader)
-	if err := m.project.Store().Follow(m.ctx); err != nil && m.ctx.Err() == nil {
+	if err := m.store().Follow(m.ctx); err != nil && m.ctx.Err() == nil {
 		m.project.log.Error("the node cannot follow the leader of the cluster", "error", err)
 	}
 	if leader != "" && leader != before {

@@ -99,9 +99,9 @@ func (m *member) open(ctx context.Context) error {
 		}
 	}
 	m.belongs.Store(is)
-	node, err := cluster.Start(cluster.Config{
-		Name: m.options.Name, Address: m.options.Address, Dir: m.dir, Port: m.port, Machine: m, Log: m.log, Heartbeat: m.options.Heartbeat,
-	})
+	c := m.config()
+	c.Port = m.port
+	node, err := cluster.Start(c)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,13 @@ func (m *member) begin(path string) error {
 		return err
 	}
 	m.log.Info("this node begins the cluster", "node", m.options.Name)
-	return cluster.Bootstrap(cluster.Config{Name: m.options.Name, Address: m.options.Address, Dir: m.dir, Log: m.log, Machine: m})
+	return cluster.Bootstrap(m.config())
+}
+
+// config returns what the node is made of, but for its port.
+func (m *member) config() cluster.Config {
+	o := m.options
+	return cluster.Config{Name: o.Name, Address: o.Address, Dir: m.dir, Machine: m, Log: m.log, Heartbeat: o.Heartbeat, Trailing: o.Trailing}
 }
 
 // checkMember returns an error if a project cannot be served by nodes of a cluster.
@@ -265,6 +271,9 @@ func (m *member) close() (err error) {
 		}
 		m.served.Wait()
 		m.parts.Wait()
+		if st := m.copied.Swap(nil); st != nil {
+			err = errors.Join(err, st.Close())
+		}
 	})
 	return err
 }

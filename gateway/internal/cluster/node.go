@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,8 @@ type Config struct {
 	Log     *slog.Logger
 	// Heartbeat is how long a node hears nothing from the leader before it wants to become the leader; 0: a second.
 	Heartbeat time.Duration
+	// Trailing is how many transactions a node keeps for others that are behind; 0: 4096. A node that is further behind gets a copy of the content.
+	Trailing uint64
 }
 
 // A Node is a member of a cluster. Its methods are safe for concurrent use, except for Propose.
@@ -92,13 +95,14 @@ type Node struct {
 }
 
 const (
-	segmentSize       = 16 << 20 // bytes of a file of Raft's log
-	trailingLogs      = 4096     // transactions that are kept for nodes that are a little behind
-	snapshotThreshold = 2048     // transactions after which those before may go: a snapshot costs nothing
-	snapshotInterval  = 30 * time.Second
-	ioTimeout         = 10 * time.Second
-	defaultHeartbeat  = time.Second
+	transactionSize    = 4 << 10 // bytes, about: a file of Raft's log has as many transactions as are kept, so that older ones go
+	ioTimeout          = 10 * time.Second
+	defaultHeartbeat   = time.Second
+	defaultTrailing    = 4096
+	snapshotHeartbeats = 10 // between looks whether transactions may go
 )
+
+func (c *Config) trailing() uint64 { return cmp.Or(c.Trailing, defaultTrailing) }
 
 // settings returns Raft's configuration of a node.
 func (c *Config) settings() *raft.Config {
@@ -106,14 +110,15 @@ func (c *Config) settings() *raft.Config {
 	s.LocalID = raft.ServerID(c.Name)
 	s.Logger = newLogger(c.Log)
 	s.NoSnapshotRestoreOnStart = true // the machine is durable
-	s.TrailingLogs, s.SnapshotThreshold, s.SnapshotInterval = trailingLogs, snapshotThreshold, snapshotInterval
-	s.ShutdownOnRemove = false // a node that was removed goes on serving reads
+	s.ShutdownOnRemove = false        // a node that was removed goes on serving reads
 	s.NoLegacyTelemetry = true
 	if c.Heartbeat == 0 {
 		c.Heartbeat = defaultHeartbeat
 	}
 	s.HeartbeatTimeout, s.ElectionTimeout, s.LeaderLeaseTimeout = c.Heartbeat, c.Heartbeat, c.Heartbeat/2
 	s.CommitTimeout = min(s.CommitTimeout, c.Heartbeat/10)
+	s.TrailingLogs = c.trailing()
+	s.SnapshotThreshold, s.SnapshotInterval = s.TrailingLogs/2, snapshotHeartbeats*c.Heartbeat // a snapshot costs nothing
 	return s
 }
 
@@ -133,7 +138,7 @@ func (c *Config) files() (*raftLog, *snapshots, error) {
 		return nil, nil, err
 	}
 	meta := &metadb.BoltMetaDB{}
-	log, err := wal.Open(dir, wal.WithSegmentSize(segmentSize), wal.WithLogger(newLogger(c.Log)), wal.WithMetaStore(meta))
+	log, err := wal.Open(dir, wal.WithSegmentSize(int(c.trailing())*transactionSize), wal.WithLogger(newLogger(c.Log)), wal.WithMetaStore(meta))
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open the log of the cluster in %s: %w", dir, err), meta.Close())
 	}
