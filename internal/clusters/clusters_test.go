@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 	"testing"
@@ -25,6 +26,8 @@ var (
 	runs      = flag.Int("runs", 1, "how many runs TestFaults makes")
 	nodes     = flag.Int("nodes", 3, "how many nodes a cluster has")
 	changes   = flag.Bool("changes", true, "runs of some time change the leader, the members and the definitions")
+	trailing  = flag.Uint64("trailing", 100, "transactions that a node of TestFaults keeps for others that are behind, before they get a copy of the content")
+	disks     = flag.Int("disks", 0, "MiB of the disk in memory that each node of TestFaults has, which is full at times; 0: the nodes share the disk of the tests. Needs root")
 	clients   = flag.Int("clients", 6, "how many clients write")
 	seed      = flag.Uint64("seed", 0, "of the random choices of the first run; 0: a new one")
 	failovers = flag.Int("failovers", 0, "how often TestFailover kills the leader")
@@ -79,7 +82,8 @@ func runFaults(t *testing.T, seed uint64) {
 	w := newWorld(t, *nodes, 300*time.Millisecond, rand.New(rand.NewPCG(seed, 1)))
 	load := newLoad(w)
 	load.start(*clients, seed)
-	f := &faults{world: w, made: map[string]int{}}
+	_, err := exec.LookPath("strace")
+	f := &faults{world: w, made: map[string]int{}, slows: err == nil}
 	o := newOperator(w, seed)
 	if *minutes > 0 {
 		if *changes {

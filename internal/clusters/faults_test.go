@@ -12,7 +12,8 @@ import (
 // faults makes faults in a world, and counts them by kind.
 type faults struct {
 	*world
-	made map[string]int
+	made  map[string]int
+	slows bool // whether disks can be slow, which needs strace
 }
 
 // run makes faults until a time.
@@ -31,15 +32,25 @@ func (f *faults) step() {
 	}
 	down := 0
 	for _, n := range f.nodes {
-		if n.paused || !n.Runs() {
+		if n.paused || n.full || !n.Runs() {
 			down++
 		}
 	}
 	switch turn := f.rnd.IntN(10); {
+	case n.slow != nil:
+		f.must(n.hurry())
+	case n.Runs() && f.slows && f.rnd.IntN(8) == 0:
+		f.made["slow disk"]++
+		f.must(n.slowDown(time.Duration(1+f.rnd.IntN(200)) * time.Millisecond))
+	case *disks > 0 && !n.full && down < len(f.nodes)/2 && f.rnd.IntN(8) == 0:
+		f.made["full disk"]++
+		f.must(n.fill())
 	case !n.Runs():
 		n.Start()
 	case n.paused:
 		f.resume(n)
+	case n.full && f.rnd.IntN(3) > 0:
+		f.must(n.empty())
 	case down > len(f.nodes)/2 || down == len(f.nodes)/2 && f.rnd.IntN(5) > 0: // a majority is down only at times
 		f.up()
 	case turn < 3:
@@ -62,6 +73,9 @@ func (f *faults) up() {
 			return
 		case n.paused:
 			f.resume(n)
+			return
+		case n.full:
+			f.must(n.empty())
 			return
 		}
 	}
@@ -125,6 +139,8 @@ func (f *faults) connect() { f.reachable(servertest.None, func(int, int) bool { 
 func (f *faults) heal() {
 	f.connect()
 	for _, n := range f.nodes {
+		f.must(n.hurry())
+		f.must(n.empty())
 		if n.paused {
 			f.resume(n)
 		}

@@ -164,6 +164,9 @@ func (c *client) swap() {
 	c.wrote(c.record(c.number, op, func() result {
 		a, err := c.ask("PUT", c.node(c.rnd)+path, fmt.Sprintf(`{"data":{"value":%q}}`, op.to), "If-Match", before.header.Get("ETag"))
 		if err == nil && a.status == http.StatusPreconditionFailed {
+			if c.deployed.Load() > 0 { // changed definitions are a reason too
+				return result{outcome: refused}
+			}
 			return result{outcome: differs}
 		}
 		return result{outcome: c.outcome("swap", a, err, 200)}
@@ -243,6 +246,8 @@ func (l *load) outcome(what string, a answer, err error, success int) outcome {
 		return unknown
 	case a.status == success:
 		return done
+	case a.status == http.StatusInsufficientStorage && *disks > 0:
+		return refused
 	case a.status == http.StatusServiceUnavailable && strings.Contains(a.body, `"outcome":"refused"`):
 		return refused
 	case a.status == http.StatusServiceUnavailable:

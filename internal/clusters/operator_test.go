@@ -19,12 +19,11 @@ import (
 // changes fail, or their outcome is unknown.
 type operator struct {
 	*world
-	rnd      *rand.Rand
-	deployed int // attributes that were added to a type
-	made     map[string]int
-	failed   int
-	ended    chan struct{}
-	running  sync.WaitGroup
+	rnd     *rand.Rand
+	made    map[string]int
+	failed  int
+	ended   chan struct{}
+	running sync.WaitGroup
 }
 
 // changeTime is how long the operator waits for the outcome of a change.
@@ -105,7 +104,7 @@ func (o *operator) transfer(d *admin.Directory, ctx context.Context) error {
 
 // deploy adds an attribute to the type of the entries.
 func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
-	o.deployed++
+	added := o.deployed.Add(1)
 	dir := o.TempDir()
 	o.writeProject(dir)
 	path := filepath.Join(dir, "content-types", "entry.yaml")
@@ -113,7 +112,7 @@ func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range o.deployed {
+	for i := range added {
 		text = fmt.Appendf(text, "  added%d: {type: integer, default: %d}\n", i, i)
 	}
 	if err := os.WriteFile(path, text, 0o644); err != nil {

@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +30,8 @@ type world struct {
 	links [][]*servertest.Link // from one node to another
 	key   string               // of a full-access token
 	made  chan struct{}        // is closed when each node has a process
+
+	deployed atomic.Int64 // how often definitions were deployed, or may have been
 }
 
 // A node is a process.
@@ -38,6 +42,8 @@ type node struct {
 	base    string // URL of its API
 	address string // for other nodes
 	paused  bool
+	full    bool      // its disk
+	slow    *exec.Cmd // has its disk slow; nil if it is not
 }
 
 var projectFiles = map[string]string{
@@ -59,6 +65,7 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 		}
 		named = append(named, config.ClusterNode{Name: fmt.Sprintf("n%d", i+1), Address: "127.0.0.1:7331"})
 		w.nodes = append(w.nodes, &node{name: named[i].Name, dir: t.TempDir()})
+		w.mountDisk(w.nodes[i])
 		w.writeProject(w.nodes[i].dir)
 	}
 	_, err := gateway.InitCluster(certificates, named)
@@ -71,7 +78,7 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 		addr := "127.0.0.1:" + servertest.FreePort(t)
 		node.base, node.address = "http://"+addr, proxy.Addr()
 		o := nodeOptions{node.dir, addr, gateway.Cluster{
-			Name: node.name, Address: proxy.Addr(), Listen: listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat,
+			Name: node.name, Address: proxy.Addr(), Listen: listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat, Trailing: *trailing,
 		}}
 		if i == 0 {
 			first = proxy.Addr()
