@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -22,7 +21,6 @@ import (
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
 	"lectern/gateway/internal/replication"
-	"lectern/internal/durable"
 	"lectern/store"
 )
 
@@ -140,7 +138,11 @@ func (m *member) Apply(list []store.Transaction) error {
 		if _, err := st.ApplyTransactions(m.ctx, list); err != nil {
 			return err
 		}
-		return m.serveCopied(st, func(ctx context.Context, d *Definition) (*store.Store, error) { return st.Adopt(ctx, d.Model) })
+		err := m.serveCopied(st, func(ctx context.Context, d *Definition) (*store.Store, error) { return st.Adopt(ctx, d.Model) })
+		if errors.Is(err, store.ErrOtherDefinitions) { // more transactions follow
+			return nil
+		}
+		return err
 	}
 	g := m.project.generation.Load()
 	behind, err := g.store.ApplyTransactions(m.ctx, list)
@@ -251,139 +253,6 @@ func (m *member) unpackTo(dir string, files *replication.Definitions) error {
 		}
 	}
 	return nil
-}
-
-// Copy implements cluster.Machine.
-func (m *member) Copy() (int64, io.ReadCloser, error) {
-	if err := m.wait(); err != nil {
-		return 0, nil, err
-	}
-	reader, writer := io.Pipe()
-	size := make(chan int64, 1)
-	failed := make(chan error, 1)
-	go func() { // ends when the reader is closed
-		err := m.store().View(func(s *store.Snapshot) error {
-			size <- s.Size()
-			_, err := s.CopyTo(writer)
-			return err
-		})
-		writer.CloseWithError(err)
-		failed <- err
-	}()
-	select {
-	case n := <-size:
-		return n, reader, nil
-	case err := <-failed:
-		return 0, nil, err
-	}
-}
-
-// Restore implements cluster.Machine.
-func (m *member) Restore(from io.Reader) error {
-	path := filepath.Join(m.data, admin.StoreName)
-	if err := durable.WriteFile(path, func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	}); err != nil {
-		return err
-	}
-	select {
-	case <-m.ready:
-	default: // the project opens it
-		close(m.restored)
-		return nil
-	}
-	former := m.project.Store()
-	unserved := m.copied.Swap(nil)
-	err := m.takeStored(path)
-	if err == nil {
-		err = m.project.replace(m.ctx, m.server, m.openCopy)
-	}
-	if unserved != nil {
-		err = errors.Join(err, unserved.Close())
-	}
-	switch {
-	case errors.Is(err, store.ErrOtherDefinitions): // the former content is served until the rest is converted
-		return nil
-	case err != nil:
-		return fmt.Errorf("serve the copy of another node: %w", err)
-	}
-	return m.leave(former)
-}
-
-// openCopy returns a generation with the copy of another node's content. If that is half converted, it becomes m.copied, and the error is
-// store.ErrOtherDefinitions.
-func (m *member) openCopy(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
-	e = m.project.newGeneration(d)
-	e.copied = true
-	if e.store, err = m.project.openStore(d); err == nil && e.store.Model() != d.Model {
-		m.copied.Store(e.store)
-		return nil, store.ErrOtherDefinitions
-	}
-	return e, err
-}
-
-// serveCopied serves m.copied, unless more of it is to be converted. convert returns it under the definitions of the cluster.
-func (m *member) serveCopied(st *store.Store, convert func(context.Context, *Definition) (*store.Store, error)) error {
-	former := m.project.Store()
-	err := m.redefine(st, func(ctx context.Context, _ *generation, d *Definition) (e *generation, err error) {
-		e = m.project.newGeneration(d)
-		e.copied = true
-		e.store, err = convert(ctx, d)
-		return e, err
-	})
-	switch {
-	case errors.Is(err, store.ErrOtherDefinitions):
-		return nil
-	case err != nil:
-		return err
-	}
-	m.copied.Store(nil)
-	return m.leave(former)
-}
-
-// leave closes a store that is not served any more.
-func (m *member) leave(former *store.Store) error {
-	return errors.Join(former.Abandon(m.ctx), former.Close())
-}
-
-// store returns the store with what the node has of the cluster's content. It is served, but for m.copied.
-func (m *member) store() *store.Store {
-	if st := m.copied.Load(); st != nil {
-		return st
-	}
-	return m.project.Store()
-}
-
-// takeStored writes what a store that is not open has for all nodes, the definitions and the secret for JWTs, where the server reads them.
-func (m *member) takeStored(path string) (err error) {
-	r, err := store.OpenReplica(path, store.Options{LockTimeout: lockRetry})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := r.ReadNote(definitionsNote, func(text []byte) error {
-		files, err := replication.ParseDefinitions(text)
-		if err == nil {
-			err = m.tellDifferences(files)
-		}
-		if err != nil {
-			return err
-		}
-		return m.unpack(files)
-	}); err != nil {
-		return err
-	}
-	return r.ReadNote(secretNote, func(text []byte) error {
-		if text == nil {
-			return nil
-		}
-		var sealed []byte
-		if err := json.Unmarshal(text, &sealed); err != nil {
-			return err
-		}
-		return m.takeSecret(sealed)
-	})
 }
 
 // Lead implements cluster.Machine.
