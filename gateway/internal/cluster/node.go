@@ -90,6 +90,7 @@ type Node struct {
 
 	mu       sync.Mutex
 	pending  *proposal // that this node waits for
+	underway *proposal // the last one
 	led      uint64    // the term in which the machine leads; 0: it does not
 	abandons int       // how often the machine has made transactions of other nodes, after which it no longer leads
 }

@@ -352,6 +352,48 @@ func TestNoMajority(t *testing.T) {
 	}
 }
 
+// TestSlowCommit has a leader whose machine takes long to commit, so that the others have the transaction first. The leader must not say meanwhile
+// that it has everything: a read that asks it could show less than an earlier one at another node.
+func TestSlowCommit(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	if err := leader.propose("a"); err != nil {
+		t.Fatal(err)
+	}
+	for i, committed := range []error{nil, errors.New("the disk is full")} {
+		text := fmt.Sprint("slow ", i)
+		agreed, err := leader.Propose([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			if n != leader {
+				n.wait(t, text+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, text) })
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), heartbeat)
+		if err := leader.Verify(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: before the commit: %v", text, err)
+		}
+		cancel()
+		if committed == nil {
+			leader.mu.Lock()
+			leader.state.Index, leader.state.Texts = agreed.Index, append(leader.state.Texts, text)
+			leader.mu.Unlock()
+		}
+		agreed.Committed(committed)
+		err = leader.Verify(t.Context())
+		if err != nil && committed == nil {
+			t.Errorf("%s: after the commit: %v", text, err)
+		}
+		leader.mu.Lock()
+		if err == nil && !slices.Contains(leader.state.Texts, text) {
+			t.Errorf("%s: the leader says that it has everything, and does not have it", text)
+		}
+		leader.mu.Unlock()
+	}
+}
+
 // TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It makes the transaction once it can.
 func TestCommitFails(t *testing.T) {
 	nodes := newNodes(t, 3)

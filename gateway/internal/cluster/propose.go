@@ -20,24 +20,28 @@ type proposal struct {
 	agreed    chan uint64   // gets its index
 	committed chan error    // gets the error of the machine's commit
 	abandoned chan struct{} // closed when the node does not wait for it any more
+
+	after uint64        // an index before that of the proposal
+	ended chan struct{} // closed when reads of this node show the transaction, or the node has given it up
 }
 
 // Propose implements store.Propose.
 func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	n.proposals.Add(1)
-	agreement, err := n.propose(transaction)
+	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
+	_, _ = rand.Read(p.id[:]) // never fails
+	n.mu.Lock()
+	n.pending, n.underway = p, p
+	n.mu.Unlock()
+	agreement, err := n.propose(p, transaction)
 	if err != nil {
 		n.failed.Add(1)
+		close(p.ended)
 	}
 	return agreement, err
 }
 
-func (n *Node) propose(transaction []byte) (store.Agreement, error) {
-	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{})}
-	_, _ = rand.Read(p.id[:]) // never fails
-	n.mu.Lock()
-	n.pending = p
-	n.mu.Unlock()
+func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error) {
 	failed := make(chan error, 1)
 	future := n.raft.Apply(append(p.id[:], transaction...), 0)
 	go func() { failed <- future.Error() }() // ends when Raft knows the outcome, or is shut down
@@ -105,6 +109,7 @@ func (m machine) Apply(log *raft.Log) any { return m.ApplyBatch([]*raft.Log{log}
 // ApplyBatch implements raft.BatchingFSM.
 func (m machine) ApplyBatch(logs []*raft.Log) []any {
 	var others []store.Transaction // to be made, of other nodes for the most part
+	var agreed *proposal           // of this node, among the others
 	for _, l := range logs {
 		var id proposalID
 		if l.Type != raft.LogCommand || copy(id[:], l.Data) < len(id) {
@@ -114,14 +119,19 @@ func (m machine) ApplyBatch(logs []*raft.Log) []any {
 		if own != nil && len(others) == 0 {
 			own.agreed <- l.Index
 			if err := <-own.committed; err == nil {
+				close(own.ended)
 				continue
 			}
+			agreed = own
 		} else if own != nil { // cannot be made after others: the machine decides
 			close(own.abandoned)
 		}
 		others = append(others, store.Transaction{Index: l.Index, Data: l.Data[len(id):]})
 	}
 	m.make(others)
+	if agreed != nil {
+		close(agreed.ended)
+	}
 	return make([]any, len(logs))
 }
 
