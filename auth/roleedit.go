@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -142,8 +143,8 @@ func member(v any, key string) any {
 	return v
 }
 
-// CreateRole creates a role from {name, description, permissions}.
-func (u *Users) CreateRole(ctx context.Context, body any) error {
+// CreateRole creates a role from {name, description, permissions}. once may be nil, as for UpdateRole and DeleteRole; see store.WriteOnce.
+func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func (u *Users) CreateRole(ctx context.Context, body any) error {
 	if kind == "" {
 		return apierror.Validation("name must contain a letter or a digit")
 	}
-	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+	return u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
 		roles, err := u.Roles(tx.Snapshot)
 		if err != nil {
 			return err
@@ -183,7 +184,7 @@ func (u *Users) CreateRole(ctx context.Context, body any) error {
 
 // UpdateRole changes the role with this id to {name, description, permissions}. Afterwards it has exactly the permissions that
 // are enabled there, none if they are absent.
-func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
+func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
 		return err
@@ -204,7 +205,7 @@ func (u *Users) UpdateRole(ctx context.Context, id uint64, body any) error {
 	if err != nil {
 		return err
 	}
-	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+	return u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
 		row := u.roleRow(tx.Snapshot, id)
 		if !row.Exists() {
 			return errNoRole
@@ -281,36 +282,55 @@ func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions 
 // movedAtATime is how many users get another role in one transaction when their role is deleted.
 const movedAtATime = 500
 
+// errMoreUsers ends the transaction that deletes a role which has more users than one transaction moves.
+var errMoreUsers = errors.New("the role has more users")
+
 // DeleteRole deletes the role with this id. Its users get the public role.
-func (u *Users) DeleteRole(ctx context.Context, id uint64) error {
-	for more := true; more; {
-		err := u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-			row := u.roleRow(tx.Snapshot, id)
-			if !row.Exists() {
-				return errNoRole
+func (u *Users) DeleteRole(ctx context.Context, once *store.Once, id uint64) error {
+	for {
+		err := u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
+			more, err := u.moveUsers(ctx, tx, id)
+			if err == nil && more {
+				err = errMoreUsers
 			}
-			kind := textOf(row, u.roles.roleType)
-			if kind == PublicRole || kind == AuthenticatedRole || kind == u.o.Settings.DefaultRole {
-				return apierror.Application("Cannot delete " + kind + " role")
-			}
-			roles, err := u.rolesByType(tx.Snapshot)
 			if err != nil {
 				return err
 			}
-			if more, err = u.move(ctx, tx, row, roles[PublicRole]); err != nil || more {
-				return err
-			}
-			role := u.roleRef(row)
+			role := u.roleRef(u.roleRow(tx.Snapshot, id))
 			if err := u.permitOnly(tx, role, nil); err != nil {
 				return err
 			}
 			return tx.Delete(u.roles.role, role.documentID)
 		})
+		if !errors.Is(err, errMoreUsers) {
+			return err
+		}
+		err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
+			_, err := u.moveUsers(ctx, tx, id)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+}
+
+// moveUsers gives the public role to at most movedAtATime users of the role with this id, if that role can be deleted. It reports whether the
+// role has more users.
+func (u *Users) moveUsers(ctx context.Context, tx *documents.Transaction, id uint64) (more bool, err error) {
+	row := u.roleRow(tx.Snapshot, id)
+	if !row.Exists() {
+		return false, errNoRole
+	}
+	kind := textOf(row, u.roles.roleType)
+	if kind == PublicRole || kind == AuthenticatedRole || kind == u.o.Settings.DefaultRole {
+		return false, apierror.Application("Cannot delete " + kind + " role")
+	}
+	roles, err := u.rolesByType(tx.Snapshot)
+	if err != nil {
+		return false, err
+	}
+	return u.move(ctx, tx, row, roles[PublicRole])
 }
 
 // move gives the role to to at most movedAtATime users of the role from, and reports whether from has more users.

@@ -18,7 +18,7 @@ type Attachment struct {
 
 // CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them to that
 // attribute in their order. They are added at the end of a list, or replace the one linked document. If the row of at does not
-// exist, the documents are created without links.
+// exist, the documents are created without links. Of several Once, that of the first write counts.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment)
 			return err
 		}
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
+	err = s.store.WriteOnce(ctx, writes[0].Once, func(tx *store.Tx) error {
 		refs := make([]store.Ref, len(writes))
 		for i, p := range list {
 			err := s.run(tx, p, func(wr *writing) error {

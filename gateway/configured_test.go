@@ -19,17 +19,24 @@ import (
 // The tests in this file configure the routes of users, files and locales, which are not generated from content types.
 
 // fileForm returns a multipart form with one file.
-func fileForm(name string, content []byte) *form {
+func fileForm(name string, content []byte) *form { return formWith(name, string(content)) }
+
+// formWith returns a multipart form with one file, or none if it has no name, and with fields, which are pairs of name and value.
+func formWith(name, content string, fields ...string) *form {
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
-	file, err := parts.CreateFormFile("files", name)
-	if err == nil {
-		_, err = file.Write(content)
+	var errs []error
+	if name != "" {
+		file, err := parts.CreateFormFile("files", name)
+		if err == nil {
+			_, err = io.WriteString(file, content)
+		}
+		errs = append(errs, err)
 	}
-	if err == nil {
-		err = parts.Close()
+	for i := 0; i < len(fields); i += 2 {
+		errs = append(errs, parts.WriteField(fields[i], fields[i+1]))
 	}
-	if err != nil {
+	if err := errors.Join(append(errs, parts.Close())...); err != nil {
 		panic(err)
 	}
 	return &form{Reader: &body, kind: parts.FormDataContentType()}

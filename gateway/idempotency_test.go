@@ -1,12 +1,12 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +66,16 @@ func (a *api) articles() int {
 	return len(list)
 }
 
+// rows returns the lists at some paths.
+func (a *api) rows(paths ...string) string {
+	a.t.Helper()
+	var text strings.Builder
+	for _, path := range paths {
+		text.WriteString(a.want(200, "GET", path, "full", nil).text)
+	}
+	return text.String()
+}
+
 // createArticle creates an article without a key, and returns its path.
 func (a *api) createArticle(title string) string {
 	a.t.Helper()
@@ -81,7 +91,15 @@ func TestIdempotentWrites(t *testing.T) {
 	_, user := a.register("ada")
 	eve := fmt.Sprint("/api/users/", user)
 	a.want(202, "POST", a.createArticle("Tea")+"/actions/publish", "full", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
-	schedule := fmt.Sprint("/api/_schedules/", a.want(200, "GET", "/api/_schedules", "full", nil).at("data").([]any)[0].(object)["documentId"])
+	a.want(202, "POST", a.createArticle("Cocoa")+"/actions/publish", "full", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
+	schedule := func(i int) string {
+		return fmt.Sprint(a.want(200, "GET", "/api/_schedules?sort=id", "full", nil).at("data").([]any)[i].(object)["documentId"])
+	}
+	first, second := schedule(0), schedule(1)
+	roles := "/api/users-permissions/roles"
+	a.want(200, "POST", roles, "full", object{"name": "Baker", "description": "bakes"})
+	baker := a.roleID("baker")
+	mutation := func(text string) object { return object{"query": "mutation {" + text + "}"} }
 	for i, c := range []struct {
 		method, path string
 		body         any
@@ -103,10 +121,18 @@ func TestIdempotentWrites(t *testing.T) {
 		{"POST", "/api/users", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve", "role": 1}, 201},
 		{"PUT", eve, object{"username": "eva", "password": "secret-eva"}, 200},
 		{"DELETE", eve, nil, 200},
-		{"DELETE", schedule, nil, 204},
+		{"DELETE", "/api/_schedules/" + first, nil, 204},
+		{"POST", roles, object{"name": "Cook", "description": "cooks"}, 200},
+		{"PUT", fmt.Sprint(roles, "/", baker), object{"name": "Brewer", "description": "brews"}, 200},
+		{"DELETE", fmt.Sprint(roles, "/", baker), nil, 200},
 		{"POST", "/graphql", object{"query": `mutation {createArticle(data: {title: "Tart"}) {documentId title updatedAt}}`}, 200},
 		{"POST", "/graphql", object{"query": `mutation ($id: ID!) {updateArticle(documentId: $id, data: {title: "Pie"}) {title updatedAt}}`, "variables": object{"id": id}}, 200},
-		{"POST", "/graphql", object{"query": `mutation {publishArticle(documentId: "` + id + `") {publishedAt}}`}, 200},
+		{"POST", "/graphql", mutation(`publishArticle(documentId: "` + id + `") {publishedAt}`), 200},
+		{"POST", "/graphql", mutation(`cancelLecternSchedule(documentId: "` + second + `") {documentId}`), 200},
+		{"POST", "/graphql", mutation(`createUsersPermissionsUser(data: {username: "joe", email: "joe@people.test", password: "secret-joe", role: "1"}) {data {username updatedAt}}`), 201},
+		{"POST", "/graphql", mutation(fmt.Sprintf(`updateUsersPermissionsUser(id: %d, data: {username: "jim"}) {data {username updatedAt}}`, user+1)), 200},
+		{"POST", "/graphql", mutation(fmt.Sprintf(`deleteUsersPermissionsUser(id: %d) {data {username}}`, user+1)), 200},
+		{"POST", "/graphql", mutation(`createUsersPermissionsRole(data: {name: "Guest", description: "eats"}) {ok}`), 200},
 		{"POST", "/graphql", object{"query": `mutation {deleteArticle(documentId: "` + id + `") {id: documentId}}`}, 200},
 	} {
 		t.Run(fmt.Sprint(c.method, " ", c.path, " ", i), func(t *testing.T) {
@@ -117,7 +143,10 @@ func TestIdempotentWrites(t *testing.T) {
 			if strings.Contains(first.text, `"errors"`) {
 				t.Fatal(first.text)
 			}
-			n := a.articles()
+			if c.path == "/graphql" && strings.Contains(first.text, ":null") {
+				t.Fatal(first.text)
+			}
+			n, written := a.articles(), a.rows("/api/users", roles, "/api/_schedules")
 			second := a.want(c.status, c.method, c.path, "full", c.body, "Idempotency-Key", `"`+key+`"`)
 			if second.text != first.text || second.header.Get("Content-Type") != first.header.Get("Content-Type") ||
 				second.header.Get("Cache-Control") != first.header.Get("Cache-Control") {
@@ -128,6 +157,9 @@ func TestIdempotentWrites(t *testing.T) {
 			}
 			if a.articles() != n {
 				t.Errorf("there were %d articles, and are %d", n, a.articles())
+			}
+			if now := a.rows("/api/users", roles, "/api/_schedules"); now != written {
+				t.Errorf("there was %s\nand is %s", written, now)
 			}
 		})
 	}
@@ -180,29 +212,20 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 // TestIdempotencyKeysRefused sends keys with requests whose answers cannot be kept. All of them are refused, and nothing is done.
 func TestIdempotencyKeysRefused(t *testing.T) {
 	a := keyed(t, "idempotency: {maxAnswer: 1kb, maxSize: 1mb}\n", gateway.Options{})
-	var form bytes.Buffer
-	file := multipart.NewWriter(&form)
-	if part, err := file.CreateFormFile("files", "a.txt"); err != nil {
-		t.Fatal(err)
-	} else if _, err := io.WriteString(part, "text"); err != nil {
-		t.Fatal(err)
-	}
-	file.Close()
 	for _, c := range []struct {
 		name, path string
 		body       any
 		headers    []string
 		message    string
 	}{
-		{"upload", "/api/upload", form.String(), []string{"Content-Type", file.FormDataContentType()}, "keeps no answers"},
 		{"registration", "/api/auth/local/register", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve"}, nil, "may hold a JWT"},
 		{"login", "/api/auth/local", object{"identifier": "eve", "password": "secret-eve"}, nil, "may hold a JWT"},
-		{"role", "/api/users-permissions/roles", object{"name": "cook", "description": "cooks", "permissions": object{}}, nil, "keeps no answers"},
+		{"a mail", "/api/auth/send-email-confirmation", object{"email": "eve@people.test"}, nil, "keeps no answers"},
 		{"a long answer", "/api/articles", object{"data": object{"text": strings.Repeat("x", 1024)}}, nil, "idempotency.maxAnswer"},
 		{"a long answer of a mutation", "/graphql", object{"query": `mutation {createArticle(data: {text: "` + strings.Repeat("x", 1024) + `"}) {text}}`}, nil, "idempotency.maxAnswer"},
 		{"two mutations", "/graphql", object{"query": `mutation {a: createArticle(data: {title: "a"}) {title} b: createArticle(data: {title: "b"}) {title}}`}, nil, "must have one field"},
-		{"a login by GraphQL", "/graphql", object{"query": `mutation {login(input: {identifier: "eve", password: "secret-eve"}) {jwt}}`}, nil, "is for mutations that"},
-		{"__typename", "/graphql", object{"query": `mutation {__typename}`}, nil, "is for mutations that"},
+		{"a login by GraphQL", "/graphql", object{"query": `mutation {login(input: {identifier: "eve", password: "secret-eve"}) {jwt}}`}, nil, "may hold a JWT"},
+		{"__typename", "/graphql", object{"query": `mutation {__typename}`}, nil, "is for mutations that write"},
 		{"a stream of events", "/graphql", object{"query": `mutation {createArticle(data: {title: "a"}) {title}}`}, []string{"Accept", "text/event-stream"}, "stream of events"},
 	} {
 		r := a.do("POST", c.path, "full", c.body, append(c.headers, "Idempotency-Key", "one")...)
@@ -222,6 +245,76 @@ func TestIdempotencyKeysRefused(t *testing.T) {
 	off := keyed(t, "idempotency: {keep: 0}\n", gateway.Options{})
 	if r := off.do("POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "one"); r.status != 400 || !strings.Contains(r.message(), "idempotency.keep") || off.articles() != 0 {
 		t.Errorf("switched off: %d %s", r.status, r.text)
+	}
+}
+
+// TestIdempotentUploads sends writes of files twice with the same key. Clients separate the parts of a form by another boundary each time.
+func TestIdempotentUploads(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir) // where the data of the project will be
+	a := keyed(t, "", gateway.Options{})
+	text := func(content string, fields ...string) *form { return formWith("a.txt", content, fields...) }
+	send := func(method, path, key string, f *form) reply {
+		sent, err := io.ReadAll(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.do(method, path, "full", string(sent), "Content-Type", f.kind, "Idempotency-Key", key)
+	}
+	twice := func(method, path, key string, body func() *form, status int) reply {
+		t.Helper()
+		first := send(method, path, key, body())
+		second := send(method, path, key, body())
+		if first.status != status || second.status != status || second.text != first.text || second.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s %s: %d %s\nand then %d %s", method, path, first.status, first.text, second.status, second.text)
+		}
+		return first
+	}
+	stored := func() (files []string) {
+		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && strings.Contains(path, "uploads") && !strings.HasSuffix(path, "spare") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	made := twice("POST", "/api/upload", "one", func() *form { return text("soup", "fileInfo", `{"caption":"Soup"}`) }, 201)
+	for name, other := range map[string]*form{
+		"content": text("soap", "fileInfo", `{"caption":"Soup"}`), "field": text("soup", "fileInfo", `{"caption":"Soap"}`), "fields": text("soup"),
+		"name": formWith("b.txt", "soup", "fileInfo", `{"caption":"Soup"}`),
+	} {
+		if r := send("POST", "/api/upload", "one", other); r.status != 422 {
+			t.Errorf("another %s: %d %s", name, r.status, r.text)
+		}
+	}
+	if files := stored(); len(files) != 1 {
+		t.Errorf("stored: %v", files)
+	}
+	file := made.body.([]any)[0].(object)
+	id := fmt.Sprint(file["id"])
+	twice("POST", "/api/upload?id="+id, "two", func() *form { return formWith("", "", "fileInfo", `{"caption":"Stew"}`) }, 200)
+	twice("POST", "/api/upload?id="+id, "three", func() *form {
+		return &form{Reader: strings.NewReader(`{"fileInfo": {"caption": "Stock"}}`), kind: "application/json"}
+	}, 200)
+	if r := send("POST", "/api/upload?id="+id, "four", text("new")); r.status != 400 || !strings.Contains(r.message(), "replaced") {
+		t.Errorf("a replacement: %d %s", r.status, r.text)
+	}
+	if r := a.want(200, "GET", fmt.Sprint(file["url"]), "", nil); r.text != "soup" {
+		t.Errorf("the content is %q", r.text)
+	}
+	if files := a.want(200, "GET", "/api/upload/files", "full", nil).body.([]any); len(files) != 1 || files[0].(object)["caption"] != "Stock" {
+		t.Errorf("files: %v", files)
+	}
+	twice("DELETE", "/api/upload/files/"+id, "five", func() *form { return &form{Reader: strings.NewReader("")} }, 200)
+	if files := a.want(200, "GET", "/api/upload/files", "full", nil).body.([]any); len(files) != 0 {
+		t.Errorf("files: %v", files)
+	}
+	if left := stored(); left != nil {
+		t.Errorf("%v are left", left)
 	}
 }
 

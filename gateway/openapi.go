@@ -56,7 +56,7 @@ func (e *generation) openAPI(generated *rest.API, routes []Route) *openapi.API {
 		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: s.REST.Prefix + route.Path, Scopes: config.Scopes, Type: route.Type, Action: route.Action})
 	}
 	for _, route := range routes {
-		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.config().Scopes})
+		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.config().Scopes, Keyed: route.keyed})
 	}
 	api.Routes = append(api.Routes, openapi.Route{Method: http.MethodGet, Path: s.REST.Prefix + openAPIPath}, openapi.Route{Method: http.MethodGet, Path: "/_health"})
 	return api

@@ -42,9 +42,7 @@ func (e *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, who 
 	if _, ok := documents.VisibleSchedules(e.Model, who.Access); !ok {
 		return apierror.Forbidden()
 	}
-	if once != nil {
-		once.Print = func() store.Answer { return store.Answer{Status: http.StatusNoContent} }
-	}
+	once.Keep(http.StatusNoContent, new([]byte))
 	if err := e.docs.CancelSchedule(r.Context(), once, mux.Vars(r)["id"], who.Access); err != nil {
 		return err
 	}

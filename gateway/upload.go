@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -49,6 +50,8 @@ type uploads struct {
 	limits  requestLimits
 	answers *rest.Limits
 	source  fileSource // nil if the server has its files for itself
+
+	generation *generation
 }
 
 // uploadRoutes returns the routes of files; none where upload is switched off.
@@ -56,7 +59,8 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	if !e.Settings.Upload.Enabled {
 		return nil
 	}
-	u := &uploads{library: e.media, api: api, params: parser, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), answers: e.answers}
+	u := &uploads{library: e.media, api: api, params: parser, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), answers: e.answers,
+		generation: e}
 	switch p := e.project; {
 	case p == nil:
 	case p.follower != nil:
@@ -66,10 +70,10 @@ func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	}
 	prefix := e.Settings.REST.Prefix + "/upload"
 	return []Route{
-		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Streams: true},
+		{Method: http.MethodPost, Path: prefix, Action: uploadAction, user: u.upload, keyed: true, Streams: true},
 		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
 		{Method: http.MethodGet, Path: prefix + "/files/{id}", Action: findOneFile, Handle: u.one},
-		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, Handle: u.destroy},
+		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, user: e.onceOnly(u.destroy), keyed: true},
 		{Method: http.MethodGet, Path: "/uploads/{path:.*}", Handle: u.fetch, Open: true, Streams: true},
 	}
 }
@@ -179,16 +183,17 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission
 }
 
 // DELETE /api/upload/files/{id}: deletes a file, and answers with it as it was.
-func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	id, err := strconv.ParseUint(mux.Vars(r)["id"], 10, 64)
 	if err != nil {
 		return media.ErrNoFile
 	}
-	body, show, err := u.shown(r.Context(), access)
+	body, show, err := u.shown(r.Context(), who.Access)
 	if err != nil {
 		return err
 	}
-	if err := u.library.Delete(r.Context(), id, show); err != nil {
+	once.Keep(http.StatusOK, body)
+	if err := u.library.Delete(r.Context(), once, id, show); err != nil {
 		return err
 	}
 	return sendJSON(w, http.StatusOK, *body)
@@ -208,7 +213,7 @@ func (u *uploads) shown(ctx context.Context, access *permission.Access) (*[]byte
 }
 
 // POST /api/upload: stores files. POST /api/upload?id=N: changes a file.
-func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+func (u *uploads) upload(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	q, err := readQuery(r)
 	if err != nil {
 		return err
@@ -219,85 +224,125 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, access *permiss
 	}
 	switch id := q.Value("id").(type) {
 	case nil:
-		return u.add(w, r, access)
+		return u.add(w, r, who)
 	case string:
 		if id == "" {
-			return u.add(w, r, access)
+			return u.add(w, r, who)
 		}
-		return u.change(w, r, access, id)
+		return u.change(w, r, who, id)
 	}
 	return errOneID
 }
 
 // add stores the files of a form, and answers with a list of them.
-func (u *uploads) add(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-	form, done, err := u.form(w, r)
-	if err != nil {
-		return err
-	}
-	defer done()
-	all, err := u.all()
-	if err != nil {
-		return err
-	}
-	var body []byte
-	plain := u.plain(r.Context(), access)
-	ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
-	defer cancel()
-	err = u.library.Add(ctx, form, access, func(i int, s *store.Snapshot, row store.Record) (err error) {
-		if i == 0 {
-			body = append(body[:0], '[')
-		} else {
-			body = append(body, ',')
+func (u *uploads) add(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	return u.withForm(w, r, who, func(form *media.Form, once *store.Once) error {
+		all, err := u.all()
+		if err != nil {
+			return err
 		}
-		body, err = plain.Append(ctx, body, s, row, all)
-		return err
+		var body []byte
+		plain := u.plain(r.Context(), who.Access)
+		once.Keep(http.StatusCreated, &body)
+		ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
+		defer cancel()
+		err = u.library.Add(ctx, once, form, who.Access, func(i int, s *store.Snapshot, row store.Record) (err error) {
+			if i == 0 {
+				body = append(body[:0], '[')
+			} else {
+				body[len(body)-1] = ',' // in place of the end of the list
+			}
+			body, err = plain.Append(ctx, body, s, row, all)
+			body = append(body, ']')
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return u.limits.sendJSON(w, r, http.StatusCreated, body)
 	})
-	if err != nil {
-		return err
-	}
-	return u.limits.sendJSON(w, r, http.StatusCreated, append(body, ']'))
 }
 
 // change replaces the content of a file, or changes its name, alternative text and caption.
-func (u *uploads) change(w http.ResponseWriter, r *http.Request, access *permission.Access, id string) error {
+func (u *uploads) change(w http.ResponseWriter, r *http.Request, who auth.Principal, id string) error {
 	number, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
 		number = 0 // no file has this id
 	}
-	body, show, err := u.shown(r.Context(), access)
-	if err != nil {
-		return err
+	if isMultipart(r) {
+		return u.withForm(w, r, who, func(form *media.Form, once *store.Once) error {
+			if form.Files() > 0 {
+				return u.replace(w, r, who, once, number, form)
+			}
+			info, err := form.Info()
+			if err != nil {
+				return err
+			}
+			return u.edit(w, r, who, once, number, info)
+		})
 	}
-	if !isMultipart(r) {
+	return u.generation.onceOnly(func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 		info, err := u.infoOf(w, r)
 		if err != nil {
 			return err
 		}
-		if err := u.library.Edit(r.Context(), number, info, show); err != nil {
-			return err
-		}
-		return sendJSON(w, http.StatusOK, *body)
+		return u.edit(w, r, who, once, number, info)
+	})(w, r, who)
+}
+
+// edit changes what the document of a file says, and answers with the file.
+func (u *uploads) edit(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64, info media.Info) error {
+	body, show, err := u.shown(r.Context(), who.Access)
+	if err != nil {
+		return err
 	}
+	once.Keep(http.StatusOK, body)
+	if err := u.library.Edit(r.Context(), once, id, info, show); err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, *body)
+}
+
+// errKeyReplacement refuses a key where the content of a file is replaced. A replacement that a crash interrupts is finished at the next
+// start, when there is nobody to answer.
+var errKeyReplacement = badBody("BadRequestError",
+	"no answer is kept when the content of a file is replaced: send the request without an Idempotency-Key; sent twice, it leaves the same content")
+
+// replace replaces the content of a file, and answers with the file.
+func (u *uploads) replace(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64, form *media.Form) error {
+	if once != nil {
+		return errKeyReplacement
+	}
+	body, show, err := u.shown(r.Context(), who.Access)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
+	defer cancel()
+	if err := u.library.Replace(ctx, id, form, show); err != nil {
+		return err
+	}
+	return sendJSON(w, http.StatusOK, *body)
+}
+
+// withForm answers a request by do, with the form that the request sends. If the request has an Idempotency-Key, do is called once.
+func (u *uploads) withForm(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*media.Form, *store.Once) error) error {
 	form, done, err := u.form(w, r)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if form.Files() > 0 {
-		ctx, cancel := context.WithTimeout(r.Context(), u.limits.Write)
-		defer cancel()
-		err = u.library.Replace(ctx, number, form, show)
-	} else {
-		var info media.Info
-		if info, err = form.Info(); err == nil {
-			err = u.library.Edit(r.Context(), number, info, show)
-		}
+	if r.Header[idempotencyKeyHeader] == nil {
+		return do(form, nil)
 	}
+	hash, err := form.Hash()
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, *body)
+	return u.generation.idempotency().carryOut(w, r, who, hash, func(once *store.Once) error {
+		once.ContentType = typeJSON[0]
+		return do(form, once)
+	})
 }
 
 // infoOf reads the fileInfo of a body that is not a multipart form.

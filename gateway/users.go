@@ -130,12 +130,15 @@ func (u *userRoutes) plain(ctx context.Context, who auth.Principal) *rest.Plain 
 	return &rest.Plain{API: u.rest, Access: who.Access, Limits: u.answers, Memory: answerOf(ctx)}
 }
 
+// isDone is the answer to a request that has been carried out and has nothing to show.
+var isDone = []byte(`{"ok":true}`)
+
 // done answers that a request has been carried out, unless err says that it has failed.
 func done(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, []byte(`{"ok":true}`))
+	return sendJSON(w, http.StatusOK, isDone)
 }
 
 // pathID returns the id in the path of a request. It returns 0, which is never the id of a row, if the path has no number there.

@@ -121,9 +121,7 @@ func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.P
 		return err
 	}
 	var body []byte
-	if once != nil {
-		once.Print = func() store.Answer { return store.Answer{Status: status, Body: body} }
-	}
+	once.Keep(status, &body)
 	if err := save(r.Context(), once, sent, u.shown(r, who, true, &body)); err != nil {
 		return err
 	}
@@ -133,9 +131,7 @@ func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.P
 // DELETE /api/users/{id}: deletes a user, and answers with it as it was.
 func (u *userRoutes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	var body []byte
-	if once != nil {
-		once.Print = func() store.Answer { return store.Answer{Status: http.StatusOK, Body: body} }
-	}
+	once.Keep(http.StatusOK, &body)
 	if err := u.users.Delete(r.Context(), once, pathID(r), u.shown(r, who, false, &body)); err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ func (u *userRoutes) roleRoutes() []Route {
 	return []Route{
 		u.route("GET", roles, roleAction+"find", u.listRoles),
 		u.route("GET", roles+"/{id}", roleAction+"findOne", u.oneRole),
-		u.route("POST", roles, roleAction+"createRole", u.createRole),
-		u.route("PUT", roles+"/{id}", roleAction+"updateRole", u.updateRole),
-		u.route("DELETE", roles+"/{id}", roleAction+"deleteRole", u.deleteRole),
+		u.keyed("POST", roles, roleAction+"createRole", u.createRole),
+		u.keyed("PUT", roles+"/{id}", roleAction+"updateRole", u.updateRole),
+		u.keyed("DELETE", roles+"/{id}", roleAction+"deleteRole", u.deleteRole),
 		u.route("GET", "/users-permissions/permissions", "plugin::users-permissions.permissions.getPermissions", u.listPermissions),
 	}
 }
@@ -72,26 +72,29 @@ func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Pr
 }
 
 // POST /api/users-permissions/roles: creates a role.
-func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
 		return err
 	}
-	return done(w, u.users.CreateRole(r.Context(), sent))
+	once.Keep(http.StatusOK, &isDone)
+	return done(w, u.users.CreateRole(r.Context(), once, sent))
 }
 
 // PUT /api/users-permissions/roles/{id}: changes a role.
-func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
 	sent, err := u.limits.readBody(w, r)
 	if err != nil {
 		return err
 	}
-	return done(w, u.users.UpdateRole(r.Context(), pathID(r), sent))
+	once.Keep(http.StatusOK, &isDone)
+	return done(w, u.users.UpdateRole(r.Context(), once, pathID(r), sent))
 }
 
 // DELETE /api/users-permissions/roles/{id}: deletes a role. Its users get the public role.
-func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	return done(w, u.users.DeleteRole(r.Context(), pathID(r)))
+func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
+	once.Keep(http.StatusOK, &isDone)
+	return done(w, u.users.DeleteRole(r.Context(), once, pathID(r)))
 }
 
 // GET /api/users-permissions/permissions: all permissions that a role can have.

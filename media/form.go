@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -100,6 +101,22 @@ func (f *Form) Close() error {
 
 // Files returns how many files the form contains.
 func (f *Form) Files() int { return len(f.files) }
+
+// Hash returns a hash of what the form says: its fields and files, in their order. The bytes that clients send differ each time, in the
+// boundary between the parts. Hash must be called before the files are stored.
+func (f *Form) Hash() ([]byte, error) {
+	h := sha256.New() // its Write never fails
+	for _, field := range f.fields {
+		fmt.Fprintf(h, "field %q %q\n", field[0], field[1])
+	}
+	for _, r := range f.files {
+		fmt.Fprintf(h, "file %q %q %d\n", r.name, r.mime, r.size)
+		if err := f.spool.copyTo(h, r.spooled); err != nil {
+			return nil, fmt.Errorf("read a received file: %w", err)
+		}
+	}
+	return h.Sum(nil), nil
+}
 
 // disposition returns the name of a part and of its file. It replaces the methods of multipart.Part because those cut off
 // directories, and names with directories must be refused.

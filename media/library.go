@@ -2,7 +2,7 @@
 //
 //	library, err := media.Open(media.Options{Dir: "data/uploads", Store: st, Documents: docs, Model: model})
 //	form, err := library.ReadForm(ctx, multipartReader, parse) // streams the files to disk, within limits
-//	err = library.Add(ctx, form, access, show)                 // stores the files, writes their documents, shows those
+//	err = library.Add(ctx, nil, form, access, show)            // stores the files, writes their documents, shows those
 //	err = library.ServeFile(w, r, name)
 //
 // No transaction spans the contents and the documents, so the package keeps a journal (journal.go). Its promises:

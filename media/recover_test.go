@@ -95,7 +95,7 @@ func TestPin(t *testing.T) {
 	defer l.Close()
 	release := l.Pin()
 	release2 := l.Pin()
-	if err := l.Delete(t.Context(), uint64(f.ID), ignore); err != nil {
+	if err := l.Delete(t.Context(), nil, uint64(f.ID), ignore); err != nil {
 		t.Fatal(err)
 	}
 	if len(documentsOf(t, st)) > 0 {

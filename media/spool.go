@@ -60,6 +60,16 @@ func (f *spooled) finish(failed error) (size int64, err error) {
 	return size, nil
 }
 
+// copyTo writes the content of a file in the spool to w.
+func (s *spool) copyTo(w io.Writer, name string) error {
+	f, err := s.dir.root().Open(name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
+}
+
 // list returns the names of all files in the spool and the journal, without the spare.
 func (s *spool) list() ([]string, error) {
 	entries, err := fs.ReadDir(s.dir.root().FS(), incoming)

@@ -26,8 +26,8 @@ type prepared struct {
 
 // Add stores the files of a form and creates a document for each, linked to the entry that the form names. show is called with
 // each document, in order, within the transaction. If the transaction is retried, show is called for all of them again from the
-// first.
-func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
+// first. once may be nil, as for Edit and Delete; see store.WriteOnce.
+func (l *Library) Add(ctx context.Context, once *store.Once, form *Form, access *permission.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
 	if len(form.files) == 0 {
 		return errEmpty
 	}
@@ -55,7 +55,7 @@ func (l *Library) Add(ctx context.Context, form *Form, access *permission.Access
 			After: func(s *store.Snapshot, row store.Record) error { return show(i, s, row) }}
 	}
 	return l.storeAll(ctx, files, func(notes []documents.Note) error {
-		writes[0].Notes = notes
+		writes[0].Notes, writes[0].Once = notes, once
 		return l.documents.CreateAll(ctx, writes, at)
 	})
 }
@@ -114,7 +114,8 @@ func (l *Library) forget(entryName string) error {
 // again.
 func refused(err error) bool {
 	var told *apierror.Error
-	return errors.As(err, &told) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	var before *store.CarriedOutError
+	return errors.As(err, &told) || errors.As(err, &before) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func namesOf(list []Stored) []string {
@@ -126,7 +127,7 @@ func namesOf(list []Stored) []string {
 }
 
 // Edit changes the fields of a file's document that clients may set.
-func (l *Library) Edit(ctx context.Context, id uint64, info Info, show func(*store.Snapshot, store.Record) error) error {
+func (l *Library) Edit(ctx context.Context, once *store.Once, id uint64, info Info, show func(*store.Snapshot, store.Record) error) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (l *Library) Edit(ctx context.Context, id uint64, info Info, show func(*sto
 	}
 	data := jsontree.NewObject()
 	info.fill(data)
-	return l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: data, Access: permission.FullAccess, After: show})
+	return l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: data, Access: permission.FullAccess, After: show, Once: once})
 }
 
 var (
@@ -213,7 +214,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 }
 
 // Delete deletes a file: its document, all links to it, and then its content.
-func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapshot, store.Record) error) error {
+func (l *Library) Delete(ctx context.Context, once *store.Once, id uint64, show func(*store.Snapshot, store.Record) error) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
 		return err
@@ -243,7 +244,8 @@ func (l *Library) Delete(ctx context.Context, id uint64, show func(*store.Snapsh
 	if err != nil {
 		return fmt.Errorf("write the journal entry of a removal: %w", err)
 	}
-	err = l.documents.Delete(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess, Notes: unlisted(storage, old.names)})
+	gone := documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess, Notes: unlisted(storage, old.names), Once: once}
+	err = l.documents.Delete(ctx, gone)
 	switch {
 	case err == nil:
 		l.discard(context.WithoutCancel(ctx), removal{storage, old.names, entryName})

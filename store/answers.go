@@ -65,6 +65,13 @@ type Once struct {
 	TooLong error
 }
 
+// Keep has Print return an answer with this status, and with the body that body has by then. It does nothing if o is nil.
+func (o *Once) Keep(status int, body *[]byte) {
+	if o != nil {
+		o.Print = func() Answer { return Answer{Status: status, Body: *body} }
+	}
+}
+
 // An Answer is what a client was answered.
 type Answer struct {
 	Status int

@@ -48,6 +48,7 @@ type Route struct {
 	Action string
 
 	Program bool // a program added the route
+	Keyed   bool // the route is one of the server and takes requests with an Idempotency-Key
 }
 
 // Describe returns the document for a reader with these permissions, as JSON.
@@ -106,6 +107,9 @@ func (b *builder) route(r *Route) {
 		b.add(r, path, b.content(r))
 	case describe != nil:
 		if op := describe(b); op != nil {
+			if r.Keyed {
+				b.takesKeys(op)
+			}
 			b.add(r, path, op)
 		}
 	}

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"net/http"
 	"slices"
 
 	"lectern/contenttypes"
@@ -133,6 +134,12 @@ func (b *builder) onCondition() []any {
 		}),
 		b.idempotencyKey(),
 	}
+}
+
+// takesKeys adds to an operation that it may be sent with an idempotency key.
+func (b *builder) takesKeys(op *operation) {
+	op.parameters = append(op.parameters, b.idempotencyKey())
+	op.errors = slices.Compact(slices.Sorted(slices.Values(append([]int{http.StatusConflict, http.StatusUnprocessableEntity}, op.errors...))))
 }
 
 func (b *builder) idempotencyKey() *jsontree.Object {

@@ -147,7 +147,7 @@ func (b *builder) batch() *operation {
 	body := object("operations", arrayOf(one))
 	body.Value("properties").(*jsontree.Object).Set("atomic", typed("boolean", "default", true, "description", "Whether all operations are carried out or none."))
 	op.body = jsonBody(body, jsontree.ObjectOf("operations", []any{jsontree.ObjectOf("op", "create", "type", "articles", "as", "first", "data", jsontree.ObjectOf("title", "Ink"))}))
-	op.parameters, op.errors = []any{b.idempotencyKey()}, batchErrors
+	op.errors = batchErrors
 	return op
 }
 

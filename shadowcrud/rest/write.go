@@ -56,9 +56,7 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 		return err
 	}
 	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access, If: precondition(r.Header), Once: c.Once}
-	if c.Once != nil {
-		c.Once.Print = func() store.Answer { return store.Answer{Status: http.StatusNoContent} }
-	}
+	c.Once.Keep(http.StatusNoContent, new([]byte))
 	if err := rt.api.documents.DeleteEach(r.Context(), gone, locales); err != nil {
 		return err
 	}
@@ -197,11 +195,10 @@ func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 
 // keptBy has what is printed kept as the answer to a write with an idempotency key. It returns nil if the request has none.
 func (p *printer) keptBy(c Call, code int) *store.Once {
-	if c.Once == nil {
-		return nil
+	if c.Once != nil {
+		c.Once.ContentType = typeJSON[0]
+		c.Once.Keep(code, &p.buf)
 	}
-	c.Once.ContentType = typeJSON[0]
-	c.Once.Print = func() store.Answer { return store.Answer{Status: code, Body: p.buf} }
 	return c.Once
 }
 

@@ -52,17 +52,23 @@ func (m *mutation) account() error {
 	}
 	switch kind {
 	case schema.CreateRole:
-		return m.ok(users.CreateRole(m.ctx, m.body("data")))
+		return m.ok(users.CreateRole(m.ctx, m.keptBy(m.printOK), m.body("data")))
 	case schema.UpdateRole:
-		return m.ok(users.UpdateRole(m.ctx, m.id(), m.body("data")))
+		return m.ok(users.UpdateRole(m.ctx, m.keptBy(m.printOK), m.id(), m.body("data")))
 	case schema.DeleteRole:
-		return m.ok(users.DeleteRole(m.ctx, m.id()))
+		return m.ok(users.DeleteRole(m.ctx, m.keptBy(m.printOK), m.id()))
 	case schema.CreateUser:
-		return m.user(func(show auth.Show) (string, error) { return "", users.Create(m.ctx, nil, m.userBody(), show) })
+		return m.user(func(once *store.Once, show auth.Show) (string, error) {
+			return "", users.Create(m.ctx, once, m.userBody(), show)
+		})
 	case schema.UpdateUser:
-		return m.user(func(show auth.Show) (string, error) { return "", users.Update(m.ctx, nil, m.id(), m.userBody(), show) })
+		return m.user(func(once *store.Once, show auth.Show) (string, error) {
+			return "", users.Update(m.ctx, once, m.id(), m.userBody(), show)
+		})
 	case schema.DeleteUser:
-		return m.user(func(show auth.Show) (string, error) { return "", users.Delete(m.ctx, nil, m.id(), show) })
+		return m.user(func(once *store.Once, show auth.Show) (string, error) {
+			return "", users.Delete(m.ctx, once, m.id(), show)
+		})
 	case schema.Login:
 		body := m.body("input")
 		if provider := body.Text("provider"); provider != "local" {
@@ -75,7 +81,7 @@ func (m *mutation) account() error {
 		return m.session(users.ResetPassword, m.texts("password", "passwordConfirmation", "code"))
 	case schema.ChangePassword:
 		body := m.texts("currentPassword", "password", "passwordConfirmation")
-		return m.user(func(show auth.Show) (string, error) {
+		return m.user(func(_ *store.Once, show auth.Show) (string, error) {
 			return users.ChangePassword(m.ctx, m.execution.user.ID, body, show)
 		})
 	case schema.ForgotPassword:
@@ -144,31 +150,36 @@ func (m *mutation) texts(names ...string) *jsontree.Object {
 
 // ok returns err, or prints {ok: true} if it is nil.
 func (m *mutation) ok(err error) error {
-	if err != nil {
-		return err
+	if err == nil {
+		m.printOK()
 	}
+	return err
+}
+
+func (m *mutation) printOK() {
 	m.takeBack()
 	if m.captured != nil {
 		m.captured.value = map[string]any{"ok": true}
-		return nil
+		return
 	}
 	m.payload(func(f *field) bool { return m.unsupported(f) })
-	return nil
 }
 
 // session runs an operation that answers with a JWT.
 func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, error), body *jsontree.Object) error {
-	return m.user(func(show auth.Show) (string, error) { return begin(m.ctx, body, show) })
+	return m.user(func(_ *store.Once, show auth.Show) (string, error) { return begin(m.ctx, body, show) })
 }
 
 var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
 
 // user prints {jwt, user} or {data} of the user that do changes or finds. The user is printed in the callback of do, while the row can be
-// read; the JWT is known only when do returns.
-func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
+// read; the JWT is known only when do returns. A do without a JWT has its answer kept by the Once, which is nil for a request without an
+// idempotency key.
+func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error)) error {
 	var parts [][]byte
 	shown := false
-	jwt, err := do(func(s *store.Snapshot, row store.Record) error {
+	once := m.keptBy(func() { m.userPayload("", parts) })
+	jwt, err := do(once, func(s *store.Snapshot, row store.Record) error {
 		m.takeBack()
 		m.loader.Snapshot, m.loader.Status, shown = s, store.Published, true
 		if m.captured != nil {
@@ -195,7 +206,9 @@ func (m *mutation) user(do func(auth.Show) (jwt string, err error)) error {
 		m.captured.value = payload
 		return nil
 	}
-	m.userPayload(jwt, parts)
+	if once == nil {
+		m.userPayload(jwt, parts)
+	}
 	return nil
 }
 

@@ -21,7 +21,7 @@ func (m *mutation) file() error {
 	id, err := strconv.ParseUint(m.args.text("id"), 10, 64)
 	if m.field.spec.Kind == schema.DeleteFile {
 		if err == nil {
-			err = m.engine.media.Delete(m.ctx, id, m.show)
+			err = m.engine.media.Delete(m.ctx, m.keptBy(nil), id, m.show)
 		} else {
 			err = media.ErrNoFile
 		}
@@ -40,7 +40,7 @@ func (m *mutation) file() error {
 			return err
 		}
 	}
-	return m.engine.media.Edit(m.ctx, id, info, m.show)
+	return m.engine.media.Edit(m.ctx, m.keptBy(nil), id, info, m.show)
 }
 
 // show prints the row of a file. It is the callback of media.Library, called within its transaction.

@@ -189,7 +189,7 @@ func (m *mutation) act(do operation, shows store.Status) error {
 // cancelSchedule cancels a schedule, and prints its documentId.
 func (m *mutation) cancelSchedule() error {
 	id := m.args.text("documentId")
-	if err := m.engine.documents.CancelSchedule(m.ctx, nil, id, m.access); err != nil {
+	if err := m.engine.documents.CancelSchedule(m.ctx, m.keptBy(func() { m.deleted(id) }), id, m.access); err != nil {
 		return err
 	}
 	m.deleted(id)
@@ -253,19 +253,17 @@ func (m *mutation) delete(single bool) error {
 		}
 		w.DocumentID = id
 	}
-	if id := w.DocumentID; m.once != nil {
-		w.Once = m.keptBy(func() { m.deleted(id) })
-	}
+	w.Once = m.keptBy(func() { m.deleted(w.DocumentID) })
 	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
 		return err
 	}
-	m.takeBack()
 	m.deleted(w.DocumentID)
 	return nil
 }
 
 // deleted prints the payload of a deletion.
 func (m *mutation) deleted(id string) {
+	m.takeBack()
 	if m.captured != nil {
 		m.captured.value = map[string]any{"documentId": id}
 		return

@@ -2,6 +2,7 @@ package execution
 
 import (
 	"bytes"
+	"net/http"
 
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
@@ -20,38 +21,31 @@ func (p *plan) keptOnce() *language.Error {
 		message = "A mutation with an Idempotency-Key must have one field: each field of Mutation is carried out by itself. Send several requests, each with its own key."
 	case p.custom:
 		message = "A mutation with an Idempotency-Key must not select fields that run code of this server's program."
-	case !p.root.fields[0].writesContent():
-		message = "An Idempotency-Key is for mutations that create, update, delete, publish, unpublish or discard content."
+	case p.root.fields[0].spec == nil:
+		message = "An Idempotency-Key is for mutations that write."
+	case rateLimited[p.root.fields[0].spec.Kind] != "":
+		message = "The answer may hold a JWT, which the server never stores: send the mutation without an Idempotency-Key."
 	default:
 		return nil
 	}
 	return &language.Error{Message: message, Code: language.BadUserInput}
 }
 
-// writesContent reports whether f is a field of Mutation that writes documents of a content-type.
-func (f *field) writesContent() bool {
-	if f.spec == nil {
-		return false
-	}
-	switch f.spec.Kind {
-	case schema.Create, schema.Update, schema.Delete, schema.Publish, schema.Unpublish, schema.DiscardDraft:
-		return true
-	}
-	return false
-}
-
-// keptBy has the answer to the operation kept, if the request has an idempotency key. print prints the field within the transaction; nil if
-// it is printed already.
+// keptBy has the answer to the operation kept, if the request has an idempotency key. print prints the field, or prints it again, within the
+// transaction; nil if the write itself prints it.
 func (m *mutation) keptBy(print func()) *store.Once {
 	if m.once == nil {
 		return nil
 	}
 	m.once.Print = func() store.Answer {
 		if print != nil {
-			m.takeBack()
 			print()
 		}
-		return store.Answer{Status: m.code, Body: m.whole()}
+		status := http.StatusOK
+		if m.field.spec.Kind == schema.CreateUser {
+			status = http.StatusCreated
+		}
+		return store.Answer{Status: status, Body: m.whole()}
 	}
 	return m.once
 }
