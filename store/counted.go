@@ -52,6 +52,26 @@ func (x *indexer) add(key []byte, doc uint64) {
 }
 func (x *indexer) remove(key []byte) { x.pending = append(x.pending, indexChange{key: key, delta: -1}) }
 
+// maxSearched is how many pending changes are searched, one by one, in place of applying them.
+const maxSearched = 512
+
+// lacks reports whether no entry has a key with this prefix, as far as that can be said without applying the pending changes. A new value of a
+// unique attribute has none. The writes that share a transaction would otherwise each apply the changes of the one before, and change the same
+// blocks and counts again.
+func (x *indexer) lacks(prefix []byte) bool {
+	if len(x.pending) == 0 || len(x.pending) > maxSearched {
+		return false
+	}
+	for i := range x.pending {
+		if bytes.HasPrefix(x.pending[i].key, prefix) {
+			return false
+		}
+	}
+	c := indexCursor{c: x.blocks.lookup()}
+	k, _ := c.Seek(prefix)
+	return !bytes.HasPrefix(k, prefix)
+}
+
 func (x *indexer) flush() error {
 	if len(x.pending) == 0 {
 		return nil

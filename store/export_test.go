@@ -93,3 +93,6 @@ func (s *Store) LogBytes() (n uint64) {
 	_ = s.View(func(snap *Snapshot) error { n = getNumber(snap.bucket(metas), keyLogBytes); return nil })
 	return n
 }
+
+// PendingIndexChanges returns how many changes of the index a transaction has not applied yet.
+func PendingIndexChanges(tx *Tx) int { return len(tx.indexer.pending) }

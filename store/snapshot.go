@@ -294,9 +294,12 @@ func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale stri
 	}
 	b := s.bound.of(&t.Schema)
 	prefix := appendOrdered(appendSpace(nil, b.number, b.fields[a.Index], sl), a.Type, value)
+	s.stats.seeks++
+	if s.indexer != nil && s.failed == nil && s.indexer.lacks(prefix) {
+		return
+	}
 	c := s.takeIndex()
 	defer s.give(index, c.c)
-	s.stats.seeks++
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		s.stats.entries++
 		r := s.row(b, sl, be.Uint64(v))
