@@ -181,15 +181,21 @@ func (m *member) fit(made *store.Store, err error) error {
 // differs reports whether the cluster has other definitions than a generation serves.
 func (m *member) differs(g *generation) (bool, error) {
 	var hash string
-	err := g.store.View(func(s *store.Snapshot) error { return noteText(s, hashNote, &hash) })
+	err := readNote(g.store, hashNote, &hash)
 	return hash != "" && hash != g.files.Hash(), err
 }
 
-func noteText(s *store.Snapshot, name string, to any) error {
-	if raw := s.Note(name); raw != nil {
-		return json.Unmarshal(raw, to)
-	}
-	return nil
+// readNote reads a note. It changes nothing if there is none.
+//
+// What makes the transactions of the cluster must not read snapshots: they may have to wait until the definitions of the cluster are served,
+// which would wait for them.
+func readNote(st *store.Store, name string, to any) error {
+	return st.ReadNote(name, func(text []byte) error {
+		if text == nil {
+			return nil
+		}
+		return json.Unmarshal(text, to)
+	})
 }
 
 // takeDefinitions serves the definitions of the cluster, which a store has, with the store that redefine returns. It changes nothing while the
@@ -205,8 +211,8 @@ func (m *member) takeDefinitions(from *store.Store, redefine func(context.Contex
 // redefine does what takeDefinitions does, but returns store.ErrOtherDefinitions while the content is converted.
 func (m *member) redefine(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	var files *replication.Definitions
-	err := from.View(func(s *store.Snapshot) (err error) {
-		files, err = replication.ParseDefinitions(s.Note(definitionsNote))
+	err := from.ReadNote(definitionsNote, func(text []byte) (err error) {
+		files, err = replication.ParseDefinitions(text)
 		return err
 	})
 	if err != nil {
@@ -339,7 +345,7 @@ func (m *member) shareSecret() error {
 		return nil // it is in the configuration of every node
 	}
 	var sealed []byte
-	if err := g.store.View(func(s *store.Snapshot) error { return noteText(s, secretNote, &sealed) }); err != nil || sealed != nil {
+	if err := readNote(g.store, secretNote, &sealed); err != nil || sealed != nil {
 		return err
 	}
 	secret, err := g.keptSecret()

@@ -96,3 +96,6 @@ func (s *Store) LogBytes() (n uint64) {
 
 // PendingIndexChanges returns how many changes of the index a transaction has not applied yet.
 func PendingIndexChanges(tx *Tx) int { return len(tx.indexer.pending) }
+
+// MaxPinned returns how many readers can see the state before a conversion at the same time.
+func MaxPinned() int { return maxPinned() }

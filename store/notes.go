@@ -34,9 +34,15 @@ func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
-// ReadNote calls read with the note of that name, nil if there is none.
+// ReadNote calls read with the note of that name, nil if there is none. It reads what is stored now, and waits for nobody, also while the
+// definitions change and readers see the content as it was before.
+func (f *file) ReadNote(name string, read func([]byte) error) error {
+	return f.read(func(tx *bolt.Tx) error { return read(textOf(f.meta(tx).Get(noteKey(name)))) })
+}
+
+// ReadNote is Store.ReadNote.
 func (r *Replica) ReadNote(name string, read func([]byte) error) error {
-	return r.file.read(func(tx *bolt.Tx) error { return read(textOf(r.file.meta(tx).Get(noteKey(name)))) })
+	return r.file.ReadNote(name, read)
 }
 
 // PutNote stores a note, which must be JSON.

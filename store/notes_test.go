@@ -1,11 +1,14 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"lectern/contenttypes"
 	"lectern/store"
 )
 
@@ -57,4 +60,57 @@ func TestNotes(t *testing.T) {
 	s = open(t, path)
 	check("opened anew")
 	closeChecked(t, s)
+}
+
+// TestReadNoteWhileRedefined reads a note of a store that has made the transactions of a conversion and was not given the new definitions yet,
+// while all readers that it has for the state before are in use. Whoever gives it the definitions finds them by a note, so nothing may be waited
+// for.
+func TestReadNoteWhileRedefined(t *testing.T) {
+	before := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))
+	after := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: decimal}"))
+	a := &agreement{rnd: rand.New(rand.NewPCG(1, 1))}
+	dir := t.TempDir()
+	leader, follower := &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "a.db")}, &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "b.db")}
+	copyOfOne(t, []*clusterNode{leader, follower}, before)
+	put := func(value string) {
+		write(t, leader.store, func(tx *store.Tx) error { return tx.PutNote("definitions", []byte(value)) })
+	}
+	a.elect(leader, before)
+	put("1")
+	follower.follow(before, true)
+	made, err := leader.store.Redefine(t.Context(), after, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader.store = made
+	put("2")
+	if redefined, err := follower.store.ApplyTransactions(t.Context(), a.agreed[follower.given:]); err != nil || !redefined {
+		t.Fatal(redefined, err)
+	}
+	var read func(readers int) error
+	read = func(readers int) error {
+		return follower.store.View(func(s *store.Snapshot) error {
+			if readers > 1 {
+				return read(readers - 1)
+			}
+			if seen := string(s.Note("definitions")); seen != "1" {
+				t.Errorf("readers see %s, want 1, as before the conversion", seen)
+			}
+			return follower.store.ReadNote("definitions", func(now []byte) error {
+				if string(now) != "2" {
+					t.Errorf("the note is %s, want 2", now)
+				}
+				return nil
+			})
+		})
+	}
+	if err := read(store.MaxPinned()); err != nil {
+		t.Error(err)
+	}
+	follower.adopt(after)
+	for _, n := range []*clusterNode{leader, follower} {
+		if err := errors.Join(n.store.Check(), n.store.Close()); err != nil {
+			t.Error(err)
+		}
+	}
 }
