@@ -52,7 +52,7 @@ type upstream interface {
 	catchUp(context.Context, *http.Response) error
 	// looped returns the answer to a request that has been forwarded by this server before.
 	looped() *apierror.Error
-	// name returns the address as clients are told it.
+	// name returns how clients are told of the server.
 	name() string
 	close()
 }
@@ -264,7 +264,7 @@ func (*originOf) looped() *apierror.Error {
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
 }
 func (*originOf) instead(context.Context, *url.URL) (*url.URL, <-chan struct{}) { return nil, nil }
-func (o *originOf) name() string                                                { return o.origin.Base() }
+func (o *originOf) name() string                                                { return "the server " + o.origin.Base() }
 func (o *originOf) close()                                                      { o.origin.Close() }
 
 // catchUp waits until the replica has applied all that the origin has written so far.
@@ -313,11 +313,11 @@ func (f *forwarder) failure(w http.ResponseWriter, err, unread error) error {
 	w.Header()["Retry-After"] = retrySoon
 	unavailable := &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin}
 	if unreached(err) {
-		unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, cannot be reached; nothing was written", f.to.name())
+		unavailable.Message = fmt.Sprintf("%s, which takes the writes, cannot be reached; nothing was written", f.to.name())
 		unavailable.Details = jsontree.ObjectOf("outcome", "refused")
 		return unavailable
 	}
-	unavailable.Message = fmt.Sprintf("the server %s, which takes the writes, did not answer; it may have written", f.to.name())
+	unavailable.Message = fmt.Sprintf("%s, which takes the writes, did not answer; it may have written", f.to.name())
 	unavailable.Details = jsontree.ObjectOf("outcome", "unknown")
 	return unavailable
 }

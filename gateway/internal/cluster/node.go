@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-	wal "github.com/hashicorp/raft-wal"
-	"github.com/hashicorp/raft-wal/metadb"
 
 	"lectern/store"
 )
@@ -123,27 +121,17 @@ func (c *Config) settings() *raft.Config {
 	return s
 }
 
-// A raftLog is Raft's log of a node on disk.
-type raftLog struct {
-	*wal.WAL
-	meta *metadb.BoltMetaDB
-}
-
-// Close closes the files.
-func (l *raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close()) } // the WAL does not close meta
-
 // files opens the files of a node.
 func (c *Config) files() (*raftLog, *snapshots, error) {
 	dir := filepath.Join(c.Dir, "log")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	meta := &metadb.BoltMetaDB{}
-	log, err := wal.Open(dir, wal.WithSegmentSize(int(c.trailing())*transactionSize), wal.WithLogger(newLogger(c.Log)), wal.WithMetaStore(meta))
+	log, err := openLog(dir, newSegmentFiles(), int(c.trailing())*transactionSize, newLogger(c.Log))
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open the log of the cluster in %s: %w", dir, err), meta.Close())
+		return nil, nil, fmt.Errorf("open the log of the cluster in %s: %w", dir, err)
 	}
-	return &raftLog{log, meta}, &snapshots{c.Dir, c.Machine}, nil
+	return log, &snapshots{c.Dir, c.Machine}, nil
 }
 
 // HasState reports whether a directory has the files of a node that has been a member of a cluster.

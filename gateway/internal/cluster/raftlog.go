@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+	wal "github.com/hashicorp/raft-wal"
+	walfs "github.com/hashicorp/raft-wal/fs"
+	"github.com/hashicorp/raft-wal/metadb"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// A raftLog is Raft's log of a node on disk.
+type raftLog struct {
+	*wal.WAL
+	meta *logState
+}
+
+// Close closes the files.
+func (l *raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close()) } // the WAL does not close meta
+
+// openLog opens the log in a directory. size is that of its segments in bytes.
+func openLog(dir string, files types.VFS, size int, log hclog.Logger) (*raftLog, error) {
+	segments := segment.NewFiler(dir, files)
+	meta := &logState{segments: segments}
+	opened, err := wal.Open(dir, wal.WithSegmentSize(size), wal.WithLogger(log), wal.WithMetaStore(meta), wal.WithSegmentFiler(segments))
+	if err != nil {
+		return nil, errors.Join(err, meta.Close())
+	}
+	return &raftLog{opened, meta}, nil
+}
+
+// A logState has the segments that belong to a log.
+type logState struct {
+	metadb.BoltMetaDB
+	segments types.SegmentFiler
+}
+
+// Load implements types.MetaStore. A process may end after an append that has filled a segment and before the state says so. raft-wal opens such a
+// log, but never appends to it. Load therefore puts a larger segment with the same entries in place of the full one.
+func (l *logState) Load(dir string) (types.PersistentState, error) {
+	state, err := l.BoltMetaDB.Load(dir)
+	if err != nil || len(state.Segments) == 0 {
+		return state, err
+	}
+	last := &state.Segments[len(state.Segments)-1]
+	full, err := l.full(*last)
+	if err != nil || full == nil {
+		return state, err
+	}
+	last.ID, last.BaseIndex, last.SizeLimit = state.NextSegmentID, last.MinIndex, 2*last.SizeLimit // without the entries that were removed
+	state.NextSegmentID++
+	larger, err := l.segments.Create(*last)
+	if err == nil {
+		err = errors.Join(copyEntries(larger, full, last.BaseIndex), larger.Close())
+	}
+	if err = errors.Join(err, full.Close()); err == nil {
+		err = l.CommitState(state)
+	}
+	if err != nil {
+		return state, fmt.Errorf("replace a full segment: %w", err)
+	}
+	return state, nil
+}
+
+// full returns the segment if it is full and the state does not say so, and otherwise nil.
+func (l *logState) full(info types.SegmentInfo) (types.SegmentWriter, error) {
+	if !info.SealTime.IsZero() {
+		return nil, nil
+	}
+	s, err := l.segments.RecoverTail(info)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // raft-wal makes it
+	}
+	if err != nil {
+		return nil, err
+	}
+	sealed, _, err := s.Sealed()
+	if err != nil || !sealed {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// copyEntries appends the entries of a segment, which begin with an index, to another segment.
+func copyEntries(to, from types.SegmentWriter, begin uint64) error {
+	var entries []types.LogEntry
+	for i := begin; i <= from.LastIndex(); i++ {
+		entry, err := from.GetLog(i)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, types.LogEntry{Index: i, Data: bytes.Clone(entry.Bs)})
+		if err := entry.Close(); err != nil {
+			return err
+		}
+	}
+	return to.Append(entries)
+}
+
+// segmentFiles is the file system with the files of Raft's log, which are called segments. A new segment gets all its space at once, so that
+// appending to it cannot fail later. Where there is no space for all of it, segmentFiles makes the segment nevertheless: then appends fail while
+// there is none, which is an error that the log recovers from. It does not recover from a segment that it could not make: it takes no entries
+// until it is opened again, also when there is space again.
+type segmentFiles struct{ types.VFS }
+
+func newSegmentFiles() segmentFiles { return segmentFiles{walfs.New()} }
+
+// Create implements types.VFS.
+func (f segmentFiles) Create(dir, name string, size uint64) (types.WritableFile, error) {
+	file, err := f.VFS.Create(dir, name, size)
+	if err == nil {
+		return file, nil
+	}
+	// What is there is left of an attempt that failed: segments never have the name of another.
+	if failed := os.Remove(filepath.Join(dir, name)); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+		return nil, errors.Join(err, failed)
+	}
+	return f.VFS.Create(dir, name, 0)
+}
