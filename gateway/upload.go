@@ -325,7 +325,8 @@ func (u *uploads) replace(w http.ResponseWriter, r *http.Request, who auth.Princ
 	return sendJSON(w, http.StatusOK, *body)
 }
 
-// withForm answers a request by do, with the form that the request sends. If the request has an Idempotency-Key, do is called once.
+// withForm answers a request by do, with the form that the request sends. A request with an Idempotency-Key is carried
+// out once.
 func (u *uploads) withForm(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*media.Form, *store.Once) error) error {
 	form, done, err := u.form(w, r)
 	if err != nil {

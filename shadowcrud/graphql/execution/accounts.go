@@ -177,8 +177,11 @@ var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundErro
 // idempotency key.
 func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error)) error {
 	var parts [][]byte
-	shown := false
-	once := m.keptBy(func() { m.userPayload("", parts) })
+	shown, kept := false, false
+	once := m.keptBy(func() {
+		m.userPayload("", parts)
+		kept = true
+	})
 	jwt, err := do(once, func(s *store.Snapshot, row store.Record) error {
 		m.takeBack()
 		m.loader.Snapshot, m.loader.Status, shown = s, store.Published, true
@@ -206,7 +209,7 @@ func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error))
 		m.captured.value = payload
 		return nil
 	}
-	if once == nil {
+	if !kept {
 		m.userPayload(jwt, parts)
 	}
 	return nil
