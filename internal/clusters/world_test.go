@@ -132,7 +132,7 @@ func (w *world) await(n *node) (revision string) {
 			return a.header.Get("Lectern-Revision")
 		}
 		if time.Now().After(late) {
-			w.Fatalf("%s does not answer: %v %v\n%s", n.name, a, err, w.logs())
+			w.Fatalf("%s does not answer: %v %v\n%s\n%s", n.name, a, err, w.logs(), n.Stacks())
 		}
 	}
 }
