@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"lectern/store"
@@ -180,15 +181,23 @@ func Start(c Config) (*Node, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop, n.stopped = stop, ctx.Done()
 	settings := c.settings()
-	n.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream{c.Port.Raft(), c.Port}, MaxPool: 3, Timeout: ioTimeout, Logger: settings.Logger, ServerAddressProvider: nil,
-	})
+	n.transport = newTransport(c.Port, settings.Logger)
 	if n.raft, err = raft.NewRaft(settings, machine{n}, log, log, snaps, n.transport); err != nil {
 		stop()
 		return nil, errors.Join(fmt.Errorf("start the node %s: %w", c.Name, err), n.transport.Close(), log.Close())
 	}
 	n.ended.Go(func() { n.watch(ctx) })
 	return n, nil
+}
+
+// newTransport returns the transport by which Raft reaches other nodes.
+//
+// It has no pipelines. The leader proposes one transaction after the other, so that they gain nothing. When a follower refuses an entry while Raft
+// sends more, a pipeline may wait for itself: the leader then sends that follower nothing any more, and cannot be closed.
+func newTransport(port Port, log hclog.Logger) *raft.NetworkTransport {
+	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: stream{port.Raft(), port}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
+	})
 }
 
 // Close stops the node. The machine must still take calls until Close returns.
