@@ -9,8 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/store"
@@ -282,4 +285,73 @@ func FuzzTransaction(f *testing.F) {
 			t.Errorf("%x was decoded, but not %x, which it was encoded as: %v", data, again, err)
 		}
 	})
+}
+
+// TestRefusedByUncommittedWrite has a write fail for what another one has written in the same transaction, to which the nodes do not agree. The
+// client must not be told of what never was.
+func TestRefusedByUncommittedWrite(t *testing.T) {
+	model := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}"))
+	errSeen := errors.New("the note is there")
+	for late := time.Now().Add(30 * time.Second); ; {
+		index, gate := uint64(0), make(chan struct{})
+		var begun chan struct{} // nil until the store leads
+		propose := func([]byte) (store.Agreement, error) {
+			if begun != nil {
+				select {
+				case <-gate:
+					return store.Agreement{}, store.ErrOutcome
+				default:
+				}
+				close(begun)
+				<-gate // others wait meanwhile, and share the next transaction
+			}
+			index++
+			return store.Agreement{Index: index, Committed: func(error) {}}, nil
+		}
+		s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{Propose: propose})
+		if err == nil {
+			s, err = s.Lead(t.Context(), model, store.Options{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var writes sync.WaitGroup
+		write := func(f func(tx *store.Tx) error) *error {
+			failed := new(error)
+			writes.Go(func() { *failed = s.Write(context.Background(), f) })
+			return failed
+		}
+		var first, second *error
+		seen := false
+		begun = make(chan struct{})
+		write(func(tx *store.Tx) error { return tx.PutNote("before", []byte("1")) })
+		<-begun
+		first = write(func(tx *store.Tx) error { return tx.PutNote("note", []byte("1")) })
+		second = write(func(tx *store.Tx) error {
+			if seen = tx.Note("note") != nil; seen {
+				return errSeen
+			}
+			return tx.PutNote("other", []byte("1"))
+		})
+		for range 1000 {
+			runtime.Gosched() // to the two writes
+		}
+		close(gate)
+		writes.Wait()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(*first, store.ErrOutcome) {
+			t.Fatalf("the first write: %v, want that its outcome is unknown", *first)
+		}
+		if seen {
+			if !errors.Is(*second, store.ErrNotLeader) {
+				t.Errorf("the second write: %v, want that nothing was written", *second)
+			}
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatal("the writes never shared a transaction in this order")
+		}
+	}
 }

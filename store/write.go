@@ -130,8 +130,10 @@ func (b *commitBatcher) next() []*writeRequest {
 }
 
 // commit carries out a group in one transaction, or in several if it changes very much, and sets the err of each request. If a write
-// fails after it applied a batch, the transaction is rolled back and the others are carried out again without it. If the disk has no
-// space for the group, each write is tried in a transaction of its own.
+// fails after it applied a batch, the transaction is rolled back; those before it are carried out again without it, and then it and those after
+// it. If the disk has no space for the group, each write is tried in a transaction of its own.
+//
+// The writes of a transaction see those before them. So no write may fail for what it has seen in a transaction that is not committed.
 func (s *file) commit(group []*writeRequest) {
 	for len(group) > 0 {
 		together := group
@@ -141,8 +143,12 @@ func (s *file) commit(group []*writeRequest) {
 		done, failed, err := s.try(together)
 		together = together[:done]
 		switch {
-		case failed >= 0:
-			group = append(group[:failed:failed], group[failed+1:]...)
+		case failed > 0:
+			s.commit(group[:failed])
+			group = group[failed:]
+			continue
+		case failed == 0: // it has seen none but its own batches
+			group = group[1:]
 			continue
 		case errors.Is(err, ErrFull) && len(together) > 1:
 			for i := range together {
@@ -150,7 +156,11 @@ func (s *file) commit(group []*writeRequest) {
 			}
 		case err != nil:
 			for _, r := range together {
-				r.err = cmp.Or(r.err, err)
+				if r.err != nil && errors.Is(err, ErrOutcome) {
+					r.err = ErrNotLeader // it has applied nothing
+				} else {
+					r.err = err
+				}
 			}
 		}
 		group = group[len(together):]

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"lectern/store"
@@ -78,7 +77,7 @@ type Node struct {
 	raft      *raft.Raft
 	log       *raftLog
 	snapshots *snapshots
-	transport *raft.NetworkTransport
+	transport *transport
 	stop      context.CancelFunc
 	ended     sync.WaitGroup
 	stopped   <-chan struct{}
@@ -188,16 +187,6 @@ func Start(c Config) (*Node, error) {
 	}
 	n.ended.Go(func() { n.watch(ctx) })
 	return n, nil
-}
-
-// newTransport returns the transport by which Raft reaches other nodes.
-//
-// It has no pipelines. The leader proposes one transaction after the other, so that they gain nothing. When a follower refuses an entry while Raft
-// sends more, a pipeline may wait for itself: the leader then sends that follower nothing any more, and cannot be closed.
-func newTransport(port Port, log hclog.Logger) *raft.NetworkTransport {
-	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream{port.Raft(), port}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
-	})
 }
 
 // Close stops the node. The machine must still take calls until Close returns.
