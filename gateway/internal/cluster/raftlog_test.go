@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -18,12 +19,12 @@ import (
 // A fullDisk is a file system that makes files, and fails to give them space while it is full.
 type fullDisk struct {
 	types.VFS
-	full *bool
+	full *atomic.Bool // the log makes segments on a goroutine of its own
 }
 
 func (d fullDisk) Create(dir, name string, size uint64) (types.WritableFile, error) {
 	file, err := d.VFS.Create(dir, name, size)
-	if err == nil && *d.full && size > 0 {
+	if err == nil && d.full.Load() && size > 0 {
 		return nil, fmt.Errorf("give %s its space: %w", name, cmp.Or(file.Close(), error(syscall.ENOSPC)))
 	}
 	return file, err
@@ -32,7 +33,8 @@ func (d fullDisk) Create(dir, name string, size uint64) (types.WritableFile, err
 // TestLogOnFullDisk fills the disk while the log needs new segments: as it grows, and as Raft empties it for a copy of the content. The log goes
 // on, and so it does when it is opened again.
 func TestLogOnFullDisk(t *testing.T) {
-	dir, full := t.TempDir(), false
+	dir := t.TempDir()
+	var full atomic.Bool
 	open := func() *raftLog {
 		t.Helper()
 		log, err := openLog(dir, segmentFiles{fullDisk{walfs.New(), &full}}, 4096, newLogger(slog.New(slog.DiscardHandler)))
@@ -69,7 +71,7 @@ func TestLogOnFullDisk(t *testing.T) {
 		}
 	}
 	fill("at first")
-	full = true
+	full.Store(true)
 	fill("full")
 	check("full", 1)
 	if err := log.DeleteRange(1, next-1); err != nil {
@@ -78,14 +80,14 @@ func TestLogOnFullDisk(t *testing.T) {
 	next += 100 // after the copy
 	begin := next
 	fill("after a copy")
-	full = false
+	full.Store(false)
 	fill("with space again")
 	check("with space again", begin)
 	if err := log.DeleteRange(next-30, next-1); err != nil {
 		t.Fatal(err)
 	}
 	next -= 30
-	full = true
+	full.Store(true)
 	fill("after entries of a former leader were removed")
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
