@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -254,36 +255,125 @@ func TestCopyHalfConverted(t *testing.T) {
 	if err := nodes[2].stop(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 5 {
+	nodes[0].createArticles(token, 5)
+	written := len(half.String())
+	until(t, "the leader has forgotten what the stopped node lacks", func() bool { return strings.Contains(half.String()[written:], "raft: compacting logs") })
+	if err := nodes[0].deployArticle("added: {type: integer}"); err == nil {
+		t.Error("definitions were deployed without a majority")
+	}
+	nodes[2].start()
+	nodes[2].serves(token, "added")
+}
+
+// TestStartedHalfConverted stops a node while the content is converted to other definitions, of which it then has a part. Before it is started again,
+// the cluster deploys definitions once more. The node must convert what it has to these, or take a copy in its place, and serve it.
+func TestStartedHalfConverted(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		trailing uint64
+	}{
+		{"it gets the transactions that it lacks", 1000},
+		{"it gets a copy", 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			nodes := newStoppedCluster(t, 3)
+			var stop sync.Once
+			var stopped *clusterNode
+			half := logTrigger{text: "the definitions have changed: indexing", found: func() { // the leader has made a part
+				stop.Do(func() { stopped = nodes[0].stopFollower(nodes[1:]) })
+			}}
+			for _, n := range nodes {
+				n.options.Log = slog.New(slog.NewTextHandler(&half, nil))
+				n.options.Cluster.Trailing, n.options.Cluster.Heartbeat = test.trailing, time.Second // a busy machine must not move the lead
+				n.start()
+			}
+			token := nodes[0].token("writer")
+			nodes[0].createArticles(token, 5)
+			if err := nodes[0].deployArticle("added: {type: integer}"); err != nil {
+				t.Fatal(err)
+			}
+			if stopped == nil {
+				t.Fatalf("the content was not converted:\n%s", half.String())
+			}
+			if _, err := gateway.Open(stopped.dir, gateway.Options{LogTo: io.Discard}); err == nil || !strings.Contains(err.Error(), "half converted") {
+				t.Fatalf("the stopped node has other content than this test wants: %v", err)
+			}
+			if err := nodes[0].deployArticle("added: {type: integer}", "more: {type: integer}"); err != nil {
+				t.Fatal(err)
+			}
+			stopped.start()
+			stopped.serves(token, "more")
+		})
+	}
+}
+
+// stopFollower stops one of others that does not lead, once it has what the leader has.
+func (n *clusterNode) stopFollower(others []*clusterNode) *clusterNode {
+	for n.t.Context().Err() == nil {
+		status, err := gateway.Directory(n.dir, gateway.Options{}).Cluster(n.t.Context())
+		if err != nil {
+			n.t.Error(err)
+			return nil
+		}
+		i := slices.IndexFunc(status.Members, func(m admin.ClusterMember) bool {
+			return m.Name != n.options.Cluster.Name && !m.Leader && m.Error == "" && m.Behind == 0
+		})
+		if status.Leader == "" || i < 0 {
+			continue
+		}
+		for _, o := range others {
+			if o.options.Cluster.Name == status.Members[i].Name {
+				if err := o.stop(); err != nil {
+					n.t.Error(err)
+				}
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// createArticles creates thousands of articles.
+func (n *clusterNode) createArticles(token string, thousands int) {
+	n.t.Helper()
+	for i := range thousands {
 		var operations []string
 		for k := range 1000 {
 			operations = append(operations, fmt.Sprintf(`{"op":"create","type":"articles","data":{"title":"%d","slug":"s-%d-%[1]d"}}`, k, i))
 		}
-		nodes[0].write("POST", "/api/_batch", token, `{"operations":[`+strings.Join(operations, ",")+`]}`, fmt.Sprintf("%q", fmt.Sprint("batch-", i)))
+		n.write("POST", "/api/_batch", token, `{"operations":[`+strings.Join(operations, ",")+`]}`, fmt.Sprintf("%q", fmt.Sprint("batch-", i)))
 	}
-	written := len(half.String())
-	until(t, "the leader has forgotten what the stopped node lacks", func() bool { return strings.Contains(half.String()[written:], "raft: compacting logs") })
-	own := copyOfProject(t, nodes[0])
+}
+
+// deployArticle deploys, by way of the node, the definitions that it was started with and more attributes of articles.
+func (n *clusterNode) deployArticle(attributes ...string) error {
+	n.t.Helper()
+	own := copyOfProject(n.t, n)
 	article := filepath.Join(own, "content-types", "article.yaml")
 	text, err := os.ReadFile(article)
 	if err == nil {
-		err = os.WriteFile(article, []byte(strings.Replace(string(text), "attributes:\n", "attributes:\n  added: {type: integer}\n", 1)), 0o600)
+		text := strings.Replace(string(text), "attributes:\n", "attributes:\n  "+strings.Join(attributes, "\n  ")+"\n", 1)
+		err = os.WriteFile(article, []byte(text), 0o600)
 	}
 	files, failed := gateway.DefinitionFiles(own)
 	if err := errors.Join(err, failed); err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
-	if _, err := gateway.Directory(nodes[0].dir, gateway.Options{}).Deploy(t.Context(), files); err == nil {
-		t.Error("definitions were deployed without a majority")
-	}
-	nodes[2].start()
+	_, err = gateway.Directory(n.dir, gateway.Options{}).Deploy(n.t.Context(), files)
+	return err
+}
+
+// serves waits until a linearizable read at the node shows articles with an attribute that was added.
+func (n *clusterNode) serves(token, attribute string) {
+	n.t.Helper()
+	path := fmt.Sprintf("/api/articles?filters[%s][$null]=true&pagination[pageSize]=1&status=draft", attribute)
 	for late := time.Now().Add(clusterPatience); ; {
-		status, _, text := nodes[2].ask("GET", "/api/articles?filters[added][$null]=true&pagination[pageSize]=1&status=draft", token, "", "Lectern-Consistency", "linearizable")
-		if status == http.StatusOK && strings.Contains(text, `"added":null`) {
-			break
+		status, _, text := n.ask("GET", path, token, "", "Lectern-Consistency", "linearizable")
+		if status == http.StatusOK && strings.Contains(text, fmt.Sprintf(`"%s":null`, attribute)) {
+			return
 		}
 		if time.Now().After(late) {
-			t.Fatalf("the node does not serve what it got: %d %.500s\n%s", status, text, half.String())
+			n.t.Fatalf("%s does not serve %s: %d %.500s", n.dir, attribute, status, text)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (w *revisedWriter) begin() {
 	}
 	w.begun = true
 	select {
-	case <-w.member.ready:
+	case <-w.member.serving:
 	default:
 		return
 	}

@@ -92,13 +92,18 @@ type member struct {
 
 	ctx      context.Context // ends when the node is closed
 	end      context.CancelFunc
-	ready    chan struct{} // closed once the project serves
-	restored chan struct{} // closed once there is a store
+	taking   sync.Mutex    // held while a copy is written that the project opens
+	taken    bool          // no such copy is written any more; guarded by taking
+	restored chan struct{} // gets a value when such a copy was written
+	opened   chan struct{} // closed once the store is open
+	serving  chan struct{} // closed once the project serves
 	server   *Server
 	commands atomic.Pointer[http.Handler] // of the control socket; nil until it listens
-	unfit    *generation                  // see openProject; nil once the project is open
-	fits     chan struct{}                // closed when the store of unfit has the definitions of the cluster
-	copied   atomic.Pointer[store.Store]  // a copy of another node's content that is half converted, and not served before the rest is; nil: there is none
+
+	// halfConverted is content of which other nodes send the rest of a conversion, nil if there is none. It is served once it is converted. The
+	// former content is served until then, if there is any.
+	halfConverted atomic.Pointer[store.Store]
+	converted     chan struct{} // closed when openProject need not wait for that
 
 	removed atomic.Bool                          // from the cluster
 	builds  atomic.Pointer[map[string]nodeState] // of the other nodes that answered last, by name; never nil
@@ -120,9 +125,19 @@ type member struct {
 }
 
 // wait waits until the project serves.
-func (m *member) wait() error {
+func (m *member) wait() error { return m.waitFor(m.serving) }
+
+// waitForStore waits until the project serves, or has half converted content, which it serves once it got the rest.
+func (m *member) waitForStore() error {
+	if err := m.waitFor(m.opened); err != nil || m.halfConverted.Load() != nil {
+		return err
+	}
+	return m.wait()
+}
+
+func (m *member) waitFor(closed <-chan struct{}) error {
 	select {
-	case <-m.ready:
+	case <-closed:
 		return nil
 	case <-m.ctx.Done():
 		return m.ctx.Err()
@@ -131,14 +146,14 @@ func (m *member) wait() error {
 
 // Apply implements cluster.Machine.
 func (m *member) Apply(list []store.Transaction) error {
-	if err := m.wait(); err != nil {
+	if err := m.waitForStore(); err != nil {
 		return err
 	}
-	if st := m.copied.Load(); st != nil {
+	if st := m.halfConverted.Load(); st != nil {
 		if _, err := st.ApplyTransactions(m.ctx, list); err != nil {
 			return err
 		}
-		err := m.serveCopied(st, func(ctx context.Context, d *Definition) (*store.Store, error) { return st.Adopt(ctx, d.Model) })
+		err := m.serveConverted(st, func(ctx context.Context, d *Definition) (*store.Store, error) { return st.Adopt(ctx, d.Model) })
 		if errors.Is(err, store.ErrOtherDefinitions) { // more transactions follow
 			return nil
 		}
@@ -148,13 +163,6 @@ func (m *member) Apply(list []store.Transaction) error {
 	behind, err := g.store.ApplyTransactions(m.ctx, list)
 	if err != nil {
 		return err
-	}
-	if g == m.unfit {
-		made, err := g.store.Adopt(m.ctx, g.Model)
-		if errors.Is(err, store.ErrOtherDefinitions) {
-			return nil
-		}
-		return m.fit(made, err)
 	}
 	if !behind {
 		if behind, err = m.differs(g); err != nil {
@@ -166,16 +174,6 @@ func (m *member) Apply(list []store.Transaction) error {
 	}
 	m.advance()
 	return g.tokens.Refresh()
-}
-
-// fit notes that a store was made for the definitions of the cluster.
-func (m *member) fit(made *store.Store, err error) error {
-	if err == nil {
-		m.unfit.store = made
-		m.unfit = nil
-		close(m.fits)
-	}
-	return err
 }
 
 // differs reports whether the cluster has other definitions than a generation serves.
@@ -221,10 +219,29 @@ func (m *member) redefine(from *store.Store, redefine func(context.Context, *gen
 	if err := m.unpack(files); err != nil {
 		return err
 	}
-	if err := m.project.replace(m.ctx, m.server, redefine); err != nil {
+	if err := m.replace(redefine); err != nil {
 		return err
 	}
 	m.advance()
+	return nil
+}
+
+// replace serves the files of the project with the store that redefine returns. If nothing is served yet, openProject waits for that.
+func (m *member) replace(redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+	p := m.project
+	if p.Store() != nil {
+		return p.replace(m.ctx, m.server, redefine)
+	}
+	d, err := p.load()
+	if err != nil {
+		return err
+	}
+	e, err := redefine(m.ctx, nil, d)
+	if err != nil {
+		return err
+	}
+	p.generation.Store(e)
+	close(m.converted)
 	return nil
 }
 
@@ -263,7 +280,7 @@ func (m *member) unpackTo(dir string, files *replication.Definitions) error {
 
 // Lead implements cluster.Machine.
 func (m *member) Lead() error {
-	if err := m.wait(); err != nil {
+	if err := m.waitForStore(); err != nil {
 		return err
 	}
 	if err := m.checkReaders(); err != nil {
@@ -271,15 +288,14 @@ func (m *member) Lead() error {
 	}
 	m.follows()
 	p := m.project
-	if g := m.unfit; g != nil {
-		if err := m.fit(g.store.Lead(m.ctx, g.Model, p.storeOptions(g.Definition))); err != nil {
-			return err
-		}
-	}
-	if st := m.copied.Load(); st != nil {
-		if err := m.serveCopied(st, func(ctx context.Context, d *Definition) (*store.Store, error) {
+	if st := m.halfConverted.Load(); st != nil {
+		err := m.serveConverted(st, func(ctx context.Context, d *Definition) (*store.Store, error) {
 			return st.Lead(ctx, d.Model, p.storeOptions(d))
-		}); err != nil {
+		})
+		if err == nil {
+			err = m.wait()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -307,7 +323,7 @@ func (m *member) Led() { m.setLeader(m.options.Address) }
 
 // Follow implements cluster.Machine.
 func (m *member) Follow(leader string) {
-	if m.wait() != nil {
+	if m.waitForStore() != nil {
 		return
 	}
 	m.follows()

@@ -16,7 +16,7 @@ import (
 
 // Copy implements cluster.Machine.
 func (m *member) Copy() (int64, io.ReadCloser, error) {
-	if err := m.wait(); err != nil {
+	if err := m.waitForStore(); err != nil {
 		return 0, nil, err
 	}
 	reader, writer := io.Pipe()
@@ -42,52 +42,70 @@ func (m *member) Copy() (int64, io.ReadCloser, error) {
 // Restore implements cluster.Machine.
 func (m *member) Restore(from io.Reader) error {
 	path := filepath.Join(m.data, admin.StoreName)
-	if err := durable.WriteFile(path, func(w io.Writer) error {
+	write := func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
-	}); err != nil {
+	}
+	if is, err := m.restoreUnopened(path, write); is || err != nil {
 		return err
 	}
-	select {
-	case <-m.ready:
-	default: // the project opens it
-		close(m.restored)
-		return nil
+	if err := m.waitForStore(); err != nil {
+		return err
 	}
-	if unserved := m.copied.Swap(nil); unserved != nil {
-		if err := unserved.Close(); err != nil {
-			return err
-		}
+	if err := durable.WriteFile(path, write); err != nil {
+		return err
 	}
-	former := m.project.Store()
+	former, unserved := m.project.Store(), m.halfConverted.Load()
 	err := m.takeStored(path)
 	if err == nil {
-		err = m.project.replace(m.ctx, m.server, m.openCopy)
+		err = m.replace(m.openCopy)
 	}
 	switch {
 	case errors.Is(err, store.ErrOtherDefinitions): // the former content is served until the rest is converted
-		return nil
+		former = nil
 	case err != nil:
 		return fmt.Errorf("serve the copy of another node: %w", err)
+	default:
+		m.halfConverted.Store(nil)
 	}
-	return m.leave(former)
+	if unserved != nil {
+		err = unserved.Close()
+	}
+	return errors.Join(err, m.leave(former))
 }
 
-// openCopy returns a generation with the copy of another node's content. If that is half converted, it becomes m.copied, and the error is
+// restoreUnopened is Restore before the project opens the store. It reports whether that was so.
+func (m *member) restoreUnopened(path string, write func(io.Writer) error) (is bool, err error) {
+	m.taking.Lock()
+	defer m.taking.Unlock()
+	if m.taken {
+		return false, nil
+	}
+	if err := durable.WriteFile(path, write); err != nil {
+		return true, err
+	}
+	select {
+	case m.restored <- struct{}{}:
+	default: // it was told already
+	}
+	return true, nil
+}
+
+// openCopy returns a generation with the copy of another node's content. If that is half converted, it becomes m.halfConverted, and the error is
 // store.ErrOtherDefinitions.
 func (m *member) openCopy(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
 	e = m.project.newGeneration(d)
 	e.copied = true
 	if e.store, err = m.project.openStore(d); err == nil && e.store.Model() != d.Model {
-		m.copied.Store(e.store)
+		m.halfConverted.Store(e.store)
 		return nil, store.ErrOtherDefinitions
 	}
 	return e, err
 }
 
-// serveCopied serves m.copied, or returns store.ErrOtherDefinitions if more of it is to be converted. convert returns it under the definitions of
-// the cluster.
-func (m *member) serveCopied(st *store.Store, convert func(context.Context, *Definition) (*store.Store, error)) error {
+// serveConverted serves m.halfConverted, or returns store.ErrOtherDefinitions if more of it is to be converted. convert returns it under the
+// definitions of the cluster.
+func (m *member) serveConverted(st *store.Store, convert func(context.Context, *Definition) (*store.Store, error)) error {
 	former := m.project.Store()
 	err := m.redefine(st, func(ctx context.Context, _ *generation, d *Definition) (e *generation, err error) {
 		e = m.project.newGeneration(d)
@@ -98,18 +116,21 @@ func (m *member) serveCopied(st *store.Store, convert func(context.Context, *Def
 	if err != nil {
 		return err
 	}
-	m.copied.Store(nil)
+	m.halfConverted.Store(nil)
 	return m.leave(former)
 }
 
-// leave closes a store that is not served any more.
+// leave closes a store that is not served any more, unless it is nil.
 func (m *member) leave(former *store.Store) error {
+	if former == nil {
+		return nil
+	}
 	return errors.Join(former.Abandon(m.ctx), former.Close())
 }
 
-// store returns the store with what the node has of the cluster's content. It is served, but for m.copied.
+// store returns the store with what the node has of the cluster's content. It is served, but for m.halfConverted.
 func (m *member) store() *store.Store {
-	if st := m.copied.Load(); st != nil {
+	if st := m.halfConverted.Load(); st != nil {
 		return st
 	}
 	return m.project.Store()

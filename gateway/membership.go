@@ -60,7 +60,7 @@ func newMember(dir string, o Options) (*member, error) {
 	data := directory.DataPath()
 	leader := ""
 	m := &member{options: o.Cluster, directory: directory, own: dir, data: data, dir: filepath.Join(data, admin.ClusterName), log: o.Log, extensions: o.Extensions, version: o.Version,
-		ready: make(chan struct{}), restored: make(chan struct{}), fits: make(chan struct{})}
+		restored: make(chan struct{}, 1), opened: make(chan struct{}), serving: make(chan struct{}), converted: make(chan struct{})}
 	m.leader.Store(&leader)
 	m.uploads = newNodeFiles(m)
 	m.builds.Store(&map[string]nodeState{})
@@ -112,6 +112,9 @@ func (m *member) open(ctx context.Context) error {
 			return err
 		}
 	}
+	m.taking.Lock()
+	m.taken = true
+	m.taking.Unlock()
 	return m.takeStored(path)
 }
 
@@ -221,25 +224,29 @@ func checkMember(d *Definition) error {
 	return nil
 }
 
-// openProject opens the project. If its content was half converted to the definitions of the cluster when the node ended, openProject waits until
-// it is converted.
-func (m *member) openProject(ctx context.Context, d *Definition) (err error) {
+// openProject opens the project. If its content was half converted to other definitions when the node ended, openProject waits until the node has
+// got the rest, or a copy in its place.
+func (m *member) openProject(ctx context.Context, d *Definition) error {
 	p := m.project
-	e := p.generation.Load()
-	if e.store, err = p.openStore(d); err != nil {
+	m.server = p.server.Load()
+	st, err := p.openStore(d)
+	if err != nil {
 		return err
 	}
-	m.server = p.server.Load()
-	if e.store.Model() != d.Model {
-		m.unfit = e
-		close(m.ready)
+	if st.Model() != d.Model {
+		m.halfConverted.Store(st)
 		p.unready.Store(&converting)
+		close(m.opened)
 		select {
-		case <-m.fits:
+		case <-m.converted:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	} else {
+		p.generation.Load().store = st
+		close(m.opened)
 	}
+	e := p.generation.Load()
 	e.useHooks()
 	return e.open()
 }
@@ -247,11 +254,7 @@ func (m *member) openProject(ctx context.Context, d *Definition) (err error) {
 // run takes part in the cluster until ctx ends.
 func (m *member) run(ctx context.Context) {
 	m.advance()
-	select {
-	case <-m.ready:
-	default:
-		close(m.ready)
-	}
+	close(m.serving)
 	m.served.Go(func() { m.uploads.run(m.ctx) })
 	<-ctx.Done()
 	if err := m.close(); err != nil {
@@ -271,7 +274,7 @@ func (m *member) close() (err error) {
 		}
 		m.served.Wait()
 		m.parts.Wait()
-		if st := m.copied.Swap(nil); st != nil {
+		if st := m.halfConverted.Swap(nil); st != nil {
 			err = errors.Join(err, st.Close())
 		}
 	})
@@ -286,7 +289,7 @@ type nodeState struct {
 	Leader  string `json:"leader"`  // address; "" if unknown
 	// Nodes are the names of the nodes of the cluster, as far as the node knows.
 	Nodes []string `json:"nodes"`
-	// Revision is that of the content; 0 until the node serves.
+	// Revision is that of the content; 0 until the store is open.
 	Revision uint64 `json:"revision"`
 	build
 }
@@ -302,8 +305,8 @@ func (m *member) state() nodeState {
 		}
 	}
 	select {
-	case <-m.ready:
-		s.Revision = m.project.Store().Revision()
+	case <-m.opened:
+		s.Revision = m.store().Revision()
 	default:
 	}
 	return s
