@@ -28,6 +28,7 @@ var (
 	changes   = flag.Bool("changes", true, "runs of some time change the leader, the members and the definitions")
 	trailing  = flag.Uint64("trailing", 100, "transactions that a node of TestFaults keeps for others that are behind, before they get a copy of the content")
 	disks     = flag.Int("disks", 0, "MiB of the disk in memory that each node of TestFaults has, which is full at times; 0: the nodes share the disk of the tests. Needs root")
+	routed    = flag.Bool("namespaces", false, "each node of TestFaults has a network namespace of its own, and a router between them drops packets; else proxies stand between them. Needs root")
 	clients   = flag.Int("clients", 6, "how many clients write")
 	seed      = flag.Uint64("seed", 0, "of the random choices of the first run; 0: a new one")
 	failovers = flag.Int("failovers", 0, "how often TestFailover kills the leader")

@@ -100,10 +100,11 @@ func (f *faults) resume(n *node) {
 // partition cuts the network at a node, in one of several ways.
 func (f *faults) partition(n *node) {
 	at := slices.Index(f.nodes, n)
-	fault := []servertest.Fault{servertest.Held, servertest.Held, servertest.Away, servertest.HalfOpen, servertest.Slow, servertest.Cutting}[f.rnd.IntN(6)]
+	kinds := f.network.faults()
+	fault := kinds[f.rnd.IntN(len(kinds))]
 	if fault == servertest.Slow || fault == servertest.Cutting {
 		f.made["bad network"]++
-		f.reachable(fault, func(from, to int) bool { return f.rnd.IntN(2) == 0 })
+		f.network.reachable(fault, func(from, to int) bool { return f.rnd.IntN(2) == 0 })
 		return
 	}
 	place := make([]int, len(f.nodes)) // in a random order that begins with n
@@ -116,24 +117,24 @@ func (f *faults) partition(n *node) {
 	switch f.rnd.IntN(4) {
 	case 0:
 		f.made["minority"]++
-		f.reachable(fault, func(from, to int) bool { return (place[from] < minority) == (place[to] < minority) })
+		f.network.reachable(fault, func(from, to int) bool { return (place[from] < minority) == (place[to] < minority) })
 	case 1: // only the node in the middle reaches all
 		f.made["bridge"]++
 		middle := len(f.nodes) / 2
-		f.reachable(fault, func(from, to int) bool {
+		f.network.reachable(fault, func(from, to int) bool {
 			return place[from] == middle || place[to] == middle || (place[from] < middle) == (place[to] < middle)
 		})
 	case 2:
 		f.made["one way out"]++
-		f.reachable(fault, func(from, to int) bool { return place[from] >= minority || place[to] < minority })
+		f.network.reachable(fault, func(from, to int) bool { return place[from] >= minority || place[to] < minority })
 	case 3:
 		f.made["one way in"]++
-		f.reachable(fault, func(from, to int) bool { return place[to] >= minority || place[from] < minority })
+		f.network.reachable(fault, func(from, to int) bool { return place[to] >= minority || place[from] < minority })
 	}
 }
 
 // connect ends all faults of the network.
-func (f *faults) connect() { f.reachable(servertest.None, func(int, int) bool { return true }) }
+func (f *faults) connect() { f.network.reachable(servertest.None, func(int, int) bool { return true }) }
 
 // heal ends all faults.
 func (f *faults) heal() {
@@ -160,7 +161,7 @@ func (f *faults) runShort(l *load, o *operator) {
 	f.await(leader)
 	leader = f.leader()
 	f.made["minority"]++
-	f.reachable(servertest.Held, func(from, to int) bool { return f.nodes[from] != leader && f.nodes[to] != leader })
+	f.network.reachable(servertest.Held, func(from, to int) bool { return f.nodes[from] != leader && f.nodes[to] != leader })
 	l.progress()
 	f.connect()
 	f.pause(f.leader())

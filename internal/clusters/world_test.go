@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,11 +24,11 @@ import (
 // A world is a cluster whose nodes are processes, and the network between them.
 type world struct {
 	*testing.T
-	rnd   *rand.Rand // of the goroutine of the test
-	nodes []*node
-	links [][]*servertest.Link // from one node to another
-	key   string               // of a full-access token
-	made  chan struct{}        // is closed when each node has a process
+	rnd     *rand.Rand // of the goroutine of the test
+	nodes   []*node
+	network network
+	key     string        // of a full-access token
+	made    chan struct{} // is closed when each node has a process
 
 	deployed atomic.Int64 // how often definitions were deployed, or may have been
 }
@@ -37,13 +36,13 @@ type world struct {
 // A node is a process.
 type node struct {
 	*servertest.Process
-	name    string
-	dir     string
-	base    string // URL of its API
-	address string // for other nodes
-	paused  bool
-	full    bool      // its disk
-	slow    *exec.Cmd // has its disk slow; nil if it is not
+	place
+	name   string
+	dir    string
+	base   string // URL of its API
+	paused bool
+	full   bool      // its disk
+	slow   *exec.Cmd // has its disk slow; nil if it is not
 }
 
 var projectFiles = map[string]string{
@@ -56,38 +55,34 @@ var projectFiles = map[string]string{
 // newWorld starts a cluster, and waits until all of its nodes answer.
 func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *world {
 	w := &world{T: t, rnd: rnd, made: make(chan struct{})}
+	if *routed {
+		w.network = newNamespaces(t, n)
+	} else {
+		w.network = newProxies(w, n)
+	}
 	certificates := filepath.Join(t.TempDir(), "certificates")
 	var named []config.ClusterNode
 	for i := range n {
-		w.links = append(w.links, nil)
-		for range n {
-			w.links[i] = append(w.links[i], &servertest.Link{})
-		}
-		named = append(named, config.ClusterNode{Name: fmt.Sprintf("n%d", i+1), Address: "127.0.0.1:7331"})
-		w.nodes = append(w.nodes, &node{name: named[i].Name, dir: t.TempDir()})
+		at := w.network.place(i)
+		named = append(named, config.ClusterNode{Name: fmt.Sprintf("n%d", i+1), Address: at.address})
+		w.nodes = append(w.nodes, &node{name: named[i].Name, dir: t.TempDir(), place: at, base: "http://" + at.api})
 		w.mountDisk(w.nodes[i])
 		w.writeProject(w.nodes[i].dir)
 	}
 	_, err := gateway.InitCluster(certificates, named)
 	w.must(err)
 	w.createToken()
-	first := ""
 	for i, node := range w.nodes {
-		listen := "127.0.0.1:" + servertest.FreePort(t)
-		proxy := servertest.NewProxy(t, listen, func(c net.Conn) (forth, back *servertest.Link) { return w.between(w.sender(c), i) })
-		addr := "127.0.0.1:" + servertest.FreePort(t)
-		node.base, node.address = "http://"+addr, proxy.Addr()
-		o := nodeOptions{node.dir, addr, gateway.Cluster{
-			Name: node.name, Address: proxy.Addr(), Listen: listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat, Trailing: *trailing,
+		o := nodeOptions{node.dir, node.api, gateway.Cluster{
+			Name: node.name, Address: node.address, Listen: node.listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat, Trailing: *trailing,
 		}}
-		if i == 0 {
-			first = proxy.Addr()
-		} else {
-			o.Cluster.Join = []string{first}
+		if i > 0 {
+			o.Cluster.Join = []string{w.nodes[0].address}
 		}
 		text, err := json.Marshal(o)
 		w.must(err)
 		node.Process = servertest.NewProcess(t, nodeEnv+"="+string(text), node.dir)
+		node.Namespace = node.namespace
 	}
 	close(w.made)
 	for _, node := range w.nodes {

@@ -12,6 +12,9 @@ import (
 
 // A Process is a server in a process of its own: the test program, whose TestMain serves if it finds a variable in its environment.
 type Process struct {
+	// Namespace is the network namespace in which the process is started, as `ip netns` names it; "" is that of the test.
+	Namespace string
+
 	t   testing.TB
 	env string // NAME=VALUE
 	log string // path of the file
@@ -35,6 +38,9 @@ func (p *Process) Start() {
 	}
 	defer log.Close()
 	p.cmd = exec.Command(os.Args[0])
+	if p.Namespace != "" {
+		p.cmd = exec.Command("nsenter", "--net=/var/run/netns/"+p.Namespace, os.Args[0]) // becomes the program, with its process id
+	}
 	p.cmd.Env = append(os.Environ(), p.env)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
