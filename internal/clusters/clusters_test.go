@@ -97,7 +97,7 @@ func runFaults(t *testing.T, seed uint64) {
 	f.heal()
 	o.stop()
 	load.stop()
-	load.verify(w.settle())
+	load.verify()
 	t.Logf("faults: %v", f.made)
 	t.Log(o.report())
 	t.Log(load.report())

@@ -36,14 +36,15 @@ func newNamespaces(t *testing.T, nodes int) *namespaces {
 		}
 	}
 	t.Cleanup(func() { n.ip("", "netns del "+n.router) })
-	n.connect("", 0) // the test
+	own := n.connect("", 0)                         // the test
+	t.Cleanup(func() { n.ip("", "link del "+own) }) // the kernel deletes it some time after the namespace of the other end
 	n.ip("", fmt.Sprintf("route add 10.%d.0.0/16 via 10.%[1]d.0.1", n.subnet))
 	for i := range nodes {
-		own := n.place(i).namespace
-		n.ip("", "netns add "+own)
-		t.Cleanup(func() { n.ip("", "netns del "+own) })
-		n.connect(own, i+1)
-		n.ip(own, fmt.Sprintf("link set lo up\nroute add default via 10.%d.%d.1", n.subnet, i+1))
+		name := n.place(i).namespace
+		n.ip("", "netns add "+name)
+		t.Cleanup(func() { n.ip("", "netns del "+name) })
+		n.connect(name, i+1)
+		n.ip(name, fmt.Sprintf("link set lo up\nroute add default via 10.%d.%d.1", n.subnet, i+1))
 	}
 	if text, err := exec.Command("nsenter", "--net=/var/run/netns/"+n.router, "sysctl", "-w", "net.ipv4.ip_forward=1").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -51,9 +52,9 @@ func newNamespaces(t *testing.T, nodes int) *namespaces {
 	return n
 }
 
-// connect makes a link between a namespace, "" for that of the test, and the router.
-func (n *namespaces) connect(namespace string, number int) {
-	name := fmt.Sprintf("%s-%d", n.router, number)
+// connect makes a link between a namespace, "" for that of the test, and the router, and returns the name of both ends.
+func (n *namespaces) connect(namespace string, number int) (name string) {
+	name = fmt.Sprintf("%s-%d", n.router, number)
 	other := namespace
 	if other == "" {
 		other = fmt.Sprint(os.Getpid())
@@ -61,6 +62,7 @@ func (n *namespaces) connect(namespace string, number int) {
 	n.ip(n.router, fmt.Sprintf("link add %s type veth peer name %[1]s netns %s", name, other))
 	n.ip(n.router, fmt.Sprintf("addr add 10.%d.%d.1/24 dev %s\nlink set %[3]s up", n.subnet, number, name))
 	n.ip(namespace, fmt.Sprintf("addr add 10.%d.%d.2/24 dev %s\nlink set %[3]s up", n.subnet, number, name))
+	return name
 }
 
 // ip has the command of that name carry out lines in a namespace.

@@ -8,17 +8,17 @@ import (
 	"maps"
 )
 
-// verify checks what clients were told against the content that all nodes have now, at a revision.
-func (l *load) verify(revision uint64) {
+// verify checks what clients were told against the content that all nodes have now.
+func (l *load) verify() {
 	l.Helper()
 	l.errors.Range(func(what, example any) bool {
 		l.Errorf("answer that no client should get: %v %v", what, example)
 		return true
 	})
-	l.sameLists()
+	revision, content := l.content()
 	l.sameFiles()
 	entries := map[string]int{}
-	for _, e := range l.list(l.nodes[0], "entries") {
+	for _, e := range content["entries"] {
 		entries[e["title"].(string)]++
 	}
 	for title, n := range entries {
@@ -34,11 +34,11 @@ func (l *load) verify(revision uint64) {
 	final := func(register, value string) {
 		l.record(-1, operation{register: register, kind: reads}, func() result { return result{done, value} })
 	}
-	for _, r := range l.list(l.nodes[0], "registers") {
+	for _, r := range content["registers"] {
 		value, _ := r["value"].(string)
 		final(r["documentId"].(string), value)
 	}
-	for _, c := range l.list(l.nodes[0], "claims") {
+	for _, c := range content["claims"] {
 		final(c["name"].(string), c["owner"].(string))
 	}
 	wrong, undecided := l.check()
@@ -51,21 +51,41 @@ func (l *load) verify(revision uint64) {
 	l.world.stop(revision)
 }
 
-// sameLists compares the content of all nodes, byte for byte.
-func (l *load) sameLists() {
+// content returns the documents of each type that all nodes have, and the revision. It reads them again if a write has arrived meanwhile: the network
+// may have held up that of a client that has given up since.
+func (l *load) content() (revision uint64, all map[string][]map[string]any) {
+	for {
+		revision = l.settle()
+		all, differences := l.lists()
+		if l.settle() != revision {
+			continue
+		}
+		for _, d := range differences {
+			l.Error(d)
+		}
+		return revision, all
+	}
+}
+
+// lists returns the documents of each type, and where the nodes differ, compared byte for byte.
+func (l *load) lists() (all map[string][]map[string]any, differences []string) {
+	all = map[string][]map[string]any{}
 	for _, plural := range []string{"entries", "registers", "claims"} {
 		for page := 1; ; page++ {
 			want := l.page(l.nodes[0], plural, page)
 			for _, n := range l.nodes[1:] {
 				if got := l.page(n, plural, page); got != want {
-					l.Errorf("page %d of %s of %s differs from that of %s:\n%.2000s\n%.2000s", page, plural, n.name, l.nodes[0].name, got, want)
+					differences = append(differences, fmt.Sprintf("page %d of %s of %s differs from that of %s:\n%.2000s\n%.2000s", page, plural, n.name, l.nodes[0].name, got, want))
 				}
 			}
-			if len(documents(want)) == 0 {
+			some := documents(want)
+			if len(some) == 0 {
 				break
 			}
+			all[plural] = append(all[plural], some...)
 		}
 	}
+	return all, differences
 }
 
 func (l *load) page(n *node, plural string, page int) string {
@@ -82,17 +102,6 @@ func documents(body string) []map[string]any {
 	var list struct{ Data []map[string]any }
 	_ = json.Unmarshal([]byte(body), &list) // the status was 200
 	return list.Data
-}
-
-// list returns all documents of a type.
-func (l *load) list(n *node, plural string) (all []map[string]any) {
-	for page := 1; ; page++ {
-		some := documents(l.page(n, plural, page))
-		if len(some) == 0 {
-			return all
-		}
-		all = append(all, some...)
-	}
 }
 
 // report returns figures of the load.
