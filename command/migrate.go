@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -28,10 +29,10 @@ func (*migrateCommand) Help() string {
 }
 
 func (c *migrateCommand) Run(s *session) error {
-	dir, words := c.split()
-	ms, err := evolve.ParseMigrations(words)
+	dir, words := splitOperations(c.Args)
+	ms, err := parseMigrations(s, words)
 	if err != nil {
-		return usageError(fmt.Sprintf("%v; \"%s migrate --help\" lists the operations", err, s.Name))
+		return err
 	}
 	fills, others := ms.Fills()
 	switch {
@@ -67,22 +68,32 @@ func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) e
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	p.done("%s", describeMigrated(ms, removed))
+	return nil
+}
+
+// splitOperations splits the arguments [DIR] [OPERATION …].
+func splitOperations(args []string) (dir string, words []string) {
+	if len(args) == 0 || slices.ContainsFunc(evolve.Operations, func(o evolve.Operation) bool { return o.Name == args[0] }) {
+		return ".", args
+	}
+	return args[0], args[1:]
+}
+
+func parseMigrations(s *session, words []string) (evolve.Migrations, error) {
+	ms, err := evolve.ParseMigrations(words)
+	if err != nil {
+		return nil, usageError(fmt.Sprintf("%v; \"%s migrate --help\" lists the operations", err, s.Name))
+	}
+	return ms, nil
+}
+
+func describeMigrated(ms evolve.Migrations, r evolve.Removed) string {
 	var done []string
 	for _, m := range ms {
 		done = append(done, m.Op)
 	}
-	p.done("%s: %s", strings.Join(done, ", "), describeRemoved(removed))
-	return nil
-}
-
-// split splits the arguments [DIR] operation….
-func (c *migrateCommand) split() (dir string, words []string) {
-	for _, op := range evolve.Operations {
-		if c.Args[0] == op.Name {
-			return ".", c.Args
-		}
-	}
-	return c.Args[0], c.Args[1:]
+	return strings.Join(done, ", ") + ": " + describeRemoved(r)
 }
 
 func describeRemoved(r evolve.Removed) string {

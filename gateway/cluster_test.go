@@ -21,6 +21,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // clusterHeartbeat is short, so that tests need not wait for elections.
@@ -359,7 +360,7 @@ func (n *clusterNode) deployArticle(attributes ...string) error {
 	if err := errors.Join(err, failed); err != nil {
 		n.t.Fatal(err)
 	}
-	_, err = gateway.Directory(n.dir, gateway.Options{}).Deploy(n.t.Context(), files)
+	_, err = gateway.Directory(n.dir, gateway.Options{}).Deploy(n.t.Context(), admin.Deployment{Definitions: files})
 	return err
 }
 
@@ -399,7 +400,7 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deploy := func(article string) ([]string, error) {
+	deploy := func(article string, operations ...string) (admin.Deployed, error) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(own, "content-types", "article.yaml"), []byte(article), 0o600); err != nil {
 			t.Fatal(err)
@@ -408,13 +409,16 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return gateway.Directory(nodes[2].dir, gateway.Options{}).Deploy(context.Background(), files)
+		o := admin.Deployment{Definitions: files}
+		if len(operations) > 0 {
+			if o.Migrations, err = evolve.ParseMigrations(operations); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return gateway.Directory(nodes[2].dir, gateway.Options{}).Deploy(context.Background(), o)
 	}
-	if changed, err := deploy(string(text)); err != nil || len(changed) != 0 {
-		t.Errorf("the same definitions: %v, %v", changed, err)
-	}
-	if _, err := deploy(strings.Replace(string(text), "summary:", "abstract:", 1)); err == nil || !strings.Contains(err.Error(), "summary") {
-		t.Errorf("a change that loses content: %v", err)
+	if done, err := deploy(string(text)); err != nil || len(done.Changed) != 0 {
+		t.Errorf("the same definitions: %v, %v", done.Changed, err)
 	}
 	if _, err := deploy("kind: nonsense"); err == nil || !strings.Contains(err.Error(), "article.yaml:") {
 		t.Errorf("definitions with a problem: %v", err)
@@ -423,15 +427,40 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 	if err := os.WriteFile(filepath.Join(own, "content-types", "note.yaml"), []byte(note), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	changed, err := deploy(strings.Replace(string(text), "attributes:\n", "attributes:\n  subtitle: {type: string}\n", 1))
-	if want := "[~ content-types/article.yaml + content-types/note.yaml]"; err != nil || fmt.Sprint(changed) != want {
-		t.Fatalf("deployed %v, want %s; %v", changed, want, err)
+	added := strings.Replace(string(text), "attributes:\n", "attributes:\n  subtitle: {type: string}\n", 1)
+	done, err := deploy(added)
+	if want := "[~ content-types/article.yaml + content-types/note.yaml]"; err != nil || fmt.Sprint(done.Changed) != want {
+		t.Fatalf("deployed %v, want %s; %v", done.Changed, want, err)
 	}
-	for _, n := range nodes {
-		if status, _, text := n.ask("GET", "/api/articles?fields=subtitle", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || !strings.Contains(text, `"subtitle":null`) {
-			t.Errorf("%s does not serve what was deployed: %d %s", n.dir, status, text)
+	everywhere := func(query, want string) {
+		t.Helper()
+		for _, n := range nodes {
+			if status, _, text := n.ask("GET", "/api/articles?"+query, token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || !strings.Contains(text, want) {
+				t.Errorf("%s does not serve what was deployed: %d %s", n.dir, status, text)
+			}
 		}
 	}
+	everywhere("fields=subtitle", `"subtitle":null`)
+
+	nodes[0].write("POST", "/api/articles?status=published", token, `{"data":{"title":"Renamed","slug":"renamed","summary":"kept"}}`, "renamed")
+	const rename = "rename-attribute api::article.article.summary abstract"
+	renamed := strings.Replace(added, "summary:", "abstract:", 1)
+	refused := (*evolve.DefinitionError)(nil)
+	if _, err := deploy(renamed); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lectern deploy "+nodes[2].dir+" "+rename) {
+		t.Errorf("a change that loses content: %v", err)
+	}
+	everywhere("fields=summary&filters[slug]=renamed", `"summary":"kept"`)
+	if done, err := deploy(renamed, strings.Fields(rename)...); err != nil || fmt.Sprint(done.Changed) != "[~ content-types/article.yaml]" {
+		t.Errorf("a rename: %v, %v", done, err)
+	}
+	everywhere("fields=abstract&filters[slug]=renamed", `"abstract":"kept"`)
+	if _, err := deploy(renamed, "drop-attribute", "api::article.article.title"); err != nil {
+		t.Errorf("operations without changed definitions: %v", err)
+	}
+	if done, err := deploy(added, "drop-attribute", "api::article.article.abstract"); err != nil || done.Removed.Values == 0 {
+		t.Errorf("an attribute and its values are dropped: %v, %v", done, err)
+	}
+	everywhere("fields=summary&filters[slug]=renamed", `"summary":null`)
 }
 
 // token makes an API token by a command at the node.

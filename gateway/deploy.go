@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"lectern/gateway/admin"
 	"lectern/gateway/internal/replication"
 	"lectern/store"
+	"lectern/store/evolve"
 )
 
 // DefinitionFiles returns the definition files of the project in dir as Deploy sends them.
@@ -22,49 +24,60 @@ func DefinitionFiles(dir string) ([]byte, error) {
 	return files.Encode()
 }
 
-// Deploy implements admin.Cluster. The leader carries it out: it checks the files, makes them the definitions of the cluster, and converts the content
-// to them. The other nodes follow. If the leader is lost meanwhile, the next one goes on.
-func (a clusterAdmin) Deploy(ctx context.Context, text []byte) (changed []string, err error) {
+// Deploy implements admin.Cluster. The leader carries it out: it checks the files, and makes them the definitions of the cluster in the transaction that
+// begins the conversion of the content. The other nodes follow. If the leader is lost meanwhile, the next one goes on.
+func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admin.Deployed, err error) {
 	if !a.leads() {
-		return nil, store.ErrNotLeader
+		return done, store.ErrNotLeader
 	}
-	next, err := replication.ParseDefinitions(text)
+	next, err := replication.ParseDefinitions(o.Definitions)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
 	former := a.project.Definition().files
-	if changed = differences(former, next); len(changed) == 0 {
-		return nil, nil
+	if done.Changed = differences(former, next); len(done.Changed) == 0 {
+		return done, nil
 	}
 	if err := a.checkDeployment(next); err != nil {
-		return nil, err
+		return done, err
 	}
-	if err := a.putDefinitions(ctx, next); err != nil {
-		return nil, err
+	if err := a.unpack(next); err != nil {
+		return done, err
 	}
-	p := a.project
-	err = a.takeDefinitions(p.Store(), func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
-		e = p.newGeneration(d)
-		e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
+	notes, err := encodeNotes(definitionNotes(next))
+	if err != nil {
+		return done, err
+	}
+	by := store.PrincipalOf(ctx)
+	err = a.replace(func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+		e = a.project.newGeneration(d)
+		options := a.project.storeOptions(d)
+		options.Notes = notes
+		e.store, done.Removed, err = former.store.Settle(store.WithPrincipal(ctx, by), o.Migrations, d.Model, options)
 		return e, err
 	})
-	switch {
-	case err == nil:
-		return changed, nil
-	case errors.Is(err, store.ErrOutcome), errors.Is(err, store.ErrNotLeader):
-		return nil, fmt.Errorf("the definitions are those of the cluster, and its next leader converts the content to them: %w", err)
+	if err == nil {
+		a.advance()
+		return done, nil
 	}
-	return nil, errors.Join(err, a.putDefinitions(ctx, former), a.unpack(former))
+	if refused := (*evolve.DefinitionError)(nil); errors.As(err, &refused) {
+		done.Refusals, done.Remaining = refused.Refusals, refused.Done
+		return done, a.unpack(former)
+	}
+	if errors.Is(err, store.ErrOutcome) || errors.Is(err, store.ErrNotLeader) { // the next leader goes on with what the nodes have agreed to
+		return done, fmt.Errorf("the node has lost the lead meanwhile, and whether the definitions are those of the cluster now is not known: repeat the command: %w", err)
+	}
+	return done, errors.Join(err, putNotes(ctx, a.project.Store(), definitionNotes(former)), a.unpack(former))
 }
 
-// putDefinitions makes files the definitions of the cluster.
-func (m *member) putDefinitions(ctx context.Context, files *replication.Definitions) error {
-	return putNotes(ctx, m.project.Store(), map[string]any{definitionsNote: files, hashNote: files.Hash()})
+// definitionNotes returns the notes that make files the definitions of the cluster.
+func definitionNotes(files *replication.Definitions) map[string]any {
+	return map[string]any{definitionsNote: files, hashNote: files.Hash()}
 }
 
-// checkDeployment returns an error unless files can be served, together with this node's own, and the content can be converted to them.
+// checkDeployment returns an error unless files can be served, together with this node's own.
 func (m *member) checkDeployment(files *replication.Definitions) error {
 	dir := filepath.Join(m.dir, "deployed")
 	if err := os.RemoveAll(dir); err != nil {
@@ -74,11 +87,7 @@ func (m *member) checkDeployment(files *replication.Definitions) error {
 	if err := m.unpackTo(dir, files); err != nil {
 		return err
 	}
-	d, err := Load(dir, m.extensions)
-	if err != nil {
-		return err
-	}
-	_, err = m.project.Store().Inspect(d.Model, m.project.storeOptions(d), nil)
+	_, err := Load(dir, m.extensions)
 	return err
 }
 

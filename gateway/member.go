@@ -373,19 +373,30 @@ func (m *member) shareSecret() error {
 }
 
 // putNotes stores notes in one transaction.
-func putNotes(ctx context.Context, st *store.Store, notes map[string]any) error {
+func putNotes(ctx context.Context, st *store.Store, values map[string]any) error {
+	notes, err := encodeNotes(values)
+	if err != nil {
+		return err
+	}
 	return st.Write(ctx, func(tx *store.Tx) error {
-		for name, value := range notes {
-			text, err := json.Marshal(value)
-			if err == nil {
-				err = tx.PutNote(name, text)
-			}
-			if err != nil {
+		for name, text := range notes {
+			if err := tx.PutNote(name, text); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// encodeNotes returns notes as a store keeps them.
+func encodeNotes(values map[string]any) (notes map[string][]byte, err error) {
+	notes = make(map[string][]byte, len(values))
+	for name, value := range values {
+		if notes[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	return notes, nil
 }
 
 // takeSecret writes the secret of the cluster, if there is one, where the server reads it.

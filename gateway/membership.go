@@ -196,7 +196,7 @@ func (m *member) begin(path string) error {
 	if err != nil {
 		return err
 	}
-	err = putNotes(m.ctx, st, map[string]any{definitionsNote: d.files, hashNote: d.files.Hash()})
+	err = putNotes(m.ctx, st, definitionNotes(d.files))
 	if err == nil {
 		err = listUploads(m.ctx, st, m.uploads.uploads)
 	}

@@ -21,6 +21,9 @@ func (p *Project) reload(ctx context.Context, server *Server) error {
 
 // settle carries out migrations that the project's current files need, and serves the files.
 func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
+	if p.member != nil {
+		return removed, fmt.Errorf("%s: the content of a cluster is changed together with its definitions, by `lectern deploy DIR %[1]s`", ms)
+	}
 	server := p.server.Load()
 	if server == nil || !p.watches() {
 		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, evolve.ErrNotAsked)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"lectern/contenttypes"
@@ -25,7 +26,8 @@ type conversion struct {
 	hooks    *conversionHooks
 	goesOn   func() error // called before each transaction; may be nil
 	by       Principal
-	last     EntryHash // of the origin's entry that the content of a partial replica is behind
+	last     EntryHash         // of the origin's entry that the content of a partial replica is behind
+	notes    map[string][]byte // see Options.Notes; nil once they are stored
 }
 
 // conversionHooks let tests stop a conversion as a crash would.
@@ -80,7 +82,7 @@ func (c *conversion) run() error {
 				return err
 			}
 		}
-		if err := c.transaction(s); err != nil {
+		if err := c.carryOut(s); err != nil {
 			return fmt.Errorf("%s: %w", s.Work, err)
 		}
 		if c.progress != nil && s.At.Done+s.At.Total > 0 {
@@ -92,15 +94,18 @@ func (c *conversion) run() error {
 			}
 		}
 	}
+	if len(c.notes) > 0 {
+		return c.transaction(func(*Tx) error { return nil })
+	}
 	return nil
 }
 
-// transaction carries out the next rows of a step in one transaction.
-func (c *conversion) transaction(s *evolve.Step) error {
-	return c.store.guard(func() error { return c.carryOut(s) })
+// transaction calls f and stores the notes, in one transaction.
+func (c *conversion) transaction(f func(*Tx) error) error {
+	return c.store.guard(func() error { return c.commit(f) })
 }
 
-func (c *conversion) carryOut(s *evolve.Step) error {
+func (c *conversion) commit(f func(*Tx) error) error {
 	if err := c.bind(); err != nil {
 		return err
 	}
@@ -112,36 +117,53 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 	defer rollback(btx)
 	tx := newTx(c.store, btx)
 	tx.bound = c.bound
-	tx.sequence++
 	tx.log.by = c.by
 	defer tx.end()
-	entry, err := c.entry(s)
-	if err != nil {
+	if err := f(tx); err != nil {
 		return err
 	}
-	done, err := (&chunk{Tx: tx, conversion: c, at: &s.At}).run(s.Work)
-	if err != nil {
-		return err
-	}
-	left := c.pending
-	if done {
-		left.Steps = left.Steps[1:]
-	}
-	if err := left.save(tx.bucket(metas)); err != nil {
-		return err
-	}
-	if c.dirty {
-		if err := saveCatalog(tx.bucket(metas), c.catalog); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(c.notes)) {
+		if err := tx.PutNote(name, c.notes[name]); err != nil {
 			return err
 		}
-	}
-	if err := c.log(tx, entry, left); err != nil {
-		return err
 	}
 	if err := tx.finish(); err != nil {
 		return err
 	}
 	if err := tx.commit(false); err != nil {
+		return err
+	}
+	c.notes = nil
+	return nil
+}
+
+// carryOut carries out the next rows of a step in one transaction.
+func (c *conversion) carryOut(s *evolve.Step) error {
+	var left pending
+	err := c.transaction(func(tx *Tx) error {
+		tx.sequence++
+		entry, err := c.entry(s)
+		if err != nil {
+			return err
+		}
+		done, err := (&chunk{Tx: tx, conversion: c, at: &s.At}).run(s.Work)
+		if err != nil {
+			return err
+		}
+		if left = c.pending; done {
+			left.Steps = left.Steps[1:]
+		}
+		if err := left.save(tx.bucket(metas)); err != nil {
+			return err
+		}
+		if c.dirty {
+			if err := saveCatalog(tx.bucket(metas), c.catalog); err != nil {
+				return err
+			}
+		}
+		return c.log(tx, entry, left)
+	})
+	if err != nil {
 		return err
 	}
 	c.pending = left

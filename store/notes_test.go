@@ -78,12 +78,15 @@ func TestReadNoteWhileRedefined(t *testing.T) {
 	a.elect(leader, before)
 	put("1")
 	follower.follow(before, true)
-	made, err := leader.store.Redefine(t.Context(), after, store.Options{})
-	if err != nil {
-		t.Fatal(err)
+	redefine := func(value string) {
+		made, err := leader.store.Redefine(t.Context(), after, store.Options{Notes: map[string][]byte{"definitions": []byte(value)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leader.store = made
 	}
-	leader.store = made
-	put("2")
+	redefine("1")
+	redefine("2") // nothing is left to convert
 	if redefined, err := follower.store.ApplyTransactions(t.Context(), a.agreed[follower.given:]); err != nil || !redefined {
 		t.Fatal(redefined, err)
 	}

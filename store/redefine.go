@@ -77,7 +77,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	if err != nil {
 		return err
 	}
-	c.by = PrincipalOf(ctx)
+	c.by, c.notes = PrincipalOf(ctx), r.opts.Notes
 	pinned := s.pinned.Load() // by the transactions of a former leader
 	if pinned == nil {
 		readers := 0

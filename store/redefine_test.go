@@ -347,7 +347,8 @@ func TestRedefineUnderLoad(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestSettle settles a refusal while the store is in use by the migrations that the refusal names, and refuses other migrations.
+// TestSettle settles a refusal while the store is in use by the migrations that the refusal names, and refuses other migrations. A note is stored
+// together with the first part of the change, or not at all.
 func TestSettle(t *testing.T) {
 	const was = "name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}"
 	for _, test := range []struct {
@@ -390,15 +391,25 @@ func TestSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 		model := modelOf(t, contenttypes.Options{}, itemType(test.is))
-		next, removed, err := s.Settle(t.Context(), ms, model, store.Interrupted(store.Options{}, 7, func() error {
+		noted := func() (text string) {
+			if err := s.ReadNote("named", func(raw []byte) error { text = string(raw); return nil }); err != nil {
+				t.Error(err)
+			}
+			return text
+		}
+		options := store.Options{Notes: map[string][]byte{"named": []byte(`"yes"`)}}
+		next, removed, err := s.Settle(t.Context(), ms, model, store.Interrupted(options, 7, func() error {
+			if got := noted(); got != `"yes"` {
+				t.Errorf("%s: the note under way: %s", test.call, got)
+			}
 			if page := find(t, s, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("name"), Op: store.Eq, Values: []any{"x"}}}); len(page.Docs) != 40 {
 				t.Errorf("%s: a reader sees %d under way", test.call, len(page.Docs))
 			}
 			return nil
 		}))
 		if test.fails != "" {
-			if err == nil || !strings.Contains(err.Error(), test.fails) {
-				t.Errorf("%s: %v, want %s", test.call, err, test.fails)
+			if err == nil || !strings.Contains(err.Error(), test.fails) || noted() != "" {
+				t.Errorf("%s: %v, want %s; the note is %s", test.call, err, test.fails, noted())
 			}
 			closeChecked(t, s)
 			continue

@@ -119,6 +119,9 @@ type Options struct {
 	Answers AnswerLimits
 	// By is who the log says has converted content at the start; the zero Principal stands for the system.
 	By Principal
+	// Notes are values of notes, in JSON, that Redefine and Settle store in the first transaction of the conversion, or in one of its own if there is
+	// nothing to convert.
+	Notes map[string][]byte
 
 	// Origin, if set, opens a replica: a store whose content comes from the log of another by ApplyEntries, and that refuses everything else
 	// with a *ReplicaError that names Origin. Open then converts nothing, and returns ErrOtherDefinitions if the content has other

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+
+	"lectern/store/evolve"
 )
 
 // A ClusterStatus is what a node knows of its cluster.
@@ -33,6 +35,21 @@ type ClusterNode struct {
 	Voter   bool   `json:"voter,omitempty"`
 }
 
+// A Deployment makes definition files those of a cluster.
+type Deployment struct {
+	Definitions json.RawMessage `json:"definitions"` // what gateway.DefinitionFiles returns
+	// Migrations say what becomes of content that the definitions have no place for.
+	Migrations evolve.Migrations `json:"migrations,omitempty"`
+}
+
+// Deployed is what came of a Deployment. Nothing has changed if there are refusals.
+type Deployed struct {
+	Changed   []string          `json:"changed"` // the names of the files that differed, with + for new ones and - for those that went
+	Removed   evolve.Removed    `json:"removed"`
+	Refusals  []evolve.Refusal  `json:"refusals,omitempty"`
+	Remaining evolve.Migrations `json:"remaining,omitempty"` // see evolve.DefinitionError.Done
+}
+
 // A Cluster administers the cluster of which a server is a node.
 type Cluster interface {
 	Status(context.Context) (ClusterStatus, error)
@@ -41,8 +58,7 @@ type Cluster interface {
 	Remove(ctx context.Context, name string) error
 	// Transfer makes a node the leader; "" is any other than the present one.
 	Transfer(ctx context.Context, name string) error
-	// Deploy makes definition files those of the cluster, and returns which of them have changed. text is what gateway.DefinitionFiles returns.
-	Deploy(ctx context.Context, text []byte) (changed []string, err error)
+	Deploy(context.Context, Deployment) (Deployed, error)
 }
 
 // clusterRoutes adds the routes of a node's control socket.
@@ -54,7 +70,7 @@ func (c *Control) clusterRoutes(mux *http.ServeMux) {
 		return answerJSON(maxJSON, func(ctx context.Context, n ClusterNode) (struct{}, error) { return struct{}{}, f(ctx, n) })
 	}
 	mux.Handle("GET /cluster", answer(func(r *http.Request) (ClusterStatus, error) { return c.Cluster.Status(r.Context()) }))
-	mux.Handle("POST /cluster/deploy", answerJSON(maxDefinitions, func(ctx context.Context, text json.RawMessage) ([]string, error) { return c.Cluster.Deploy(ctx, text) }))
+	mux.Handle("POST /cluster/deploy", answerJSON(maxDefinitions, c.Cluster.Deploy))
 	mux.Handle("POST /cluster/add", change(c.Cluster.Add))
 	mux.Handle("POST /cluster/remove", change(func(ctx context.Context, n ClusterNode) error { return c.Cluster.Remove(ctx, n.Name) }))
 	mux.Handle("POST /cluster/transfer", change(func(ctx context.Context, n ClusterNode) error { return c.Cluster.Transfer(ctx, n.Name) }))
@@ -80,9 +96,14 @@ func (d *Directory) TransferLead(ctx context.Context, name string) error {
 	return d.changeCluster(ctx, "/cluster/transfer", ClusterNode{Name: name})
 }
 
-// Deploy has the cluster of the node that runs on the data directory take over definition files, and returns which of them have changed.
-func (d *Directory) Deploy(ctx context.Context, text []byte) (changed []string, err error) {
-	return callRunning[[]string](ctx, d, http.MethodPost, "/cluster/deploy", json.RawMessage(text))
+// Deploy has the cluster of the node that runs on the data directory take over definition files. If that would lose content, Deploy changes nothing and
+// returns a *evolve.DefinitionError.
+func (d *Directory) Deploy(ctx context.Context, o Deployment) (Deployed, error) {
+	done, err := callRunning[Deployed](ctx, d, http.MethodPost, "/cluster/deploy", o)
+	if err == nil && len(done.Refusals) > 0 {
+		err = &evolve.DefinitionError{Refusals: done.Refusals, Done: done.Remaining, Command: d.Command("deploy")}
+	}
+	return done, err
 }
 
 func (d *Directory) changeCluster(ctx context.Context, path string, n ClusterNode) error {

@@ -4,15 +4,18 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 
 	"lectern/gateway"
 	"lectern/gateway/admin"
+	"lectern/store/evolve"
 )
 
 // An operator changes the cluster while it is used: which node leads, which nodes belong to it and vote, and its definitions. Under faults most
@@ -102,7 +105,10 @@ func (o *operator) transfer(d *admin.Directory, ctx context.Context) error {
 	return d.TransferLead(ctx, to)
 }
 
-// deploy adds an attribute to the type of the entries.
+// maxAdded is how many of the attributes that were added entries have at a time.
+const maxAdded = 2
+
+// deploy adds an attribute to the type of the entries, and drops older ones with their values.
 func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
 	added := o.deployed.Add(1)
 	dir := o.TempDir()
@@ -112,7 +118,7 @@ func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i := range added {
+	for i := max(0, added-maxAdded); i < added; i++ {
 		text = fmt.Appendf(text, "  added%d: {type: integer, default: %d}\n", i, i)
 	}
 	if err := os.WriteFile(path, text, 0o644); err != nil {
@@ -122,7 +128,20 @@ func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.Deploy(ctx, files)
+	_, err = d.Deploy(ctx, admin.Deployment{Definitions: files})
+	if refused := (*evolve.DefinitionError)(nil); errors.As(err, &refused) {
+		var drops []string
+		for _, r := range refused.Refusals {
+			drops = append(drops, "drop-attribute", "api::entry.entry."+regexp.MustCompile(`added\d+`).FindString(r.Problem))
+		}
+		var ms evolve.Migrations
+		if ms, err = evolve.ParseMigrations(drops); err == nil {
+			_, err = d.Deploy(ctx, admin.Deployment{Definitions: files, Migrations: ms})
+		}
+		if err == nil {
+			o.made["attributes dropped"] += len(ms)
+		}
+	}
 	return err
 }
 
