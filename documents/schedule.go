@@ -225,49 +225,73 @@ func (wr *writing) unschedule(locales []string) {
 	})
 }
 
-// publishLater schedules the publication of the draft, and its unpublication if that has a time too. It calls no hooks: they are called when
-// the draft is published, which is also when it is checked.
-func (s *Service) publishLater(ctx context.Context, w Write) error {
-	return s.later(ctx, w, PublishAction, func(wr *writing) error {
-		if wr.row(version{store.Draft, wr.locale}) == nil {
-			return apierror.NotFound()
-		}
-		if err := wr.schedule(PublishAction, w.Timing.PublishAt); err != nil {
-			return err
-		}
-		return wr.unpublishLater()
-	})
+// defers reports whether an action is to be carried out later. Then no hooks are called now: they are when it is carried out, which is also when the
+// document is checked.
+func (t *Timing) defers(action Action) bool {
+	return t != nil && (action == UnpublishAction || !t.PublishAt.IsZero())
 }
 
-// unpublishLater adds the schedule of the unpublication to the batch, if it has a time.
-func (wr *writing) unpublishLater() error {
-	if at := wr.w.Timing.UnpublishAt; !at.IsZero() {
-		return wr.schedule(UnpublishAction, at)
+// timed publishes or unpublishes a document, now or later.
+func (s *Service) timed(ctx context.Context, w Write, action Action) error {
+	if w.Timing == nil {
+		return s.transition(ctx, w, action, timing(action, nil))
 	}
-	return nil
-}
-
-// later carries out a write that schedules an action in place of carrying it out.
-func (s *Service) later(ctx context.Context, w Write, action Action, schedule func(*writing) error) error {
 	if err := w.Timing.check(&w, s.Now()); err != nil {
 		return err
+	}
+	if !w.Timing.defers(action) {
+		return s.scheduled(s.transition(ctx, w, action, timing(action, w.Timing)))
 	}
 	p, err := s.prepare(ctx, w, action, nil)
 	if err != nil {
 		return err
 	}
-	err = s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error {
-		return s.run(tx, p, inTransition(func(wr *writing) error {
-			if wr.written = (version{store.Draft, wr.locale}); wr.row(wr.written) == nil {
-				wr.written = wr.published()
-			}
-			if wr.row(wr.written) == nil {
-				return apierror.NotFound()
-			}
-			return schedule(wr)
-		}))
-	})
-	return s.scheduled(err)
+	return s.scheduled(s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error { return s.run(tx, p, inTransition(timing(action, w.Timing))) }))
+}
+
+// timing returns what publishes or unpublishes, now or later.
+func timing(action Action, t *Timing) func(*writing) error {
+	switch {
+	case t.defers(action):
+		return (*writing).actLater
+	case action == PublishAction:
+		return (*writing).publishNow
+	}
+	return (*writing).unpublish
+}
+
+// publishNow publishes the draft, and schedules its unpublication if that has a time.
+func (wr *writing) publishNow() error {
+	if err := wr.publishDraft(); err != nil {
+		return err
+	}
+	return wr.unpublishLater()
+}
+
+// actLater schedules what has a time.
+func (wr *writing) actLater() error {
+	draft := version{store.Draft, wr.locale}
+	if wr.written = draft; wr.row(draft) == nil {
+		wr.written = wr.published()
+	}
+	at := wr.w.Timing.PublishAt
+	if wr.row(wr.written) == nil || !at.IsZero() && wr.row(draft) == nil {
+		return apierror.NotFound()
+	}
+	if !at.IsZero() {
+		if err := wr.schedule(PublishAction, at); err != nil {
+			return err
+		}
+	}
+	return wr.unpublishLater()
+}
+
+// unpublishLater adds the schedule of the unpublication to the batch, if it has a time.
+func (wr *writing) unpublishLater() error {
+	if t := wr.w.Timing; t != nil && !t.UnpublishAt.IsZero() {
+		return wr.schedule(UnpublishAction, t.UnpublishAt)
+	}
+	return nil
 }
 
 // scheduled reports that schedules were written, unless err is not nil, and returns err.

@@ -157,31 +157,14 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 // With Timing.PublishAt it schedules the publication instead. With Timing.UnpublishAt it also schedules the unpublication, in the same batch.
 func (s *Service) Publish(ctx context.Context, w Write) error {
 	w.Status = store.Published
-	switch {
-	case w.Timing == nil:
-		return s.transition(ctx, w, PublishAction, (*writing).publishDraft)
-	case !w.Timing.PublishAt.IsZero():
-		return s.publishLater(ctx, w)
-	}
-	if err := w.Timing.check(&w, s.Now()); err != nil {
-		return err
-	}
-	return s.scheduled(s.transition(ctx, w, PublishAction, func(wr *writing) error {
-		if err := wr.publishDraft(); err != nil {
-			return err
-		}
-		return wr.unpublishLater()
-	}))
+	return s.timed(ctx, w, PublishAction)
 }
 
 // Unpublish deletes the published version. A missing one is an Error 404. With Timing.UnpublishAt it schedules that instead, for a document
 // that may be published only later.
 func (s *Service) Unpublish(ctx context.Context, w Write) error {
 	w.Status = store.Draft
-	if w.Timing != nil {
-		return s.later(ctx, w, UnpublishAction, (*writing).unpublishLater)
-	}
-	return s.transition(ctx, w, UnpublishAction, (*writing).unpublish)
+	return s.timed(ctx, w, UnpublishAction)
 }
 
 // DiscardDraft replaces the draft by a copy of the published version. A missing published version is an Error 404.

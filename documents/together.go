@@ -46,7 +46,7 @@ type Show func(index int, s *store.Snapshot, r store.Record, failed error) error
 //
 // If atomic is set and an operation fails, none is carried out, and the error is an OperationError. Otherwise operations that fail are left out,
 // with those that refer to the documents they should have created, and the error concerns all operations. The limits of one write hold for all
-// operations together. It compares the preconditions of all operations with the content before the first one, and ignores Timing and After.
+// operations together. It compares the preconditions of all operations with the content before the first one, and ignores After.
 func (s *Service) WriteAll(ctx context.Context, list []Operation, atomic bool, show Show) error {
 	return s.WriteAllOnce(ctx, nil, list, atomic, show)
 }
@@ -73,10 +73,15 @@ func (s *Service) WriteAllOnce(ctx context.Context, once *store.Once, list []Ope
 	if err != nil {
 		return togetherError(err)
 	}
+	timed := false
 	for i := range t.list {
 		if t.list[i].failed == nil {
+			timed = timed || list[i].Timing != nil
 			_ = s.afterAll(ctx, t.list[i].prepared, nil) // it only returns the error that it is given
 		}
+	}
+	if timed {
+		return s.scheduled(nil)
 	}
 	return nil
 }
@@ -202,13 +207,25 @@ func (t *together) prepareWrites(ctx context.Context, op *operation, o *Operatio
 	}
 	for _, locale := range locales {
 		o.Locale = locale
-		p, err := t.service.PrepareHooked(ctx, o.Action, o.Write)
+		p, err := t.prepareWrite(ctx, o)
 		if err != nil {
 			return err
 		}
 		op.prepared = append(op.prepared, p)
 	}
 	return nil
+}
+
+func (t *together) prepareWrite(ctx context.Context, o *Operation) (*Prepared, error) {
+	if o.Timing != nil {
+		if err := o.Timing.check(&o.Write, t.service.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if o.Timing.defers(o.Action) {
+		return t.service.prepare(ctx, o.Write, o.Action, nil)
+	}
+	return t.service.PrepareHooked(ctx, o.Action, o.Write)
 }
 
 // run carries out the operations in a transaction.
@@ -307,10 +324,8 @@ func (p *Prepared) computation() func(*writing) error {
 		return (*writing).saveFound
 	case DeleteAction:
 		return (*writing).removeFound
-	case PublishAction:
-		return inTransition((*writing).publishDraft)
-	case UnpublishAction:
-		return inTransition((*writing).unpublish)
+	case PublishAction, UnpublishAction:
+		return inTransition(timing(p.action, p.write.Timing))
 	}
 	return inTransition((*writing).discardDraft)
 }

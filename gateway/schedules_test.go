@@ -315,6 +315,68 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// TestScheduleInBatch schedules documents in a batch, one of which the batch creates, and lets the schedules come due. Operations with a time that is
+// wrong, or that the asker may not use, schedule nothing.
+func TestScheduleInBatch(t *testing.T) {
+	p := plan(t, nil)
+	path := p.draft("/api/articles", "Tea")
+	tea := strings.TrimPrefix(path, "/api/articles/")
+	publish := func(id any, more ...any) object {
+		o := object{"op": "publish", "type": "articles", "documentId": id}
+		for i := 0; i < len(more); i += 2 {
+			o[more[i].(string)] = more[i+1]
+		}
+		return o
+	}
+	for _, wrong := range []struct {
+		status int
+		as     string
+		op     object
+		says   string
+	}{
+		{400, "full", publish(tea, "publishAt", p.in(-time.Hour)), "publishAt is in the past"},
+		{400, "full", publish(tea, "publishAt", 5), "RFC 3339"},
+		{400, "full", object{"op": "unpublish", "type": "articles", "documentId": tea, "publishAt": p.in(time.Hour)}, `no key \"publishAt\"`},
+		{400, "full", object{"op": "discardDraft", "type": "articles", "documentId": tea, "unpublishAt": p.in(time.Hour)}, `no key \"unpublishAt\"`},
+		{403, "pages", object{"op": "publish", "type": "pages", "documentId": tea, "unpublishAt": p.in(time.Hour)}, "Forbidden"},
+		{404, "full", publish("nothing", "publishAt", p.in(time.Hour)), "Not Found"},
+	} {
+		operations := []object{wrong.op}
+		if wrong.as == "full" { // which may do both
+			operations = []object{publish(tea, "publishAt", p.in(time.Hour)), wrong.op}
+		}
+		if r := p.batch(wrong.status, wrong.as, operations...); !strings.Contains(r.text, wrong.says) {
+			t.Errorf("%v: %s, want %s", wrong.op, r.text, wrong.says)
+		}
+	}
+	p.lists()
+
+	r := p.batch(200, "full",
+		object{"op": "create", "type": "articles", "as": "soup", "status": "draft", "data": object{"title": "Soup"}},
+		publish(ref("soup"), "publishAt", p.in(time.Hour), "unpublishAt", p.in(2*time.Hour), "fields", "title"),
+		publish(tea, "unpublishAt", p.in(3*time.Hour)),
+		object{"op": "unpublish", "type": "articles", "documentId": tea, "unpublishAt": p.in(time.Hour)},
+	)
+	if got := statuses(r); got != "201 202 200 202" {
+		t.Fatalf("the results are %s: %s", got, r.text)
+	}
+	results := r.at("data").([]any)
+	for i, want := range []int{0, 2, 1, 1} {
+		meta, _ := results[i].(object)["meta"].(object)
+		schedules, _ := meta["schedules"].([]any)
+		if len(schedules) != want {
+			t.Errorf("operation %d shows %d schedules, want %d: %s", i, len(schedules), want, r.text)
+		}
+	}
+	soup := "/api/articles/" + results[0].(object)["data"].(object)["documentId"].(string)
+	if p.isPublished(soup) || !p.isPublished(path) {
+		t.Errorf("published: soup %v, tea %v", p.isPublished(soup), p.isPublished(path))
+	}
+	p.clock.pass(time.Hour)
+	p.until("the soup is published, and the tea is not any more", func() bool { return p.isPublished(soup) && !p.isPublished(path) })
+	p.lists("unpublish pending")
+}
+
 // TestScheduleLocales schedules localizations independently of each other, and the document of a single type.
 func TestScheduleLocales(t *testing.T) {
 	p := plan(t, nil)

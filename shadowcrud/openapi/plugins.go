@@ -139,9 +139,11 @@ func (b *builder) batch() *operation {
 		"status", typed("string", "enum", []any{"draft", "published"}),
 		"fields", anyOf(typed("string"), arrayOf(typed("string"))),
 		"populate", jsontree.NewObject(),
+		"ifMatch", typed("string", "description", "The ETag that the document must have before the batch."),
+		"publishAt", nullable("string", "format", "date-time"), "unpublishAt", nullable("string", "format", "date-time"),
 	))
 	result := typed("object", "required", []any{"status"}, "properties", jsontree.ObjectOf(
-		"status", typed("integer"), "data", jsontree.ObjectOf("type", []any{"object", "null"}, "additionalProperties", true), "error", typed("object", "additionalProperties", true)))
+		"status", typed("integer"), "data", jsontree.ObjectOf("type", []any{"object", "null"}, "additionalProperties", true), "error", typed("object", "additionalProperties", true), "meta", typed("object", "additionalProperties", true)))
 	op := b.operation(serverTag, "batch", "Write many documents in one transaction", "A result for each operation, in order.",
 		object("data", arrayOf(result), "meta", typed("object", "properties", jsontree.ObjectOf("failed", typed("integer")))))
 	body := object("operations", arrayOf(one))

@@ -84,6 +84,7 @@ type shownOperation struct {
 	status    int // of the answer
 	selection *documents.Selection
 	version   store.Status // the status of the version that is shown
+	timed     bool         // the schedules of the document are shown too
 }
 
 // read reads the body of the request.
@@ -143,9 +144,14 @@ func (b *batch) show(i int, s *store.Snapshot, r store.Record, failed error) err
 	}
 	p.buf = append(p.buf, `{"status":`...)
 	p.buf = append(strconv.AppendInt(p.buf, int64(o.status), 10), `,"data":`...)
-	if !r.Exists() {
+	switch {
+	case !r.Exists():
 		p.null()
-	} else {
+	case o.timed:
+		p.status = o.version
+		p.scheduled(r, o.selection)
+		return p.err
+	default:
 		p.status, p.one[0] = o.version, r
 		p.document(p.load(p.one[:], shape{Selection: o.selection}), 0)
 	}
@@ -209,8 +215,8 @@ var operationKeys = map[documents.Action][]string{
 	documents.CreateAction:       {"as", "data", "locale", "status", "fields", "populate"},
 	documents.UpdateAction:       {"documentId", "ifMatch", "data", "locale", "status", "fields", "populate"},
 	documents.DeleteAction:       {"documentId", "ifMatch", "locale"},
-	documents.PublishAction:      {"documentId", "ifMatch", "locale", "fields", "populate"},
-	documents.UnpublishAction:    {"documentId", "ifMatch", "locale", "fields", "populate"},
+	documents.PublishAction:      {"documentId", "ifMatch", "locale", "fields", "populate", "publishAt", "unpublishAt"},
+	documents.UnpublishAction:    {"documentId", "ifMatch", "locale", "fields", "populate", "unpublishAt"},
 	documents.DiscardDraftAction: {"documentId", "ifMatch", "locale", "fields", "populate"},
 }
 
@@ -346,6 +352,20 @@ func (r *operationReader) saved() error {
 		r.shown.version = store.Published
 	default:
 		r.shown.version = store.Draft
+	}
+	return r.timing()
+}
+
+// timing reads when an operation is to be carried out.
+func (r *operationReader) timing() error {
+	t, err := documents.TimingOf(r.from.Value)
+	if t == nil || err != nil {
+		return err
+	}
+	t.By = r.call.By
+	r.write.Timing, r.shown.timed = t, true
+	if r.write.Action == documents.UnpublishAction || !t.PublishAt.IsZero() {
+		r.shown.status, r.shown.version = http.StatusAccepted, store.Draft
 	}
 	return nil
 }
