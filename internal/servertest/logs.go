@@ -18,7 +18,9 @@ func SameLogs(t testing.TB, want, got *store.Store, last uint64) {
 	}
 	wanted := entries(t, want, oldest)
 	for sequence, raw := range entries(t, got, oldest) {
-		if wanted[sequence] != raw {
+		if there, is := wanted[sequence]; !is {
+			t.Errorf("entry %d is not in the other log", sequence)
+		} else if there != raw {
 			t.Errorf("entry %d differs", sequence)
 		}
 		delete(wanted, sequence)
