@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -232,6 +233,37 @@ func TestRemovedNode(t *testing.T) {
 	removed.write("POST", "/api/articles", token, body, `"again"`)
 	if status, _, text := nodes[0].ask("GET", "/api/articles?filters[slug]=removed&status=draft", token, "", "Lectern-Consistency", "linearizable"); strings.Count(text, "by the removed node") != 1 {
 		t.Errorf("in the end: %d %s", status, text)
+	}
+}
+
+// TestReplaceClusterKey replaces cluster.key while the nodes are restarted one by one. A user stays logged in.
+func TestReplaceClusterKey(t *testing.T) {
+	nodes := newCluster(t, 3)
+	path := func(n *clusterNode) string { return filepath.Join(n.options.Cluster.Certificates, "cluster.key") }
+	text, err := os.ReadFile(path(nodes[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _, answer := nodes[0].ask("POST", "/api/auth/local/register", "", `{"username":"ada","email":"ada@example.com","password":"correct horse"}`)
+	var user struct{ JWT string }
+	if err := json.Unmarshal([]byte(answer), &user); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s %v", status, answer, err)
+	}
+	former, next := string(text), strings.Repeat("0f", 32)+"\n"
+	for _, keys := range []string{former + next, next + former, next} {
+		for _, n := range nodes {
+			if err := errors.Join(n.stop(), os.WriteFile(path(n), []byte(keys), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			n.start()
+			until(t, "the node knows the user", func() bool {
+				status, _, _ := n.ask("GET", "/api/users/me", user.JWT, "", "Lectern-Consistency", "linearizable")
+				return status != http.StatusServiceUnavailable
+			})
+			if status, _, answer := n.ask("GET", "/api/users/me", user.JWT, ""); status != http.StatusOK || !strings.Contains(answer, "ada@example.com") {
+				t.Errorf("with the keys %q: %d %s", keys, status, answer)
+			}
+		}
 	}
 }
 

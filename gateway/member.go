@@ -354,22 +354,33 @@ func (m *member) setLeader(address string) {
 	m.changed.give()
 }
 
-// shareSecret gives the other nodes the secret that signs JWTs, if they do not have one.
+// shareSecret gives the other nodes the secret that signs JWTs, if they do not have one. If the one that they have is sealed with a cluster key that is to
+// be replaced, shareSecret seals it anew.
 func (m *member) shareSecret() error {
 	g := m.project.generation.Load()
-	if g.Settings.Users.Secret != "" || !g.Settings.Users.Enabled {
-		return nil // it is in the configuration of every node
-	}
 	var sealed []byte
-	if err := readNote(g.store, secretNote, &sealed); err != nil || sealed != nil {
-		return err
-	}
-	secret, err := g.keptSecret()
+	err := readNote(g.store, secretNote, &sealed)
 	if err != nil {
 		return err
 	}
-	sealed = m.credentials.Seal(secretNote, secret)
-	return putNotes(m.ctx, g.store, map[string]any{secretNote: sealed})
+	var secret []byte
+	var current bool
+	switch {
+	case sealed != nil:
+		secret, current, err = m.credentials.Open(secretNote, sealed)
+	case g.Settings.Users.Secret != "" || !g.Settings.Users.Enabled:
+		return nil // it is in the configuration of every node
+	default:
+		secret, err = g.keptSecret()
+	}
+	if current || err != nil {
+		return err
+	}
+	if err := putNotes(m.ctx, g.store, map[string]any{secretNote: m.credentials.Seal(secretNote, secret)}); err != nil {
+		return err
+	}
+	m.log.Info("the secret of JWTs was sealed with the first key in cluster.key")
+	return nil
 }
 
 // putNotes stores notes in one transaction.
@@ -401,7 +412,7 @@ func encodeNotes(values map[string]any) (notes map[string][]byte, err error) {
 
 // takeSecret writes the secret of the cluster, if there is one, where the server reads it.
 func (m *member) takeSecret(sealed []byte) error {
-	secret, err := m.credentials.Open(secretNote, sealed)
+	secret, _, err := m.credentials.Open(secretNote, sealed)
 	if err != nil {
 		return fmt.Errorf("open the secret for JWTs that the nodes share: %w", err)
 	}

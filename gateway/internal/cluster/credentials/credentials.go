@@ -38,7 +38,7 @@ type Credentials struct {
 	name    string
 	roots   *x509.CertPool
 	get     func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	sealing cipher.AEAD
+	sealing []cipher.AEAD // of the cluster keys, of which the first encrypts
 }
 
 // Name returns the name of the node, which is that in its certificate.
@@ -66,7 +66,7 @@ func Load(dir string, log *slog.Logger) (*Credentials, error) {
 	if err != nil {
 		return nil, explainMissing(dir, err)
 	}
-	sealing, err := readClusterKey(path(clusterKeyFile))
+	sealing, err := readClusterKeys(path(clusterKeyFile))
 	if err != nil {
 		return nil, err
 	}

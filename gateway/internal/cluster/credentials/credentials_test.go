@@ -137,7 +137,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("to node3 at %s: %v, %v", host, err1, err3)
 		}
 	}
-	if plain, err := node3.Open("a", node1.Seal("a", []byte("secret"))); err != nil || string(plain) != "secret" {
+	if plain, _, err := node3.Open("a", node1.Seal("a", []byte("secret"))); err != nil || string(plain) != "secret" {
 		t.Errorf("node3 opens %q, %v", plain, err)
 	}
 	if result, err := credentials.Create(dir, []credentials.Node{{"node4", []string{"a"}}, {"node1", []string{"10.0.0.1"}}}); err == nil || result.Made != nil {
@@ -190,31 +190,68 @@ func TestSeal(t *testing.T) {
 	stranger := load(t, filepath.Join(created(t), "node1"))
 	for _, plain := range []string{"", "secret", strings.Repeat("long", 5000)} {
 		sealed := node1.Seal("jwt", []byte(plain))
-		if got, err := node1.Open("jwt", sealed); err != nil || string(got) != plain {
-			t.Errorf("opened: %q, %v; want %q", got, err, plain)
+		if got, current, err := node1.Open("jwt", sealed); err != nil || string(got) != plain || !current {
+			t.Errorf("opened: %q, %v, %v; want %q", got, current, err, plain)
 		}
 		if again := node1.Seal("jwt", []byte(plain)); bytes.Equal(again, sealed) {
 			t.Error("the same value is sealed to the same bytes twice")
 		}
-		if _, err := node1.Open("other", sealed); !errors.Is(err, credentials.ErrSealed) {
+		if _, _, err := node1.Open("other", sealed); !errors.Is(err, credentials.ErrSealed) {
 			t.Errorf("opened for another purpose: %v", err)
 		}
-		if _, err := stranger.Open("jwt", sealed); !errors.Is(err, credentials.ErrSealed) {
+		if _, _, err := stranger.Open("jwt", sealed); !errors.Is(err, credentials.ErrSealed) {
 			t.Errorf("opened in another cluster: %v", err)
 		}
 		for _, i := range []int{0, 1, len(sealed) / 2, len(sealed) - 1} {
 			changed := bytes.Clone(sealed)
 			changed[i] ^= 1
-			if _, err := node1.Open("jwt", changed); !errors.Is(err, credentials.ErrSealed) {
+			if _, _, err := node1.Open("jwt", changed); !errors.Is(err, credentials.ErrSealed) {
 				t.Errorf("opened with byte %d changed: %v", i, err)
 			}
-			if _, err := node1.Open("jwt", sealed[:i]); !errors.Is(err, credentials.ErrSealed) {
+			if _, _, err := node1.Open("jwt", sealed[:i]); !errors.Is(err, credentials.ErrSealed) {
 				t.Errorf("opened the first %d bytes: %v", i, err)
 			}
 		}
 		if plain != "" && bytes.Contains(sealed, []byte(plain)) {
 			t.Error("the sealed value contains the plain one")
 		}
+	}
+}
+
+// TestReplaceClusterKey replaces the cluster key of two nodes in three steps, after each of which both can open what the other seals.
+func TestReplaceClusterKey(t *testing.T) {
+	dir := created(t)
+	path := filepath.Join(dir, "node1", "cluster.key")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	former, next := string(text), strings.Repeat("0f", 32)+"\n"
+	with := func(keys string) *credentials.Credentials {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(keys), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return load(t, filepath.Join(dir, "node1"))
+	}
+	for _, test := range []struct {
+		seals, opens string
+		current      bool
+	}{
+		{former, former + next, true},
+		{former + next, former, true},
+		{former + next, next + former, false},
+		{next + former, former + next, false},
+		{next + former, next, true},
+		{next, next + former, true},
+	} {
+		sealed := with(test.seals).Seal("jwt", []byte("secret"))
+		if plain, current, err := with(test.opens).Open("jwt", sealed); string(plain) != "secret" || current != test.current || err != nil {
+			t.Errorf("sealed with %q, opened with %q: %q, %v, %v", test.seals, test.opens, plain, current, err)
+		}
+	}
+	if _, _, err := with(next).Open("jwt", with(former).Seal("jwt", []byte("secret"))); !errors.Is(err, credentials.ErrSealed) {
+		t.Errorf("opened with another key: %v", err)
 	}
 }
 

@@ -246,11 +246,11 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if plain, err := c.Open("b", b); !errors.Is(err, credentials.ErrSealed) || plain != nil {
+		if plain, _, err := c.Open("b", b); !errors.Is(err, credentials.ErrSealed) || plain != nil {
 			t.Errorf("opened %x: %x, %v", b, plain, err)
 		}
 		sealed := c.Seal("a", b)
-		if plain, err := c.Open("a", sealed); err != nil || !bytes.Equal(plain, b) {
+		if plain, _, err := c.Open("a", sealed); err != nil || !bytes.Equal(plain, b) {
 			t.Errorf("sealed %x and opened %x, %v", b, plain, err)
 		}
 	})
@@ -281,7 +281,7 @@ func FuzzLoad(f *testing.F) {
 		if len(strings.TrimSpace(key)) != 64 || !strings.Contains(authority, "BEGIN CERTIFICATE") || c.Name() != "node1" {
 			t.Errorf("%q is loaded with the key %q for authority %q", c.Name(), key, authority)
 		}
-		if plain, err := c.Open("a", c.Seal("a", []byte(key))); err != nil || string(plain) != key {
+		if plain, _, err := c.Open("a", c.Seal("a", []byte(key))); err != nil || string(plain) != key {
 			t.Errorf("opened %x, %v", plain, err)
 		}
 	})
