@@ -175,7 +175,7 @@ type Figures struct {
 // Figures returns the figures of now.
 func (n *Node) Figures() Figures {
 	f := Figures{
-		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.raft.AppliedIndex(),
+		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.applied(),
 		Stuck: n.stuck.Load(), LastContact: n.LastContact(), Proposals: n.proposals.Load(), Failed: n.failed.Load(),
 	}
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
@@ -184,6 +184,18 @@ func (n *Node) Figures() Figures {
 		}
 	}
 	return f
+}
+
+// applied returns the index up to which the machine has made Raft's log. Raft's own index goes up to what waits for the machine.
+func (n *Node) applied() uint64 {
+	given, made := n.raft.AppliedIndex(), n.made.Load()
+	for i := made + 1; i <= given; i++ { // entries of Raft's own are not for the machine
+		var entry raft.Log
+		if n.log.GetLog(i, &entry) != nil || entry.Type == raft.LogCommand {
+			return i - 1
+		}
+	}
+	return max(given, made)
 }
 
 // LastContact returns how long ago the leader was last heard of: 0 at the leader, negative if that never was.

@@ -85,6 +85,7 @@ type Node struct {
 	proposals atomic.Uint64 // see Figures
 	failed    atomic.Uint64
 	stuck     atomic.Bool
+	made      atomic.Uint64 // the index up to which the machine has made what Raft has given it
 
 	mu       sync.Mutex
 	pending  *proposal // that this node waits for
@@ -175,6 +176,9 @@ func Start(c Config) (*Node, error) {
 	}
 	n := &Node{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1)}
 	if err := snaps.restoreReceived(c.Machine); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	if err := n.noteSnapshot(); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -394,6 +394,39 @@ func TestSlowCommit(t *testing.T) {
 	}
 }
 
+// TestApplied has a follower whose machine makes nothing for a while. The node must not count what waits for the machine as made. Nor does it lack
+// what is not for the machine: the entry with which Raft begins each term.
+func TestApplied(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	follower := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	hasAll := func() bool {
+		f := follower.Figures()
+		return f.Applied == f.Committed && f.Committed == leader.Figures().Committed
+	}
+	follower.wait(t, "all of the beginning", hasAll)
+	made := follower.Figures().Applied
+	follower.mu.Lock()
+	follower.broken = true
+	follower.mu.Unlock()
+	for i := range 3 {
+		if err := leader.propose(fmt.Sprint("text ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follower.wait(t, "what was agreed to", func() bool { return follower.Figures().Committed == leader.Figures().Committed })
+	if f := follower.Figures(); f.Applied != made || f.Committed < made+3 {
+		t.Errorf("a machine has nothing after %d: %+v", made, f)
+	}
+	follower.mu.Lock()
+	follower.broken = false
+	follower.mu.Unlock()
+	follower.wait(t, "the rest", hasAll)
+	follower.stop()
+	follower.start()
+	follower.wait(t, "all after a start", hasAll)
+}
+
 // TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It makes the transaction once it can.
 func TestCommitFails(t *testing.T) {
 	nodes := newNodes(t, 3)

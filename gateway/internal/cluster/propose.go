@@ -128,17 +128,20 @@ func (m machine) ApplyBatch(logs []*raft.Log) []any {
 		}
 		others = append(others, store.Transaction{Index: l.Index, Data: l.Data[len(id):]})
 	}
-	m.make(others)
+	if m.make(others) {
+		m.made.Store(logs[len(logs)-1].Index)
+	}
 	if agreed != nil {
 		close(agreed.ended)
 	}
 	return make([]any, len(logs))
 }
 
-// make has the machine make transactions. It tries until that succeeds or the node is closed: nothing can follow on a transaction that is not made.
-func (m machine) make(list []store.Transaction) {
+// make has the machine make transactions. It tries until that succeeds or the node is closed, and reports whether it has: nothing can follow on a
+// transaction that is not made.
+func (m machine) make(list []store.Transaction) bool {
 	if len(list) == 0 {
-		return
+		return true
 	}
 	m.abandon()
 	for {
@@ -152,11 +155,12 @@ func (m machine) make(list []store.Transaction) {
 		}
 		select {
 		case <-m.stopped:
-			return
+			return false
 		case <-time.After(m.config.Heartbeat):
 		}
 	}
 	m.wake() // to lead again, if the node does
+	return true
 }
 
 // Snapshot implements raft.FSM.
@@ -169,7 +173,19 @@ func (m machine) Restore(from io.ReadCloser) error {
 	if err := m.config.Machine.Restore(from); err != nil {
 		return err
 	}
+	if err := m.noteSnapshot(); err != nil {
+		return err
+	}
 	return m.snapshots.taken()
+}
+
+// noteSnapshot notes that the machine has made everything up to the newest snapshot.
+func (n *Node) noteSnapshot() error {
+	newest, err := n.snapshots.newest()
+	if newest != nil {
+		n.made.Store(newest.Index)
+	}
+	return err
 }
 
 // durableState is a snapshot without content: the machine has it on disk.
