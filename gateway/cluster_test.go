@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,6 +149,18 @@ func (n *clusterNode) ask(method, path, token, body string, header ...string) (i
 	return answer.StatusCode, answer.Header, string(text)
 }
 
+// awaitAge waits until the node says of its content that it is a number of seconds old.
+func (n *clusterNode) awaitAge(token, want string) {
+	n.t.Helper()
+	got := ""
+	for late := time.Now().Add(clusterPatience); got != want; {
+		_, header, _ := n.ask("GET", "/api/articles", token, "")
+		if got = header.Get("Lectern-Replica-Age"); time.Now().After(late) {
+			n.t.Fatalf("%s has the age %q, and not %s", n.dir, got, want)
+		}
+	}
+}
+
 // write writes through the node until that succeeds: the cluster may be without a leader for a moment. A write whose outcome is unknown is sent again
 // with the same key.
 func (n *clusterNode) write(method, path, token, body, key string) http.Header {
@@ -207,10 +220,12 @@ func TestRemovedNode(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	removed := nodes[2]
+	removed.awaitAge(token, "0")
 	operator := gateway.Directory(nodes[1].dir, gateway.Options{})
 	if err := operator.RemoveNode(t.Context(), removed.options.Cluster.Name); err != nil {
 		t.Fatal(err)
 	}
+	removed.awaitAge(token, "1")
 	const body = `{"data":{"title":"by the removed node","slug":"removed"}}`
 	for range 2 {
 		if status, _, text := removed.ask("POST", "/api/articles", token, body); status != http.StatusServiceUnavailable || !strings.Contains(text, `"outcome":"refused"`) {
@@ -231,6 +246,7 @@ func TestRemovedNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed.write("POST", "/api/articles", token, body, `"again"`)
+	removed.awaitAge(token, "0")
 	if status, _, text := nodes[0].ask("GET", "/api/articles?filters[slug]=removed&status=draft", token, "", "Lectern-Consistency", "linearizable"); strings.Count(text, "by the removed node") != 1 {
 		t.Errorf("in the end: %d %s", status, text)
 	}
@@ -269,17 +285,37 @@ func TestReplaceClusterKey(t *testing.T) {
 
 // TestCopyHalfConverted has a node get a copy of content that is half converted to other definitions: the conversion stops in the middle, since the
 // leader loses its majority, and goes on when another node has come back and got a copy. That node must serve the content once all of it is converted.
+// The transactions of the first half are not in the log any more, so that the copy must have them, although readers see the content before.
 func TestCopyHalfConverted(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	var stop sync.Once
-	half := logTrigger{text: "the definitions have changed: indexing", found: func() {
-		stop.Do(func() {
-			if err := nodes[1].stop(); err != nil {
-				t.Error(err)
-			}
-		})
-	}}
-	nodes[0].options.Log = slog.New(slog.NewTextHandler(&half, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var written, half atomic.Bool
+	var writtenGone, halfGone sync.WaitGroup // from Raft's logs
+	halfGone.Add(1)
+	halfOnce := sync.OnceFunc(halfGone.Done)
+	for i, n := range nodes[:2] { // either may lead when definitions are deployed
+		writtenGone.Add(1)
+		writtenOnce := sync.OnceFunc(writtenGone.Done)
+		other := nodes[1-i]
+		n.options.Log = slog.New(slog.NewTextHandler(io.MultiWriter(
+			&logTrigger{text: "the definitions have changed: indexing", found: func() {
+				stop.Do(func() {
+					half.Store(true)
+					if err := other.stop(); err != nil {
+						t.Error(err)
+					}
+				})
+			}},
+			&logTrigger{text: "raft: compacting logs", found: func() {
+				if written.Load() {
+					writtenOnce()
+				}
+				if half.Load() {
+					halfOnce()
+				}
+			}},
+		), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
 	for _, n := range nodes {
 		n.options.Cluster.Trailing = 2
 		n.start()
@@ -289,11 +325,13 @@ func TestCopyHalfConverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes[0].createArticles(token, 5)
-	written := len(half.String())
-	until(t, "the leader has forgotten what the stopped node lacks", func() bool { return strings.Contains(half.String()[written:], "raft: compacting logs") })
+	written.Store(true)
+	nodes[0].write("POST", "/api/articles", token, `{"data":{"title":"one more","slug":"more"}}`, `"more"`)
+	writtenGone.Wait()
 	if err := nodes[0].deployArticle("added: {type: integer}"); err == nil {
 		t.Error("definitions were deployed without a majority")
 	}
+	halfGone.Wait()
 	nodes[2].start()
 	nodes[2].serves(token, "added")
 }

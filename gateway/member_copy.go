@@ -14,7 +14,8 @@ import (
 	"lectern/store"
 )
 
-// Copy implements cluster.Machine.
+// Copy implements cluster.Machine. The copy has all transactions that were made. A snapshot would not have those of a conversion, and they may not be
+// in the log any more.
 func (m *member) Copy() (int64, io.ReadCloser, error) {
 	if err := m.waitForStore(); err != nil {
 		return 0, nil, err
@@ -23,10 +24,9 @@ func (m *member) Copy() (int64, io.ReadCloser, error) {
 	size := make(chan int64, 1)
 	failed := make(chan error, 1)
 	go func() { // ends when the reader is closed
-		err := m.store().View(func(s *store.Snapshot) error {
-			size <- s.Size()
-			_, err := s.CopyTo(writer)
-			return err
+		err := m.store().CopyStored(func(n int64) io.Writer {
+			size <- n
+			return writer
 		})
 		writer.CloseWithError(err)
 		failed <- err

@@ -250,6 +250,9 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 	if err := putNumber(meta, keyAgreed, index); err != nil {
 		return at, err
 	}
+	if len(entries) > 0 && entries[0].Epoch == at.epoch && entries[0].Sequence > tx.sequence+1 {
+		return at, fmt.Errorf("it follows on entry %d, and the store has only %d entries: %w", entries[0].Sequence-1, tx.sequence, errLacks)
+	}
 	if !tx.continues(entries, at.epoch) {
 		return at, nil
 	}
@@ -266,6 +269,9 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 	}
 	return at, nil
 }
+
+// errLacks: a leader makes a transaction from what the nodes had agreed to before, which is all here, unless the store is not that of this node.
+var errLacks = errors.New("what is between them was lost; remove the data of this node, and let it join the cluster again")
 
 // continues reports whether the entries of a transaction were made from the present state.
 func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {

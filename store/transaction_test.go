@@ -355,3 +355,47 @@ func TestRefusedByUncommittedWrite(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingTransaction leaves a transaction out. The store must not go on as if it had it.
+func TestMissingTransaction(t *testing.T) {
+	model := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}"))
+	dir := t.TempDir()
+	a := &agreement{rnd: rand.New(rand.NewPCG(1, 1))}
+	leader := &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "leader.db")}
+	other := &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "other.db")}
+	copyOfOne(t, []*clusterNode{leader, other}, model)
+	if !a.elect(leader, model) {
+		t.Fatal("no leader")
+	}
+	begun := len(a.agreed)
+	item := model.Types[0]
+	for range 3 {
+		err := leader.store.Write(t.Context(), func(tx *store.Tx) error {
+			b, doc := &store.Batch{}, tx.NewDoc()
+			b.PutRow(newRow(tx, item, doc, store.Draft, "", map[string]string{"name": `"an item"`}))
+			b.Log(item, fmt.Sprint("item", doc), store.Created)
+			return tx.Apply(b)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply := func(list ...store.Transaction) error {
+		_, err := other.store.ApplyTransactions(t.Context(), list)
+		return err
+	}
+	first, second, third := a.agreed[begun], a.agreed[begun+1], a.agreed[begun+2]
+	if err := apply(append(a.agreed[:begun:begun], first)...); err != nil {
+		t.Fatal(err)
+	}
+	revision := other.store.Revision()
+	if err := apply(third); err == nil || !strings.Contains(err.Error(), "was lost") || other.store.Revision() != revision {
+		t.Errorf("a transaction is missing: %v, revision %d after %d", err, other.store.Revision(), revision)
+	}
+	if err := apply(second, third); err != nil || other.store.Revision() != leader.store.Revision() {
+		t.Errorf("all transactions: %v, revision %d, want %d", err, other.store.Revision(), leader.store.Revision())
+	}
+	if err := errors.Join(leader.store.Close(), other.store.Close()); err != nil {
+		t.Error(err)
+	}
+}
