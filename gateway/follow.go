@@ -64,8 +64,8 @@ func (o Options) following(dir string) (Options, error) {
 	return o, nil
 }
 
-// replicaAgeHeader is the header of a replica's answers that says how many seconds old its content is, and of the answers of a node that follows
-// the leader of a cluster, which says how many seconds ago it last heard from the leader.
+// replicaAgeHeader is the header of answers that says how many seconds ago the content was that of the origin, or, at a node of a cluster, had all
+// that was written in the cluster.
 const replicaAgeHeader = "Lectern-Replica-Age"
 
 // A follower keeps a replica in step with its origin. It applies the entries of the origin's log as they come, takes over its definition

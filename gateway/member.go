@@ -106,6 +106,7 @@ type member struct {
 	converted     chan struct{} // closed when openProject need not wait for that
 
 	removed atomic.Bool                          // from the cluster
+	current atomic.Pointer[time.Time]            // when the content was last known to be that of the cluster; nil if it never was
 	builds  atomic.Pointer[map[string]nodeState] // of the other nodes that answered last, by name; never nil
 
 	leader  atomic.Pointer[string] // its address; never nil, "" if there is none

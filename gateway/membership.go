@@ -256,6 +256,7 @@ func (m *member) run(ctx context.Context) {
 	m.advance()
 	close(m.serving)
 	m.served.Go(func() { m.uploads.run(m.ctx) })
+	m.served.Go(func() { m.watchAge(m.ctx) })
 	<-ctx.Done()
 	if err := m.close(); err != nil {
 		m.log.Error("the node did not end as it should", "error", err)

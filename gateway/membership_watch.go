@@ -164,12 +164,3 @@ func (m *member) condition() *admin.Condition {
 	}
 	return nil
 }
-
-// age returns how long ago this node last heard from the leader; negative if it leads, or never has.
-func (m *member) age() time.Duration {
-	node := m.node.Load()
-	if node == nil || node.Leading() {
-		return -1
-	}
-	return node.LastContact()
-}

@@ -86,20 +86,25 @@ type history struct {
 
 // record carries out an operation and records it.
 func (h *history) record(client int, op operation, do func() result) result {
-	call := time.Since(h.began)
+	call := time.Now()
 	r := do()
+	h.add(client, op, call, r)
+	return r
+}
+
+// add records an operation that began at call and has ended.
+func (h *history) add(client int, op operation, call time.Time, r result) {
 	end := int64(time.Since(h.began))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.counts[r.outcome]++
 	switch {
 	case r.outcome == refused || op.kind == reads && r.outcome != done:
-		return r
+		return
 	case r.outcome == unknown:
 		end = math.MaxInt64
 	}
-	h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: op, Call: int64(call), Output: r, Return: end})
-	return r
+	h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: op, Call: int64(call.Sub(h.began)), Output: r, Return: end})
 }
 
 // check returns the registers whose operations have no order that explains what clients were told, and those of which this could not be found out.

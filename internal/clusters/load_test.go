@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -143,6 +144,21 @@ func (c *client) read() {
 	})
 }
 
+// readAged reads a register as a node has it, and records that it was so at some time between the age that the answer has and its arrival.
+func (c *client) readAged(name, path string) (a answer, read bool) {
+	call := time.Now()
+	a, err := c.ask("GET", c.node(c.rnd)+path, "")
+	if err != nil || a.status != 200 {
+		return a, false
+	}
+	if age, err := strconv.Atoi(a.header.Get("Lectern-Replica-Age")); err == nil {
+		c.add(c.number, operation{register: name, kind: reads}, call.Add(-time.Duration(age+1)*time.Second), result{done, a.text("value")})
+	} else if a.header["Lectern-Replica-Age"] != nil {
+		c.errors.LoadOrStore("Lectern-Replica-Age", a.header)
+	}
+	return a, true
+}
+
 // write writes a register.
 func (c *client) write() {
 	name, path := c.pick()
@@ -156,8 +172,8 @@ func (c *client) write() {
 // swap writes a register if it has not changed since it was read, which may have been from a node that was behind.
 func (c *client) swap() {
 	name, path := c.pick()
-	before, err := c.ask("GET", c.node(c.rnd)+path, "")
-	if err != nil || before.status != 200 {
+	before, read := c.readAged(name, path)
+	if !read {
 		return
 	}
 	op := operation{register: name, kind: swaps, from: before.text("value"), to: c.value()}
