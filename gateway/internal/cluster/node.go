@@ -89,6 +89,7 @@ type Node struct {
 
 	mu       sync.Mutex
 	pending  *proposal // that this node waits for
+	making   bool      // the machine makes transactions of other nodes, or takes over a copy
 	underway *proposal // the last one
 	led      uint64    // the term in which the machine leads; 0: it does not
 	abandons int       // how often the machine has made transactions of other nodes, after which it no longer leads

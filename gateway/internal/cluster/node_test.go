@@ -31,7 +31,8 @@ type list struct {
 	path   string
 	state  listState
 	leads  bool
-	broken bool // Apply fails
+	broken bool          // Apply fails
+	gate   chan struct{} // Apply gives and takes a value, unless it is nil
 
 	applied chan struct{} // gets a value after Apply, Restore, Lead and Follow, if there is room
 }
@@ -74,6 +75,13 @@ func (l *list) save() error {
 }
 
 func (l *list) Apply(all []store.Transaction) error {
+	l.mu.Lock()
+	gate := l.gate
+	l.mu.Unlock()
+	if gate != nil {
+		gate <- struct{}{}
+		<-gate
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.changed()
@@ -425,6 +433,44 @@ func TestApplied(t *testing.T) {
 	follower.stop()
 	follower.start()
 	follower.wait(t, "all after a start", hasAll)
+}
+
+// TestProposeWhileApplied has a leader propose while its machine makes a transaction that it could not commit itself. The machine may wait for the
+// proposal, so that this must not wait for its place behind that transaction.
+func TestProposeWhileApplied(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	gate := make(chan struct{})
+	leader.mu.Lock()
+	leader.gate = gate
+	leader.mu.Unlock()
+	agreed, err := leader.Propose([]byte("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreed.Committed(errors.New("the disk is full"))
+	<-gate
+	leader.mu.Lock()
+	leader.gate = nil
+	leader.mu.Unlock()
+	refused := make(chan error, 1)
+	go func() {
+		_, err := leader.Propose([]byte("b"))
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if !errors.Is(err, store.ErrNotLeader) {
+			t.Errorf("proposed: %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the proposal waits for the machine, and the machine may wait for the proposal")
+	}
+	gate <- struct{}{}
+	last := proposeSomehow(t, nodes)
+	for _, n := range nodes {
+		n.wait(t, last+" at "+n.name, func() bool { return n.state.Texts[0] == "a" && slices.Contains(n.state.Texts, last) })
+	}
 }
 
 // TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It makes the transaction once it can.

@@ -31,6 +31,11 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
 	n.mu.Lock()
+	if n.making { // the machine makes them after what it does itself, which must not wait for them
+		n.mu.Unlock()
+		n.failed.Add(1)
+		return store.Agreement{}, store.ErrNotLeader
+	}
 	n.pending, n.underway = p, p
 	n.mu.Unlock()
 	agreement, err := n.propose(p, transaction)
@@ -88,16 +93,22 @@ func (n *Node) claim(id proposalID) *proposal {
 	return p
 }
 
-// abandon ends the wait for any proposal.
-func (n *Node) abandon() {
+// abandon ends the wait for any proposal, and refuses others until the function that it returns is called.
+func (n *Node) abandon() (made func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.making = true
 	if n.pending != nil {
 		close(n.pending.abandoned)
 		n.pending = nil
 	}
 	n.led = 0
 	n.abandons++
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.making = false
+	}
 }
 
 // machine is the raft.FSM of a node.
@@ -143,7 +154,7 @@ func (m machine) make(list []store.Transaction) bool {
 	if len(list) == 0 {
 		return true
 	}
-	m.abandon()
+	made := m.abandon()
 	for {
 		err := m.config.Machine.Apply(list)
 		if m.stuck.Store(err != nil); err == nil {
@@ -159,6 +170,7 @@ func (m machine) make(list []store.Transaction) bool {
 		case <-time.After(m.config.Heartbeat):
 		}
 	}
+	made()
 	m.wake() // to lead again, if the node does
 	return true
 }
@@ -169,7 +181,8 @@ func (m machine) Snapshot() (raft.FSMSnapshot, error) { return durableState{}, n
 // Restore implements raft.FSM.
 func (m machine) Restore(from io.ReadCloser) error {
 	defer from.Close()
-	m.abandon()
+	made := m.abandon()
+	defer made()
 	if err := m.config.Machine.Restore(from); err != nil {
 		return err
 	}
