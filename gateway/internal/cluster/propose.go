@@ -31,7 +31,7 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
 	n.mu.Lock()
-	if n.making { // the machine makes them after what it does itself, which must not wait for them
+	if n.making { // it would wait for its turn behind what is being made, which may wait for this proposal
 		n.mu.Unlock()
 		n.failed.Add(1)
 		return store.Agreement{}, store.ErrNotLeader
