@@ -111,7 +111,7 @@ func (n *Node) Transfer(ctx context.Context, name string) error {
 // agreed waits until the nodes have agreed to a change of the cluster.
 func agreed(ctx context.Context, f raft.Future) error {
 	done := make(chan error, 1)
-	go func() { done <- f.Error() }() // ends when Raft knows the outcome, or is shut down
+	go func() { done <- f.Error() }() // never ends if Raft is shut down before it has taken what was asked for
 	select {
 	case err := <-done:
 		if errors.Is(err, raft.ErrNotLeader) {

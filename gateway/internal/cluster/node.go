@@ -218,7 +218,7 @@ func (n *Node) watch(ctx context.Context) {
 	n.raft.RegisterObserver(observer)
 	defer n.raft.DeregisterObserver(observer)
 	for {
-		n.look()
+		n.look(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -229,7 +229,7 @@ func (n *Node) watch(ctx context.Context) {
 }
 
 // look tells the machine who leads now.
-func (n *Node) look() {
+func (n *Node) look(ctx context.Context) {
 	n.mu.Lock()
 	before := n.abandons
 	n.mu.Unlock()
@@ -245,7 +245,7 @@ func (n *Node) look() {
 	}
 	if err := n.config.Machine.Lead(); err != nil {
 		n.config.Log.Error("the node cannot lead the cluster", "error", err)
-		n.giveUp()
+		n.giveUp(ctx)
 		return
 	}
 	n.setLed(term, before)
@@ -255,8 +255,8 @@ func (n *Node) look() {
 }
 
 // giveUp lets another node lead, because this one cannot, and tries again later if there is none.
-func (n *Node) giveUp() {
-	if err := n.raft.LeadershipTransfer().Error(); err != nil {
+func (n *Node) giveUp(ctx context.Context) {
+	if err := agreed(ctx, n.raft.LeadershipTransfer()); err != nil && ctx.Err() == nil {
 		n.config.Log.Warn("no other node can lead the cluster", "error", err)
 		time.AfterFunc(n.config.Heartbeat, n.wake)
 	}

@@ -27,12 +27,13 @@ const (
 
 // A list is a Machine that is a list of texts in a file.
 type list struct {
-	mu     sync.Mutex
-	path   string
-	state  listState
-	leads  bool
-	broken bool          // Apply fails
-	gate   chan struct{} // Apply gives and takes a value, unless it is nil
+	mu      sync.Mutex
+	path    string
+	state   listState
+	leads   bool
+	broken  bool          // Apply fails
+	gate    chan struct{} // Apply gives and takes a value, unless it is nil
+	leading chan struct{} // Lead gives and takes a value, and fails, unless it is nil
 
 	applied chan struct{} // gets a value after Apply, Restore, Lead and Follow, if there is room
 }
@@ -121,6 +122,11 @@ func (l *list) Restore(from io.Reader) error {
 }
 
 func (l *list) Lead() error {
+	if l.leading != nil {
+		l.leading <- struct{}{}
+		<-l.leading
+		return errors.New("the disk is full")
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.changed()
@@ -173,7 +179,8 @@ type testNode struct {
 	t       *testing.T
 	name    string
 	dir     string
-	address string // "" before the first start
+	address string        // "" before the first start
+	leading chan struct{} // of the list
 }
 
 func (n *testNode) config() cluster.Config {
@@ -194,6 +201,7 @@ func (n *testNode) start() {
 	first := n.address == ""
 	n.address = ln.Addr().String()
 	n.list = openList(n.t, filepath.Join(n.dir, "list.json"))
+	n.list.leading = n.leading
 	if first && n.name == "n1" {
 		if err := cluster.Bootstrap(n.config()); err != nil {
 			n.t.Fatal(err)
@@ -433,6 +441,42 @@ func TestApplied(t *testing.T) {
 	follower.stop()
 	follower.start()
 	follower.wait(t, "all after a start", hasAll)
+}
+
+// TestCloseUnableToLead closes a node whose machine is about to say that it cannot lead. Raft may forget what it is asked for when it is shut down, and
+// nobody must wait for that.
+func TestCloseUnableToLead(t *testing.T) {
+	n := newNodes(t, 1)[0]
+	for range 10 {
+		n.stop()
+		n.leading = make(chan struct{})
+		n.start()
+		<-n.leading
+		closed := make(chan error, 1)
+		go func() { closed <- n.Close() }()
+		for end := time.Now().Add(patience); ; {
+			c, err := net.Dial("tcp", n.address)
+			if err != nil {
+				break // Raft is shut down
+			}
+			c.Close()
+			if time.Now().After(end) {
+				t.Fatal("Raft is not shut down")
+			}
+		}
+		n.leading <- struct{}{}
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			n.Node = nil
+			t.Fatal("the node is never closed")
+		}
+		n.leading = nil
+		n.start()
+	}
 }
 
 // TestProposeWhileApplied has a leader propose while its machine makes a transaction that it could not commit itself. The machine may wait for the
