@@ -149,7 +149,7 @@ func (n *clusterNode) ask(method, path, token, body string, header ...string) (i
 	return answer.StatusCode, answer.Header, string(text)
 }
 
-// awaitAge waits until the node says of its content that it is a number of seconds old.
+// awaitAge waits until the header Lectern-Replica-Age of the node's answers has a value.
 func (n *clusterNode) awaitAge(token, want string) {
 	n.t.Helper()
 	got := ""
@@ -285,7 +285,8 @@ func TestReplaceClusterKey(t *testing.T) {
 
 // TestCopyHalfConverted has a node get a copy of content that is half converted to other definitions: the conversion stops in the middle, since the
 // leader loses its majority, and goes on when another node has come back and got a copy. That node must serve the content once all of it is converted.
-// The transactions of the first half are not in the log any more, so that the copy must have them, although readers see the content before.
+// Raft's logs no longer have the transactions of the first half, so the copy must have them, although readers of the leader see the content as it was
+// before the conversion.
 func TestCopyHalfConverted(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	var stop sync.Once

@@ -64,8 +64,8 @@ func (o Options) following(dir string) (Options, error) {
 	return o, nil
 }
 
-// replicaAgeHeader is the header of answers that says how many seconds ago the content was that of the origin, or, at a node of a cluster, had all
-// that was written in the cluster.
+// replicaAgeHeader is the header that says how old an answer may be, in full seconds: how long ago a replica had the same content as its origin, or a node
+// of a cluster had every write that the cluster had acknowledged.
 const replicaAgeHeader = "Lectern-Replica-Age"
 
 // A follower keeps a replica in step with its origin. It applies the entries of the origin's log as they come, takes over its definition

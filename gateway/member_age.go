@@ -14,7 +14,7 @@ func (m *member) watchAge(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		asked := time.Now()
-		if m.hasLatest(ctx) {
+		if m.await(ctx, "", "linearizable") == nil {
 			m.current.Store(&asked)
 		}
 		select {
@@ -23,14 +23,6 @@ func (m *member) watchAge(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
-}
-
-// hasLatest reports whether reads of this node show all that was written in the cluster when hasLatest was called. It waits for that for a while.
-func (m *member) hasLatest(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
-	defer cancel()
-	revision, err := m.latest(ctx)
-	return err == nil && m.reach(ctx, revision) == nil
 }
 
 // age returns how long ago the node was last known to have all that was written in the cluster; negative if it never was.

@@ -270,7 +270,8 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 	return at, nil
 }
 
-// errLacks: a leader makes a transaction from what the nodes had agreed to before, which is all here, unless the store is not that of this node.
+// errLacks is the error for a transaction after a gap. A leader makes a transaction from all that the nodes had agreed to before, and every node makes
+// that first and in the same order. So there is a gap only if the store has lost entries.
 var errLacks = errors.New("what is between them was lost; remove the data of this node, and let it join the cluster again")
 
 // continues reports whether the entries of a transaction were made from the present state.

@@ -144,7 +144,8 @@ func (c *client) read() {
 	})
 }
 
-// readAged reads a register as a node has it, and records that it was so at some time between the age that the answer has and its arrival.
+// readAged reads a register without asking for a recent state. The history has it as a read that began as long before the request as
+// Lectern-Replica-Age allows, and a second more, since that counts full seconds.
 func (c *client) readAged(name, path string) (a answer, read bool) {
 	call := time.Now()
 	a, err := c.ask("GET", c.node(c.rnd)+path, "")

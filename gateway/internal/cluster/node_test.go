@@ -75,6 +75,12 @@ func (l *list) save() error {
 	return os.WriteFile(l.path, text, 0o600)
 }
 
+func (l *list) setBroken(broken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = broken
+}
+
 func (l *list) Apply(all []store.Transaction) error {
 	l.mu.Lock()
 	gate := l.gate
@@ -410,8 +416,8 @@ func TestSlowCommit(t *testing.T) {
 	}
 }
 
-// TestApplied has a follower whose machine makes nothing for a while. The node must not count what waits for the machine as made. Nor does it lack
-// what is not for the machine: the entry with which Raft begins each term.
+// TestApplied has a follower whose machine fails for a while. Transactions that wait for the machine must not count as applied. Entries of Raft's own,
+// such as the one that begins a term, are not for the machine, and must not count as missing.
 func TestApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -422,9 +428,7 @@ func TestApplied(t *testing.T) {
 	}
 	follower.wait(t, "all of the beginning", hasAll)
 	made := follower.Figures().Applied
-	follower.mu.Lock()
-	follower.broken = true
-	follower.mu.Unlock()
+	follower.setBroken(true)
 	for i := range 3 {
 		if err := leader.propose(fmt.Sprint("text ", i)); err != nil {
 			t.Fatal(err)
@@ -434,9 +438,7 @@ func TestApplied(t *testing.T) {
 	if f := follower.Figures(); f.Applied != made || f.Committed < made+3 {
 		t.Errorf("a machine has nothing after %d: %+v", made, f)
 	}
-	follower.mu.Lock()
-	follower.broken = false
-	follower.mu.Unlock()
+	follower.setBroken(false)
 	follower.wait(t, "the rest", hasAll)
 	follower.stop()
 	follower.start()
@@ -479,8 +481,8 @@ func TestCloseUnableToLead(t *testing.T) {
 	}
 }
 
-// TestProposeWhileApplied has a leader propose while its machine makes a transaction that it could not commit itself. The machine may wait for the
-// proposal, so that this must not wait for its place behind that transaction.
+// TestProposeWhileApplied has a leader propose while its machine makes a transaction that it could not commit before. The proposal must be refused at
+// once: Raft would hand it to the machine after that transaction, and the machine may wait for the goroutine that proposes.
 func TestProposeWhileApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -521,9 +523,7 @@ func TestProposeWhileApplied(t *testing.T) {
 func TestCommitFails(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
-	leader.mu.Lock()
-	leader.broken = true
-	leader.mu.Unlock()
+	leader.setBroken(true)
 	agreed, err := leader.Propose([]byte("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -534,9 +534,7 @@ func TestCommitFails(t *testing.T) {
 			n.wait(t, "a at "+n.name, has(n, "a"))
 		}
 	}
-	leader.mu.Lock()
-	leader.broken = false
-	leader.mu.Unlock()
+	leader.setBroken(false)
 	leader.wait(t, "a at the former leader", func() bool { return len(leader.state.Texts) > 0 })
 	last := proposeSomehow(t, nodes)
 	for _, n := range nodes {

@@ -31,7 +31,7 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
 	n.mu.Lock()
-	if n.making { // it would wait for its turn behind what is being made, which may wait for this proposal
+	if n.making { // Raft's queue has the proposal after what the machine makes now, which may wait for the goroutine that proposes
 		n.mu.Unlock()
 		n.failed.Add(1)
 		return store.Agreement{}, store.ErrNotLeader
@@ -166,7 +166,7 @@ func (m machine) make(list []store.Transaction) bool {
 		}
 		select {
 		case <-m.stopped:
-			return false
+			return false // and nothing is proposed any more
 		case <-time.After(m.config.Heartbeat):
 		}
 	}
@@ -192,7 +192,7 @@ func (m machine) Restore(from io.ReadCloser) error {
 	return m.snapshots.taken()
 }
 
-// noteSnapshot notes that the machine has made everything up to the newest snapshot.
+// noteSnapshot sets made to the index of the newest snapshot, which the machine has taken over.
 func (n *Node) noteSnapshot() error {
 	newest, err := n.snapshots.newest()
 	if newest != nil {
