@@ -40,6 +40,7 @@ const nodeEnv = "LECTERN_TEST_NODE"
 // nodeOptions are what a node in a process of its own is served with.
 type nodeOptions struct {
 	Dir, Addr string
+	Clock     steppedClock
 	Cluster   gateway.Cluster
 }
 
@@ -61,7 +62,7 @@ func serveNode(text string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	err := gateway.Serve(ctx, o.Dir, gateway.Options{Addr: o.Addr, LockWait: 10 * time.Second, NoWatch: true, Cluster: &o.Cluster})
+	err := gateway.Serve(ctx, o.Dir, gateway.Options{Addr: o.Addr, LockWait: 10 * time.Second, NoWatch: true, Clock: o.Clock, Cluster: &o.Cluster})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (f *faults) step() {
 			down++
 		}
 	}
-	switch turn := f.rnd.IntN(10); {
+	switch turn := f.rnd.IntN(11); {
 	case n.slow != nil:
 		f.must(n.hurry())
 	case n.Runs() && f.slows && f.rnd.IntN(8) == 0:
@@ -59,8 +59,10 @@ func (f *faults) step() {
 		f.pause(n)
 	case turn < 9:
 		f.partition(n)
-	default:
+	case turn < 10:
 		f.connect()
+	default:
+		f.stepClock(n)
 	}
 }
 
@@ -95,6 +97,12 @@ func (f *faults) pause(n *node) {
 func (f *faults) resume(n *node) {
 	f.must(n.Resume())
 	n.paused = false
+}
+
+// stepClock sets the clock of a node forward or back. Clocks differ by less than the day for which the answers to writes are kept.
+func (f *faults) stepClock(n *node) {
+	f.made["clock"]++
+	f.must(n.stepClock(time.Duration(f.rnd.IntN(22)-11) * time.Hour))
 }
 
 // partition cuts the network at a node, in one of several ways.
@@ -142,6 +150,7 @@ func (f *faults) heal() {
 	for _, n := range f.nodes {
 		f.must(n.hurry())
 		f.must(n.empty())
+		f.must(n.stepClock(0))
 		if n.paused {
 			f.resume(n)
 		}
@@ -155,11 +164,13 @@ func (f *faults) heal() {
 func (f *faults) runShort(l *load, o *operator) {
 	l.progress()
 	leader := f.leader()
+	f.stepClock(f.nodes[0])
 	f.kill(leader)
 	l.progress()
 	leader.Start()
 	f.await(leader)
 	leader = f.leader()
+	f.stepClock(leader)
 	f.made["minority"]++
 	f.network.reachable(servertest.Held, func(from, to int) bool { return f.nodes[from] != leader && f.nodes[to] != leader })
 	l.progress()

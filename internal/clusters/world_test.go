@@ -75,7 +75,7 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 	w.must(err)
 	w.createToken()
 	for i, node := range w.nodes {
-		o := nodeOptions{node.dir, node.api, gateway.Cluster{
+		o := nodeOptions{node.dir, node.api, steppedClock(node.clock()), gateway.Cluster{
 			Name: node.name, Address: node.address, Listen: node.listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat, Trailing: *trailing,
 		}}
 		if i > 0 {
