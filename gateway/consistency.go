@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"lectern/documents/apierror"
+	"lectern/internal/backoff"
 	"lectern/store"
 )
 
@@ -74,7 +75,7 @@ func (m *member) await(ctx context.Context, least, consistency string) *apierror
 // latest returns the revision of the last write in the cluster that may have been answered. It asks the leader, which asks a majority of the nodes
 // whether it still is.
 func (m *member) latest(ctx context.Context) (revision uint64, err error) {
-	retry := newBackoff()
+	retry := backoff.New()
 	for {
 		if m.leads() {
 			if err = m.node.Load().Verify(ctx); err == nil {
@@ -85,7 +86,7 @@ func (m *member) latest(ctx context.Context) (revision uint64, err error) {
 		} else if err = m.ask(ctx, leader.Host, revisionPath, nil, &revision); err == nil {
 			return revision, nil
 		}
-		if retry.wait(ctx) != nil {
+		if retry.Wait(ctx) != nil {
 			return 0, err
 		}
 	}

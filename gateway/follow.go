@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"net"
 	"path/filepath"
 	"sync"
@@ -13,8 +12,11 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/replication"
+	"lectern/internal/backoff"
 	"lectern/store"
 )
 
@@ -76,7 +78,7 @@ type follower struct {
 	dir     replicaDir
 	origin  *replication.Origin
 	server  *Server
-	files   *fileFollower
+	files   *filesync.Replica
 	id      string // names the running server among replicas that forward writes to one another
 	changed uint64 // the revision of the documents of files when the files were last compared
 
@@ -98,7 +100,7 @@ func newFollower(p *Project) (*follower, error) {
 	if err != nil || origin == "" {
 		return nil, err
 	}
-	f := &follower{project: p, follow: p.options.Follow, dir: d, files: newFileFollower(d.data), id: rand.Text()}
+	f := &follower{project: p, follow: p.options.Follow, dir: d, files: filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), filepath.Join(d.data, admin.ReplicaName, "incoming")), id: rand.Text()}
 	f.kept = d.inStep().UnixMilli()
 	f.current.Store(f.kept)
 	return f, nil
@@ -142,15 +144,15 @@ func (f *follower) run(ctx context.Context, server *Server) {
 	var background sync.WaitGroup
 	defer background.Wait()
 	background.Go(func() {
-		f.files.run(ctx, f.origin, func(err error) {
+		f.files.Run(ctx, f.origin, func(err error) {
 			log.Warn("the files of the origin could not be fetched; they will be tried again", "error", err)
 		})
 	})
-	retry := newBackoff()
+	retry := backoff.New()
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := f.connect(ctx)
-		f.files.touch.Store(false)
+		f.files.SetInTouch(false)
 		if errors.Is(err, replication.ErrReset) {
 			log.Warn("the replica begins anew with a copy", "reason", err)
 			err = f.beginAnew(ctx)
@@ -158,13 +160,13 @@ func (f *follower) run(ctx context.Context, server *Server) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil || time.Since(began) > lastBackoff {
-			retry = newBackoff()
+		if err == nil || time.Since(began) > backoff.Longest {
+			retry = backoff.New()
 		}
 		if err != nil {
 			log.Warn("not in touch with the origin; the replica serves what it has and tries again", "age", f.age().Round(time.Second), "error", err)
 		}
-		if retry.wait(ctx) != nil {
+		if retry.Wait(ctx) != nil {
 			return
 		}
 	}
@@ -184,8 +186,8 @@ func (f *follower) connect(ctx context.Context) (err error) {
 	}
 	frames := newFrameQueue(s)
 	defer frames.close()
-	f.files.touch.Store(true)
-	f.files.wake()
+	f.files.SetInTouch(true)
+	f.files.Wake()
 	for {
 		entries, status, err := frames.next(ctx)
 		if err != nil {
@@ -255,7 +257,7 @@ func (f *follower) lookAtFiles() error {
 	return e.store.View(func(s *store.Snapshot) error {
 		if revision := s.Revision(t); revision != f.changed {
 			f.changed = revision
-			f.files.wake()
+			f.files.Wake()
 		}
 		return nil
 	})
@@ -309,25 +311,4 @@ func (f *follower) beginAnew(ctx context.Context) error {
 	}
 	f.behind = false
 	return errors.Join(f.dir.serves(), former.Abandon(ctx), former.Close())
-}
-
-// A backoff is how long to wait between attempts: longer each time, and never the same for two replicas.
-type backoff struct{ next time.Duration }
-
-const firstBackoff, lastBackoff = 250 * time.Millisecond, 30 * time.Second
-
-// newBackoff begins with a short wait.
-func newBackoff() *backoff { return &backoff{firstBackoff} }
-
-// wait waits before the next attempt. It returns the error of ctx if that ends.
-func (b *backoff) wait(ctx context.Context) error {
-	timer := time.NewTimer(b.next/2 + mathrand.N(b.next))
-	defer timer.Stop()
-	b.next = min(2*b.next, lastBackoff)
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -156,7 +156,7 @@ func (m *member) confirm(ctx context.Context, refused *apierror.Error) *apierror
 func (m *member) advance() {
 	m.reached.Store(m.project.Store().Revision())
 	m.advanced.give()
-	m.uploads.wake()
+	m.uploads.Wake()
 }
 
 // leads reports whether this node takes the writes.

@@ -20,6 +20,7 @@ import (
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
+	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/replication"
 	"lectern/store"
 )
@@ -120,7 +121,7 @@ type member struct {
 	served sync.WaitGroup // of other nodes
 	closed sync.Once
 
-	uploads *nodeFiles
+	uploads *filesync.Nodes
 
 	deploying sync.Mutex // held while definitions are deployed
 }

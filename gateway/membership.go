@@ -18,6 +18,9 @@ import (
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
+	"lectern/gateway/internal/filesync"
+	"lectern/internal/backoff"
+	"lectern/media"
 	"lectern/store"
 )
 
@@ -62,7 +65,6 @@ func newMember(dir string, o Options) (*member, error) {
 	m := &member{options: o.Cluster, directory: directory, own: dir, data: data, dir: filepath.Join(data, admin.ClusterName), log: o.Log, extensions: o.Extensions, version: o.Version,
 		restored: make(chan struct{}, 1), opened: make(chan struct{}), serving: make(chan struct{}), converted: make(chan struct{})}
 	m.leader.Store(&leader)
-	m.uploads = newNodeFiles(m)
 	m.builds.Store(&map[string]nodeState{})
 	m.ctx, m.end = context.WithCancel(context.Background())
 	certificates := o.Cluster.Certificates
@@ -81,6 +83,9 @@ func newMember(dir string, o Options) (*member, error) {
 	return m, nil
 }
 
+// uploadsPath is the directory of the uploaded files of this node.
+func (m *member) uploadsPath() string { return filepath.Join(m.data, admin.UploadsName) }
+
 // open starts the node, and waits until it has a store.
 func (m *member) open(ctx context.Context) error {
 	path := filepath.Join(m.data, admin.StoreName)
@@ -92,6 +97,11 @@ func (m *member) open(ctx context.Context) error {
 		return err
 	}
 	m.client = &http.Client{Transport: &http.Transport{DialContext: m.port.DialHTTP, MaxIdleConnsPerHost: maxNodeConns, MaxConnsPerHost: maxNodeConns, IdleConnTimeout: 30 * time.Second, DisableCompression: true}}
+	m.uploads = filesync.NewNodes(filesync.NodesOptions{
+		Uploads: m.uploadsPath(), Name: m.options.Name, Members: m.members, Client: m.client, Log: m.log,
+		Store:   func() *store.Store { return m.project.Store() },
+		Library: func() *media.Library { return m.project.generation.Load().media },
+	})
 	m.served.Go(func() { m.serveNodes() })
 	if !is {
 		if is, err = m.findOrBegin(ctx, path); err != nil {
@@ -120,12 +130,12 @@ func (m *member) open(ctx context.Context) error {
 
 // waitForCopy has a member add this node, and waits until the node has a copy of the content.
 func (m *member) waitForCopy(ctx context.Context) error {
-	retry := newBackoff()
+	retry := backoff.New()
 	for {
 		err := m.join(ctx)
 		if err != nil {
 			m.log.Warn("the cluster cannot be joined yet", "nodes", m.options.Join, "error", err)
-			if err := retry.wait(ctx); err != nil {
+			if err := retry.Wait(ctx); err != nil {
 				return err
 			}
 			continue
@@ -142,7 +152,7 @@ func (m *member) waitForCopy(ctx context.Context) error {
 
 // findOrBegin waits until there is a cluster that the node can join, or begins it.
 func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err error) {
-	retry := newBackoff()
+	retry := backoff.New()
 	for {
 		found := m.found(ctx)
 		// A node that has forgotten what it has agreed to must not vote again: others could agree to something else with it.
@@ -159,7 +169,7 @@ func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err 
 		if m.begins(found) {
 			return true, m.begin(path)
 		}
-		if err := retry.wait(ctx); err != nil {
+		if err := retry.Wait(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -198,7 +208,7 @@ func (m *member) begin(path string) error {
 	}
 	err = putNotes(m.ctx, st, definitionNotes(d.files))
 	if err == nil {
-		err = listUploads(m.ctx, st, m.uploads.uploads)
+		err = filesync.ListAll(m.ctx, st, m.uploadsPath())
 	}
 	if err := errors.Join(err, st.Close()); err != nil {
 		return err
@@ -255,7 +265,7 @@ func (m *member) openProject(ctx context.Context, d *Definition) error {
 func (m *member) run(ctx context.Context) {
 	m.advance()
 	close(m.serving)
-	m.served.Go(func() { m.uploads.run(m.ctx) })
+	m.served.Go(func() { m.uploads.Run(m.ctx) })
 	m.served.Go(func() { m.watchAge(m.ctx) })
 	<-ctx.Done()
 	if err := m.close(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/cluster/credentials"
+	"lectern/gateway/internal/filesync"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -66,13 +67,7 @@ func (m *member) serveNodes() {
 		})
 	}
 	handle("GET "+statePath, func(*http.Request) (any, error) { return m.state(), nil })
-	handle("GET "+membersPath, func(*http.Request) (any, error) {
-		node, err := m.running()
-		if err != nil {
-			return nil, err
-		}
-		return node.Members()
-	})
+	handle("GET "+membersPath, func(*http.Request) (any, error) { return m.members() })
 	change := func(pattern string, change func(context.Context, *cluster.Node, newNode) error) {
 		handle("POST "+pattern, func(r *http.Request) (any, error) {
 			var n newNode
@@ -108,7 +103,7 @@ func (m *member) serveNodes() {
 		}
 		return m.shown()
 	})
-	routes.HandleFunc(filePath, m.uploads.serve)
+	routes.Handle(filesync.NodesPath, m.uploads)
 	routes.HandleFunc(commandPath+"/", m.serveCommand)
 	routes.HandleFunc("/", m.serveForwarded)
 	srv := &http.Server{Handler: m.membersOnly(routes), ReadHeaderTimeout: askTimeout, IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}
@@ -150,6 +145,14 @@ func (m *member) running() (*cluster.Node, error) {
 		return node, nil
 	}
 	return nil, errors.New("this node is not a member of the cluster yet")
+}
+
+func (m *member) members() ([]cluster.Member, error) {
+	node, err := m.running()
+	if err != nil {
+		return nil, err
+	}
+	return node.Members()
 }
 
 func readNodeJSON(r *http.Request, to any) error {

@@ -16,6 +16,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
@@ -120,7 +121,7 @@ type Project struct {
 	server     atomic.Pointer[Server]          // nil before Run
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
-	sums       fileSums                        // of uploaded files, for replicas
+	sums       filesync.Sums                   // of uploaded files, for replicas
 	loaded     fileDigest                      // of the files that the project was opened with
 
 	clock     Clock

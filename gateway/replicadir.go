@@ -12,6 +12,7 @@ import (
 
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/replication"
+	"lectern/internal/backoff"
 	"lectern/internal/durable"
 	"lectern/store"
 )
@@ -196,7 +197,7 @@ func (d replicaDir) copyOrigin(ctx context.Context, o Options) error {
 		return err
 	}
 	defer origin.Close()
-	retry := newBackoff()
+	retry := backoff.New()
 	for {
 		copied := filepath.Join(d.data, copyName)
 		files, err := origin.Copy(ctx, copied, func(int64) {})
@@ -208,7 +209,7 @@ func (d replicaDir) copyOrigin(ctx context.Context, o Options) error {
 			return fmt.Errorf("copy %s: %w", o.Follow.URL, err)
 		}
 		o.Log.Warn("the origin cannot be copied yet", "origin", o.Follow.URL, "error", err)
-		if err := retry.wait(ctx); err != nil {
+		if err := retry.Wait(ctx); err != nil {
 			return err
 		}
 	}

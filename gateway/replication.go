@@ -14,6 +14,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/gateway/admin"
 	"lectern/gateway/internal/paced"
 	"lectern/gateway/internal/replication"
 	"lectern/jsontree"
@@ -343,4 +344,17 @@ func (e *generation) checkShared() error {
 		}
 	}
 	return nil
+}
+
+// GET /api/_replica/files: the uploaded files with their checksums.
+func (p *Project) sendFiles(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+	list, err := p.sums.List(r.Context(), p.Data.Join(admin.UploadsName))
+	if err != nil {
+		return err
+	}
+	frames, buffer := p.frames(w, r, nil)
+	if err := frames.JSON(replication.FilesFrame, list); err != nil {
+		return err
+	}
+	return buffer.Flush()
 }

@@ -38,8 +38,8 @@ var errOneID = apierror.Validation("File id is required and must be a single val
 
 // A fileSource has files that this server does not have yet: the origin of a replica, or the other nodes of a cluster.
 type fileSource interface {
-	// missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
-	missing(ctx context.Context, name string) bool
+	// Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
+	Missing(ctx context.Context, name string) bool
 }
 
 // uploads has the handlers of files.
@@ -431,7 +431,7 @@ func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Ac
 	to, name := &deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, mux.Vars(r)["path"]
 	err := u.library.ServeFile(to, r, name)
 	var told *apierror.Error
-	if u.source != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.source.missing(r.Context(), name) {
+	if u.source != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.source.Missing(r.Context(), name) {
 		return u.library.ServeFile(to, r, name)
 	}
 	return err

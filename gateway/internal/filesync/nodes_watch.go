@@ -1,4 +1,4 @@
-package gateway
+package filesync
 
 import (
 	"context"
@@ -10,39 +10,37 @@ import (
 	"time"
 
 	"lectern/gateway/internal/replication"
+	"lectern/internal/backoff"
 	"lectern/media"
 	"lectern/store"
 )
 
-// wake has run look at the notes soon.
-func (f *nodeFiles) wake() {
+// Wake has Run look at the notes soon.
+func (f *Nodes) Wake() {
 	select {
 	case f.woken <- struct{}{}:
 	default:
 	}
 }
 
-// run keeps the files as the store lists them, until ctx ends.
-func (f *nodeFiles) run(ctx context.Context) {
-	if f.wait() != nil {
-		return
-	}
-	tick := time.NewTicker(filesEvery)
+// Run keeps the files as the store lists them, until ctx ends.
+func (f *Nodes) Run(ctx context.Context) {
+	tick := time.NewTicker(compareEvery)
 	defer tick.Stop()
-	retry, all := newBackoff(), true
+	retry, all := backoff.New(), true
 	for {
 		err := f.look(ctx, all)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			f.log.Warn("the node does not have all uploaded files yet", "error", err)
-			if retry.wait(ctx) != nil {
+			f.options.Log.Warn("the node does not have all uploaded files yet", "error", err)
+			if retry.Wait(ctx) != nil {
 				return
 			}
 			continue
 		}
-		retry = newBackoff()
+		retry = backoff.New()
 		select {
 		case <-f.woken:
 			all = false
@@ -55,8 +53,8 @@ func (f *nodeFiles) run(ctx context.Context) {
 }
 
 // look puts in place what has changed in the store since the last look, and with all everything, and removes what is not listed any more.
-func (f *nodeFiles) look(ctx context.Context, all bool) error {
-	library := f.project.generation.Load().media
+func (f *Nodes) look(ctx context.Context, all bool) error {
+	library := f.options.Library()
 	if library == nil {
 		return nil // upload is switched off
 	}
@@ -95,8 +93,8 @@ func (f *nodeFiles) look(ctx context.Context, all bool) error {
 }
 
 // list returns the files that the store lists, and the note that changes with them. The list is nil unless they are wanted.
-func (f *nodeFiles) list(wanted func(seen string) bool) (seen string, list map[string]replication.File, err error) {
-	err = f.project.Store().View(func(s *store.Snapshot) error {
+func (f *Nodes) list(wanted func(seen string) bool) (seen string, list map[string]replication.File, err error) {
+	err = f.options.Store().View(func(s *store.Snapshot) error {
 		if seen = string(s.Note(filesNote)); !wanted(seen) {
 			return nil
 		}
@@ -114,7 +112,7 @@ func (f *nodeFiles) list(wanted func(seen string) bool) (seen string, list map[s
 }
 
 // Complete implements media.Nodes.
-func (f *nodeFiles) Complete(ctx context.Context) error {
+func (f *Nodes) Complete(ctx context.Context) error {
 	_, list, err := f.list(func(string) bool { return true })
 	if err != nil {
 		return err
@@ -131,7 +129,7 @@ func (f *nodeFiles) Complete(ctx context.Context) error {
 }
 
 // put puts a file in place.
-func (f *nodeFiles) put(ctx context.Context, library *media.Library, file *replication.File) error {
+func (f *Nodes) put(ctx context.Context, library *media.Library, file *replication.File) error {
 	if f.inPlace(file) {
 		return nil
 	}
@@ -139,13 +137,13 @@ func (f *nodeFiles) put(ctx context.Context, library *media.Library, file *repli
 }
 
 // drop removes a file that the store does not list.
-func (f *nodeFiles) drop(ctx context.Context, library *media.Library, name string) error {
+func (f *Nodes) drop(ctx context.Context, library *media.Library, name string) error {
 	return library.Change(ctx, []string{name}, func() error { return f.Place(ctx, []string{name}) })
 }
 
 // sweep removes files that are not listed, and contents that have been staged for too long.
-func (f *nodeFiles) sweep(ctx context.Context, library *media.Library, list map[string]replication.File) error {
-	err := eachUpload(f.uploads, func(_ *os.Root, name string, _ fs.FileInfo) error {
+func (f *Nodes) sweep(ctx context.Context, library *media.Library, list map[string]replication.File) error {
+	err := each(f.options.Uploads, func(_ *os.Root, name string, _ fs.FileInfo) error {
 		if _, ok := list[name]; ok {
 			return nil
 		}
@@ -163,10 +161,10 @@ func (f *nodeFiles) sweep(ctx context.Context, library *media.Library, list map[
 	return err
 }
 
-// listUploads lists the files that a node has when it begins a cluster with its content.
-func listUploads(ctx context.Context, st *store.Store, uploads string) error {
-	var sums fileSums
-	list, err := sums.list(ctx, uploads)
+// ListAll writes notes of the uploaded files that a node has when it begins a cluster with its content.
+func ListAll(ctx context.Context, st *store.Store, uploads string) error {
+	var sums Sums
+	list, err := sums.List(ctx, uploads)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package gateway
+package filesync
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,7 +21,6 @@ import (
 
 	"lectern/documents"
 	"lectern/documents/apierror"
-	"lectern/gateway/admin"
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
@@ -34,53 +34,68 @@ const (
 	fileNote = "cluster/file/"
 	// filesNote is the name of a note that is another after each change of these notes.
 	filesNote = "cluster/files"
-	// filePath is the path at which nodes give each other files.
-	filePath = "/cluster/file"
+	// NodesPath is the path at which nodes give each other files.
+	NodesPath = "/cluster/file"
 	// stagedName is the directory, among the uploads of a node, with contents that are not in place yet.
 	stagedName = ".staged"
 	// maxStaged is how long a content may wait for the write that lists its file.
 	maxStaged = time.Hour
+	// answerTime is how long another node may take for an answer, without the time for the content of a file.
+	answerTime = 10 * time.Second
 	// slowest is the rate, in bytes per second, at which a node takes a file at least.
 	slowest = 256 << 10
 )
 
-// A nodeFiles keeps the uploaded files of a node as the notes in the store list them. The leader stages the contents of new files at a majority of the
-// nodes before it proposes the notes, so that a file that is listed can be had. It implements media.Nodes.
-type nodeFiles struct {
-	*member
-	uploads, staged string // directories
-	woken           chan struct{}
-
-	placing sync.Mutex                  // held while a file is put in place or removed
-	placed  map[string]replication.File // what run has found in place, by name
-	compare string                      // filesNote as run has seen it last
+// NodesOptions are what Nodes are made of.
+type NodesOptions struct {
+	Uploads string // the directory of this node's files
+	Name    string // of this node
+	Members func() ([]cluster.Member, error)
+	Client  *http.Client          // of other nodes
+	Store   func() *store.Store   // as it is served
+	Library func() *media.Library // as it is served; nil where upload is switched off
+	Log     *slog.Logger
 }
 
-func newNodeFiles(m *member) *nodeFiles {
-	uploads := filepath.Join(m.data, admin.UploadsName)
-	return &nodeFiles{member: m, uploads: uploads, staged: filepath.Join(uploads, stagedName), woken: make(chan struct{}, 1), placed: map[string]replication.File{}}
+// Nodes keeps the uploaded files of a node of a cluster as the notes in the store list them. The leader stages the contents of new files at a majority of
+// the nodes before it proposes the notes, so that a file that is listed can be had. It implements media.Nodes. Its methods are safe for concurrent use.
+type Nodes struct {
+	options NodesOptions
+	staged  string // the directory of contents that are not in place yet
+	woken   chan struct{}
+
+	placing sync.Mutex                  // held while a file is put in place or removed
+	placed  map[string]replication.File // what Run has found in place, by name
+	compare string                      // filesNote as Run has seen it last
+}
+
+var _ media.Nodes = (*Nodes)(nil)
+
+// NewNodes returns the Nodes of one node.
+func NewNodes(o NodesOptions) *Nodes {
+	return &Nodes{options: o, staged: filepath.Join(o.Uploads, stagedName), woken: make(chan struct{}, 1), placed: map[string]replication.File{}}
 }
 
 // path is where a file is when it is in place.
-func (f *nodeFiles) path(name string) string {
-	return filepath.Join(f.uploads, filepath.FromSlash(name))
+func (f *Nodes) path(name string) string {
+	return filepath.Join(f.options.Uploads, filepath.FromSlash(name))
 }
 
 // stagedPath is where a content is until the file is put in place.
-func (f *nodeFiles) stagedPath(file *replication.File) string {
+func (f *Nodes) stagedPath(file *replication.File) string {
 	key := sha256.Sum256([]byte(file.Name + "\n" + file.SHA256))
 	return filepath.Join(f.staged, hex.EncodeToString(key[:]))
 }
 
 // inPlace reports whether this node has a file with its content.
-func (f *nodeFiles) inPlace(file *replication.File) bool {
+func (f *Nodes) inPlace(file *replication.File) bool {
 	info, err := os.Lstat(f.path(file.Name))
 	return err == nil && file.Same(info)
 }
 
 // listed returns what the store says about a file, nil if it is not listed.
-func (f *nodeFiles) listed(name string) (file *replication.File, err error) {
-	err = f.project.Store().View(func(s *store.Snapshot) error {
+func (f *Nodes) listed(name string) (file *replication.File, err error) {
+	err = f.options.Store().View(func(s *store.Snapshot) error {
 		if raw := s.Note(fileNote + name); raw != nil {
 			file, err = parseFile(raw)
 		}
@@ -107,13 +122,13 @@ func sameFile(a, b replication.File) bool {
 }
 
 // change returns the note that says that others have changed.
-func (f *nodeFiles) change() documents.Note {
+func (f *Nodes) change() documents.Note {
 	text, _ := json.Marshal(rand.Text()) // a string
 	return documents.Note{Name: filesNote, Value: text}
 }
 
 // Stage implements media.Nodes.
-func (f *nodeFiles) Stage(ctx context.Context, files []media.Staged) ([]documents.Note, error) {
+func (f *Nodes) Stage(ctx context.Context, files []media.Staged) ([]documents.Note, error) {
 	if err := os.MkdirAll(f.staged, 0o700); err != nil {
 		return nil, err
 	}
@@ -141,7 +156,7 @@ func (f *nodeFiles) Stage(ctx context.Context, files []media.Staged) ([]document
 }
 
 // describe returns the file that a content is to be. Its time is later than that of the former content, so that the two differ.
-func (f *nodeFiles) describe(from media.Staged) (*replication.File, error) {
+func (f *Nodes) describe(from media.Staged) (*replication.File, error) {
 	in, err := os.Open(from.Path)
 	if err != nil {
 		return nil, err
@@ -171,7 +186,7 @@ var errFewNodes = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "
 const straggler = 200 * time.Millisecond
 
 // push gives files that are staged here to the other nodes with a vote. The error is nil if a majority has them.
-func (f *nodeFiles) push(ctx context.Context, files []*replication.File) error {
+func (f *Nodes) push(ctx context.Context, files []*replication.File) error {
 	others, voters, err := f.voters()
 	if err != nil {
 		return err
@@ -207,12 +222,8 @@ func (f *nodeFiles) push(ctx context.Context, files []*replication.File) error {
 }
 
 // voters returns the other nodes with a vote, and how many nodes have one.
-func (f *nodeFiles) voters() (others []cluster.Member, count int, err error) {
-	node, err := f.running()
-	if err != nil {
-		return nil, 0, err
-	}
-	list, err := node.Members()
+func (f *Nodes) voters() (others []cluster.Member, count int, err error) {
+	list, err := f.options.Members()
 	for _, n := range list {
 		if n.Voter {
 			count++
@@ -225,10 +236,10 @@ func (f *nodeFiles) voters() (others []cluster.Member, count int, err error) {
 }
 
 // pushTo gives files to another node, and reports whether that has all of them durably.
-func (f *nodeFiles) pushTo(ctx context.Context, n cluster.Member, files []*replication.File) bool {
+func (f *Nodes) pushTo(ctx context.Context, n cluster.Member, files []*replication.File) bool {
 	for _, file := range files {
 		if err := f.send(ctx, n.Address, file); err != nil {
-			f.log.Debug("a node does not take a file, and will ask for it", "node", n.Name, "file", file.Name, "error", err)
+			f.options.Log.Debug("a node does not take a file, and will ask for it", "node", n.Name, "file", file.Name, "error", err)
 			return false
 		}
 	}
@@ -237,15 +248,15 @@ func (f *nodeFiles) pushTo(ctx context.Context, n cluster.Member, files []*repli
 
 // timeFor returns how long a node may take to send or to receive a file.
 func timeFor(file *replication.File) time.Duration {
-	return askTimeout + time.Duration(file.Size/slowest)*time.Second
+	return answerTime + time.Duration(file.Size/slowest)*time.Second
 }
 
 func fileURL(address string, file *replication.File) (string, error) {
 	text, err := json.Marshal(file)
-	return "http://" + address + filePath + "?" + url.Values{"file": {string(text)}}.Encode(), err
+	return "http://" + address + NodesPath + "?" + url.Values{"file": {string(text)}}.Encode(), err
 }
 
-func (f *nodeFiles) send(ctx context.Context, address string, file *replication.File) error {
+func (f *Nodes) send(ctx context.Context, address string, file *replication.File) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
 	in, err := os.Open(f.stagedPath(file))
@@ -262,7 +273,7 @@ func (f *nodeFiles) send(ctx context.Context, address string, file *replication.
 		return err
 	}
 	r.ContentLength = file.Size
-	answer, err := f.client.Do(r)
+	answer, err := f.options.Client.Do(r)
 	if err != nil {
 		return err
 	}
@@ -274,8 +285,8 @@ func (f *nodeFiles) send(ctx context.Context, address string, file *replication.
 	return nil
 }
 
-// serve answers another node that gives a file, or asks for one.
-func (f *nodeFiles) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers another node that gives a file, or asks for one.
+func (f *Nodes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file, err := parseFile([]byte(r.URL.Query().Get("file")))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -302,7 +313,7 @@ func (f *nodeFiles) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // receive stages the content of a file, durably.
-func (f *nodeFiles) receive(file *replication.File, from io.Reader) error {
+func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 	if f.isStaged(file) || f.inPlace(file) {
 		return nil
 	}
@@ -320,7 +331,7 @@ func (f *nodeFiles) receive(file *replication.File, from io.Reader) error {
 }
 
 // Unlist implements media.Nodes.
-func (f *nodeFiles) Unlist(names []string) []documents.Note {
+func (f *Nodes) Unlist(names []string) []documents.Note {
 	notes := []documents.Note{f.change()}
 	for _, name := range names {
 		notes = append(notes, documents.Note{Name: fileNote + name})
@@ -329,7 +340,7 @@ func (f *nodeFiles) Unlist(names []string) []documents.Note {
 }
 
 // Place implements media.Nodes.
-func (f *nodeFiles) Place(ctx context.Context, names []string) error {
+func (f *Nodes) Place(ctx context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {
 		if replication.IsFileName(name) {
@@ -340,7 +351,7 @@ func (f *nodeFiles) Place(ctx context.Context, names []string) error {
 }
 
 // place puts a file in place, or removes it. If the content is not staged here, another node gives it.
-func (f *nodeFiles) place(ctx context.Context, name string) error {
+func (f *Nodes) place(ctx context.Context, name string) error {
 	for {
 		file, err := f.listed(name)
 		if err != nil {
@@ -361,7 +372,7 @@ func (f *nodeFiles) place(ctx context.Context, name string) error {
 }
 
 // placeStaged does what place does if the file is staged or not listed. It reports false if the store says something else by now.
-func (f *nodeFiles) placeStaged(name string, file *replication.File) (done bool, err error) {
+func (f *Nodes) placeStaged(name string, file *replication.File) (done bool, err error) {
 	f.placing.Lock()
 	defer f.placing.Unlock()
 	now, err := f.listed(name)
@@ -387,23 +398,19 @@ func (f *nodeFiles) placeStaged(name string, file *replication.File) (done bool,
 		err = os.Rename(path, f.path(name))
 	}
 	if err == nil {
-		err = durable.SyncDir(f.uploads)
+		err = durable.SyncDir(f.options.Uploads)
 	}
 	return err == nil, err
 }
 
-func (f *nodeFiles) isStaged(file *replication.File) bool {
+func (f *Nodes) isStaged(file *replication.File) bool {
 	_, err := os.Stat(f.stagedPath(file))
 	return err == nil
 }
 
 // fetch stages a content that another node has.
-func (f *nodeFiles) fetch(ctx context.Context, file *replication.File) error {
-	node, err := f.running()
-	if err != nil {
-		return err
-	}
-	list, err := node.Members()
+func (f *Nodes) fetch(ctx context.Context, file *replication.File) error {
+	list, err := f.options.Members()
 	if err != nil {
 		return err
 	}
@@ -421,7 +428,7 @@ func (f *nodeFiles) fetch(ctx context.Context, file *replication.File) error {
 	return err
 }
 
-func (f *nodeFiles) fetchFrom(ctx context.Context, address string, file *replication.File) error {
+func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
 	from, err := fileURL(address, file)
@@ -432,7 +439,7 @@ func (f *nodeFiles) fetchFrom(ctx context.Context, address string, file *replica
 	if err != nil {
 		return err
 	}
-	answer, err := f.client.Do(r)
+	answer, err := f.options.Client.Do(r)
 	if err != nil {
 		return err
 	}
@@ -443,8 +450,8 @@ func (f *nodeFiles) fetchFrom(ctx context.Context, address string, file *replica
 	return f.receive(file, answer.Body)
 }
 
-// missing implements fileSource.
-func (f *nodeFiles) missing(ctx context.Context, name string) bool {
+// Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
+func (f *Nodes) Missing(ctx context.Context, name string) bool {
 	file, err := f.listed(name)
 	if err != nil || file == nil || f.inPlace(file) {
 		return false
