@@ -25,11 +25,13 @@ func (m *member) watchAge(ctx context.Context) {
 	}
 }
 
-// age returns how long ago the node was last known to have all that was written in the cluster; negative if it never was.
+// age returns how long ago the node was last known to have all that was written in the cluster; negative if it never was. It takes the longer one of two
+// times: the monotonic clock stands still while the machine sleeps, and the wall clock (Round removes the other one) may be set back.
 func (m *member) age() time.Duration {
 	current := m.current.Load()
 	if current == nil {
 		return -1
 	}
-	return time.Since(*current)
+	now := time.Now()
+	return max(now.Sub(*current), now.Round(0).Sub(current.Round(0)))
 }
