@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	walfs "github.com/hashicorp/raft-wal/fs"
 	"github.com/hashicorp/raft-wal/metadb"
@@ -20,7 +22,50 @@ import (
 type raftLog struct {
 	*wal.WAL
 	meta *logState
+	log  hclog.Logger
+
+	cut    bool          // the last entries were removed, and none were stored since. Only the goroutine of Raft that stores entries uses it
+	closed chan struct{} // when no attempt to store entries is repeated any more
 }
+
+// retryStore is how long StoreLogs waits between attempts.
+const retryStore = 100 * time.Millisecond
+
+// DeleteRange implements raft.LogStore.
+func (l *raftLog) DeleteRange(first, last uint64) error {
+	end, err := l.LastIndex()
+	if err == nil {
+		err = l.WAL.DeleteRange(first, last)
+	}
+	if err == nil && end > 0 && last >= end {
+		l.cut = true
+	}
+	return err
+}
+
+// StoreLogs implements raft.LogStore. A follower removes entries of a former leader before it stores those of the leader in their place. If it cannot
+// store them, Raft takes the removed entries for present, and the follower can never store any again (appendEntries in hashicorp/raft 1.8.0). In this
+// case, StoreLogs tries again until there is space on the disk or endRetries is called. The node does not vote meanwhile.
+func (l *raftLog) StoreLogs(entries []*raft.Log) error {
+	for told := false; ; told = true {
+		err := l.WAL.StoreLogs(entries)
+		if err == nil || !l.cut {
+			l.cut = false
+			return err
+		}
+		if !told {
+			l.log.Error("entries of the leader cannot be stored in place of others, and are tried again", "error", err)
+		}
+		select {
+		case <-time.After(retryStore):
+		case <-l.closed:
+			return err
+		}
+	}
+}
+
+// endRetries has StoreLogs return an error rather than try again.
+func (l *raftLog) endRetries() { close(l.closed) }
 
 // Close closes the files.
 func (l *raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close()) } // the WAL does not close meta
@@ -33,7 +78,7 @@ func openLog(dir string, files types.VFS, size int, log hclog.Logger) (*raftLog,
 	if err != nil {
 		return nil, errors.Join(err, meta.Close())
 	}
-	return &raftLog{opened, meta}, nil
+	return &raftLog{WAL: opened, meta: meta, log: log, closed: make(chan struct{})}, nil
 }
 
 // A logState has the segments that belong to a log.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 	walfs "github.com/hashicorp/raft-wal/fs"
@@ -151,5 +152,82 @@ func TestLogAfterFailedSegment(t *testing.T) {
 	defer file.Close()
 	if content, err := os.ReadFile(filepath.Join(dir, "left")); err != nil || len(content) != 0 {
 		t.Errorf("the new segment has %q (%v)", content, err)
+	}
+}
+
+// A packedDisk is a fullDisk whose files grow only while it is not full. A file that was given its space has it.
+type packedDisk struct{ fullDisk }
+
+func (d packedDisk) Create(dir, name string, size uint64) (types.WritableFile, error) {
+	file, err := d.fullDisk.Create(dir, name, size)
+	if err == nil && size == 0 {
+		file = growingFile{file, d.full}
+	}
+	return file, err
+}
+
+type growingFile struct {
+	types.WritableFile
+	full *atomic.Bool
+}
+
+func (f growingFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.full.Load() {
+		return 0, syscall.ENOSPC
+	}
+	return f.WritableFile.WriteAt(p, off)
+}
+
+// TestFullDiskAtNewLeader has a follower whose disk is full when a new leader replaces an entry of the former one. The follower must take the entry
+// once there is space, and must be able to end before.
+func TestFullDiskAtNewLeader(t *testing.T) {
+	var full atomic.Bool
+	c := Config{Name: "follower", Address: "follower", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Heartbeat: time.Minute}
+	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, newLogger(c.Log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	_, leader := raft.NewInmemTransport("leader")
+	_, transport := raft.NewInmemTransport("follower")
+	leader.Connect("follower", transport)
+	snaps := &snapshots{c.Dir, nil}
+	members := raft.Configuration{Servers: []raft.Server{{ID: "follower", Address: "follower"}, {ID: "leader", Address: "leader"}}}
+	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, members); err != nil {
+		t.Fatal(err)
+	}
+	node, err := raft.NewRaft(c.settings(), nothing{}, log, log, snaps, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// send has the leader of a term send entries that follow on the configuration, which is entry 1.
+	send := func(term uint64, count int) (taken bool, err error) {
+		header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("leader"), Addr: []byte("leader")}
+		ask := &raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: header.Addr, PrevLogEntry: 1, PrevLogTerm: 1}
+		for i := range count {
+			ask.Entries = append(ask.Entries, &raft.Log{Index: uint64(i + 2), Term: term, Data: []byte("entry")})
+		}
+		var answer raft.AppendEntriesResponse
+		err = leader.AppendEntries("follower", "follower", ask, &answer)
+		return answer.Success, err
+	}
+	if taken, err := send(2, 2); !taken {
+		t.Fatalf("the entries of the first leader were refused: %v", err)
+	}
+	full.Store(true)
+	if taken, err := send(3, 1); taken {
+		t.Fatalf("a full disk has taken an entry: %v", err)
+	}
+	full.Store(false)
+	if taken, err := send(3, 1); !taken {
+		t.Errorf("the entry of the second leader was refused when there was space again: %v", err)
+	}
+	full.Store(true)
+	if taken, err := send(4, 1); taken {
+		t.Fatalf("a full disk has taken an entry: %v", err)
+	}
+	log.endRetries()
+	if err := node.Shutdown().Error(); err != nil {
+		t.Error(err)
 	}
 }
