@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -48,6 +49,28 @@ func (n *node) empty() error {
 	}
 	n.full = false
 	return os.Remove(n.filler())
+}
+
+// revive starts a node again that has ended because its disk was full when it started, as a service manager does. No node ends otherwise.
+func (w *world) revive(n *node) {
+	w.Helper()
+	if !n.Runs() || !n.ended() {
+		return
+	}
+	_, last, _ := cutLast(n.Log(), "\ntime=")
+	if _, printed, _ := strings.Cut(last, "\n"); !strings.Contains(printed, "no space left on device") {
+		w.Fatalf("%s has ended:\n%s", n.name, n.Log())
+	}
+	w.must(n.hurry())
+	n.Kill()
+	n.Start()
+}
+
+// ended reports whether the process of a node has ended by itself.
+func (n *node) ended() bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.ID()))
+	_, state, _ := cutLast(string(text), ") ")
+	return err == nil && strings.HasPrefix(state, "Z")
 }
 
 // slowDown has each sync of a node take some time longer. strace stops the node at each system call, so all of it is slower.

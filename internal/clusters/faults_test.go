@@ -32,6 +32,7 @@ func (f *faults) step() {
 	}
 	down := 0
 	for _, n := range f.nodes {
+		f.revive(n)
 		if n.paused || n.full || !n.Runs() {
 			down++
 		}

@@ -124,6 +124,7 @@ func (w *world) createToken() {
 func (w *world) await(n *node) (revision string) {
 	w.Helper()
 	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		w.revive(n)
 		a, err := w.ask("GET", n.base+"/api/claims?pagination[pageSize]=1", "", "Lectern-Consistency", "linearizable")
 		if err == nil && a.status == 200 {
 			return a.header.Get("Lectern-Revision")

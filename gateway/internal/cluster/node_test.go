@@ -347,6 +347,9 @@ func TestNoMajority(t *testing.T) {
 			n.stop()
 		}
 	}
+	if err := leader.Verify(context.Background()); err == nil { // although the node has not noticed yet
+		t.Error("a node that has just lost its majority leads, it says")
+	}
 	if err := leader.propose("lost"); !errors.Is(err, store.ErrOutcome) && !errors.Is(err, store.ErrNotLeader) {
 		t.Fatalf("proposed alone: %v", err)
 	}
