@@ -24,7 +24,7 @@ type raftLog struct {
 	meta *logState
 	log  hclog.Logger
 
-	cut    bool          // the last entries were removed, and none were stored since. Only the goroutine of Raft that stores entries uses it
+	cut    uint64        // from this entry on all were removed, and none were stored since; 0: no. Only the goroutine of Raft that stores entries uses it
 	closed chan struct{} // when no attempt to store entries is repeated any more
 }
 
@@ -38,7 +38,7 @@ func (l *raftLog) DeleteRange(first, last uint64) error {
 		err = l.WAL.DeleteRange(first, last)
 	}
 	if err == nil && end > 0 && last >= end {
-		l.cut = true
+		l.cut = first
 	}
 	return err
 }
@@ -47,10 +47,11 @@ func (l *raftLog) DeleteRange(first, last uint64) error {
 // store them, Raft takes the removed entries for present, and the follower can never store any again (appendEntries in hashicorp/raft 1.8.0). In this
 // case, StoreLogs tries again until there is space on the disk or endRetries is called. The node does not vote meanwhile.
 func (l *raftLog) StoreLogs(entries []*raft.Log) error {
+	replaces := len(entries) > 0 && entries[0].Index == l.cut // not those that a node stores after it got a copy, maybe as the leader
+	l.cut = 0
 	for told := false; ; told = true {
 		err := l.WAL.StoreLogs(entries)
-		if err == nil || !l.cut {
-			l.cut = false
+		if err == nil || !replaces {
 			return err
 		}
 		if !told {

@@ -231,3 +231,29 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFullDiskAfterCopy has a node, whose log is empty since it got a copy, store an entry on a full disk. It must know at once, since it may lead.
+func TestFullDiskAfterCopy(t *testing.T) {
+	var full atomic.Bool
+	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, newLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	entries := func(indexes ...uint64) (list []*raft.Log) {
+		for _, i := range indexes {
+			list = append(list, &raft.Log{Index: i, Term: 1, Data: []byte("entry")})
+		}
+		return list
+	}
+	if err := log.StoreLogs(entries(1, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	full.Store(true)
+	if err := log.DeleteRange(1, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.StoreLogs(entries(9)); err == nil {
+		t.Error("a full disk has taken an entry")
+	}
+}
