@@ -47,7 +47,10 @@ func (l *raftLog) DeleteRange(first, last uint64) error {
 // store them, Raft takes the removed entries for present, and the follower can never store any again (appendEntries in hashicorp/raft 1.8.0). In this
 // case, StoreLogs tries again until there is space on the disk or endRetries is called. The node does not vote meanwhile.
 func (l *raftLog) StoreLogs(entries []*raft.Log) error {
-	replaces := len(entries) > 0 && entries[0].Index == l.cut // not those that a node stores after it got a copy, maybe as the leader
+	if err := l.empty(entries[0].Index); err != nil {
+		return err
+	}
+	replaces := entries[0].Index == l.cut // not those that a node stores after it got a copy, maybe as the leader
 	l.cut = 0
 	for told := false; ; told = true {
 		err := l.WAL.StoreLogs(entries)
@@ -63,6 +66,16 @@ func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 			return err
 		}
 	}
+}
+
+// empty removes all entries if the next one does not follow on them. Raft does so itself when a node gets a copy, but goes on if it cannot.
+func (l *raftLog) empty(next uint64) error {
+	first, err := l.FirstIndex()
+	last, failed := l.LastIndex()
+	if err := errors.Join(err, failed); err != nil || last == 0 || next <= last+1 {
+		return err
+	}
+	return l.WAL.DeleteRange(first, last)
 }
 
 // endRetries has StoreLogs return an error rather than try again.

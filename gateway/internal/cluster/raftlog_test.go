@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -240,12 +241,6 @@ func TestFullDiskAfterCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	entries := func(indexes ...uint64) (list []*raft.Log) {
-		for _, i := range indexes {
-			list = append(list, &raft.Log{Index: i, Term: 1, Data: []byte("entry")})
-		}
-		return list
-	}
 	if err := log.StoreLogs(entries(1, 2, 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -255,5 +250,28 @@ func TestFullDiskAfterCopy(t *testing.T) {
 	}
 	if err := log.StoreLogs(entries(9)); err == nil {
 		t.Error("a full disk has taken an entry")
+	}
+}
+
+func entries(indexes ...uint64) (list []*raft.Log) {
+	for _, i := range indexes {
+		list = append(list, &raft.Log{Index: i, Term: 1, Data: []byte("entry")})
+	}
+	return list
+}
+
+// TestLogNotEmptiedAfterCopy stores an entry that follows on a copy, while the log still has entries of before. Raft goes on if it cannot remove them.
+func TestLogNotEmptiedAfterCopy(t *testing.T) {
+	log, err := openLog(t.TempDir(), newSegmentFiles(), 1<<20, newLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if err := errors.Join(log.StoreLogs(entries(1, 2, 3)), log.StoreLogs(entries(9, 10))); err != nil {
+		t.Fatal(err)
+	}
+	first, err := log.FirstIndex()
+	if last, failed := log.LastIndex(); first != 9 || last != 10 || err != nil || failed != nil {
+		t.Errorf("the log has %d to %d (%v, %v), want 9 to 10", first, last, err, failed)
 	}
 }
