@@ -4,6 +4,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -204,14 +205,16 @@ func (l *Link) forward(to, from net.Conn) {
 	}
 }
 
-// FreePort returns a port on which nothing listens.
+// FreePort returns a port on which nothing listens. Systems do not give it to outgoing connections, so that no other program gets it by chance.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := strconv.Itoa(16<<10 + rand.IntN(16<<10))
+		if ln, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			ln.Close()
+			return port
+		}
 	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
+	t.Fatal("no port is free")
+	return ""
 }
