@@ -80,6 +80,9 @@ func (n *node) slowDown(by time.Duration) error {
 	return n.slow.Start()
 }
 
+// stracePatience is how long strace may take to let a process go.
+const stracePatience = 2 * time.Second
+
 // hurry ends what slowDown has begun.
 func (n *node) hurry() error {
 	if n.slow == nil {
@@ -90,6 +93,8 @@ func (n *node) hurry() error {
 	if err := traced.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) { // the node may have been killed
 		return err
 	}
+	late := time.AfterFunc(stracePatience, func() { _ = traced.Process.Kill() }) // now and then it waits for ever for one of many threads to stop
+	defer late.Stop()
 	var ended *exec.ExitError
 	if err := traced.Wait(); err != nil && !errors.As(err, &ended) {
 		return err
