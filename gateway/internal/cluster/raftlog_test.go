@@ -204,7 +204,7 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	// send has the leader of a term send entries that follow on the configuration, which is entry 1.
 	send := func(term uint64, count int) (taken bool, err error) {
 		header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("leader"), Addr: []byte("leader")}
-		ask := &raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: header.Addr, PrevLogEntry: 1, PrevLogTerm: 1}
+		ask := &raft.AppendEntriesRequest{RPCHeader: header, Term: term, PrevLogEntry: 1, PrevLogTerm: 1}
 		for i := range count {
 			ask.Entries = append(ask.Entries, &raft.Log{Index: uint64(i + 2), Term: term, Data: []byte("entry")})
 		}
