@@ -215,6 +215,23 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestFormerLeader reads at a node that wrote as the leader, and follows another one since, while nobody writes any more.
+func TestFormerLeader(t *testing.T) {
+	nodes := newCluster(t, 3)
+	token := nodes[0].token("writer")
+	revision := nodes[0].write("POST", "/api/articles?status=draft", token, `{"data":{"title":"the last","slug":"last"}}`, `"last"`).Get("Lectern-Revision")
+	operator := gateway.Directory(nodes[0].dir, gateway.Options{})
+	if err := operator.TransferLead(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range [][]string{{"Lectern-Revision", revision}, {"Lectern-Consistency", "linearizable"}} {
+		if status, _, text := nodes[0].ask("GET", "/api/articles?status=draft&filters[slug]=last", token, "", header...); status != http.StatusOK || !strings.Contains(text, "the last") {
+			t.Errorf("%v: %d %s", header, status, text)
+		}
+	}
+	nodes[0].awaitAge(token, "0")
+}
+
 // TestRemovedNode removes a node that goes on running, and adds it again. Clients of the node are told that nothing was written.
 func TestRemovedNode(t *testing.T) {
 	nodes := newCluster(t, 3)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -125,19 +126,40 @@ func (m *member) serveCommand(w http.ResponseWriter, r *http.Request) {
 // reach waits until reads of this node show the write with a revision.
 func (m *member) reach(ctx context.Context, revision uint64) error {
 	for {
-		st := m.project.Store()
-		changed, advanced, committed := m.changed.wait(), m.advanced.wait(), st.NextCommit() // before the revision is read
-		if m.reached.Load() >= revision || m.leads() && st.Revision() >= revision {
+		advanced, committed := m.advanced.wait(), m.project.Store().NextCommit() // before the revision is read
+		if m.shows(revision) {
 			return nil
 		}
 		select {
-		case <-changed:
 		case <-advanced:
 		case <-committed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// shows reports whether reads of this node show the write with a revision. Apply, which calls advance, does not hear of writes that this node has made as
+// the leader.
+func (m *member) shows(revision uint64) bool {
+	if m.reached.Load() >= revision {
+		return true
+	}
+	served := m.project.generation.Load()
+	var shown uint64
+	var definitions string
+	err := served.store.View(func(s *store.Snapshot) error {
+		shown = s.Sequence()
+		if note := s.Note(hashNote); note != nil {
+			return json.Unmarshal(note, &definitions)
+		}
+		return nil
+	})
+	if err != nil || shown < revision || definitions != "" && definitions != served.files.Hash() { // they are served soon
+		return false
+	}
+	m.advanceTo(shown)
+	return true
 }
 
 // confirm returns the error of a write that was refused because of the present content, or errNoLeader if this node does not lead the cluster any
@@ -154,9 +176,19 @@ func (m *member) confirm(ctx context.Context, refused *apierror.Error) *apierror
 // advance notes that reads show all that the store has. The store may have more for a moment: while the node has yet to serve the definitions of what
 // follows, reads show the content before.
 func (m *member) advance() {
-	m.reached.Store(m.project.Store().Revision())
+	m.advanceTo(m.project.Store().Revision())
 	m.advanced.give()
 	m.uploads.Wake()
+}
+
+// advanceTo notes that reads show all up to a revision.
+func (m *member) advanceTo(revision uint64) {
+	for {
+		reached := m.reached.Load()
+		if revision <= reached || m.reached.CompareAndSwap(reached, revision) {
+			return
+		}
+	}
 }
 
 // leads reports whether this node takes the writes.

@@ -113,7 +113,7 @@ type member struct {
 	leader  atomic.Pointer[string] // its address; never nil, "" if there is none
 	changed signal                 // given when the leader changes
 
-	reached  atomic.Uint64 // the revision up to which reads show all, as far as advance knows
+	reached  atomic.Uint64 // a revision up to which reads show all; they may show more
 	advanced signal        // given by each advance
 
 	stop   context.CancelFunc // ends what the leader alone does; nil if the node does not lead
