@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"lectern/internal/budget"
+	"lectern/internal/etag"
 	"lectern/shadowcrud/rest"
 )
 
@@ -20,18 +22,12 @@ const leastCompressed = 1024
 
 var varyByEncoding = []string{"Origin, Accept-Encoding"}
 
-// compressedSuffixes end the ETags of compressed answers, inside their quotes, because a strong ETag identifies the bytes that are sent.
-var compressedSuffixes = [...]string{"-gzip", "-zstd"}
-
 // plainConditions changes the conditions of a request to those on answers that are not compressed, since both change together. It returns
 // the header If-None-Match as it was sent if that names a compressed answer.
 func plainConditions(h http.Header) (sent string) {
 	for _, name := range [...]string{"If-None-Match", "If-Match"} {
 		for i, tags := range h[name] {
-			plain := tags
-			for _, suffix := range compressedSuffixes {
-				plain = strings.ReplaceAll(plain, suffix+`"`, `"`)
-			}
+			plain := etag.Plain(tags)
 			if h[name][i] = plain; plain != tags && name == "If-None-Match" {
 				sent += tags
 			}
@@ -43,15 +39,19 @@ func plainConditions(h http.Header) (sent string) {
 // compressorBytes is the memory of a compressor. An answer uses one until the client has read it.
 const compressorBytes = 1 << 20
 
+// A compressorKey is the context key of the memory for the compressor of an answer, a *budget.Reservation.
+type compressorKey struct{}
+
 // compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory for a compressor,
 // the answer is not compressed.
 func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible), gzhttp.SuffixETag(compressedSuffixes[0]))
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible), gzhttp.SuffixETag(etag.Suffixes[0]))
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}
 	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r.Header)}, r)
+		compressor, _ := r.Context().Value(compressorKey{}).(*budget.Reservation)
+		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r.Header), compressor: compressor}, r)
 	})
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,12 +60,8 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 			return
 		}
 		compressor := memory.Reservation()
-		if compressor.Grow(compressorBytes) != nil {
-			plain(w, r)
-			return
-		}
 		defer compressor.Release()
-		compressed(w, r)
+		compressed(w, r.WithContext(context.WithValue(r.Context(), compressorKey{}, &compressor)))
 	}), nil
 }
 
@@ -75,6 +71,9 @@ type varyingWriter struct {
 	http.ResponseWriter
 	known string // see plainConditions
 	begun bool
+	// compressor gets the memory for compressing when an answer begins that may be compressed: requests that wait for their bodies or for changes, and files,
+	// need none. It is nil if the client does not accept compressed answers.
+	compressor *budget.Reservation
 }
 
 func (w *varyingWriter) WriteHeader(status int) {
@@ -112,7 +111,13 @@ func (w *varyingWriter) begin(status int) {
 		return
 	}
 	if status == http.StatusNoContent || !mayBeCompressed(h) {
+		if w.compressor == nil {
+			delete(h, gzhttp.HeaderNoCompression) // which gzhttp removes otherwise
+		}
 		return
+	}
+	if w.compressor != nil && w.compressor.Grow(compressorBytes) != nil {
+		h[gzhttp.HeaderNoCompression] = []string{"1"}
 	}
 	switch vary := h["Vary"]; {
 	case slices.Equal(vary, varyByOrigin):
@@ -129,7 +134,7 @@ func (w *varyingWriter) nameCompressed(h http.Header) {
 	if w.known == "" {
 		return
 	}
-	for _, suffix := range compressedSuffixes {
+	for _, suffix := range etag.Suffixes {
 		if tag := strings.TrimSuffix(h.Get("Etag"), `"`) + suffix + `"`; strings.Contains(w.known, tag) {
 			h["Etag"] = []string{tag}
 			return

@@ -38,3 +38,14 @@ func Lists(header []string, tag []byte) (found bool) {
 
 // IsAny reports whether a header is the value *, which stands for any entity tag.
 func IsAny(header []string) bool { return len(header) == 1 && strings.TrimSpace(header[0]) == "*" }
+
+// Suffixes end the entity tags of compressed answers, inside their quotes, because a strong tag identifies the bytes that are sent.
+var Suffixes = [...]string{"-gzip", "-zstd"}
+
+// Plain returns a header with the tags of compressed answers replaced by those of the same answers without compression, since both change together.
+func Plain(header string) string {
+	for _, suffix := range Suffixes {
+		header = strings.ReplaceAll(header, suffix+`"`, `"`)
+	}
+	return header
+}
