@@ -206,6 +206,7 @@ func TestBatchPreconditions(t *testing.T) {
 	rename := func(i int, name string) object {
 		return object{"op": "update", "type": "writers", "documentId": ids[i], "ifMatch": tags[i], "data": object{"name": name}}
 	}
+	tags[1] = strings.TrimSuffix(tags[1], `"`) + `-gzip"` // of the same answer, compressed
 	a.batch(200, "full", rename(0, "Ada 2"), rename(0, "Ada 3"), rename(1, "Bob 2"))
 	before := a.state()
 	tags[0] = a.want(200, "GET", "/api/writers/"+ids[0], "full", nil).header.Get("Etag")
@@ -218,7 +219,7 @@ func TestBatchPreconditions(t *testing.T) {
 	if r := a.want(200, "POST", "/api/_batch", "full", object{"atomic": false, "operations": list}); statuses(r) != "200 412 412 404 412" {
 		t.Errorf("each by itself: %s", r.text)
 	}
-	for _, wrong := range []object{{"op": "delete", "type": "writers", "documentId": "x", "ifMatch": 1}, {"op": "delete", "type": "writers", "documentId": ref("w"), "ifMatch": "*"}} {
+	for _, wrong := range []object{{"op": "delete", "type": "writers", "documentId": "x", "ifMatch": 1}, {"op": "delete", "type": "writers", "documentId": "x", "ifMatch": strings.Repeat(`"x",`, 2000)}, {"op": "delete", "type": "writers", "documentId": ref("w"), "ifMatch": "*"}} {
 		a.batch(400, "full", object{"op": "create", "type": "writers", "as": "w", "data": object{}}, wrong)
 	}
 }
@@ -290,6 +291,12 @@ func TestBatchRefusals(t *testing.T) {
 	} {
 		if r := a.do("POST", "/api/_batch", "full", c.body); r.status != 400 && r.status != 404 || !strings.Contains(r.message(), c.message) {
 			t.Errorf("%v: %d %s, want %q", c.body, r.status, r.text, c.message)
+		}
+	}
+	for as, known := range map[string]string{"": "none", "apprentice": "books", "clerk": "writers"} { // types on which a caller may not write stay hidden
+		r := a.batch(400, as, object{"op": "create", "type": "zzz", "data": object{}})
+		if !strings.Contains(r.message(), known) || as != "clerk" && strings.Contains(r.message(), "writer") || strings.Contains(r.message(), "shop") {
+			t.Errorf("%q is told %s", as, r.message())
 		}
 	}
 	a.want(405, "PUT", "/api/_batch", "full", object{})

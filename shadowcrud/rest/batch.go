@@ -11,6 +11,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/internal/etag"
 	"lectern/internal/spelling"
 	"lectern/jsontree"
 	"lectern/store"
@@ -276,8 +277,10 @@ func (r *operationReader) route() (*Route, error) {
 	t := r.api.named[strings.ToLower(name)]
 	if t == nil {
 		known := make([]string, 0, len(r.api.named))
-		for name := range r.api.named {
-			known = append(known, name)
+		for name, t := range r.api.named {
+			if r.mayWrite(t) { // the others are not for the caller to know
+				known = append(known, name)
+			}
 		}
 		slices.Sort(known)
 		return nil, apierror.Validation(strings.TrimSpace(fmt.Sprintf("there is no content-type %q; %s", name, spelling.Suggest(name, known))))
@@ -290,6 +293,16 @@ func (r *operationReader) route() (*Route, error) {
 		return nil, apierror.Validation(t.Singular + " is a single type; update creates its document")
 	}
 	return nil, apierror.NotFound() // as the route of a type without drafts
+}
+
+// mayWrite reports whether the caller may use any operation on a type.
+func (r *operationReader) mayWrite(t *contenttypes.ContentType) bool {
+	for key, route := range r.api.writes {
+		if key.typ == t && r.call.Permit(route) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // document reads which document the operation is about.
@@ -313,6 +326,9 @@ func (r *operationReader) document() error {
 	return nil
 }
 
+// maxIfMatch is how many bytes the ETags in ifMatch may have together. The transaction compares each.
+const maxIfMatch = 4 << 10
+
 // precondition reads the ETag that the document must have before the batch.
 func (r *operationReader) precondition() error {
 	v, given := r.from.Get("ifMatch")
@@ -322,10 +338,12 @@ func (r *operationReader) precondition() error {
 		return nil
 	case !isText:
 		return apierror.Validation("ifMatch must be the ETag of a document, or *")
+	case len(tag) > maxIfMatch:
+		return apierror.Validation(fmt.Sprintf("ifMatch may have %d bytes at most", maxIfMatch))
 	case r.write.Of != "":
 		return apierror.Validation("ifMatch compares what was there before the batch, and the batch creates this document")
 	}
-	r.write.If = precondition(http.Header{"If-Match": {tag}})
+	r.write.If = precondition(http.Header{"If-Match": {etag.Plain(tag)}})
 	return nil
 }
 
