@@ -49,6 +49,15 @@ func appendProblem(dst []byte, e *apierror.Error, id string) []byte {
 	case e.NoDetails || e.Details == nil || details != nil && len(details.Keys) == 0:
 	case details != nil && details.Value("errors") != nil:
 		dst = jsontree.Append(append(dst, `,"errors":`...), details.Value("errors"))
+		others := jsontree.NewObject()
+		for _, key := range details.Keys {
+			if key != "errors" {
+				others.Set(key, details.Value(key))
+			}
+		}
+		if len(others.Keys) > 0 {
+			dst = jsontree.Append(append(dst, `,"details":`...), others)
+		}
 	default:
 		dst = jsontree.Append(append(dst, `,"details":`...), e.Details)
 	}

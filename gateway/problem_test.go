@@ -74,6 +74,12 @@ func TestProblemHasDetails(t *testing.T) {
 	if list, _ := several.at("errors").([]any); len(list) == 0 || list[0].(object)["path"] == nil {
 		t.Error(several.text)
 	}
+	batch := a.want(400, "POST", "/api/_batch", "full", object{"operations": []any{
+		object{"op": "create", "type": "articles", "data": object{"title": "a"}}, object{"op": "create", "type": "articles", "data": object{"title": 1, "parts": 2}},
+	}}, "Accept", problemJSON)
+	if list, _ := batch.at("errors").([]any); len(list) == 0 || batch.at("details.operation") != 1.0 || batch.at("details.errors") != nil {
+		t.Error(batch.text)
+	}
 	head := a.want(404, "HEAD", "/api/nope", "", nil, "Accept", problemJSON)
 	if head.text != "" || head.header.Get("Content-Type") != problemJSON || head.header.Get("Content-Length") == "" {
 		t.Error(head)
