@@ -499,6 +499,10 @@ func TestSchedulePermissions(t *testing.T) {
 			id = made["documentId"].(string)
 		}
 	}
+	again := p.want(202, "POST", page+"/actions/publish", "pages", object{"data": object{"publishAt": p.in(time.Hour)}})
+	if made := again.at("meta.schedules").([]any); len(made) != 1 || made[0].(object)["action"] != "publish" {
+		t.Errorf("the answer to a new schedule shows others that are hidden: %s", again.text)
+	}
 	for token, want := range map[string]int{"full": 3, "editor": 1, "pages": 1} {
 		if all := p.listed(token, "pagination[pageSize]=10"); len(all) != want {
 			t.Errorf("%s: %v", token, all)

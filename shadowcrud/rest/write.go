@@ -174,7 +174,10 @@ func (p *printer) scheduled(row store.Record, s *documents.Selection) {
 	p.document(p.load(p.one[:], shape{Selection: s}), 0)
 	p.buf = append(p.buf, `,"meta":{"schedules":[`...)
 	begin := len(p.buf)
-	p.api.documents.EachSchedule(p.snapshot, row, func(schedule store.Record) bool {
+	p.api.documents.EachSchedule(p.snapshot, row, func(schedule store.Record, action documents.Action) bool {
+		if !p.access.Allows(row.Type(), action.String()) {
+			return true
+		}
 		if len(p.buf) > begin {
 			p.buf = append(p.buf, ',')
 		}
