@@ -217,36 +217,44 @@ func parseForm(text string) (any, error) {
 	return form, nil
 }
 
-// parseMultipart reads the fields of a multipart form. It skips files, which the content API does not accept.
+// parseMultipart reads the fields of a multipart form as a tree.
 func parseMultipart(text []byte, boundary string) (any, error) {
 	if boundary == "" {
 		return nil, badBody("BadRequestError", "the multipart body has no boundary")
 	}
-	var malformed error
+	fields, err := multipartFields(text, boundary)
+	if err != nil {
+		return nil, badBody("BadRequestError", "the multipart body is malformed")
+	}
 	form, err := qs.Fields(func(yield func(name, value string) bool) {
-		for parts := multipart.NewReader(bytes.NewReader(text), boundary); ; {
-			part, err := parts.NextPart()
-			if err == io.EOF {
-				return
-			}
-			var value []byte
-			if err == nil {
-				value, err = io.ReadAll(part)
-			}
-			if err != nil {
-				malformed = err
-				return
-			}
-			if part.FormName() != "" && part.FileName() == "" && !yield(part.FormName(), string(value)) {
+		for _, f := range fields {
+			if !yield(f[0], f[1]) {
 				return
 			}
 		}
 	})
-	if malformed != nil {
-		return nil, badBody("BadRequestError", "the multipart body is malformed")
-	}
 	if err != nil {
 		return nil, badBody("BadRequestError", err.Error())
 	}
 	return form, nil
+}
+
+// multipartFields returns the names and values of the fields of a multipart form. It skips files, which the content API does not accept.
+func multipartFields(text []byte, boundary string) (fields [][2]string, err error) {
+	for parts := multipart.NewReader(bytes.NewReader(text), boundary); ; {
+		part, err := parts.NextPart()
+		if err == io.EOF {
+			return fields, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		value, err := io.ReadAll(part)
+		if err != nil {
+			return nil, err
+		}
+		if part.FormName() != "" && part.FileName() == "" {
+			fields = append(fields, [2]string{part.FormName(), string(value)})
+		}
+	}
 }

@@ -53,7 +53,26 @@ func (k *idempotency) serve(w http.ResponseWriter, r *http.Request, who auth.Pri
 	if err != nil {
 		return err
 	}
-	return k.carryOut(w, r, who, body, do)
+	return k.carryOut(w, r, who, withoutBoundary(r, body), do)
+}
+
+// withoutBoundary returns a hash of the fields of a multipart form, and any other body as it is. Clients make up another boundary between the parts of a form
+// each time that they send it.
+func withoutBoundary(r *http.Request, body []byte) []byte {
+	kind, params, err := contentType(r.Header)
+	if err != nil || kind != "multipart/form-data" {
+		return body
+	}
+	fields, err := multipartFields(body, params["boundary"])
+	if err != nil {
+		return body // nothing is written
+	}
+	h := sha256.New()
+	for _, f := range fields {
+		writeText(h, f[0])
+		writeText(h, f[1])
+	}
+	return h.Sum(nil)
 }
 
 // carryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request
@@ -108,9 +127,13 @@ func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*s
 	case k.settings.Keep == 0:
 		return nil, errKeysOff
 	}
+	request := []string{key, r.Method, r.URL.EscapedPath(), r.URL.RawQuery, string(body)}
+	if format := r.Header.Get(rest.FormatHeader); format != "" { // of the answer
+		request = append(request, format)
+	}
 	return &store.Once{
 		Key:     hashOf(callerName(who), key),
-		Request: hashOf(key, r.Method, r.URL.EscapedPath(), r.URL.RawQuery, string(body)),
+		Request: hashOf(request...),
 		Access:  store.Hash(who.Access.AppendFingerprint(nil)),
 		At:      k.now(),
 		MaxBody: k.settings.MaxAnswer,

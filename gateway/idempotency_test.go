@@ -242,6 +242,8 @@ func TestIdempotencyKeysRefused(t *testing.T) {
 	if r := a.want(200, "POST", "/graphql", "full", object{"query": `{articles {title}}`}, "Idempotency-Key", "one"); r.header.Get("Idempotency-Replayed") != "" {
 		t.Error("a query was answered with a kept answer")
 	}
+	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "form")
+	a.want(422, "POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "form", "Strapi-Response-Format", "v4")
 	off := keyed(t, "idempotency: {keep: 0}\n", gateway.Options{})
 	if r := off.do("POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "one"); r.status != 400 || !strings.Contains(r.message(), "idempotency.keep") || off.articles() != 0 {
 		t.Errorf("switched off: %d %s", r.status, r.text)
@@ -315,6 +317,10 @@ func TestIdempotentUploads(t *testing.T) {
 	}
 	if left := stored(); left != nil {
 		t.Errorf("%v are left", left)
+	}
+	twice("POST", "/api/articles", "six", func() *form { return formWith("", "", "data[title]", "Soup", "data[text]", "hot") }, 201)
+	if r := send("POST", "/api/articles", "six", formWith("", "", "data[title]", "Soup", "data[text]", "cold")); r.status != 422 || a.articles() != 1 {
+		t.Errorf("another form: %d %s, and %d articles", r.status, r.text, a.articles())
 	}
 }
 

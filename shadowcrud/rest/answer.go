@@ -8,6 +8,9 @@ import (
 	"lectern/store"
 )
 
+// FormatHeader is the header by which requests choose the form of answers: v4 is that of Strapi 4.
+const FormatHeader = "Strapi-Response-Format"
+
 // printer returns a printer for the answer to r. It prints the versions of related documents that have this status and, unless state is nil,
 // this publication state.
 func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *store.PublicationState) *printer {
@@ -16,7 +19,7 @@ func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *st
 	p.memory = c.limits().Answer()
 	p.buf = p.memory.Adopt(p.buf)
 	p.bound = bound{ctx: r.Context(), limits: c.limits(), memory: &p.memory}
-	if format := r.Header["Strapi-Response-Format"]; len(format) > 0 {
+	if format := r.Header[FormatHeader]; len(format) > 0 {
 		p.v4 = format[0] == "v4"
 	}
 	return p
