@@ -43,6 +43,9 @@ type lineSender struct {
 
 // open counts the answer among limits.streams.
 func (l *lineSender) open() (done func(), err error) {
+	if !l.r.ProtoAtLeast(1, 1) { // the end of the connection is the end of the answer, also of one that was cut off
+		return nil, badBody("BadRequestError", "streams need HTTP/1.1 or later")
+	}
 	s := l.server
 	share := s.streams.Share(admission.ClientOf(l.r.Context()))
 	if err := share.TryAcquire(); err != nil {

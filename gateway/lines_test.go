@@ -182,6 +182,21 @@ func TestLinesRefused(t *testing.T) {
 	}
 }
 
+// TestLinesOfOldClients expects no stream over HTTP/1.0, by which a client cannot tell the end of an answer from one that was cut off.
+func TestLinesOfOldClients(t *testing.T) {
+	a := serve(t, linesFiles)
+	c, err := net.Dial("tcp", strings.TrimPrefix(a.Base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "GET /api/notes HTTP/1.0\r\nAccept: application/x-ndjson\r\n\r\n")
+	answer, err := io.ReadAll(c)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.0 400 ") || !strings.Contains(string(answer), "HTTP/1.1") {
+		t.Errorf("%v: %s", err, answer)
+	}
+}
+
 // TestLinesCut expects an error in the middle of a stream to be its last line, and the connection to end without the end of the answer.
 func TestLinesCut(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {answer: 4kb}\n"}
