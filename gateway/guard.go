@@ -16,6 +16,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/etag"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -33,11 +34,15 @@ type guard struct {
 
 	metered   bool  // the rate limits of config/api.yaml apply
 	keyless   error // as in Route
+	writes    bool  // the route writes, and does not look at If-Match and If-None-Match
 	streams   bool  // as in Route
 	whole     bool  // as in Route, unless extended
 	generated bool  // the route is one of a content-type
 	extended  bool  // code of a program handles the request or is called by its handler: the context of the request has the Caller
 }
+
+// errNoConditions refuses a write that would be made whether its conditions hold or not, on which its client relies (RFC 9110, section 13.1).
+var errNoConditions = badBody("BadRequestError", "this route writes without conditions: send the request without If-Match and If-None-Match")
 
 // An answer answers a request that has passed a guard. documentID comes from the path of a content-type.
 type answer func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error
@@ -195,6 +200,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 	}
 	if g.keyless != nil && r.Header[idempotencyKeyHeader] != nil {
 		return g.keyless
+	}
+	if g.writes && (r.Header["If-Match"] != nil || etag.IsAny(r.Header["If-None-Match"])) {
+		return errNoConditions
 	}
 	s, ctx := g.handlers.server, r.Context()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -110,6 +110,28 @@ func TestPreconditions(t *testing.T) {
 		a.want(400, "PUT", path, "full", object{"data": object{"nope": 1}}, "If-Match", `"other"`)
 		a.want(403, "PUT", path, "", title("no permission"), "If-Match", `"other"`)
 	})
+	t.Run("where they are not looked at", func(t *testing.T) {
+		_, user := a.register("ada")
+		for _, c := range []struct {
+			method, path string
+			body         any
+		}{
+			{"POST", "/api/_batch", object{"operations": []any{object{"op": "create", "type": "pages", "data": object{"title": "lost"}}}}},
+			{"PUT", fmt.Sprint("/api/users/", user), object{"username": "eve"}},
+			{"POST", "/graphql", object{"query": `mutation {createTopic(data: {name: "lost"}) {name}}`}},
+		} {
+			for _, condition := range [][]string{{"If-Match", `"other"`}, {"If-None-Match", "*"}} {
+				if r := a.do(c.method, c.path, "full", c.body, condition...); r.status != 400 || !strings.Contains(r.text, "If-Match") {
+					t.Errorf("%s %s with %v: %d %s", c.method, c.path, condition, r.status, r.text)
+				}
+			}
+		}
+		for _, path := range []string{"/api/pages?filters[title]=lost", "/api/topics?filters[name]=lost"} {
+			if list := a.want(200, "GET", path, "full", nil).at("data").([]any); len(list) != 0 {
+				t.Errorf("%s: %v", path, list)
+			}
+		}
+	})
 	t.Run("single types", func(t *testing.T) {
 		heading := object{"data": object{"heading": "h"}}
 		refused("PUT", "/api/home", heading, "If-Match", "*")
