@@ -263,6 +263,9 @@ func TestETagsOfGraphQL(t *testing.T) {
 		if got := r.header.Get("Vary"); !strings.Contains(got, "Authorization") {
 			t.Errorf("%s: Vary %s", c.query, got)
 		}
+		if r := a.do("GET", byGET(c.query), c.as, nil, append(preflight, "Accept", "application/graphql-response+json")...); r.header.Get("ETag") == tag || r.header.Get("ETag") == "" {
+			t.Errorf("%s: the answer of another type has the ETag %q, too", c.query, r.header.Get("ETag"))
+		}
 		for _, known := range []string{tag, "W/" + tag, "*"} {
 			if r := a.do("GET", byGET(c.query), c.as, nil, append(preflight, "If-None-Match", known)...); r.status != 304 || r.text != "" || r.header.Get("ETag") != tag {
 				t.Errorf("%s with If-None-Match %s: %d %s", c.query, known, r.status, r.text)

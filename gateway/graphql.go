@@ -196,7 +196,7 @@ var anyOrigin = []string{"*"}
 
 // execute executes an operation and answers with its result. once is nil for a request without an idempotency key.
 func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal, once *store.Once) error {
-	request := h.request(w, r, op, who)
+	request := h.request(w, r, answers, op, who)
 	request.Once = once
 	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), request)
 	if err != nil {
@@ -230,12 +230,12 @@ func (op *operationRequest) appendBody(b []byte) []byte {
 	return jsontree.Append(b, body)
 }
 
-// request returns the request of an operation to the engine.
-func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) *execution.Request {
+// request returns the request of an operation to the engine. answers is the media type of the answer.
+func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) *execution.Request {
 	request := h.requestAs(w.Header().Get(requestIDHeader), r, op, who)
 	request.Limit = func(name string) error { return h.allow(w, r, name) }
 	if r.Method == http.MethodGet {
-		request.Conditional = &execution.Conditional{Version: h.version, Known: r.Header["If-None-Match"]}
+		request.Conditional = &execution.Conditional{Version: h.version + " " + answers, Known: r.Header["If-None-Match"]}
 	}
 	return request
 }

@@ -24,7 +24,7 @@ import (
 
 // stream answers an operation with a stream of events.
 func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) error {
-	request := h.request(w, r, op, who)
+	request := h.request(w, r, eventStreamType, op, who)
 	s, answer := h.engine.Subscribe(h.withCaller(r, who).Context(), request)
 	if s == nil && answer == nil {
 		var err error
