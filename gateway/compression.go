@@ -20,7 +20,10 @@ import (
 // leastCompressed is the length from which answers are compressed. Shorter ones fit into one packet.
 const leastCompressed = 1024
 
-var varyByEncoding = []string{"Origin, Accept-Encoding"}
+var (
+	varyByEncoding       = []string{"Origin, Accept-Encoding"}
+	varyByCallerEncoding = []string{"Origin, Authorization, Accept-Encoding"}
+)
 
 // plainConditions changes the conditions of a request to those on answers that are not compressed, since both change together. It returns
 // the header If-None-Match as it was sent if that names a compressed answer.
@@ -122,6 +125,8 @@ func (w *varyingWriter) begin(status int) {
 	switch vary := h["Vary"]; {
 	case slices.Equal(vary, varyByOrigin):
 		h["Vary"] = varyByEncoding
+	case slices.Equal(vary, varyByCaller):
+		h["Vary"] = varyByCallerEncoding
 	case slices.Equal(vary, rest.VaryTagged):
 		h["Vary"] = rest.VaryTaggedEncoding
 	default:

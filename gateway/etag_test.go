@@ -277,6 +277,26 @@ func TestETagsOfGraphQL(t *testing.T) {
 	}
 }
 
+// TestVaryByCaller expects caches to be told of answers that depend on who asks, also of those without an ETag and of refusals.
+func TestVaryByCaller(t *testing.T) {
+	a := serve(t, historyFiles)
+	page := "/api/pages/" + a.create("pages", "a")
+	for _, c := range []struct {
+		path, as string
+		status   int
+		varies   bool
+	}{
+		{"/api/users", "full", 200, true}, {"/api/users", "", 403, true}, {"/api/upload/files", "full", 200, true}, {page + "/_history", "full", 200, true},
+		{page + "?filters[nope]=1", "full", 400, true}, {"/api/pages/nope", "full", 404, true},
+		{"/uploads/none.png", "", 404, false}, {"/nowhere", "", 404, false},
+	} {
+		r := a.want(c.status, "GET", c.path, c.as, nil, preflight...)
+		if got := strings.Join(r.header["Vary"], ", "); strings.Contains(got, "Authorization") != c.varies || !strings.HasPrefix(got, "Origin") {
+			t.Errorf("%s as %q: Vary %s", c.path, c.as, got)
+		}
+	}
+}
+
 // TestCacheControl asks for answers as several callers, where config/api.yaml says how they may be cached.
 func TestCacheControl(t *testing.T) {
 	files := with(historyFiles)

@@ -166,6 +166,9 @@ var withoutCredential = &http.Request{Header: http.Header{}}
 
 // admit authenticates a request. It returns an error if the caller lacks a permission or has sent too many requests. A retry is not counted.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
+	if !g.open {
+		w.Header()["Vary"] = varyByCaller
+	}
 	if who, err = g.identify(r); err == nil {
 		observationOf(w).identified(who)
 	}

@@ -25,6 +25,7 @@ type header struct {
 
 var (
 	varyByOrigin     = []string{"Origin"}
+	varyByCaller     = []string{"Origin, Authorization"} // where the answer may depend on who asks
 	allowCredentials = []string{"true"}
 )
 
