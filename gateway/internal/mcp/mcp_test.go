@@ -194,6 +194,9 @@ func testTools(t *testing.T, server gateway.Ready) {
 		t.Errorf("tools %v, want %s", names, want)
 	}
 	types, _ := a.call("list_types", nil)
+	if list := types["types"].([]any)[0].(object); list["name"] != "articles" || fmt.Sprint(list["actions"]) != "[find findOne create update delete publish unpublish discardDraft]" {
+		t.Errorf("list_types names other actions than there are tools for: %v", list)
+	}
 	if n := len(types["types"].([]any)); n != 4 {
 		t.Errorf("%d types: %v", n, types)
 	}

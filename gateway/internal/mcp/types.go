@@ -17,11 +17,14 @@ const resourcePrefix = "lectern://types/"
 
 const jsonType = "application/json"
 
-// actions returns what a caller may do with a type.
+// offered are the actions of content-types that tools carry out. The REST API has others, such as the history.
+var offered = []string{"find", "findOne", "create", "update", "delete", "publish", "unpublish", "discardDraft"}
+
+// actions returns what a caller may do with a type by the tools.
 func (t *Type) actions(access *permission.Access) []any {
 	var list []any
 	for _, action := range t.Actions {
-		if access.Allows(t.ContentType, action) && !slices.Contains(list, any(action)) {
+		if slices.Contains(offered, action) && access.Allows(t.ContentType, action) && !slices.Contains(list, any(action)) {
 			list = append(list, action)
 		}
 	}
