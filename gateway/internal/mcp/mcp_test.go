@@ -256,6 +256,9 @@ func testFind(t *testing.T, server gateway.Ready) {
 		{object{"populate": "*", "pagination": object{"page": 2, "pageSize": 2}, "sort": "rank"}, "populate=*&pagination[page]=2&pagination[pageSize]=2&sort=rank"},
 		{object{"_q": "t3", "status": "draft", "locale": "en"}, "_q=t3&status=draft&locale=en"},
 		{object{"populate": object{"author": object{"fields": []string{"name"}}}}, "populate[author][fields][0]=name"},
+		{object{"populate": object{}, "filters": object{}}, ""},
+		{object{"populate": object{"author": object{"populate": object{}, "filters": object{}}}}, "populate[author]=true"},
+		{object{"populate": object{"parts": object{"populate": object{"parts": object{}}}}}, "populate[parts][populate][parts]=true"},
 	} {
 		c.arguments["type"] = "articles"
 		got, failed := a.call("find", c.arguments)
@@ -304,7 +307,9 @@ func testErrors(t *testing.T, server gateway.Ready) {
 		{"find", object{"type": "articles", "filters": object{"nope": 1}}, "ValidationError", "Invalid key nope"},
 		{"find", object{"type": "articles", "filters": object{"title": object{"$in": []string{}}}}, "ValidationError", "filters[title][$in] is empty"},
 		{"find", object{"type": "articles", "filters": object{"title": nil}}, "ValidationError", "filters[title] is empty"},
-		{"find", object{"type": "articles", "filters": object{}}, "ValidationError", "filters is empty"},
+		{"find", object{"type": "articles", "filters": object{"title": object{}}}, "ValidationError", "filters[title] is empty"},
+		{"find", object{"type": "articles", "populate": object{"parts": object{"on": object{}}}}, "ValidationError", "populate[parts][on] is empty"},
+		{"find", object{"type": "articles", "populate": object{"author": object{"filters": object{"$or": []any{}}}}}, "ValidationError", "populate[author][filters][$or] is empty"},
 		{"create", object{"type": "articles", "data": object{"title": strings.Repeat("x", 41)}}, "ValidationError", "title must be at most 40 characters"},
 		{"create", object{"type": "articles", "data": "title"}, "ValidationError", ""},
 		{"create", object{"type": "articles"}, "ValidationError", "data is missing"},

@@ -135,7 +135,7 @@ func (c *call) query() (string, error) {
 	for _, name := range c.arguments.Keys {
 		if v := c.arguments.Value(name); !notParameters[name] && v != nil {
 			var err error
-			if dst, err = appendParameter(dst, name, v, name == "populate"); err != nil {
+			if dst, err = appendOption(dst, name, name, v); err != nil {
 				return "", err
 			}
 		}
@@ -146,16 +146,51 @@ func (c *call) query() (string, error) {
 	return string(dst), nil
 }
 
+// appendOption appends a parameter of a request, or the option with that key of a populate, after a "&". Objects of filters and of populate that are
+// empty say nothing: they are left out.
+func appendOption(dst []byte, name, key string, v any) ([]byte, error) {
+	o, isObject := v.(*jsontree.Object)
+	switch {
+	case !isObject:
+	case len(o.Keys) == 0 && (key == "filters" || key == "populate"):
+		return dst, nil
+	case len(o.Keys) > 0 && (key == "populate" || key == "on"):
+		return appendPopulate(dst, name, o)
+	}
+	return appendParameter(dst, name, v)
+}
+
+// appendPopulate appends what to show of each attribute, or of each component of a zone. One without options is shown all the same.
+func appendPopulate(dst []byte, name string, populate *jsontree.Object) (_ []byte, err error) {
+	for _, shown := range populate.Keys {
+		at := name + "[" + shown + "]"
+		options, isObject := populate.Value(shown).(*jsontree.Object)
+		if !isObject {
+			if dst, err = appendParameter(dst, at, populate.Value(shown)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		before := len(dst)
+		for _, key := range options.Keys {
+			if dst, err = appendOption(dst, at+"["+key+"]", key, options.Value(key)); err != nil {
+				return nil, err
+			}
+		}
+		if len(dst) == before {
+			dst = appendPair(dst, at, "true")
+		}
+	}
+	return dst, nil
+}
+
 // appendParameter appends a value in the nested form of query strings, after a "&". Nothing of a value is left out silently, since a condition that is
-// missing would show documents that nobody asked for. Within populate, {} stands for true.
-func appendParameter(dst []byte, name string, v any, populates bool) (_ []byte, err error) {
+// missing would show documents that nobody asked for.
+func appendParameter(dst []byte, name string, v any) (_ []byte, err error) {
 	switch v := v.(type) {
 	case *jsontree.Object:
-		if len(v.Keys) == 0 && populates {
-			return appendPair(dst, name, "true"), nil
-		}
 		for _, key := range v.Keys {
-			if dst, err = appendParameter(dst, name+"["+key+"]", v.Value(key), populates); err != nil {
+			if dst, err = appendParameter(dst, name+"["+key+"]", v.Value(key)); err != nil {
 				return nil, err
 			}
 		}
@@ -164,7 +199,7 @@ func appendParameter(dst []byte, name string, v any, populates bool) (_ []byte, 
 		}
 	case []any:
 		for i, item := range v {
-			if dst, err = appendParameter(dst, name+"["+strconv.Itoa(i)+"]", item, populates); err != nil {
+			if dst, err = appendParameter(dst, name+"["+strconv.Itoa(i)+"]", item); err != nil {
 				return nil, err
 			}
 		}
