@@ -120,24 +120,37 @@ function apiError(response: Response, text: string): ApiError {
 /** Encodes parameters as a query string with nested names, as in filters[name][$eq]=Ada. */
 export function encodeParams(params: object | undefined): string {
   const pairs: string[] = []
-  if (params) encode(pairs, '', params)
+  for (const [key, value] of Object.entries(params ?? {})) encodeParam(pairs, encodeURIComponent(key), key, value)
   return pairs.length > 0 ? '?' + pairs.join('&') : ''
 }
 
-function encode(pairs: string[], name: string, value: unknown): void {
+/** Encodes a parameter of a request, or the option with that key of a populate. */
+function encodeParam(pairs: string[], name: string, key: string, value: unknown): void {
+  if (key !== 'populate' && key !== 'on') return encode(pairs, name, value, key === 'filters')
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return encode(pairs, name, value, false)
+  for (const [shown, options] of Object.entries(value)) encodeOptions(pairs, `${name}[${encodeURIComponent(shown)}]`, options)
+}
+
+/** Encodes what a populate says of one attribute. Options that say nothing become true: the attribute is to be shown all the same. */
+function encodeOptions(pairs: string[], name: string, options: unknown): void {
+  if (options === null || typeof options !== 'object') return encode(pairs, name, options, false)
+  const before = pairs.length
+  for (const [key, value] of Object.entries(options)) encodeParam(pairs, `${name}[${encodeURIComponent(key)}]`, key, value)
+  if (pairs.length === before) pairs.push(`${name}=true`)
+}
+
+function encode(pairs: string[], name: string, value: unknown, filters: boolean): void {
   if (value === undefined) return
-  if (value instanceof Date) {
-    encode(pairs, name, value.toISOString())
-  } else if (value !== null && typeof value === 'object') {
-    for (const [key, inner] of Object.entries(value)) {
-      encode(pairs, name === '' ? encodeURIComponent(key) : `${name}[${encodeURIComponent(key)}]`, inner)
-    }
-  } else {
-    pairs.push(value === null ? name : `${name}=${encodeURIComponent(String(value))}`)
+  if (value === null || typeof value !== 'object' || value instanceof Date) {
+    pairs.push(value === null ? name : `${name}=${encodeURIComponent(value instanceof Date ? value.toISOString() : String(value))}`)
+    return
   }
 }
 
 function segment(documentId: string | number): string {
+  const before = pairs.length
+  for (const [key, inner] of Object.entries(value)) encode(pairs, `${name}[${encodeURIComponent(key)}]`, inner, filters)
+  if (filters && Array.isArray(value) && pairs.length === before) throw new TypeError(`${decodeURIComponent(name)} is an empty list`)
   if (documentId === '') throw new TypeError('the documentId is empty')
   return '/' + encodeURIComponent(documentId)
 }

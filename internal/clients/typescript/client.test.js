@@ -36,6 +36,35 @@ test('parameters are nested names', () => {
   assert.equal(encodeParams(undefined), '');
 });
 
+test('a populate without options shows the attribute', async () => {
+  for (const [populate, query] of [
+    [{ author: {} }, 'populate[author]=true'],
+    [{ author: { fields: undefined, sort: [] } }, 'populate[author]=true'],
+    [{ author: { fields: [], populate: { avatar: {} } } }, 'populate[author][populate][avatar]=true'],
+    [{ sections: { on: { 'shared.quote': {}, 'shared.picture': { populate: { file: {} } } } } },
+      'populate[sections][on][shared.quote]=true&populate[sections][on][shared.picture][populate][file]=true'],
+    [{ author: undefined }, ''],
+    [{}, ''],
+  ]) assert.equal(decodeURIComponent(encodeParams({ populate })), query && '?' + query);
+  const { data } = await articles.create({ title: 'Shown', seo: { metaTitle: 'x' } }, { populate: { seo: {}, cover: { fields: undefined } } });
+  assert.deepEqual([data.seo.metaTitle, data.cover], ['x', null]);
+  await articles.delete(data.documentId);
+});
+
+test('a list within filters that says nothing is refused, not left out', async () => {
+  for (const [params, name] of [
+    [{ filters: { documentId: { $in: [] } } }, 'filters[documentId][$in]'],
+    [{ filters: { title: { $notIn: [] } } }, 'filters[title][$notIn]'],
+    [{ filters: { title: [undefined] } }, 'filters[title]'],
+    [{ filters: { $or: [] } }, 'filters[$or]'],
+    [{ filters: { $and: [{ $or: [{}] }] } }, 'filters[$and][0][$or]'],
+    [{ populate: { author: { filters: { $not: { age: [] } } } } }, 'populate[author][filters][$not][age]'],
+  ]) assert.throws(() => encodeParams(params), { name: 'TypeError', message: `${name} is an empty list` });
+  await assert.rejects(articles.find({ filters: { documentId: { $in: [] } } }), TypeError);
+  assert.equal(encodeParams({ filters: {}, fields: [], sort: [], populate: [] }), '');
+  assert.equal(encodeParams({ populate: { filters: { fields: [] } } }), '?populate[filters]=true'); // an attribute of that name
+});
+
 describe('a collection type', () => {
   test('create, find, change, publish, delete', async () => {
     const made = await articles.create({ title: 'One', rating: 4, seo: { metaTitle: 'x' } }, { status: 'draft', populate: 'seo' });
