@@ -261,8 +261,8 @@ export class Collection<U extends TypeUID> {
   }
 
   /** What was done to a document, the newest first. */
-  history(documentId: string, params?: HistoryParams, request?: RequestOptions): Promise<HistoryResult<U>> {
-    return this.#transport.send('GET', `${this.#path}${segment(documentId)}/_history`, params, undefined, request) as Promise<HistoryResult<U>>
+  history<const Q extends HistoryParams = {}>(documentId: string, params?: Q & Exact<Q, HistoryParams>, request?: RequestOptions): Promise<HistoryResult<U, Q>> {
+    return this.#transport.send('GET', `${this.#path}${segment(documentId)}/_history`, params, undefined, request) as Promise<HistoryResult<U, Q>>
   }
 
   /** Writes a former version as the draft, which the answer shows. A deleted document comes back. */
@@ -335,8 +335,8 @@ export class Single<U extends TypeUID> {
   }
 
   /** What was done to the document, the newest first. */
-  history(params?: HistoryParams, request?: RequestOptions): Promise<HistoryResult<U>> {
-    return this.#transport.send('GET', this.#path + '/_history', params, undefined, request) as Promise<HistoryResult<U>>
+  history<const Q extends HistoryParams = {}>(params?: Q & Exact<Q, HistoryParams>, request?: RequestOptions): Promise<HistoryResult<U, Q>> {
+    return this.#transport.send('GET', this.#path + '/_history', params, undefined, request) as Promise<HistoryResult<U, Q>>
   }
 
   /** Writes a former version as the draft, which the answer shows. */

@@ -25,9 +25,9 @@ export interface HistoryItem<U extends UID> {
   /** The attributes that the write changed, as far as the caller may read them. */
   changed: (FieldName<U> | RelationName<U>)[]
 }
-export interface HistoryResult<U extends UID> {
+export interface HistoryResult<U extends UID, Q = {}> {
   data: HistoryItem<U>[]
-  meta: { pagination: PagePagination }
+  meta: { pagination: PaginationOf<Option<Q, 'pagination'>> }
 }
 
 /** The version that `restore` brings back: a place in the history, and which version of then, the draft if it is not said. */

@@ -92,6 +92,13 @@ export async function histories() {
   same<typeof back.data, { id: number; documentId: string; name: string | null }>()
   await homepage.restore({ seq: (await homepage.history()).data[0]!.seq })
 
+  const part = (await restaurants.history('x', { pagination: { start: 5, limit: 5 } })).meta
+  same<typeof part.pagination, { start: number; limit: number; total: number }>()
+  const few = (await homepage.history({ pagination: { pageSize: 5, withCount: false } })).meta
+  same<typeof few.pagination, { page: number; pageSize: number }>()
+
+  // @ts-expect-error unknown parameter
+  await restaurants.history('x', { fields: ['name'] })
   // @ts-expect-error no such attribute
   void data[0]?.changed.includes('nope')
   // @ts-expect-error no such action
