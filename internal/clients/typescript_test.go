@@ -18,6 +18,7 @@ import (
 const tsconfig = `{
   "compilerOptions": {
     "strict": true, "noUncheckedIndexedAccess": true, "noImplicitOverride": true, "noUnusedLocals": true,
+    "exactOptionalPropertyTypes": true, "noPropertyAccessFromIndexSignature": true,
     "verbatimModuleSyntax": true, "isolatedModules": true, "erasableSyntaxOnly": true,
     "target": "es2022", "lib": ["es2022", "dom"], "module": "nodenext", "types": [], "skipLibCheck": true, "outDir": "js"
   },

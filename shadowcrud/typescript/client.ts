@@ -6,7 +6,7 @@ export interface ClientOptions {
   /** The address of the server, without the prefix of the API: "https://cms.example.com". */
   url: string
   /** An API token, or the JWT of a user. */
-  token?: string
+  token?: string | undefined
   /** The prefix of the API, if it is another than in the definitions. */
   prefix?: string
   /** Headers of every request. */
@@ -17,22 +17,22 @@ export interface ClientOptions {
 
 /** Options of one request. */
 export interface RequestOptions {
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   headers?: Record<string, string>
 }
 
 /** Options of a request that the server carries out once, however often it is sent. */
 export interface OnceOptions extends RequestOptions {
   /** A text of your own for this request, such as `crypto.randomUUID()`. Sent again with it, the request gets the first answer. */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
 }
 
 /** Options of a write of one document. If the document is not as they say, the server answers 412 and writes nothing. */
 export interface WriteOptions extends OnceOptions {
   /** The `etag` with which you have read the document, or '*' for any: write only if it has not changed since. */
-  ifMatch?: string
+  ifMatch?: string | undefined
   /** '*': write only if there is no such document. */
-  ifNoneMatch?: '*'
+  ifNoneMatch?: '*' | undefined
 }
 
 /** What the server answered instead of what was asked for. */
@@ -88,7 +88,7 @@ export class Transport {
   /** Sends a request, and returns an answer that is no error. */
   async fetch(method: string, path: string, params?: object, body?: unknown, request: WriteOptions = {}): Promise<Response> {
     const headers: Record<string, string> = { Accept: 'application/json', ...this.options.headers, ...request.headers }
-    if (this.options.token) headers.Authorization = `Bearer ${this.options.token}`
+    if (this.options.token) headers['Authorization'] = `Bearer ${this.options.token}`
     if (request.ifMatch) headers['If-Match'] = request.ifMatch
     if (request.ifNoneMatch) headers['If-None-Match'] = request.ifNoneMatch
     if (request.idempotencyKey) headers['Idempotency-Key'] = request.idempotencyKey
@@ -99,7 +99,7 @@ export class Transport {
       method,
       headers,
       body: form ? body : JSON.stringify(body),
-      signal: request.signal,
+      signal: request.signal ?? null,
     })
     if (!response.ok) throw apiError(response, await response.text())
     return response

@@ -18,7 +18,7 @@ export interface CreateOperation<R> extends Operation<R> {
 /** Options of an operation on a document that is there. */
 export interface OperationOptions {
   /** The `etag` with which you have read the document: the operation fails if it has changed since. */
-  ifMatch?: string
+  ifMatch?: string | undefined
 }
 
 /** The parameters of a deletion in a batch. */
