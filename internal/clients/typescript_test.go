@@ -31,7 +31,7 @@ const tsconfig = `{
 //   - recorded.ts holds the answers of the reference to the requests of the conformance suites, as constants of the types that the client
 //     would return;
 //   - the programs of docs/typescript.md, with the example project of `lectern init`;
-//   - a model with names that TypeScript has itself, and one in which every type refers to many others.
+//   - a model with names that TypeScript has itself, one in which every type refers to many others, and one whose lists are not counted.
 //
 // Then it runs the client under Node against a server.
 func TestTypeScript(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTypeScript(t *testing.T) {
 	if err != nil || len(projects) < 3 {
 		t.Fatalf("%d projects, %v", len(projects), err)
 	}
-	for _, project := range append(projects, "../../examples/magazine", "../../gateway/initproject", "project", namesProject(t), cyclicProject(t)) {
+	for _, project := range append(projects, "../../examples/magazine", "../../gateway/initproject", "project", namesProject(t), cyclicProject(t), uncountedProject(t)) {
 		d, problems, _, err := gateway.Check(project, gateway.Options{}) // examples have permissions for routes of their programs
 		if err != nil || d.Model == nil {
 			t.Fatalf("%s: %v %v", project, err, problems)
@@ -122,6 +122,26 @@ func cyclicProject(t *testing.T) (dir string) {
 			attributes["s"+letter(j)] = map[string]any{"type": "string"}
 		}
 		writeType(t, dir, name(i), attributes)
+	}
+	return dir
+}
+
+// uncountedProject writes a project whose lists come without their total, with a collection whose drafts need a list of components.
+func uncountedProject(t *testing.T) (dir string) {
+	dir = filepath.Join(t.TempDir(), "uncounted")
+	for name, text := range map[string]string{
+		"config/api.yaml": "rest: {withCount: false}\n",
+		"content-types/post.yaml": "kind: collectionType\ninfo: {singularName: post, pluralName: posts, displayName: Post}\noptions: {draftAndPublish: true}\n" +
+			"attributes:\n  title: {type: string, required: true}\n  steps: {type: component, component: post.step, repeatable: true, required: true}\n",
+		"content-types/home.yaml": "kind: singleType\ninfo: {singularName: home, pluralName: homes, displayName: Home}\noptions: {draftAndPublish: true}\n" +
+			"attributes: {title: {type: string}}\n",
+		"components/post/step.yaml": "info: {displayName: Step}\nattributes: {text: {type: text}}\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, text)
 	}
 	return dir
 }

@@ -397,7 +397,15 @@ export interface FindResult<U extends UID, Q = {}> {
 export type PaginationOf<G> = G extends { start: unknown } | { limit: unknown } ? OffsetPagination<G> : PagePagination<G>
 export type PagePagination<G = {}> = Flat<{ page: number; pageSize: number } & Counts<G, { pageCount: number; total: number }>>
 export type OffsetPagination<G = {}> = Flat<{ start: number; limit: number } & Counts<G, { total: number }>>
-type Counts<G, C> = G extends { withCount: false } ? {} : C
+type Counts<G, C> = G extends { withCount: infer W }
+  ? boolean extends W
+    ? Partial<C>
+    : W extends true
+      ? C
+      : {}
+  : CountedByDefault extends true
+    ? C
+    : {}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Bodies of writes.

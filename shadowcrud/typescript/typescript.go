@@ -41,9 +41,10 @@ var clientUsers string
 
 // Options say what Write writes besides the types of the Model.
 type Options struct {
-	Prefix  string   // of the REST API, such as "/api"
-	Locales []string // the codes of all locales; empty if there are none
-	Client  bool     // write the client too
+	Prefix    string   // of the REST API, such as "/api"
+	Locales   []string // the codes of all locales; empty if there are none
+	WithCount bool     // lists come with their total if the request does not say
+	Client    bool     // write the client too
 }
 
 // Write returns the TypeScript module of a model.
@@ -63,6 +64,9 @@ func Write(m *contenttypes.Model, o Options) []byte {
 	}
 	w.index()
 	w.localesAndErrors(o.Locales)
+	w.line("")
+	w.comment("", "Whether the server counts a list if the request does not say.")
+	w.line("type CountedByDefault = %t", o.WithCount)
 	w.line("")
 	w.WriteString(prelude)
 	if o.Client {

@@ -1,6 +1,7 @@
 // What the compiler must accept and refuse. Each line after @ts-expect-error must not compile. Nothing here runs.
 
 import { Client, type FindParams, type Result } from './kitchen.js'
+import { Client as Strict } from './uncounted.js'
 
 /** Compiles only if two types are the same. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -8,6 +9,8 @@ function same<A, B>(..._equal: Equal<A, B> extends true ? [] : [{ got: A; want: 
 
 const api = new Client({ url: 'http://127.0.0.1' })
 const restaurants = api.collection('restaurants')
+const strict = new Strict({ url: 'http://127.0.0.1', token: undefined })
+const drafts = strict.collection('posts')
 
 // ----- The answer follows fields and populate.
 
@@ -80,6 +83,16 @@ export async function selections() {
   all.data.hidden
   // @ts-expect-error nor passwords
   all.data.secret
+}
+
+/** In a project whose lists are not counted, unless a request says so. */
+export async function counts(withCount: boolean) {
+  const plain = await drafts.find()
+  same<typeof plain.meta, { pagination: { page: number; pageSize: number } }>()
+  const counted = await drafts.find({ pagination: { start: 0, withCount: true } })
+  same<typeof counted.meta.pagination, { start: number; limit: number; total: number }>()
+  const perhaps = await drafts.find({ pagination: { page: 1, withCount } })
+  same<typeof perhaps.meta.pagination, { page: number; pageSize: number; pageCount?: number; total?: number }>()
 }
 
 // ----- Parameters.
