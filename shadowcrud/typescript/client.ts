@@ -117,7 +117,10 @@ function apiError(response: Response, text: string): ApiError {
   return new ApiError(info, response.headers.get('X-Request-Id') ?? undefined)
 }
 
-/** Encodes parameters as a query string with nested names, as in filters[name][$eq]=Ada. */
+/**
+ * Encodes parameters as a query string with nested names, as in filters[name][$eq]=Ada. It throws a TypeError if a list within filters says
+ * nothing: a query string cannot tell an empty list from none, and without the condition the answer would have what nobody asked for.
+ */
 export function encodeParams(params: object | undefined): string {
   const pairs: string[] = []
   for (const [key, value] of Object.entries(params ?? {})) encodeParam(pairs, encodeURIComponent(key), key, value)
@@ -145,12 +148,12 @@ function encode(pairs: string[], name: string, value: unknown, filters: boolean)
     pairs.push(value === null ? name : `${name}=${encodeURIComponent(value instanceof Date ? value.toISOString() : String(value))}`)
     return
   }
-}
-
-function segment(documentId: string | number): string {
   const before = pairs.length
   for (const [key, inner] of Object.entries(value)) encode(pairs, `${name}[${encodeURIComponent(key)}]`, inner, filters)
   if (filters && Array.isArray(value) && pairs.length === before) throw new TypeError(`${decodeURIComponent(name)} is an empty list`)
+}
+
+function segment(documentId: string | number): string {
   if (documentId === '') throw new TypeError('the documentId is empty')
   return '/' + encodeURIComponent(documentId)
 }
@@ -235,6 +238,7 @@ export class Collection<U extends TypeUID> {
 
   /** Makes the published version a copy of the draft. */
   publish<const Q extends ActionParams<U> = {}>(
+    this: WithDrafts<U, Collection<U>>,
     documentId: string,
     params?: Q & Exact<Q, ActionParams<U>>,
     request?: WriteOptions,
@@ -244,6 +248,7 @@ export class Collection<U extends TypeUID> {
 
   /** Removes the published version. The answer shows the draft. */
   unpublish<const Q extends ActionParams<U> = {}>(
+    this: WithDrafts<U, Collection<U>>,
     documentId: string,
     params?: Q & Exact<Q, ActionParams<U>>,
     request?: WriteOptions,
@@ -253,6 +258,7 @@ export class Collection<U extends TypeUID> {
 
   /** Makes the draft a copy of the published version. The answer shows the draft. */
   discardDraft<const Q extends ActionParams<U> = {}>(
+    this: WithDrafts<U, Collection<U>>,
     documentId: string,
     params?: Q & Exact<Q, ActionParams<U>>,
     request?: WriteOptions,
@@ -279,6 +285,9 @@ export class Collection<U extends TypeUID> {
     return this.#transport.send('POST', `${this.#path}${segment(documentId)}/actions/${action}`, params, data && { data }, request)
   }
 }
+
+/** T, or never if the documents of U have no drafts: a call with it does not compile then, since the server has no such action. */
+type WithDrafts<U extends TypeUID, T> = Schemas[U]['drafts'] extends true ? T : never
 
 /** The parameters of publish, unpublish and discardDraft. */
 export type ActionParams<U extends UID> = Omit<WriteParams<U>, 'status'>
@@ -314,6 +323,7 @@ export class Single<U extends TypeUID> {
   }
 
   publish<const Q extends ActionParams<U> = {}>(
+    this: WithDrafts<U, Single<U>>,
     params?: Q & Exact<Q, ActionParams<U>>,
     request?: WriteOptions,
   ): Promise<OneResult<U, Q, false>> {
@@ -321,6 +331,7 @@ export class Single<U extends TypeUID> {
   }
 
   unpublish<const Q extends ActionParams<U> = {}>(
+    this: WithDrafts<U, Single<U>>,
     params?: Q & Exact<Q, ActionParams<U>>,
     request?: WriteOptions,
   ): Promise<OneResult<U, Q, true>> {
@@ -328,6 +339,7 @@ export class Single<U extends TypeUID> {
   }
 
   discardDraft<const Q extends ActionParams<U> = {}>(
+    this: WithDrafts<U, Single<U>>,
     params?: Q & Exact<Q, ActionParams<U>>,
     request?: WriteOptions,
   ): Promise<OneResult<U, Q, true>> {

@@ -51,6 +51,7 @@ export class BatchCollection<U extends TypeUID> {
   }
 
   publish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    this: WithDrafts<U, BatchCollection<U>>,
     documentId: string | BatchRef,
     params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
   ): Operation<Result<U, Q, false>> {
@@ -58,6 +59,7 @@ export class BatchCollection<U extends TypeUID> {
   }
 
   unpublish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    this: WithDrafts<U, BatchCollection<U>>,
     documentId: string | BatchRef,
     params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
   ): Operation<Result<U, Q, true>> {
@@ -65,6 +67,7 @@ export class BatchCollection<U extends TypeUID> {
   }
 
   discardDraft<const Q extends ActionParams<U> & OperationOptions = {}>(
+    this: WithDrafts<U, BatchCollection<U>>,
     documentId: string | BatchRef,
     params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
   ): Operation<Result<U, Q, true>> {
@@ -93,18 +96,21 @@ export class BatchSingle<U extends TypeUID> {
   }
 
   publish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    this: WithDrafts<U, BatchSingle<U>>,
     params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
   ): Operation<Result<U, Q, false>> {
     return { sent: { op: 'publish', type: this.#type, ...params } }
   }
 
   unpublish<const Q extends ActionParams<U> & OperationOptions = {}>(
+    this: WithDrafts<U, BatchSingle<U>>,
     params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
   ): Operation<Result<U, Q, true>> {
     return { sent: { op: 'unpublish', type: this.#type, ...params } }
   }
 
   discardDraft<const Q extends ActionParams<U> & OperationOptions = {}>(
+    this: WithDrafts<U, BatchSingle<U>>,
     params?: Q & Exact<Q, ActionParams<U> & OperationOptions>,
   ): Operation<Result<U, Q, true>> {
     return { sent: { op: 'discardDraft', type: this.#type, ...params } }

@@ -241,11 +241,10 @@ export interface Narrowed<U extends UID> {
   count?: U extends 'plugin::upload.file' ? never : boolean
 }
 
-/** What is shown of a dynamic zone or of a relation to any type: everything one level deep, or some variants. */
+/** What is shown of a dynamic zone or of a relation to any type: everything one level deep, or some variants. The server does not count them. */
 export type Variants<U extends UID> =
-  | { populate: '*'; count?: never; on?: never }
-  | { count: boolean; populate?: never; on?: never }
-  | { on: { [K in U]?: boolean | Narrowed<K> }; populate?: never; count?: never }
+  | { populate: '*'; on?: never }
+  | { on: { [K in U]?: boolean | Narrowed<K> }; populate?: never }
 
 /** What an answer shows of documents. */
 export interface SelectionParams<U extends UID> {
@@ -446,8 +445,10 @@ export type ZoneInput<U extends ComponentUID> = U extends ComponentUID
   ? { __component: U } & ComponentInput<Schemas[U]['input']>
   : never
 
-/** The body of a creation. A draft may lack what is required. */
-export type CreateInput<U extends UID, Q = {}> = IsDraft<Q> extends true ? UpdateInput<U> : Schemas[U]['input']
+/** The body of a creation. A draft may lack what is required, but for dynamic zones and repeatable components. */
+export type CreateInput<U extends UID, Q = {}> = [IsDraft<Q>, Schemas[U]['drafts']] extends [true, true]
+  ? UpdateInput<U> & Pick<Schemas[U]['input'], Schemas[U]['requiredLists'] & keyof Schemas[U]['input']>
+  : Schemas[U]['input']
 
 /** The body of an update: what changes. */
 export type UpdateInput<U extends UID> = Partial<Schemas[U]['input']>

@@ -132,18 +132,24 @@ func (w *writer) index() {
 	w.byPath("Singles", "The uids of single types by their names in paths.", contenttypes.SingleType)
 }
 
-// schema writes the member of a schema. If it has drafts, `required` names the fields that a draft may lack.
+// schema writes the member of a schema. If it has drafts, `required` names the fields that a draft may lack. `requiredLists` names the
+// repeatable components and dynamic zones that a new document needs, even as a draft.
 func (w *writer) schema(s *contenttypes.Schema, input string, drafts bool) {
 	name := w.names[s]
-	var required []string
+	var required, lists []string
 	for _, a := range s.Attributes {
+		if a.Required && a.IsInput() && (a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType && a.Repeatable) {
+			lists = append(lists, a.Name)
+		}
 		if drafts && isField(a) && !a.System && a.Required {
 			required = append(required, a.Name)
 		}
 	}
 	w.line("  %s: {", key(s.UID))
 	w.line("    fields: %s", name)
+	w.line("    drafts: %t", drafts)
 	w.line("    required: %s", union(required))
+	w.line("    requiredLists: %s", union(lists))
 	w.line("    input: %s", input)
 	w.line("    filters: %s", name+filtersSuffix)
 	var relations []string

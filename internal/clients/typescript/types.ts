@@ -132,6 +132,8 @@ export function parameters(query: FindParams<'api::restaurant.restaurant'>) {
   void restaurants.find({ populate: { dz: { on: { 'blocks.nope': true } } } })
   // @ts-expect-error a component that the zone does not have
   void restaurants.find({ populate: { dz: { on: { 'default.dish': true } } } })
+  // @ts-expect-error zones are not counted
+  void restaurants.find({ populate: { dz: { count: true } } })
   // @ts-expect-error files are not counted
   void restaurants.find({ populate: { cover: { count: true } } })
   // @ts-expect-error unknown attribute in a filter
@@ -189,9 +191,19 @@ export function bodies() {
     description: [{ type: 'paragraph', children: [{ type: 'text', text: 'x', bold: true }] }], hidden: 'x', secret: 'x',
   })
   void restaurants.update('x', { seats: null, address: { id: 4, street: 'x' } })
+  void api.collection('menus').create({ dishes: [{ name: 'Soup' }] }, { status: 'draft' })
+  void drafts.create({ steps: [] }, { status: 'draft' })
 
   // @ts-expect-error name is required
   void restaurants.create({ seats: 3 })
+  // @ts-expect-error a draft lacks no list that is required
+  void drafts.create({ title: 'x' }, { status: 'draft' })
+  // @ts-expect-error null is no list of components
+  void restaurants.update('x', { closingPeriods: null })
+  // @ts-expect-error nor of a zone
+  void restaurants.update('x', { dz: null })
+  // @ts-expect-error people have no drafts, so that a new one needs its name
+  void api.collection('people').create({}, { status: 'draft' })
   // @ts-expect-error a required text may not be null
   void restaurants.update('x', { name: null })
   // @ts-expect-error unknown attribute
@@ -225,6 +237,15 @@ export async function cards(): Promise<Card[]> {
 same<Card, { id: number; documentId: string; name: string; cover: { id: number; documentId: string; url: string } | null }>()
 
 export async function versions() {
+  void strict.single('home').publish({ fields: ['title'] })
+  // @ts-expect-error people have no drafts
+  await api.collection('people').publish('x')
+  // @ts-expect-error nor has this single type
+  await api.single('setting').unpublish()
+  // @ts-expect-error nor in batches
+  api.collection('people').batch.discardDraft('x')
+  // @ts-expect-error nor a single type in them
+  api.single('setting').batch.publish()
   const published = await restaurants.publish('x', { fields: ['name'] })
   same<typeof published.data.name, string>()
   const draft = await restaurants.unpublish('x', { fields: ['name'] })
