@@ -25,6 +25,41 @@ func TestREADME(t *testing.T) {
 	follow(t, "README.md", dir, serve(t, dir, lectern, "blog"))
 }
 
+var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// TestFirstCommands runs the first command of guides on the example project, and looks for what its output must have.
+func TestFirstCommands(t *testing.T) {
+	dir := t.TempDir()
+	lectern := filepath.Join(dir, "lectern")
+	run(t, exec.Command("go", "build", "-o", lectern, "."))
+	project := filepath.Join(dir, "blog")
+	run(t, exec.Command(lectern, "init", project))
+	permissions := filepath.Join(project, "config/permissions.yaml")
+	text, err := os.ReadFile(permissions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := bytes.Replace(text, []byte("\ntokens:\n"), []byte("\ntokens:\n  - {name: all, type: full-access}\n"), 1)
+	if err := os.WriteFile(permissions, all, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	addr := serve(t, dir, lectern, "blog")
+	key := strings.TrimSpace(run(t, exec.Command(lectern, "token", "create", project, "all")))
+	for guide, wants := range map[string][]string{
+		"docs/streams.md": {`"readingMinutes":6`, `"name":"Tomás Rey"`},
+		"docs/batch.md":   {`{"status":201,`, `"title":"Soup"}`, `{"status":204,"data":null}],"meta":{}}`},
+	} {
+		c := exec.Command("bash", "-c", strings.ReplaceAll(blocksOf(t, filepath.Base(guide), shellBlock)[0], "localhost:1337", addr))
+		c.Env = append(os.Environ(), "TOKEN="+key)
+		got := run(t, c)
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("the first command of %s prints\n%s\nwithout %s", guide, got, want)
+			}
+		}
+	}
+}
+
 // follow runs the commands of a README in dir against the server at addr, and compares their output with the README.
 func follow(t *testing.T, readme, dir, addr string) {
 	t.Helper()
