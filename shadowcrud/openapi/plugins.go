@@ -97,7 +97,7 @@ func (b *builder) changes() *operation {
 	}
 	change := b.schema("Change", func() any {
 		o := object("seq", typed("string"), "type", typed("string"), "documentId", typed("string"), "locale", nullable("string"),
-			"change", typed("string", "enum", []any{"created", "updated", "deleted", "published", "unpublished"}), "at", typed("string", "format", "date-time"))
+			"change", typed("string", "enum", []any{"create", "update", "delete", "publish", "unpublish"}), "at", typed("string", "format", "date-time"))
 		o.Value("properties").(*jsontree.Object).Set("document", typed("object", "additionalProperties", true))
 		return o
 	})
