@@ -65,6 +65,10 @@ var excuses = []struct {
 		var kind undescribedBody
 		return errors.As(err, &kind) && slices.Contains([]undescribedBody{"application/x-www-form-urlencoded", "multipart/form-data", "application/vnd.api+json"}, kind)
 	}},
+	{"what is said about a file may also be changed by JSON", func(e *exchange, err error) bool {
+		var kind undescribedBody
+		return e.has("/api/upload?id=") && errors.As(err, &kind) && kind == "application/json"
+	}},
 	{"the body of a DELETE has no effect", func(e *exchange, err error) bool {
 		var kind undescribedBody
 		return e.req.Method == http.MethodDelete && errors.As(err, &kind)

@@ -15,7 +15,7 @@ const options = (token?: string) => ({
   querySerializer: (query: object) => qs.stringify(query, { encodeValuesOnly: true }),
 })
 
-// The second type argument is the media type of answers and bodies, of which some operations have several.
+// The second type argument is the media type of answers, of which some operations have several.
 const api = createClient<paths, 'application/json'>(options(tokens.full))
 const visitor = createClient<paths, 'application/json'>(options())
 
