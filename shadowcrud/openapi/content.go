@@ -117,7 +117,16 @@ func (b *builder) save(op *operation, t *contenttypes.ContentType, id string, st
 
 // written returns the parameters of a write that answers with a document.
 func (b *builder) written(t *contenttypes.ContentType) []any {
-	list := b.selecting(t)
+	return b.onLocale(t, b.selecting(t))
+}
+
+// acted returns the parameters of an action, which decides itself what version it writes and shows.
+func (b *builder) acted(t *contenttypes.ContentType) []any {
+	return b.onLocale(t, b.showing(t))
+}
+
+// onLocale appends to the parameters of a write which locale it is about, and on what condition it is carried out.
+func (b *builder) onLocale(t *contenttypes.ContentType, list []any) []any {
 	if t.Localized {
 		list = append(list, b.locale(false))
 	}
@@ -139,7 +148,7 @@ func (b *builder) delete(op *operation, t *contenttypes.ContentType, id string) 
 // publication describes publish, unpublish and discard-draft.
 func (b *builder) publication(op *operation, t *contenttypes.ContentType, action, name string) {
 	op.id = action + name
-	op.parameters = b.written(t)
+	op.parameters = b.acted(t)
 	op.responses = jsontree.ObjectOf("200", b.oneAnswer(t))
 	op.errors = writeErrors
 	var times []string
@@ -157,6 +166,9 @@ func (b *builder) publication(op *operation, t *contenttypes.ContentType, action
 		properties.Set(name, nullable("string", "format", "date-time"))
 	}
 	op.description = "With a time in the body it is scheduled."
+	scheduled := b.oneAnswer(t)
+	scheduled.Set("description", "The draft: it is to happen at the time in the body.")
+	op.responses.Set("202", scheduled)
 	op.body = jsonBody(typed("object", "properties", jsontree.ObjectOf("data", jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties", false))), nil)
 	op.body.Set("required", false)
 }
@@ -188,7 +200,7 @@ func (b *builder) history(op *operation, t *contenttypes.ContentType, id string)
 // restore describes the action that writes a former version as the draft.
 func (b *builder) restore(op *operation, t *contenttypes.ContentType, id string) {
 	op.id, op.summary = id, "Write a former version of a document of "+called(t)+" as its draft"
-	op.parameters = b.written(t)
+	op.parameters = b.acted(t)
 	op.body = jsonBody(object("data", jsontree.ObjectOf("type", "object", "required", []any{"seq"}, "additionalProperties", false,
 		"properties", jsontree.ObjectOf("seq", typed("string", "description", "From the history of the document."), "status", typed("string", "enum", []any{"draft", "published"})))), nil)
 	op.responses = jsontree.ObjectOf("200", b.oneAnswer(t))

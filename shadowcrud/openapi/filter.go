@@ -100,7 +100,7 @@ func (b *builder) populated(a *contenttypes.Attribute) *jsontree.Object {
 	if target := targetSchema(a); target != nil {
 		return b.populateOptions(target)
 	}
-	options := jsontree.ObjectOf("populate", jsontree.ObjectOf("const", "*"), "count", typed("boolean"))
+	options := jsontree.ObjectOf("populate", jsontree.ObjectOf("const", "*"))
 	if a.Type == contenttypes.DynamicZone {
 		on := jsontree.NewObject()
 		for _, c := range a.Components {

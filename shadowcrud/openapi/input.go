@@ -12,32 +12,37 @@ func (b *builder) input(s *contenttypes.Schema) *jsontree.Object {
 	return b.schema(b.names.of[s]+"Input", func() any { return b.inputObject(s) })
 }
 
-// create returns a reference to the schema of the data of a new document. A draft may lack required attributes, so these are required only
-// if the type has no drafts.
+// create returns a reference to the schema of the data of a new document. A draft may lack required attributes, but for dynamic zones and
+// repeatable components. So of types with drafts only these are required.
 func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
-	required := b.required(&t.Schema)
-	if len(required) == 0 {
+	always, published := b.required(t)
+	if len(always)+len(published) == 0 {
 		return b.input(&t.Schema)
 	}
 	return b.schema(b.names.of[&t.Schema]+"Create", func() any {
 		o := b.inputObject(&t.Schema)
-		if t.DraftAndPublish {
-			o.Set("description", "A published document needs "+strings.Join(required, ", ")+". A draft (`status=draft`) does not.")
-		} else {
-			o.Set("required", list(required))
+		if len(published) > 0 {
+			o.Set("description", "A published document needs "+strings.Join(published, ", ")+". A draft (`status=draft`) does not.")
+		}
+		if len(always) > 0 {
+			o.Set("required", list(always))
 		}
 		return o
 	})
 }
 
-// required returns the attributes without which a new document is refused.
-func (b *builder) required(s *contenttypes.Schema) (names []string) {
-	for _, a := range s.Attributes {
-		if a.Required && !a.HasDefault && !a.System && b.writes(a) && !a.Generate {
-			names = append(names, a.Name)
+// required returns the attributes without which a new document is refused: always, or if it is published.
+func (b *builder) required(t *contenttypes.ContentType) (always, published []string) {
+	for _, a := range t.Attributes {
+		switch isList := a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType && a.Repeatable; {
+		case !a.Required || a.HasDefault || a.System || a.Generate || !b.writes(a):
+		case isList || !t.DraftAndPublish:
+			always = append(always, a.Name)
+		default:
+			published = append(published, a.Name)
 		}
 	}
-	return names
+	return always, published
 }
 
 // writes reports whether the reader may send an attribute in the data of a write. Private attributes may be sent, although no answer shows them.
@@ -98,9 +103,9 @@ func (b *builder) writtenValue(a *contenttypes.Attribute) *jsontree.Object {
 		if !a.Repeatable {
 			return orNull(b.input(&a.Component.Schema))
 		}
-		return orNull(bounded(arrayOf(b.input(&a.Component.Schema)), a))
+		return bounded(arrayOf(b.input(&a.Component.Schema)), a)
 	case contenttypes.DynamicZone:
-		return orNull(bounded(arrayOf(union(a.Components, b.entryInput)), a))
+		return bounded(arrayOf(union(a.Components, b.entryInput)), a)
 	case contenttypes.Media, contenttypes.RelationType:
 		return b.relation()
 	case contenttypes.BigInteger:

@@ -12,6 +12,7 @@
 package openapi
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -107,6 +108,9 @@ func (b *builder) route(r *Route) {
 		b.add(r, path, b.content(r))
 	case describe != nil:
 		if op := describe(b); op != nil {
+			if op.body != nil {
+				op.fails(http.StatusUnsupportedMediaType)
+			}
 			if r.Keyed {
 				b.takesKeys(op)
 			}

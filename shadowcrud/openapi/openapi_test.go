@@ -109,7 +109,9 @@ func TestNamesAreUniqueAndStable(t *testing.T) {
 
 // TestSchemas checks schemas of documents, inputs and parameters by values that they accept and refuse.
 func TestSchemas(t *testing.T) {
-	schemas := valid(t, describe(t).Describe(permission.FullAccess)).Components.Schemas
+	api := describe(t)
+	api.Routes = append(api.Routes, openapi.Route{Method: "GET", Path: "/api/_changes"})
+	schemas := valid(t, api.Describe(permission.FullAccess)).Components.Schemas
 	for _, tt := range []struct {
 		schema, value string
 		fits          bool
@@ -136,6 +138,17 @@ func TestSchemas(t *testing.T) {
 		{"Article2Filters", `{"$and": [{"writer": {"name": "misspelled"}}]}`, false},
 		{"Article2Populate", `{"writer": {"fields": ["penName"]}, "parts": {"on": {"page.quote": true}}, "localizations": true}`, true},
 		{"Article2Populate", `{"writer": {"fields": ["password"]}}`, false},
+		{"Article2Populate", `{"parts": {"populate": "*"}, "writer": {"count": true}}`, true},
+		{"Article2Populate", `{"parts": {"count": true}}`, false},
+		{"GuidePopulate", `{"about": {"count": true}}`, false},
+		{"Article2Input", `{"quote": null, "parts": []}`, true},
+		{"Article2Input", `{"parts": null}`, false},
+		{"GuideInput", `{"steps": null}`, false},
+		{"GuideCreate", `{"steps": [], "parts": []}`, true},
+		{"GuideCreate", `{"title": "Ink", "steps": []}`, false},
+		{"GuideCreate", `{"title": "Ink", "parts": []}`, false},
+		{"Change", `{"seq": "1", "type": "a", "documentId": "b", "locale": null, "change": "publish", "at": "2030-01-01T09:00:00Z"}`, true},
+		{"Change", `{"seq": "1", "type": "a", "documentId": "b", "locale": null, "change": "published", "at": "2030-01-01T09:00:00Z"}`, false},
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(tt.value), &value); err != nil {
@@ -143,6 +156,60 @@ func TestSchemas(t *testing.T) {
 		}
 		if err := schemas[tt.schema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020()); (err == nil) != tt.fits {
 			t.Errorf("%s accepts %s: %v, %v", tt.schema, tt.value, !tt.fits, err)
+		}
+	}
+}
+
+// TestOperations checks the parameters, media types and answers of operations.
+func TestOperations(t *testing.T) {
+	api := describe(t)
+	for _, r := range []openapi.Route{{Method: "GET", Path: "/api/_changes"}, {Method: "GET", Path: "/api/_openapi.json"}, {Method: "GET", Path: "/api/_schedules"},
+		{Method: "POST", Path: "/api/upload"}, {Method: "GET", Path: "/uploads/{path}"}, {Method: "POST", Path: "/api/users-permissions/roles"}} {
+		api.Routes = append(api.Routes, r)
+	}
+	operations := map[string]*openapi3.Operation{}
+	for _, item := range valid(t, api.Describe(permission.FullAccess)).Paths.Map() {
+		for _, op := range item.Operations() {
+			operations[op.OperationID] = op
+		}
+	}
+	for _, tt := range []struct {
+		operation  string
+		has, lacks []string // parameters, media types of the body, and statuses
+	}{
+		{"publishArticle", []string{"fields", "locale", "202", "200"}, []string{"status"}},
+		{"unpublishArticle", []string{"202"}, []string{"status"}},
+		{"discardDraftArticle", []string{"populate"}, []string{"status", "202"}},
+		{"restoreArticle", []string{"populate"}, []string{"status", "202"}},
+		{"updateArticle", []string{"status", "404", "412"}, []string{"202"}},
+		{"changes", []string{"Last-Event-ID", "429"}, nil},
+		{"openapi", []string{"429", "304"}, nil},
+		{"findSchedules", []string{"If-None-Match", "304"}, nil},
+		{"upload", []string{"multipart/form-data", "415"}, []string{"application/json"}},
+		{"fileContent", []string{"412", "416"}, []string{"415"}},
+		{"createRole", []string{"415"}, nil},
+	} {
+		op := operations[tt.operation]
+		if op == nil {
+			t.Errorf("there is no operation %s", tt.operation)
+			continue
+		}
+		found := slices.Collect(maps.Keys(op.Responses.Map()))
+		for _, p := range op.Parameters {
+			found = append(found, p.Value.Name)
+		}
+		if op.RequestBody != nil {
+			found = slices.AppendSeq(found, maps.Keys(op.RequestBody.Value.Content))
+		}
+		for _, name := range tt.has {
+			if !slices.Contains(found, name) {
+				t.Errorf("%s lacks %s: %v", tt.operation, name, found)
+			}
+		}
+		for _, name := range tt.lacks {
+			if slices.Contains(found, name) {
+				t.Errorf("%s has %s", tt.operation, name)
+			}
 		}
 	}
 }

@@ -26,12 +26,16 @@ func commas(name, description string, schema any) *jsontree.Object {
 
 // selecting returns the parameters that say which version of documents is shown, and what of it.
 func (b *builder) selecting(t *contenttypes.ContentType) []any {
-	list := []any{
+	// Types without drafts have status too: it chooses the versions of what they lead to.
+	return append(b.showing(t), b.status("published"))
+}
+
+// showing returns the parameters that say what of documents is shown.
+func (b *builder) showing(t *contenttypes.ContentType) []any {
+	return []any{
 		commas("fields", "The fields to show; ids are always shown. Without it: all.", b.fields(&t.Schema)),
 		deep("populate", "The relations, media, components and zones to show, with options. Without it: none.", b.populate(&t.Schema)),
 	}
-	// Types without drafts have it too: it chooses the versions of what they lead to.
-	return append(list, b.status("published"))
 }
 
 // status returns the parameter status. otherwise is its default; "" if there is none.
@@ -126,7 +130,7 @@ func (b *builder) onCondition() []any {
 	return []any{
 		b.parameter("ifMatch", func() *jsontree.Object {
 			return jsontree.ObjectOf("name", "If-Match", "in", "header", "schema", typed("string"),
-				"description", "The ETag of the document as you read it, or `*`. If the document has changed since, or is not there, the server answers 412.")
+				"description", "The ETag of the document as you read it, or `*`. If the document has changed since, the server answers 412. If there is none, it answers 404 or 412.")
 		}),
 		b.parameter("ifNone", func() *jsontree.Object {
 			return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
@@ -139,7 +143,12 @@ func (b *builder) onCondition() []any {
 // takesKeys adds to an operation that it may be sent with an idempotency key.
 func (b *builder) takesKeys(op *operation) {
 	op.parameters = append(op.parameters, b.idempotencyKey())
-	op.errors = slices.Compact(slices.Sorted(slices.Values(append([]int{http.StatusConflict, http.StatusUnprocessableEntity}, op.errors...))))
+	op.fails(http.StatusConflict, http.StatusUnprocessableEntity)
+}
+
+// fails adds statuses of errors to an operation.
+func (op *operation) fails(statuses ...int) {
+	op.errors = slices.Compact(slices.Sorted(slices.Values(append(statuses, op.errors...))))
 }
 
 func (b *builder) idempotencyKey() *jsontree.Object {

@@ -86,7 +86,7 @@ func (b *builder) self() *operation {
 	op := b.operation(serverTag, "openapi", "Read this document", "The OpenAPI document of what you may do.", typed("object", "additionalProperties", true))
 	op.parameters = []any{b.ifNoneMatch()}
 	op.responses = tagged(op.responses.Value("200").(*jsontree.Object))
-	op.errors = []int{401, 500, 503}
+	op.errors = []int{401, 429, 500, 503}
 	return op
 }
 
@@ -119,8 +119,10 @@ func (b *builder) changes() *operation {
 		queryParameter("include", "Show the documents.", typed("string", "enum", []any{"document"})),
 		commas("fields", "The fields to show of documents.", arrayOf(typed("string"))),
 		deep("populate", "What to populate in documents.", anyOf(typed("string"), arrayOf(typed("string")), typed("object", "additionalProperties", true))),
+		jsontree.ObjectOf("name", "Last-Event-ID", "in", "header", "schema", typed("string"),
+			"description", "The id of the last event that you have: an event stream goes on behind it, whatever `since` says."),
 	}
-	op.errors = []int{400, 401, 403, 500, 501, 503}
+	op.errors = []int{400, 401, 403, 429, 500, 501, 503}
 	return op
 }
 
@@ -161,7 +163,8 @@ func (b *builder) listSchedules() *operation {
 	}
 	op := b.operation(serverTag, "findSchedules", "List what is to be published and unpublished later", "A page of schedules.",
 		object("data", arrayOf(b.read(&t.Schema)), "meta", object("pagination", b.paginationAnswer())))
-	op.parameters = []any{commas("fields", "The fields to show.", b.fields(&t.Schema)), b.filtersParameter(t), b.sortParameter(), b.pagination()}
+	op.parameters = []any{commas("fields", "The fields to show.", b.fields(&t.Schema)), b.filtersParameter(t), b.sortParameter(), b.pagination(), b.ifNoneMatch()}
+	op.responses = tagged(op.responses.Value("200").(*jsontree.Object))
 	op.errors = readErrors
 	return op
 }
