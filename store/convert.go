@@ -271,6 +271,10 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 // small enough that a crash costs little work and memory stays small.
 const convertedRows = 1000
 
+// convertedBytes is after how many bytes of recorded changes a transaction of a conversion goes through no further row. Nodes of a cluster must be able to
+// agree to it (maxProposed).
+const convertedBytes = 8 << 20
+
 func (c *chunk) limit() int { return c.conversion.limit() }
 
 func (c *conversion) limit() int {
@@ -303,7 +307,11 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 		c.at.Total = c.rowCount(b)
 	}
 	keys, last := c.keys(rows, be.AppendUint16(nil, b.number), c.limit())
-	for _, k := range keys {
+	for i, k := range keys {
+		if i > 0 && len(c.store.log.ops) >= convertedBytes {
+			keys, last = keys[:i], false
+			break
+		}
 		r := c.row(b, slot(be.Uint16(k[2:])), be.Uint64(k[4:]))
 		if !r.Exists() {
 			continue // removed by f

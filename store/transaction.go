@@ -131,6 +131,12 @@ func decodeTransaction(data []byte) (entries []*Entry, notes []noteChange, err e
 	return entries, notes, nil
 }
 
+// maxProposed is how many bytes a proposed transaction may have: Raft's log (raft-wal) stores entries of more than 64 MiB, and then cannot read them.
+const maxProposed = 60 << 20
+
+// proposedTogether is how many bytes the transaction of several writes may have before it takes no further one.
+const proposedTogether = 8 << 20
+
 // proposes reports whether the transaction has to be proposed.
 func (tx *Tx) proposes() bool { return tx.store.propose != nil && !tx.log.copying }
 
@@ -141,7 +147,11 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 		return func(err error) error { return err }, nil
 	}
 	made := &tx.log.made
-	agreed, err := tx.store.propose(made.append(make([]byte, 0, made.size())))
+	data := made.append(make([]byte, 0, made.size()))
+	if len(data) > maxProposed {
+		return nil, fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxProposed>>20)
+	}
+	agreed, err := tx.store.propose(data)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +162,7 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 		}
 		return nil
 	}
-	if err := putNumber(tx.bucket(metas), keyAgreed, agreed.Index); err != nil {
+	if err := tx.store.guard(func() error { return putNumber(tx.bucket(metas), keyAgreed, agreed.Index) }); err != nil {
 		return nil, committed(err)
 	}
 	return committed, nil

@@ -150,7 +150,7 @@ func (s *file) commit(group []*writeRequest) {
 		case failed == 0: // it has seen none but its own batches
 			group = group[1:]
 			continue
-		case errors.Is(err, ErrFull) && len(together) > 1:
+		case (errors.Is(err, ErrFull) || errors.Is(err, ErrTooLarge)) && len(together) > 1:
 			for i := range together {
 				s.commit(together[i : i+1])
 			}
@@ -219,7 +219,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		if tx.applied > 0 {
 			applied++
 		}
-		if tx.buffered() >= maxBuffered {
+		if tx.buffered() >= maxBuffered || tx.log.made.size() >= proposedTogether {
 			done = i + 1
 			break
 		}
@@ -374,7 +374,8 @@ func (tx *Tx) commit(removes bool) error {
 	if err != nil {
 		return err
 	}
-	if err := committed(f.commitTx(tx.tx, removes)); err != nil {
+	// The guard is for panics: committed must be called, because the other nodes go on only then.
+	if err := committed(f.guard(func() error { return f.commitTx(tx.tx, removes) })); err != nil {
 		return err
 	}
 	f.locales.persisted = tx.localesUsed
