@@ -50,11 +50,15 @@ type Port interface {
 type stream struct {
 	net.Listener
 	port Port
+	open *connections
 }
+
+// Accept implements net.Listener.
+func (s stream) Accept() (net.Conn, error) { return s.open.add(s.Listener.Accept()) }
 
 // Dial implements raft.StreamLayer.
 func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	return s.port.DialRaft(string(address), timeout)
+	return s.open.add(s.port.DialRaft(string(address), timeout))
 }
 
 // Config is what a Node is made of.
@@ -201,7 +205,9 @@ func (n *Node) Close() error {
 	if n.raft.State() == raft.Leader {
 		_ = n.raft.LeadershipTransfer().Error() // best effort: the others need not find out by themselves that the leader is gone
 	}
-	err := n.raft.Shutdown().Error()
+	ended := n.raft.Shutdown()
+	n.transport.open.cut() // Raft may wait for a node that sends or receives a copy
+	err := ended.Error()
 	n.ended.Wait()
 	return errors.Join(err, n.transport.Close(), n.log.Close())
 }
@@ -241,7 +247,7 @@ func (n *Node) look(ctx context.Context) {
 		n.config.Machine.Follow(string(address))
 		return
 	}
-	if n.leadsIn(term) || n.raft.Barrier(0).Error() != nil { // after the barrier the machine has made all transactions of former leaders
+	if n.leadsIn(term) || agreed(ctx, n.raft.Barrier(0)) != nil { // after the barrier the machine has made all transactions of former leaders
 		return
 	}
 	if err := n.config.Machine.Lead(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,9 +32,10 @@ type list struct {
 	path    string
 	state   listState
 	leads   bool
-	broken  bool          // Apply fails
-	gate    chan struct{} // Apply gives and takes a value, unless it is nil
-	leading chan struct{} // Lead gives and takes a value, and fails, unless it is nil
+	broken  bool                                 // Apply fails
+	gate    chan struct{}                        // Apply gives and takes a value, unless it is nil
+	leading chan struct{}                        // Lead gives and takes a value, and fails, unless it is nil
+	copied  func(text []byte) (int64, io.Reader) // what Copy returns of the state, unless it is nil
 
 	applied chan struct{} // gets a value after Apply, Restore, Lead and Follow, if there is room
 }
@@ -108,6 +110,10 @@ func (l *list) Copy() (int64, io.ReadCloser, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text, err := json.Marshal(l.state)
+	if l.copied != nil {
+		size, from := l.copied(text)
+		return size, io.NopCloser(from), err
+	}
 	return int64(len(text)), io.NopCloser(bytes.NewReader(text)), err
 }
 
@@ -187,6 +193,8 @@ type testNode struct {
 	dir     string
 	address string        // "" before the first start
 	leading chan struct{} // of the list
+	stalls  chan struct{} // connections of other nodes stall until it is closed, unless it is nil
+	stalled atomic.Bool   // one has
 }
 
 func (n *testNode) config() cluster.Config {
@@ -215,6 +223,9 @@ func (n *testNode) start() {
 	}
 	c := n.config()
 	c.Port = plainPort{ln}
+	if n.stalls != nil {
+		c.Port = plainPort{stalling{ln, n}}
+	}
 	if n.Node, err = cluster.Start(c); err != nil {
 		n.t.Fatal(err)
 	}

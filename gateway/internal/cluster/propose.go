@@ -48,8 +48,8 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 
 func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error) {
 	failed := make(chan error, 1)
-	future := n.raft.Apply(append(p.id[:], transaction...), 0)
-	go func() { failed <- future.Error() }() // ends when Raft knows the outcome, or is shut down
+	// Apply waits while Raft receives a copy, and the machine takes the copy over only when nothing is proposed any more.
+	go func() { failed <- n.raft.Apply(append(p.id[:], transaction...), 0).Error() }() // ends when Raft knows the outcome, or is shut down
 	var err error
 	select {
 	case index := <-p.agreed:

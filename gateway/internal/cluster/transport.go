@@ -11,6 +11,7 @@ import (
 // them in the goroutines of their connections, also when it is shut down, and panics if it cannot write to its log any more.
 type transport struct {
 	*raft.NetworkTransport
+	open   *connections
 	mu     sync.RWMutex // held while a heartbeat is handled
 	closed bool
 }
@@ -19,8 +20,9 @@ type transport struct {
 // follower refuses an entry while Raft sends more, a pipeline may wait for itself: the leader then sends that follower nothing any more, and
 // cannot be closed.
 func newTransport(port Port, log hclog.Logger) *transport {
-	return &transport{NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream{port.Raft(), port}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
+	open := newConnections()
+	return &transport{open: open, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: stream{port.Raft(), port, open}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
 	})}
 }
 

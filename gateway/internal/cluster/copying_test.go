@@ -1,0 +1,141 @@
+package cluster_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"lectern/store"
+)
+
+// gated gives the first half of a copy, and the rest once the gate is open.
+type gated struct {
+	io.Reader
+	left int // of the first half
+	gate chan struct{}
+}
+
+func (g *gated) Read(b []byte) (int, error) {
+	if g.left == 0 {
+		<-g.gate
+		return g.Reader.Read(b)
+	}
+	n, err := g.Reader.Read(b[:min(len(b), g.left)])
+	g.left -= n
+	return n, err
+}
+
+// copying starts a leader, and a node that receives a copy of it. The copy stops half way until open is called: in the leader, or, if stalls is set, because
+// the other node reads nothing any more.
+func copying(t *testing.T, stalls bool) (sends, receives *testNode, open func()) {
+	t.Helper()
+	gate := make(chan struct{})
+	open = sync.OnceFunc(func() { close(gate) })
+	sends = newNodes(t, 1)[0]
+	sends.list.copied = func(text []byte) (int64, io.Reader) {
+		if stalls { // more than connections hold
+			text = append(text, bytes.Repeat([]byte(" "), 64<<20)...)
+			return int64(len(text)), bytes.NewReader(text)
+		}
+		text = append(text, bytes.Repeat([]byte(" "), 2<<20)...)
+		return int64(len(text)), &gated{bytes.NewReader(text), len(text) / 2, gate}
+	}
+	receives = &testNode{t: t, name: "n2", dir: t.TempDir()}
+	if stalls {
+		receives.stalls = gate
+	}
+	receives.start()
+	t.Cleanup(func() {
+		open()
+		if receives.Node != nil {
+			receives.stop()
+		}
+	})
+	if err := sends.Add(t.Context(), receives.name, receives.address, false); err != nil {
+		t.Fatal(err)
+	}
+	receives.wait(t, "the first half of a copy", func() bool {
+		is, err := os.Stat(filepath.Join(receives.dir, "snapshot.incoming"))
+		return receives.stalled.Load() || !stalls && err == nil && is.Size() > 0
+	})
+	return sends, receives, open
+}
+
+// A stalling listener accepts connections that give nothing any more after a megabyte, until the gate is closed.
+type stalling struct {
+	net.Listener
+	n *testNode
+}
+
+func (s stalling) Accept() (net.Conn, error) {
+	c, err := s.Listener.Accept()
+	return &stallingConn{c, s.n, 0}, err
+}
+
+type stallingConn struct {
+	net.Conn
+	n    *testNode
+	read int
+}
+
+func (c *stallingConn) Read(b []byte) (int, error) {
+	if c.read > 1<<20 {
+		c.n.stalled.Store(true)
+		<-c.n.stalls
+	}
+	n, err := c.Conn.Read(b)
+	c.read += n
+	return n, err
+}
+
+// TestCloseWhileCopying closes nodes while a copy is on its way that does not go on.
+func TestCloseWhileCopying(t *testing.T) {
+	for name, stalls := range map[string]bool{"receiver": false, "sender": true} {
+		t.Run(name, func(t *testing.T) {
+			sends, receives, _ := copying(t, stalls)
+			closing := receives
+			if stalls {
+				closing = sends
+			}
+			closed := make(chan error, 1)
+			go func() { closed <- closing.Close() }()
+			select {
+			case err := <-closed:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(patience):
+				t.Error("the node is not closed")
+			}
+			closing.Node = nil
+		})
+	}
+}
+
+// TestProposeWhileCopying has a machine propose while the node receives a copy. The machine can take the copy over only when the proposal has ended.
+func TestProposeWhileCopying(t *testing.T) {
+	_, n, open := copying(t, false)
+	n.mu.Lock() // the machine is at work
+	proposed := make(chan error, 1)
+	go func() {
+		_, err := n.Propose([]byte("late"))
+		n.mu.Unlock()
+		proposed <- err
+	}()
+	open()
+	select {
+	case err := <-proposed:
+		if !errors.Is(err, store.ErrOutcome) && !errors.Is(err, store.ErrNotLeader) {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the proposal and the copy wait for each other")
+	}
+	n.wait(t, "the copy", func() bool { return n.state.Moved > 0 })
+}
