@@ -18,6 +18,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway/admin"
+	"lectern/internal/backoff"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -105,8 +106,17 @@ func (p *Project) nodes() media.Nodes {
 	return p.member.uploads
 }
 
-// recoverMedia removes the files of uploads that were interrupted when the server ended.
+// recoverMedia removes the files of uploads that were interrupted when the server ended. A node of a cluster does so only when it has everything that the
+// cluster has written: before, it would remove files of documents that it does not have yet.
 func (p *Project) recoverMedia(ctx context.Context) {
+	if p.member != nil {
+		retry := backoff.New()
+		for p.member.await(ctx, "", "linearizable") != nil {
+			if retry.Wait(ctx) != nil {
+				return
+			}
+		}
+	}
 	err := p.View(ctx, func(c admin.Content) error {
 		if c.Media == nil {
 			return nil

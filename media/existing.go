@@ -15,8 +15,8 @@ import (
 
 // existing holds the fields of a stored file's document that later requests need.
 type existing struct {
-	documentID, hash, ext, url, provider string
-	names                                []string // stored names of the file and its formats
+	documentID, hash, ext, url, provider, updated string
+	names                                         []string // stored names of the file and its formats
 }
 
 // look returns the stored file with this id.
@@ -44,7 +44,7 @@ func existingIn(t *contenttypes.ContentType, row store.Record) existing {
 		v, _ := value(row, t, name).(string)
 		return v
 	}
-	old := existing{documentID: text("documentId"), hash: text("hash"), ext: text("ext"), url: text("url"), provider: text("provider")}
+	old := existing{documentID: text("documentId"), hash: text("hash"), ext: text("ext"), url: text("url"), provider: text("provider"), updated: text("updatedAt")}
 	add := func(url string) {
 		if name := path.Base(url); isStoredName(name) {
 			old.names = append(old.names, name)

@@ -37,7 +37,8 @@ type entryFiles struct {
 // A replacement gives an existing file another content.
 type replacement struct {
 	ID   uint64          `json:"id"`
-	Data json.RawMessage `json:"data"` // changes to the document
+	From string          `json:"from,omitempty"` // updatedAt of the document that is to change; "" in entries of older versions
+	Data json.RawMessage `json:"data"`           // changes to the document
 	Put  []Stored        `json:"put"`
 	Drop []string        `json:"drop"` // names of formats that the new content does not have
 }
@@ -165,7 +166,11 @@ func (l *Library) settle(ctx context.Context, n *entry) error {
 			return err
 		}
 		defer unlock()
-		if err := l.replace(ctx, storage, n.Replace, nil); err != nil && !isNotFound(err) {
+		old, err := l.look(n.Replace.ID)
+		if err == nil && (n.Replace.From == "" || n.Replace.From == old.updated) { // else it is done, or another has followed, which must stay
+			err = l.replace(ctx, storage, n.Replace, nil)
+		}
+		if err != nil && !isNotFound(err) {
 			return err
 		}
 	}

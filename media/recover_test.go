@@ -13,12 +13,13 @@ import (
 )
 
 // TestRecover opens a library after crashes at each step. Files in the journal are deleted unless a document names them,
-// replacements are finished, and files that are not in the journal stay.
+// replacements are finished unless another change of the file has followed, and files that are not in the journal stay.
 func TestRecover(t *testing.T) {
 	s := serve(t, "")
 	kept := s.upload(file("kept.png", "image/png", pngOf(picture(600, 400))))[0]
 	replaced := s.upload(file("old.png", "image/png", pngOf(picture(600, 400))))[0]
 	half := s.upload(file("half.png", "image/png", pngOf(picture(300, 300))))[0]
+	changed := s.upload(file("changed.txt", "text/plain", "the latest"))[0]
 	s.stop()
 	uploads := filepath.Join(s.dir, "data/uploads")
 	next := pngOf(picture(30, 20))
@@ -50,6 +51,11 @@ func TestRecover(t *testing.T) {
 				"put": []o{{"Name": f.Hash + ".png", "Spooled": ".incoming/" + []string{"next", "gone"}[i], "Type": "image/png"}}},
 		})
 	}
+	// One replacement was interrupted, and the file was changed again before the entry is read, which is possible in a cluster.
+	put(".incoming/late", "of before")
+	note("5", o{"provider": "local", "files": []o{{"hash": changed.Hash, "names": []string{changed.Hash + ".txt"}}},
+		"replace": o{"id": changed.ID, "from": "2001-01-01T00:00:00.000Z", "data": o{"size": 0.1},
+			"put": []o{{"Name": changed.Hash + ".txt", "Spooled": ".incoming/late", "Type": "text/plain"}}}})
 	// A journal entry and an incoming file are incomplete, and one file is not in the journal.
 	put(".incoming/4.note", `{"files":[{"hash":"`)
 	put(".incoming/0123456789abcdef", "half a fi")
@@ -60,14 +66,17 @@ func TestRecover(t *testing.T) {
 		t.Error(err)
 	}
 	files, spooled := listUploads(t, s.dir)
-	want := []string{"by-hand.txt", half.Hash + ".png", kept.Hash + ".png", replaced.Hash + ".png", "small_" + kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png"}
+	want := []string{"by-hand.txt", changed.Hash + ".txt", half.Hash + ".png", kept.Hash + ".png", replaced.Hash + ".png", "small_" + kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png"}
 	if diff := cmp.Diff(want, files); diff != "" || len(spooled) > 0 {
 		t.Errorf("%s %v", diff, spooled)
 	}
 	for _, f := range documentsOf(t, st) {
-		if f.Hash != kept.Hash && (f.Size != 0.1 || len(f.Formats) != 0) {
+		if f.Hash != kept.Hash && f.Hash != changed.Hash && (f.Size != 0.1 || len(f.Formats) != 0) {
 			t.Errorf("%+v", f)
 		}
+	}
+	if got, err := os.ReadFile(filepath.Join(uploads, changed.Hash+".txt")); string(got) != "the latest" {
+		t.Errorf("the later content was replaced by %q: %v", got, err)
 	}
 	for _, f := range []fileAnswer{replaced, half} {
 		if got, err := os.ReadFile(filepath.Join(uploads, strings.TrimPrefix(f.URL, "/uploads/"))); string(got) != next {

@@ -182,7 +182,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return err
 	}
 	put := f.stored()
-	r := &replacement{ID: id, Data: jsontree.Append(nil, f.replacedData()), Put: put, Drop: old.without(namesOf(put))}
+	r := &replacement{ID: id, From: old.updated, Data: jsontree.Append(nil, f.replacedData()), Put: put, Drop: old.without(namesOf(put))}
 	done, err := l.waitUnpinned(ctx)
 	if err != nil {
 		return err
