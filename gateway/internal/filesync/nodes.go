@@ -312,7 +312,7 @@ func (f *Nodes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, io.LimitReader(in, file.Size)) // the other node checks what it gets
 }
 
-// receive stages the content of a file, durably.
+// receive stages the content of a file, durably. Several may come at the same time: another node gives it, Run fetches it, and clients ask for it.
 func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 	if f.isStaged(file) || f.inPlace(file) {
 		return nil
@@ -320,14 +320,22 @@ func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 	if err := os.MkdirAll(f.staged, 0o700); err != nil {
 		return err
 	}
-	sum := sha256.New()
-	return durable.WriteFile(f.stagedPath(file), func(w io.Writer) error {
+	sum, path := sha256.New(), f.stagedPath(file)
+	own := path + "-" + rand.Text()
+	err := durable.WriteFile(own, func(w io.Writer) error {
 		n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(from, file.Size))
 		if err == nil && (n != file.Size || hex.EncodeToString(sum.Sum(nil)) != file.SHA256) {
 			err = replication.ErrDamaged
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(own, path); err != nil {
+		return err
+	}
+	return durable.SyncDir(f.staged)
 }
 
 // Unlist implements media.Nodes.
