@@ -206,6 +206,13 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 	h[requestIDHeader] = given[requestIDHeader]
 	h.Del("Accept-Encoding") // the replica itself compresses answers
 	h.Del("Expect")
+	// By these names net/http knows a request that it may send again by itself, if it has no body and the connection breaks. The outcome would be told wrongly then.
+	for _, name := range []string{idempotencyKeyHeader, "X-Idempotency-Key"} {
+		if values, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = values
+		}
+	}
 }
 
 // adopt prepares an answer of the origin for the client. It waits until the replica has applied what the origin has written. Headers that the
