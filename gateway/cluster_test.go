@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -176,6 +177,15 @@ func (n *clusterNode) write(method, path, token, body, key string) http.Header {
 	}
 }
 
+func revisionOf(t *testing.T, text string) uint64 {
+	t.Helper()
+	revision, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return revision
+}
+
 // TestCluster serves three nodes: they take writes anywhere, answer as recently as they are asked to, take over definitions, and go on without the leader.
 func TestCluster(t *testing.T) {
 	nodes := newCluster(t, 3)
@@ -189,7 +199,7 @@ func TestCluster(t *testing.T) {
 				if status != http.StatusOK || !strings.Contains(text, fmt.Sprint("by node ", i)) {
 					t.Errorf("what %s wrote, read at %s with %v: %d %s", n.dir, reader.dir, header, status, text)
 				}
-				if answered.Get("Lectern-Revision") < revision {
+				if revisionOf(t, answered.Get("Lectern-Revision")) < revisionOf(t, revision) {
 					t.Errorf("the answer has the revision %q, and goes up to %s", answered.Get("Lectern-Revision"), revision)
 				}
 			}
@@ -230,6 +240,41 @@ func TestFormerLeader(t *testing.T) {
 		}
 	}
 	nodes[0].awaitAge(token, "0")
+}
+
+// TestForgottenNode serves a node that has lost its data as if it were to begin a cluster. The nodes of its cluster take it for the one that has voted.
+func TestForgottenNode(t *testing.T) {
+	nodes := newCluster(t, 3)
+	token := nodes[0].token("writer")
+	if err := nodes[0].stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(nodes[0].dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), clusterPatience)
+	defer cancel()
+	if err := gateway.Serve(ctx, nodes[0].dir, nodes[0].options); err == nil || !strings.Contains(err.Error(), "the cluster has a node n1 already") {
+		t.Errorf("%v", err)
+	}
+	nodes[1].write("POST", "/api/articles?status=draft", token, `{"data":{"title":"by the others","slug":"others"}}`, `"others"`)
+}
+
+// TestDamagedLeader takes the file of the store away from the leader. Another node takes the writes.
+func TestDamagedLeader(t *testing.T) {
+	nodes := newCluster(t, 3)
+	token := nodes[0].token("writer")
+	for i, n := range nodes {
+		n.write("POST", "/api/articles?status=draft", token, fmt.Sprintf(`{"data":{"title":"before","slug":"before-%d"}}`, i), fmt.Sprintf("%q", fmt.Sprint("before-", i)))
+	}
+	path := filepath.Join(nodes[0].dir, "data", admin.StoreName)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	nodes[1].write("POST", "/api/articles?status=draft", token, `{"data":{"title":"after","slug":"after"}}`, `"after"`)
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestRemovedNode removes a node that goes on running, and adds it again. Clients of the node are told that nothing was written.

@@ -66,7 +66,7 @@ func (m *member) await(ctx context.Context, least, consistency string) *apierror
 	default:
 		return errConsistency
 	}
-	if m.reach(ctx, revision) != nil {
+	if m.reach(ctx, revision) != nil || m.project.generation.Load().tokens.Refresh() != nil { // a revoked token must not be accepted any more
 		return errBehind
 	}
 	return nil

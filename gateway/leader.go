@@ -145,7 +145,11 @@ func (m *member) shows(revision uint64) bool {
 	if m.reached.Load() >= revision {
 		return true
 	}
-	served := m.project.generation.Load()
+	current, opened := m.server.serving.Load().rt.Host.(host) // not the generation of the project, whose routes may be built yet
+	if !opened {
+		return false
+	}
+	served := current.generation
 	var shown uint64
 	var definitions string
 	err := served.store.View(func(s *store.Snapshot) error {

@@ -174,8 +174,11 @@ func (m *member) Apply(list []store.Transaction) error {
 	if behind {
 		return m.takeDefinitions(g.store, m.project.redefine)
 	}
+	if err := g.tokens.Refresh(); err != nil { // before reads that wait for what was written go on
+		return err
+	}
 	m.advance()
-	return g.tokens.Refresh()
+	return nil
 }
 
 // differs reports whether the cluster has other definitions than a generation serves.

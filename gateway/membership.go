@@ -155,10 +155,8 @@ func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err 
 	retry := backoff.New()
 	for {
 		found := m.found(ctx)
-		// A node that has forgotten what it has agreed to must not vote again: others could agree to something else with it.
 		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member && slices.Contains(s.Nodes, m.options.Name) }) {
-			return false, fmt.Errorf("the cluster has a node %s already, and %s has nothing of it: serve the directory of that node, "+
-				"or remove the node first by `lectern cluster remove DIR %[1]s` at another node", m.options.Name, m.own)
+			return false, m.errForgotten()
 		}
 		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member }) {
 			if _, err := os.Stat(path); err == nil {
@@ -167,12 +165,31 @@ func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err 
 			return false, nil
 		}
 		if m.begins(found) {
+			if m.isAwaited(ctx) {
+				return false, m.errForgotten()
+			}
 			return true, m.begin(path)
 		}
 		if err := retry.Wait(ctx); err != nil {
 			return false, err
 		}
 	}
+}
+
+// errForgotten is the error of a node that has forgotten what it has agreed to. It must not vote again: others could agree to something else with it.
+func (m *member) errForgotten() error {
+	return fmt.Errorf("the cluster has a node %s already, and %s has nothing of it: serve the directory of that node, "+
+		"or remove the node first by `lectern cluster remove DIR %[1]s` at another node", m.options.Name, m.own)
+}
+
+// awaitedHeartbeats is how many heartbeats a node waits for others before it begins a cluster. The nodes of a cluster try to reach each member within one.
+const awaitedHeartbeats = 3
+
+// isAwaited reports whether nodes of a cluster take this node for a member of it: they connect to it, although it knows of none.
+func (m *member) isAwaited(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, awaitedHeartbeats*cmp.Or(m.options.Heartbeat, time.Second))
+	defer cancel()
+	return m.port.AwaitRaft(ctx)
 }
 
 // begins reports whether this node begins the cluster. A node without Join does. Of nodes that wait for each other, it is the first by name of those

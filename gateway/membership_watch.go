@@ -47,11 +47,22 @@ func (m *member) watchMembers(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		m.lookAtMembers(ctx)
+		m.leadSound(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+	}
+}
+
+// leadSound lets another node lead if this one leads and its store takes no writes, because it is damaged or its file is gone.
+func (m *member) leadSound(ctx context.Context) {
+	if !m.leads() || m.project.Store().Health().State <= store.Full {
+		return
+	}
+	if err := m.node.Load().Transfer(ctx, ""); err != nil {
+		m.log.Warn("the store of this node takes no writes, and no other node can lead the cluster", "error", err)
 	}
 }
 

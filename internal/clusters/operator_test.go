@@ -129,7 +129,7 @@ func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
 		return err
 	}
 	_, err = d.Deploy(ctx, admin.Deployment{Definitions: files})
-	if refused := (*evolve.DefinitionError)(nil); errors.As(err, &refused) {
+	for refused := (*evolve.DefinitionError)(nil); errors.As(err, &refused); { // again if a deployment of before, whose outcome is unknown, was made meanwhile
 		var drops []string
 		for _, r := range refused.Refusals {
 			drops = append(drops, "drop-attribute", "api::entry.entry."+regexp.MustCompile(`added\d+`).FindString(r.Problem))

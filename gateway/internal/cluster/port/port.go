@@ -81,6 +81,18 @@ const warnEvery = 10 * time.Second
 // Raft returns the listener for connections of Raft. Its address is the advertised one.
 func (p *Port) Raft() net.Listener { return p.raft }
 
+// AwaitRaft waits until another node connects for Raft, which it closes, and reports false if ctx ends before. It must not be called once Raft accepts
+// connections.
+func (p *Port) AwaitRaft(ctx context.Context) bool {
+	select {
+	case c := <-p.raft.accepted:
+		_ = c.Close() // the other node tries again
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // HTTP returns the listener for connections of HTTP clients of other nodes. Each connection is a *tls.Conn whose handshake is complete, so that
 // credentials.PeerName of a request's TLS state is the name of the node that sends it.
 func (p *Port) HTTP() net.Listener { return p.http }
