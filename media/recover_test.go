@@ -13,7 +13,7 @@ import (
 )
 
 // TestRecover opens a library after crashes at each step. Files in the journal are deleted unless a document names them,
-// replacements are finished unless another change of the file has followed, and files that are not in the journal stay.
+// replacements are finished unless the file was changed later, and files that are not in the journal stay.
 func TestRecover(t *testing.T) {
 	s := serve(t, "")
 	kept := s.upload(file("kept.png", "image/png", pngOf(picture(600, 400))))[0]

@@ -31,8 +31,8 @@ func (g *gated) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// copying starts a leader, and a node that receives a copy of it. The copy stops half way until open is called: in the leader, or, if stalls is set, because
-// the other node reads nothing any more.
+// copying starts a leader and a node that receives a copy from it. The copy stops half way until open is called. Without stalls, the leader stops sending; with
+// stalls, the other node stops reading.
 func copying(t *testing.T, stalls bool) (sends, receives *testNode, open func()) {
 	t.Helper()
 	gate := make(chan struct{})
@@ -118,7 +118,7 @@ func TestCloseWhileCopying(t *testing.T) {
 	}
 }
 
-// TestProposeWhileCopying has a machine propose while the node receives a copy. The machine can take the copy over only when the proposal has ended.
+// TestProposeWhileCopying proposes a transaction while the node receives a copy. The machine cannot restore the copy before Propose has returned.
 func TestProposeWhileCopying(t *testing.T) {
 	_, n, open := copying(t, false)
 	n.mu.Lock() // the machine is at work

@@ -17,7 +17,7 @@ import (
 	"lectern/gateway/internal/replication"
 )
 
-// TestReceiveTwice gives a node the same file twice at the same time. The second connection breaks off when the first has given all.
+// TestReceiveTwice sends a node the same file over two connections at once. The second connection breaks off after the first has sent the whole file.
 func TestReceiveTwice(t *testing.T) {
 	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	content := bytes.Repeat([]byte("x"), 100_000)
