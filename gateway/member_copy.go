@@ -69,9 +69,9 @@ func (m *member) Restore(from io.Reader) error {
 		m.halfConverted.Store(nil)
 	}
 	if unserved != nil {
-		err = unserved.Close()
+		m.closeLater(unserved)
 	}
-	return errors.Join(err, m.leave(former))
+	return m.leave(former)
 }
 
 // restoreUnopened is Restore before the project opens the store. It reports whether that was so.
@@ -120,12 +120,25 @@ func (m *member) serveConverted(st *store.Store, convert func(context.Context, *
 	return m.leave(former)
 }
 
-// leave closes a store that is not served any more, unless it is nil.
+// leave ends the use of a store that is not served any more, unless it is nil.
 func (m *member) leave(former *store.Store) error {
 	if former == nil {
 		return nil
 	}
-	return errors.Join(former.Abandon(m.ctx), former.Close())
+	if err := former.Abandon(m.ctx); err != nil {
+		return err
+	}
+	m.closeLater(former)
+	return nil
+}
+
+// closeLater closes a store once its readers have ended. The node does not wait for them: it could neither vote nor follow meanwhile.
+func (m *member) closeLater(st *store.Store) {
+	m.served.Go(func() {
+		if err := st.Close(); err != nil {
+			m.log.Error("a store that is not served any more could not be closed", "error", err)
+		}
+	})
 }
 
 // store returns the store with what the node has of the cluster's content. It is served, but for m.halfConverted.

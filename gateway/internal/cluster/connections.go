@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// connections are the connections of Raft. When Raft is shut down it waits for the node at the other end of a connection over which it sends or receives
-// a copy, which may take for ever. Cutting all connections ends that.
+// connections are the connections of Raft. While Raft receives a copy it does nothing else, and when it is shut down it waits for the node at the other end
+// of a connection over which it sends or receives one. Both may take for ever. Closing all connections ends that.
 type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]struct{} // nil once all are cut
@@ -29,14 +29,25 @@ func (c *connections) add(conn net.Conn, err error) (net.Conn, error) {
 	return &connection{conn, c}, nil
 }
 
+// reset closes all connections. Raft makes others.
+func (c *connections) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeAll()
+}
+
 // cut closes all connections, and those that are added later.
 func (c *connections) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closeAll()
+	c.open = nil
+}
+
+func (c *connections) closeAll() {
 	for conn := range c.open {
 		_ = conn.Close() // nothing is lost that Raft has taken
 	}
-	c.open = nil
 }
 
 // A connection is one of connections until it is closed.

@@ -32,8 +32,8 @@ func (g *gated) Read(b []byte) (int, error) {
 }
 
 // copying starts a leader and a node that receives a copy from it. The copy stops half way until open is called. Without stalls, the leader stops sending; with
-// stalls, the other node stops reading.
-func copying(t *testing.T, stalls bool) (sends, receives *testNode, open func()) {
+// stalls, the other node stops reading. silence is that of the node that receives.
+func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives *testNode, open func()) {
 	t.Helper()
 	gate := make(chan struct{})
 	open = sync.OnceFunc(func() { close(gate) })
@@ -46,7 +46,7 @@ func copying(t *testing.T, stalls bool) (sends, receives *testNode, open func())
 		text = append(text, bytes.Repeat([]byte(" "), 2<<20)...)
 		return int64(len(text)), &gated{bytes.NewReader(text), len(text) / 2, gate}
 	}
-	receives = &testNode{t: t, name: "n2", dir: t.TempDir()}
+	receives = &testNode{t: t, name: "n2", dir: t.TempDir(), silence: silence}
 	if stalls {
 		receives.stalls = gate
 	}
@@ -98,7 +98,7 @@ func (c *stallingConn) Read(b []byte) (int, error) {
 func TestCloseWhileCopying(t *testing.T) {
 	for name, stalls := range map[string]bool{"receiver": false, "sender": true} {
 		t.Run(name, func(t *testing.T) {
-			sends, receives, _ := copying(t, stalls)
+			sends, receives, _ := copying(t, stalls, time.Hour)
 			closing := receives
 			if stalls {
 				closing = sends
@@ -120,7 +120,7 @@ func TestCloseWhileCopying(t *testing.T) {
 
 // TestProposeWhileCopying proposes a transaction while the node receives a copy. The machine cannot restore the copy before Propose has returned.
 func TestProposeWhileCopying(t *testing.T) {
-	_, n, open := copying(t, false)
+	_, n, open := copying(t, false, time.Hour)
 	n.mu.Lock() // the machine is at work
 	proposed := make(chan error, 1)
 	go func() {
@@ -138,4 +138,18 @@ func TestProposeWhileCopying(t *testing.T) {
 		t.Fatal("the proposal and the copy wait for each other")
 	}
 	n.wait(t, "the copy", func() bool { return n.state.Moved > 0 })
+}
+
+// TestSilentCopy has a node give up a copy of which nothing arrives any more, and receive another once the leader can send again.
+func TestSilentCopy(t *testing.T) {
+	sends, receives, open := copying(t, false, 2*heartbeat)
+	receives.wait(t, "the end of the first copy", func() bool {
+		_, err := os.Stat(filepath.Join(receives.dir, "snapshot.incoming"))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	sends.mu.Lock()
+	sends.copied = nil
+	sends.mu.Unlock()
+	open()
+	receives.wait(t, "another copy", func() bool { return receives.state.Moved > 0 })
 }

@@ -73,6 +73,9 @@ type Config struct {
 	Heartbeat time.Duration
 	// Trailing is how many transactions a node keeps for others that are behind; 0: 4096. A node that is further behind gets a copy of the content.
 	Trailing uint64
+	// Silence is how long a node that sends a copy may send nothing of it; 0: 10 seconds. Then the receiver, which does not vote meanwhile, gives the
+	// copy up, and is sent another.
+	Silence time.Duration
 }
 
 // A Node is a member of a cluster. Its methods are safe for concurrent use, except for Propose.
@@ -105,6 +108,7 @@ const (
 	defaultHeartbeat   = time.Second
 	defaultTrailing    = 4096
 	snapshotHeartbeats = 10 // between looks whether transactions may go
+	maxAppendEntries   = 8  // transactions in one message, which is in memory as a whole and must arrive within ioTimeout. Most have at most 8 MiB
 )
 
 func (c *Config) trailing() uint64 { return cmp.Or(c.Trailing, defaultTrailing) }
@@ -122,6 +126,7 @@ func (c *Config) settings() *raft.Config {
 	}
 	s.HeartbeatTimeout, s.ElectionTimeout, s.LeaderLeaseTimeout = c.Heartbeat, c.Heartbeat, c.Heartbeat/2
 	s.CommitTimeout = min(s.CommitTimeout, c.Heartbeat/10)
+	s.MaxAppendEntries = maxAppendEntries
 	s.TrailingLogs = c.trailing()
 	s.SnapshotThreshold, s.SnapshotInterval = s.TrailingLogs/2, snapshotHeartbeats*c.Heartbeat // a snapshot costs nothing
 	return s
@@ -137,7 +142,7 @@ func (c *Config) files() (*raftLog, *snapshots, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log of the cluster in %s: %w", dir, err)
 	}
-	return log, &snapshots{c.Dir, c.Machine}, nil
+	return log, &snapshots{dir: c.Dir, machine: c.Machine, silence: cmp.Or(c.Silence, ioTimeout), giveUp: func() {}}, nil
 }
 
 // HasState reports whether a directory has the files of a node that has been a member of a cluster.
@@ -190,6 +195,7 @@ func Start(c Config) (*Node, error) {
 	n.stop, n.stopped = stop, ctx.Done()
 	settings := c.settings()
 	n.transport = newTransport(c.Port, settings.Logger)
+	snaps.giveUp = n.transport.open.reset
 	if n.raft, err = raft.NewRaft(settings, machine{n}, log, log, snaps, n.transport); err != nil {
 		stop()
 		return nil, errors.Join(fmt.Errorf("start the node %s: %w", c.Name, err), n.transport.Close(), log.Close())

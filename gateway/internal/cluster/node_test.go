@@ -195,10 +195,11 @@ type testNode struct {
 	leading chan struct{} // of the list
 	stalls  chan struct{} // connections of other nodes stall until it is closed, unless it is nil
 	stalled atomic.Bool   // one has
+	silence time.Duration // see cluster.Config
 }
 
 func (n *testNode) config() cluster.Config {
-	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat}
+	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat, Silence: n.silence}
 }
 
 // start starts the node at the address that it had before, if any.

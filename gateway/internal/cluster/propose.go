@@ -175,8 +175,15 @@ func (m machine) make(list []store.Transaction) bool {
 	return true
 }
 
-// Snapshot implements raft.FSM.
-func (m machine) Snapshot() (raft.FSMSnapshot, error) { return durableState{}, nil }
+// Snapshot implements raft.FSM. Once the node is being closed, Raft may count transactions that make has given up.
+func (m machine) Snapshot() (raft.FSMSnapshot, error) {
+	select {
+	case <-m.stopped:
+		return nil, raft.ErrRaftShutdown
+	default:
+		return durableState{}, nil
+	}
+}
 
 // Restore implements raft.FSM.
 func (m machine) Restore(from io.ReadCloser) error {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -22,6 +23,8 @@ import (
 type snapshots struct {
 	dir     string
 	machine Machine
+	silence time.Duration // after which a copy that is being received is given up
+	giveUp  func()        // ends the connection over which a copy is received
 }
 
 const (
@@ -90,7 +93,7 @@ func (s *snapshots) taken() error {
 
 // Create implements raft.SnapshotStore.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	return &snapshotSink{to: s, snapshot: snapshot{SnapshotMeta: raft.SnapshotMeta{
+	return &snapshotSink{to: s, silent: time.AfterFunc(s.silence, s.giveUp), snapshot: snapshot{SnapshotMeta: raft.SnapshotMeta{
 		Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex,
 	}}}, nil
 }
@@ -129,7 +132,8 @@ func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 type snapshotSink struct {
 	to *snapshots
 	snapshot
-	file *os.File // nil while nothing was written
+	file   *os.File    // nil while nothing was written
+	silent *time.Timer // calls snapshots.giveUp when nothing has been written for too long
 }
 
 // ID implements raft.SnapshotSink.
@@ -137,6 +141,7 @@ func (s *snapshotSink) ID() string { return s.snapshot.ID }
 
 // Write implements raft.SnapshotSink.
 func (s *snapshotSink) Write(b []byte) (n int, err error) {
+	s.silent.Reset(s.to.silence)
 	if s.file == nil {
 		if s.file, err = os.OpenFile(s.to.path(incomingName), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
 			return 0, err
@@ -149,6 +154,7 @@ func (s *snapshotSink) Write(b []byte) (n int, err error) {
 
 // Close implements raft.SnapshotSink. The snapshot is durable when it returns nil.
 func (s *snapshotSink) Close() error {
+	s.silent.Stop()
 	if s.Received = s.file != nil; s.Received {
 		err := errors.Join(s.file.Sync(), s.file.Close())
 		if err == nil {
@@ -173,6 +179,7 @@ func (s *snapshotSink) Close() error {
 
 // Cancel implements raft.SnapshotSink.
 func (s *snapshotSink) Cancel() error {
+	s.silent.Stop()
 	if s.file == nil {
 		return nil
 	}
