@@ -242,7 +242,8 @@ func TestFormerLeader(t *testing.T) {
 	nodes[0].awaitAge(token, "0")
 }
 
-// TestForgottenNode serves a node that has lost its data, with the options of one that begins a cluster. It must refuse to start, because the other nodes still count it as a member.
+// TestForgottenNode serves a node that has lost its data, with the options of one that begins a cluster. It must refuse to start, because the other nodes
+// still count it as a member.
 func TestForgottenNode(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")

@@ -219,6 +219,24 @@ func TestLinesCut(t *testing.T) {
 	}
 }
 
+// beginStream asks for a stream, with a header unless it is "", and reads the status alone. The buffers of the connection are small, so that the server
+// cannot send the whole of a long stream.
+func beginStream(t *testing.T, base, path, header string) *rawClient {
+	t.Helper()
+	c := dialFrom(t, "127.0.0.1", base)
+	if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if header != "" {
+		header += "\r\n"
+	}
+	c.send("GET " + path + " HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n" + header + "\r\n")
+	if line, err := c.answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+		t.Fatal(line, err)
+	}
+	return c
+}
+
 // TestLinesBound expects no more streams than limits.streams, and those whose clients are gone to be counted no more.
 func TestLinesBound(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {streams: 1}\nmetrics: {token: " + metricsToken + "}\n"}
@@ -231,14 +249,7 @@ func TestLinesBound(t *testing.T) {
 	for range notes { // more than the buffers of a connection take
 		a.want(201, "POST", "/api/notes?fields[0]=title", "full", object{"data": object{"data": long}})
 	}
-	slow := dialFrom(t, "127.0.0.1", a.Base)
-	if err := slow.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
-	slow.send("GET /api/notes HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n")
-	if line, err := slow.answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
-		t.Fatal(line, err)
-	}
+	slow := beginStream(t, a.Base, "/api/notes", "")
 	if got := a.lines("/api/notes", "full"); got.status != 503 || !strings.Contains(got.lines[0], "limits.streams: 1") {
 		t.Errorf("a second stream: %d %.300q", got.status, got.lines)
 	}

@@ -125,11 +125,9 @@ func (m *member) leave(former *store.Store) error {
 	if former == nil {
 		return nil
 	}
-	if err := former.Abandon(m.ctx); err != nil {
-		return err
-	}
+	err := former.Abandon(m.ctx)
 	m.closeLater(former)
-	return nil
+	return err
 }
 
 // closeLater closes a store once its readers have ended. The node does not wait for them: it could neither vote nor follow meanwhile.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// connections are the connections of Raft. While Raft receives a copy it does nothing else, and when it is shut down it waits for the node at the other end
-// of a connection over which it sends or receives one. Both may take for ever. Closing all connections ends that.
+// connections are the connections of Raft that are open. Closing them ends the wait for a node that does not go on to send or receive a copy: Raft does
+// nothing else while it receives one, however long that takes, and its shutdown waits until all copies are sent or received.
 type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]struct{} // nil once all are cut
@@ -29,7 +29,7 @@ func (c *connections) add(conn net.Conn, err error) (net.Conn, error) {
 	return &connection{conn, c}, nil
 }
 
-// reset closes all connections. Raft makes others.
+// reset closes the connections that are open now. Raft connects again.
 func (c *connections) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,6 +44,7 @@ func (c *connections) cut() {
 	c.open = nil
 }
 
+// closeAll must be called with c.mu held.
 func (c *connections) closeAll() {
 	for conn := range c.open {
 		_ = conn.Close() // nothing is lost that Raft has taken

@@ -73,8 +73,8 @@ type Config struct {
 	Heartbeat time.Duration
 	// Trailing is how many transactions a node keeps for others that are behind; 0: 4096. A node that is further behind gets a copy of the content.
 	Trailing uint64
-	// Silence is how long a node that sends a copy may send nothing of it; 0: 10 seconds. Then the receiver, which does not vote meanwhile, gives the
-	// copy up, and is sent another.
+	// Silence is how long nothing may arrive of a copy that another node sends; 0: 10 seconds. Then this node gives the copy up and can vote again, which it
+	// cannot while it receives one. The leader sends it another copy.
 	Silence time.Duration
 }
 
@@ -142,7 +142,7 @@ func (c *Config) files() (*raftLog, *snapshots, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log of the cluster in %s: %w", dir, err)
 	}
-	return log, &snapshots{dir: c.Dir, machine: c.Machine, silence: cmp.Or(c.Silence, ioTimeout), giveUp: func() {}}, nil
+	return log, newSnapshots(c), nil
 }
 
 // HasState reports whether a directory has the files of a node that has been a member of a cluster.

@@ -175,7 +175,8 @@ func (m machine) make(list []store.Transaction) bool {
 	return true
 }
 
-// Snapshot implements raft.FSM. Once the node is being closed, Raft may count transactions that make has given up.
+// Snapshot implements raft.FSM. It fails once the node is being closed: Raft takes all transactions for applied that it gave to the machine, but make may
+// have returned without them.
 func (m machine) Snapshot() (raft.FSMSnapshot, error) {
 	select {
 	case <-m.stopped:

@@ -192,7 +192,7 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	_, leader := raft.NewInmemTransport("leader")
 	_, transport := raft.NewInmemTransport("follower")
 	leader.Connect("follower", transport)
-	snaps := &snapshots{dir: c.Dir}
+	snaps := newSnapshots(&c)
 	members := raft.Configuration{Servers: []raft.Server{{ID: "follower", Address: "follower"}, {ID: "leader", Address: "leader"}}}
 	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, members); err != nil {
 		t.Fatal(err)

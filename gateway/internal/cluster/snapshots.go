@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,8 +24,12 @@ import (
 type snapshots struct {
 	dir     string
 	machine Machine
-	silence time.Duration // after which a copy that is being received is given up
-	giveUp  func()        // ends the connection over which a copy is received
+	silence time.Duration // how long nothing of a copy may arrive before giveUp is called
+	giveUp  func()        // ends the connection over which a copy is received; Start sets it, and nothing is received before
+}
+
+func newSnapshots(c *Config) *snapshots {
+	return &snapshots{dir: c.Dir, machine: c.Machine, silence: cmp.Or(c.Silence, ioTimeout), giveUp: func() {}}
 }
 
 const (
@@ -133,7 +138,7 @@ type snapshotSink struct {
 	to *snapshots
 	snapshot
 	file   *os.File    // nil while nothing was written
-	silent *time.Timer // calls snapshots.giveUp when nothing has been written for too long
+	silent *time.Timer // calls giveUp when nothing was written for as long as silence
 }
 
 // ID implements raft.SnapshotSink.
