@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/internal/servertest"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -61,7 +61,7 @@ func newStoppedCluster(t *testing.T, count int) []*clusterNode {
 	for i := range count {
 		n := &clusterNode{t: t, dir: filepath.Join(dir, fmt.Sprint("n", i+1))}
 		n.options = gateway.Options{Addr: "127.0.0.1:0", NoWatch: true, LockWait: clusterPatience, Log: slog.New(slog.DiscardHandler),
-			Cluster: &gateway.Cluster{Name: fmt.Sprint("n", i+1), Address: freeAddress(t), Heartbeat: clusterHeartbeat}}
+			Cluster: &gateway.Cluster{Name: fmt.Sprint("n", i+1), Address: servertest.FreeAddress(t), Heartbeat: clusterHeartbeat}}
 		named = append(named, config.ClusterNode{Name: n.options.Cluster.Name, Address: n.options.Cluster.Address})
 		if i > 0 {
 			n.options.Cluster.Join = []string{nodes[0].options.Cluster.Address}
@@ -81,17 +81,6 @@ func newStoppedCluster(t *testing.T, count int) []*clusterNode {
 		}
 	}
 	return nodes
-}
-
-// freeAddress returns an address at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // start serves the node, and waits until it answers.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,12 +28,11 @@ func TestEventSource(t *testing.T) {
 	if err := install(t.Context(), "."); err != nil {
 		t.Fatal(err)
 	}
-	s := &restarted{T: t, dir: t.TempDir(), addr: "127.0.0.1:0"}
+	s := &restarted{T: t, dir: t.TempDir(), addr: servertest.FreeAddress(t)}
 	if err := os.CopyFS(s.dir, os.DirFS("project")); err != nil {
 		t.Fatal(err)
 	}
 	base := s.serve()
-	s.addr = strings.TrimPrefix(base, "http://")
 	t.Cleanup(func() { s.stop() })
 	control := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		s.stop()

@@ -27,9 +27,9 @@ func newProxies(w *world, n int) *proxies {
 			links = append(links, &servertest.Link{})
 		}
 		p.links = append(p.links, links)
-		listen := "127.0.0.1:" + servertest.FreePort(w)
+		listen := servertest.FreeAddress(w)
 		proxy := servertest.NewProxy(w, listen, func(c net.Conn) (forth, back *servertest.Link) { return p.between(p.sender(c), i) })
-		p.places = append(p.places, place{listen: listen, address: proxy.Addr(), api: "127.0.0.1:" + servertest.FreePort(w)})
+		p.places = append(p.places, place{listen: listen, address: proxy.Addr(), api: servertest.FreeAddress(w)})
 	}
 	return p
 }

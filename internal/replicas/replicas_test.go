@@ -100,7 +100,7 @@ func newWorld(t *testing.T, types []string, reads []string) *world {
 	}
 	w.link = &servertest.Link{}
 	w.proxy = servertest.NewProxy(t, strings.TrimPrefix(w.base, "http://"), func(net.Conn) (forth, back *servertest.Link) { return w.link, w.link })
-	w.replicaAddr = "127.0.0.1:" + servertest.FreePort(t)
+	w.replicaAddr = servertest.FreeAddress(t)
 	w.replica = servertest.NewProcess(t, replicaEnv+"="+strings.Join(append([]string{"http://" + w.proxy.Addr(), w.key, w.replicaDir, w.replicaAddr}, types...), " "), w.replicaDir)
 	return w
 }

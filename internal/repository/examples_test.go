@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
+	"lectern/internal/servertest"
 	"net/http"
 	"os"
 	"os/exec"
@@ -391,7 +391,7 @@ func TestClusterExample(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	dir, api, nodes := filepath.Join(t.TempDir(), "three"), freePorts(t, 3), freePorts(t, 3)
+	dir, api, nodes := filepath.Join(t.TempDir(), "three"), servertest.FreePorts(t, 3), servertest.FreePorts(t, 3)
 	script := exec.Command("sh", "examples/cluster/three-nodes.sh", dir)
 	script.Env = append(os.Environ(), "LECTERN="+program, "API_PORT="+strconv.Itoa(api), "NODE_PORT="+strconv.Itoa(nodes))
 	var printed bytes.Buffer
@@ -504,28 +504,4 @@ func ignoreExit(err error) error {
 		return nil
 	}
 	return err
-}
-
-// freePorts returns the first of n ports in a row of this machine at which nothing listens.
-func freePorts(t *testing.T, n int) int {
-	t.Helper()
-	for range 100 {
-		first, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := first.Addr().(*net.TCPAddr).Port
-		err = first.Close()
-		for i := 1; i < n && err == nil; i++ {
-			var next net.Listener
-			if next, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port+i)); err == nil {
-				err = next.Close()
-			}
-		}
-		if err == nil {
-			return port
-		}
-	}
-	t.Fatal("there are no free ports in a row")
-	return 0
 }

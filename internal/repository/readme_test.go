@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
+	"lectern/internal/servertest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,12 +86,7 @@ func follow(t *testing.T, readme, dir, addr string) {
 // serve runs a program in dir that serves a project until the test ends.
 func serve(t *testing.T, dir, program, project string) (addr string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = ln.Addr().String()
-	ln.Close()
+	addr = servertest.FreeAddress(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	serve := exec.CommandContext(ctx, program, "serve", project, "--addr", addr)

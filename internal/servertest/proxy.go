@@ -4,7 +4,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -203,18 +202,4 @@ func (l *Link) forward(to, from net.Conn) {
 			return
 		}
 	}
-}
-
-// FreePort returns a port on which nothing listens. Systems do not give it to outgoing connections, so that no other program gets it by chance.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		port := strconv.Itoa(16<<10 + rand.IntN(16<<10))
-		if ln, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			ln.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"lectern/gateway/internal/cluster"
+	"lectern/internal/servertest"
 	"lectern/store"
 )
 
@@ -205,16 +206,14 @@ func (n *testNode) config() cluster.Config {
 // start starts the node at the address that it had before, if any.
 func (n *testNode) start() {
 	n.t.Helper()
-	at := n.address
-	if at == "" {
-		at = "127.0.0.1:0"
+	first := n.address == ""
+	if first {
+		n.address = servertest.FreeAddress(n.t)
 	}
-	ln, err := net.Listen("tcp", at)
+	ln, err := net.Listen("tcp", n.address)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	first := n.address == ""
-	n.address = ln.Addr().String()
 	n.list = openList(n.t, filepath.Join(n.dir, "list.json"))
 	n.list.leading = n.leading
 	if first && n.name == "n1" {
