@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"lectern/gateway/internal/cluster"
 	"lectern/store"
 )
 
@@ -47,8 +49,9 @@ func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives 
 		return int64(len(text)), &gated{bytes.NewReader(text), len(text) / 2, gate}
 	}
 	receives = &testNode{t: t, name: "n2", dir: t.TempDir(), silence: silence}
+	var stalled atomic.Bool
 	if stalls {
-		receives.stalls = gate
+		receives.port = func(ln net.Listener) cluster.Port { return plainPort{stalling{ln, gate, &stalled}} }
 	}
 	receives.start()
 	t.Cleanup(func() {
@@ -62,7 +65,7 @@ func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives 
 	}
 	receives.wait(t, "the first half of a copy", func() bool {
 		is, err := os.Stat(filepath.Join(receives.dir, "snapshot.incoming"))
-		return receives.stalled.Load() || !stalls && err == nil && is.Size() > 0
+		return stalled.Load() || !stalls && err == nil && is.Size() > 0
 	})
 	return sends, receives, open
 }
@@ -70,24 +73,25 @@ func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives 
 // A stalling listener accepts connections that give nothing any more after a megabyte, until the gate is closed.
 type stalling struct {
 	net.Listener
-	n *testNode
+	gate    chan struct{}
+	stalled *atomic.Bool // a connection has stalled
 }
 
 func (s stalling) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
-	return &stallingConn{c, s.n, 0}, err
+	return &stallingConn{c, s, 0}, err
 }
 
 type stallingConn struct {
 	net.Conn
-	n    *testNode
+	of   stalling
 	read int
 }
 
 func (c *stallingConn) Read(b []byte) (int, error) {
 	if c.read > 1<<20 {
-		c.n.stalled.Store(true)
-		<-c.n.stalls
+		c.of.stalled.Store(true)
+		<-c.of.gate
 	}
 	n, err := c.Conn.Read(b)
 	c.read += n

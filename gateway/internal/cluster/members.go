@@ -126,37 +126,6 @@ func agreed(ctx context.Context, f raft.Future) error {
 // ErrNotLeader: the node does not lead the cluster.
 var ErrNotLeader = errors.New("the node does not lead the cluster")
 
-// Verify returns nil if the node leads the cluster, and its machine has everything to which the nodes had agreed when Verify was called. It asks a
-// majority of the nodes.
-func (n *Node) Verify(ctx context.Context) error {
-	if !n.Leading() {
-		return ErrNotLeader
-	}
-	n.mu.Lock()
-	last := n.underway
-	n.mu.Unlock()
-	committed := n.raft.CommitIndex()
-	verified := make(chan error, 1)
-	go func() { verified <- n.raft.VerifyLeader().Error() }()
-	select {
-	case err := <-verified:
-		if err != nil || !n.leadsIn(n.raft.CurrentTerm()) { // in a later term, the transactions of other leaders may be missing yet
-			return ErrNotLeader
-		}
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if last == nil || committed <= last.after { // other transactions are in the machine: a node proposes one after the other
-		return nil
-	}
-	select { // followers may show the transaction already
-	case <-last.ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Figures are what a node knows of itself and its cluster.
 type Figures struct {
 	Leads       bool

@@ -111,6 +111,8 @@ const (
 	maxAppendEntries   = 8  // transactions in one message, which is in memory as a whole and must arrive within ioTimeout. Most have at most 8 MiB
 )
 
+func (c *Config) heartbeat() time.Duration { return cmp.Or(c.Heartbeat, defaultHeartbeat) }
+
 func (c *Config) trailing() uint64 { return cmp.Or(c.Trailing, defaultTrailing) }
 
 // settings returns Raft's configuration of a node.
@@ -121,14 +123,12 @@ func (c *Config) settings() *raft.Config {
 	s.NoSnapshotRestoreOnStart = true // the machine is durable
 	s.ShutdownOnRemove = false        // a node that was removed goes on serving reads
 	s.NoLegacyTelemetry = true
-	if c.Heartbeat == 0 {
-		c.Heartbeat = defaultHeartbeat
-	}
-	s.HeartbeatTimeout, s.ElectionTimeout, s.LeaderLeaseTimeout = c.Heartbeat, c.Heartbeat, c.Heartbeat/2
-	s.CommitTimeout = min(s.CommitTimeout, c.Heartbeat/10)
+	beat := c.heartbeat()
+	s.HeartbeatTimeout, s.ElectionTimeout, s.LeaderLeaseTimeout = beat, beat, beat/2
+	s.CommitTimeout = min(s.CommitTimeout, beat/10)
 	s.MaxAppendEntries = maxAppendEntries
 	s.TrailingLogs = c.trailing()
-	s.SnapshotThreshold, s.SnapshotInterval = s.TrailingLogs/2, snapshotHeartbeats*c.Heartbeat // a snapshot costs nothing
+	s.SnapshotThreshold, s.SnapshotInterval = s.TrailingLogs/2, snapshotHeartbeats*beat // a snapshot costs nothing
 	return s
 }
 
@@ -253,7 +253,11 @@ func (n *Node) look(ctx context.Context) {
 		n.config.Machine.Follow(string(address))
 		return
 	}
-	if n.leadsIn(term) || agreed(ctx, n.raft.Barrier(0)) != nil { // after the barrier the machine has made all transactions of former leaders
+	if n.leadsIn(term) {
+		return
+	}
+	if err := agreed(ctx, n.raft.Barrier(0)); err != nil { // after the barrier the machine has made all transactions of former leaders
+		n.wakeLater(ctx) // Raft takes no barrier while it passes the lead on, which may fail
 		return
 	}
 	if err := n.config.Machine.Lead(); err != nil {
@@ -271,7 +275,14 @@ func (n *Node) look(ctx context.Context) {
 func (n *Node) giveUp(ctx context.Context) {
 	if err := agreed(ctx, n.raft.LeadershipTransfer()); err != nil && ctx.Err() == nil {
 		n.config.Log.Warn("no other node can lead the cluster", "error", err)
-		time.AfterFunc(n.config.Heartbeat, n.wake)
+		n.wakeLater(ctx)
+	}
+}
+
+// wakeLater is wake after a while, unless the node is being closed.
+func (n *Node) wakeLater(ctx context.Context) {
+	if ctx.Err() == nil {
+		time.AfterFunc(n.config.heartbeat(), n.wake)
 	}
 }
 

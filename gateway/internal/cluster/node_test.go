@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -189,18 +189,17 @@ func (p plainPort) DialRaft(address string, timeout time.Duration) (net.Conn, er
 type testNode struct {
 	*cluster.Node
 	*list
-	t       *testing.T
-	name    string
-	dir     string
-	address string        // "" before the first start
-	leading chan struct{} // of the list
-	stalls  chan struct{} // connections of other nodes stall until it is closed, unless it is nil
-	stalled atomic.Bool   // one has
-	silence time.Duration // see cluster.Config
+	t                  *testing.T
+	name               string
+	dir                string
+	address            string                          // "" before the first start
+	leading            chan struct{}                   // of the list
+	port               func(net.Listener) cluster.Port // nil: a plainPort
+	heartbeat, silence time.Duration                   // see cluster.Config; no heartbeat: the usual one
 }
 
 func (n *testNode) config() cluster.Config {
-	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: slog.New(slog.DiscardHandler), Heartbeat: heartbeat, Silence: n.silence}
+	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: slog.New(slog.DiscardHandler), Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence}
 }
 
 // start starts the node at the address that it had before, if any.
@@ -223,8 +222,8 @@ func (n *testNode) start() {
 	}
 	c := n.config()
 	c.Port = plainPort{ln}
-	if n.stalls != nil {
-		c.Port = plainPort{stalling{ln, n}}
+	if n.port != nil {
+		c.Port = n.port(ln)
 	}
 	if n.Node, err = cluster.Start(c); err != nil {
 		n.t.Fatal(err)

@@ -167,7 +167,7 @@ func (m machine) make(list []store.Transaction) bool {
 		select {
 		case <-m.stopped:
 			return false // and nothing is proposed any more
-		case <-time.After(m.config.Heartbeat):
+		case <-time.After(m.config.heartbeat()):
 		}
 	}
 	made()

@@ -12,6 +12,7 @@ import (
 type transport struct {
 	*raft.NetworkTransport
 	open   *connections
+	acks   acks
 	mu     sync.RWMutex // held while a heartbeat is handled
 	closed bool
 }
@@ -21,9 +22,19 @@ type transport struct {
 // cannot be closed.
 func newTransport(port Port, log hclog.Logger) *transport {
 	open := newConnections()
-	return &transport{open: open, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	return &transport{open: open, acks: acks{last: map[raft.ServerID]ack{}}, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: stream{port.Raft(), port, open}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
 	})}
+}
+
+// AppendEntries implements raft.Transport. Heartbeats are such messages too.
+func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	round := t.acks.current()
+	err := t.NetworkTransport.AppendEntries(id, target, args, resp)
+	if err == nil && resp.Success {
+		t.acks.add(id, ack{args.Term, round})
+	}
+	return err
 }
 
 // SetHeartbeatHandler implements raft.Transport.
