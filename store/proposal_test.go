@@ -100,3 +100,52 @@ func TestCommittedAfterDamage(t *testing.T) {
 		t.Errorf("%v, and the nodes heard of %d commits", err, told-before)
 	}
 }
+
+// TestRefusedRedefinition redefines the store of a leader, whose nodes refuse one of the transactions, as they do while the lead passes on. Readers of the
+// state before must not miss what is written afterwards: the store takes no writes until it leads again, which it may.
+func TestRefusedRedefinition(t *testing.T) {
+	for refused := range 3 {
+		t.Run(fmt.Sprint(refused), func(t *testing.T) {
+			left := -1
+			s, _ := leading(t, filepath.Join(t.TempDir(), "content.db"), func([]byte) error {
+				if left--; left == -1 {
+					return store.ErrNotLeader
+				}
+				return nil
+			}, func(error) {})
+			write := func(s *store.Store, text string) error {
+				return s.Write(context.Background(), func(tx *store.Tx) error { return tx.PutNote("x", []byte(text)) })
+			}
+			if err := write(s, `"before"`); err != nil {
+				t.Fatal(err)
+			}
+			model := modelOf(t, contenttypes.Options{}, map[string]string{"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n  more: {type: integer, default: 1}\n"})
+			left = refused
+			redefined, err := s.Redefine(context.Background(), model, store.Options{})
+			left = -1
+			if err == nil {
+				s = redefined // it had fewer transactions
+			} else if !errors.Is(err, store.ErrNotLeader) {
+				t.Fatal(err)
+			} else {
+				if err := write(s, `"hidden"`); !errors.Is(err, store.ErrNotLeader) {
+					t.Errorf("a write after a redefinition that was refused: %v", err)
+				}
+				if s, err = s.Lead(context.Background(), model, store.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := write(s, `"after"`); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.View(func(snap *store.Snapshot) error {
+				if got := string(snap.Note("x")); got != `"after"` {
+					t.Errorf("readers see %s", got)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

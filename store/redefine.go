@@ -97,7 +97,8 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	}
 	bound, err := r.convert(s, c)
 	stuck.Stop()
-	if errors.Is(err, ErrOutcome) || errors.Is(err, ErrNotLeader) { // the store goes on with the transactions of the next leader
+	if errors.Is(err, ErrOutcome) || errors.Is(err, ErrNotLeader) { // the store goes on with the transactions of the next leader, or by Lead
+		s.leads.Store(false) // readers see the state before, and would not see what is written
 		return err
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"testing"
 )
 
@@ -13,12 +14,20 @@ func FreeAddress(t testing.TB) string {
 	return "127.0.0.1:" + strconv.Itoa(FreePorts(t, 1))
 }
 
+const firstPort, lastPort = 16 << 10, 32 << 10
+
+// ports counts the ports that were returned, so that none is returned again before somebody listens at it. It begins at a random number, since several
+// programs of tests run at the same time.
+var ports atomic.Uint32
+
+func init() { ports.Store(rand.Uint32N(lastPort - firstPort)) }
+
 // FreePorts returns the first of n ports in a row at which nothing listens. Systems do not give them to outgoing connections, so that a server that is
 // stopped and started again finds its port still free.
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
 	for range 100 {
-		first := 16<<10 + rand.IntN(16<<10-n)
+		first := firstPort + int(ports.Add(uint32(n))-uint32(n))%(lastPort-firstPort-n)
 		if portsAreFree(first, n) {
 			return first
 		}

@@ -33,6 +33,7 @@ type list struct {
 	path    string
 	state   listState
 	leads   bool
+	led     int                                  // how often Lead succeeded
 	broken  bool                                 // Apply fails
 	gate    chan struct{}                        // Apply gives and takes a value, unless it is nil
 	leading chan struct{}                        // Lead gives and takes a value, and fails, unless it is nil
@@ -144,6 +145,7 @@ func (l *list) Lead() error {
 	defer l.mu.Unlock()
 	defer l.changed()
 	l.leads = true
+	l.led++
 	return nil
 }
 
@@ -427,6 +429,44 @@ func TestSlowCommit(t *testing.T) {
 		}
 		leader.mu.Unlock()
 	}
+}
+
+// TestFailedTransfer has a leader pass the lead on to a node that is down. What is proposed meanwhile is refused. The leader must then begin to lead anew,
+// since a machine may have stopped in the middle of a conversion.
+func TestFailedTransfer(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	down := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	down.stop()
+	transferred := make(chan error, 1)
+	for refused := false; !refused; { // Raft may take what is proposed before it begins the transfer, or after it gave up
+		leader = leaderOf(t, nodes)
+		led := leader.timesLed()
+		go func() { transferred <- leader.Transfer(t.Context(), down.name) }()
+		for ended := false; !ended && !refused; {
+			err := leader.propose("text")
+			refused = errors.Is(err, store.ErrNotLeader)
+			if err != nil && !refused && !errors.Is(err, store.ErrOutcome) {
+				t.Fatal(err)
+			}
+			select {
+			case <-transferred:
+				ended = true
+			default:
+			}
+		}
+		if refused {
+			<-transferred
+			leaderOf(t, nodes).wait(t, "a new beginning", func() bool { return leader.list.led > led || !leader.list.leads })
+		}
+	}
+	proposeSomehow(t, nodes)
+}
+
+func (l *list) timesLed() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.led
 }
 
 // TestApplied has a follower whose machine fails for a while. Transactions that wait for the machine must not count as applied. Entries of Raft's own,

@@ -42,8 +42,18 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	if err != nil {
 		n.failed.Add(1)
 		close(p.ended)
+		n.leadAgain()
 	}
 	return agreement, err
+}
+
+// leadAgain has the machine begin to lead anew if the node still leads. A proposal fails also while the lead passes on, which may come to nothing, and the
+// machine may have been in the middle of several that belong together.
+func (n *Node) leadAgain() {
+	n.mu.Lock()
+	n.led = 0
+	n.mu.Unlock()
+	n.wake()
 }
 
 func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error) {
