@@ -50,7 +50,7 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 // and the memory; the command and the log give the reason.
 func TestSlowDownload(t *testing.T) {
 	log := &logged{}
-	c := newCircleWith(t, "{memory: 64mb, answerRate: 4mb}", gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
+	c := newCircleWith(t, "{memory: 64mb, answerRate: 1mb}", gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
 	a := c.administer(filepath.Dir(c.data))
 	if _, err := a.Import(t.Context(), exportedPosts(40, 100<<10), false, nil); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestSlowDownload(t *testing.T) {
 	}
 	command := func(name string, download func(context.Context, io.Writer) error) {
 		to := &stuckWriter{func() { c.until("the server to let go", func(m budget.Stats) bool { return m.Reserved == 0 }) }}
-		if err := download(t.Context(), to); err == nil || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "limits.answerRate is 4mb") {
+		if err := download(t.Context(), to); err == nil || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "limits.answerRate is 1mb") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
