@@ -98,7 +98,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	bound, err := r.convert(s, c)
 	stuck.Stop()
 	if errors.Is(err, ErrOutcome) || errors.Is(err, ErrNotLeader) { // the store goes on with the transactions of the next leader, or by Lead
-		s.leads.Store(false) // readers see the state before, and would not see what is written
+		s.leads.Store(false) // readers see the state before the conversion until then, and would miss writes
 		return err
 	}
 	if err != nil {

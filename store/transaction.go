@@ -25,8 +25,8 @@ var ErrNotLeader = errors.New("this node does not lead the cluster, and takes no
 // Propose proposes a transaction, which is encoded, to the nodes of a cluster. The writer goroutine calls it and waits.
 //
 // When it returns an Agreement, the transaction has its place and will be made by all nodes. The error wraps ErrNotLeader if the transaction was
-// not and will never be made, and ErrOutcome if that is not known. After such an error the node must call Store.Lead if it leads still: a redefinition that
-// gets one leaves a store that takes no writes.
+// not and will never be made, and ErrOutcome if that is not known. After such an error a node
+// that is still the leader must call Store.Lead: if the transaction was one of Redefine or Settle, the store takes no writes before.
 type Propose func(transaction []byte) (Agreement, error)
 
 // An Agreement is the place that a transaction got. Committed must be called once the transaction was committed, or could not be.

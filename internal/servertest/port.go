@@ -14,7 +14,7 @@ func FreeAddress(t testing.TB) string {
 	return "127.0.0.1:" + strconv.Itoa(FreePorts(t, 1))
 }
 
-const firstPort, lastPort = 16 << 10, 32 << 10
+const firstPort, lastPort = 16000, 32000 // less than a hundred ports in a row may begin at the last one
 
 // ports counts the ports that were returned, so that none is returned again before somebody listens at it. It begins at a random number, since several
 // programs of tests run at the same time.
@@ -27,7 +27,7 @@ func init() { ports.Store(rand.Uint32N(lastPort - firstPort)) }
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
 	for range 100 {
-		first := firstPort + int(ports.Add(uint32(n))-uint32(n))%(lastPort-firstPort-n)
+		first := firstPort + int(ports.Add(uint32(n))-uint32(n))%(lastPort-firstPort)
 		if portsAreFree(first, n) {
 			return first
 		}

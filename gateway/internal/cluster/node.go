@@ -99,7 +99,7 @@ type Node struct {
 	making   bool      // the machine makes transactions of other nodes, or takes over a copy
 	underway *proposal // the last one
 	led      uint64    // the term in which the machine leads; 0: it does not
-	abandons int       // how often the machine has made transactions of other nodes, after which it no longer leads
+	losses   int       // how often the machine has lost the lead
 }
 
 const (
@@ -244,7 +244,7 @@ func (n *Node) watch(ctx context.Context) {
 // look tells the machine who leads now.
 func (n *Node) look(ctx context.Context) {
 	n.mu.Lock()
-	before := n.abandons
+	before := n.losses
 	n.mu.Unlock()
 	term := n.raft.CurrentTerm() // the lead may be lost and won again meanwhile
 	if n.raft.State() != raft.Leader {
@@ -293,11 +293,17 @@ func (n *Node) wake() {
 	}
 }
 
-// setLed notes in which term the machine leads, unless it has made transactions of other nodes since before was read.
+// lose notes that the machine does not lead any more until Machine.Lead is called again. It must be called with n.mu held.
+func (n *Node) lose() {
+	n.led = 0
+	n.losses++
+}
+
+// setLed notes in which term the machine leads, unless it has lost the lead since before was read.
 func (n *Node) setLed(term uint64, before int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.abandons == before {
+	if n.losses == before {
 		n.led = term
 	}
 }

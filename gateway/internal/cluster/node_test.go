@@ -431,36 +431,47 @@ func TestSlowCommit(t *testing.T) {
 	}
 }
 
-// TestFailedTransfer has a leader pass the lead on to a node that is down. What is proposed meanwhile is refused. The leader must then begin to lead anew,
-// since a machine may have stopped in the middle of a conversion.
+// TestFailedTransfer transfers the leadership to a node that is down, and proposes texts until one is refused. The machine of the leader must then be told
+// again to lead, since the refused proposal may have been a part of a conversion.
 func TestFailedTransfer(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
 	down := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
 	down.stop()
-	transferred := make(chan error, 1)
-	for refused := false; !refused; { // Raft may take what is proposed before it begins the transfer, or after it gave up
+	for refused := false; !refused; { // the transfer may fail before anything is proposed
 		leader = leaderOf(t, nodes)
 		led := leader.timesLed()
-		go func() { transferred <- leader.Transfer(t.Context(), down.name) }()
-		for ended := false; !ended && !refused; {
-			err := leader.propose("text")
-			refused = errors.Is(err, store.ErrNotLeader)
-			if err != nil && !refused && !errors.Is(err, store.ErrOutcome) {
-				t.Fatal(err)
-			}
-			select {
-			case <-transferred:
-				ended = true
-			default:
-			}
-		}
+		transferred := make(chan struct{})
+		go func() {
+			defer close(transferred)
+			_ = leader.Transfer(t.Context(), down.name) // fails
+		}()
+		refused = refuses(t, leader, transferred)
+		<-transferred
 		if refused {
-			<-transferred
-			leaderOf(t, nodes).wait(t, "a new beginning", func() bool { return leader.list.led > led || !leader.list.leads })
+			leader.wait(t, "Lead", func() bool { return leader.list.led > led || !leader.list.leads })
 		}
 	}
 	proposeSomehow(t, nodes)
+}
+
+// refuses proposes texts until one is refused, and reports whether that was so before ended was closed.
+func refuses(t *testing.T, leader *testNode, ended <-chan struct{}) bool {
+	t.Helper()
+	for {
+		err := leader.propose("text")
+		if errors.Is(err, store.ErrNotLeader) {
+			return true
+		}
+		if err != nil && !errors.Is(err, store.ErrOutcome) {
+			t.Fatal(err)
+		}
+		select {
+		case <-ended:
+			return false
+		default:
+		}
+	}
 }
 
 func (l *list) timesLed() int {

@@ -47,11 +47,11 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	return agreement, err
 }
 
-// leadAgain has the machine begin to lead anew if the node still leads. A proposal fails also while the lead passes on, which may come to nothing, and the
-// machine may have been in the middle of several that belong together.
+// leadAgain has Machine.Lead called again if the node is still the leader after a proposal failed. Raft refuses proposals during a transfer of leadership, and
+// the transfer may fail. Lead finishes the conversion that the refused proposal may have been a part of.
 func (n *Node) leadAgain() {
 	n.mu.Lock()
-	n.led = 0
+	n.lose()
 	n.mu.Unlock()
 	n.wake()
 }
@@ -112,8 +112,7 @@ func (n *Node) abandon() (made func()) {
 		close(n.pending.abandoned)
 		n.pending = nil
 	}
-	n.led = 0
-	n.abandons++
+	n.lose()
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -27,9 +27,9 @@ func newTransport(port Port, log hclog.Logger) *transport {
 	})}
 }
 
-// AppendEntries implements raft.Transport. Heartbeats are such messages too.
+// AppendEntries implements raft.Transport. It notes what other nodes acknowledge, heartbeats included: Raft sends them as messages without entries.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	round := t.acks.current()
+	round := t.acks.round.Load()
 	err := t.NetworkTransport.AppendEntries(id, target, args, resp)
 	if err == nil && resp.Success {
 		t.acks.add(id, ack{args.Term, round})

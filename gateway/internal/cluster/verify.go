@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 )
@@ -31,12 +32,12 @@ func (n *Node) Verify(ctx context.Context) error {
 	}
 }
 
-// verifyTerm returns nil once a majority of the nodes with a vote has acknowledged the term in which this node leads, since verifyTerm was called.
+// verifyTerm returns nil once a majority of the voters has acknowledged messages of a term that this node sent after verifyTerm was called.
 //
-// Raft's own verification is not enough. It counts answers to heartbeats that were sent before, which a process that was stopped for a while may read only
-// after another node has become the leader, and answers of nodes without a vote.
+// VerifyLeader of Raft is not enough. It also counts answers to messages that were sent earlier. A process that was suspended reads such answers when it goes
+// on, and another node may have become the leader meanwhile. It counts answers of nodes without a vote, too.
 func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
-	round := n.transport.acks.begin()
+	round := n.transport.acks.round.Add(1)
 	for {
 		verified := make(chan error, 1)
 		go func() { verified <- n.raft.VerifyLeader().Error() }() // sends heartbeats at once
@@ -54,7 +55,7 @@ func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
 	}
 }
 
-// acknowledged reports whether a majority of the nodes with a vote has acknowledged a term by answers to messages that were sent since a round began.
+// acknowledged reports whether a majority of the voters has acknowledged messages of a term that this node sent in a round or later.
 func (n *Node) acknowledged(term, round uint64) bool {
 	voters, agreeing := 0, 0
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
@@ -69,31 +70,18 @@ func (n *Node) acknowledged(term, round uint64) bool {
 	return agreeing > voters/2
 }
 
-// acks are the last messages of this node, as the leader, that other nodes have acknowledged. Rounds tell which messages were sent after an event.
+// acks has the newest message of the leader that each other node has acknowledged. Messages are numbered by rounds, of which each Verify begins one: a
+// message belongs to the round in which it was sent.
 type acks struct {
+	round atomic.Uint64 // the present one
 	mu    sync.Mutex
-	round uint64
 	last  map[raft.ServerID]ack
 }
 
 // An ack is the term of a message that was acknowledged, and the round in which it was sent.
 type ack struct{ term, round uint64 }
 
-// begin begins a round, and returns it: messages that are sent from now on belong to it or a later one.
-func (a *acks) begin() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.round++
-	return a.round
-}
-
-func (a *acks) current() uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.round
-}
-
-// add notes that a node has acknowledged a message. Answers to messages of several rounds may arrive in any order.
+// add notes that a node has acknowledged a message. Raft sends a node several at a time, and their answers may arrive in any order.
 func (a *acks) add(id raft.ServerID, got ack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"lectern/gateway/internal/cluster"
 )
 
-// A heldPort is a Port whose node gets nothing while held is locked, as if its process was stopped: what has arrived waits, and is read afterwards.
+// A heldPort is a Port whose node reads nothing while held is locked, as if its process was suspended. It reads afterwards what has arrived.
 type heldPort struct {
 	plainPort
 	held *sync.RWMutex
@@ -45,8 +45,8 @@ func (c heldConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestVerifyAfterPause has a leader read answers to its heartbeats only after the others have elected another, to which they agreed when they sent them.
-// The former leader must not take them for a sign that it leads still.
+// TestVerifyAfterPause holds up the answers to heartbeats of a leader until the other nodes have elected another leader. The answers say that the former one
+// leads, since they were sent before. It must not take them for a proof that it still does.
 func TestVerifyAfterPause(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)
