@@ -40,10 +40,8 @@ func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admi
 	if done.Changed = differences(former, next); len(done.Changed) == 0 {
 		return done, nil
 	}
-	if err := a.checkDeployment(next); err != nil {
-		return done, err
-	}
-	if err := a.unpack(next); err != nil {
+	loaded, err := a.loadDeployment(next)
+	if err != nil {
 		return done, err
 	}
 	notes, err := encodeNotes(definitionNotes(next))
@@ -51,7 +49,7 @@ func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admi
 		return done, err
 	}
 	by := store.PrincipalOf(ctx)
-	err = a.replace(func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+	err = a.replace(func() (*Definition, error) { return loaded, nil }, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 		e = a.project.newGeneration(d)
 		options := a.project.storeOptions(d)
 		options.Notes = notes
@@ -60,16 +58,16 @@ func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admi
 	})
 	if err == nil {
 		a.advance()
-		return done, nil
+		return done, a.unpackStored(a.project.Store())
 	}
 	if refused := (*evolve.DefinitionError)(nil); errors.As(err, &refused) {
 		done.Refusals, done.Remaining = refused.Refusals, refused.Done
-		return done, a.unpack(former)
+		return done, nil
 	}
 	if errors.Is(err, store.ErrOutcome) || errors.Is(err, store.ErrNotLeader) { // the next leader goes on with what the nodes have agreed to
 		return done, fmt.Errorf("the node has lost the lead meanwhile, and whether the definitions are those of the cluster now is not known: repeat the command: %w", err)
 	}
-	return done, errors.Join(err, putNotes(ctx, a.project.Store(), definitionNotes(former)), a.unpack(former))
+	return done, errors.Join(err, putNotes(ctx, a.project.Store(), definitionNotes(former)))
 }
 
 // definitionNotes returns the notes that make files the definitions of the cluster.
@@ -77,18 +75,18 @@ func definitionNotes(files *replication.Definitions) map[string]any {
 	return map[string]any{definitionsNote: files, hashNote: files.Hash()}
 }
 
-// checkDeployment returns an error unless files can be served, together with this node's own.
-func (m *member) checkDeployment(files *replication.Definitions) error {
+// loadDeployment loads files together with this node's own. What the node reads the definitions of the cluster from does not change: the nodes may not agree
+// to them.
+func (m *member) loadDeployment(files *replication.Definitions) (*Definition, error) {
 	dir := filepath.Join(m.dir, "deployed")
 	if err := os.RemoveAll(dir); err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	if err := m.unpackTo(dir, files); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := Load(dir, m.extensions)
-	return err
+	return m.project.loadFrom(dir)
 }
 
 // differences returns the names of the files that differ, with + for those that next adds and - for those that it leaves out.

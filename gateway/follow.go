@@ -275,7 +275,7 @@ func (f *follower) takeDefinitions(ctx context.Context) error {
 	if err := files.Unpack(f.dir.project); err != nil {
 		return err
 	}
-	err = f.project.replace(ctx, f.server, f.project.redefine)
+	err = f.project.replace(ctx, f.server, f.project.load, f.project.redefine)
 	switch {
 	case errors.Is(err, store.ErrOtherDefinitions), errors.Is(err, store.ErrSchemaLocked): // more entries follow, or the next Status
 		return nil
@@ -300,7 +300,7 @@ func (f *follower) beginAnew(ctx context.Context) error {
 	if err := f.dir.place(copied, files); err != nil {
 		return err
 	}
-	err = f.project.replace(ctx, f.server, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
+	err = f.project.replace(ctx, f.server, f.project.load, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
 		e = f.project.newGeneration(d)
 		e.copied = true
 		e.store, err = f.project.openStore(d)

@@ -124,6 +124,7 @@ type member struct {
 	uploads *filesync.Nodes
 
 	deploying sync.Mutex // held while definitions are deployed
+	unpacking sync.Mutex // held while the definitions of the cluster are read from the store and written to files
 }
 
 // wait waits until the project serves.
@@ -213,31 +214,23 @@ func (m *member) takeDefinitions(from *store.Store, redefine func(context.Contex
 
 // redefine does what takeDefinitions does, but returns store.ErrOtherDefinitions while the content is converted.
 func (m *member) redefine(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
-	var files *replication.Definitions
-	err := from.ReadNote(definitionsNote, func(text []byte) (err error) {
-		files, err = replication.ParseDefinitions(text)
-		return err
-	})
-	if err != nil {
+	if err := m.unpackStored(from); err != nil {
 		return err
 	}
-	if err := m.unpack(files); err != nil {
-		return err
-	}
-	if err := m.replace(redefine); err != nil {
+	if err := m.replace(m.project.load, redefine); err != nil {
 		return err
 	}
 	m.advance()
 	return nil
 }
 
-// replace serves the files of the project with the store that redefine returns. If nothing is served yet, openProject waits for that.
-func (m *member) replace(redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+// replace serves the definition that load returns with the store that redefine returns. If nothing is served yet, openProject waits for that.
+func (m *member) replace(load func() (*Definition, error), redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	p := m.project
 	if p.Store() != nil {
-		return p.replace(m.ctx, m.server, redefine)
+		return p.replace(m.ctx, m.server, load, redefine)
 	}
-	d, err := p.load()
+	d, err := load()
 	if err != nil {
 		return err
 	}
@@ -256,7 +249,20 @@ const clusterProject = "project"
 // files is the directory with the definitions that the node serves.
 func (m *member) files() string { return filepath.Join(m.dir, clusterProject) }
 
-// unpack writes the definitions of the cluster, and the files of this node's own, where the project is read from.
+// unpackStored writes the definitions of the cluster, which a store has, and the files of this node's own, where the project is read from.
+func (m *member) unpackStored(from *store.Store) error {
+	m.unpacking.Lock() // the last to write must have read the latest definitions
+	defer m.unpacking.Unlock()
+	return from.ReadNote(definitionsNote, func(text []byte) error {
+		files, err := replication.ParseDefinitions(text)
+		if err != nil {
+			return err
+		}
+		return m.unpack(files)
+	})
+}
+
+// unpack is unpackStored for definitions that were read already.
 func (m *member) unpack(files *replication.Definitions) error { return m.unpackTo(m.files(), files) }
 
 // unpackTo is unpack for another directory.

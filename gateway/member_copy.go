@@ -58,7 +58,7 @@ func (m *member) Restore(from io.Reader) error {
 	former, unserved := m.project.Store(), m.halfConverted.Load()
 	err := m.takeStored(path)
 	if err == nil {
-		err = m.replace(m.openCopy)
+		err = m.replace(m.project.load, m.openCopy)
 	}
 	switch {
 	case errors.Is(err, store.ErrOtherDefinitions): // the former content is served until the rest is converted

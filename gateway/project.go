@@ -166,8 +166,11 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 }
 
 // load reads the files of the project.
-func (p *Project) load() (*Definition, error) {
-	d, err := loadWithFiles(p.files, func() (*Definition, error) { return Load(p.files, p.options.Extensions) })
+func (p *Project) load() (*Definition, error) { return p.loadFrom(p.files) }
+
+// loadFrom is load for another directory.
+func (p *Project) loadFrom(dir string) (*Definition, error) {
+	d, err := loadWithFiles(dir, func() (*Definition, error) { return Load(dir, p.options.Extensions) })
 	if err == nil && p.member != nil {
 		err = checkMember(d)
 	}

@@ -16,7 +16,7 @@ import (
 // reload reads the project's files and serves them. If they have problems or the store refuses them, the former generation stays in service
 // and the error gives the reason.
 func (p *Project) reload(ctx context.Context, server *Server) error {
-	return p.replace(ctx, server, p.redefine)
+	return p.replace(ctx, server, p.load, p.redefine)
 }
 
 // settle carries out migrations that the project's current files need, and serves the files.
@@ -28,7 +28,7 @@ func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evo
 	if server == nil || !p.watches() {
 		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, evolve.ErrNotAsked)
 	}
-	err = p.replace(context.WithoutCancel(ctx), server, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
+	err = p.replace(context.WithoutCancel(ctx), server, p.load, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
 		e = p.newGeneration(d)
 		e.store, removed, err = former.store.Settle(ctx, ms, d.Model, p.storeOptions(d))
 		return e, err
@@ -36,13 +36,13 @@ func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evo
 	return removed, err
 }
 
-// replace builds a generation from the project's files, with the store that redefine returns, and serves it.
-func (p *Project) replace(ctx context.Context, server *Server, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+// replace builds a generation of the definition that load returns, with the store that redefine returns, and serves it.
+func (p *Project) replace(ctx context.Context, server *Server, load func() (*Definition, error), redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
 	began := time.Now()
 	former := p.generation.Load()
-	d, err := p.load()
+	d, err := load()
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func TestCopyThatCannotBeServed(t *testing.T) {
 	n.must(file.Close())
 
 	var copied *store.Store
-	err = n.project.replace(t.Context(), n.server, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
+	err = n.project.replace(t.Context(), n.server, n.project.load, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
 		failing := &Extensions{}
 		failing.Hooks(documents.Hooks{}, "api::none.none")
 		d.extensions = failing
