@@ -52,6 +52,8 @@ func clusterRole(m admin.ClusterMember) string {
 		return "leader"
 	case m.Voter:
 		return "follower"
+	case m.Joining:
+		return "joining" // gets a vote
 	}
 	return "reader" // without a vote
 }
@@ -74,11 +76,11 @@ func (c *clusterAddCommand) Run(s *session) error {
 	if err := c.directory(s, dir).AddNode(s.ctx, admin.ClusterNode{Name: node.Name, Address: node.Address, Voter: !c.NoVote}); err != nil {
 		return inCommand("cluster add", err)
 	}
-	vote := "with a vote"
+	vote := "votes once it has the content"
 	if c.NoVote {
-		vote = "without a vote"
+		vote = "has no vote"
 	}
-	fmt.Fprintf(s.Stdout, "%s is a node at %s, %s\n", node.Name, node.Address, vote)
+	fmt.Fprintf(s.Stdout, "%s is a node at %s, and %s\n", node.Name, node.Address, vote)
 	return nil
 }
 

@@ -83,9 +83,10 @@ func newStoppedCluster(t *testing.T, count int) []*clusterNode {
 	return nodes
 }
 
-// start serves the node, and waits until it answers.
+// start serves the node, and waits until it answers, and has its vote if it is new.
 func (n *clusterNode) start() {
 	n.t.Helper()
+	joins := n.base == "" && !n.options.Cluster.Reads
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan gateway.Ready, 1), make(chan error, 1)
 	n.options.Ready = func(r gateway.Ready) { ready <- r }
@@ -110,6 +111,23 @@ func (n *clusterNode) start() {
 		n.t.Fatal(err)
 	case <-time.After(clusterPatience):
 		n.t.Fatalf("%s does not answer", n.dir)
+	}
+	if joins {
+		n.awaitMember(n.options.Cluster.Name, func(m admin.ClusterMember) bool { return m.Voter })
+	}
+}
+
+// awaitMember waits until the node knows a member of the cluster as it should be.
+func (n *clusterNode) awaitMember(name string, is func(admin.ClusterMember) bool) {
+	n.t.Helper()
+	for late := time.Now().Add(clusterPatience); ; {
+		status, err := gateway.Directory(n.dir, gateway.Options{}).Cluster(n.t.Context())
+		if err == nil && slices.ContainsFunc(status.Members, func(m admin.ClusterMember) bool { return m.Name == name && is(m) }) {
+			return
+		}
+		if time.Now().After(late) {
+			n.t.Fatalf("%s knows %s otherwise: %+v, %v", n.dir, name, status, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,8 +51,14 @@ func (a clusterAdmin) Status(ctx context.Context) (admin.ClusterStatus, error) {
 			status.Leader, latest = m.Name, m.Revision
 		}
 	}
+	joining, err := a.joining()
+	if err != nil {
+		return status, err
+	}
 	for i := range status.Members {
-		if m := &status.Members[i]; m.Error == "" && m.Revision < latest {
+		m := &status.Members[i]
+		m.Joining = !m.Voter && slices.Contains(joining, m.Name)
+		if m.Error == "" && m.Revision < latest {
 			m.Behind = latest - m.Revision
 		}
 	}
@@ -83,7 +90,7 @@ func (a clusterAdmin) statusOf(ctx context.Context, m cluster.Member) admin.Clus
 
 // Add implements admin.Cluster.
 func (a clusterAdmin) Add(ctx context.Context, n admin.ClusterNode) error {
-	return a.change(ctx, addPath, newNode{Name: n.Name, Address: n.Address, Voter: n.Voter}, addNode)
+	return a.change(ctx, addPath, newNode{Name: n.Name, Address: n.Address, Voter: n.Voter}, (*member).addNode)
 }
 
 // Remove implements admin.Cluster. If the node leads, another one becomes the leader first.
@@ -104,24 +111,23 @@ func (a clusterAdmin) Remove(ctx context.Context, name string) error {
 			return errors.New("the cluster has no other leader yet; try again")
 		}
 	}
-	return a.change(ctx, removePath, newNode{Name: name}, removeNode)
+	return a.change(ctx, removePath, newNode{Name: name}, (*member).removeNode)
 }
 
 // Transfer implements admin.Cluster.
 func (a clusterAdmin) Transfer(ctx context.Context, name string) error {
-	return a.change(ctx, transferPath, newNode{Name: name}, transferLead)
+	return a.change(ctx, transferPath, newNode{Name: name}, (*member).transferLead)
 }
 
 // change has the leader change the cluster.
-func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here func(context.Context, *cluster.Node, newNode) error) error {
+func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here memberChange) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	node, err := a.running()
-	if err != nil {
+	if _, err := a.running(); err != nil {
 		return err
 	}
 	if a.leads() {
-		return here(ctx, node, n)
+		return here(a.member, ctx, n)
 	}
 	leader, _, err := leaderOf(a).base(ctx)
 	if err != nil {

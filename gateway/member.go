@@ -124,6 +124,8 @@ type member struct {
 	uploads *filesync.Nodes
 
 	deploying sync.Mutex // held while definitions are deployed
+	changing  sync.Mutex // held while this node, as the leader, changes who belongs to the cluster
+	joins     signal     // given when a node is to get a vote
 	unpacking sync.Mutex // held while the definitions of the cluster are read from the store and written to files
 }
 
@@ -326,6 +328,7 @@ func (m *member) Lead() error {
 	m.stop = stop
 	m.parts.Go(func() { p.scheduler.run(ctx) })
 	m.parts.Go(func() { p.webhooks.Run(ctx) })
+	m.parts.Go(func() { m.giveVotes(ctx) })
 	return nil
 }
 

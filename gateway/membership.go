@@ -155,7 +155,7 @@ func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err 
 	retry := backoff.New()
 	for {
 		found := m.found(ctx)
-		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member && slices.Contains(s.Nodes, m.options.Name) }) {
+		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member && slices.Contains(s.Voters, m.options.Name) }) {
 			return false, m.errForgotten()
 		}
 		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member }) {
@@ -315,8 +315,8 @@ type nodeState struct {
 	Member  bool   `json:"member"`  // of a cluster
 	Content bool   `json:"content"` // it has a store
 	Leader  string `json:"leader"`  // address; "" if unknown
-	// Nodes are the names of the nodes of the cluster, as far as the node knows.
-	Nodes []string `json:"nodes"`
+	// Voters are the names of the nodes of the cluster with a vote, as far as the node knows.
+	Voters []string `json:"voters"`
 	// Revision is that of the content; 0 until the store is open.
 	Revision uint64 `json:"revision"`
 	build
@@ -328,7 +328,9 @@ func (m *member) state() nodeState {
 	if node := m.node.Load(); node != nil {
 		if list, err := node.Members(); err == nil {
 			for _, n := range list {
-				s.Nodes = append(s.Nodes, n.Name)
+				if n.Voter {
+					s.Voters = append(s.Voters, n.Name)
+				}
 			}
 		}
 	}

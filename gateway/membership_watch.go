@@ -92,8 +92,12 @@ func (m *member) lookAtMembers(ctx context.Context) {
 		return
 	}
 	m.log.Warn("the cluster knows this node at another address, and is told the present one", "former", list[own].Address, "present", m.options.Address)
-	moved := newNode{Name: m.options.Name, Address: m.options.Address, Voter: list[own].Voter, build: m.build()}
-	if err := m.askLeader(ctx, list, states, moved); err != nil {
+	joining, err := m.joining()
+	if err == nil {
+		votes := list[own].Voter || slices.Contains(joining, m.options.Name)
+		err = m.askLeader(ctx, list, states, newNode{m.options.Name, m.options.Address, votes, m.build()})
+	}
+	if err != nil {
 		m.log.Warn("the cluster could not be told the address of this node yet", "error", err)
 	}
 }
@@ -136,7 +140,7 @@ func (m *member) latestMembers(ctx context.Context, list []cluster.Member, state
 // askLeader has the leader add a node, or change its address.
 func (m *member) askLeader(ctx context.Context, list []cluster.Member, states map[string]nodeState, n newNode) error {
 	if m.leads() {
-		return addNode(ctx, m.node.Load(), n)
+		return m.addNode(ctx, n)
 	}
 	err := fmt.Errorf("no node knows a leader")
 	for _, o := range list {

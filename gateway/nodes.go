@@ -16,7 +16,6 @@ import (
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/filesync"
 	"lectern/jsontree"
-	"lectern/store"
 )
 
 // A newNode is a node that is to be added or changed. Only its name counts where it is to be removed, or to lead.
@@ -40,18 +39,6 @@ const (
 	revisionPath = "/cluster/revision"
 )
 
-func addNode(ctx context.Context, node *cluster.Node, n newNode) error {
-	return node.Add(ctx, n.Name, n.Address, n.Voter)
-}
-
-func removeNode(ctx context.Context, node *cluster.Node, n newNode) error {
-	return node.Remove(ctx, n.Name)
-}
-
-func transferLead(ctx context.Context, node *cluster.Node, n newNode) error {
-	return node.Transfer(ctx, n.Name)
-}
-
 // serveNodes answers the other nodes until the port is closed: what they ask of this node, and the requests that they forward.
 func (m *member) serveNodes() {
 	routes := http.NewServeMux()
@@ -68,32 +55,25 @@ func (m *member) serveNodes() {
 	}
 	handle("GET "+statePath, func(*http.Request) (any, error) { return m.state(), nil })
 	handle("GET "+membersPath, func(*http.Request) (any, error) { return m.members() })
-	change := func(pattern string, change func(context.Context, *cluster.Node, newNode) error) {
+	change := func(pattern string, change memberChange) {
 		handle("POST "+pattern, func(r *http.Request) (any, error) {
 			var n newNode
 			if err := readNodeJSON(r, &n); err != nil {
 				return nil, err
 			}
-			node, err := m.running()
-			if err == nil && !m.leads() { // it may be about to: a node that joins must get what Lead puts into the store
-				err = store.ErrNotLeader
-			}
-			if err != nil {
-				return nil, err
-			}
-			return nil, change(r.Context(), node, n)
+			return nil, change(m, r.Context(), n)
 		})
 	}
-	change(addPath, func(ctx context.Context, node *cluster.Node, n newNode) error {
+	change(addPath, func(m *member, ctx context.Context, n newNode) error {
 		if n.Protocol != 0 {
 			if err := n.reads(m.build()); err != nil {
 				return err
 			}
 		}
-		return addNode(ctx, node, n)
+		return m.addNode(ctx, n)
 	})
-	change(removePath, removeNode)
-	change(transferPath, transferLead)
+	change(removePath, (*member).removeNode)
+	change(transferPath, (*member).transferLead)
 	handle("GET "+revisionPath, func(r *http.Request) (any, error) {
 		if err := m.wait(); err != nil {
 			return nil, err

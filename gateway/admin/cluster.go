@@ -19,7 +19,8 @@ type ClusterStatus struct {
 type ClusterMember struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
-	Voter   bool   `json:"voter"` // false: it only reads
+	Voter   bool   `json:"voter"`             // false: it only reads
+	Joining bool   `json:"joining,omitempty"` // it gets a vote once it has the content
 	Leader  bool   `json:"leader"`
 	// Error says why the node did not answer; the fields below are then unknown.
 	Error    string `json:"error,omitempty"`

@@ -18,6 +18,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/internal/servertest"
 	"lectern/store"
@@ -93,7 +94,23 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 	for _, node := range w.nodes {
 		w.await(node)
 	}
+	w.awaitVotes()
 	return w
+}
+
+// awaitVotes waits until all nodes have a vote.
+func (w *world) awaitVotes() {
+	w.Helper()
+	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		status, err := gateway.Directory(w.nodes[0].dir, gateway.Options{}).Cluster(w.Context())
+		without := func(m admin.ClusterMember) bool { return !m.Voter }
+		if err == nil && len(status.Members) == len(w.nodes) && !slices.ContainsFunc(status.Members, without) {
+			return
+		}
+		if time.Now().After(late) {
+			w.Fatalf("nodes have no votes: %+v, %v\n%s", status, err, w.logs())
+		}
+	}
 }
 
 func (w *world) must(err error) {

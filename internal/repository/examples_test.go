@@ -417,15 +417,19 @@ func TestClusterExample(t *testing.T) {
 	node1, node3 := filepath.Join(dir, "node1"), filepath.Join(dir, "node3")
 	var status struct {
 		Leader  string
-		Members []struct {
-			Error  string
-			Behind int
-		}
+		Members []struct{ Voter bool }
 	}
-	for deadline := time.Now().Add(time.Minute); len(status.Members) < 3; time.Sleep(50 * time.Millisecond) {
+	voters := 0
+	for deadline := time.Now().Add(time.Minute); voters < 3; time.Sleep(50 * time.Millisecond) {
 		out, err := run("cluster", "status", node3, "--json")
 		if err == nil {
 			err = json.Unmarshal([]byte(out), &status)
+		}
+		voters = 0
+		for _, m := range status.Members {
+			if m.Voter {
+				voters++
+			}
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%v %s", err, out)

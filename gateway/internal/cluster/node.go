@@ -111,6 +111,9 @@ const (
 	maxAppendEntries   = 8  // transactions in one message, which is in memory as a whole and must arrive within ioTimeout. Most have at most 8 MiB
 )
 
+// Heartbeat is that of Config, or its default.
+func (n *Node) Heartbeat() time.Duration { return n.config.heartbeat() }
+
 func (c *Config) heartbeat() time.Duration { return cmp.Or(c.Heartbeat, defaultHeartbeat) }
 
 func (c *Config) trailing() uint64 { return cmp.Or(c.Trailing, defaultTrailing) }

@@ -1,0 +1,231 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lectern/gateway/internal/cluster"
+	"lectern/store"
+)
+
+// A node that is added has no vote until it answers and has the content: a majority that needs its vote could agree to nothing before. The leader keeps a list
+// of such nodes, so that the next leader gives the votes if this one ends.
+
+// joiningNote is the name of the note with the names of the nodes that are to get a vote.
+const joiningNote = "cluster/joining"
+
+// A memberChange changes the cluster. Only the leader can.
+type memberChange func(*member, context.Context, newNode) error
+
+// leading returns the node if it leads, or else an error.
+func (m *member) leading() (*cluster.Node, error) {
+	node, err := m.running()
+	if err == nil && !m.leads() { // it may be about to: a node that joins must get what Lead puts into the store
+		err = store.ErrNotLeader
+	}
+	return node, err
+}
+
+// addNode adds a node, gives one another address, or gives or takes its vote. A node gets its vote later, by giveVotes.
+func (m *member) addNode(ctx context.Context, n newNode) error {
+	node, err := m.leading()
+	if err != nil {
+		return err
+	}
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	list, err := node.Members()
+	if err != nil {
+		return err
+	}
+	var former cluster.Member
+	i := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == n.Name })
+	if i >= 0 {
+		former = list[i]
+	}
+	if n.Address != former.Address {
+		if err := m.checkAnswer(ctx, n); err != nil {
+			return err
+		}
+	}
+	if former.Voter && !n.Voter {
+		list[i].Voter = false
+		if err := checkMajority(list, m.statesOf(ctx, list), m.options.Name); err != nil {
+			return err
+		}
+	}
+	joins := n.Voter && !former.Voter
+	if err := m.noteJoining(ctx, n.Name, joins); err != nil {
+		return err
+	}
+	if err := node.Add(ctx, n.Name, n.Address, former.Voter && n.Voter); err != nil {
+		return err
+	}
+	if joins {
+		m.joins.give()
+	}
+	return nil
+}
+
+// removeNode removes a node.
+func (m *member) removeNode(ctx context.Context, n newNode) error {
+	node, err := m.leading()
+	if err != nil {
+		return err
+	}
+	m.changing.Lock()
+	defer m.changing.Unlock()
+	gone, err := node.Member(n.Name)
+	if err != nil {
+		return err
+	}
+	if gone.Voter {
+		list, err := node.Members()
+		if err != nil {
+			return err
+		}
+		list = slices.DeleteFunc(list, func(o cluster.Member) bool { return o.Name == n.Name })
+		if err := checkMajority(list, m.statesOf(ctx, list), m.options.Name); err != nil {
+			return err
+		}
+	}
+	if err := m.noteJoining(ctx, n.Name, false); err != nil {
+		return err
+	}
+	return node.Remove(ctx, n.Name)
+}
+
+// transferLead makes a node the leader, any if n has no name.
+func (m *member) transferLead(ctx context.Context, n newNode) error {
+	node, err := m.leading()
+	if err != nil {
+		return err
+	}
+	return node.Transfer(ctx, n.Name)
+}
+
+// checkAnswer returns an error unless a node answers at the address at which it is to be a member.
+func (m *member) checkAnswer(ctx context.Context, n newNode) error {
+	if n.Name == m.options.Name {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var s nodeState
+	if err := m.ask(ctx, n.Address, statePath, nil, &s); err != nil {
+		return fmt.Errorf("the leader %s does not reach the node %s, which must be served before it is added: %w", m.options.Name, n.Name, err)
+	}
+	if s.Name != n.Name {
+		return fmt.Errorf("the node %s answers at %s, and not %s", s.Name, n.Address, n.Name)
+	}
+	return nil
+}
+
+// checkMajority returns an error if the voters among the members would agree to nothing, because not enough of them answer. own is the node that has asked
+// them for their states.
+func checkMajority(list []cluster.Member, states map[string]nodeState, own string) error {
+	var silent []string
+	voters := 0
+	for _, o := range list {
+		if !o.Voter {
+			continue
+		}
+		voters++
+		if _, answers := states[o.Name]; !answers && o.Name != own {
+			silent = append(silent, o.Name)
+		}
+	}
+	if 2*len(silent) < voters {
+		return nil
+	}
+	return fmt.Errorf("the cluster would take no writes: of the %d nodes that would have votes, too many do not answer now (%s)", voters, strings.Join(silent, ", "))
+}
+
+// joining returns the names of the nodes that are to get a vote, as far as this node knows.
+func (m *member) joining() (names []string, err error) {
+	select {
+	case <-m.opened:
+		err = readNote(m.store(), joiningNote, &names)
+	default:
+	}
+	return names, err
+}
+
+// noteJoining notes that a node is to get a vote, or is not. m.changing must be held.
+func (m *member) noteJoining(ctx context.Context, name string, joins bool) error {
+	names, err := m.joining()
+	i := slices.Index(names, name)
+	if err != nil || joins == (i >= 0) {
+		return err
+	}
+	if joins {
+		names = append(names, name)
+	} else {
+		names = slices.Delete(names, i, i+1)
+	}
+	return putNotes(ctx, m.project.Store(), map[string]any{joiningNote: names})
+}
+
+// giveVotes gives votes to the nodes that are to get one, once they have the content, until ctx ends. The leader runs it.
+func (m *member) giveVotes(ctx context.Context) {
+	tick := time.NewTicker(m.node.Load().Heartbeat())
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		joins := m.joins.wait() // before the list is read
+		left, err := m.admit(ctx)
+		if err != nil && ctx.Err() == nil {
+			m.log.Warn("a node could not be given its vote yet", "error", err)
+		}
+		var again <-chan time.Time
+		if left || err != nil {
+			again = tick.C
+		}
+		select {
+		case <-ctx.Done():
+		case <-joins:
+		case <-again:
+		}
+	}
+}
+
+// admit gives votes to those of the nodes that are to get one that have the content. It reports whether there are others.
+func (m *member) admit(ctx context.Context) (left bool, err error) {
+	if !m.changing.TryLock() { // a node that has lost the lead waits for giveVotes, which must not wait for a change
+		return true, nil
+	}
+	defer m.changing.Unlock()
+	names, err := m.joining()
+	if err != nil || len(names) == 0 {
+		return false, err
+	}
+	node := m.node.Load()
+	list, err := node.Members()
+	if err != nil {
+		return true, err
+	}
+	states := m.statesOf(ctx, list)
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == name })
+		if i >= 0 && !list[i].Voter {
+			if s := states[name]; !s.Content || s.Revision+maxBehind < m.store().Revision() {
+				left = true
+				continue
+			}
+			list[i].Voter = true
+			if err := checkMajority(list, states, m.options.Name); err != nil {
+				return true, err
+			}
+			if err := node.Add(ctx, name, list[i].Address, true); err != nil {
+				return true, err
+			}
+			m.log.Info("a node has the content, and votes from now on", "node", name)
+		}
+		if err := m.noteJoining(ctx, name, false); err != nil {
+			return true, err
+		}
+	}
+	return left, nil
+}
