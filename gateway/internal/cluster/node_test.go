@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -267,9 +268,7 @@ func newNodes(t *testing.T, count int) []*testNode {
 			}
 		})
 		if i > 0 {
-			if err := nodes[0].Add(t.Context(), n.name, n.address, true); err != nil {
-				t.Fatal(err)
-			}
+			somehow(t, nodes, func(leader *testNode) error { return leader.Add(t.Context(), n.name, n.address, true) })
 			n.wait(t, "the first copy", func() bool { return n.state.Moved > 0 })
 		} else {
 			n.wait(t, "the first leader", n.Leading)
@@ -292,21 +291,49 @@ func leaderOf(t *testing.T, nodes []*testNode) (leader *testNode) {
 	return leader
 }
 
-// proposeSomehow proposes texts until the nodes agree to one, which it returns: the lead may pass on meanwhile.
-func proposeSomehow(t *testing.T, nodes []*testNode) string {
+// somehow has the leader do something until that succeeds: the lead may pass on meanwhile.
+func somehow(t *testing.T, nodes []*testNode, do func(leader *testNode) error) {
 	t.Helper()
-	for try := range 20 {
-		text := fmt.Sprint("try ", try)
-		err := leaderOf(t, nodes).propose(text)
+	for late := time.Now().Add(patience); ; {
+		err := do(leaderOf(t, nodes))
 		if err == nil {
-			return text
+			return
 		}
-		if !errors.Is(err, store.ErrNotLeader) && !errors.Is(err, store.ErrOutcome) {
+		if time.Now().After(late) {
 			t.Fatal(err)
 		}
 	}
-	t.Fatal("the nodes have agreed to nothing")
-	return ""
+}
+
+// proposeSomehow proposes texts, each once, until the nodes agree to one, which it returns.
+func proposeSomehow(t *testing.T, nodes []*testNode) (text string) {
+	t.Helper()
+	somehow(t, nodes, func(leader *testNode) error {
+		text = rand.Text()
+		err := leader.propose(text)
+		if err != nil && !errors.Is(err, store.ErrNotLeader) && !errors.Is(err, store.ErrOutcome) {
+			t.Fatal(err)
+		}
+		return err
+	})
+	return text
+}
+
+// textsUpTo waits until all nodes have a text, and returns the texts up to it, which must be the same ones at all nodes.
+func textsUpTo(t *testing.T, nodes []*testNode, last string) (all []string) {
+	t.Helper()
+	for _, n := range nodes {
+		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) })
+		texts := n.texts()
+		texts = texts[:slices.Index(texts, last)+1]
+		if all == nil {
+			all = texts
+		}
+		if !slices.Equal(texts, all) {
+			t.Errorf("%s has %q, another node %q", n.name, texts, all)
+		}
+	}
+	return all
 }
 
 func has(n *testNode, texts ...string) func() bool {
@@ -316,38 +343,65 @@ func has(n *testNode, texts ...string) func() bool {
 // TestNodes has three nodes agree, and go on without the leader, which then comes back.
 func TestNodes(t *testing.T) {
 	nodes := newNodes(t, 3)
-	first := leaderOf(t, nodes)
-	if err := first.propose("a"); err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range nodes {
-		n.wait(t, "a at "+n.name, has(n, "a"))
-		if n == first {
-			continue
-		}
-		if err := n.propose("b"); !errors.Is(err, store.ErrNotLeader) {
-			t.Errorf("%s proposes, but does not lead: %v", n.name, err)
-		}
-		if err := n.Verify(context.Background()); !errors.Is(err, cluster.ErrNotLeader) {
-			t.Errorf("%s leads, it says", n.name)
-		}
-	}
-	if err := first.Verify(context.Background()); err != nil {
-		t.Error(err)
-	}
+	a := proposeSomehow(t, nodes)
+	textsUpTo(t, nodes, a)
+	first := checkOneLeads(t, nodes)
 	first.stop()
-	second := leaderOf(t, nodes)
-	if err := second.propose("c"); err != nil {
-		t.Fatal(err)
-	}
+	c := proposeSomehow(t, nodes)
 	first.start()
+	texts := slices.DeleteFunc(textsUpTo(t, nodes, c), func(text string) bool { return text != a && text != c }) // what nobody knew the outcome of
+	if !slices.Equal(texts, []string{a, c}) {
+		t.Errorf("of %q and %q, the nodes have %q", a, c, texts)
+	}
 	for _, n := range nodes {
-		n.wait(t, "c at "+n.name, has(n, "a", "c"))
+		n.wait(t, n.name+" knows three members, and which of them leads", func() bool {
+			members, err := n.Members()
+			return err == nil && len(members) == 3 && slices.ContainsFunc(members, func(m cluster.Member) bool {
+				return m.Leader && slices.ContainsFunc(nodes, func(n *testNode) bool { return n.name == m.Name && n.Leading() })
+			})
+		})
 	}
-	members, err := second.Members()
-	if err != nil || len(members) != 3 || !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Leader && m.Name == second.name }) {
-		t.Errorf("members: %+v, %v", members, err)
+}
+
+// checkOneLeads checks that the leader says that it leads, and that the other nodes neither say that nor propose anything. It returns the leader.
+func checkOneLeads(t *testing.T, nodes []*testNode) (leader *testNode) {
+	t.Helper()
+	var problems []string
+	somehow(t, nodes, func(of *testNode) error {
+		leader, problems = of, nil
+		before := terms(nodes)
+		if err := leader.Verify(t.Context()); err != nil {
+			return err
+		}
+		for _, n := range nodes {
+			if n == leader {
+				continue
+			}
+			if err := n.propose("b"); !errors.Is(err, store.ErrNotLeader) {
+				problems = append(problems, fmt.Sprintf("%s proposes, but does not lead: %v", n.name, err))
+			}
+			if err := n.Verify(t.Context()); !errors.Is(err, cluster.ErrNotLeader) {
+				problems = append(problems, fmt.Sprintf("%s leads, it says: %v", n.name, err))
+			}
+		}
+		if after := terms(nodes); len(before) > 1 || !slices.Equal(before, after) {
+			return fmt.Errorf("another node may have become the leader meanwhile: terms %v and %v", before, after)
+		}
+		return nil
+	})
+	for _, p := range problems {
+		t.Error(p)
 	}
+	return leader
+}
+
+// terms returns the terms in which the nodes are. If there is one only, a node that leads in it is the only leader.
+func terms(nodes []*testNode) (list []uint64) {
+	for _, n := range nodes {
+		list = append(list, n.Figures().Term)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // TestNoMajority stops all nodes but the leader, which then neither agrees to anything nor says that it leads.
@@ -376,17 +430,7 @@ func TestNoMajority(t *testing.T) {
 			n.start()
 		}
 	}
-	last := proposeSomehow(t, nodes)
-	var texts []string
-	for _, n := range nodes { // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
-		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) })
-		if texts == nil {
-			texts = n.state.Texts
-		}
-		if !slices.Equal(n.state.Texts, texts) {
-			t.Errorf("%s has %q, another node %q", n.name, n.state.Texts, texts)
-		}
-	}
+	textsUpTo(t, nodes, proposeSomehow(t, nodes)) // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
 }
 
 // TestSlowCommit has a leader whose machine takes long to commit, so that the others have the transaction first. The leader must not say meanwhile

@@ -54,9 +54,7 @@ func TestVerifyAfterPause(t *testing.T) {
 		port: func(ln net.Listener) cluster.Port { return heldPort{plainPort{ln}, &held} }}
 	paused.start()
 	t.Cleanup(paused.stop)
-	if err := leaderOf(t, nodes).Add(t.Context(), paused.name, paused.address, true); err != nil {
-		t.Fatal(err)
-	}
+	somehow(t, nodes, func(leader *testNode) error { return leader.Add(t.Context(), paused.name, paused.address, true) })
 	paused.wait(t, "the first copy", func() bool { return paused.state.Moved > 0 })
 	for all := append(nodes, paused); leaderOf(t, all) != paused; {
 		_ = leaderOf(t, all).Transfer(t.Context(), paused.name) // is tried again if it takes too long
