@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ import (
 	"lectern/gateway/config"
 	"lectern/internal/servertest"
 	"lectern/store"
-	"lectern/store/evolve"
 )
 
 // clusterHeartbeat is short, so that tests need not wait for elections.
@@ -134,9 +134,18 @@ func (n *clusterNode) awaitMember(name string, is func(admin.ClusterMember) bool
 // ask sends a request with a token, and returns the status, the header and the answer.
 func (n *clusterNode) ask(method, path, token, body string, header ...string) (int, http.Header, string) {
 	n.t.Helper()
-	r, err := http.NewRequest(method, n.base+path, strings.NewReader(body))
+	status, answered, text, err := n.send(method, path, token, body, header...)
 	if err != nil {
 		n.t.Fatal(err)
+	}
+	return status, answered, text
+}
+
+// send is ask with the error of a connection that broke off.
+func (n *clusterNode) send(method, path, token, body string, header ...string) (status int, answered http.Header, text string, err error) {
+	r, err := http.NewRequest(method, n.base+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, "", err
 	}
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -147,14 +156,11 @@ func (n *clusterNode) ask(method, path, token, body string, header ...string) (i
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		n.t.Fatal(err)
+		return 0, nil, "", err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return answer.StatusCode, answer.Header, string(text)
+	read, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, answer.Header, string(read), err
 }
 
 // awaitAge waits until the header Lectern-Replica-Age of the node's answers has a value.
@@ -162,19 +168,21 @@ func (n *clusterNode) awaitAge(token, want string) {
 	n.t.Helper()
 	got := ""
 	for late := time.Now().Add(clusterPatience); got != want; {
-		_, header, _ := n.ask("GET", "/api/articles", token, "")
-		if got = header.Get("Lectern-Replica-Age"); time.Now().After(late) {
-			n.t.Fatalf("%s has the age %q, and not %s", n.dir, got, want)
+		status, header, text := n.ask("GET", "/api/articles", token, "")
+		if status == http.StatusOK { // it has the token
+			got = header.Get("Lectern-Replica-Age")
+		}
+		if time.Now().After(late) {
+			n.t.Fatalf("%s has the age %q, and not %s: %d %.500s", n.dir, got, want, status, text)
 		}
 	}
 }
 
-// write writes through the node until that succeeds: the cluster may be without a leader for a moment. A write whose outcome is unknown is sent again
-// with the same key.
+// write writes through the node until that succeeds: the cluster may be without a leader for a moment.
 func (n *clusterNode) write(method, path, token, body, key string) http.Header {
 	n.t.Helper()
 	for late := time.Now().Add(clusterPatience); ; {
-		status, header, text := n.ask(method, path, token, body, "Idempotency-Key", key)
+		status, header, text := n.attempt(method, path, token, body, key)
 		if status < 300 {
 			return header
 		}
@@ -183,6 +191,43 @@ func (n *clusterNode) write(method, path, token, body, key string) http.Header {
 		}
 	}
 }
+
+// attempt sends a write, and sends it again with the same key while its outcome is unknown.
+func (n *clusterNode) attempt(method, path, token, body, key string) (status int, header http.Header, text string) {
+	n.t.Helper()
+	for late := time.Now().Add(clusterPatience); ; {
+		status, header, text, err := n.send(method, path, token, body, "Idempotency-Key", key)
+		if err == nil && !strings.Contains(text, `"outcome":"unknown"`) {
+			return status, header, text
+		}
+		if time.Now().After(late) {
+			n.t.Fatalf("%s %s: %d %s %v", method, path, status, text, err)
+		}
+	}
+}
+
+// read reads at the node until that has what is asked for: the cluster may be without a leader for a moment.
+func (n *clusterNode) read(path, token string, header ...string) (status int, answered http.Header, text string) {
+	n.t.Helper()
+	for late := time.Now().Add(clusterPatience); ; {
+		status, answered, text = n.ask("GET", path, token, "", header...)
+		if status != http.StatusServiceUnavailable || time.Now().After(late) {
+			return status, answered, text
+		}
+	}
+}
+
+// repeats has an operator repeat a command until it succeeds, or fails for another reason than that the cluster is without a leader for a moment.
+func repeats(command func() error) (repeated bool, err error) {
+	for late := time.Now().Add(clusterPatience); ; repeated = true {
+		if err = command(); err == nil || !passing.MatchString(err.Error()) || time.Now().After(late) {
+			return repeated, err
+		}
+	}
+}
+
+// passing matches the errors of commands that may succeed when another node leads, and those that do not tell whether they have.
+var passing = regexp.MustCompile(`\b(lead|leader|leadership|no majority)\b|the node is starting|the running server answered 50`)
 
 func revisionOf(t *testing.T, text string) uint64 {
 	t.Helper()
@@ -202,7 +247,7 @@ func TestCluster(t *testing.T) {
 		revision := n.write("POST", "/api/articles?status=draft", token, body, fmt.Sprintf("%q", fmt.Sprint("create-", i))).Get("Lectern-Revision")
 		for _, reader := range nodes {
 			for _, header := range [][]string{{"Lectern-Revision", revision}, {"Lectern-Consistency", "linearizable"}} {
-				status, answered, text := reader.ask("GET", "/api/articles?status=draft&fields=title&filters[slug]=by-node-"+fmt.Sprint(i), token, "", header...)
+				status, answered, text := reader.read("/api/articles?status=draft&fields=title&filters[slug]=by-node-"+fmt.Sprint(i), token, header...)
 				if status != http.StatusOK || !strings.Contains(text, fmt.Sprint("by node ", i)) {
 					t.Errorf("what %s wrote, read at %s with %v: %d %s", n.dir, reader.dir, header, status, text)
 				}
@@ -226,7 +271,7 @@ func TestCluster(t *testing.T) {
 	nodes[1].write("POST", "/api/notes", token, `{"data":{"title":"without the leader"}}`, `"without"`)
 	nodes[0].start()
 	for _, n := range nodes {
-		if status, header, text := n.ask("GET", "/api/notes?fields=title", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || strings.Count(text, "without the leader") != 1 {
+		if status, header, text := n.read("/api/notes?fields=title", token, "Lectern-Consistency", "linearizable"); status != http.StatusOK || strings.Count(text, "without the leader") != 1 {
 			t.Errorf("%s: %d %s %v", n.dir, status, text, header)
 		}
 	}
@@ -292,13 +337,23 @@ func TestRemovedNode(t *testing.T) {
 	removed := nodes[2]
 	removed.awaitAge(token, "0")
 	operator := gateway.Directory(nodes[1].dir, gateway.Options{})
-	if err := operator.RemoveNode(t.Context(), removed.options.Cluster.Name); err != nil {
+	remove := func() error {
+		err := operator.RemoveNode(t.Context(), removed.options.Cluster.Name)
+		if err != nil && strings.Contains(err.Error(), "the cluster has no node "+removed.options.Cluster.Name) { // an earlier try has removed it
+			return nil
+		}
+		return err
+	}
+	if _, err := repeats(remove); err != nil {
 		t.Fatal(err)
 	}
-	removed.awaitAge(token, "1")
+	until(t, "the removed node has an age", func() bool {
+		_, header, _ := removed.ask("GET", "/api/articles", token, "")
+		return revisionOf(t, header.Get("Lectern-Replica-Age")) > 0
+	})
 	const body = `{"data":{"title":"by the removed node","slug":"removed"}}`
 	for range 2 {
-		if status, _, text := removed.ask("POST", "/api/articles", token, body); status != http.StatusServiceUnavailable || !strings.Contains(text, `"outcome":"refused"`) {
+		if status, _, text := removed.attempt("POST", "/api/articles", token, body, `"again"`); status != http.StatusServiceUnavailable || !strings.Contains(text, `"outcome":"refused"`) {
 			t.Errorf("a write: %d %s", status, text)
 		}
 		if status, _, text := removed.ask("GET", "/api/articles", token, "", "Lectern-Consistency", "linearizable"); status != http.StatusServiceUnavailable {
@@ -312,12 +367,13 @@ func TestRemovedNode(t *testing.T) {
 		}
 		removed.start()
 	}
-	if err := operator.AddNode(t.Context(), admin.ClusterNode{Name: removed.options.Cluster.Name, Address: removed.options.Cluster.Address, Voter: true}); err != nil {
+	add := admin.ClusterNode{Name: removed.options.Cluster.Name, Address: removed.options.Cluster.Address, Voter: true}
+	if _, err := repeats(func() error { return operator.AddNode(t.Context(), add) }); err != nil {
 		t.Fatal(err)
 	}
 	removed.write("POST", "/api/articles", token, body, `"again"`)
 	removed.awaitAge(token, "0")
-	if status, _, text := nodes[0].ask("GET", "/api/articles?filters[slug]=removed&status=draft", token, "", "Lectern-Consistency", "linearizable"); strings.Count(text, "by the removed node") != 1 {
+	if status, _, text := nodes[0].read("/api/articles?filters[slug]=removed&status=draft", token, "Lectern-Consistency", "linearizable"); strings.Count(text, "by the removed node") != 1 {
 		t.Errorf("in the end: %d %s", status, text)
 	}
 }
@@ -399,8 +455,17 @@ func TestCopyHalfConverted(t *testing.T) {
 	written.Store(true)
 	nodes[0].write("POST", "/api/articles", token, `{"data":{"title":"one more","slug":"more"}}`, `"more"`)
 	writtenGone.Wait()
-	if err := nodes[0].deployArticle("added: {type: integer}"); err == nil {
-		t.Error("definitions were deployed without a majority")
+	if _, err := repeats(func() error {
+		err := nodes[0].deployArticle("added: {type: integer}")
+		switch {
+		case err == nil:
+			return errors.New("definitions were deployed without a majority")
+		case half.Load():
+			return nil
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 	halfGone.Wait()
 	nodes[2].start()
@@ -475,34 +540,16 @@ func (n *clusterNode) stopFollower(others []*clusterNode) *clusterNode {
 	return nil
 }
 
-// createArticles creates thousands of articles.
+// createArticles creates thousands of articles, in writes that do not take long.
 func (n *clusterNode) createArticles(token string, thousands int) {
 	n.t.Helper()
-	for i := range thousands {
+	for i := range 5 * thousands {
 		var operations []string
-		for k := range 1000 {
+		for k := range 200 {
 			operations = append(operations, fmt.Sprintf(`{"op":"create","type":"articles","data":{"title":"%d","slug":"s-%d-%[1]d"}}`, k, i))
 		}
 		n.write("POST", "/api/_batch", token, `{"operations":[`+strings.Join(operations, ",")+`]}`, fmt.Sprintf("%q", fmt.Sprint("batch-", i)))
 	}
-}
-
-// deployArticle deploys, by way of the node, the definitions that it was started with and more attributes of articles.
-func (n *clusterNode) deployArticle(attributes ...string) error {
-	n.t.Helper()
-	own := copyOfProject(n.t, n)
-	article := filepath.Join(own, "content-types", "article.yaml")
-	text, err := os.ReadFile(article)
-	if err == nil {
-		text := strings.Replace(string(text), "attributes:\n", "attributes:\n  "+strings.Join(attributes, "\n  ")+"\n", 1)
-		err = os.WriteFile(article, []byte(text), 0o600)
-	}
-	files, failed := gateway.DefinitionFiles(own)
-	if err := errors.Join(err, failed); err != nil {
-		n.t.Fatal(err)
-	}
-	_, err = gateway.Directory(n.dir, gateway.Options{}).Deploy(n.t.Context(), admin.Deployment{Definitions: files})
-	return err
 }
 
 // serves waits until a linearizable read at the node shows articles with an attribute that was added.
@@ -520,99 +567,22 @@ func (n *clusterNode) serves(token, attribute string) {
 	}
 }
 
-// copyOfProject returns a directory with the definitions that a node was started with.
-func copyOfProject(t *testing.T, n *clusterNode) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range []string{"content-types", "components", "config"} {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(n.dir, name))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// testDeploy changes the definitions by way of a node that does not lead.
-func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
-	t.Helper()
-	own := copyOfProject(t, nodes[0])
-	article := filepath.Join(own, "content-types", "article.yaml")
-	text, err := os.ReadFile(article)
-	if err != nil {
-		t.Fatal(err)
-	}
-	deploy := func(article string, operations ...string) (admin.Deployed, error) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(own, "content-types", "article.yaml"), []byte(article), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		files, err := gateway.DefinitionFiles(own)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := admin.Deployment{Definitions: files}
-		if len(operations) > 0 {
-			if o.Migrations, err = evolve.ParseMigrations(operations); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return gateway.Directory(nodes[2].dir, gateway.Options{}).Deploy(context.Background(), o)
-	}
-	if done, err := deploy(string(text)); err != nil || len(done.Changed) != 0 {
-		t.Errorf("the same definitions: %v, %v", done.Changed, err)
-	}
-	if _, err := deploy("kind: nonsense"); err == nil || !strings.Contains(err.Error(), "article.yaml:") {
-		t.Errorf("definitions with a problem: %v", err)
-	}
-	note := "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  title: {type: string}\n"
-	if err := os.WriteFile(filepath.Join(own, "content-types", "note.yaml"), []byte(note), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	added := strings.Replace(string(text), "attributes:\n", "attributes:\n  subtitle: {type: string}\n", 1)
-	done, err := deploy(added)
-	if want := "[~ content-types/article.yaml + content-types/note.yaml]"; err != nil || fmt.Sprint(done.Changed) != want {
-		t.Fatalf("deployed %v, want %s; %v", done.Changed, want, err)
-	}
-	everywhere := func(query, want string) {
-		t.Helper()
-		for _, n := range nodes {
-			if status, _, text := n.ask("GET", "/api/articles?"+query, token, "", "Lectern-Consistency", "linearizable"); status != http.StatusOK || !strings.Contains(text, want) {
-				t.Errorf("%s does not serve what was deployed: %d %s", n.dir, status, text)
-			}
-		}
-	}
-	everywhere("fields=subtitle", `"subtitle":null`)
-
-	nodes[0].write("POST", "/api/articles?status=published", token, `{"data":{"title":"Renamed","slug":"renamed","summary":"kept"}}`, "renamed")
-	const rename = "rename-attribute api::article.article.summary abstract"
-	renamed := strings.Replace(added, "summary:", "abstract:", 1)
-	refused := (*evolve.DefinitionError)(nil)
-	if _, err := deploy(renamed); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lectern deploy "+nodes[2].dir+" "+rename) {
-		t.Errorf("a change that loses content: %v", err)
-	}
-	everywhere("fields=summary&filters[slug]=renamed", `"summary":"kept"`)
-	if done, err := deploy(renamed, strings.Fields(rename)...); err != nil || fmt.Sprint(done.Changed) != "[~ content-types/article.yaml]" {
-		t.Errorf("a rename: %v, %v", done, err)
-	}
-	everywhere("fields=abstract&filters[slug]=renamed", `"abstract":"kept"`)
-	if _, err := deploy(renamed, "drop-attribute", "api::article.article.title"); err != nil {
-		t.Errorf("operations without changed definitions: %v", err)
-	}
-	if done, err := deploy(added, "drop-attribute", "api::article.article.abstract"); err != nil || done.Removed.Values == 0 {
-		t.Errorf("an attribute and its values are dropped: %v, %v", done, err)
-	}
-	everywhere("fields=summary&filters[slug]=renamed", `"summary":null`)
-}
-
 // token makes an API token by a command at the node.
-func (n *clusterNode) token(name string) string {
+func (n *clusterNode) token(name string) (key string) {
 	n.t.Helper()
-	p, err := gateway.Directory(n.dir, gateway.Options{}).Administer(context.Background())
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	defer p.Close()
-	_, key, err := p.CreateToken(store.WithPrincipal(context.Background(), store.Principal{Kind: "command", Name: "token create"}), auth.Declaration{Name: name, Kind: auth.FullAccess})
+	ctx := store.WithPrincipal(context.Background(), store.Principal{Kind: "command", Name: "token create"})
+	_, err := repeats(func() error {
+		p, err := gateway.Directory(n.dir, gateway.Options{}).Administer(ctx)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		_, key, err = p.CreateToken(ctx, auth.Declaration{Name: name, Kind: auth.FullAccess})
+		if errors.Is(err, auth.ErrTokenExists) { // the command was carried out, and its answer was lost
+			_, key, err = p.RotateToken(ctx, name, 0)
+		}
+		return err
+	})
 	if err != nil {
 		n.t.Fatal(err)
 	}
