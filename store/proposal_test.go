@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -150,5 +151,58 @@ func TestRefusedRedefinition(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// TestConversionsAreBounded converts long documents, which are less than a transaction may have in rows, and more than it may have in bytes.
+func TestConversionsAreBounded(t *testing.T) {
+	longest := 0
+	s := leading(t, filepath.Join(t.TempDir(), "content.db"), func(data []byte) error {
+		longest = max(longest, len(data))
+		return nil
+	}, func(error) {})
+	redefine := func(more string) {
+		t.Helper()
+		next, err := s.Redefine(context.Background(), noteModel(t, more), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = next
+	}
+	redefine("  number: {type: integer}\n")
+	note := s.Model().Type("api::note.note")
+	const size, count = 1 << 20, 20
+	var texts []string // that do not become shorter when they are compressed together
+	for i := range count {
+		random := make([]byte, size/4*3)
+		_, _ = rand.Read(random) // never fails
+		texts = append(texts, `"`+base64.StdEncoding.EncodeToString(random)+`"`)
+		write(t, s, func(tx *store.Tx) error {
+			var b store.Batch
+			b.PutRow(newRow(tx, note, tx.NewDoc(), store.Published, "", map[string]string{"text": texts[i], "number": strconv.Itoa(i)}))
+			return tx.Apply(&b)
+		})
+	}
+	longest = 0
+	longest = 0
+	redefine("  number: {type: string}\n")
+	if longest < size/4*3 || longest > 8<<20+size+1000 {
+		t.Errorf("converting documents of %d bytes takes a transaction of %d bytes", size, longest)
+	}
+	if err := s.View(func(snap *store.Snapshot) error {
+		note := s.Model().Type("api::note.note")
+		for i := range count {
+			found := false
+			snap.Equal(note, store.Published, "", note.Attribute("number"), fmt.Appendf(nil, "%q", strconv.Itoa(i)), func(r store.Record) bool {
+				found = string(r.JSON(note.Attribute("text"))) == texts[i]
+				return true
+			})
+			if !found {
+				t.Errorf("document %d is not converted", i)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
