@@ -194,6 +194,9 @@ func (a *Attribute) IsInput() bool {
 	return !a.System && !isDigest
 }
 
+// NamesUser reports whether values of a are names of users: only callers who may find users see them.
+func (a *Attribute) NamesUser() bool { return a.Name == "principalName" && a.Owner.UID == ScheduleUID }
+
 // AllComponents returns the components that a value of a may hold: that of a component attribute, or those of a dynamic zone. It must not be
 // changed.
 func (a *Attribute) AllComponents() []*Component {

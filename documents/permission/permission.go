@@ -2,6 +2,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"lectern/contenttypes"
@@ -57,7 +58,19 @@ func (a *Access) Follows(attr *contenttypes.Attribute) bool {
 }
 
 // Sees reports whether the caller may read, filter by and sort by the value of a scalar, component or zone: any value that is
-// neither private nor a password.
+// neither private nor a password, nor the name of a user that the caller may not find.
 func (a *Access) Sees(attr *contenttypes.Attribute) bool {
-	return !attr.Private && attr.Type != contenttypes.Password
+	return !attr.Private && attr.Type != contenttypes.Password && (!attr.NamesUser() || a.FindsUsers())
+}
+
+// FindsUsers reports whether the caller may see who the users are.
+func (a *Access) FindsUsers() bool { return a.all || a.actions[grant{contenttypes.UserUID, "find"}] }
+
+// Seen returns those of some attributes that the caller sees, which are the list itself if the caller sees all.
+func (a *Access) Seen(list []*contenttypes.Attribute) []*contenttypes.Attribute {
+	hidden := func(attr *contenttypes.Attribute) bool { return !a.Sees(attr) }
+	if !slices.ContainsFunc(list, hidden) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), hidden)
 }

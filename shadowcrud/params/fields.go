@@ -20,7 +20,7 @@ func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *docum
 	f := fieldReader{request: r, schema: s, param: param}
 	switch v := v.(type) {
 	case nil:
-		return r.plans[s].all
+		return r.allFields(s)
 	case string:
 		for name := range strings.SplitSeq(v, ",") {
 			f.add(strings.TrimSpace(name))
@@ -41,9 +41,18 @@ func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *docum
 		f.badFields()
 	}
 	if f.all {
-		return r.plans[s].all
+		return r.allFields(s)
 	}
 	return f.selection()
+}
+
+// allFields returns the selection of all scalars of s that the caller sees.
+func (r *request) allFields(s *contenttypes.Schema) *documents.Selection {
+	p := r.plans[s]
+	if !p.names {
+		return p.all
+	}
+	return &documents.Selection{Fields: r.access.Seen(p.all.Fields)}
 }
 
 // A fieldReader collects the attributes that the parameter fields names.

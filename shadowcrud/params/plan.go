@@ -12,6 +12,7 @@ type plan struct {
 	// everything is the effect of populate=* for a caller who may find all types.
 	everything []documents.Populate
 	related    bool // populate=* shows the documents that use a file
+	names      bool // attributes of all name users, so that some callers do not see them
 	// texts are the attributes that a search for a text compares, numbers those that a search for a number compares.
 	texts, numbers []*contenttypes.Attribute
 }
@@ -51,6 +52,7 @@ func schemas(m *contenttypes.Model) []*contenttypes.Schema {
 func newPlan(s *contenttypes.Schema) *plan {
 	p := &plan{all: documents.Scalars(s)}
 	for _, a := range p.all.Fields {
+		p.names = p.names || a.NamesUser()
 		if a.Type == contenttypes.Locale {
 			continue
 		}

@@ -167,9 +167,9 @@ func (r *request) searched() store.Filter {
 		}
 		plan := r.plans[&r.typ.Schema]
 		if f, ok := jsontree.ParseNumber(v); ok && isFinite(f) {
-			return store.Search{Text: v, Attrs: plan.numbers}
+			return store.Search{Text: v, Attrs: r.access.Seen(plan.numbers)}
 		}
-		return store.Search{Text: v, Attrs: plan.texts}
+		return store.Search{Text: v, Attrs: r.access.Seen(plan.texts)}
 	default:
 		r.invalid(issueSearch, "Invalid _q parameter. Expected a string")
 	}

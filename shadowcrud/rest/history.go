@@ -114,7 +114,7 @@ func (p *printer) history(items []store.HistoryItem) {
 
 // nameShownTo returns the name of a principal as a caller sees it: "" for a user unless the caller may find users.
 func nameShownTo(access *permission.Access, by store.Principal) string {
-	if by.Kind == "user" && !access.AllowsAction(contenttypes.UserUID+".find") {
+	if by.Kind == "user" && !access.FindsUsers() {
 		return ""
 	}
 	return by.Name

@@ -173,7 +173,7 @@ func (p *printer) scheduled(row store.Record, s *documents.Selection) {
 	p.one[0] = row
 	p.document(p.load(p.one[:], shape{Selection: s}), 0)
 	p.buf = append(p.buf, `,"meta":{"schedules":[`...)
-	begin := len(p.buf)
+	begin, fields := len(p.buf), p.access.Seen(p.api.schedule.Fields)
 	p.api.documents.EachSchedule(p.snapshot, row, func(schedule store.Record, action documents.Action) bool {
 		if !p.access.Allows(row.Type(), action.String()) {
 			return true
@@ -181,7 +181,7 @@ func (p *printer) scheduled(row store.Record, s *documents.Selection) {
 		if len(p.buf) > begin {
 			p.buf = append(p.buf, ',')
 		}
-		p.buf = append(schedule.AppendFields(append(p.buf, '{'), p.api.schedule.Fields, true), '}')
+		p.buf = append(schedule.AppendFields(append(p.buf, '{'), fields, true), '}')
 		return true
 	})
 	p.buf = append(p.buf, "]}}"...)

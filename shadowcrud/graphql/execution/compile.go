@@ -403,6 +403,8 @@ func valuePrinting(f *field) printing {
 	switch {
 	case f.spec.Password || f.attr == nil:
 		return asHidden
+	case f.attr.NamesUser():
+		return asUser
 	case f.spec.Enum != nil:
 		return asEnum
 	case f.attr.Type == contenttypes.ID:

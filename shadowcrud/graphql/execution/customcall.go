@@ -84,6 +84,8 @@ func (r *customRun) authorize(c *call) error {
 		if err := r.bindings[f.slot].err; err == errForbidden {
 			return err
 		}
+	case f.generated == asUser && !r.access.Sees(f.attr):
+		return errForbidden
 	}
 	if len(m.Policies) == 0 {
 		return nil

@@ -103,6 +103,7 @@ const (
 	asLong    // a string as a number where JSON holds it exactly
 	asInteger // the stored integer, or an error if it does not fit in 32 bits
 	asEnum    // the name of a stored value
+	asUser    // the stored name of a user, or an error if the caller may not find users
 	asHidden  // null
 	// Rows related to a row.
 	asOne

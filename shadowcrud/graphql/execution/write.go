@@ -97,13 +97,18 @@ func (x *execution) value(f *field, r *store.Record) bool {
 		return x.missing(f)
 	case asUnsupported:
 		return x.unsupported(f)
+	case asUser:
+		if !x.access.Sees(f.attr) {
+			x.addError(f.name, errForbidden)
+			return x.orNull(f, len(x.buf))
+		}
 	}
 	raw := r.JSON(f.attr)
 	if raw == nil {
 		return x.missing(f)
 	}
 	switch f.as {
-	case asStored:
+	case asStored, asUser:
 		x.buf = append(x.buf, raw...)
 	case asID:
 		x.buf = append(append(append(x.buf, '"'), raw...), '"')
