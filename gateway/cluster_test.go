@@ -226,6 +226,18 @@ func repeats(command func() error) (repeated bool, err error) {
 	}
 }
 
+// remove has an operator at the node remove a node from the cluster. It is no error if an earlier try has.
+func (n *clusterNode) remove(name string) error {
+	_, err := repeats(func() error {
+		err := gateway.Directory(n.dir, gateway.Options{}).RemoveNode(n.t.Context(), name)
+		if err != nil && strings.Contains(err.Error(), "the cluster has no node "+name) {
+			return nil
+		}
+		return err
+	})
+	return err
+}
+
 // passing matches the errors of commands that may succeed when another node leads, and those that do not tell whether they have.
 var passing = regexp.MustCompile(`\b(lead|leader|leadership|no majority)\b|the node is starting|the running server answered 50`)
 
@@ -337,14 +349,7 @@ func TestRemovedNode(t *testing.T) {
 	removed := nodes[2]
 	removed.awaitAge(token, "0")
 	operator := gateway.Directory(nodes[1].dir, gateway.Options{})
-	remove := func() error {
-		err := operator.RemoveNode(t.Context(), removed.options.Cluster.Name)
-		if err != nil && strings.Contains(err.Error(), "the cluster has no node "+removed.options.Cluster.Name) { // an earlier try has removed it
-			return nil
-		}
-		return err
-	}
-	if _, err := repeats(remove); err != nil {
+	if err := nodes[1].remove(removed.options.Cluster.Name); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the removed node has an age", func() bool {

@@ -116,7 +116,7 @@ func (m *member) checkAnswer(ctx context.Context, n newNode) error {
 	defer cancel()
 	var s nodeState
 	if err := m.ask(ctx, n.Address, statePath, nil, &s); err != nil {
-		return fmt.Errorf("the leader %s does not reach the node %s, which must be served before it is added: %w", m.options.Name, n.Name, err)
+		return fmt.Errorf("%s does not reach the node %s, which must be served before it is added: %w", m.options.Name, n.Name, err)
 	}
 	if s.Name != n.Name {
 		return fmt.Errorf("the node %s answers at %s, and not %s", s.Name, n.Address, n.Name)

@@ -184,7 +184,6 @@ func TestConversionsAreBounded(t *testing.T) {
 		})
 	}
 	longest = 0
-	longest = 0
 	redefine("  number: {type: string}\n")
 	if longest < size/4*3 || longest > 8<<20+size+1000 {
 		t.Errorf("converting documents of %d bytes takes a transaction of %d bytes", size, longest)
