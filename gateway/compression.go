@@ -42,8 +42,16 @@ func plainConditions(h http.Header) (sent string) {
 // compressorBytes is the memory of a compressor. An answer uses one until the client has read it.
 const compressorBytes = 1 << 20
 
-// A compressorKey is the context key of the memory for the compressor of an answer, a *budget.Reservation.
-type compressorKey struct{}
+// A compressionKey is the context key of a *compression.
+type compressionKey struct{}
+
+// A compression is what an answer to a client that accepts compressed ones needs.
+type compression struct {
+	// memory is for the compressor. It is reserved when an answer begins that may be compressed: requests that wait for their bodies or for changes, and
+	// files, need none.
+	memory budget.Reservation
+	head   *headWriter // of an answer to HEAD; nil for other answers
+}
 
 // compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory for a compressor,
 // the answer is not compressed.
@@ -53,8 +61,11 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}
 	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		compressor, _ := r.Context().Value(compressorKey{}).(*budget.Reservation)
-		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r.Header), compressor: compressor}, r)
+		c, _ := r.Context().Value(compressionKey{}).(*compression)
+		if c != nil && c.head != nil {
+			r.Method = http.MethodHead
+		}
+		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r.Header), compression: c}, r)
 	})
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,21 +73,49 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 			plain(w, r)
 			return
 		}
-		compressor := memory.Reservation()
-		defer compressor.Release()
-		compressed(w, r.WithContext(context.WithValue(r.Context(), compressorKey{}, &compressor)))
+		c := &compression{memory: memory.Reservation()}
+		defer c.memory.Release()
+		r = r.WithContext(context.WithValue(r.Context(), compressionKey{}, c))
+		if r.Method == http.MethodHead { // gzhttp compresses no answer to HEAD, and the header of GET would be another one
+			c.head = &headWriter{ResponseWriter: w}
+			w, r.Method = c.head, http.MethodGet
+		}
+		compressed(w, r)
 	}), nil
 }
+
+// A headWriter drops the compressed body of an answer to HEAD. The server would drop it too, but may take its length for that of the answer to GET:
+// varyingWriter compresses no more than what decides the header. A body without compression goes to the server, which may learn its length from it.
+type headWriter struct {
+	http.ResponseWriter
+	mayCompress bool // the answer is compressed if it has a Content-Encoding
+}
+
+// compresses reports whether the body is compressed. It is not known before gzhttp has got leastCompressed bytes of the body.
+func (w *headWriter) compresses() bool { return w.mayCompress && w.Header()["Content-Encoding"] != nil }
+
+func (w *headWriter) Write(p []byte) (int, error) {
+	if w.compresses() {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush implements http.Flusher. It has no effect if the connection cannot flush.
+func (w *headWriter) Flush() {
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // an error means that the connection cannot flush
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // A varyingWriter sets the header Vary of answers that may be compressed. gzhttp would set it in all answers, and before Server.serve
 // replaces it.
 type varyingWriter struct {
 	http.ResponseWriter
-	known string // see plainConditions
-	begun bool
-	// compressor gets the memory for compressing when an answer begins that may be compressed: requests that wait for their bodies or for changes, and files,
-	// need none. It is nil if the client does not accept compressed answers.
-	compressor *budget.Reservation
+	known       string // see plainConditions
+	begun       bool
+	compression *compression // nil if the client does not accept compressed answers
 }
 
 func (w *varyingWriter) WriteHeader(status int) {
@@ -86,7 +125,18 @@ func (w *varyingWriter) WriteHeader(status int) {
 
 func (w *varyingWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK)
-	return w.ResponseWriter.Write(p)
+	if w.compression == nil || w.compression.head == nil {
+		return w.ResponseWriter.Write(p)
+	}
+	first := min(len(p), leastCompressed)
+	for _, part := range [...][]byte{p[:first], p[first:]} {
+		if len(part) > 0 && !w.compression.head.compresses() {
+			if _, err := w.ResponseWriter.Write(part); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(p), nil
 }
 
 // Flush implements http.Flusher. It has no effect if the connection cannot flush.
@@ -114,13 +164,18 @@ func (w *varyingWriter) begin(status int) {
 		return
 	}
 	if status == http.StatusNoContent || !mayBeCompressed(h) {
-		if w.compressor == nil {
+		if w.compression == nil {
 			delete(h, gzhttp.HeaderNoCompression) // which gzhttp removes otherwise
 		}
 		return
 	}
-	if w.compressor != nil && w.compressor.Grow(compressorBytes) != nil {
-		h[gzhttp.HeaderNoCompression] = []string{"1"}
+	if c := w.compression; c != nil {
+		if c.head != nil {
+			c.head.mayCompress = true
+		}
+		if c.memory.Grow(compressorBytes) != nil {
+			h[gzhttp.HeaderNoCompression] = []string{"1"}
+		}
 	}
 	switch vary := h["Vary"]; {
 	case slices.Equal(vary, varyByOrigin):
