@@ -56,7 +56,7 @@ var typeName = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*\b`)
 // reservedNames returns all words of prelude and client that may be names of types, and a few that Write uses.
 func reservedNames() map[string]bool {
 	taken := map[string]bool{}
-	for _, text := range []string{prelude, client, clientBatch, clientFollowing, clientFiles, clientUsers, clientMembers,
+	for _, text := range []string{prelude, client, clientBatch, clientFollowing, clientFiles, clientSchedules, clientUsers, clientMembers,
 		"Client Components ContentTypes Schemas Collections Singles Locale ErrorName"} {
 		for _, word := range typeName.FindAllString(text, -1) {
 			taken[word] = true

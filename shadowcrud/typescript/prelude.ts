@@ -372,14 +372,16 @@ type Target<R, O, Draft> = O extends { count: true }
 
 /** A component of a zone or a document of any type: a union that Key tells apart. */
 type Variant<Key extends string, U extends UID, O, Draft> = U extends UID
-  ? O extends { on: infer On }
-    ? U extends keyof On
-      ? On[U] extends false | undefined
+  ? [VariantsIn<O>] extends [never]
+    ? Flat<{ [K in Key]: U } & Result<U, { populate: Option<O, 'populate'> }, Draft>>
+    : U extends VariantsIn<O>
+      ? Option<Option<O, 'on'>, U> extends false | undefined
         ? never
-        : Flat<{ [K in Key]: U } & Result<U, On[U], Draft>>
+        : Flat<{ [K in Key]: U } & Result<U, Option<Option<O, 'on'>, U>, Draft>>
       : never
-    : Flat<{ [K in Key]: U } & Result<U, { populate: Option<O, 'populate'> }, Draft>>
   : never
+/** The variants of which `on` says something. An `on` that says nothing is not sent, so that all variants are shown. */
+type VariantsIn<O> = O extends { on: infer On } ? { [K in keyof On]-?: [On[K]] extends [undefined] ? never : K }[keyof On] : never
 
 /** The answer with one document. */
 export interface OneResult<U extends UID, Q = {}, Draft = IsDraft<Q>> {

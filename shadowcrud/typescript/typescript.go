@@ -6,7 +6,7 @@
 // every project: it has the types of parameters, and Result, which computes the type of an answer from the types of the parameters. It
 // descends only as deep as the parameters do, so that content-types that refer to each other cost nothing. The third part is the client,
 // client.ts, with client_batch.ts for batches, client_following.ts for what goes on in time (histories, streams, the change feed), and
-// client_files.ts and client_users.ts for the plugins that are on.
+// client_files.ts and client_users.ts for the plugins that are on, and client_schedules.ts where types have drafts.
 //
 // The text depends only on the arguments of Write, so that equal definitions give equal bytes.
 package typescript
@@ -15,6 +15,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lectern/contenttypes"
@@ -35,6 +36,9 @@ var clientFollowing string
 
 //go:embed client_files.ts
 var clientFiles string
+
+//go:embed client_schedules.ts
+var clientSchedules string
 
 //go:embed client_users.ts
 var clientUsers string
@@ -140,18 +144,34 @@ func (w *writer) localesAndErrors(locales []string) {
 	w.line("  | (string & {})")
 }
 
-// client writes the client, with a member for each plugin that is on.
+// A clientPart is a member of the class Client that only some projects have.
+type clientPart struct {
+	name, class, text string
+}
+
+// clientParts returns the members for the plugins that are on, and for schedules if there is something to publish.
+func (w *writer) clientParts() (parts []clientPart) {
+	if w.model.Type(contenttypes.FileUID) != nil {
+		parts = append(parts, clientPart{"files", "Files", clientFiles})
+	}
+	if slices.ContainsFunc(w.model.Types, func(t *contenttypes.ContentType) bool { return t.DraftAndPublish }) {
+		parts = append(parts, clientPart{"schedules", "LecternSchedules", clientSchedules})
+	}
+	if w.model.Type(contenttypes.UserUID) != nil {
+		parts = append(parts, clientPart{"auth", "Auth", clientUsers})
+	}
+	return parts
+}
+
+// client writes the client.
 func (w *writer) client(prefix string) {
 	w.line("")
 	w.WriteString(client)
 	w.WriteString(clientBatch)
 	w.WriteString(clientFollowing)
-	files, users := w.model.Type(contenttypes.FileUID) != nil, w.model.Type(contenttypes.UserUID) != nil
-	if files {
-		w.WriteString(clientFiles)
-	}
-	if users {
-		w.WriteString(clientUsers)
+	parts := w.clientParts()
+	for _, part := range parts {
+		w.WriteString(part.text)
 	}
 	w.paths("collectionPaths", "Collections", contenttypes.CollectionType)
 	w.paths("singlePaths", "Singles", contenttypes.SingleType)
@@ -161,20 +181,14 @@ func (w *writer) client(prefix string) {
 	w.comment("", "The content API of a server.")
 	w.line("export class Client {")
 	w.line("  readonly #transport: Transport")
-	if files {
-		w.line("  readonly files: Files")
-	}
-	if users {
-		w.line("  readonly auth: Auth")
+	for _, part := range parts {
+		w.line("  readonly %s: %s", part.name, part.class)
 	}
 	w.line("")
 	w.line("  constructor(options: ClientOptions) {")
 	w.line("    this.#transport = new Transport(options)")
-	if files {
-		w.line("    this.files = new Files(this.#transport)")
-	}
-	if users {
-		w.line("    this.auth = new Auth(this.#transport)")
+	for _, part := range parts {
+		w.line("    this.%s = new %s(this.#transport)", part.name, part.class)
 	}
 	w.line("  }")
 	w.WriteString(clientMembers)

@@ -51,6 +51,45 @@ test('a populate without options shows the attribute', async () => {
   await articles.delete(data.documentId);
 });
 
+test('on shows what it names, and everything if it names nothing', async () => {
+  const { data } = await articles.create({ title: 'Zone', sections: [{ __component: 'shared.quote', text: 'x' }, { __component: 'shared.picture' }] });
+  for (const [on, shown] of [
+    [{}, ['shared.quote', 'shared.picture']],
+    [{ 'shared.quote': undefined }, ['shared.quote', 'shared.picture']],
+    [{ 'shared.quote': {} }, ['shared.quote']],
+    [{ 'shared.quote': false }, []],
+  ]) {
+    const { sections } = (await articles.findOne(data.documentId, { populate: { sections: { on } } })).data;
+    assert.deepEqual(sections.map(({ __component }) => __component), shown, JSON.stringify(on));
+  }
+  await articles.delete(data.documentId);
+});
+
+test('schedules are listed and cancelled', async () => {
+  const { data } = await articles.create({ title: 'Later' }, { status: 'draft' });
+  const response = await fetch(`${base}/api/articles/${data.documentId}/actions/publish`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${tokens.full}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ data: { publishAt: '2999-01-01T09:00:00Z' } }),
+  });
+  assert.equal(response.status, 202);
+  const filters = { document: data.documentId };
+  const { data: planned, meta } = await full.schedules.find({ filters });
+  assert.equal(meta.pagination.total, 1);
+  const [{ id, documentId, createdAt, updatedAt, publishedAt, ...rest }] = planned;
+  assert.deepEqual(rest, {
+    action: 'publish', at: '2999-01-01T09:00:00.000Z', contentType: 'api::article.article', document: data.documentId,
+    documentLocale: 'en', state: 'pending', error: null, principalKind: 'token', principalName: 'full',
+  });
+  assert.ok(id && documentId && createdAt && updatedAt && publishedAt);
+  assert.deepEqual((await full.schedules.find({ filters, fields: ['action'], sort: 'at' })).data, [{ id, documentId, action: 'publish' }]);
+  await refused(visitor.schedules.find(), 403, 'ForbiddenError');
+  assert.equal(await full.schedules.cancel(documentId), undefined);
+  await refused(full.schedules.cancel(documentId), 404, 'NotFoundError');
+  assert.deepEqual((await full.schedules.find({ filters })).data, []);
+  await articles.delete(data.documentId);
+});
+
 test('a list within filters that says nothing is refused, not left out', async () => {
   for (const [params, name] of [
     [{ filters: { documentId: { $in: [] } } }, 'filters[documentId][$in]'],

@@ -60,6 +60,12 @@ export async function selections() {
   same<typeof block extends { __component: 'blocks.slider' | 'blocks.rich-text' } | undefined ? true : false, true>()
   if (block?.__component === 'blocks.slider') same<typeof block.files, { id: number; documentId: string; url: string }[]>()
 
+  const whole = await restaurants.findOne('x', { populate: { dz: true } })
+  const empty = await restaurants.findOne('x', { populate: { dz: { on: {} } } })
+  same<typeof empty.data, typeof whole.data>()
+  const none = await restaurants.findOne('x', { populate: { dz: { on: { 'blocks.slider': false } } } })
+  same<typeof none.data.dz, never[]>()
+
   const counted = await restaurants.find({ populate: { categories: { count: true } }, pagination: { start: 0, withCount: false } })
   same<(typeof counted.data)[0]['categories'], { count: number }>()
   same<typeof counted.meta, { pagination: { start: number; limit: number } }>()
@@ -252,4 +258,29 @@ export async function versions() {
   same<typeof draft.data.name, string | null>()
   const changed = await restaurants.discardDraft('x')
   same<typeof changed.data.name, string | null>()
+}
+
+export async function schedules() {
+  const { data, meta } = await strict.schedules.find({
+    filters: { state: 'failed', at: { $lt: new Date() }, $or: [{ contentType: { $contains: 'home' } }, { documentLocale: null }] },
+    sort: ['at', 'action:desc'], pagination: { start: 0, limit: 5 },
+  })
+  for (const planned of data) {
+    same<typeof planned.action, 'publish' | 'unpublish'>()
+    same<typeof planned.principalName, string | null | undefined>()
+    if (planned.error) same<typeof planned.error.message, string>()
+    const cancelled = strict.schedules.cancel(planned.documentId, { idempotencyKey: 'x' })
+    same<Awaited<typeof cancelled>, void>()
+  }
+  same<typeof meta.pagination, { start: number; limit: number }>()
+  const chosen = await strict.schedules.find({ fields: ['action', 'at'] })
+  same<(typeof chosen.data)[0], { id: number; documentId: string; action: 'publish' | 'unpublish'; at: string }>()
+  // @ts-expect-error there is no such state
+  void strict.schedules.find({ filters: { state: 'done' } })
+  // @ts-expect-error there is no such field
+  void strict.schedules.find({ sort: 'when' })
+  // @ts-expect-error nor here
+  void strict.schedules.find({ fields: ['when'] })
+  // @ts-expect-error nothing to populate
+  void strict.schedules.find({ populate: '*' })
 }
