@@ -38,6 +38,7 @@ type list struct {
 	broken  bool                                 // Apply fails
 	gate    chan struct{}                        // Apply gives and takes a value, unless it is nil
 	leading chan struct{}                        // Lead gives and takes a value, and fails, unless it is nil
+	follows chan struct{}                        // Follow waits until it is closed, unless it is nil
 	copied  func(text []byte) (int64, io.Reader) // what Copy returns of the state, unless it is nil
 
 	applied chan struct{} // gets a value after Apply, Restore, Lead and Follow, if there is room
@@ -153,6 +154,9 @@ func (l *list) Lead() error {
 func (l *list) Led() {}
 
 func (l *list) Follow(string) {
+	if l.follows != nil {
+		<-l.follows
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.changed()
@@ -196,13 +200,15 @@ type testNode struct {
 	name               string
 	dir                string
 	address            string                          // "" before the first start
-	leading            chan struct{}                   // of the list
+	leading, follows   chan struct{}                   // of the list
 	port               func(net.Listener) cluster.Port // nil: a plainPort
 	heartbeat, silence time.Duration                   // see cluster.Config; no heartbeat: the usual one
+	log                io.Writer                       // nil: nothing is logged
 }
 
 func (n *testNode) config() cluster.Config {
-	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: slog.New(slog.DiscardHandler), Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence}
+	log := slog.New(slog.NewTextHandler(cmp.Or(n.log, io.Discard), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log, Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence}
 }
 
 // start starts the node at the address that it had before, if any.
@@ -217,7 +223,7 @@ func (n *testNode) start() {
 		n.t.Fatal(err)
 	}
 	n.list = openList(n.t, filepath.Join(n.dir, "list.json"))
-	n.list.leading = n.leading
+	n.list.leading, n.list.follows = n.leading, n.follows
 	if first && n.name == "n1" {
 		if err := cluster.Bootstrap(n.config()); err != nil {
 			n.t.Fatal(err)
