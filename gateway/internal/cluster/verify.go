@@ -52,6 +52,9 @@ func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
 		if n.acknowledged(term, round) {
 			return nil
 		}
+		if n.raft.CurrentTerm() != term { // lost and won again, so that nobody acknowledges messages of term any more
+			return ErrNotLeader
+		}
 	}
 }
 
