@@ -226,3 +226,47 @@ func TestHeavyWritesShareNoTransaction(t *testing.T) {
 		t.Errorf("%d tags, want %d", len(page.Docs), heavy-1)
 	}
 }
+
+// TestIndexChangesOfOneKey changes the titles of rows in one transaction and then gives them back, so that each entry of the index is removed
+// and added again. The last change of an entry counts.
+func TestIndexChangesOfOneKey(t *testing.T) {
+	s := newStore(t)
+	article := s.Model().Type("api::article.article")
+	title, id := article.Attribute("title"), article.Attribute("id")
+	rows := make([]*store.Row, 60)
+	write(t, s, func(tx *store.Tx) error {
+		var b store.Batch
+		for i := range rows {
+			rows[i] = newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"title": fmt.Sprintf(`"title %d"`, i)})
+			b.PutRow(rows[i])
+		}
+		return tx.Apply(&b)
+	})
+	write(t, s, func(tx *store.Tx) error {
+		for _, suffix := range []string{" changed", ""} {
+			var b store.Batch
+			for i, r := range rows {
+				next := newRow(tx, article, r.Doc, store.Published, "en", map[string]string{"title": fmt.Sprintf(`"title %d%s"`, i, suffix)})
+				next.Values[id.Index] = r.Values[id.Index]
+				b.PutRow(next)
+			}
+			if err := tx.Apply(&b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, c := range []struct {
+		title string
+		found bool
+	}{{"title 7", true}, {"title 7 changed", false}} {
+		page := find(t, s, &store.Query{Type: article, Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: 1,
+			Filter: store.Compare{Attr: title, Op: store.Eq, Values: []any{c.title}}})
+		if (len(page.Docs) > 0) != c.found {
+			t.Errorf("%d rows have the title %q", len(page.Docs), c.title)
+		}
+	}
+	if err := s.Check(); err != nil {
+		t.Error(err)
+	}
+}

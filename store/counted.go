@@ -44,13 +44,16 @@ func newIndexer(s *Snapshot) *indexer {
 type indexChange struct {
 	key   []byte
 	doc   uint64
-	delta int
+	delta int32
+	order int32 // index among the pending changes
 }
 
 func (x *indexer) add(key []byte, doc uint64) {
-	x.pending = append(x.pending, indexChange{key, doc, +1})
+	x.pending = append(x.pending, indexChange{key, doc, +1, int32(len(x.pending))})
 }
-func (x *indexer) remove(key []byte) { x.pending = append(x.pending, indexChange{key: key, delta: -1}) }
+func (x *indexer) remove(key []byte) {
+	x.pending = append(x.pending, indexChange{key, 0, -1, int32(len(x.pending))})
+}
 
 // maxSearched is how many pending changes are searched, one by one, in place of applying them.
 const maxSearched = 512
@@ -76,7 +79,9 @@ func (x *indexer) flush() error {
 	if len(x.pending) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(x.pending, func(a, b indexChange) int { return bytes.Compare(a.key, b.key) })
+	slices.SortFunc(x.pending, func(a, b indexChange) int { // in place of a stable sort, which takes twice as long
+		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.order, b.order))
+	})
 	for i := 0; i < len(x.pending); {
 		n, err := x.settleBlock(x.pending[i:])
 		if err != nil {
