@@ -159,7 +159,7 @@ func (tx *Tx) putRecord(r Record) error {
 	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
 	tx.docs = max(tx.docs, r.doc)
 	tx.revise(b.number)
-	return tx.bucket(rows).Put(appendRowKey(nil, b.number, r.slot, r.doc), freshValue{r.data})
+	return tx.bucket(rows).Put(appendRowKey(make([]byte, 0, rowKeyLen), b.number, r.slot, r.doc), freshValue{r.data})
 }
 
 // lastItem returns the greatest component id in a row.
@@ -275,8 +275,8 @@ func (tx *Tx) linkEnds(l Link) (from, to ref, err error) {
 
 func (tx *Tx) linkKeys(l Link) (from, to ref, fromKey, toKey []byte, err error) {
 	from, to, err = tx.linkEnds(l)
-	fromKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, fromSide, l.Set, from), l.FromPos)
-	toKey = be.AppendUint64(tx.appendLinkList(nil, l.Attr, toSide, l.Set, to), l.ToPos)
+	fromKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, linkKeyLen), l.Attr, fromSide, l.Set, from), l.FromPos)
+	toKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, linkKeyLen), l.Attr, toSide, l.Set, to), l.ToPos)
 	return from, to, fromKey, toKey, err
 }
 
@@ -292,7 +292,7 @@ func (tx *Tx) putLink(l Link) error {
 	if err != nil {
 		return err
 	}
-	if tx.get(links, fromKey) != nil || tx.get(links, toKey) != nil {
+	if tx.linkAt(from, fromKey) != nil || tx.linkAt(to, toKey) != nil {
 		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
 	}
 	tx.logLink(opPutLink, tx.linkOp(l, from, to))
@@ -306,7 +306,7 @@ func (tx *Tx) deleteLink(l Link) error {
 	if err != nil {
 		return err
 	}
-	if !isLinkEnd(tx.get(links, fromKey), to, l.ToPos) || !isLinkEnd(tx.get(links, toKey), from, l.FromPos) {
+	if !isLinkEnd(tx.linkAt(from, fromKey), to, l.ToPos) || !isLinkEnd(tx.linkAt(to, toKey), from, l.FromPos) {
 		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
 	}
 	tx.logLink(opDeleteLink, tx.linkOp(l, from, to))

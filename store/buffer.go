@@ -193,13 +193,17 @@ func (m *mergeCursor) here() (k, v []byte) {
 }
 
 // last returns the greatest key of a bucket that begins with prefix and is longer than it by at most so many bytes, nil if
-// there is none.
-func (s *Snapshot) last(n bucket, prefix []byte, longer int) []byte {
+// there is none. If inBuffer is set, the bucket has no such key unless the buffer does.
+func (s *Snapshot) last(n bucket, prefix []byte, longer int, inBuffer bool) []byte {
 	end := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xFF}, longer)...)
-	s.stats.seeks++
-	c := s.take(n)
-	defer s.give(n, c)
-	key, _ := floor(c, end)
+	var c *treeCursor
+	var key []byte
+	if !inBuffer {
+		s.stats.seeks++
+		c = s.take(n)
+		defer s.give(n, c)
+		key, _ = floor(c, end)
+	}
 	if b := s.buffers[n]; !b.empty() {
 		b.changes.Descend(change{key: end}, func(ch change) bool {
 			order := bytes.Compare(ch.key, key)

@@ -192,9 +192,27 @@ func (s *Snapshot) LinksTo(a *contenttypes.Attribute, set LinkSet, to Ref, yield
 	})
 }
 
+// isNew reports whether r is a document that got its number in this write transaction. Its links are all in the buffer then, and none in the
+// bucket.
+func (s *Snapshot) isNew(r ref) bool {
+	b := s.bound.numbered(r.schema)
+	return s.buffers[links] != nil && r.doc > s.storedDoc && b != nil && b.typ != nil
+}
+
+// linkAt returns the value of the link with a key in the list of r, nil if there is none.
+func (s *Snapshot) linkAt(r ref, key []byte) []byte {
+	if s.isNew(r) {
+		s.step()
+		v, _ := s.buffers[links].get(key)
+		return v
+	}
+	return s.get(links, key)
+}
+
 // LinkFrom returns the link of from at a FromPos under the owning attribute a; ok is false if there is none.
 func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, set LinkSet, from Ref, pos uint64) (l Link, ok bool) {
-	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, fromSide, set, s.number(from)), pos))
+	r := s.number(from)
+	v := s.linkAt(r, be.AppendUint64(s.appendLinkList(nil, a, fromSide, set, r), pos))
 	if v == nil {
 		return Link{}, false
 	}
@@ -204,7 +222,8 @@ func (s *Snapshot) LinkFrom(a *contenttypes.Attribute, set LinkSet, from Ref, po
 
 // LinkTo returns the link to the document to at a ToPos under the owning attribute a; ok is false if there is none.
 func (s *Snapshot) LinkTo(a *contenttypes.Attribute, set LinkSet, to Ref, pos uint64) (l Link, ok bool) {
-	v := s.get(links, be.AppendUint64(s.appendLinkList(nil, a, toSide, set, s.number(to)), pos))
+	r := s.number(to)
+	v := s.linkAt(r, be.AppendUint64(s.appendLinkList(nil, a, toSide, set, r), pos))
 	if v == nil {
 		return Link{}, false
 	}
@@ -223,7 +242,8 @@ func (s *Snapshot) LastToPos(a *contenttypes.Attribute, set LinkSet, to Ref) uin
 }
 
 func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd side, set LinkSet, r ref) uint64 {
-	k := s.last(links, s.appendLinkList(nil, a, sd, set, r), linkKeyLen-linkListLen)
+	var buf [linkListLen]byte
+	k := s.last(links, s.appendLinkList(buf[:0], a, sd, set, r), linkKeyLen-linkListLen, s.isNew(r))
 	if k == nil {
 		return 0
 	}

@@ -28,6 +28,7 @@ type Snapshot struct {
 	relations *relcache.Cache            // the relation cache of cache; nil until it has one
 	indexer   *indexer                   // only in a write transaction
 	buffers   [bucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
+	storedDoc uint64                     // only in a write transaction: the greatest number of a document when it began
 	past      *past                      // nil unless it is a snapshot of the past
 	revised   revisionCache
 	failed    error // the error that ended the snapshot's work; look-ups find nothing after it

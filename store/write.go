@@ -262,12 +262,13 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap.indexer = newIndexer(snap)
 	snap.buffers[docs], snap.buffers[links] = newBuffer(), newBuffer()
 	meta := snap.bucket(metas)
+	snap.storedDoc = getNumber(meta, keyDocs)
 	s.log.ops = s.log.ops[:0] // of a transaction that was rolled back
 	s.log.touches.list = s.log.touches.list[:s.log.touches.kept]
 	return &Tx{
 		Snapshot:    snap,
 		sequence:    getNumber(meta, keySequence),
-		docs:        getNumber(meta, keyDocs),
+		docs:        snap.storedDoc,
 		items:       getNumber(meta, keyItems),
 		rowIDs:      map[uint16]uint64{},
 		revisions:   map[uint16]uint64{},
