@@ -150,7 +150,7 @@ func (im *importer) build(l *importLine) error {
 		v := &importVersion{row: &store.Row{Type: l.typ, Status: status, Locale: l.locale}}
 		v.ids = append(v.ids, importedID{idName: idName{l.typ.UID, l.id}})
 		var err error
-		if v.row.Values, err = v.values(&l.typ.Schema, l.data, nil); err != nil {
+		if v.row.Values, err = v.values(&l.typ.Schema, l.data, make([]string, 0, 8)); err != nil {
 			return err
 		}
 		im.setSystem(l, v.row)
@@ -186,12 +186,13 @@ func (im *importer) setSystem(l *importLine, r *store.Row) {
 	}
 }
 
-// values makes the values of a document or component from its data. It skips relations, which are edges.
+// values makes the values of a document or component from its data. It skips relations, which are edges. Nothing keeps a path, so those of
+// all attributes share the memory behind path.
 func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Object, path []string) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {
 		a := s.Attribute(key)
-		at := below(path, key)
+		at := append(path, key)
 		switch {
 		case len(path) > 0 && (key == "id" || key == "__component"): // of a component
 			continue
@@ -258,7 +259,7 @@ func (version *importVersion) items(a *contenttypes.Attribute, v any, path []str
 	for i, v := range list {
 		at := path
 		if a.Type == contenttypes.DynamicZone || a.Repeatable {
-			at = below(path, strconv.Itoa(i))
+			at = append(path, strconv.Itoa(i))
 		}
 		o, ok := v.(*jsontree.Object)
 		if !ok {

@@ -88,11 +88,11 @@ func (p *parser) object() (any, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	o := NewObject()
 	if p.blanks(); p.peek() == '}' {
 		p.leave()
-		return o, nil
+		return NewObject(), nil
 	}
+	o := NewObjectOf(4) // most objects have few keys
 	for first := true; ; first = false {
 		if p.peek() != '"' {
 			if first {

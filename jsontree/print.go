@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -53,7 +54,7 @@ const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string as JSON.stringify prints it. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
+	dst = append(slices.Grow(dst, len(s)+2), '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]

@@ -153,7 +153,8 @@ func (s *Sorter) Close() error {
 type run struct {
 	head   Record
 	memory []Record
-	file   *bufio.Reader // nil: the records are in memory
+	file   *bufio.Reader   // nil: the records are in memory
+	bytes  [recordLen]byte // of the head, as they were read
 }
 
 // next reads the next record into head. It returns false at the end.
@@ -165,15 +166,14 @@ func (r *run) next() (more bool, err error) {
 		r.head, r.memory = r.memory[0], r.memory[1:]
 		return true, nil
 	}
-	var b [recordLen]byte
-	if _, err := io.ReadFull(r.file, b[:]); err != nil {
+	if _, err := io.ReadFull(r.file, r.bytes[:]); err != nil {
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}
 		return false, fmt.Errorf("read a sorted run: %w", err)
 	}
 	for i := range r.head {
-		r.head[i] = binary.LittleEndian.Uint64(b[8*i:])
+		r.head[i] = binary.LittleEndian.Uint64(r.bytes[8*i:])
 	}
 	return true, nil
 }
