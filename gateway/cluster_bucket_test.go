@@ -37,8 +37,8 @@ func newBucket(t *testing.T, put func()) (plugins string) {
 	return fmt.Sprintf("upload: {config: {provider: s3, providerOptions: {endpoint: %q, bucket: files, region: eu-central-1, accessKey: key, secretKey: secret}}}\n", s.URL)
 }
 
-// TestInterruptedUploadsInBucket starts a node whose uploads to a bucket were interrupted: the other nodes have agreed to them, and the node does not know.
-// It starts while the others are down, so that it finds no documents of these uploads. It must neither delete the content of a file that the cluster has,
+// TestInterruptedUploadsInBucket starts a node whose uploads to a bucket were interrupted. The cluster has the documents of these uploads, and the node does
+// not: it starts while the others are down. It must neither delete the content of a file that the cluster has,
 // nor put the content of an interrupted replacement over that of a later one.
 func TestInterruptedUploadsInBucket(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)

@@ -91,7 +91,7 @@ type headWriter struct {
 	mayCompress bool // the answer is compressed if it has a Content-Encoding
 }
 
-// compresses reports whether the body is compressed. It is not known before gzhttp has got leastCompressed bytes of the body.
+// compresses reports whether gzhttp compresses the body. It returns false until gzhttp has decided, which takes leastCompressed bytes of the body.
 func (w *headWriter) compresses() bool { return w.mayCompress && w.Header()["Content-Encoding"] != nil }
 
 func (w *headWriter) Write(p []byte) (int, error) {

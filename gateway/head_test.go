@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// aboutTransfer are the headers in which an answer to HEAD may differ from that to GET: those that tell answers apart, and those of the transfer of a
-// body, which HEAD does not have.
+// aboutTransfer are the headers in which the answers to HEAD and GET may differ: each answer has its own date and id, and HEAD transfers no body.
 var aboutTransfer = []string{"Date", "X-Request-Id", "Content-Length", "Transfer-Encoding"}
 
 // TestHeadHasTheHeadersOfGet asks for answers of several lengths and kinds, in several encodings, and for their headers alone.

@@ -29,8 +29,8 @@ func (m *member) leading() (*cluster.Node, error) {
 	return node, err
 }
 
-// addNode adds a node, gives one another address, or gives or takes its vote. A node gets its vote later, by giveVotes.
-func (m *member) addNode(ctx context.Context, n newNode) error {
+// changeMembers makes a change of the members, whose list it passes, one at a time.
+func (m *member) changeMembers(change func(*cluster.Node, []cluster.Member) error) error {
 	node, err := m.leading()
 	if err != nil {
 		return err
@@ -41,61 +41,59 @@ func (m *member) addNode(ctx context.Context, n newNode) error {
 	if err != nil {
 		return err
 	}
-	var former cluster.Member
-	i := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == n.Name })
-	if i >= 0 {
-		former = list[i]
-	}
-	if n.Address != former.Address {
-		if err := m.checkAnswer(ctx, n); err != nil {
+	return change(node, list)
+}
+
+// addNode adds a node, gives one another address, or gives or takes its vote. A node gets its vote later, by giveVotes.
+func (m *member) addNode(ctx context.Context, n newNode) error {
+	return m.changeMembers(func(node *cluster.Node, list []cluster.Member) error {
+		former := memberOf(list, n.Name)
+		if former == nil || n.Address != former.Address {
+			if err := m.checkAnswer(ctx, n); err != nil {
+				return err
+			}
+		}
+		votes := former != nil && former.Voter
+		if votes && !n.Voter {
+			if err := m.checkWithout(ctx, list, former); err != nil {
+				return err
+			}
+		}
+		joins := n.Voter && !votes
+		if err := m.noteJoining(ctx, n.Name, joins); err != nil {
 			return err
 		}
-	}
-	if former.Voter && !n.Voter {
-		list[i].Voter = false
-		if err := checkMajority(list, m.statesOf(ctx, list), m.options.Name); err != nil {
+		if err := node.Add(ctx, n.Name, n.Address, n.Voter && votes); err != nil {
 			return err
 		}
-	}
-	joins := n.Voter && !former.Voter
-	if err := m.noteJoining(ctx, n.Name, joins); err != nil {
-		return err
-	}
-	if err := node.Add(ctx, n.Name, n.Address, former.Voter && n.Voter); err != nil {
-		return err
-	}
-	if joins {
-		m.joins.give()
-	}
-	return nil
+		if joins {
+			m.joins.give()
+		}
+		return nil
+	})
 }
 
 // removeNode removes a node.
 func (m *member) removeNode(ctx context.Context, n newNode) error {
-	node, err := m.leading()
-	if err != nil {
-		return err
-	}
-	m.changing.Lock()
-	defer m.changing.Unlock()
-	gone, err := node.Member(n.Name)
-	if err != nil {
-		return err
-	}
-	if gone.Voter {
-		list, err := node.Members()
-		if err != nil {
+	return m.changeMembers(func(node *cluster.Node, list []cluster.Member) error {
+		if gone := memberOf(list, n.Name); gone != nil && gone.Voter {
+			if err := m.checkWithout(ctx, list, gone); err != nil {
+				return err
+			}
+		}
+		if err := m.noteJoining(ctx, n.Name, false); err != nil {
 			return err
 		}
-		list = slices.DeleteFunc(list, func(o cluster.Member) bool { return o.Name == n.Name })
-		if err := checkMajority(list, m.statesOf(ctx, list), m.options.Name); err != nil {
-			return err
-		}
+		return node.Remove(ctx, n.Name)
+	})
+}
+
+// memberOf returns the member with a name, nil if there is none.
+func memberOf(list []cluster.Member, name string) *cluster.Member {
+	if i := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == name }); i >= 0 {
+		return &list[i]
 	}
-	if err := m.noteJoining(ctx, n.Name, false); err != nil {
-		return err
-	}
-	return node.Remove(ctx, n.Name)
+	return nil
 }
 
 // transferLead makes a node the leader, any if n has no name.
@@ -124,9 +122,14 @@ func (m *member) checkAnswer(ctx context.Context, n newNode) error {
 	return nil
 }
 
-// checkMajority returns an error if the voters among the members would agree to nothing, because not enough of them answer. own is the node that has asked
-// them for their states.
-func checkMajority(list []cluster.Member, states map[string]nodeState, own string) error {
+// checkWithout takes the vote of a member in the list, and returns an error if the voters that are left would agree to nothing.
+func (m *member) checkWithout(ctx context.Context, list []cluster.Member, voter *cluster.Member) error {
+	voter.Voter = false
+	return m.checkMajority(list, m.statesOf(ctx, list))
+}
+
+// checkMajority returns an error if the voters among the members would agree to nothing, because not enough of them answer. states has those that do.
+func (m *member) checkMajority(list []cluster.Member, states map[string]nodeState) error {
 	var silent []string
 	voters := 0
 	for _, o := range list {
@@ -134,7 +137,7 @@ func checkMajority(list []cluster.Member, states map[string]nodeState, own strin
 			continue
 		}
 		voters++
-		if _, answers := states[o.Name]; !answers && o.Name != own {
+		if _, answers := states[o.Name]; !answers && o.Name != m.options.Name {
 			silent = append(silent, o.Name)
 		}
 	}
@@ -208,17 +211,16 @@ func (m *member) admit(ctx context.Context) (left bool, err error) {
 	}
 	states := m.statesOf(ctx, list)
 	for _, name := range names {
-		i := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == name })
-		if i >= 0 && !list[i].Voter {
+		if o := memberOf(list, name); o != nil && !o.Voter {
 			if s := states[name]; !s.Content || s.Revision+maxBehind < m.store().Revision() {
 				left = true
 				continue
 			}
-			list[i].Voter = true
-			if err := checkMajority(list, states, m.options.Name); err != nil {
+			o.Voter = true
+			if err := m.checkMajority(list, states); err != nil {
 				return true, err
 			}
-			if err := node.Add(ctx, name, list[i].Address, true); err != nil {
+			if err := node.Add(ctx, name, o.Address, true); err != nil {
 				return true, err
 			}
 			m.log.Info("a node has the content, and votes from now on", "node", name)

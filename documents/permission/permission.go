@@ -66,7 +66,7 @@ func (a *Access) Sees(attr *contenttypes.Attribute) bool {
 // FindsUsers reports whether the caller may see who the users are.
 func (a *Access) FindsUsers() bool { return a.all || a.actions[grant{contenttypes.UserUID, "find"}] }
 
-// Seen returns those of some attributes that the caller sees, which are the list itself if the caller sees all.
+// Seen returns the attributes of list that the caller sees. It returns list itself if the caller sees all of them.
 func (a *Access) Seen(list []*contenttypes.Attribute) []*contenttypes.Attribute {
 	hidden := func(attr *contenttypes.Attribute) bool { return !a.Sees(attr) }
 	if !slices.ContainsFunc(list, hidden) {

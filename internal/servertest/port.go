@@ -31,7 +31,8 @@ var ports struct {
 	taken     []net.Listener
 }
 
-// FreePorts returns the first of n ports in a row at which nothing listens, and that no other call returns, in this program or in others. n is less than 200.
+// FreePorts returns the first of n ports in a row at which nothing listens; n is less than 200. No other call returns any of them, in this program or in another
+// one that runs at the same time.
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
 	ports.mu.Lock()
