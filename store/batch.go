@@ -159,9 +159,6 @@ func (tx *Tx) putRecord(r Record) error {
 	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
 	tx.docs = max(tx.docs, r.doc)
 	tx.revise(b.number)
-	if r.doc > tx.storedDoc { // it goes behind all rows of its slot, so pages need no room for rows between those that they have
-		tx.bucket(rows).bolt.FillPercent = fillPercent
-	}
 	return tx.bucket(rows).Put(appendRowKey(make([]byte, 0, rowKeyLen), b.number, r.slot, r.doc), freshValue{r.data})
 }
 

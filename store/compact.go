@@ -126,8 +126,7 @@ var copiedTogether = 8 << 20
 const (
 	// maxAttempts bounds how often Compact begins anew because of errOutgrown.
 	maxAttempts = 3
-	// fillPercent is how full the pages of the copy are, and those of added rows: enough room is left that the next writes do not split each
-	// page that they change.
+	// fillPercent is how full the pages of the copy are: enough room is left that the next writes do not split each page that they change.
 	fillPercent = 0.9
 	// fewChanges is how many changed keys Compact may leave to copy while writers wait.
 	fewChanges = 1000

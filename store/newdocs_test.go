@@ -1,12 +1,8 @@
 package store_test
 
 import (
-	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	bolt "go.etcd.io/bbolt"
 
 	"lectern/store"
 )
@@ -66,39 +62,5 @@ func TestLinksOfNewDocuments(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "one is taken") {
 		t.Errorf("a link at a position that is taken: %v", err)
-	}
-}
-
-// TestAddedRowsFillPages adds documents in many transactions. Their rows leave little of the pages empty.
-func TestAddedRowsFillPages(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "content.db")
-	s := open(t, path)
-	article := s.Model().Type("api::article.article")
-	for range 40 {
-		write(t, s, func(tx *store.Tx) error {
-			var b store.Batch
-			for range 50 {
-				doc := tx.NewDoc()
-				b.PutRow(newRow(tx, article, doc, store.Published, "en", map[string]string{"title": fmt.Sprintf(`"title %d"`, doc)}))
-			}
-			return tx.Apply(&b)
-		})
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	err = db.View(func(tx *bolt.Tx) error {
-		if st := tx.Bucket([]byte("rows")).Stats(); st.LeafInuse*100 < st.LeafAlloc*80 {
-			t.Errorf("%d bytes of rows in %d bytes of pages", st.LeafInuse, st.LeafAlloc)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
