@@ -5,6 +5,7 @@ import { setNonce } from 'get-nonce';
 import { GraphiQL } from 'graphiql';
 import 'graphiql/style.css';
 import './style.css';
+import { forgetHeaders, storage } from './storage.js';
 
 // Dialogs keep the page behind them from scrolling by a style of their own, which the policy of the page allows by this.
 setNonce(document.querySelector('script[nonce]').nonce);
@@ -75,6 +76,7 @@ function Page() {
       onEditQuery: show,
       onTabChange: ({ tabs, activeTabIndex }) => show(tabs[activeTabIndex].query),
       defaultEditorToolsVisibility: true,
+      storage,
       showPersistHeadersSettings: false, // tokens are not kept in the browser
     },
     h(GraphiQL.Logo, null, 'GraphQL'),
@@ -82,4 +84,5 @@ function Page() {
   );
 }
 
+forgetHeaders();
 createRoot(root).render(h(Page));

@@ -77,6 +77,26 @@ describe('where it is an IDE', () => {
     });
   });
 
+  test('the history keeps operations without their headers', async () => {
+    const token = development.tokens.full;
+    await visit(development.base, '/graphql', async (page) => {
+      await page.evaluate((headers) => localStorage.setItem('graphiql:favorites',
+        JSON.stringify({ favorites: [{ query: '{ kept: __typename }', headers, favorite: true }] })), `{"Authorization": "Bearer ${token}"}`);
+      await page.waitForLoadState('networkidle'); // no request is broken off
+      await page.reload(); // a page of an earlier version may have left headers
+      await type(operation(page), '{ first: __typename }');
+      await tab(page, 'Headers');
+      await type(tool(page), `{ "Authorization": "Bearer ${token}" }`);
+      await run(page);
+      await shows(result(page), '"first": "Query"');
+
+      await page.waitForFunction(() => localStorage.getItem('graphiql:queries')?.includes('first'));
+      const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
+      assert.match(kept, /kept: __typename/, 'favorites are kept');
+      assert.equal(kept.includes(token), false, 'who asked is not');
+    });
+  });
+
   test('the address fills it, and what it says is run by hand', async () => {
     await create(development, 'articles', { title: 'By address' });
     const query = 'query All { articles { title } }\nquery One($title: String) { articles(filters: { title: { eq: $title } }) { title } }';
