@@ -28,19 +28,9 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 		"/api/topics/none", "/api/topics?filters[none]=1", "/api/home", "/api/users", "/api/upload/files", "/api/_schedules", "/api/_changes", "/api/_openapi.json", "/nowhere",
 	} {
 		for _, accepts := range []string{"identity", "gzip", "zstd", "gzip, zstd", "gzip;q=0.5, zstd;q=0.1", "gzip;q=0", "br"} {
-			get, head := a.do("GET", path, "full", nil, "Accept-Encoding", accepts), a.do("HEAD", path, "full", nil, "Accept-Encoding", accepts)
-			encoding, length := get.header.Get("Content-Encoding"), head.header.Get("Content-Length")
-			wrong := length != get.header.Get("Content-Length")
-			if encoding != "" {
+			get := a.sameHead(path, "full", "Accept-Encoding", accepts)
+			if get.header.Get("Content-Encoding") != "" {
 				compressed++
-				wrong = length != "" // it is not known before the whole answer is compressed
-			}
-			for _, name := range aboutTransfer {
-				get.header.Del(name)
-				head.header.Del(name)
-			}
-			if wrong || head.status != get.status || head.text != "" || !maps.EqualFunc(get.header, head.header, slices.Equal[[]string]) {
-				t.Errorf("%s, Accept-Encoding %q:\nGET  %d %v\nHEAD %d %v, length %s", path, accepts, get.status, get.header, head.status, head.header, length)
 			}
 			tag := get.header.Get("ETag")
 			if tag == "" {
@@ -54,4 +44,56 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 	if compressed < 16 {
 		t.Errorf("only %d answers to GET were compressed", compressed)
 	}
+}
+
+// TestHeadOfLines asks for streams, for those that are refused, and for their headers alone. The server reads one document for these, whatever the order.
+func TestHeadOfLines(t *testing.T) {
+	a := serve(t, withMetrics(linesFiles))
+	jwt, _ := a.register("ada")
+	const notes = 50
+	for i := range notes {
+		a.want(201, "POST", "/api/notes?fields[0]=title", "full", object{"data": object{"title": fmt.Sprint("note ", i%7), "rank": i % 5}})
+	}
+	for _, c := range []struct {
+		query, as string
+		status    int
+	}{
+		{"", "full", 200}, {"", "", 200}, {"sort=rank:desc&sort=title&locale=*", "full", 200}, {"filters[rank]=3", "full", 200}, {"filters[rank]=9", "full", 200},
+		{"pagination[limit]=0", "full", 200}, {"pagination[start]=49", "full", 200}, {"pagination[start]=50", "full", 200},
+		{"", jwt, 403}, {"", "no-token", 401}, {"filters[none]=1", "full", 400}, {"asOf=2020-01-01T00:00:00Z", "full", 400},
+	} {
+		for _, accepts := range []string{"identity", "gzip", "zstd", "gzip;q=0"} {
+			get := a.sameHead("/api/notes?"+c.query, c.as, "Accept", "application/x-ndjson", "Accept-Encoding", accepts)
+			if get.status != c.status || (get.status == 200) != (get.header.Get("Content-Type") == "application/x-ndjson") {
+				t.Errorf("%s as %q: %d %v, want %d", c.query, c.as, get.status, get.header, c.status)
+			}
+		}
+	}
+	for _, query := range []string{"", "sort=rank:desc&sort=title"} {
+		before := a.scrape().value("lectern_store_rows_read_total")
+		a.do("HEAD", "/api/notes?"+query, "full", nil, "Accept", "application/x-ndjson")
+		if read := a.scrape().value("lectern_store_rows_read_total") - before; read < 1 || read > notes/2 {
+			t.Errorf("HEAD of the stream with %q reads %v documents", query, read)
+		}
+	}
+}
+
+// sameHead sends GET and HEAD, expects the same status and headers, and returns the answer to GET.
+func (a *api) sameHead(path, as string, headers ...string) (get reply) {
+	a.t.Helper()
+	get = a.do("GET", path, as, nil, headers...)
+	head := a.do("HEAD", path, as, nil, headers...)
+	want, got := maps.Clone(get.header), maps.Clone(head.header)
+	for _, name := range aboutTransfer {
+		want.Del(name)
+		got.Del(name)
+	}
+	length := get.header.Get("Content-Length")
+	if get.header.Get("Content-Encoding") != "" || get.text == "" {
+		length = "" // it is not known before the whole answer is compressed, nor that there will be no body
+	}
+	if head.status != get.status || head.text != "" || head.header.Get("Content-Length") != length || !maps.EqualFunc(want, got, slices.Equal[[]string]) {
+		a.t.Errorf("%s %q:\nGET  %d %v\nHEAD %d %v", path, headers, get.status, get.header, head.status, head.header)
+	}
+	return get
 }

@@ -18,11 +18,11 @@ import (
 
 const linesType = "application/x-ndjson"
 
-// prefersLines reports whether a request asks for JSON Lines.
+// prefersLines reports whether a request asks for JSON Lines, or for the head of such an answer.
 func prefersLines(r *http.Request) bool {
 	accept := r.Header["Accept"]
-	return r.Method == http.MethodGet && slices.ContainsFunc(accept, func(value string) bool { return strings.Contains(value, linesType) }) &&
-		choose(accept, jsonType, linesType) == linesType
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		slices.ContainsFunc(accept, func(value string) bool { return strings.Contains(value, linesType) }) && choose(accept, jsonType, linesType) == linesType
 }
 
 // lines returns how to send the answer to a request as JSON Lines.

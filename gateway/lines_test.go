@@ -256,6 +256,9 @@ func TestLinesBound(t *testing.T) {
 	if s := a.scrape(); s.value("lectern_places", "of", "streams") != 1 || s.value("lectern_places_refused_total", "of", "streams") != 1 {
 		t.Error("the metrics do not count the streams")
 	}
+	if get := a.sameHead("/api/notes", "full", "Accept", "application/x-ndjson"); get.status != 503 {
+		t.Errorf("GET beside a stream: %d", get.status)
+	}
 	a.want(200, "GET", "/api/notes?pagination[limit]=1", "full", nil)
 	slow.Close()
 	for deadline := time.Now().Add(10 * time.Second); ; {

@@ -33,7 +33,7 @@ type Lines struct {
 
 var typeLines = []string{"application/x-ndjson"}
 
-// GET /api/{plural} with Accept: application/x-ndjson: all documents of a list.
+// GET /api/{plural} with Accept: application/x-ndjson: all documents of a list. HEAD has the same head, and reads one document.
 func (rt *Route) lines(w http.ResponseWriter, r *http.Request, c Call) error {
 	if !c.Access.Allows(rt.Type, streamAction) {
 		return apierror.Forbidden()
@@ -59,7 +59,7 @@ func (rt *Route) lines(w http.ResponseWriter, r *http.Request, c Call) error {
 	c.Limits = &limits
 	l := lineWriter{printer: rt.printer(r, c, list.Query.Status, list.Publication), w: w, lines: c.Lines}
 	defer l.release()
-	err = l.list(r.Context(), list)
+	err = l.list(r, list)
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
 		err = c.Lines.TooLate
 	}
@@ -77,15 +77,18 @@ type lineWriter struct {
 	begun bool // the head was sent
 }
 
-// list prints and sends all documents of a list.
-func (l *lineWriter) list(ctx context.Context, list *params.List) error {
+// list prints and sends all documents of a list. Of these, HEAD needs one: whether there is any, and whether it can be printed, decides the head.
+func (l *lineWriter) list(r *http.Request, list *params.List) error {
 	sorting := l.bound.limits.Memory.Reservation()
 	defer sorting.Release()
 	err := l.api.store.View(func(s *store.Snapshot) error {
-		s.Within(ctx, l.lines.Time)
+		s.Within(r.Context(), l.lines.Time)
 		l.snapshot = s
 		if err := s.Covers(&list.Query); err != nil {
 			return err
+		}
+		if r.Method == http.MethodHead && list.Query.Limit != 0 {
+			list.Query.Limit, list.Query.Sort = 1, nil // another order could take all documents to find the first one
 		}
 		return s.Each(&list.Query, sorting.Grow, func(rows []store.Record) error { return l.block(rows, list.Selection) })
 	})
