@@ -236,24 +236,24 @@ export class Collection<U extends TypeUID> {
     await this.#transport.send('DELETE', this.#path + segment(documentId), params, undefined, request)
   }
 
-  /** Makes the published version a copy of the draft. */
-  publish<const Q extends ActionParams<U> = {}>(
+  /** Makes the published version a copy of the draft, at once or at `publishAt`. Until then, the answer shows the draft. */
+  publish<const Q extends PublishParams<U> = {}>(
     this: WithDrafts<U, Collection<U>>,
     documentId: string,
-    params?: Q & Exact<Q, ActionParams<U>>,
+    params?: Q & Exact<Q, PublishParams<U>>,
     request?: WriteOptions,
-  ): Promise<OneResult<U, Q, false>> {
-    return this.#act(documentId, 'publish', params, request) as Promise<OneResult<U, Q, false>>
+  ): Promise<PublishResult<U, Q>> {
+    return actTimed(this.#transport, this.#path + segment(documentId) + '/actions/publish', params, request) as Promise<PublishResult<U, Q>>
   }
 
-  /** Removes the published version. The answer shows the draft. */
-  unpublish<const Q extends ActionParams<U> = {}>(
+  /** Removes the published version, at once or at `unpublishAt`. The answer shows the draft. */
+  unpublish<const Q extends UnpublishParams<U> = {}>(
     this: WithDrafts<U, Collection<U>>,
     documentId: string,
-    params?: Q & Exact<Q, ActionParams<U>>,
+    params?: Q & Exact<Q, UnpublishParams<U>>,
     request?: WriteOptions,
-  ): Promise<OneResult<U, Q, true>> {
-    return this.#act(documentId, 'unpublish', params, request) as Promise<OneResult<U, Q, true>>
+  ): Promise<UnpublishResult<U, Q>> {
+    return actTimed(this.#transport, this.#path + segment(documentId) + '/actions/unpublish', params, request) as Promise<UnpublishResult<U, Q>>
   }
 
   /** Makes the draft a copy of the published version. The answer shows the draft. */
@@ -289,8 +289,74 @@ export class Collection<U extends TypeUID> {
 /** T, or never if the documents of U have no drafts: a call with it does not compile then, since the server has no such action. */
 type WithDrafts<U extends TypeUID, T> = Schemas[U]['drafts'] extends true ? T : never
 
-/** The parameters of publish, unpublish and discardDraft. */
+/** The parameters of actions. */
 export type ActionParams<U extends UID> = Omit<WriteParams<U>, 'status'>
+
+/** The parameters of unpublish. Without a time, it is carried out at once. */
+export interface UnpublishParams<U extends UID> extends ActionParams<U> {
+  /** A text has a zone: '2030-01-01T09:00:00Z'. */
+  unpublishAt?: DateTimeString | Date
+}
+
+/** The parameters of publish. With `unpublishAt` alone, it publishes at once and unpublishes then. */
+export interface PublishParams<U extends UID> extends UnpublishParams<U> {
+  publishAt?: DateTimeString | Date
+}
+
+/** The answer to publish: the draft if it is to be published later. */
+export interface PublishResult<U extends UID, Q = {}> {
+  data: Result<U, Q, [Option<Q, 'publishAt'>] extends [undefined] ? false : true>
+  meta: Planned<Q[keyof Q & ('publishAt' | 'unpublishAt')]>
+}
+
+/** The answer to unpublish: the draft. */
+export interface UnpublishResult<U extends UID, Q = {}> {
+  data: Result<U, Q, true>
+  meta: Planned<Q[keyof Q & 'unpublishAt']>
+}
+
+/** What `meta` has if times of type T are sent: all schedules of that localization. */
+type Planned<T> = [T] extends [undefined] ? {} : undefined extends T ? { schedules?: LecternSchedule[] } : { schedules: LecternSchedule[] }
+
+/** A publication or unpublication that the server is to carry out later, or that has failed. */
+export interface LecternSchedule {
+  id: number
+  documentId: string
+  action: 'publish' | 'unpublish'
+  at: DateTimeString
+  /** The uid of the type of the document, its documentId, and its locale; null if the type is not localized. */
+  contentType: string
+  document: string
+  documentLocale: Locale | null
+  state: 'pending' | 'failed'
+  /** Why it failed. */
+  error: { name: ErrorName; message: string; details?: JSONValue } | null
+  /** Who asked for it. */
+  principalKind: 'public' | 'token' | 'user' | null
+  /** The name of the token or user, for callers who may find users. */
+  principalName?: string | null
+  createdAt: DateTimeString
+  updatedAt: DateTimeString
+  publishedAt: DateTimeString | null
+}
+
+/** Publishes or unpublishes a document, at the times in params. */
+async function actTimed(
+  transport: Transport,
+  path: string,
+  params: { publishAt?: string | Date; unpublishAt?: string | Date } = {},
+  request?: WriteOptions,
+): Promise<unknown> {
+  const { publishAt, unpublishAt, ...query } = params
+  const timed = publishAt !== undefined || unpublishAt !== undefined
+  const body = timed ? { data: { publishAt: moment(publishAt), unpublishAt: moment(unpublishAt) } } : undefined
+  return transport.send('POST', path, query, body, request)
+}
+
+/** The text of a time. It throws a RangeError if the Date is invalid: JSON would have null, and the action would be carried out at once. */
+function moment(at: string | Date | undefined): string | undefined {
+  return typeof at === 'object' ? at.toISOString() : at
+}
 
 /** The document of a single type. */
 export class Single<U extends TypeUID> {
@@ -322,20 +388,20 @@ export class Single<U extends TypeUID> {
     await this.#transport.send('DELETE', this.#path, params, undefined, request)
   }
 
-  publish<const Q extends ActionParams<U> = {}>(
+  publish<const Q extends PublishParams<U> = {}>(
     this: WithDrafts<U, Single<U>>,
-    params?: Q & Exact<Q, ActionParams<U>>,
+    params?: Q & Exact<Q, PublishParams<U>>,
     request?: WriteOptions,
-  ): Promise<OneResult<U, Q, false>> {
-    return this.#transport.send('POST', this.#path + '/actions/publish', params, undefined, request) as Promise<OneResult<U, Q, false>>
+  ): Promise<PublishResult<U, Q>> {
+    return actTimed(this.#transport, this.#path + '/actions/publish', params, request) as Promise<PublishResult<U, Q>>
   }
 
-  unpublish<const Q extends ActionParams<U> = {}>(
+  unpublish<const Q extends UnpublishParams<U> = {}>(
     this: WithDrafts<U, Single<U>>,
-    params?: Q & Exact<Q, ActionParams<U>>,
+    params?: Q & Exact<Q, UnpublishParams<U>>,
     request?: WriteOptions,
-  ): Promise<OneResult<U, Q, true>> {
-    return this.#transport.send('POST', this.#path + '/actions/unpublish', params, undefined, request) as Promise<OneResult<U, Q, true>>
+  ): Promise<UnpublishResult<U, Q>> {
+    return actTimed(this.#transport, this.#path + '/actions/unpublish', params, request) as Promise<UnpublishResult<U, Q>>
   }
 
   discardDraft<const Q extends ActionParams<U> = {}>(

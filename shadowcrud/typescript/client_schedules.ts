@@ -1,25 +1,4 @@
 
-/** A publication or unpublication that the server is to carry out later, or that has failed. */
-export interface LecternSchedule {
-  id: number
-  documentId: string
-  action: 'publish' | 'unpublish'
-  at: DateTimeString
-  /** The uid of the type of the document, its documentId, and its locale; null if the type is not localized. */
-  contentType: string
-  document: string
-  documentLocale: Locale | null
-  state: 'pending' | 'failed'
-  /** Why it failed. */
-  error: { name: ErrorName; message: string; details?: JSONValue } | null
-  /** Who asked for it. */
-  principalKind: 'public' | 'token' | 'user' | null
-  /** The name of the token or user, for callers who may find users. */
-  principalName?: string | null
-  createdAt: DateTimeString
-  updatedAt: DateTimeString
-  publishedAt: DateTimeString | null
-}
 export interface LecternScheduleFilters extends Logic<LecternScheduleFilters> {
   id?: NumberFilter
   documentId?: TextFilter

@@ -67,12 +67,7 @@ test('on shows what it names, and everything if it names nothing', async () => {
 
 test('schedules are listed and cancelled', async () => {
   const { data } = await articles.create({ title: 'Later' }, { status: 'draft' });
-  const response = await fetch(`${base}/api/articles/${data.documentId}/actions/publish`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${tokens.full}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ data: { publishAt: '2999-01-01T09:00:00Z' } }),
-  });
-  assert.equal(response.status, 202);
+  await articles.publish(data.documentId, { publishAt: '2999-01-01T09:00:00Z' });
   const filters = { document: data.documentId };
   const { data: planned, meta } = await full.schedules.find({ filters });
   assert.equal(meta.pagination.total, 1);
@@ -88,6 +83,49 @@ test('schedules are listed and cancelled', async () => {
   await refused(full.schedules.cancel(documentId), 404, 'NotFoundError');
   assert.deepEqual((await full.schedules.find({ filters })).data, []);
   await articles.delete(data.documentId);
+});
+
+test('documents are published and unpublished later', async () => {
+  const sent = [];
+  const watched = new Client({ url: base, token: tokens.full, fetch: (url, init) => (sent.push([url.slice(base.length), init.body]), fetch(url, init)) });
+  const [publishAt, unpublishAt] = [new Date('2999-01-01T09:00:00Z'), '2999-02-01T10:00:00+01:00'];
+  const made = await articles.create({ title: 'Timed' }, { status: 'draft' });
+  const home = watched.single('homepage');
+  await home.update({ title: 'Home' }, { status: 'draft' });
+  const later = [['publish', '2999-01-01T09:00:00.000Z'], ['unpublish', '2999-02-01T09:00:00.000Z']];
+  const planned = ({ meta }) => meta.schedules.map(({ action, at }) => [action, at]).sort();
+  for (const [name, id] of [['articles', [made.data.documentId]], ['homepage', []]]) {
+    const actions = id.length ? watched.collection(name) : home;
+    const path = ['/api', name, ...id, 'actions'].join('/');
+    sent.length = 0;
+
+    const first = await actions.publish(...id, { publishAt, unpublishAt, fields: ['publishedAt'] });
+    assert.deepEqual([first.data.publishedAt, planned(first)], [null, later]);
+    const all = await full.schedules.find({ filters: { document: first.data.documentId }, sort: 'id' });
+    assert.deepEqual(first.meta.schedules.sort((a, b) => a.id - b.id), all.data);
+    for (const { documentId } of all.data) await full.schedules.cancel(documentId);
+    const second = await actions.publish(...id, { unpublishAt });
+    assert.deepEqual([typeof second.data.publishedAt, planned(second)], ['string', [later[1]]]);
+    const third = await actions.unpublish(...id, { unpublishAt: publishAt, locale: 'en' });
+    assert.deepEqual([third.data.publishedAt, planned(third)], [null, [['unpublish', later[0][1]]]]);
+    assert.deepEqual((await actions.publish(...id)).meta, {});
+    assert.deepEqual(sent, [
+      [`${path}/publish?fields[0]=publishedAt`, JSON.stringify({ data: { publishAt, unpublishAt } })],
+      [`${path}/publish`, JSON.stringify({ data: { unpublishAt } })],
+      [`${path}/unpublish?locale=en`, JSON.stringify({ data: { unpublishAt: publishAt } })],
+      [`${path}/publish`, undefined],
+    ]);
+
+    // What is no time never publishes at once.
+    await actions.unpublish(...id);
+    await assert.rejects(async () => actions.publish(...id, { publishAt: new Date('soon') }), RangeError);
+    await assert.rejects(async () => actions.publish(...id, { publishAt: null }), TypeError);
+    for (const wrong of ['', '2999-01-01', '2000-01-01T09:00:00Z']) await refused(actions.publish(...id, { publishAt: wrong }), 400, 'ValidationError');
+    await refused(actions.unpublish(...id, { publishAt }), 400, 'ValidationError');
+    assert.equal((await actions[id.length ? 'findOne' : 'find'](...id, { status: 'draft', fields: ['publishedAt'] })).data.publishedAt, null);
+    await refused(actions[id.length ? 'findOne' : 'find'](...id), 404, 'NotFoundError');
+    await actions.delete(...id);
+  }
 });
 
 test('a list within filters that says nothing is refused, not left out', async () => {

@@ -1,6 +1,6 @@
 // What the compiler must accept and refuse. Each line after @ts-expect-error must not compile. Nothing here runs.
 
-import { Client, type FindParams, type Result } from './kitchen.js'
+import { Client, type FindParams, type LecternSchedule, type PublishParams, type Result } from './kitchen.js'
 import { Client as Strict } from './uncounted.js'
 
 /** Compiles only if two types are the same. */
@@ -258,6 +258,61 @@ export async function versions() {
   same<typeof draft.data.name, string | null>()
   const changed = await restaurants.discardDraft('x')
   same<typeof changed.data.name, string | null>()
+}
+
+export async function timed(publishAt: Date, maybe: { publishAt?: Date }, params: PublishParams<'api::restaurant.restaurant'>) {
+  type Planned = { schedules: LecternSchedule[] }
+  const now = await restaurants.publish('x', { fields: ['name'] })
+  same<typeof now.meta, {}>()
+  const later = await restaurants.publish('x', { publishAt, unpublishAt: '2030-01-01T09:00:00Z', fields: ['name'], locale: 'fr' }, { idempotencyKey: 'x' })
+  same<typeof later.data, { id: number; documentId: string; name: string | null }>()
+  same<typeof later.meta, Planned>()
+  same<(typeof later.meta.schedules)[0]['action'], 'publish' | 'unpublish'>()
+  const until = await restaurants.publish('x', { unpublishAt: publishAt, fields: ['name'] })
+  same<typeof until.data.name, string>()
+  same<typeof until.meta, Planned>()
+  const ends = await restaurants.unpublish('x', { unpublishAt: publishAt, fields: ['name'] })
+  same<typeof ends.data.name, string | null>()
+  same<typeof ends.meta, Planned>()
+
+  const perhaps = await restaurants.publish('x', { ...maybe, fields: ['name'] })
+  same<typeof perhaps.data.name, string | null>()
+  same<typeof perhaps.meta, { schedules?: LecternSchedule[] }>()
+  const computed = await restaurants.publish('x', params)
+  same<typeof computed.data.name, string | null | undefined>()
+  same<typeof computed.meta, { schedules?: LecternSchedule[] }>()
+
+  const home = strict.single('home')
+  const plain = await home.unpublish()
+  same<typeof plain.meta, {}>()
+  const single = await home.publish({ publishAt: '2030-01-01T09:00:00Z', unpublishAt: publishAt })
+  void single.meta.schedules[0]?.at
+  void (await home.unpublish({ unpublishAt: publishAt })).meta.schedules
+
+  // @ts-expect-error nothing is scheduled
+  void now.meta.schedules
+  // @ts-expect-error an unpublication has one time
+  void restaurants.unpublish('x', { publishAt })
+  // @ts-expect-error nor beside the other
+  void restaurants.unpublish('x', { unpublishAt: publishAt, publishAt })
+  // @ts-expect-error nor of a single type
+  void home.unpublish({ publishAt })
+  // @ts-expect-error a draft is discarded at once
+  void restaurants.discardDraft('x', { publishAt })
+  // @ts-expect-error a former version is written at once
+  void restaurants.restore('x', { seq: '1' }, { publishAt })
+  // @ts-expect-error unknown time
+  void restaurants.publish('x', { publishedAt: publishAt })
+  // @ts-expect-error unknown time of a single type
+  void home.publish({ publishOn: publishAt })
+  // @ts-expect-error a number is no time
+  void restaurants.publish('x', { publishAt: publishAt.getTime() })
+  // @ts-expect-error null is no time
+  void restaurants.unpublish('x', { unpublishAt: null })
+  // @ts-expect-error nor is a time that may be missing
+  void restaurants.publish('x', { publishAt: maybe.publishAt })
+  // @ts-expect-error people have no drafts
+  void api.collection('people').publish('x', { publishAt })
 }
 
 export async function schedules() {
