@@ -230,7 +230,7 @@ func (m *member) begin(path string) error {
 	if err := errors.Join(err, st.Close()); err != nil {
 		return err
 	}
-	if err := store.ResetAgreed(path); err != nil {
+	if err := store.ResetAppliedIndex(path); err != nil {
 		return err
 	}
 	m.log.Info("this node begins the cluster", "node", m.options.Name)

@@ -53,7 +53,7 @@ var (
 	keyItems         = []byte("items")
 	keyPart          = []byte("part")           // of a partial replica (part.go)
 	keyPartHash      = []byte("part/hash")      // the hash of the origin's last entry
-	keyAgreed        = []byte("cluster/agreed") // the place of the last transaction among those of a cluster (transaction.go)
+	keyAppliedIndex  = []byte("cluster/agreed") // the index of the last transaction of the cluster that was applied (transaction.go)
 	prefixRowID      = "id/"
 	prefixRev        = "revision/"
 	prefixNote       = "note/"

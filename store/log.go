@@ -74,7 +74,7 @@ type loggedState struct {
 	last          []byte      // the last entry of the log as it is stored, if the transaction has added it
 	lastSequence  uint64
 	answer        []byte      // to be kept, with its key, for the next entry; nil if there is none
-	made          transaction // what the other nodes of a cluster have to repeat
+	proposal      transaction // what the other nodes of a cluster have to apply
 
 	blocked       int    // how many of the open touches are in blocks that the transaction has stored
 	touchesBefore uint64 // see touches.go
@@ -173,7 +173,7 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 	}
 	tx.log.last, tx.log.lastSequence = raw, e.Sequence
 	if tx.proposes() {
-		tx.log.made.entries = append(tx.log.made.entries, madeEntry{e.Sequence, raw})
+		tx.log.proposal.entries = append(tx.log.proposal.entries, encodedEntry{e.Sequence, raw})
 	}
 	b := tx.bucket(entries)
 	b.bolt.FillPercent = 1 // keys are only added at the end

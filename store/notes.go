@@ -71,16 +71,16 @@ func (tx *Tx) changeNote(c noteChange) error {
 	}
 	tx.applied++
 	if tx.proposes() {
-		tx.log.made.notes = append(tx.log.made.notes, noteChange{c.name, bytes.Clone(c.value)})
+		tx.log.proposal.notes = append(tx.log.proposal.notes, noteChange{c.name, bytes.Clone(c.value)})
 	}
-	if err := c.make(tx.bucket(metas)); err != nil {
+	if err := c.apply(tx.bucket(metas)); err != nil {
 		tx.half = err
 		return err
 	}
 	return nil
 }
 
-func (c noteChange) make(meta *tree) error {
+func (c noteChange) apply(meta *tree) error {
 	if c.value == nil {
 		return meta.Delete(noteKey(c.name))
 	}

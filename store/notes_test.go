@@ -62,7 +62,7 @@ func TestNotes(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestReadNoteWhileRedefined reads a note of a store that has made the transactions of a conversion and was not given the new definitions yet,
+// TestReadNoteWhileRedefined reads a note of a store that has applied the transactions of a conversion and was not given the new definitions yet,
 // while all readers that it has for the state before are in use. Whoever gives it the definitions finds them by a note, so nothing may be waited
 // for.
 func TestReadNoteWhileRedefined(t *testing.T) {
@@ -79,15 +79,15 @@ func TestReadNoteWhileRedefined(t *testing.T) {
 	put("1")
 	follower.follow(before, true)
 	redefine := func(value string) {
-		made, err := leader.store.Redefine(t.Context(), after, store.Options{Notes: map[string][]byte{"definitions": []byte(value)}})
+		redefined, err := leader.store.Redefine(t.Context(), after, store.Options{Notes: map[string][]byte{"definitions": []byte(value)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		leader.store = made
+		leader.store = redefined
 	}
 	redefine("1")
 	redefine("2") // nothing is left to convert
-	if redefined, err := follower.store.ApplyTransactions(t.Context(), a.agreed[follower.given:]); err != nil || !redefined {
+	if redefined, err := follower.store.ApplyTransactions(t.Context(), a.agreed[follower.applied:]); err != nil || !redefined {
 		t.Fatal(redefined, err)
 	}
 	var read func(readers int) error

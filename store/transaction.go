@@ -11,44 +11,44 @@ import (
 	"lectern/contenttypes"
 )
 
-// Several nodes of a cluster have the same content because they make the same transactions in the same order. The store of the leader takes
+// Several nodes of a cluster have the same content because they apply the same transactions in the same order. The store of the leader takes
 // writes as that of a single server does. Before it commits a transaction, it proposes it to the other nodes: the entries of the log that the
-// transaction adds, and the notes that it changes. Once the nodes have agreed to it, the transaction has a place among those of the cluster.
-// All stores keep that place in the transaction itself, so that none is made twice.
+// transaction adds, and the notes that it changes. Once the nodes have agreed to it, the transaction has an index in Raft's log. Each store keeps
+// the index of the last transaction that it has applied. It writes the index in the same transaction, so that it applies none twice.
 
-// ErrOutcome: the nodes of a cluster may agree to the write or not. Nobody knows yet, because the leader has lost touch with the others.
-var ErrOutcome = errors.New("the leader of the cluster was lost while the nodes agreed to the write: whether it was made is not known")
+// ErrOutcome: it is not known whether the nodes of a cluster agree to the write, because the leader has lost its majority or its leadership.
+var ErrOutcome = errors.New("the leader of the cluster was lost while the nodes agreed to the write: its outcome is not known")
 
 // ErrNotLeader: the store is that of a node that does not lead the cluster, and nothing was done.
 var ErrNotLeader = errors.New("this node does not lead the cluster, and takes no writes")
 
 // Propose proposes a transaction, which is encoded, to the nodes of a cluster. The writer goroutine calls it and waits.
 //
-// When it returns an Agreement, the transaction has its place and will be made by all nodes. The error wraps ErrNotLeader if the transaction was
-// not and will never be made, and ErrOutcome if that is not known. After such an error a node
-// that is still the leader must call Store.Lead: if the transaction was one of Redefine or Settle, the store takes no writes before.
+// When it returns an Agreement, the transaction has its index and will be applied by all nodes. The error wraps ErrNotLeader if the transaction was
+// not and will never be applied, and ErrOutcome if that is not known. After such an error a node that is still the leader must call Store.Lead: if
+// the transaction was one of Redefine or Settle, the store takes no writes before.
 type Propose func(transaction []byte) (Agreement, error)
 
-// An Agreement is the place that a transaction got. Committed must be called once the transaction was committed, or could not be.
+// An Agreement says that the nodes have agreed to a transaction. Committed must be called once the store has committed it, or could not.
 type Agreement struct {
-	Index     uint64
+	Index     uint64 // see Transaction
 	Committed func(error)
 }
 
 // A Transaction is one to which the nodes of a cluster have agreed.
 type Transaction struct {
-	Index uint64 // its place: greater than that of all former ones
-	Data  []byte // as Propose got it
+	Index uint64 // in Raft's log: greater than that of all former ones
+	Data  []byte // as it was passed to Propose
 }
 
 // A transaction is the content of a Transaction.
 type transaction struct {
-	entries []madeEntry
+	entries []encodedEntry
 	notes   []noteChange
 }
 
-// A madeEntry is an entry of the log as it is stored.
-type madeEntry struct {
+// An encodedEntry is an entry of the log as it is stored.
+type encodedEntry struct {
 	sequence uint64
 	raw      []byte
 }
@@ -94,7 +94,7 @@ func (t *transaction) size() (n int) {
 
 var (
 	errTransaction        = errors.New("the transaction of the cluster is malformed")
-	errTransactionVersion = errors.New("the transaction of the cluster was made by another version of Lectern, which this one cannot read: give all nodes the same version")
+	errTransactionVersion = errors.New("the transaction of the cluster was written by another version of Lectern, which this one cannot read: give all nodes the same version")
 )
 
 func decodeTransaction(data []byte) (entries []*Entry, notes []noteChange, err error) {
@@ -147,8 +147,8 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 	if !tx.proposes() {
 		return func(err error) error { return err }, nil
 	}
-	made := &tx.log.made
-	data := made.append(make([]byte, 0, made.size()))
+	proposal := &tx.log.proposal
+	data := proposal.append(make([]byte, 0, proposal.size()))
 	if len(data) > maxProposed {
 		return nil, fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxProposed>>20)
 	}
@@ -158,28 +158,28 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 	}
 	committed = func(err error) error {
 		agreed.Committed(err)
-		if err != nil { // the write must not be tried again: the node makes the transaction when it can
+		if err != nil { // the write must not be tried again: the node applies the transaction when it can
 			return fmt.Errorf("%w (%v)", ErrOutcome, err)
 		}
 		return nil
 	}
-	if err := tx.store.guard(func() error { return putNumber(tx.bucket(metas), keyAgreed, agreed.Index) }); err != nil {
+	if err := tx.store.guard(func() error { return putNumber(tx.bucket(metas), keyAppliedIndex, agreed.Index) }); err != nil {
 		return nil, committed(err)
 	}
 	return committed, nil
 }
 
-// agreed returns the place of the last transaction of the cluster that the content has.
-func (f *file) agreed() (index uint64, err error) {
+// appliedIndex returns the index of the last transaction of the cluster that the content has.
+func (f *file) appliedIndex() (index uint64, err error) {
 	err = f.read(func(tx *bolt.Tx) error {
-		index = getNumber(f.meta(tx), keyAgreed)
+		index = getNumber(f.meta(tx), keyAppliedIndex)
 		return nil
 	})
 	return index, err
 }
 
-// ApplyTransactions makes transactions to which the nodes of a cluster have agreed. It skips those that the content has already. It also skips those
-// that were made from another state than the present one, as every other node does. If the store took writes, it takes none until the next Lead.
+// ApplyTransactions applies transactions to which the nodes of a cluster have agreed. It skips those that the content has already. It also skips those
+// that do not follow on the present state, as every other node does. If the store took writes, it takes none until the next Lead.
 //
 // Conversions change the definitions: see ApplyEntries.
 func (s *Store) ApplyTransactions(ctx context.Context, list []Transaction) (redefined bool, err error) {
@@ -190,11 +190,11 @@ func (s *Store) ApplyTransactions(ctx context.Context, list []Transaction) (rede
 		if err := s.follow(); err != nil {
 			return err
 		}
-		agreed, err := s.agreed()
+		last, err := s.appliedIndex()
 		if err != nil {
 			return err
 		}
-		for len(list) > 0 && list[0].Index <= agreed {
+		for len(list) > 0 && list[0].Index <= last {
 			list = list[1:]
 		}
 		for len(list) > 0 {
@@ -223,12 +223,12 @@ func (f *file) follow() error {
 	return err
 }
 
-// applyTransactions makes the first transactions of a list, and returns how many.
+// applyTransactions applies the first transactions of a list in one transaction of the store, and returns how many.
 func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 	err = s.guard(func() error {
 		entries, notes, err := decodeTransaction(list[0].Data)
 		if err != nil {
-			return fmt.Errorf("make transaction %d: %w", list[0].Index, err)
+			return fmt.Errorf("apply transaction %d: %w", list[0].Index, err)
 		}
 		converts := isConversion(entries)
 		_, stop, err := s.keepReading(converts)
@@ -241,7 +241,7 @@ func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 		return r.transaction(func(tx *Tx) (applied, error) {
 			for {
 				if at, err = r.applyTransaction(tx, list[n].Index, entries, notes, at); err != nil {
-					return at, fmt.Errorf("make transaction %d: %w", list[n].Index, err)
+					return at, fmt.Errorf("apply transaction %d: %w", list[n].Index, err)
 				}
 				if n++; n == len(list) || converts || tx.buffered() >= maxBuffered { // a conversion has transactions of its own
 					return at, nil
@@ -255,10 +255,10 @@ func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 	return n, err
 }
 
-// applyTransaction makes one transaction of a cluster, or passes over one that was not made from the present state.
+// applyTransaction applies one transaction of a cluster, or skips it if it does not follow on the present state.
 func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes []noteChange, at applied) (applied, error) {
 	meta := tx.bucket(metas)
-	if err := putNumber(meta, keyAgreed, index); err != nil {
+	if err := putNumber(meta, keyAppliedIndex, index); err != nil {
 		return at, err
 	}
 	if len(entries) > 0 && entries[0].Epoch == at.epoch && entries[0].Sequence > tx.sequence+1 {
@@ -274,18 +274,18 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 		at = applied{e.Epoch, e.whole, e}
 	}
 	for _, n := range notes {
-		if err := n.make(meta); err != nil {
+		if err := n.apply(meta); err != nil {
 			return at, err
 		}
 	}
 	return at, nil
 }
 
-// errLacks is the error for a transaction after a gap. A leader makes a transaction from all that the nodes had agreed to before, and every node makes
-// that first and in the same order. So there is a gap only if the store has lost entries.
+// errLacks is the error for a transaction after a gap. A leader proposes a transaction after it has applied all to which the nodes had agreed before, and
+// every node applies these first and in the same order. So there is a gap only if the store has lost entries.
 var errLacks = errors.New("what is between them was lost; remove the data of this node, and let it join the cluster again")
 
-// continues reports whether the entries of a transaction were made from the present state.
+// continues reports whether the entries of a transaction follow on the present state.
 func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {
 	if len(entries) == 0 {
 		return true
@@ -300,8 +300,8 @@ func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {
 }
 
 // Lead has the store of a node take writes under the definitions of a model, and returns the Store for them, which may be the same. It first
-// converts the content, as Open does, if a former leader has not finished that. The caller must have made all transactions to which the nodes have
-// agreed.
+// converts the content, as Open does, if a former leader has not finished that. The caller must have applied all transactions to which the nodes
+// have agreed.
 //
 // If the error wraps ErrOutcome or ErrNotLeader, the node is no longer the leader; the store goes on by ApplyTransactions.
 func (s *Store) Lead(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
@@ -337,14 +337,14 @@ func (s *Store) Follow(ctx context.Context) error {
 	return s.byWriter(ctx, s.follow)
 }
 
-// ResetAgreed forgets the places of transactions, for a store that begins a new cluster. The store must not be open.
-func ResetAgreed(path string) error {
+// ResetAppliedIndex forgets the index of the last transaction, for a store that begins a new cluster. The store must not be open.
+func ResetAppliedIndex(path string) error {
 	db, err := openFile(path, Options{}, openThere)
 	if err != nil {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		return putNumber(newFile(db, path).meta(tx), keyAgreed, 0)
+		return putNumber(newFile(db, path).meta(tx), keyAppliedIndex, 0)
 	})
 	return errors.Join(err, db.Close())
 }

@@ -33,7 +33,7 @@ func DecodeTransaction(data []byte) ([]byte, error) {
 	}
 	t := transaction{notes: notes}
 	for _, e := range entries {
-		t.entries = append(t.entries, madeEntry{e.Sequence, e.Raw()})
+		t.entries = append(t.entries, encodedEntry{e.Sequence, e.Raw()})
 	}
 	return t.append(nil), nil
 }

@@ -26,19 +26,19 @@ type agreement struct {
 	rnd    *rand.Rand
 	lost   float64 // how often a proposal loses the leader
 	late   []byte  // a transaction that was not agreed to, and may be later
-	counts struct{ agreed, refused, unknown, unknownMade, late, interrupted int }
+	counts struct{ agreed, refused, unknown, unknownApplied, late, interrupted int }
 }
 
 // A clusterNode is the store of a node.
 type clusterNode struct {
 	*agreement
-	t     *testing.T
-	path  string
-	store *store.Store
-	given int // how many of the agreed transactions its store got
+	t       *testing.T
+	path    string
+	store   *store.Store
+	applied int // how many of the agreed transactions its store has applied
 }
 
-// propose agrees to a transaction, or loses the leader: before the proposal, after it was made, or in between, when nobody can tell.
+// propose agrees to a transaction, or loses the leader: before the nodes have agreed, afterwards, or at a time when nobody can tell.
 func (n *clusterNode) propose(data []byte) (store.Agreement, error) {
 	if n.leader != n {
 		return store.Agreement{}, store.ErrNotLeader
@@ -54,7 +54,7 @@ func (n *clusterNode) propose(data []byte) (store.Agreement, error) {
 			n.late = bytes.Clone(data)
 			return store.Agreement{}, store.ErrOutcome
 		}
-		n.counts.unknownMade++
+		n.counts.unknownApplied++
 		n.add(data)
 		return store.Agreement{}, fmt.Errorf("propose: %w", store.ErrOutcome)
 	}
@@ -62,12 +62,12 @@ func (n *clusterNode) propose(data []byte) (store.Agreement, error) {
 	n.add(data)
 	return store.Agreement{Index: n.agreed[len(n.agreed)-1].Index, Committed: func(err error) {
 		if err == nil {
-			n.given = len(n.agreed)
+			n.applied = len(n.agreed)
 		}
 	}}, nil
 }
 
-// add gives a transaction its place. The places have gaps, as those of Raft do.
+// add gives a transaction its index. The indexes have gaps, as those of transactions in Raft's log do.
 func (a *agreement) add(data []byte) {
 	next := uint64(1)
 	if len(a.agreed) > 0 {
@@ -85,10 +85,10 @@ func (n *clusterNode) open(model *contenttypes.Model) {
 	n.store.WithoutSync()
 }
 
-// follow gives the node the next transactions, some of which it may have already. all says that it gets all of them.
+// follow gives the node the next transactions, some of which it may have already. all says that it applies all of them.
 func (n *clusterNode) follow(model *contenttypes.Model, all bool) {
 	n.t.Helper()
-	from := max(0, n.given-n.rnd.IntN(3))
+	from := max(0, n.applied-n.rnd.IntN(3))
 	to := len(n.agreed)
 	if !all && to > from {
 		to = from + n.rnd.IntN(to-from+1)
@@ -97,7 +97,7 @@ func (n *clusterNode) follow(model *contenttypes.Model, all bool) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.given = max(n.given, to)
+	n.applied = max(n.applied, to)
 	if redefined || n.store.Model() != model {
 		n.adopt(model)
 	}
@@ -105,9 +105,9 @@ func (n *clusterNode) follow(model *contenttypes.Model, all bool) {
 
 func (n *clusterNode) adopt(model *contenttypes.Model) {
 	n.t.Helper()
-	switch made, err := n.store.Adopt(context.Background(), model); {
+	switch adopted, err := n.store.Adopt(context.Background(), model); {
 	case err == nil:
-		n.store = made
+		n.store = adopted
 	case !errors.Is(err, store.ErrOtherDefinitions):
 		n.t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func (a *agreement) elect(n *clusterNode, model *contenttypes.Model) bool {
 	n.t.Helper()
 	n.follow(model, true)
 	a.leader = n
-	made, err := n.store.Lead(context.Background(), model, inSmallSteps)
+	next, err := n.store.Lead(context.Background(), model, inSmallSteps)
 	if errors.Is(err, store.ErrOutcome) || errors.Is(err, store.ErrNotLeader) {
 		a.leader = nil
 		return false
@@ -126,7 +126,7 @@ func (a *agreement) elect(n *clusterNode, model *contenttypes.Model) bool {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.store = made
+	n.store = next
 	return true
 }
 
@@ -158,11 +158,11 @@ func TestTransactions(t *testing.T) {
 			leader := a.leader
 			if round == 6 {
 				a.lost = 0.3
-				made, err := leader.store.Redefine(context.Background(), after.Model, inSmallSteps)
+				redefined, err := leader.store.Redefine(context.Background(), after.Model, inSmallSteps)
 				a.lost = 0.08
 				switch {
 				case err == nil:
-					leader.store, model, of = made, after.Model, after
+					leader.store, model, of = redefined, after.Model, after
 				case errors.Is(err, store.ErrOutcome), errors.Is(err, store.ErrNotLeader):
 					model, of = after.Model, after // the next leader goes on
 					all.counts.interrupted++
@@ -197,7 +197,7 @@ func TestTransactions(t *testing.T) {
 		all.counts.agreed += a.counts.agreed
 		all.counts.refused += a.counts.refused
 		all.counts.unknown += a.counts.unknown
-		all.counts.unknownMade += a.counts.unknownMade
+		all.counts.unknownApplied += a.counts.unknownApplied
 	}
 	t.Logf("proposals: %+v", all.counts)
 }

@@ -219,7 +219,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		if tx.applied > 0 {
 			applied++
 		}
-		if tx.buffered() >= maxBuffered || tx.log.made.size() >= proposedTogether {
+		if tx.buffered() >= maxBuffered || tx.log.proposal.size() >= proposedTogether {
 			done = i + 1
 			break
 		}
