@@ -132,9 +132,9 @@ type Figures struct {
 	Term        uint64
 	LastIndex   uint64        // of Raft's log
 	Committed   uint64        // the index up to which a majority has the log
-	Applied     uint64        // the index up to which this node has made it
-	Stuck       bool          // this node cannot make what was agreed to, and tries again
-	LastContact time.Duration // since the leader was last heard of; 0 at the leader, negative if that never was
+	Applied     uint64        // the index up to which this node has applied it
+	Stuck       bool          // this node cannot apply what was agreed to, and tries again
+	LastContact time.Duration // since this node last heard from the leader; 0 at the leader, negative if it never has
 	Members     int
 	Voters      int
 	Proposals   uint64 // of this node
@@ -144,7 +144,7 @@ type Figures struct {
 // Figures returns the figures of now.
 func (n *Node) Figures() Figures {
 	f := Figures{
-		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.applied(),
+		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.appliedIndex(),
 		Stuck: n.stuck.Load(), LastContact: n.LastContact(), Proposals: n.proposals.Load(), Failed: n.failed.Load(),
 	}
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
@@ -155,19 +155,19 @@ func (n *Node) Figures() Figures {
 	return f
 }
 
-// applied returns the index up to which the machine has made Raft's log. Raft's own index goes up to what waits for the machine.
-func (n *Node) applied() uint64 {
-	given, made := n.raft.AppliedIndex(), n.made.Load()
-	for i := made + 1; i <= given; i++ { // entries of Raft's own are not for the machine
+// appliedIndex returns the index up to which the machine has applied Raft's log. Raft's own applied index includes what waits for the machine.
+func (n *Node) appliedIndex() uint64 {
+	passed, applied := n.raft.AppliedIndex(), n.applied.Load()
+	for i := applied + 1; i <= passed; i++ { // entries of Raft's own are not for the machine
 		var entry raft.Log
 		if n.log.GetLog(i, &entry) != nil || entry.Type == raft.LogCommand {
 			return i - 1
 		}
 	}
-	return max(given, made)
+	return max(passed, applied)
 }
 
-// LastContact returns how long ago the leader was last heard of: 0 at the leader, negative if that never was.
+// LastContact returns how long ago this node last heard from the leader: 0 at the leader, negative if it never has.
 func (n *Node) LastContact() time.Duration {
 	if n.raft.State() == raft.Leader {
 		return 0

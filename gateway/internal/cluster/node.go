@@ -1,5 +1,5 @@
 // Package cluster makes a server one node of several that have the same content. The nodes agree to transactions by Raft (hashicorp/raft), and
-// each makes them in the same order on a machine of its own, which is the store.
+// each applies them in the same order to a state machine of its own, which is the store.
 package cluster
 
 import (
@@ -21,17 +21,17 @@ import (
 	"lectern/store"
 )
 
-// A Machine is what the nodes keep equal. It is durable: what Apply, and a transaction of its own, have done is on disk.
+// A Machine is the state machine of a node. It is durable: what Apply, and a transaction of its own, have done is on disk.
 type Machine interface {
-	// Apply makes transactions of other nodes, and passes over those that it has made already. Its error means that the node cannot go on; Apply
+	// Apply applies transactions of other nodes, and skips those that it has applied already. Its error means that the node cannot go on; Apply
 	// is then called again with the same transactions.
 	Apply([]store.Transaction) error
 	// Copy returns a copy of the present state, for another machine's Restore, and its size in bytes.
 	Copy() (int64, io.ReadCloser, error)
 	// Restore replaces the state by a copy.
 	Restore(io.Reader) error
-	// Lead is called when the node has become the leader and has made all transactions. From then on the machine may make transactions of its own,
-	// which it must propose first (Node.Propose).
+	// Lead is called when the node has become the leader and has applied all transactions. From then on the machine may commit transactions of its
+	// own, which it must propose first (Node.Propose).
 	Lead() error
 	// Led is called after Lead, once Node.Leading reports it.
 	Led()
@@ -41,7 +41,7 @@ type Machine interface {
 
 // A Port connects nodes.
 type Port interface {
-	// Raft returns the listener of connections that other nodes have made by DialRaft. Its address is the one that other nodes dial.
+	// Raft returns the listener of connections that other nodes have opened by DialRaft. Its address is the one that other nodes dial.
 	Raft() net.Listener
 	DialRaft(address string, timeout time.Duration) (net.Conn, error)
 }
@@ -61,7 +61,7 @@ func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Con
 	return s.open.add(s.port.DialRaft(string(address), timeout))
 }
 
-// Config is what a Node is made of.
+// Config is the configuration of a Node.
 type Config struct {
 	Name    string
 	Address string // at which the other nodes reach this one
@@ -92,12 +92,12 @@ type Node struct {
 	proposals atomic.Uint64 // see Figures
 	failed    atomic.Uint64
 	stuck     atomic.Bool
-	made      atomic.Uint64 // the index up to which the machine has made what Raft has given it
+	applied   atomic.Uint64 // the index up to which the machine has applied what Raft has passed to it
 
 	mu       sync.Mutex
 	pending  *proposal // that this node waits for
-	making   bool      // the machine makes transactions of other nodes, or takes over a copy
-	underway *proposal // the last one
+	applying bool      // the machine applies transactions of other nodes, or takes over a copy
+	latest   *proposal // the last one, which may have ended
 	led      uint64    // the term in which the machine leads; 0: it does not
 	losses   int       // how often the machine has lost the lead
 }
@@ -162,7 +162,7 @@ func HasState(dir string) (bool, error) {
 	return has, errors.Join(err, log.Close())
 }
 
-// Bootstrap makes the files of a node that begins a cluster, whose only member it is. The machine has the content of the cluster.
+// Bootstrap creates the files of a node that begins a cluster, whose only member it is. The machine has the content of the cluster.
 func Bootstrap(c Config) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
@@ -175,7 +175,7 @@ func Bootstrap(c Config) (err error) {
 		return fmt.Errorf("begin a cluster: %w", err)
 	}
 	// A log that begins after a snapshot makes nodes that join begin with a copy of the content.
-	if err := raft.RecoverCluster(c.settings(), nothing{}, log, log, snaps, transport, alone); err != nil {
+	if err := raft.RecoverCluster(c.settings(), noopFSM{}, log, log, snaps, transport, alone); err != nil {
 		return fmt.Errorf("begin a cluster: %w", err)
 	}
 	return nil
@@ -199,7 +199,7 @@ func Start(c Config) (*Node, error) {
 	settings := c.settings()
 	n.transport = newTransport(c.Port, settings.Logger)
 	snaps.giveUp = n.transport.open.reset
-	if n.raft, err = raft.NewRaft(settings, machine{n}, log, log, snaps, n.transport); err != nil {
+	if n.raft, err = raft.NewRaft(settings, fsm{n}, log, log, snaps, n.transport); err != nil {
 		stop()
 		return nil, errors.Join(fmt.Errorf("start the node %s: %w", c.Name, err), n.transport.Close(), log.Close())
 	}
@@ -259,7 +259,7 @@ func (n *Node) look(ctx context.Context) {
 	if n.leadsIn(term) {
 		return
 	}
-	if err := agreed(ctx, n.raft.Barrier(0)); err != nil { // after the barrier the machine has made all transactions of former leaders
+	if err := agreed(ctx, n.raft.Barrier(0)); err != nil { // after the barrier the machine has applied all transactions of former leaders
 		n.wakeLater(ctx) // Raft takes no barrier while it passes the lead on, which may fail
 		return
 	}

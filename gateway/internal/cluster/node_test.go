@@ -247,7 +247,7 @@ func (n *testNode) stop() {
 	n.Node = nil
 }
 
-// propose has the machine make a transaction, as a store does.
+// propose has the machine propose and commit a transaction, as a store does.
 func (n *testNode) propose(text string) error {
 	agreed, err := n.Propose([]byte(text))
 	if err != nil {
@@ -429,7 +429,7 @@ func TestNoMajority(t *testing.T) {
 		t.Error("a node without a majority leads, it says")
 	}
 	if len(leader.state.Texts) > 0 {
-		t.Errorf("a node without a majority has made %q", leader.state.Texts)
+		t.Errorf("a node without a majority has committed %q", leader.state.Texts)
 	}
 	for _, n := range nodes {
 		if n != leader {
@@ -541,7 +541,7 @@ func TestApplied(t *testing.T) {
 		return f.Applied == f.Committed && f.Committed == leader.Figures().Committed
 	}
 	follower.wait(t, "all of the beginning", hasAll)
-	made := follower.Figures().Applied
+	before := follower.Figures().Applied
 	follower.setBroken(true)
 	for i := range 3 {
 		if err := leader.propose(fmt.Sprint("text ", i)); err != nil {
@@ -549,8 +549,8 @@ func TestApplied(t *testing.T) {
 		}
 	}
 	follower.wait(t, "what was agreed to", func() bool { return follower.Figures().Committed == leader.Figures().Committed })
-	if f := follower.Figures(); f.Applied != made || f.Committed < made+3 {
-		t.Errorf("a machine has nothing after %d: %+v", made, f)
+	if f := follower.Figures(); f.Applied != before || f.Committed < before+3 {
+		t.Errorf("a machine has nothing after %d: %+v", before, f)
 	}
 	follower.setBroken(false)
 	follower.wait(t, "the rest", hasAll)
@@ -595,7 +595,7 @@ func TestCloseUnableToLead(t *testing.T) {
 	}
 }
 
-// TestProposeWhileApplied has a leader propose while its machine makes a transaction that it could not commit before. The proposal must be refused at
+// TestProposeWhileApplied has a leader propose while its machine applies a transaction that it could not commit before. The proposal must be refused at
 // once: Raft would hand it to the machine after that transaction, and the machine may wait for the goroutine that proposes.
 func TestProposeWhileApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
@@ -633,7 +633,7 @@ func TestProposeWhileApplied(t *testing.T) {
 	}
 }
 
-// TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It makes the transaction once it can.
+// TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It applies the transaction once it can.
 func TestCommitFails(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)

@@ -31,12 +31,12 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
 	n.mu.Lock()
-	if n.making { // Raft's queue has the proposal after what the machine makes now, which may wait for the goroutine that proposes
+	if n.applying { // Raft's queue has the proposal after what the machine applies now, which may wait for the goroutine that proposes
 		n.mu.Unlock()
 		n.failed.Add(1)
 		return store.Agreement{}, store.ErrNotLeader
 	}
-	n.pending, n.underway = p, p
+	n.pending, n.latest = p, p
 	n.mu.Unlock()
 	agreement, err := n.propose(p, transaction)
 	if err != nil {
@@ -104,10 +104,10 @@ func (n *Node) claim(id proposalID) *proposal {
 }
 
 // abandon ends the wait for any proposal, and refuses others until the function that it returns is called.
-func (n *Node) abandon() (made func()) {
+func (n *Node) abandon() (resume func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.making = true
+	n.applying = true
 	if n.pending != nil {
 		close(n.pending.abandoned)
 		n.pending = nil
@@ -116,26 +116,26 @@ func (n *Node) abandon() (made func()) {
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.making = false
+		n.applying = false
 	}
 }
 
-// machine is the raft.FSM of a node.
-type machine struct{ *Node }
+// fsm is the raft.FSM of a node. It passes on to the Machine what Raft gives it.
+type fsm struct{ *Node }
 
 // Apply implements raft.FSM.
-func (m machine) Apply(log *raft.Log) any { return m.ApplyBatch([]*raft.Log{log})[0] }
+func (f fsm) Apply(log *raft.Log) any { return f.ApplyBatch([]*raft.Log{log})[0] }
 
 // ApplyBatch implements raft.BatchingFSM.
-func (m machine) ApplyBatch(logs []*raft.Log) []any {
-	var others []store.Transaction // to be made, of other nodes for the most part
+func (f fsm) ApplyBatch(logs []*raft.Log) []any {
+	var others []store.Transaction // for Machine.Apply, of other nodes for the most part
 	var agreed *proposal           // of this node, among the others
 	for _, l := range logs {
 		var id proposalID
 		if l.Type != raft.LogCommand || copy(id[:], l.Data) < len(id) {
 			continue
 		}
-		own := m.claim(id)
+		own := f.claim(id)
 		if own != nil && len(others) == 0 {
 			own.agreed <- l.Index
 			if err := <-own.committed; err == nil {
@@ -143,13 +143,13 @@ func (m machine) ApplyBatch(logs []*raft.Log) []any {
 				continue
 			}
 			agreed = own
-		} else if own != nil { // cannot be made after others: the machine decides
+		} else if own != nil { // others come first: the machine applies or skips it like them
 			close(own.abandoned)
 		}
 		others = append(others, store.Transaction{Index: l.Index, Data: l.Data[len(id):]})
 	}
-	if m.make(others) {
-		m.made.Store(logs[len(logs)-1].Index)
+	if f.applyAll(others) {
+		f.applied.Store(logs[len(logs)-1].Index)
 	}
 	if agreed != nil {
 		close(agreed.ended)
@@ -157,38 +157,38 @@ func (m machine) ApplyBatch(logs []*raft.Log) []any {
 	return make([]any, len(logs))
 }
 
-// make has the machine make transactions. It tries until that succeeds or the node is closed, and reports whether it has: nothing can follow on a
-// transaction that is not made.
-func (m machine) make(list []store.Transaction) bool {
+// applyAll has the machine apply transactions. It tries until that succeeds or the node is closed, and reports whether it has succeeded: nothing can
+// be applied after a transaction that is missing.
+func (f fsm) applyAll(list []store.Transaction) bool {
 	if len(list) == 0 {
 		return true
 	}
-	made := m.abandon()
+	resume := f.abandon()
 	for {
-		err := m.config.Machine.Apply(list)
-		if m.stuck.Store(err != nil); err == nil {
+		err := f.config.Machine.Apply(list)
+		if f.stuck.Store(err != nil); err == nil {
 			break
 		}
-		m.config.Log.Error("the node cannot make what the cluster has agreed to, and tries again", "index", list[0].Index, "error", err)
-		if m.raft.State() == raft.Leader {
-			_ = m.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
+		f.config.Log.Error("the node cannot apply what the cluster has agreed to, and tries again", "index", list[0].Index, "error", err)
+		if f.raft.State() == raft.Leader {
+			_ = f.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
 		}
 		select {
-		case <-m.stopped:
+		case <-f.stopped:
 			return false // and nothing is proposed any more
-		case <-time.After(m.config.heartbeat()):
+		case <-time.After(f.config.heartbeat()):
 		}
 	}
-	made()
-	m.wake() // to lead again, if the node does
+	resume()
+	f.wake() // to lead again, if the node does
 	return true
 }
 
-// Snapshot implements raft.FSM. It fails once the node is being closed: Raft takes all transactions for applied that it gave to the machine, but make may
+// Snapshot implements raft.FSM. It fails once the node is being closed: Raft takes all transactions for applied that it gave to the FSM, but applyAll may
 // have returned without them.
-func (m machine) Snapshot() (raft.FSMSnapshot, error) {
+func (f fsm) Snapshot() (raft.FSMSnapshot, error) {
 	select {
-	case <-m.stopped:
+	case <-f.stopped:
 		return nil, raft.ErrRaftShutdown
 	default:
 		return durableState{}, nil
@@ -196,24 +196,24 @@ func (m machine) Snapshot() (raft.FSMSnapshot, error) {
 }
 
 // Restore implements raft.FSM.
-func (m machine) Restore(from io.ReadCloser) error {
+func (f fsm) Restore(from io.ReadCloser) error {
 	defer from.Close()
-	made := m.abandon()
-	defer made()
-	if err := m.config.Machine.Restore(from); err != nil {
+	resume := f.abandon()
+	defer resume()
+	if err := f.config.Machine.Restore(from); err != nil {
 		return err
 	}
-	if err := m.noteSnapshot(); err != nil {
+	if err := f.noteSnapshot(); err != nil {
 		return err
 	}
-	return m.snapshots.taken()
+	return f.snapshots.taken()
 }
 
-// noteSnapshot sets made to the index of the newest snapshot, which the machine has taken over.
+// noteSnapshot sets n.applied to the index of the newest snapshot, which the machine has taken over.
 func (n *Node) noteSnapshot() error {
 	newest, err := n.snapshots.newest()
 	if newest != nil {
-		n.made.Store(newest.Index)
+		n.applied.Store(newest.Index)
 	}
 	return err
 }
@@ -227,14 +227,14 @@ func (durableState) Persist(sink raft.SnapshotSink) error { return sink.Close() 
 // Release implements raft.FSMSnapshot.
 func (durableState) Release() {}
 
-// nothing is a raft.FSM without transactions.
-type nothing struct{}
+// noopFSM is a raft.FSM that ignores all transactions.
+type noopFSM struct{}
 
 // Apply implements raft.FSM.
-func (nothing) Apply(*raft.Log) any { return nil }
+func (noopFSM) Apply(*raft.Log) any { return nil }
 
 // Snapshot implements raft.FSM.
-func (nothing) Snapshot() (raft.FSMSnapshot, error) { return durableState{}, nil }
+func (noopFSM) Snapshot() (raft.FSMSnapshot, error) { return durableState{}, nil }
 
 // Restore implements raft.FSM.
-func (nothing) Restore(from io.ReadCloser) error { return from.Close() }
+func (noopFSM) Restore(from io.ReadCloser) error { return from.Close() }

@@ -50,7 +50,7 @@ func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 	if err := l.empty(entries[0].Index); err != nil {
 		return err
 	}
-	replaces := entries[0].Index == l.cut // not those that a node stores after it got a copy, maybe as the leader
+	replaces := entries[0].Index == l.cut // not those that a node stores after it received a copy, maybe as the leader
 	l.cut = 0
 	for told := false; ; told = true {
 		err := l.WAL.StoreLogs(entries)
@@ -68,7 +68,7 @@ func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 	}
 }
 
-// empty removes all entries if the next one does not follow on them. Raft does so itself when a node gets a copy, but goes on if it cannot.
+// empty removes all entries if the next one does not follow on them. Raft does so itself when a node receives a copy, but goes on if it cannot.
 func (l *raftLog) empty(next uint64) error {
 	first, err := l.FirstIndex()
 	last, failed := l.LastIndex()
@@ -135,7 +135,7 @@ func (l *logState) full(info types.SegmentInfo) (types.SegmentWriter, error) {
 	}
 	s, err := l.segments.RecoverTail(info)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // raft-wal makes it
+		return nil, nil // raft-wal creates it
 	}
 	if err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ func copyEntries(to, from types.SegmentWriter, begin uint64) error {
 }
 
 // segmentFiles is the file system with the files of Raft's log, which are called segments. A new segment gets all its space at once, so that
-// appending to it cannot fail later. Where there is no space for all of it, segmentFiles makes the segment nevertheless: then appends fail while
-// there is none, which is an error that the log recovers from. It does not recover from a segment that it could not make: it takes no entries
+// appending to it cannot fail later. Where there is no space for all of it, segmentFiles creates the segment nevertheless: then appends fail while
+// there is none, which is an error that the log recovers from. It does not recover from a segment that it could not create: it takes no entries
 // until it is opened again, also when there is space again.
 type segmentFiles struct{ types.VFS }
 

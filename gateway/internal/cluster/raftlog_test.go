@@ -197,7 +197,7 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, members); err != nil {
 		t.Fatal(err)
 	}
-	node, err := raft.NewRaft(c.settings(), nothing{}, log, log, snaps, transport)
+	node, err := raft.NewRaft(c.settings(), noopFSM{}, log, log, snaps, transport)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	}
 }
 
-// TestFullDiskAfterCopy has a node, whose log is empty since it got a copy, store an entry on a full disk. It must know at once, since it may lead.
+// TestFullDiskAfterCopy has a node, whose log is empty since it received a copy, store an entry on a full disk. It must know at once, since it may lead.
 func TestFullDiskAfterCopy(t *testing.T) {
 	var full atomic.Bool
 	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, newLogger(slog.New(slog.DiscardHandler)))

@@ -33,7 +33,7 @@ func Read(c Config) (r Record, err error) {
 		r.LastIndex = max(r.LastIndex, newest.Index)
 	}
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
-	configuration, err := raft.GetConfiguration(c.settings(), nothing{}, log, log, snaps, transport)
+	configuration, err := raft.GetConfiguration(c.settings(), noopFSM{}, log, log, snaps, transport)
 	if err != nil {
 		return r, fmt.Errorf("read the members of the cluster: %w", err)
 	}
@@ -44,7 +44,7 @@ func Read(c Config) (r Record, err error) {
 }
 
 // Recover makes a list of nodes the members of the cluster, in the files of a stopped node, which must be one of them. It is for a cluster that has
-// lost its majority for good. The machine makes all transactions of the node's log, also those to which the nodes may not have agreed.
+// lost its majority for good. The machine applies all transactions of the node's log, also those to which the nodes may not have agreed.
 func Recover(c Config, members []Member) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
@@ -64,10 +64,10 @@ func Recover(c Config, members []Member) (err error) {
 	}
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
 	snaps.machine = durableMachine{c.Machine}
-	fsm := &replay{machine: c.Machine}
-	err = raft.RecoverCluster(c.settings(), fsm, log, log, snaps, transport, to)
-	if fsm.err != nil {
-		err = fsm.err // Raft does not wrap it
+	replayed := &replay{machine: c.Machine}
+	err = raft.RecoverCluster(c.settings(), replayed, log, log, snaps, transport, to)
+	if replayed.err != nil {
+		err = replayed.err // Raft does not wrap it
 	}
 	if err != nil {
 		return fmt.Errorf("make a configuration of the nodes that are left: %w", err)
@@ -85,7 +85,7 @@ func (durableMachine) Copy() (int64, io.ReadCloser, error) {
 
 // A replay is a raft.FSM that gives a machine the transactions of the log after the last snapshot, which the machine has.
 type replay struct {
-	nothing
+	noopFSM
 	machine Machine
 	err     error // the first error of the machine
 }
@@ -98,10 +98,10 @@ func (r *replay) Apply(l *raft.Log) any {
 	return nil
 }
 
-// Snapshot implements raft.FSM. It fails if a transaction could not be made, so that the log is kept.
+// Snapshot implements raft.FSM. It fails if a transaction could not be applied, so that the log is kept.
 func (r *replay) Snapshot() (raft.FSMSnapshot, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	return r.nothing.Snapshot()
+	return r.noopFSM.Snapshot()
 }

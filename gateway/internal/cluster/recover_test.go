@@ -12,10 +12,10 @@ import (
 	"lectern/store"
 )
 
-// A notedMachine notes the transactions that it gets, and refuses the one at an index.
+// A notedMachine notes the transactions that it applies, and refuses the one at an index.
 type notedMachine struct {
 	Machine
-	made    []store.Transaction
+	applied []store.Transaction
 	refuses uint64
 }
 
@@ -26,7 +26,7 @@ func (m *notedMachine) Apply(list []store.Transaction) error {
 		if t.Index == m.refuses {
 			return errRefused
 		}
-		m.made = append(m.made, t)
+		m.applied = append(m.applied, t)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (m *notedMachine) Copy() (int64, io.ReadCloser, error) {
 	return 0, nil, errors.New("the machine of a stopped node gives no copy")
 }
 
-// TestRecover recovers a cluster from the files of a node whose log has transactions that its machine has not made. If the machine cannot make one,
+// TestRecover recovers a cluster from the files of a node whose log has transactions that its machine has not applied. If the machine cannot apply one,
 // the log keeps them.
 func TestRecover(t *testing.T) {
 	m := &notedMachine{refuses: 4}
@@ -72,17 +72,17 @@ func TestRecover(t *testing.T) {
 	alone := []Member{{Name: "a", Address: "a:2", Voter: true}}
 	m.refuses = before.LastIndex + 3
 	if err := Recover(c, alone); !errors.Is(err, errRefused) {
-		t.Errorf("recovered with a transaction that cannot be made: %v", err)
+		t.Errorf("recovered with a transaction that cannot be applied: %v", err)
 	}
 	expect(want)
 
-	m.refuses, m.made = 0, nil
+	m.refuses, m.applied = 0, nil
 	if err := Recover(c, alone); err != nil {
 		t.Fatal(err)
 	}
-	made := []store.Transaction{{Index: before.LastIndex + 2, Data: []byte("first")}, {Index: before.LastIndex + 3, Data: []byte("second")}}
-	if !cmp.Equal(m.made, made) {
-		t.Error(cmp.Diff(made, m.made))
+	applied := []store.Transaction{{Index: before.LastIndex + 2, Data: []byte("first")}, {Index: before.LastIndex + 3, Data: []byte("second")}}
+	if !cmp.Equal(m.applied, applied) {
+		t.Error(cmp.Diff(applied, m.applied))
 	}
 	expect(Record{LastIndex: before.LastIndex + 3, Members: alone})
 	if err := Recover(c, nil); err == nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // snapshots is the raft.SnapshotStore of a node. The machine is durable by itself, so a snapshot that the node takes is a note that the machine
-// has everything up to an index. A node that is sent a snapshot gets a copy of the machine as it is then, which may be of a later state: the
-// transactions that both have are passed over. A snapshot that was received is a file until the machine has taken it over.
+// has everything up to an index. A node that is sent a snapshot gets a copy of the machine as it is then, which may be of a later state: the machine
+// skips the transactions of the log that the copy includes. A snapshot that was received is a file until the machine has taken it over.
 //
 // Only the newest snapshot is kept.
 type snapshots struct {

@@ -12,7 +12,7 @@ import (
 // majority of the nodes.
 func (n *Node) Verify(ctx context.Context) error {
 	n.mu.Lock()
-	term, last := n.led, n.underway
+	term, last := n.led, n.latest
 	n.mu.Unlock()
 	if term == 0 {
 		return ErrNotLeader
@@ -85,11 +85,11 @@ type acks struct {
 type ack struct{ term, round uint64 }
 
 // add notes that a node has acknowledged a message. Raft sends a node several at a time, and their answers may arrive in any order.
-func (a *acks) add(id raft.ServerID, got ack) {
+func (a *acks) add(id raft.ServerID, added ack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if last := a.last[id]; got.term > last.term || got.term == last.term && got.round > last.round {
-		a.last[id] = got
+	if last := a.last[id]; added.term > last.term || added.term == last.term && added.round > last.round {
+		a.last[id] = added
 	}
 }
 
