@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"lectern/store"
 )
 
 // A Member is a node as the cluster knows it.
@@ -108,23 +110,20 @@ func (n *Node) Transfer(ctx context.Context, name string) error {
 	return agreed(ctx, n.raft.LeadershipTransferToServer(raft.ServerID(name), raft.ServerAddress(to.Address)))
 }
 
-// agreed waits until the nodes have agreed to a change of the cluster.
+// agreed waits until the nodes have agreed to a change of the cluster. The error wraps store.ErrNotLeader if this node does not lead.
 func agreed(ctx context.Context, f raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }() // never ends if Raft is shut down before it has taken what was asked for
 	select {
 	case err := <-done:
 		if errors.Is(err, raft.ErrNotLeader) {
-			return ErrNotLeader
+			return store.ErrNotLeader
 		}
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("no majority of the nodes has agreed so far, and may still: %w", ctx.Err())
 	}
 }
-
-// ErrNotLeader: the node does not lead the cluster.
-var ErrNotLeader = errors.New("the node does not lead the cluster")
 
 // Figures are what a node knows of itself and its cluster.
 type Figures struct {

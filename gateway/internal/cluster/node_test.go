@@ -386,7 +386,7 @@ func checkOneLeads(t *testing.T, nodes []*testNode) (leader *testNode) {
 			if err := n.propose("b"); !errors.Is(err, store.ErrNotLeader) {
 				problems = append(problems, fmt.Sprintf("%s proposes, but does not lead: %v", n.name, err))
 			}
-			if err := n.Verify(t.Context()); !errors.Is(err, cluster.ErrNotLeader) {
+			if err := n.Verify(t.Context()); !errors.Is(err, store.ErrNotLeader) {
 				problems = append(problems, fmt.Sprintf("%s leads, it says: %v", n.name, err))
 			}
 		}

@@ -6,16 +6,18 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
+
+	"lectern/store"
 )
 
 // Verify returns nil if the node leads the cluster, and its machine has everything to which the nodes had agreed when Verify was called. It asks a
-// majority of the nodes.
+// majority of the nodes. The error wraps store.ErrNotLeader if the node does not lead.
 func (n *Node) Verify(ctx context.Context) error {
 	n.mu.Lock()
 	term, last := n.led, n.latest
 	n.mu.Unlock()
 	if term == 0 {
-		return ErrNotLeader
+		return store.ErrNotLeader
 	}
 	committed := n.raft.CommitIndex()
 	if err := n.verifyTerm(ctx, term); err != nil {
@@ -44,7 +46,7 @@ func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
 		select {
 		case err := <-verified:
 			if err != nil {
-				return ErrNotLeader
+				return store.ErrNotLeader
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -53,7 +55,7 @@ func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
 			return nil
 		}
 		if n.raft.CurrentTerm() != term { // lost and won again, so that nobody acknowledges messages of term any more
-			return ErrNotLeader
+			return store.ErrNotLeader
 		}
 	}
 }
