@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -157,4 +159,36 @@ func TestSilentCopy(t *testing.T) {
 	sends.mu.Unlock()
 	open()
 	receives.wait(t, "another copy", func() bool { return receives.state.Moved > 0 })
+}
+
+// TestReceivedCopy ends a node after it has received a copy of the machine, and before the machine has taken it over.
+func TestReceivedCopy(t *testing.T) {
+	dir := t.TempDir()
+	l := openList(t, filepath.Join(dir, "list.json"))
+	files := map[string]string{
+		"snapshot.json":     `{"Version":1,"ID":"2-7","Index":7,"Term":2,"Received":true,"Configuration":{"Servers":[{"ID":"n2","Address":"127.0.0.1:1"}]},"ConfigurationIndex":1}`,
+		"snapshot.received": `{"Index":7,"Texts":["x"]}`,
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := cluster.Start(cluster.Config{Name: "n2", Address: ln.Addr().String(), Dir: dir, Port: plainPort{ln}, Machine: l, Log: slog.New(slog.DiscardHandler), Heartbeat: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(l.state.Texts, []string{"x"}) {
+		t.Errorf("the machine has %q", l.state.Texts)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "snapshot.received")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the copy is still there: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
 }

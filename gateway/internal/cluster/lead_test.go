@@ -2,10 +2,14 @@ package cluster_test
 
 import (
 	"bytes"
+	"errors"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lectern/store"
 )
 
 // A lineTrigger is an io.Writer of a log that calls found with each line that has a text.
@@ -57,4 +61,83 @@ func TestTransferBeforeLead(t *testing.T) {
 		}
 	}
 	n.wait(t, "the lead after a transfer that failed", n.Leading)
+}
+
+// TestFailedTransfer transfers the leadership to a node that is down, and proposes texts until one is refused. The machine of the leader must then be told
+// again to lead, since the refused proposal may have been a part of a conversion.
+func TestFailedTransfer(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	down := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	down.stop()
+	for refused := false; !refused; { // the transfer may fail before anything is proposed
+		leader = leaderOf(t, nodes)
+		led := leader.timesLed()
+		transferred := make(chan struct{})
+		go func() {
+			defer close(transferred)
+			_ = leader.Transfer(t.Context(), down.name) // fails
+		}()
+		refused = refuses(t, leader, transferred)
+		<-transferred
+		if refused {
+			leader.wait(t, "Lead", func() bool { return leader.list.led > led || !leader.list.leads })
+		}
+	}
+	proposeSomehow(t, nodes)
+}
+
+// refuses proposes texts until one is refused, and reports whether that was so before ended was closed.
+func refuses(t *testing.T, leader *testNode, ended <-chan struct{}) bool {
+	t.Helper()
+	for {
+		err := leader.propose("text")
+		if errors.Is(err, store.ErrNotLeader) {
+			return true
+		}
+		if err != nil && !errors.Is(err, store.ErrOutcome) {
+			t.Fatal(err)
+		}
+		select {
+		case <-ended:
+			return false
+		default:
+		}
+	}
+}
+
+// TestCloseUnableToLead closes a node whose machine is about to say that it cannot lead. Raft may forget what it is asked for when it is shut down, and
+// nobody must wait for that.
+func TestCloseUnableToLead(t *testing.T) {
+	n := newNodes(t, 1)[0]
+	for range 10 {
+		n.stop()
+		n.leading = make(chan struct{})
+		n.start()
+		<-n.leading
+		closed := make(chan error, 1)
+		go func() { closed <- n.Close() }()
+		for end := time.Now().Add(patience); ; {
+			c, err := net.Dial("tcp", n.address)
+			if err != nil {
+				break // Raft is shut down
+			}
+			c.Close()
+			if time.Now().After(end) {
+				t.Fatal("Raft is not shut down")
+			}
+		}
+		n.leading <- struct{}{}
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			n.Node = nil
+			t.Fatal("the node is never closed")
+		}
+		n.leading = nil
+		n.start()
+	}
 }

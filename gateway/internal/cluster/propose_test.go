@@ -1,0 +1,115 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"lectern/store"
+)
+
+// TestSlowCommit has a leader whose machine takes long to commit, so that the others have the transaction first. The leader must not say meanwhile
+// that it has everything: a read that asks it could show less than an earlier one at another node.
+func TestSlowCommit(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	if err := leader.propose("a"); err != nil {
+		t.Fatal(err)
+	}
+	for i, committed := range []error{nil, errors.New("the disk is full")} {
+		text := fmt.Sprint("slow ", i)
+		agreed, err := leader.Propose([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			if n != leader {
+				n.wait(t, text+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, text) })
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), heartbeat)
+		if err := leader.Verify(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: before the commit: %v", text, err)
+		}
+		cancel()
+		if committed == nil {
+			leader.mu.Lock()
+			leader.state.Index, leader.state.Texts = agreed.Index, append(leader.state.Texts, text)
+			leader.mu.Unlock()
+		}
+		agreed.Committed(committed)
+		err = leader.Verify(t.Context())
+		if err != nil && committed == nil {
+			t.Errorf("%s: after the commit: %v", text, err)
+		}
+		leader.mu.Lock()
+		if err == nil && !slices.Contains(leader.state.Texts, text) {
+			t.Errorf("%s: the leader says that it has everything, and does not have it", text)
+		}
+		leader.mu.Unlock()
+	}
+}
+
+// TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It applies the transaction once it can.
+func TestCommitFails(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	leader.setBroken(true)
+	agreed, err := leader.Propose([]byte("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreed.Committed(errors.New("the disk is full"))
+	for _, n := range nodes {
+		if n != leader {
+			n.wait(t, "a at "+n.name, has(n, "a"))
+		}
+	}
+	leader.setBroken(false)
+	leader.wait(t, "a at the former leader", func() bool { return len(leader.state.Texts) > 0 })
+	last := proposeSomehow(t, nodes)
+	for _, n := range nodes {
+		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
+	}
+}
+
+// TestProposeWhileApplied has a leader propose while its machine applies a transaction that it could not commit before. The proposal must be refused at
+// once: Raft would hand it to the machine after that transaction, and the machine may wait for the goroutine that proposes.
+func TestProposeWhileApplied(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	gate := make(chan struct{})
+	leader.mu.Lock()
+	leader.gate = gate
+	leader.mu.Unlock()
+	agreed, err := leader.Propose([]byte("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreed.Committed(errors.New("the disk is full"))
+	<-gate
+	leader.mu.Lock()
+	leader.gate = nil
+	leader.mu.Unlock()
+	refused := make(chan error, 1)
+	go func() {
+		_, err := leader.Propose([]byte("b"))
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if !errors.Is(err, store.ErrNotLeader) {
+			t.Errorf("proposed: %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the proposal waits for the machine, and the machine may wait for the proposal")
+	}
+	gate <- struct{}{}
+	last := proposeSomehow(t, nodes)
+	for _, n := range nodes {
+		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
+	}
+}
