@@ -262,7 +262,7 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 		return at, err
 	}
 	if len(entries) > 0 && entries[0].Epoch == at.epoch && entries[0].Sequence > tx.sequence+1 {
-		return at, fmt.Errorf("it follows on entry %d, and the store has only %d entries: %w", entries[0].Sequence-1, tx.sequence, errLacks)
+		return at, fmt.Errorf("it follows on entry %d, and the store has only %d entries: %w", entries[0].Sequence-1, tx.sequence, errEntriesLost)
 	}
 	if !tx.continues(entries, at.epoch) {
 		return at, nil
@@ -281,9 +281,9 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 	return at, nil
 }
 
-// errLacks is the error for a transaction after a gap. A leader proposes a transaction after it has applied all to which the nodes had agreed before, and
+// errEntriesLost is the error for a transaction after a gap. A leader proposes a transaction after it has applied all to which the nodes had agreed before, and
 // every node applies these first and in the same order. So there is a gap only if the store has lost entries.
-var errLacks = errors.New("what is between them was lost; remove the data of this node, and let it join the cluster again")
+var errEntriesLost = errors.New("what is between them was lost; remove the data of this node, and let it join the cluster again")
 
 // continues reports whether the entries of a transaction follow on the present state.
 func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {
