@@ -167,7 +167,7 @@ func (m *member) shows(revision uint64) bool {
 }
 
 // confirm returns the error of a write that was refused because of the present content, or errNoLeader if this node does not lead the cluster any
-// more: the content of the new leader may be another. Only writes that were made are sure to have been the leader's, since a majority agreed to them.
+// more: the content of the new leader may be another. Only writes that were committed are sure to have been the leader's, since a majority agreed to them.
 func (m *member) confirm(ctx context.Context, refused *apierror.Error) *apierror.Error {
 	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
 	defer cancel()

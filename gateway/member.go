@@ -193,7 +193,7 @@ func (m *member) differs(g *generation) (bool, error) {
 
 // readNote reads a note. It changes nothing if there is none.
 //
-// What makes the transactions of the cluster must not read snapshots: they may have to wait until the definitions of the cluster are served,
+// What applies the transactions of the cluster must not read snapshots: they may have to wait until the definitions of the cluster are served,
 // which would wait for them.
 func readNote(st *store.Store, name string, to any) error {
 	return st.ReadNote(name, func(text []byte) error {

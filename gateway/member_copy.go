@@ -14,7 +14,7 @@ import (
 	"lectern/store"
 )
 
-// Copy implements cluster.Machine. The copy has all transactions that were made. A snapshot would not have those of a conversion, and they may not be
+// Copy implements cluster.Machine. The copy has all transactions that were applied. A snapshot would not have those of a conversion, and they may not be
 // in the log any more.
 func (m *member) Copy() (int64, io.ReadCloser, error) {
 	if err := m.waitForStore(); err != nil {
