@@ -207,10 +207,10 @@ const clientMembers = `
   }
 
   /** Carries out operations in one transaction, in their order: all of them, or none. */
-  batch<const O extends readonly Operation<unknown>[]>(operations: O, options?: OnceOptions & { atomic?: true }): Promise<BatchResult<O>>
+  batch<const O extends readonly Operation[]>(operations: O, options?: OnceOptions & { atomic?: true }): Promise<BatchResult<O>>
   /** Carries out operations in one transaction, but for those that fail. */
-  batch<const O extends readonly Operation<unknown>[]>(operations: O, options: OnceOptions & { atomic: false }): Promise<PartialBatchResult<O>>
-  batch(operations: readonly Operation<unknown>[], options: OnceOptions & { atomic?: boolean } = {}): Promise<unknown> {
+  batch<const O extends readonly Operation[]>(operations: O, options: OnceOptions & { atomic: false }): Promise<PartialBatchResult<O>>
+  batch(operations: readonly Operation[], options: OnceOptions & { atomic?: boolean } = {}): Promise<unknown> {
     const { atomic, ...request } = options
     return this.#transport.send('POST', '/_batch', undefined, { operations: numbered(operations), atomic }, request)
   }

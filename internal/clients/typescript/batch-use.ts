@@ -1,6 +1,7 @@
 // Batches, histories, streams and conditional writes: what the compiler must accept and refuse. Nothing here runs.
 
-import { Client, type HistoryItem, type Operation } from './kitchen.js'
+import { Client, type Done, type HistoryItem, type LecternSchedule, type Operation, type PublishParams } from './kitchen.js'
+import { Client as Strict } from './uncounted.js'
 
 /** Compiles only if two types are the same. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -35,7 +36,7 @@ export async function batches() {
   else same<typeof first.data.firstName, string>()
   same<typeof some.meta.failed, number>()
 
-  const computed: Operation<{ id: number }>[] = ['a', 'b'].map((firstName) => people.batch.create({ firstName }))
+  const computed: Operation<Done<{ id: number }>>[] = ['a', 'b'].map((firstName) => people.batch.create({ firstName }))
   const all = (await api.batch(computed)).data
   same<(typeof all)[number]['data'], { id: number }>()
 
@@ -63,6 +64,71 @@ export async function batches() {
   void api.batch([{ op: 'create', type: 'people' }])
   // @ts-expect-error a single type is not created
   homepage.batch.create({ title: 'x' })
+}
+
+export async function timed(time: Date, maybe: { publishAt?: Date }, params: PublishParams<'api::restaurant.restaurant'>) {
+  type Planned = { schedules: LecternSchedule[] }
+  const publish = restaurants.batch.publish('x', { fields: ['name'] })
+  const { data } = await api.batch([
+    publish,
+    restaurants.batch.publish('x', { publishAt: time, unpublishAt: '2030-01-01T09:00:00Z', fields: ['name'], locale: 'fr', ifMatch: '*' }),
+    restaurants.batch.publish('x', { unpublishAt: time, fields: ['name'] }),
+    restaurants.batch.unpublish('x', { unpublishAt: time, fields: ['name'] }),
+    restaurants.batch.publish('x', { ...maybe, fields: ['name'] }),
+    restaurants.batch.publish('x', params),
+    restaurants.batch.unpublish('x'),
+  ])
+  const [now, later, until, ends, perhaps, computed, ended] = data
+  type Name = { id: number; documentId: string; name: string }
+  type DraftName = { id: number; documentId: string; name: string | null }
+  same<[typeof now.data, typeof now.meta], [Name, undefined]>()
+  same<[typeof later.data, typeof later.meta], [DraftName, Planned]>()
+  same<[typeof until.data, typeof until.meta], [Name, Planned]>()
+  same<[typeof ends.data, typeof ends.meta], [DraftName, Planned]>()
+  same<[typeof perhaps.data, typeof perhaps.meta], [DraftName, Planned | undefined]>()
+  same<[typeof computed.data.name, typeof computed.meta], [string | null | undefined, Planned | undefined]>()
+  same<[typeof ended.data.name, typeof ended.meta], [string | null, undefined]>()
+
+  const strict = new Strict({ url: 'http://127.0.0.1' })
+  const home = strict.single('home').batch
+  const single = await strict.batch([home.publish(), home.publish({ publishAt: '2030-01-01T09:00:00Z', unpublishAt: time, ifMatch: '*' }), home.unpublish({ unpublishAt: time })])
+  same<(typeof single.data)[0]['meta'], undefined>()
+  void single.data[1].meta.schedules[0]?.at
+  void single.data[2].meta.schedules[0]?.at
+
+  const some = await api.batch([publish, restaurants.batch.publish('x', { publishAt: time })], { atomic: false })
+  for (const result of some.data) same<typeof result.meta, Planned | undefined>()
+  const last = some.data[1]
+  if (!last.error) same<typeof last.meta, Planned>()
+  const list: Operation[] = [publish, restaurants.batch.publish('x', { publishAt: time })]
+  for (const result of (await api.batch(list)).data) same<[typeof result.status, typeof result.data], [number, unknown]>()
+
+  // @ts-expect-error nothing is scheduled
+  void now.meta.schedules
+  // @ts-expect-error perhaps nothing is
+  void perhaps.meta.schedules
+  // @ts-expect-error nothing is scheduled if the operation fails
+  void some.data[1].meta.schedules
+  // @ts-expect-error an unpublication has one time
+  restaurants.batch.unpublish('x', { publishAt: time })
+  // @ts-expect-error nor of a single type
+  home.unpublish({ publishAt: time })
+  // @ts-expect-error a draft is discarded at once
+  restaurants.batch.discardDraft('x', { publishAt: time })
+  // @ts-expect-error a change is made at once
+  restaurants.batch.update('x', {}, { publishAt: time })
+  // @ts-expect-error unknown time
+  restaurants.batch.publish('x', { publishedAt: time })
+  // @ts-expect-error unknown time of a single type
+  home.publish({ publishOn: time })
+  // @ts-expect-error a number is no time
+  restaurants.batch.publish('x', { publishAt: time.getTime() })
+  // @ts-expect-error null is no time
+  restaurants.batch.unpublish('x', { unpublishAt: null })
+  // @ts-expect-error nor is a time that may be missing
+  restaurants.batch.publish('x', { publishAt: maybe.publishAt })
+  // @ts-expect-error people have no drafts
+  people.batch.publish('x', { publishAt: time })
 }
 
 export async function conditions() {

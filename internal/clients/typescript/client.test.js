@@ -366,6 +366,50 @@ describe('batches', () => {
     ]);
   });
 
+  test('of operations that are carried out later', async () => {
+    const [publishAt, unpublishAt] = [new Date('2999-01-01T09:00:00Z'), '2999-02-01T10:00:00+01:00'];
+    const [first, second] = ['2999-01-01T09:00:00.000Z', '2999-02-01T09:00:00.000Z'];
+    const made = (await articles.create({ title: 'Timed in a batch' }, { status: 'draft' })).data;
+    const home = full.single('homepage');
+    await home.update({ title: 'Home' }, { status: 'draft' });
+    const planned = ({ meta }) => meta.schedules.map(({ action, at }) => [action, at]).sort();
+    for (const [type, id] of [[articles, [made.documentId]], [home, []]]) {
+      const { batch } = type;
+      const at = new Date(publishAt);
+      const later = batch.publish(...id, { publishAt: at, unpublishAt, fields: ['publishedAt'] });
+      at.setFullYear(2000); // the operation keeps the time with which it was made
+      assert.deepEqual([later.sent.publishAt, later.sent.unpublishAt], [first, unpublishAt]);
+      const { data } = await full.batch([later]);
+      assert.deepEqual([data[0].status, data[0].data.publishedAt, planned(data[0])], [202, null, [['publish', first], ['unpublish', second]]]);
+      const all = await full.schedules.find({ filters: { document: data[0].data.documentId }, sort: 'id' });
+      assert.deepEqual(data[0].meta.schedules.sort((a, b) => a.id - b.id), all.data);
+      for (const { documentId } of all.data) await full.schedules.cancel(documentId);
+      const [until, ends, ended, now] = (await full.batch([
+        batch.publish(...id, { unpublishAt }), batch.unpublish(...id, { unpublishAt: publishAt, locale: 'en' }), batch.unpublish(...id), batch.publish(...id),
+      ])).data;
+      assert.deepEqual([until.status, typeof until.data.publishedAt, planned(until)], [200, 'string', [['unpublish', second]]]);
+      assert.deepEqual([ends.status, ends.data.publishedAt, planned(ends)], [202, null, [['unpublish', first]]]);
+      for (const result of [ended, now]) assert.deepEqual(Object.keys(result), ['status', 'data']);
+
+      // What is no time never publishes or unpublishes at once.
+      await type.unpublish(...id);
+      assert.throws(() => batch.publish(...id, { publishAt: new Date('soon') }), RangeError);
+      assert.throws(() => batch.unpublish(...id, { unpublishAt: new Date('soon') }), RangeError);
+      assert.throws(() => batch.publish(...id, { publishAt: null }), TypeError);
+      for (const wrong of ['', '2999-01-01', '2000-01-01T09:00:00Z']) {
+        await refused(full.batch([batch.publish(...id, { publishAt: wrong })]), 400, 'ValidationError');
+      }
+      await refused(full.batch([batch.unpublish(...id, { publishAt })]), 400, 'ValidationError');
+      await refused(type[id.length ? 'findOne' : 'find'](...id), 404, 'NotFoundError');
+      await type.delete(...id);
+    }
+
+    const article = articles.batch.create({ title: 'Made and planned' }, { status: 'draft' });
+    const [, { data, meta }] = (await full.batch([article, articles.batch.publish(article.ref, { publishAt })])).data;
+    assert.deepEqual([data.publishedAt, meta.schedules.map(({ document }) => document)], [null, [data.documentId]]);
+    await articles.delete(data.documentId);
+  });
+
   test('of operations that fail', async () => {
     const good = categories.batch.create({ name: 'good' });
     const bad = articles.batch.update('nobody', { title: 'x' });
