@@ -31,23 +31,23 @@ type batchRule struct {
 }
 
 // batchRoutes returns the route of batches. If the generation is not open, it has a name but cannot answer.
-func (e *generation) batchRoutes(api *rest.API) []Route {
-	limits := e.Settings.Server.Limits.WithDefaults()
-	b := &batchRoute{generation: e, rest: api, limits: requestLimits(limits), most: limits.Operations, rules: map[*rest.Route]batchRule{}}
+func (g *generation) batchRoutes(api *rest.API) []Route {
+	limits := g.Settings.Server.Limits.WithDefaults()
+	b := &batchRoute{generation: g, rest: api, limits: requestLimits(limits), most: limits.Operations, rules: map[*rest.Route]batchRule{}}
 	if api != nil {
 		for _, route := range api.Routes() {
-			b.rules[route] = e.batchRule(route)
+			b.rules[route] = g.batchRule(route)
 		}
 	}
-	return []Route{{Method: http.MethodPost, Path: e.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve, keyed: true}}
+	return []Route{{Method: http.MethodPost, Path: g.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve, keyed: true}}
 }
 
 // batchRule returns who may use a route in a batch. Its policies and middlewares judge requests to the route, which a batch is not. So a route
 // that has some, or that the program has replaced or opened, is not part of batches.
-func (e *generation) batchRule(route *rest.Route) batchRule {
-	name := nameOfGenerated(e.Settings.REST.Prefix, route)
-	config, _ := e.extensions.configured(name)
-	replaced := slices.ContainsFunc(e.extensions.routes, func(own Route) bool { return own.name().place == name.place })
+func (g *generation) batchRule(route *rest.Route) batchRule {
+	name := nameOfGenerated(g.Settings.REST.Prefix, route)
+	config, _ := g.extensions.configured(name)
+	replaced := slices.ContainsFunc(g.extensions.routes, func(own Route) bool { return own.name().place == name.place })
 	rule := batchRule{scopes: config.Scopes, alone: replaced || config.Open || len(config.Policies)+len(config.Middlewares) > 0}
 	if len(rule.scopes) == 0 {
 		rule.scopes = []string{route.Type.UID + "." + route.Action}

@@ -30,12 +30,12 @@ type changeFeed struct {
 }
 
 // newChangeFeed returns the change feed of an open generation.
-func (e *generation) newChangeFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *changeFeed {
+func (g *generation) newChangeFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *changeFeed {
 	f := &changeFeed{
-		generation: e, rest: api, authenticate: authenticate, types: map[string]*contenttypes.ContentType{},
-		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), positions: e.positions,
+		generation: g, rest: api, authenticate: authenticate, types: map[string]*contenttypes.ContentType{},
+		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), positions: g.positions,
 	}
-	for _, t := range e.Model.Types {
+	for _, t := range g.Model.Types {
 		if !t.BuiltIn {
 			f.types[contentName(t)], f.types[t.UID] = t, t
 		}

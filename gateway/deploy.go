@@ -49,12 +49,12 @@ func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admi
 		return done, err
 	}
 	by := store.PrincipalOf(ctx)
-	err = a.replace(func() (*Definition, error) { return loaded, nil }, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
-		e = a.project.newGeneration(d)
+	err = a.replace(func() (*Definition, error) { return loaded, nil }, func(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
+		g = a.project.newGeneration(d)
 		options := a.project.storeOptions(d)
 		options.Notes = notes
-		e.store, done.Removed, err = former.store.Settle(store.WithPrincipal(ctx, by), o.Migrations, d.Model, options)
-		return e, err
+		g.store, done.Removed, err = former.store.Settle(store.WithPrincipal(ctx, by), o.Migrations, d.Model, options)
+		return g, err
 	})
 	if err == nil {
 		a.advance()

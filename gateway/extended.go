@@ -222,11 +222,11 @@ func (h host) Documents() *documents.Service { return h.generation.docs }
 func (h host) Log() *slog.Logger             { return h.generation.project.log }
 
 // withCaller returns a request whose context has the caller, for hooks around the writes of the request.
-func (e *generation) withCaller(r *http.Request, who auth.Principal) *http.Request {
-	if len(e.extensions.hooks) == 0 {
+func (g *generation) withCaller(r *http.Request, who auth.Principal) *http.Request {
+	if len(g.extensions.hooks) == 0 {
 		return r
 	}
-	return r.WithContext(schema.WithCaller(r.Context(), &Caller{Access: who.Access, User: who.User, HTTP: r, Server: host{e}}))
+	return r.WithContext(schema.WithCaller(r.Context(), &Caller{Access: who.Access, User: who.User, HTTP: r, Server: host{g}}))
 }
 
 // hook adds the hooks to a service.

@@ -210,8 +210,8 @@ func (f *follower) apply(ctx context.Context, entries []*store.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	e := f.project.generation.Load()
-	behind, err := e.store.ApplyEntries(ctx, entries)
+	g := f.project.generation.Load()
+	behind, err := g.store.ApplyEntries(ctx, entries)
 	if err != nil {
 		return fmt.Errorf("apply the log of the origin: %w", err)
 	}
@@ -220,7 +220,7 @@ func (f *follower) apply(ctx context.Context, entries []*store.Entry) error {
 	if behind {
 		return nil
 	}
-	return e.tokens.Refresh()
+	return g.tokens.Refresh()
 }
 
 // look compares the replica with what the origin says of itself.
@@ -249,12 +249,12 @@ const keepInStep = 10 * time.Second
 
 // lookAtFiles has the files compared if the documents that describe them have changed.
 func (f *follower) lookAtFiles() error {
-	e := f.project.generation.Load()
-	t := e.Model.Type(contenttypes.FileUID)
+	g := f.project.generation.Load()
+	t := g.Model.Type(contenttypes.FileUID)
 	if t == nil {
 		return nil // upload is switched off
 	}
-	return e.store.View(func(s *store.Snapshot) error {
+	return g.store.View(func(s *store.Snapshot) error {
 		if revision := s.Revision(t); revision != f.changed {
 			f.changed = revision
 			f.files.Wake()
@@ -300,11 +300,11 @@ func (f *follower) beginAnew(ctx context.Context) error {
 	if err := f.dir.place(copied, files); err != nil {
 		return err
 	}
-	err = f.project.replace(ctx, f.server, f.project.load, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
-		e = f.project.newGeneration(d)
-		e.copied = true
-		e.store, err = f.project.openStore(d)
-		return e, err
+	err = f.project.replace(ctx, f.server, f.project.load, func(_ context.Context, _ *generation, d *Definition) (g *generation, err error) {
+		g = f.project.newGeneration(d)
+		g.copied = true
+		g.store, err = f.project.openStore(d)
+		return g, err
 	})
 	if err != nil {
 		return fmt.Errorf("serve the copy of the origin: %w", err)

@@ -67,11 +67,11 @@ type forwarder struct {
 }
 
 // newForwarder returns the forwarder of a replica that forwards writes, or of a node in a cluster; nil for other servers.
-func (e *generation) newForwarder() (*forwarder, error) {
-	p := e.project
+func (g *generation) newForwarder() (*forwarder, error) {
+	p := g.project
 	f := &forwarder{log: p.log, transport: &http.Transport{
 		TLSHandshakeTimeout:   5 * time.Second,
-		ResponseHeaderTimeout: e.Settings.Server.Limits.WithDefaults().Handle + maxOverhead,
+		ResponseHeaderTimeout: g.Settings.Server.Limits.WithDefaults().Handle + maxOverhead,
 		IdleConnTimeout:       30 * time.Second,
 		MaxIdleConnsPerHost:   16,
 		DisableCompression:    true,
@@ -81,7 +81,7 @@ func (e *generation) newForwarder() (*forwarder, error) {
 		f.to, f.via = leaderOf{p.member}, "1.1 lectern-"+p.member.options.Name
 		f.transport.DialContext, f.transport.MaxIdleConnsPerHost, f.transport.MaxConnsPerHost = p.member.port.DialHTTP, maxNodeConns, maxNodeConns
 	case p.follower != nil && p.follower.follow != nil && p.follower.follow.Forward:
-		origin, err := newOriginOf(p, e.Settings.REST.Prefix)
+		origin, err := newOriginOf(p, g.Settings.REST.Prefix)
 		if err != nil {
 			return nil, err
 		}

@@ -82,54 +82,54 @@ func (l *shared) persistedOf(most int) *persistedQueries {
 }
 
 // open builds the services of a generation. Its store must be open.
-func (e *generation) open() (err error) {
-	e.docs = documents.NewService(e.store, e.Model, e.Settings.I18n.DefaultLocale)
-	limits := e.Settings.Server.Limits.WithDefaults()
-	e.docs.Limits = documents.Limits{Links: limits.Links, Components: limits.Components}
-	e.docs.Failed = func(err error) { e.project.log.Error(err.Error()) }
-	e.docs.Now, e.docs.Scheduled = e.project.clock.Now, e.project.scheduler.wake
-	if err := e.extensions.hook(e.docs); err != nil {
+func (g *generation) open() (err error) {
+	g.docs = documents.NewService(g.store, g.Model, g.Settings.I18n.DefaultLocale)
+	limits := g.Settings.Server.Limits.WithDefaults()
+	g.docs.Limits = documents.Limits{Links: limits.Links, Components: limits.Components}
+	g.docs.Failed = func(err error) { g.project.log.Error(err.Error()) }
+	g.docs.Now, g.docs.Scheduled = g.project.clock.Now, g.project.scheduler.wake
+	if err := g.extensions.hook(g.docs); err != nil {
 		return err
 	}
-	if err := e.makeLocales(); err != nil {
+	if err := g.makeLocales(); err != nil {
 		return fmt.Errorf("make the locales: %w", err)
 	}
-	e.tokens, err = auth.OpenTokens(auth.TokenOptions{
-		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Declared: e.Settings.Tokens,
-		Uses:   e.project.shared.lastUses(),
-		Now:    e.project.clock.Now,
-		Failed: func(err error) { e.project.log.Error(err.Error()) },
+	g.tokens, err = auth.OpenTokens(auth.TokenOptions{
+		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Declared: g.Settings.Tokens,
+		Uses:   g.project.shared.lastUses(),
+		Now:    g.project.clock.Now,
+		Failed: func(err error) { g.project.log.Error(err.Error()) },
 	})
 	if err != nil {
 		return err
 	}
-	if err := e.openMedia(); err != nil {
+	if err := g.openMedia(); err != nil {
 		return err
 	}
-	e.teller = sync.OnceValue(e.newTeller)
-	return e.openUsers()
+	g.teller = sync.OnceValue(g.newTeller)
+	return g.openUsers()
 }
 
 // content returns the content of the generation for administration.
-func (e *generation) content() admin.Content {
-	return admin.Content{Definition: e.Definition.Definition, Store: e.store, Documents: e.docs, Tokens: e.tokens, Media: e.media, Replaced: e.replaced}
+func (g *generation) content() admin.Content {
+	return admin.Content{Definition: g.Definition.Definition, Store: g.store, Documents: g.docs, Tokens: g.tokens, Media: g.media, Replaced: g.replaced}
 }
 
 // idempotency returns what carries out requests with an Idempotency-Key.
-func (e *generation) idempotency() *idempotency {
-	s := &e.Settings.Server
+func (g *generation) idempotency() *idempotency {
+	s := &g.Settings.Server
 	return &idempotency{
-		store: e.store, settings: s.Idempotency, limits: requestLimits(s.Limits.WithDefaults()), now: e.project.clock.Now, atWork: e.project.shared.keysAtWork(),
+		store: g.store, settings: s.Idempotency, limits: requestLimits(s.Limits.WithDefaults()), now: g.project.clock.Now, atWork: g.project.shared.keysAtWork(),
 	}
 }
 
 // retire closes the services that the generation does not share.
-func (e *generation) retire() {
-	if e.tokens != nil {
-		e.tokens.Close()
+func (g *generation) retire() {
+	if g.tokens != nil {
+		g.tokens.Close()
 	}
-	if e.forward != nil {
-		e.forward.close()
+	if g.forward != nil {
+		g.forward.close()
 	}
 }
 
@@ -145,49 +145,49 @@ func (l *shared) close() error {
 }
 
 // runtime builds the Runtime of the generation.
-func (e *generation) runtime() (Runtime, error) {
-	s := e.Settings.REST
-	authenticator := &auth.Authenticator{Users: e.users, Roles: auth.CompileRoles(e.Settings.Roles), Tokens: e.tokens}
-	parser := params.New(e.Model, e.Settings.I18n.DefaultLocale, params.Limits{
+func (g *generation) runtime() (Runtime, error) {
+	s := g.Settings.REST
+	authenticator := &auth.Authenticator{Users: g.users, Roles: auth.CompileRoles(g.Settings.Roles), Tokens: g.tokens}
+	parser := params.New(g.Model, g.Settings.I18n.DefaultLocale, params.Limits{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
-	}).WithDefaults(e.Populate)
-	api := rest.New(e.Model, e.store, e.docs, parser)
-	api.SetVersion(e.version())
-	limiter := e.project.shared.limiterOf(e.Settings.Users.RateLimit)
+	}).WithDefaults(g.Populate)
+	api := rest.New(g.Model, g.store, g.docs, parser)
+	api.SetVersion(g.version())
+	limiter := g.project.shared.limiterOf(g.Settings.Users.RateLimit)
 	var err error
-	if e.positions, err = e.newPositions(); err != nil {
+	if g.positions, err = g.newPositions(); err != nil {
 		return Runtime{}, err
 	}
-	if e.forward, err = e.newForwarder(); err != nil {
+	if g.forward, err = g.newForwarder(); err != nil {
 		return Runtime{}, err
 	}
-	e.quotas = e.project.shared.quotasOf(s.RateLimits, e.Settings.Server.TrustedProxies, e.project.clock.Now)
-	graphql, err := e.graphqlRoutes(authenticator, parser, limiter)
+	g.quotas = g.project.shared.quotasOf(s.RateLimits, g.Settings.Server.TrustedProxies, g.project.clock.Now)
+	graphql, err := g.graphqlRoutes(authenticator, parser, limiter)
 	if err != nil {
 		return Runtime{}, err
 	}
-	feed := e.newChangeFeed(api, authenticator.Identify)
-	routes := append(e.routes(api, parser, limiter), feed.route())
-	routes = append(routes, e.openAPIRoute(e.openAPI(api, routes), authenticator.Identify))
+	feed := g.newChangeFeed(api, authenticator.Identify)
+	routes := append(g.routes(api, parser, limiter), feed.route())
+	routes = append(routes, g.openAPIRoute(g.openAPI(api, routes), authenticator.Identify))
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
-		Cache:        e.Cache,
+		Cache:        g.Cache,
 		Authenticate: authenticator.Identify,
-		Extensions:   e.extensions,
-		Host:         host{e},
-		health:       e.health,
-		ready:        e.project.readiness,
-		Routes:       slices.Concat(withoutKeys(append(routes, e.mcpRoutes(api)...)), e.docsRoutes(), graphql),
+		Extensions:   g.extensions,
+		Host:         host{g},
+		health:       g.health,
+		ready:        g.project.readiness,
+		Routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
 		feed:         feed,
-		forward:      e.forward,
-		idempotency:  e.idempotency(),
-		graphql:      e.Settings.GraphQL.Endpoint,
-		quotas:       e.quotas,
+		forward:      g.forward,
+		idempotency:  g.idempotency(),
+		graphql:      g.Settings.GraphQL.Endpoint,
+		quotas:       g.quotas,
 	}, nil
 }
 
 // routes returns the routes of batches, locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
-func (e *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
-	return slices.Concat(e.batchRoutes(api), e.localeRoutes(), e.scheduleRoutes(api), e.uploadRoutes(api, parser), e.userRoutes(api, parser, limiter), e.replicationRoutes())
+func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
+	return slices.Concat(g.batchRoutes(api), g.localeRoutes(), g.scheduleRoutes(api), g.uploadRoutes(api, parser), g.userRoutes(api, parser, limiter), g.replicationRoutes())
 }

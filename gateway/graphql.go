@@ -28,53 +28,53 @@ import (
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // graphqlRoutes returns the routes of the GraphQL endpoint; none if GraphQL is switched off.
-func (e *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
-	g := e.Settings.GraphQL
-	if !g.Enabled {
-		e.project.observed.engine.Store(nil)
-		e.project.observed.persisted.Store(nil)
+func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
+	settings := g.Settings.GraphQL
+	if !settings.Enabled {
+		g.project.observed.engine.Store(nil)
+		g.project.observed.persisted.Store(nil)
 		return nil, nil
 	}
-	for _, warning := range g.Warnings {
-		e.project.log.Warn(warning)
+	for _, warning := range settings.Warnings {
+		g.project.log.Warn(warning)
 	}
-	built, err := e.GraphQLSchema()
+	built, err := g.GraphQLSchema()
 	if err != nil {
 		return nil, err
 	}
-	limits := executionLimits(&g)
-	limits.Document.Introspection = !e.project.options.Production
-	if g.Introspection != nil {
-		limits.Document.Introspection = *g.Introspection
+	limits := executionLimits(&settings)
+	limits.Document.Introspection = !g.project.options.Production
+	if settings.Introspection != nil {
+		limits.Document.Introspection = *settings.Introspection
 	}
 	var tooLong error
 	if limits.Bytes == 0 { // limits.answer applies
-		limits.Bytes, tooLong = e.answers.Bytes, e.answers.TooLong
+		limits.Bytes, tooLong = g.answers.Bytes, g.answers.TooLong
 	}
 	engine := execution.New(execution.Options{
-		Schema: built, Store: e.store, Documents: e.docs, Params: parser, Users: e.users, Media: e.media,
-		Limits: limits, Memory: e.project.memory, TooLong: tooLong, Log: e.project.log, Server: host{e},
+		Schema: built, Store: g.store, Documents: g.docs, Params: parser, Users: g.users, Media: g.media,
+		Limits: limits, Memory: g.project.memory, TooLong: tooLong, Log: g.project.log, Server: host{g},
 	})
-	persisted := e.project.shared.persistedOf(g.Limits.Persisted)
-	e.project.observed.engine.Store(engine)
-	e.project.observed.persisted.Store(persisted)
-	page, pageRoutes := e.landing(limits.Document.Introspection)
+	persisted := g.project.shared.persistedOf(settings.Limits.Persisted)
+	g.project.observed.engine.Store(engine)
+	g.project.observed.persisted.Store(persisted)
+	page, pageRoutes := g.landing(limits.Document.Introspection)
 	h := &graphqlHandler{
-		project: e.project, store: e.store, noLog: e.Settings.Server.Log.Limits().Off,
-		engine: engine, page: page, auth: a, limiter: limiter, quotas: e.quotas, proxies: e.Settings.Server.TrustedProxies,
-		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: e.project.observed.metrics, withCaller: e.withCaller,
-		forward:     e.forward,
-		idempotency: e.idempotency(),
-		anyOrigin:   e.Settings.Server.CORS.AnyOrigin(),
-		version:     e.version(),
+		project: g.project, store: g.store, noLog: g.Settings.Server.Log.Limits().Off,
+		engine: engine, page: page, auth: a, limiter: limiter, quotas: g.quotas, proxies: g.Settings.Server.TrustedProxies,
+		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller,
+		forward:     g.forward,
+		idempotency: g.idempotency(),
+		anyOrigin:   g.Settings.Server.CORS.AnyOrigin(),
+		version:     g.version(),
 	}
-	if g.Subscriptions {
-		h.positions = e.positions
+	if settings.Subscriptions {
+		h.positions = g.positions
 	}
-	e.graphqlHandler = h
+	g.graphqlHandler = h
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
-		routes = append(routes, Route{Method: method, Path: g.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
+		routes = append(routes, Route{Method: method, Path: settings.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
 	}
 	return routes, nil
 }

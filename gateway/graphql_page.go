@@ -14,14 +14,14 @@ type LandingPage func(p *Project) (ide bool, page http.Handler)
 func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
 
 // landing returns the page at the GraphQL endpoint and the routes of the files that the page loads.
-func (e *generation) landing(introspection bool) (http.Handler, []Route) {
-	wanted, asked := !e.project.options.Production, false
-	if setting := e.Settings.GraphQL.LandingPage; setting != nil {
+func (g *generation) landing(introspection bool) (http.Handler, []Route) {
+	wanted, asked := !g.project.options.Production, false
+	if setting := g.Settings.GraphQL.LandingPage; setting != nil {
 		wanted, asked = *setting, true
 	}
-	if choose := e.extensions.landingPage; choose != nil {
+	if choose := g.extensions.landingPage; choose != nil {
 		var page http.Handler
-		if wanted, page = choose(e.project); page != nil {
+		if wanted, page = choose(g.project); page != nil {
 			return page, nil
 		}
 		asked = true
@@ -32,11 +32,11 @@ func (e *generation) landing(introspection bool) (http.Handler, []Route) {
 	ide := builtIDE()
 	if ide == nil {
 		if asked {
-			e.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: where the program is built, run " + generateIDE + " and build again")
+			g.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: where the program is built, run " + generateIDE + " and build again")
 		}
 		return missingPage, nil
 	}
-	endpoint := e.Settings.GraphQL.Endpoint
+	endpoint := g.Settings.GraphQL.Endpoint
 	return ide.idePage(endpoint, introspection), ide.routes(endpoint)
 }
 

@@ -70,11 +70,11 @@ var (
 )
 
 // health returns the condition of the store, or else that of the directory of uploads; nil if both work.
-func (e *generation) health() *admin.Condition {
-	if problem := conditionOf(e.store.Health()); problem != nil {
+func (g *generation) health() *admin.Condition {
+	if problem := conditionOf(g.store.Health()); problem != nil {
 		return problem
 	}
-	if e.media != nil && e.media.Health() != nil { // a failing upload logs the cause
+	if g.media != nil && g.media.Health() != nil { // a failing upload logs the cause
 		return &uploadsUnwritable
 	}
 	return nil

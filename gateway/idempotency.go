@@ -105,12 +105,12 @@ func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.
 type onceHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error
 
 // onceOnly returns a userHandler that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
-func (e *generation) onceOnly(handle onceHandler) userHandler {
+func (g *generation) onceOnly(handle onceHandler) userHandler {
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 		if r.Header[idempotencyKeyHeader] == nil {
 			return handle(w, r, who, nil)
 		}
-		return e.idempotency().serve(w, r, who, func(once *store.Once) error {
+		return g.idempotency().serve(w, r, who, func(once *store.Once) error {
 			once.ContentType = typeJSON[0]
 			return handle(w, r, who, once)
 		})

@@ -15,30 +15,30 @@ import (
 const listLocales = "plugin::i18n.locales.listLocales"
 
 // makeLocales creates a document for each configured locale that has none, in the order of the configuration.
-func (e *generation) makeLocales() error {
-	t := e.Model.Type(contenttypes.LocaleUID)
+func (g *generation) makeLocales() error {
+	t := g.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil // i18n is switched off
 	}
 	have := map[string]bool{}
-	err := eachLocale(e.store, t, func(r store.Record) {
+	err := eachLocale(g.store, t, func(r store.Record) {
 		have[localeCode(t, r)] = true
 	})
 	if err != nil {
 		return err
 	}
-	e.docs.Retired = map[string]bool{} // the locales that were removed from the configuration
+	g.docs.Retired = map[string]bool{} // the locales that were removed from the configuration
 	for code := range have {
-		e.docs.Retired[code] = !e.Settings.I18n.Has(code)
+		g.docs.Retired[code] = !g.Settings.I18n.Has(code)
 	}
-	for _, l := range e.Settings.I18n.Locales {
+	for _, l := range g.Settings.I18n.Locales {
 		if have[l.Code] {
 			continue
 		}
 		data := jsontree.NewObject()
 		data.Set("name", l.Name)
 		data.Set("code", l.Code)
-		if err := e.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
+		if err := g.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
 			if store.FollowsAnother(err) {
 				return nil // the origin makes it
 			}
@@ -71,26 +71,26 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
 // localeRoutes returns the routes of locales; none if i18n is switched off.
-func (e *generation) localeRoutes() []Route {
-	if e.Model.Type(contenttypes.LocaleUID) == nil {
+func (g *generation) localeRoutes() []Route {
+	if g.Model.Type(contenttypes.LocaleUID) == nil {
 		return nil
 	}
 	return []Route{
-		{Method: http.MethodGet, Path: e.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: e.listLocales},
+		{Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: g.listLocales},
 	}
 }
 
 // GET /api/i18n/locales: the configured locales, without envelope, in the order of their creation.
-func (e *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
-	t, body := e.Model.Type(contenttypes.LocaleUID), []byte{'['}
-	err := eachLocale(e.store, t, func(r store.Record) {
-		if e.docs.Retired[localeCode(t, r)] {
+func (g *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+	t, body := g.Model.Type(contenttypes.LocaleUID), []byte{'['}
+	err := eachLocale(g.store, t, func(r store.Record) {
+		if g.docs.Retired[localeCode(t, r)] {
 			return
 		}
 		if len(body) > 1 {
 			body = append(body, ',')
 		}
-		body = e.appendLocale(body, t, r)
+		body = g.appendLocale(body, t, r)
 	})
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (e *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ *perm
 }
 
 // appendLocale appends a locale as a JSON object.
-func (e *generation) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
+func (g *generation) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
 	body = append(body, '{')
 	for _, name := range localeFields {
 		body = append(jsontree.AppendString(body, name), ':')
@@ -113,7 +113,7 @@ func (e *generation) appendLocale(body []byte, t *contenttypes.ContentType, r st
 		body = append(body, ',')
 	}
 	body = append(body, `"isDefault":`...)
-	if localeCode(t, r) == e.Settings.I18n.DefaultLocale {
+	if localeCode(t, r) == g.Settings.I18n.DefaultLocale {
 		return append(body, "true}"...)
 	}
 	return append(body, "false}"...)

@@ -33,16 +33,16 @@ type mcpEndpoint struct {
 }
 
 // mcpRoutes returns the routes of the protocol; none if it is switched off.
-func (e *generation) mcpRoutes(api *rest.API) []Route {
-	if !e.Settings.MCP {
+func (g *generation) mcpRoutes(api *rest.API) []Route {
+	if !g.Settings.MCP {
 		return nil
 	}
-	m := &mcpEndpoint{project: e.project, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), origins: e.Settings.Server.CORS.Origins}
-	if u, err := url.Parse(e.Settings.Server.URL); err == nil {
+	m := &mcpEndpoint{project: g.project, limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), origins: g.Settings.Server.CORS.Origins}
+	if u, err := url.Parse(g.Settings.Server.URL); err == nil {
 		m.host = u.Hostname()
 	}
 	m.handler = mcp.New(mcp.Options{
-		Version: e.project.options.Version, Prefix: e.Settings.REST.Prefix, Types: mcpTypes(api), Call: e.project.answerInside,
+		Version: g.project.options.Version, Prefix: g.Settings.REST.Prefix, Types: mcpTypes(api), Call: g.project.answerInside,
 	})
 	routes := []Route{{Method: http.MethodPost, Path: mcpPath, Handle: m.serve, Streams: true}}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} { // of streams and sessions, which there are none of

@@ -236,11 +236,11 @@ func (m *member) replace(load func() (*Definition, error), redefine func(context
 	if err != nil {
 		return err
 	}
-	e, err := redefine(m.ctx, nil, d)
+	g, err := redefine(m.ctx, nil, d)
 	if err != nil {
 		return err
 	}
-	p.generation.Store(e)
+	p.generation.Store(g)
 	close(m.converted)
 	return nil
 }
@@ -312,10 +312,10 @@ func (m *member) Lead() error {
 			return err
 		}
 	}
-	err := m.takeDefinitions(p.Store(), func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
-		e = p.newGeneration(d)
-		e.store, err = former.store.Lead(ctx, d.Model, p.storeOptions(d))
-		return e, err
+	err := m.takeDefinitions(p.Store(), func(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
+		g = p.newGeneration(d)
+		g.store, err = former.store.Lead(ctx, d.Model, p.storeOptions(d))
+		return g, err
 	})
 	if err == nil {
 		err = m.shareSecret()

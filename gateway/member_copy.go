@@ -93,25 +93,25 @@ func (m *member) restoreUnopened(path string, write func(io.Writer) error) (is b
 
 // openCopy returns a generation with the copy of another node's content. If that is half converted, it becomes m.halfConverted, and the error is
 // store.ErrOtherDefinitions.
-func (m *member) openCopy(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
-	e = m.project.newGeneration(d)
-	e.copied = true
-	if e.store, err = m.project.openStore(d); err == nil && e.store.Model() != d.Model {
-		m.halfConverted.Store(e.store)
+func (m *member) openCopy(_ context.Context, _ *generation, d *Definition) (g *generation, err error) {
+	g = m.project.newGeneration(d)
+	g.copied = true
+	if g.store, err = m.project.openStore(d); err == nil && g.store.Model() != d.Model {
+		m.halfConverted.Store(g.store)
 		return nil, store.ErrOtherDefinitions
 	}
-	return e, err
+	return g, err
 }
 
 // serveConverted serves m.halfConverted, or returns store.ErrOtherDefinitions if more of it is to be converted. convert returns it under the
 // definitions of the cluster.
 func (m *member) serveConverted(st *store.Store, convert func(context.Context, *Definition) (*store.Store, error)) error {
 	former := m.project.Store()
-	err := m.redefine(st, func(ctx context.Context, _ *generation, d *Definition) (e *generation, err error) {
-		e = m.project.newGeneration(d)
-		e.copied = true
-		e.store, err = convert(ctx, d)
-		return e, err
+	err := m.redefine(st, func(ctx context.Context, _ *generation, d *Definition) (g *generation, err error) {
+		g = m.project.newGeneration(d)
+		g.copied = true
+		g.store, err = convert(ctx, d)
+		return g, err
 	})
 	if err != nil {
 		return err

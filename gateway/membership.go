@@ -273,9 +273,9 @@ func (m *member) openProject(ctx context.Context, d *Definition) error {
 		p.generation.Load().store = st
 		close(m.opened)
 	}
-	e := p.generation.Load()
-	e.useHooks()
-	return e.open()
+	g := p.generation.Load()
+	g.useHooks()
+	return g.open()
 }
 
 // run takes part in the cluster until ctx ends.

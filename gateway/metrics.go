@@ -61,9 +61,9 @@ func (p *Project) committed() func(store.Commit) {
 
 // reading returns what the parts of the project have counted until now.
 func (p *Project) reading() metrics.Reading {
-	e := p.generation.Load()
+	g := p.generation.Load()
 	r := metrics.Reading{
-		Store: e.store.Stats(), State: e.store.Health().State,
+		Store: g.store.Stats(), State: g.store.Health().State,
 		Places: map[string]metrics.Places{
 			"passwords": {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
 			"listeners": {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
@@ -75,7 +75,7 @@ func (p *Project) reading() metrics.Reading {
 		LastBackup: p.LastBackup(),
 	}
 	var err error
-	if r.Usage, err = e.store.Usage(); err != nil { // the state of the store tells operators what is wrong
+	if r.Usage, err = g.store.Usage(); err != nil { // the state of the store tells operators what is wrong
 		p.log.Debug("the usage of the store cannot be read", "error", err)
 	}
 	if s := p.server.Load(); s != nil {
@@ -92,11 +92,11 @@ func (p *Project) reading() metrics.Reading {
 		r.Caches["persisted"] = persisted.Stats()
 	}
 	r.Webhooks, r.Cluster = p.webhookStatus(), p.member.figures()
-	if e.media != nil {
-		r.Uploads, r.UploadsWritable = e.media.Stats(), e.media.Health() == nil
+	if g.media != nil {
+		r.Uploads, r.UploadsWritable = g.media.Stats(), g.media.Health() == nil
 	}
-	if e.users != nil {
-		r.Mails = e.users.Mails()
+	if g.users != nil {
+		r.Mails = g.users.Mails()
 	}
 	return r
 }

@@ -13,8 +13,8 @@ import (
 func (p *Project) reportServed(ctx context.Context) {
 	for {
 		select {
-		case e := <-p.served:
-			p.reportMisfits(ctx, e)
+		case g := <-p.served:
+			p.reportMisfits(ctx, g)
 		case <-ctx.Done():
 			return
 		}
@@ -22,29 +22,29 @@ func (p *Project) reportServed(ctx context.Context) {
 }
 
 // serves asks reportServed to report on a generation. The generation replaces one that is still waiting for its report.
-func (p *Project) serves(e *generation) {
+func (p *Project) serves(g *generation) {
 	select {
 	case <-p.served:
 	default:
 	}
-	p.served <- e
+	p.served <- g
 }
 
 // reportMisfits logs which stored documents do not fit the files, as far as a quick look shows: missing required values, which GraphQL
 // answers with an error, and locales that the configuration does not list. `lectern check` finds more.
-func (p *Project) reportMisfits(ctx context.Context, e *generation) {
+func (p *Project) reportMisfits(ctx context.Context, g *generation) {
 	var until sync.WaitGroup
 	defer until.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	until.Go(func() {
 		select {
-		case <-e.replaced: // replaced by another generation, which gets its own report
+		case <-g.replaced: // replaced by another generation, which gets its own report
 			cancel()
 		case <-ctx.Done():
 		}
 	})
-	missing, err := documents.MissingIn(ctx, e.store, e.Model)
+	missing, err := documents.MissingIn(ctx, g.store, g.Model)
 	for _, m := range missing {
 		args := []any{"attribute", m.Attribute, "type", m.Type, "versions", m.Versions, "drafts", m.Drafts}
 		if call := p.directory.FillCommand(m); call != "" {
@@ -53,7 +53,7 @@ func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 		p.log.Warn("stored documents lack a required value: over GraphQL they are answered with an error", args...)
 	}
 	if err == nil {
-		err = p.reportLocales(e)
+		err = p.reportLocales(g)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrRedefined) && !errors.Is(err, store.ErrClosed) {
 		p.log.Error("look for stored documents that do not fit", "error", err)
@@ -61,13 +61,13 @@ func (p *Project) reportMisfits(ctx context.Context, e *generation) {
 }
 
 // reportLocales logs the locales that have content and are not configured.
-func (p *Project) reportLocales(e *generation) error {
-	return e.store.View(func(snap *store.Snapshot) error {
+func (p *Project) reportLocales(g *generation) error {
+	return g.store.View(func(snap *store.Snapshot) error {
 		for _, code := range snap.LocaleCodes() {
-			if e.Settings.I18n.Has(code) {
+			if g.Settings.I18n.Has(code) {
 				continue
 			}
-			for _, t := range e.Model.Types {
+			for _, t := range g.Model.Types {
 				if !t.Localized {
 					continue
 				}

@@ -26,18 +26,18 @@ const (
 // OpenAPI returns the OpenAPI document of all operations, as JSON. What callers without a credential may do is what config/permissions.yaml
 // grants to the role public.
 func (d *Definition) OpenAPI() []byte {
-	e := &generation{Definition: d}
-	routes := slices.Concat(e.routes(nil, nil, nil), []Route{e.newChangeFeed(nil, nil).route()})
-	api := e.openAPI(rest.New(d.Model, nil, nil, nil), routes)
+	g := &generation{Definition: d}
+	routes := slices.Concat(g.routes(nil, nil, nil), []Route{g.newChangeFeed(nil, nil).route()})
+	api := g.openAPI(rest.New(d.Model, nil, nil, nil), routes)
 	api.Public = auth.CompileRoles(d.Settings.Roles).Access(auth.PublicRole)
 	return api.Describe(permission.FullAccess)
 }
 
 // openAPI returns the API that documents describe: the generated routes, others of the server, and those of the program.
-func (e *generation) openAPI(generated *rest.API, routes []Route) *openapi.API {
-	s, x := e.Settings, e.extensions
+func (g *generation) openAPI(generated *rest.API, routes []Route) *openapi.API {
+	s, x := g.Settings, g.extensions
 	api := &openapi.API{
-		Title: "Content API", Version: e.definitionsVersion(), URL: s.Server.URL, Prefix: s.REST.Prefix, Model: e.Model,
+		Title: "Content API", Version: g.definitionsVersion(), URL: s.Server.URL, Prefix: s.REST.Prefix, Model: g.Model,
 		DefaultLimit: s.REST.DefaultLimit, MaxLimit: s.REST.MaxLimit, Locales: []string{s.I18n.DefaultLocale},
 	}
 	for _, l := range s.I18n.Locales {
@@ -86,12 +86,12 @@ type openAPIDocument struct {
 }
 
 // openAPIRoute returns the route of the OpenAPI document.
-func (e *generation) openAPIRoute(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error)) Route {
+func (g *generation) openAPIRoute(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error)) Route {
 	o := &openAPIDocuments{
 		api: api, public: authenticate, kept: lru.New[string, *openAPIDocument](keptOpenAPIs, keptOpenAPIBytes),
-		limits: requestLimits(e.Settings.Server.Limits.WithDefaults()),
+		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()),
 	}
-	return Route{Method: http.MethodGet, Path: e.Settings.REST.Prefix + openAPIPath, Handle: o.serve}
+	return Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + openAPIPath, Handle: o.serve}
 }
 
 // GET /api/_openapi.json: the OpenAPI document of what the caller may do.

@@ -13,19 +13,19 @@ const docsPath = "/_docs"
 
 // docsRoutes returns the routes of the page that shows the OpenAPI document and of its files; none if the page is switched off. Without the
 // setting openapi.page there is a page in development only.
-func (e *generation) docsRoutes() []Route {
-	wanted := !e.project.options.Production
-	if setting := e.Settings.REST.DocsPage; setting != nil {
+func (g *generation) docsRoutes() []Route {
+	wanted := !g.project.options.Production
+	if setting := g.Settings.REST.DocsPage; setting != nil {
 		wanted = *setting
 	}
 	if !wanted {
 		return nil
 	}
-	at := e.Settings.REST.Prefix + docsPath
+	at := g.Settings.REST.Prefix + docsPath
 	reader := builtReader()
 	if reader == nil {
-		if e.Settings.REST.DocsPage != nil {
-			e.project.log.Warn("openapi.page is true, but this build holds no page: where the program is built, run " + generateIDE + " and build again")
+		if g.Settings.REST.DocsPage != nil {
+			g.project.log.Warn("openapi.page is true, but this build holds no page: where the program is built, run " + generateIDE + " and build again")
 		}
 		return []Route{{Method: http.MethodGet, Path: at, Open: true, Handle: missingDocs.answer}}
 	}

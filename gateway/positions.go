@@ -11,8 +11,8 @@ import (
 type positions struct{ codecs sync.Pool }
 
 // newPositions returns positions whose texts stay valid when the server is started again.
-func (e *generation) newPositions() (*positions, error) {
-	secret, err := e.jwtSecret()
+func (g *generation) newPositions() (*positions, error) {
+	secret, err := g.jwtSecret()
 	if err != nil {
 		return nil, err
 	}

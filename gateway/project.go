@@ -248,12 +248,12 @@ func (p *Project) prepare(ctx context.Context, d *Definition) (err error) {
 
 // open opens the store, which converts content if the definitions have changed, and builds the services on top of it.
 func (p *Project) open(d *Definition) (err error) {
-	e := p.generation.Load()
-	if e.store, err = p.openStore(d); err != nil {
+	g := p.generation.Load()
+	if g.store, err = p.openStore(d); err != nil {
 		return err
 	}
-	e.useHooks()
-	return e.open()
+	g.useHooks()
+	return g.open()
 }
 
 // openStore opens the store with the definitions in d.
@@ -353,13 +353,13 @@ func (p *Project) Log() *slog.Logger { return p.log }
 // Close closes the project. It must not be called while Run runs.
 func (p *Project) Close() error {
 	var errs []error
-	e := p.generation.Load()
-	if e != nil {
-		e.retire()
+	g := p.generation.Load()
+	if g != nil {
+		g.retire()
 	}
 	errs = append(errs, p.shared.close())
-	if e != nil && e.store != nil {
-		errs = append(errs, e.store.Close())
+	if g != nil && g.store != nil {
+		errs = append(errs, g.store.Close())
 	}
 	if p.Data != nil {
 		errs = append(errs, p.Data.Release())

@@ -28,10 +28,10 @@ func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evo
 	if server == nil || !p.watches() {
 		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, evolve.ErrNotAsked)
 	}
-	err = p.replace(context.WithoutCancel(ctx), server, p.load, func(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
-		e = p.newGeneration(d)
-		e.store, removed, err = former.store.Settle(ctx, ms, d.Model, p.storeOptions(d))
-		return e, err
+	err = p.replace(context.WithoutCancel(ctx), server, p.load, func(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
+		g = p.newGeneration(d)
+		g.store, removed, err = former.store.Settle(ctx, ms, d.Model, p.storeOptions(d))
+		return g, err
 	})
 	return removed, err
 }
@@ -49,29 +49,29 @@ func (p *Project) replace(ctx context.Context, server *Server, load func() (*Def
 	if later := d.takeLater(former.Definition); later != "" {
 		p.log.Warn("a changed setting is taken over at the next start", "setting", later)
 	}
-	e, err := redefine(ctx, former, d)
+	g, err := redefine(ctx, former, d)
 	if err != nil {
 		return p.directory.WithCommand(err)
 	}
-	if err := e.serve(server, former); err != nil {
-		return errors.Join(err, p.goBack(ctx, server, e, former))
+	if err := g.serve(server, former); err != nil {
+		return errors.Join(err, p.goBack(ctx, server, g, former))
 	}
-	p.serves(e)
+	p.serves(g)
 	p.observed.reloads.Add(1)
-	types, _ := e.Size()
+	types, _ := g.Size()
 	p.log.Info("serving what the files say now", "types", types, "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
 // redefine makes a generation whose store is the former store under new definitions. The former generation cannot be used afterwards.
-func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (e *generation, err error) {
-	e = p.newGeneration(d)
+func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
+	g = p.newGeneration(d)
 	if p.follower != nil || p.member != nil && !p.member.leads() {
-		e.store, err = former.store.Adopt(ctx, d.Model)
+		g.store, err = former.store.Adopt(ctx, d.Model)
 	} else {
-		e.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
+		g.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
 	}
-	return e, err
+	return g, err
 }
 
 func (p *Project) storeOptions(d *Definition) store.Options {
@@ -79,40 +79,40 @@ func (p *Project) storeOptions(d *Definition) store.Options {
 }
 
 // serve builds the services of a generation that has its store, and serves it in place of the former one.
-func (e *generation) serve(server *Server, former *generation) error {
-	if err := e.open(); err != nil {
-		e.retire()
+func (g *generation) serve(server *Server, former *generation) error {
+	if err := g.open(); err != nil {
+		g.retire()
 		return err
 	}
-	e.project.generation.Store(e) // for requests that arrive while the routes are built
-	rt, err := e.runtime()
+	g.project.generation.Store(g) // for requests that arrive while the routes are built
+	rt, err := g.runtime()
 	if err == nil {
 		err = server.Swap(rt)
 	}
 	if err != nil {
-		e.retire()
+		g.retire()
 		return err
 	}
 	close(former.replaced)
 	former.retire()
-	e.project.scheduler.wake()
-	e.useHooks()
+	g.project.scheduler.wake()
+	g.useHooks()
 	return nil
 }
 
 // goBack serves the former definitions again after new ones failed although the store had accepted them. If the failed generation has a store
 // of its own, goBack serves the former store, and closes the other one.
 func (p *Project) goBack(ctx context.Context, server *Server, failed, former *generation) (err error) {
-	var e *generation
+	var g *generation
 	if failed.copied {
 		defer func() { err = errors.Join(err, failed.store.Abandon(ctx), failed.store.Close()) }()
-		e = p.newGeneration(former.Definition)
-		e.store = former.store
+		g = p.newGeneration(former.Definition)
+		g.store = former.store
 	} else {
-		e, err = p.redefine(ctx, failed, former.Definition)
+		g, err = p.redefine(ctx, failed, former.Definition)
 	}
 	if err == nil {
-		err = e.serve(server, failed)
+		err = g.serve(server, failed)
 	}
 	if err != nil {
 		return fmt.Errorf("go back to the former definitions: %w", err)

@@ -22,17 +22,17 @@ import (
 )
 
 // replicationRoutes returns the routes by which replicas follow the server.
-func (e *generation) replicationRoutes() []Route {
-	prefix := e.Settings.REST.Prefix + "/_replica"
+func (g *generation) replicationRoutes() []Route {
+	prefix := g.Settings.REST.Prefix + "/_replica"
 	route := func(path string, handle replicationHandler) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: e.project.whole(handle), Streams: true, unmetered: true}
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: g.project.whole(handle), Streams: true, unmetered: true}
 	}
 	return []Route{
-		route("/log", e.project.sendLog),
-		route("/copy", e.project.sendCopy),
-		route("/definitions", e.project.sendDefinitions),
-		route("/files", e.project.sendFiles),
-		route("/position", e.project.sendPosition),
+		route("/log", g.project.sendLog),
+		route("/copy", g.project.sendCopy),
+		route("/definitions", g.project.sendDefinitions),
+		route("/files", g.project.sendFiles),
+		route("/position", g.project.sendPosition),
 	}
 }
 
@@ -126,13 +126,13 @@ func (l *logSender) run(ctx context.Context) error {
 	heartbeat := time.NewTicker(l.heartbeat)
 	defer heartbeat.Stop()
 	for {
-		e := l.project.generation.Load()
-		committed := e.store.NextCommit() // before the snapshot is taken
-		all, err := l.send(e)
+		g := l.project.generation.Load()
+		committed := g.store.NextCommit() // before the snapshot is taken
+		all, err := l.send(g)
 		switch {
 		case errors.Is(err, store.ErrRedefined):
 			select {
-			case <-e.replaced:
+			case <-g.replaced:
 				continue
 			case <-ctx.Done():
 				return nil
@@ -146,7 +146,7 @@ func (l *logSender) run(ctx context.Context) error {
 		}
 		select {
 		case <-committed:
-		case <-e.replaced:
+		case <-g.replaced:
 		case <-heartbeat.C:
 		case <-ctx.Done():
 			return nil
@@ -191,10 +191,10 @@ func (l *logSender) entry(e *store.Entry, reduce func(*store.Entry) (*store.Entr
 }
 
 // send sends the entries that the store has after l.since, maxSent bytes of them at most, and a Status if these are all.
-func (l *logSender) send(e *generation) (all bool, err error) {
-	status := replication.Status{Definitions: e.files.Hash()}
+func (l *logSender) send(g *generation) (all bool, err error) {
+	status := replication.Status{Definitions: g.files.Hash()}
 	next := l.since
-	err = e.store.View(func(s *store.Snapshot) error {
+	err = g.store.View(func(s *store.Snapshot) error {
 		size := 0
 		all = true
 		found, err := s.Entries(l.since)
@@ -249,12 +249,12 @@ func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *permis
 
 // GET /api/_replica/definitions: the definition files.
 func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-	e := p.generation.Load()
-	if err := e.checkShared(); err != nil {
+	g := p.generation.Load()
+	if err := g.checkShared(); err != nil {
 		return err
 	}
 	frames, buffer := p.frames(w, r, nil)
-	if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
+	if err := frames.JSON(replication.DefinitionsFrame, g.files); err != nil {
 		return err
 	}
 	return buffer.Flush()
@@ -271,14 +271,14 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission
 		return err
 	}
 	begun := false
-	e := p.generation.Load()
-	if err := e.checkShared(); err != nil {
+	g := p.generation.Load()
+	if err := g.checkShared(); err != nil {
 		return err
 	}
-	err = e.store.View(func(s *store.Snapshot) error {
+	err = g.store.View(func(s *store.Snapshot) error {
 		frames, buffer := p.frames(w, r, p.copies)
 		begun = true
-		if err := frames.JSON(replication.DefinitionsFrame, e.files); err != nil {
+		if err := frames.JSON(replication.DefinitionsFrame, g.files); err != nil {
 			return err
 		}
 		if part.All() {
@@ -327,16 +327,16 @@ func loadWithFiles(dir string, load func() (*Definition, error)) (*Definition, e
 }
 
 // checkShared returns an error if a definition file contains a secret, which must not leave the server.
-func (e *generation) checkShared() error {
-	secrets := map[string]string{"jwtSecret": e.Settings.Users.Secret}
-	if s3 := e.Settings.Upload.S3; s3 != nil {
+func (g *generation) checkShared() error {
+	secrets := map[string]string{"jwtSecret": g.Settings.Users.Secret}
+	if s3 := g.Settings.Upload.S3; s3 != nil {
 		secrets["the secret key of the bucket"] = s3.SecretKey
 	}
-	if smtp := e.Settings.Users.Accounts.Mail.SMTP; smtp != nil {
+	if smtp := g.Settings.Users.Accounts.Mail.SMTP; smtp != nil {
 		secrets["the password of the mail server"] = smtp.Password
 	}
 	for name, secret := range secrets {
-		for file, text := range e.files.Files {
+		for file, text := range g.files.Files {
 			if secret != "" && strings.Contains(text, secret) {
 				return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true,
 					Message: fmt.Sprintf("%s contains %s, which is not sent to replicas; write it as ${NAME} and give the value in the environment or in .env of each server", file, name)}

@@ -235,8 +235,8 @@ func (p *Project) announce(ready Ready) {
 	if p.options.Ready != nil {
 		p.options.Ready(ready)
 	}
-	e := p.generation.Load()
-	types, _ := e.Size()
+	g := p.generation.Load()
+	types, _ := g.Size()
 	p.log.Info("serving", "base", ready.Base, "types", types, "data", p.Data.Path)
 	if types == 0 {
 		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
@@ -244,8 +244,8 @@ func (p *Project) announce(ready Ready) {
 	if p.options.Ephemeral || p.follower != nil || p.member != nil { // nobody makes tokens there
 		return
 	}
-	for _, d := range e.Settings.Tokens {
-		if !e.tokens.Has(d.Name) {
+	for _, d := range g.Settings.Tokens {
+		if !g.tokens.Has(d.Name) {
 			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", p.directory.Command("token create")+" "+shell.Path(d.Name))
 		}
 	}
@@ -281,24 +281,24 @@ func mainPortToken(c config.Metrics) string {
 }
 
 // address returns the address to listen at.
-func (e *generation) address() string {
-	s := e.Settings.Server
+func (g *generation) address() string {
+	s := g.Settings.Server
 	port := s.Port
-	if e.project.options.Port != nil {
-		port = *e.project.options.Port
+	if g.project.options.Port != nil {
+		port = *g.project.options.Port
 	}
-	return cmp.Or(e.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(port)))
+	return cmp.Or(g.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(port)))
 }
 
 // base returns the base URL of links in mail, without a trailing slash: the configured URL, or the address at which the server listens.
-func (e *generation) base() string {
-	if url := e.Settings.Server.URL; url != "" {
+func (g *generation) base() string {
+	if url := g.Settings.Server.URL; url != "" {
 		return url
 	}
-	if at := e.project.listens.Load(); at != nil {
+	if at := g.project.listens.Load(); at != nil {
 		return *at
 	}
-	return e.project.scheme() + "://" + clientAddress(e.address())
+	return g.project.scheme() + "://" + clientAddress(g.address())
 }
 
 // clientAddress returns the address at which a client on this machine reaches a server that listens at address.
@@ -315,13 +315,13 @@ func clientAddress(address string) string {
 
 // ephemeralTokens creates the tokens of an ephemeral server and returns their keys by name.
 func (p *Project) ephemeralTokens(ctx context.Context) (map[string]string, error) {
-	e, keys := p.generation.Load(), map[string]string{}
-	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, e.Settings.Tokens...)
+	g, keys := p.generation.Load(), map[string]string{}
+	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, g.Settings.Tokens...)
 	for _, d := range declared {
-		if e.tokens.Has(d.Name) {
+		if g.tokens.Has(d.Name) {
 			return nil, fmt.Errorf("permissions.yaml declares a token %s, which an ephemeral server makes itself; give it another name", d.Name)
 		}
-		_, key, err := e.tokens.Create(ctx, d)
+		_, key, err := g.tokens.Create(ctx, d)
 		if err != nil {
 			return nil, err
 		}

@@ -18,32 +18,32 @@ import (
 const schedulesPath = "/_schedules"
 
 // scheduleRoutes returns the routes of schedules. Callers see and cancel the schedules whose action they may use themselves.
-func (e *generation) scheduleRoutes(api *rest.API) []Route {
-	path := e.Settings.REST.Prefix + schedulesPath
-	list := api.List(e.Model.Type(contenttypes.ScheduleUID))
+func (g *generation) scheduleRoutes(api *rest.API) []Route {
+	path := g.Settings.REST.Prefix + schedulesPath
+	list := api.List(g.Model.Type(contenttypes.ScheduleUID))
 	return []Route{
-		{Method: http.MethodGet, Path: path, Whole: true, Handle: e.listSchedules(list)},
-		{Method: http.MethodDelete, Path: path + "/{id}", user: e.onceOnly(e.cancelSchedule), keyed: true},
+		{Method: http.MethodGet, Path: path, Whole: true, Handle: g.listSchedules(list)},
+		{Method: http.MethodDelete, Path: path + "/{id}", user: g.onceOnly(g.cancelSchedule), keyed: true},
 	}
 }
 
 // GET /api/_schedules: a page of the schedules that the caller may see. The query can filter, sort and page.
-func (e *generation) listSchedules(list *rest.Route) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+func (g *generation) listSchedules(list *rest.Route) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-		if _, ok := documents.VisibleSchedules(e.Model, access); !ok {
+		if _, ok := documents.VisibleSchedules(g.Model, access); !ok {
 			return apierror.Forbidden()
 		}
-		return list.Serve(w, r, rest.Call{Access: access, Limits: e.answers})
+		return list.Serve(w, r, rest.Call{Access: access, Limits: g.answers})
 	}
 }
 
 // DELETE /api/_schedules/{id}: cancels the schedule with this documentId.
-func (e *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
-	if _, ok := documents.VisibleSchedules(e.Model, who.Access); !ok {
+func (g *generation) cancelSchedule(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+	if _, ok := documents.VisibleSchedules(g.Model, who.Access); !ok {
 		return apierror.Forbidden()
 	}
 	once.Keep(http.StatusNoContent, new([]byte))
-	if err := e.docs.CancelSchedule(r.Context(), once, mux.Vars(r)["id"], who.Access); err != nil {
+	if err := g.docs.CancelSchedule(r.Context(), once, mux.Vars(r)["id"], who.Access); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -22,12 +22,12 @@ const (
 )
 
 // jwtSecret returns the configured secret, or one that is generated at the first start and stored in the data directory.
-func (e *generation) jwtSecret() ([]byte, error) {
-	s := e.Settings.Users.Secret
+func (g *generation) jwtSecret() ([]byte, error) {
+	s := g.Settings.Users.Secret
 	if s == "" {
-		return e.keptSecret()
+		return g.keptSecret()
 	}
-	if e.project.options.Production {
+	if g.project.options.Production {
 		if err := checkSecret(s); err != nil {
 			return nil, err
 		}
@@ -63,8 +63,8 @@ func isShipped(secret string) (shipped bool, err error) {
 }
 
 // keptSecret returns the secret in the data directory, which it generates if there is none.
-func (e *generation) keptSecret() ([]byte, error) {
-	name := e.project.Data.Join(secretName)
+func (g *generation) keptSecret() ([]byte, error) {
+	name := g.project.Data.Join(secretName)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeSecret(name)

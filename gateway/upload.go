@@ -56,45 +56,45 @@ type uploads struct {
 }
 
 // uploadRoutes returns the routes of files; none where upload is switched off.
-func (e *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
-	if !e.Settings.Upload.Enabled {
+func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
+	if !g.Settings.Upload.Enabled {
 		return nil
 	}
-	u := &uploads{library: e.media, api: api, params: parser, limits: requestLimits(e.Settings.Server.Limits.WithDefaults()), answers: e.answers,
-		generation: e}
-	switch p := e.project; {
+	u := &uploads{library: g.media, api: api, params: parser, limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), answers: g.answers,
+		generation: g}
+	switch p := g.project; {
 	case p == nil:
 	case p.follower != nil:
 		u.source = p.follower.files
 	case p.member != nil:
 		u.source = p.member.uploads
 	}
-	prefix := e.Settings.REST.Prefix + "/upload"
+	prefix := g.Settings.REST.Prefix + "/upload"
 	return []Route{
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, user: u.upload, keyed: true, Streams: true},
 		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
 		{Method: http.MethodGet, Path: prefix + "/files/{id}", Action: findOneFile, Handle: u.one},
-		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, user: e.onceOnly(u.destroy), keyed: true},
+		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, user: g.onceOnly(u.destroy), keyed: true},
 		{Method: http.MethodGet, Path: "/uploads/{path:.*}", Handle: u.fetch, Open: true, Streams: true},
 	}
 }
 
 // openMedia opens the library of files, or shares the library of the former generation. It does nothing if upload is switched off.
-func (e *generation) openMedia() (err error) {
-	if !e.Settings.Upload.Enabled {
+func (g *generation) openMedia() (err error) {
+	if !g.Settings.Upload.Enabled {
 		return nil
 	}
-	shared := &e.project.shared
+	shared := &g.project.shared
 	if shared.library != nil {
-		e.media, err = shared.library.Under(e.store, e.docs, e.Model)
+		g.media, err = shared.library.Under(g.store, g.docs, g.Model)
 		return err
 	}
-	e.media, err = media.Open(media.Options{
-		Dir: e.project.Data.Join(admin.UploadsName), Cache: e.project.Data.Join(admin.ImagesName), Store: e.store, Documents: e.docs, Model: e.Model, Settings: e.Settings.Upload.Settings, Memory: e.project.memory,
-		Nodes:  e.project.nodes(),
-		Failed: func(err error) { e.project.log.Error(err.Error()) },
+	g.media, err = media.Open(media.Options{
+		Dir: g.project.Data.Join(admin.UploadsName), Cache: g.project.Data.Join(admin.ImagesName), Store: g.store, Documents: g.docs, Model: g.Model, Settings: g.Settings.Upload.Settings, Memory: g.project.memory,
+		Nodes:  g.project.nodes(),
+		Failed: func(err error) { g.project.log.Error(err.Error()) },
 	})
-	shared.library = e.media
+	shared.library = g.media
 	return err
 }
 

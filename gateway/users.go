@@ -20,36 +20,36 @@ import (
 )
 
 // openUsers opens the users and creates the configured roles, unless users are switched off.
-func (e *generation) openUsers() error {
-	shared := &e.project.shared
-	if !e.Settings.Users.Enabled {
+func (g *generation) openUsers() error {
+	shared := &g.project.shared
+	if !g.Settings.Users.Enabled {
 		if shared.users != nil {
 			go shared.users.Close() // in the background, since it waits for mail to be sent
 			shared.users = nil
 		}
 		return nil
 	}
-	secret, err := e.jwtSecret()
+	secret, err := g.jwtSecret()
 	if err != nil {
 		return err
 	}
-	settings := e.Settings.Users.Accounts
-	settings.ConfirmPath = e.Settings.REST.Prefix + "/auth/email-confirmation"
+	settings := g.Settings.Users.Accounts
+	settings.ConfirmPath = g.Settings.REST.Prefix + "/auth/email-confirmation"
 	mail := ""
-	if o := e.project.options; !o.Production || o.Ephemeral { // an ephemeral server is for tests, which may look at the mail
-		mail = e.project.Data.Join("mail")
+	if o := g.project.options; !o.Production || o.Ephemeral { // an ephemeral server is for tests, which may look at the mail
+		mail = g.project.Data.Join("mail")
 	}
-	e.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
-		Store: e.store, Documents: e.docs, Model: e.Model, Actions: e.Actions, Settings: settings, Granted: e.Settings.Roles,
-		Secret: secret, ServerURL: e.base, MailDir: mail, Log: e.project.log, Now: e.project.clock.Now,
+	g.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
+		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Settings: settings, Granted: g.Settings.Roles,
+		Secret: secret, ServerURL: g.base, MailDir: mail, Log: g.project.log, Now: g.project.clock.Now,
 		Former: shared.users,
 	})
 	if err != nil {
 		return fmt.Errorf("open the users: %w", err)
 	}
-	shared.users = e.users
+	shared.users = g.users
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
-		e.project.log.Warn("nobody who registers can log in: email addresses must be confirmed, and config/plugins.yaml names no mail server " +
+		g.project.log.Warn("nobody who registers can log in: email addresses must be confirmed, and config/plugins.yaml names no mail server " +
 			"at users-permissions.config.email.smtp")
 	}
 	return nil
@@ -72,16 +72,16 @@ type userRoutes struct {
 }
 
 // userRoutes returns the routes of users, roles and permissions; none if users are switched off.
-func (e *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
-	t := e.Model.Type(contenttypes.UserUID)
+func (g *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
+	t := g.Model.Type(contenttypes.UserUID)
 	if t == nil {
 		return nil
 	}
-	s := e.Settings
+	s := g.Settings
 	u := &userRoutes{
-		prefix: s.REST.Prefix, users: e.users, limiter: limiter,
-		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: e.store,
-		limits: requestLimits(s.Server.Limits.WithDefaults()), onceOnly: e.onceOnly, answers: e.answers,
+		prefix: s.REST.Prefix, users: g.users, limiter: limiter,
+		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: g.store,
+		limits: requestLimits(s.Server.Limits.WithDefaults()), onceOnly: g.onceOnly, answers: g.answers,
 	}
 	u.user = documents.Scalars(&t.Schema)
 	role := t.Attribute("role")

@@ -25,12 +25,12 @@ var buildVersion = sync.OnceValue(func() string {
 
 // version returns what ETags hold of the program, the definitions and the settings. It is the same after a restart, and on replicas, unless
 // the build has no commit or the files take values from the environment: then caches begin anew with each generation.
-func (e *generation) version() string {
-	if e.files == nil {
+func (g *generation) version() string {
+	if g.files == nil {
 		return rand.Text()
 	}
-	text := fmt.Sprintf("%s %s %s %q %+v", e.project.options.Version, buildVersion(), e.files.Hash(), e.Settings.Server.URL, e.Settings.Server.Limits)
-	for _, file := range e.files.Files {
+	text := fmt.Sprintf("%s %s %s %q %+v", g.project.options.Version, buildVersion(), g.files.Hash(), g.Settings.Server.URL, g.Settings.Server.Limits)
+	for _, file := range g.files.Files {
 		if strings.Contains(file, "${") {
 			text += rand.Text()
 			break

@@ -28,24 +28,24 @@ type teller struct {
 }
 
 // newTeller returns the teller of a generation.
-func (e *generation) newTeller() *teller {
-	parser := params.New(e.Model, e.Settings.I18n.DefaultLocale, params.Limits{})
-	return &teller{rest.New(e.Model, e.store, e.docs, parser), parser}
+func (g *generation) newTeller() *teller {
+	parser := params.New(g.Model, g.Settings.I18n.DefaultLocale, params.Limits{})
+	return &teller{rest.New(g.Model, g.store, g.docs, parser), parser}
 }
 
 // useHooks has the webhooks of the generation told. Those of a replica are told by its origin.
-func (e *generation) useHooks() {
-	if e.project.follower == nil {
-		e.project.webhooks.Use(e.Settings.Webhooks)
+func (g *generation) useHooks() {
+	if g.project.follower == nil {
+		g.project.webhooks.Use(g.Settings.Webhooks)
 	}
 }
 
 // told returns the content that webhooks are told about.
 func (p *Project) told() webhooks.Content {
-	e := p.generation.Load()
-	return webhooks.Content{Store: e.store, Model: e.Model,
+	g := p.generation.Load()
+	return webhooks.Content{Store: g.store, Model: g.Model,
 		Document: func(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error) {
-			return e.teller().document(ctx, dst, s, r, populated)
+			return g.teller().document(ctx, dst, s, r, populated)
 		}}
 }
 
