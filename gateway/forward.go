@@ -220,7 +220,7 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http.Header) {
 	for name, own := range given {
 		if name == "Vary" {
-			answer.Header[name] = slices.DeleteFunc(answer.Header[name], func(line string) bool { return slices.Contains(own, line) })
+			answer.Header[name] = varyBeyond(own, answer.Header[name])
 		} else {
 			answer.Header.Del(name)
 		}
@@ -237,6 +237,16 @@ func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http
 	} else {
 		answer.Header[forwardedHeader] = []string{applied}
 	}
+}
+
+// varyBeyond returns the lines of a header Vary without the names that own lines have.
+func varyBeyond(own, lines []string) []string {
+	known := strings.Split(strings.Join(own, ", "), ", ")
+	names := slices.DeleteFunc(strings.Split(strings.Join(lines, ", "), ", "), func(name string) bool { return name == "" || slices.Contains(known, name) })
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{strings.Join(names, ", ")}
 }
 
 // originOf is the origin that a replica follows, as an upstream.

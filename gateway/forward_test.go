@@ -109,7 +109,9 @@ func TestForwardedWrites(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			answer, text := r.writing(c.method, c.path, c.key, c.kind, []byte(c.body), "Origin", "http://localhost:3000")
 			for _, name := range []string{"Vary", "Access-Control-Allow-Origin"} { // both servers set them
-				if lines := answer.Header[name]; len(lines) == 0 || len(slices.Compact(slices.Sorted(slices.Values(lines)))) != len(lines) {
+				lines := answer.Header[name]
+				values := strings.Split(strings.Join(lines, ", "), ", ")
+				if len(lines) == 0 || len(slices.Compact(slices.Sorted(slices.Values(values)))) != len(values) {
 					t.Errorf("%s: %q", name, lines)
 				}
 			}
