@@ -195,7 +195,7 @@ func TestUnreadableRelations(t *testing.T) {
 		for _, query := range []string{"populate=author", "populate=*", "populate[parts][populate]=reader", "populate[parts][populate]=*",
 			"populate[zone][on][page.part][populate]=*", "populate[related][populate][author]=true", "populate[0]=related.author", "populate[author][count]=true"} {
 			r := a.want(200, "GET", "/api/articles?"+query, as, nil)
-			if strings.Contains(r.text, "author") || strings.Contains(r.text, "reader") || strings.Contains(r.text, "ann") {
+			if strings.Contains(r.text, "author") || strings.Contains(r.text, "reader") || strings.Contains(r.text, `"ann"`) { // a documentId may have the letters
 				t.Errorf("%s shows %s", query, r.text)
 			}
 		}
