@@ -235,7 +235,7 @@ func TestAsOfAndRestore(t *testing.T) {
 	if got := fmt.Sprint(first.at("data.title"), items(reply{body: object{"data": first.at("data.topics")}}, "name"), len(first.at("data.parts").([]any))); got != "first[two one] 2" {
 		t.Errorf("as of the first publication: %s", got)
 	}
-	if strings.Contains(first.text, "hidden") || strings.Contains(first.text, "code") {
+	if strings.Contains(first.text, `"hidden"`) || strings.Contains(first.text, `"code"`) {
 		t.Errorf("hidden attributes are shown: %s", first.text)
 	}
 	if got := a.want(200, "GET", page+seq(1)+read, "full", nil).at("data.topics"); items(reply{body: object{"data": got}}, "name")[0] != "one" {
