@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -237,16 +236,6 @@ func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http
 	} else {
 		answer.Header[forwardedHeader] = []string{applied}
 	}
-}
-
-// varyBeyond returns the lines of a header Vary without the names that own lines have.
-func varyBeyond(own, lines []string) []string {
-	known := strings.Split(strings.Join(own, ", "), ", ")
-	names := slices.DeleteFunc(strings.Split(strings.Join(lines, ", "), ", "), func(name string) bool { return name == "" || slices.Contains(known, name) })
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{strings.Join(names, ", ")}
 }
 
 // originOf is the origin that a replica follows, as an upstream.

@@ -63,15 +63,3 @@ func appendProblem(dst []byte, e *apierror.Error, id string) []byte {
 	}
 	return append(dst, '}')
 }
-
-// varyByAccept adds Accept to the header Vary.
-func varyByAccept(h http.Header) {
-	for _, value := range h["Vary"] {
-		for name := range strings.SplitSeq(value, ",") {
-			if name = strings.TrimSpace(name); name == "*" || strings.EqualFold(name, "Accept") {
-				return
-			}
-		}
-	}
-	h["Vary"] = append(slices.Clip(h["Vary"]), "Accept")
-}
