@@ -344,13 +344,17 @@ export interface LecternSchedule {
 async function actTimed(
   transport: Transport,
   path: string,
-  params: { publishAt?: string | Date; unpublishAt?: string | Date } = {},
+  params?: { publishAt?: string | Date; unpublishAt?: string | Date },
   request?: WriteOptions,
 ): Promise<unknown> {
-  const { publishAt, unpublishAt, ...query } = params
-  const timed = publishAt !== undefined || unpublishAt !== undefined
-  const body = timed ? { data: { publishAt: moment(publishAt), unpublishAt: moment(unpublishAt) } } : undefined
+  const { publishAt, unpublishAt, ...query } = timed(params)
+  const body = publishAt === undefined && unpublishAt === undefined ? undefined : { data: { publishAt, unpublishAt } }
   return transport.send('POST', path, query, body, request)
+}
+
+/** The parameters of a publication or unpublication, with its times as texts. */
+function timed(params: { publishAt?: string | Date; unpublishAt?: string | Date } = {}) {
+  return { ...params, publishAt: moment(params.publishAt), unpublishAt: moment(params.unpublishAt) }
 }
 
 /** The text of a time. It throws a RangeError if the Date is invalid: JSON would have null, and the action would be carried out at once. */

@@ -126,11 +126,6 @@ type UnpublishOperation<U extends UID, Q> = Operation<Done<UnpublishResult<U, Q>
 /** The `meta` of an operation with times of type T: all schedules of that localization. */
 type PlannedMeta<T> = [T] extends [undefined] ? undefined : { schedules: LecternSchedule[] } | Extract<T, undefined>
 
-/** The parameters of a publication or unpublication, with its times as texts. */
-function timed(params: { publishAt?: string | Date; unpublishAt?: string | Date } = {}): object {
-  return { ...params, publishAt: moment(params.publishAt), unpublishAt: moment(params.unpublishAt) }
-}
-
 /**
  * The operations as the server takes them: creations are named by their places, and references have these names. Equal operations give equal
  * bodies, so a batch may be made anew and sent again with the same idempotencyKey.
