@@ -186,8 +186,8 @@ func (im *importer) setSystem(l *importLine, r *store.Row) {
 	}
 }
 
-// values makes the values of a document or component from its data. It skips relations, which are edges. It writes the names
-// behind path in place, one over the other, in place of a copy for each attribute: nothing keeps a path.
+// values makes the values of a document or component from its data. It skips relations, which are edges. The paths of all attributes
+// share one piece of memory, so that none is copied: nothing may keep a path.
 func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Object, path []string) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {

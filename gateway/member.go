@@ -193,8 +193,8 @@ func (m *member) differs(g *generation) (bool, error) {
 
 // readNote reads a note. It changes nothing if there is none.
 //
-// What applies the transactions of the cluster must not read snapshots: they may have to wait until the definitions of the cluster are served,
-// which would wait for them.
+// It does not open a snapshot of the store. During a conversion that can wait until the new definitions are served, and these are served only after
+// the node has applied transactions. The code that applies them calls readNote, so both would wait for each other.
 func readNote(st *store.Store, name string, to any) error {
 	return st.ReadNote(name, func(text []byte) error {
 		if text == nil {

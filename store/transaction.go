@@ -25,8 +25,8 @@ var ErrNotLeader = errors.New("this node does not lead the cluster, and takes no
 // Propose proposes a transaction, which is encoded, to the nodes of a cluster. The writer goroutine calls it and waits.
 //
 // When it returns an Agreement, the transaction has its index and will be applied by all nodes. The error wraps ErrNotLeader if the transaction was
-// not and will never be applied, and ErrOutcome if that is not known. After such an error a node that is still the leader must call Store.Lead: if
-// the transaction was one of Redefine or Settle, the store takes no writes before.
+// not and will never be applied, and ErrOutcome if that is not known. After such an error a node that is still the leader must call Store.Lead. If
+// the transaction was one of Redefine or Settle, the store refuses writes until then.
 type Propose func(transaction []byte) (Agreement, error)
 
 // An Agreement says that the nodes have agreed to a transaction. Committed must be called once the store has committed it, or could not.

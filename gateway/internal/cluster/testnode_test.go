@@ -87,7 +87,7 @@ func (n *testNode) stop() {
 	n.Node = nil
 }
 
-// propose has the machine propose and commit a transaction, as a store does.
+// propose proposes a transaction and adds it to the list when the nodes have agreed to it, as a store does.
 func (n *testNode) propose(text string) error {
 	agreed, err := n.Propose([]byte(text))
 	if err != nil {
