@@ -12,7 +12,7 @@ import (
 func (wr *writing) saveNew() error {
 	id := wr.w.DocumentID
 	if id == "" {
-		id = newDocumentID()
+		id = wr.s.documentIDs.next()
 	} else if _, taken := wr.tx.Document(wr.t, id); taken {
 		return apierror.Validation(notUnique)
 	}
@@ -35,7 +35,7 @@ func (wr *writing) saveSingle() error {
 		return err
 	}
 	if doc == 0 {
-		wr.create(wr.tx.NewDoc(), newDocumentID())
+		wr.create(wr.tx.NewDoc(), wr.s.documentIDs.next())
 	} else {
 		wr.begin(doc, id)
 	}

@@ -194,7 +194,7 @@ func (wr *writing) schedule(action Action, at time.Time) error {
 		return true
 	})
 	made := &writing{s: wr.s, tx: wr.tx, t: l.typ}
-	made.create(wr.tx.NewDoc(), newDocumentID())
+	made.create(wr.tx.NewDoc(), wr.s.documentIDs.next())
 	row := made.newRow(version{status: store.Published})
 	made.setTime(row, "publishedAt")
 	by := wr.w.Timing.By

@@ -47,6 +47,7 @@ type Service struct {
 	hooks         map[string]*hooksOf                  // by uid; nil if there are none at all
 	schedules     schedules
 	importing     *semaphore.Weighted // held by the import that runs
+	documentIDs   documentIDs
 }
 
 // NewService returns the service for a store that was opened with model.

@@ -165,7 +165,7 @@ func (t *together) resolve(op *operation, o *Operation) error {
 	r := resolver{find: func(name string) (string, error) { return t.refer(op, name) }}
 	if o.Action == CreateAction {
 		if o.DocumentID == "" {
-			o.DocumentID = newDocumentID()
+			o.DocumentID = t.service.documentIDs.next()
 		}
 		op.creates = o.DocumentID
 	}

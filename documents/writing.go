@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"crypto/rand"
 	"slices"
 	"strconv"
 	"time"
@@ -247,30 +246,4 @@ func text(raw []byte) string {
 		return ""
 	}
 	return string(raw[1 : len(raw)-1])
-}
-
-const (
-	letters      = "abcdefghijklmnopqrstuvwxyz"
-	alphanumeric = letters + "0123456789"
-)
-
-// newDocumentID generates a documentId: 24 characters, the first a letter.
-func newDocumentID() string {
-	id := make([]byte, 0, 24)
-	var random [32]byte
-	for {
-		_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
-		for _, b := range random {
-			set := alphanumeric
-			if len(id) == 0 {
-				set = letters
-			}
-			if int(b) >= 256-256%len(set) {
-				continue // reject this byte, so that all characters are equally likely
-			}
-			if id = append(id, set[int(b)%len(set)]); len(id) == cap(id) {
-				return string(id)
-			}
-		}
-	}
 }
