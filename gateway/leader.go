@@ -125,6 +125,12 @@ func (m *member) serveCommand(w http.ResponseWriter, r *http.Request) {
 
 // reach waits until reads of this node show the write with a revision.
 func (m *member) reach(ctx context.Context, revision uint64) error {
+	if m.shows(revision) {
+		return nil
+	}
+	if node := m.node.Load(); node != nil {
+		defer node.Hurry()()
+	}
 	for {
 		advanced, committed := m.advanced.wait(), m.project.Store().NextCommit() // before the revision is read
 		if m.shows(revision) {

@@ -72,6 +72,12 @@ func (l *list) setBroken(broken bool) {
 	l.broken = broken
 }
 
+func (l *list) setGate(gate chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gate = gate
+}
+
 func (l *list) Apply(all []store.Transaction) error {
 	l.mu.Lock()
 	gate := l.gate

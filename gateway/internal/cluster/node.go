@@ -94,12 +94,13 @@ type Node struct {
 	stuck     atomic.Bool
 	applied   atomic.Uint64 // the index up to which the machine has applied what Raft has passed to it
 
-	mu       sync.Mutex
-	pending  *proposal // that this node waits for
-	applying bool      // the machine applies transactions of other nodes, or takes over a copy
-	latest   *proposal // the last one, which may have ended
-	led      uint64    // the term in which the machine leads; 0: it does not
-	losses   int       // how often the machine has lost the lead
+	mu        sync.Mutex
+	pending   *proposal // that this node waits for
+	latest    *proposal // the last one, which may have ended
+	backlog   backlog
+	restoring bool   // the machine takes over a copy
+	led       uint64 // the term in which the machine leads; 0: it does not
+	losses    int    // how often the machine has lost the lead
 }
 
 const (
@@ -188,6 +189,7 @@ func Start(c Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1)}
+	n.backlog.changed.L = &n.mu
 	if err := snaps.restoreReceived(c.Machine); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -204,12 +206,14 @@ func Start(c Config) (*Node, error) {
 		return nil, errors.Join(fmt.Errorf("start the node %s: %w", c.Name, err), n.transport.Close(), log.Close())
 	}
 	n.ended.Go(func() { n.watch(ctx) })
+	n.ended.Go(n.applyBacklog)
 	return n, nil
 }
 
 // Close stops the node. The machine must still take calls until Close returns.
 func (n *Node) Close() error {
 	n.stop()
+	n.applySoon()
 	n.log.endRetries()
 	if n.raft.State() == raft.Leader {
 		_ = n.raft.LeadershipTransfer().Error() // best effort: the others need not find out by themselves that the leader is gone
@@ -259,8 +263,11 @@ func (n *Node) look(ctx context.Context) {
 	if n.leadsIn(term) {
 		return
 	}
-	if err := agreed(ctx, n.raft.Barrier(0)); err != nil { // after the barrier the machine has applied all transactions of former leaders
+	if err := agreed(ctx, n.raft.Barrier(0)); err != nil {
 		n.wakeLater(ctx) // Raft takes no barrier while it passes the lead on, which may fail
+		return
+	}
+	if !n.settle() { // Raft has passed on all transactions of former leaders
 		return
 	}
 	if err := n.config.Machine.Lead(); err != nil {

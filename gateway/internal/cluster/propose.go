@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -31,7 +30,7 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
 	n.mu.Lock()
-	if n.applying { // Raft's queue has the proposal after what the machine applies now, which may wait for the goroutine that proposes
+	if n.restoring || !n.backlog.empty() { // see enqueue
 		n.mu.Unlock()
 		n.failed.Add(1)
 		return store.Agreement{}, store.ErrNotLeader
@@ -103,21 +102,21 @@ func (n *Node) claim(id proposalID) *proposal {
 	return p
 }
 
-// abandon ends the wait for any proposal, and refuses others until the function that it returns is called.
-func (n *Node) abandon() (resume func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.applying = true
+// abandon ends the wait for any proposal. It must be called with n.mu held.
+func (n *Node) abandon() {
 	if n.pending != nil {
 		close(n.pending.abandoned)
 		n.pending = nil
 	}
 	n.lose()
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.applying = false
-	}
+}
+
+// setRestoring notes whether the machine takes over a copy. Meanwhile the node refuses to propose, as enqueue says.
+func (n *Node) setRestoring(restoring bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.restoring = restoring
+	n.abandon()
 }
 
 // fsm is the raft.FSM of a node. It passes on to the Machine what Raft gives it.
@@ -148,58 +147,31 @@ func (f fsm) ApplyBatch(logs []*raft.Log) []any {
 		}
 		others = append(others, store.Transaction{Index: l.Index, Data: l.Data[len(id):]})
 	}
-	if f.applyAll(others) {
-		f.applied.Store(logs[len(logs)-1].Index)
-	}
+	f.enqueue(others, logs[len(logs)-1].Index)
 	if agreed != nil {
+		f.settle()
 		close(agreed.ended)
 	}
 	return make([]any, len(logs))
 }
 
-// applyAll has the machine apply transactions. It tries until that succeeds or the node is closed, and reports whether it has succeeded: nothing can
-// be applied after a transaction that is missing.
-func (f fsm) applyAll(list []store.Transaction) bool {
-	if len(list) == 0 {
-		return true
-	}
-	resume := f.abandon()
-	for {
-		err := f.config.Machine.Apply(list)
-		if f.stuck.Store(err != nil); err == nil {
-			break
-		}
-		f.config.Log.Error("the node cannot apply what the cluster has agreed to, and tries again", "index", list[0].Index, "error", err)
-		if f.raft.State() == raft.Leader {
-			_ = f.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
-		}
-		select {
-		case <-f.stopped:
-			return false // and nothing is proposed any more
-		case <-time.After(f.config.heartbeat()):
-		}
-	}
-	resume()
-	f.wake() // to lead again, if the node does
-	return true
-}
-
-// Snapshot implements raft.FSM. It fails once the node is being closed: Raft takes all transactions for applied that it gave to the FSM, but applyAll may
-// have returned without them.
+// Snapshot implements raft.FSM. It fails if the node is closed before the machine has applied all transactions that Raft has passed on, since Raft takes
+// them for applied.
 func (f fsm) Snapshot() (raft.FSMSnapshot, error) {
-	select {
-	case <-f.stopped:
+	if !f.settle() {
 		return nil, raft.ErrRaftShutdown
-	default:
-		return durableState{}, nil
 	}
+	return durableState{}, nil
 }
 
 // Restore implements raft.FSM.
 func (f fsm) Restore(from io.ReadCloser) error {
 	defer from.Close()
-	resume := f.abandon()
-	defer resume()
+	if !f.settle() {
+		return raft.ErrRaftShutdown
+	}
+	f.setRestoring(true)
+	defer f.setRestoring(false)
 	if err := f.config.Machine.Restore(from); err != nil {
 		return err
 	}

@@ -82,18 +82,14 @@ func TestProposeWhileApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
 	gate := make(chan struct{})
-	leader.mu.Lock()
-	leader.gate = gate
-	leader.mu.Unlock()
+	leader.setGate(gate)
 	agreed, err := leader.Propose([]byte("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	agreed.Committed(errors.New("the disk is full"))
 	<-gate
-	leader.mu.Lock()
-	leader.gate = nil
-	leader.mu.Unlock()
+	leader.setGate(nil)
 	refused := make(chan error, 1)
 	go func() {
 		_, err := leader.Propose([]byte("b"))
