@@ -134,11 +134,11 @@ func (n *Node) takeBacklog() (list []store.Transaction, last uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := &n.backlog
-	for !b.ready() {
-		if n.closing() {
-			return nil, 0
-		}
+	for !b.ready() && !n.closing() {
 		b.changed.Wait()
+	}
+	if n.closing() {
+		return nil, 0
 	}
 	list, b.list, b.size, b.applying = b.list, nil, 0, true
 	return list, b.passed

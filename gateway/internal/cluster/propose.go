@@ -181,10 +181,13 @@ func (f fsm) Restore(from io.ReadCloser) error {
 	return f.snapshots.taken()
 }
 
-// noteSnapshot sets n.applied to the index of the newest snapshot, which the machine has taken over.
+// noteSnapshot notes that the machine has taken over the newest snapshot.
 func (n *Node) noteSnapshot() error {
 	newest, err := n.snapshots.newest()
 	if newest != nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.backlog.passed = newest.Index
 		n.applied.Store(newest.Index)
 	}
 	return err
