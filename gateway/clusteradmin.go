@@ -107,7 +107,7 @@ func (a clusterAdmin) Remove(ctx context.Context, name string) error {
 		if err := a.Transfer(ctx, ""); err != nil {
 			return fmt.Errorf("%s leads the cluster, and no other node can lead instead: %w", name, err)
 		}
-		if _, _, err := a.awaitLeader(ctx, gone.Address); err != nil {
+		if _, err := a.awaitLeader(ctx, gone.Address); err != nil {
 			return errors.New("the cluster has no other leader yet; try again")
 		}
 	}
@@ -129,7 +129,7 @@ func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here m
 	if a.leads() {
 		return here(a.member, ctx, n)
 	}
-	leader, _, err := leaderOf(a).base(ctx)
+	leader, err := leaderOf(a).base(ctx)
 	if err != nil {
 		return errors.New("the cluster has no leader now; nothing was changed. If a majority of its nodes is lost for good, see `lectern cluster recover --help`")
 	}

@@ -81,7 +81,7 @@ func (m *member) latest(ctx context.Context) (revision uint64, err error) {
 			if err = m.node.Load().Verify(ctx); err == nil {
 				return m.shown()
 			}
-		} else if leader, _, failed := (leaderOf{m}).base(ctx); failed != nil {
+		} else if leader, failed := (leaderOf{m}).base(ctx); failed != nil {
 			return 0, failed
 		} else if err = m.ask(ctx, leader.Host, revisionPath, nil, &revision); err == nil {
 			return revision, nil

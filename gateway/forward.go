@@ -42,11 +42,13 @@ const (
 type upstream interface {
 	// takesWrites reports whether writes are for the upstream at all.
 	takesWrites() bool
-	// base returns the address of the upstream, whose path is what goes before the path of a request, and a channel that is closed when the upstream
-	// there takes no writes any more; nil: that does not happen.
-	base(context.Context) (_ *url.URL, lost <-chan struct{}, _ error)
+	// base returns the address of the upstream, whose path is what goes before the path of a request.
+	base(context.Context) (*url.URL, error)
 	// instead waits for another server to take the writes than one that cannot be reached, and returns what base does; nil if none does.
-	instead(ctx context.Context, unreached *url.URL) (_ *url.URL, lost <-chan struct{})
+	instead(ctx context.Context, unreached *url.URL) *url.URL
+	// awaitLoss returns once the server at an address, as base returned it, has not taken the writes for so long that it is not expected to answer any
+	// more. It returns an error if ctx ends before.
+	awaitLoss(ctx context.Context, at *url.URL) error
 	// catchUp waits until reads of this server show what the upstream has written when it gave an answer.
 	catchUp(context.Context, *http.Response) error
 	// looped returns the answer to a request that has been forwarded by this server before.
@@ -136,17 +138,17 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 			return f.to.looped()
 		}
 	}
-	base, lost, err := f.to.base(r.Context())
+	base, err := f.to.base(r.Context())
 	if err != nil {
 		return err
 	}
 	for {
-		failed, unread := f.send(w, r, base, lost)
+		failed, unread := f.send(w, r, base)
 		if failed == nil {
 			return nil
 		}
 		if unreached(failed) {
-			if base, lost = f.to.instead(r.Context(), base); base != nil {
+			if base = f.to.instead(r.Context(), base); base != nil {
 				continue // nothing of the request has been read
 			}
 		}
@@ -154,20 +156,17 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// send sends a request to a server until lost is closed, and answers with what that answers. Otherwise it returns the error, and that of reading
-// the request.
-func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL, lost <-chan struct{}) (failed, unread error) {
+// send sends a request to a server, and answers with what that answers. Otherwise it returns the error, and that of reading the request.
+func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) (failed, unread error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	if lost != nil {
-		go func() { // ends with ctx
-			select {
-			case <-lost:
-				cancel(replication.ErrSilent) // it will not answer any more
-			case <-ctx.Done():
-			}
-		}()
-	}
+	unanswered, answered := context.WithCancel(ctx)
+	defer answered()
+	go func() {
+		if f.to.awaitLoss(unanswered, base) == nil {
+			cancel(replication.ErrSilent)
+		}
+	}()
 	stall := time.AfterFunc(time.Hour, func() { cancel(replication.ErrSilent) })
 	stall.Stop()
 	defer stall.Stop()
@@ -180,6 +179,7 @@ func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL, 
 		Transport: f.transport,
 		Rewrite:   func(p *httputil.ProxyRequest) { f.rewrite(p, base, w.Header()) },
 		ModifyResponse: func(answer *http.Response) error {
+			answered()
 			body.stop()
 			f.adopt(ctx, answer, w.Header())
 			answer.Body = &stallReader{answer.Body, stall}
@@ -261,17 +261,19 @@ func newOriginOf(p *Project, prefix string) (*originOf, error) {
 	return &originOf{p, origin, &base, dial}, nil
 }
 
-func (*originOf) takesWrites() bool { return true }
-func (o *originOf) base(context.Context) (*url.URL, <-chan struct{}, error) {
-	return o.url, nil, nil
-}
+func (*originOf) takesWrites() bool                        { return true }
+func (o *originOf) base(context.Context) (*url.URL, error) { return o.url, nil }
 func (*originOf) looped() *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
 }
-func (*originOf) instead(context.Context, *url.URL) (*url.URL, <-chan struct{}) { return nil, nil }
-func (o *originOf) name() string                                                { return "the server " + o.origin.Base() }
-func (o *originOf) close()                                                      { o.origin.Close() }
+func (*originOf) instead(context.Context, *url.URL) *url.URL { return nil }
+func (*originOf) awaitLoss(ctx context.Context, _ *url.URL) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+func (o *originOf) name() string { return "the server " + o.origin.Base() }
+func (o *originOf) close()       { o.origin.Close() }
 
 // catchUp waits until the replica has applied all that the origin has written so far.
 func (o *originOf) catchUp(ctx context.Context, _ *http.Response) error {

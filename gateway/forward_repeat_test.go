@@ -16,12 +16,12 @@ import (
 // fixedUpstream is an upstream at one address.
 type fixedUpstream struct{ at *url.URL }
 
-func (u fixedUpstream) takesWrites() bool { return true }
-func (u fixedUpstream) base(context.Context) (*url.URL, <-chan struct{}, error) {
-	return u.at, nil, nil
-}
-func (fixedUpstream) instead(context.Context, *url.URL) (_ *url.URL, lost <-chan struct{}) {
-	return nil, nil
+func (u fixedUpstream) takesWrites() bool                        { return true }
+func (u fixedUpstream) base(context.Context) (*url.URL, error)   { return u.at, nil }
+func (fixedUpstream) instead(context.Context, *url.URL) *url.URL { return nil }
+func (fixedUpstream) awaitLoss(ctx context.Context, _ *url.URL) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 func (fixedUpstream) catchUp(context.Context, *http.Response) error { return nil }
 func (fixedUpstream) looped() *apierror.Error                       { return nil }

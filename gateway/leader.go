@@ -38,34 +38,62 @@ func (l leaderOf) close()            {}
 func (leaderOf) looped() *apierror.Error { return errNoLeader }
 
 // base implements upstream. It waits for a leader.
-func (l leaderOf) base(ctx context.Context) (*url.URL, <-chan struct{}, error) {
-	leader, lost, err := l.awaitLeader(ctx, "")
-	return &url.URL{Scheme: "http", Host: leader}, lost, err
+func (l leaderOf) base(ctx context.Context) (*url.URL, error) {
+	leader, err := l.awaitLeader(ctx, "")
+	return &url.URL{Scheme: "http", Host: leader}, err
 }
 
 // instead implements upstream. A leader that does not listen any more has died: the others elect another soon.
-func (l leaderOf) instead(ctx context.Context, unreached *url.URL) (*url.URL, <-chan struct{}) {
-	leader, lost, err := l.awaitLeader(ctx, unreached.Host)
+func (l leaderOf) instead(ctx context.Context, unreached *url.URL) *url.URL {
+	leader, err := l.awaitLeader(ctx, unreached.Host)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
-	return &url.URL{Scheme: "http", Host: leader}, lost
+	return &url.URL{Scheme: "http", Host: leader}
 }
 
-// awaitLeader returns the address of the leader, and a channel that is closed when there is another. It waits for maxElection at most until there
-// is a leader with another address than former.
-func (m *member) awaitLeader(ctx context.Context, former string) (leader string, lost <-chan struct{}, err error) {
+// awaitLoss implements upstream. It waits for maxElection longer than this node does without that leader. On a busy machine a follower may hear nothing
+// from the leader for a heartbeat, and take it for lost, although it leads on. And a node that has lost the lead answers what it was sent: that the write
+// was made or refused, or that the outcome is unknown.
+func (l leaderOf) awaitLoss(ctx context.Context, at *url.URL) error {
+	for {
+		if err := l.awaitLead(ctx, func(leader string) bool { return leader != at.Host }); err != nil {
+			return err
+		}
+		election, cancel := context.WithTimeout(ctx, l.maxElection())
+		err := l.awaitLead(election, func(leader string) bool { return leader == at.Host })
+		cancel()
+		if err != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// awaitLeader returns the address of the leader. It waits for maxElection at most until there is a leader with another address than former.
+func (m *member) awaitLeader(ctx context.Context, former string) (leader string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
 	defer cancel()
+	err = m.awaitLead(ctx, func(address string) bool {
+		leader = address
+		return leader != "" && leader != former
+	})
+	if err != nil {
+		return "", errNoLeader
+	}
+	return leader, nil
+}
+
+// awaitLead waits until the address of the leader, "" if there is none, is as it should be.
+func (m *member) awaitLead(ctx context.Context, is func(leader string) bool) error {
 	for {
 		changed := m.changed.wait() // before the leader is read
-		if leader := *m.leader.Load(); leader != "" && leader != former {
-			return leader, changed, nil
+		if is(*m.leader.Load()) {
+			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return "", nil, errNoLeader
+			return ctx.Err()
 		}
 	}
 }
@@ -87,7 +115,7 @@ func (m *member) forwardCommand(w http.ResponseWriter, r *http.Request) bool {
 	if m.leads() {
 		return false
 	}
-	base, _, err := leaderOf{m}.base(r.Context())
+	base, err := leaderOf{m}.base(r.Context())
 	if err != nil {
 		return false // the store refuses to write
 	}
