@@ -70,26 +70,23 @@ type forwarder struct {
 // newForwarder returns the forwarder of a replica that forwards writes, or of a node in a cluster; nil for other servers.
 func (g *generation) newForwarder() (*forwarder, error) {
 	p := g.project
-	f := &forwarder{log: p.log, transport: &http.Transport{
-		TLSHandshakeTimeout:   5 * time.Second,
-		ResponseHeaderTimeout: g.Settings.Server.Limits.WithDefaults().Handle + maxOverhead,
-		IdleConnTimeout:       30 * time.Second,
-		MaxIdleConnsPerHost:   16,
-		DisableCompression:    true,
-	}}
+	f := &forwarder{log: p.log}
 	switch {
 	case p.member != nil:
-		f.to, f.via = leaderOf{p.member}, "1.1 lectern-"+p.member.options.Name
-		f.transport.DialContext, f.transport.MaxIdleConnsPerHost, f.transport.MaxConnsPerHost = p.member.port.DialHTTP, maxNodeConns, maxNodeConns
+		f.to, f.via, f.transport = leaderOf{p.member}, "1.1 lectern-"+p.member.options.Name, newNodeTransport(p.member.port.DialHTTP)
 	case p.follower != nil && p.follower.follow != nil && p.follower.follow.Forward:
 		origin, err := newOriginOf(p, g.Settings.REST.Prefix)
 		if err != nil {
 			return nil, err
 		}
-		f.to, f.via, f.transport.Proxy, f.transport.DialContext = origin, "1.1 lectern-"+p.follower.id, http.ProxyFromEnvironment, origin.dial
+		f.to, f.via, f.transport = origin, "1.1 lectern-"+p.follower.id, &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: origin.dial, TLSHandshakeTimeout: 5 * time.Second,
+			IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 16, DisableCompression: true,
+		}
 	default:
 		return nil, nil
 	}
+	f.transport.ResponseHeaderTimeout = g.Settings.Server.Limits.WithDefaults().Handle + maxOverhead
 	dial := f.transport.DialContext
 	f.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

@@ -96,7 +96,7 @@ func (m *member) open(ctx context.Context) error {
 	if m.port, err = port.Listen(port.Config{Listen: cmp.Or(m.options.Listen, m.options.Address), Advertise: m.options.Address, Credentials: m.credentials, Log: m.log}); err != nil {
 		return err
 	}
-	m.client = &http.Client{Transport: &http.Transport{DialContext: m.port.DialHTTP, MaxIdleConnsPerHost: maxNodeConns, MaxConnsPerHost: maxNodeConns, IdleConnTimeout: 30 * time.Second, DisableCompression: true}}
+	m.client = &http.Client{Transport: newNodeTransport(m.port.DialHTTP)}
 	m.uploads = filesync.NewNodes(filesync.NodesOptions{
 		Uploads: m.uploadsPath(), Name: m.options.Name, Members: m.members, Client: m.client, Log: m.log,
 		Store:   func() *store.Store { return m.project.Store() },
@@ -371,9 +371,6 @@ func (m *member) join(ctx context.Context) error {
 	}
 	return err
 }
-
-// maxNodeConns bounds the connections to another node. A new one costs milliseconds of TLS.
-const maxNodeConns = 200
 
 // askTimeout bounds how long another node may take for an answer.
 const askTimeout = 10 * time.Second

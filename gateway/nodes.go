@@ -86,11 +86,29 @@ func (m *member) serveNodes() {
 	routes.Handle(filesync.NodesPath, m.uploads)
 	routes.HandleFunc(commandPath+"/", m.serveCommand)
 	routes.HandleFunc("/", m.serveForwarded)
-	srv := &http.Server{Handler: m.membersOnly(routes), ReadHeaderTimeout: askTimeout, IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}
+	srv := newNodeServer(m.membersOnly(routes), m.log)
 	if err := srv.Serve(m.port.HTTP()); err != nil && m.ctx.Err() == nil && !errors.Is(err, http.ErrServerClosed) {
 		m.log.Error("the node does not answer the other nodes any more", "error", err)
 	}
 	srv.Close()
+}
+
+// maxNodeConns bounds the connections to another node. A new one costs milliseconds of TLS.
+const maxNodeConns = 200
+
+// nodeIdle is how long a node keeps a connection to another one without a request.
+const nodeIdle = 30 * time.Second
+
+// newNodeServer returns a server for the requests of other nodes. It keeps connections longer than nodes do that open them: what is sent over a connection
+// just when the other end closes it has an unknown outcome. ReadHeaderTimeout is also how long net/http waits for the first request. Nodes may open a
+// connection and keep it for a later request, because another one was free earlier.
+func newNodeServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 2 * nodeIdle, IdleTimeout: 2 * nodeIdle, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+}
+
+// newNodeTransport returns a transport for requests to other nodes.
+func newNodeTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	return &http.Transport{DialContext: dial, MaxIdleConnsPerHost: maxNodeConns, MaxConnsPerHost: maxNodeConns, IdleConnTimeout: nodeIdle, DisableCompression: true}
 }
 
 // errRemoved is the answer to a request that a node has forwarded which was removed from the cluster.
