@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"lectern/documents/apierror"
@@ -44,8 +42,9 @@ type upstream interface {
 	takesWrites() bool
 	// base returns the address of the upstream, whose path is what goes before the path of a request.
 	base(context.Context) (*url.URL, error)
-	// instead waits for another server to take the writes than one that cannot be reached, and returns what base does; nil if none does.
-	instead(ctx context.Context, unreached *url.URL) *url.URL
+	// instead waits for a server that takes the writes, after one could not be reached, and returns what base does; nil if there is none. It may be the same
+	// one, after a while. since is when a server could not be reached first.
+	instead(ctx context.Context, unreached *url.URL, since time.Time) *url.URL
 	// awaitLoss returns once the server at an address, as base returned it, has not taken the writes for so long that it is not expected to answer any
 	// more. It returns an error if ctx ends before.
 	awaitLoss(ctx context.Context, at *url.URL) error
@@ -87,25 +86,8 @@ func (g *generation) newForwarder() (*forwarder, error) {
 		return nil, nil
 	}
 	f.transport.ResponseHeaderTimeout = g.Settings.Server.Limits.WithDefaults().Handle + maxOverhead
-	dial := f.transport.DialContext
-	f.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err != nil {
-			err = &unreachedError{err}
-		}
-		return c, err
-	}
+	f.transport.DialContext = counting(f.transport.DialContext)
 	return f, nil
-}
-
-// An unreachedError is the error of a request that was not sent, because there was no connection.
-type unreachedError struct{ error }
-
-func (e *unreachedError) Unwrap() error { return e.error }
-
-func unreached(err error) bool {
-	var e *unreachedError
-	return errors.As(err, &e)
 }
 
 // active reports whether writes are to be forwarded.
@@ -139,22 +121,26 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for {
-		failed, unread := f.send(w, r, base)
-		if failed == nil {
+	for since := (time.Time{}); ; {
+		a := f.send(w, r, base)
+		if a.failed == nil {
 			return nil
 		}
-		if unreached(failed) {
-			if base = f.to.instead(r.Context(), base); base != nil {
-				continue // nothing of the request has been read
+		if !a.sent() && !a.body.begun {
+			if since.IsZero() {
+				since = time.Now()
+			}
+			if base = f.to.instead(r.Context(), base, since); base != nil {
+				continue
 			}
 		}
-		return f.failure(w, failed, unread)
+		return f.failure(w, a)
 	}
 }
 
-// send sends a request to a server, and answers with what that answers. Otherwise it returns the error, and that of reading the request.
-func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) (failed, unread error) {
+// send sends a request to a server, and answers with what that answers, unless it fails.
+func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) *attempt {
+	a := &attempt{}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	unanswered, answered := context.WithCancel(ctx)
@@ -167,29 +153,29 @@ func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) 
 	stall := time.AfterFunc(time.Hour, func() { cancel(replication.ErrSilent) })
 	stall.Stop()
 	defer stall.Stop()
-	body := &forwardedBody{body: r.Body, stall: stall}
-	request := r.WithContext(ctx)
+	a.body = forwardedBody{body: r.Body, stall: stall}
+	request := r.WithContext(a.trace(ctx))
 	if r.Body != nil && r.Body != http.NoBody {
-		request.Body = body
+		request.Body = &a.body
 	}
 	proxy := httputil.ReverseProxy{
 		Transport: f.transport,
 		Rewrite:   func(p *httputil.ProxyRequest) { f.rewrite(p, base, w.Header()) },
 		ModifyResponse: func(answer *http.Response) error {
 			answered()
-			body.stop()
+			a.body.stop()
 			f.adopt(ctx, answer, w.Header())
 			answer.Body = &stallReader{answer.Body, stall}
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
-			body.stop()
-			failed = errors.Join(err, body.failed)
+			a.body.stop()
+			a.failed = errors.Join(err, a.body.failed)
 		},
 		ErrorLog: slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
 	}
 	proxy.ServeHTTP(w, request)
-	return failed, body.failed
+	return a
 }
 
 // rewrite addresses a request to the origin. given are the headers that the replica has set in its answer.
@@ -264,7 +250,7 @@ func (*originOf) looped() *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
 }
-func (*originOf) instead(context.Context, *url.URL) *url.URL { return nil }
+func (*originOf) instead(context.Context, *url.URL, time.Time) *url.URL { return nil }
 func (*originOf) awaitLoss(ctx context.Context, _ *url.URL) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -308,16 +294,17 @@ func positionOf(st *store.Store) (at store.Position, err error) {
 	return at, err
 }
 
-// failure returns the answer to a request that the origin has not answered. unread is the error of reading the request.
-func (f *forwarder) failure(w http.ResponseWriter, err, unread error) error {
+// failure returns the answer to a request that the origin has not answered.
+func (f *forwarder) failure(w http.ResponseWriter, a *attempt) error {
 	var told *apierror.Error
-	if errors.As(unread, &told) || errors.Is(err, context.Canceled) && !errors.Is(err, replication.ErrSilent) {
+	err := a.failed
+	if errors.As(a.body.failed, &told) || errors.Is(err, context.Canceled) && !errors.Is(err, replication.ErrSilent) {
 		return err
 	}
 	f.log.Warn("a write could not be forwarded", "to", f.to.name(), "id", w.Header().Get(requestIDHeader), "error", err)
 	w.Header()["Retry-After"] = retrySoon
 	unavailable := &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin}
-	if unreached(err) {
+	if !a.sent() {
 		unavailable.Message = fmt.Sprintf("%s, which takes the writes, cannot be reached; nothing was written", f.to.name())
 		unavailable.Details = jsontree.ObjectOf("outcome", "refused")
 		return unavailable
@@ -325,58 +312,4 @@ func (f *forwarder) failure(w http.ResponseWriter, err, unread error) error {
 	unavailable.Message = fmt.Sprintf("%s, which takes the writes, did not answer; it may have written", f.to.name())
 	unavailable.Details = jsontree.ObjectOf("outcome", "unknown")
 	return unavailable
-}
-
-// A forwardedBody is the body of a request while it is sent to the origin. The transport reads it in a goroutine of its own. Once the answer
-// begins, nothing reads it any more.
-type forwardedBody struct {
-	mu      sync.Mutex
-	body    io.ReadCloser
-	stall   *time.Timer // runs while the origin has bytes to take
-	stopped bool
-	failed  error // of reading from the client
-}
-
-var errAnsweredEarly = errors.New("the origin has answered before it got the whole request")
-
-// Read implements io.Reader.
-func (b *forwardedBody) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.stopped {
-		return 0, errAnsweredEarly
-	}
-	b.stall.Stop()
-	n, err := b.body.Read(p)
-	switch {
-	case err == nil:
-		b.stall.Reset(maxStall)
-	case !errors.Is(err, io.EOF):
-		b.failed = err
-	}
-	return n, err
-}
-
-// Close implements io.Closer. The server closes the body itself.
-func (b *forwardedBody) Close() error { return nil }
-
-// stop waits for a Read that is under way, and lets no other begin.
-func (b *forwardedBody) stop() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stopped = true
-	b.stall.Stop()
-}
-
-// A stallReader reads an answer of the origin. The timer runs while it waits for bytes.
-type stallReader struct {
-	io.ReadCloser
-	stall *time.Timer
-}
-
-// Read implements io.Reader.
-func (s *stallReader) Read(p []byte) (int, error) {
-	s.stall.Reset(maxStall)
-	defer s.stall.Stop()
-	return s.ReadCloser.Read(p)
 }

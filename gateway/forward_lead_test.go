@@ -1,21 +1,24 @@
 package gateway
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// newLeader returns what a node with the options of a cluster knows about the leader, and a forwarder to the leader over a network.
-func newLeader(over *network, address string) (*member, *forwarder) {
+// newLeader returns what a node with the options of a cluster knows about the leader, and a forwarder to the leader.
+func newLeader(dial dialer, address string) (*member, *forwarder) {
 	m := &member{options: &Cluster{Name: "follower"}}
 	m.leader.Store(&address)
-	return m, &forwarder{to: leaderOf{m}, log: slog.New(slog.DiscardHandler), via: "1.1 test", transport: &http.Transport{DialContext: over.dial}}
+	return m, &forwarder{to: leaderOf{m}, log: slog.New(slog.DiscardHandler), via: "1.1 test", transport: &http.Transport{DialContext: dial}}
 }
 
 // TestForwardedWhileLeadChanges changes the leader while it carries out a write that a follower has forwarded. The follower gives the answer if there is one.
@@ -57,7 +60,7 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 				})}
 				go leader.Serve(over)
 				defer leader.Close()
-				m, f := newLeader(over, first)
+				m, f := newLeader(counting(over.dial), first)
 				defer f.close()
 				defer time.Sleep(never) // all goroutines end, also when the test fails
 				go func() {
@@ -76,6 +79,65 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 					}
 				case err == nil || !strings.Contains(err.Error(), "it may have written") || took != c.unknown:
 					t.Errorf("after %v: %d %v", took, w.Code, err)
+				}
+			})
+		})
+	}
+}
+
+// TestForwardedToUnreachedLeader forwards a write to a leader that cannot be reached, or not at once. It is sent to whoever leads then.
+func TestForwardedToUnreachedLeader(t *testing.T) {
+	const first, other = "first.example:1", "other.example:1"
+	for _, c := range []struct {
+		name   string
+		fails  int           // connections to the first leader fail so many times
+		hangs  bool          // they take for ever after that
+		next   string        // who leads after a second; "": still the first leader
+		took   time.Duration // until the answer
+		status int           // of the answer
+	}{
+		{name: "a connection fails", fails: 1, took: 500 * time.Millisecond, status: http.StatusCreated},
+		{name: "connections fail for a while", fails: 8, took: 4 * time.Second, status: http.StatusCreated},
+		{name: "no connection succeeds", fails: 1000, took: 5 * time.Second},
+		{name: "another leads", fails: 1000, next: other, took: time.Second, status: http.StatusCreated},
+		{name: "another leads while the connection is opened", hangs: true, next: other, took: 6 * time.Second, status: http.StatusCreated},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				over := newNetwork()
+				leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusCreated) })}
+				go leader.Serve(over)
+				defer leader.Close()
+				fails := c.fails
+				m, f := newLeader(counting(func(ctx context.Context, network, address string) (net.Conn, error) {
+					if address == first {
+						if fails--; fails >= 0 {
+							return nil, syscall.ECONNREFUSED
+						}
+						if c.hangs {
+							<-ctx.Done()
+							return nil, ctx.Err()
+						}
+					}
+					return over.dial(ctx, network, address)
+				}), first)
+				defer f.close()
+				time.AfterFunc(time.Second, func() {
+					if c.next != "" {
+						m.setLeader(c.next)
+					}
+				})
+				w, began := httptest.NewRecorder(), time.Now()
+				err := f.serve(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)))
+				if took := time.Since(began); took != c.took {
+					t.Errorf("the answer took %v, want %v", took, c.took)
+				}
+				if c.status == 0 {
+					if err == nil || !strings.Contains(err.Error(), "nothing was written") {
+						t.Errorf("%d %v", w.Code, err)
+					}
+				} else if err != nil || w.Code != c.status {
+					t.Errorf("%d %v", w.Code, err)
 				}
 			})
 		})

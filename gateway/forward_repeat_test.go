@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"lectern/documents/apierror"
 )
@@ -16,9 +17,9 @@ import (
 // fixedUpstream is an upstream at one address.
 type fixedUpstream struct{ at *url.URL }
 
-func (u fixedUpstream) takesWrites() bool                        { return true }
-func (u fixedUpstream) base(context.Context) (*url.URL, error)   { return u.at, nil }
-func (fixedUpstream) instead(context.Context, *url.URL) *url.URL { return nil }
+func (u fixedUpstream) takesWrites() bool                                   { return true }
+func (u fixedUpstream) base(context.Context) (*url.URL, error)              { return u.at, nil }
+func (fixedUpstream) instead(context.Context, *url.URL, time.Time) *url.URL { return nil }
 func (fixedUpstream) awaitLoss(ctx context.Context, _ *url.URL) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -52,7 +53,7 @@ func TestForwardedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &forwarder{to: fixedUpstream{at}, log: slog.New(slog.DiscardHandler), via: "1.1 test", transport: &http.Transport{}}
+		f := &forwarder{to: fixedUpstream{at}, log: slog.New(slog.DiscardHandler), via: "1.1 test", transport: &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}
 		for _, method := range []string{http.MethodPost, http.MethodDelete} { // the second over the connection of the first
 			r := httptest.NewRequest(method, "/api/notes/some", http.NoBody)
 			if header != "" {

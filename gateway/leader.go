@@ -21,7 +21,10 @@ import (
 const revisionHeader = "Lectern-Revision"
 
 // maxElection returns how long a request waits for the cluster to have a leader, and for this node to have what was written.
-func (m *member) maxElection() time.Duration { return 5 * cmp.Or(m.options.Heartbeat, time.Second) }
+func (m *member) maxElection() time.Duration { return 5 * m.heartbeat() }
+
+// heartbeat returns how long the node hears nothing from the leader before it takes it for lost.
+func (m *member) heartbeat() time.Duration { return cmp.Or(m.options.Heartbeat, time.Second) }
 
 // errNoLeader is the answer to a write while the cluster has no leader.
 var errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
@@ -43,10 +46,19 @@ func (l leaderOf) base(ctx context.Context) (*url.URL, error) {
 	return &url.URL{Scheme: "http", Host: leader}, err
 }
 
-// instead implements upstream. A leader that does not listen any more has died: the others elect another soon.
-func (l leaderOf) instead(ctx context.Context, unreached *url.URL) *url.URL {
-	leader, err := l.awaitLeader(ctx, unreached.Host)
-	if err != nil {
+// instead implements upstream. If the leader does not listen any more, the others elect another one soon. A leader that goes on leading is tried again: a
+// connection may fail for other reasons, and a node that is started again may lead again.
+func (l leaderOf) instead(ctx context.Context, unreached *url.URL, since time.Time) *url.URL {
+	ctx, cancel := context.WithDeadline(ctx, since.Add(l.maxElection()))
+	defer cancel()
+	soon, cancelSoon := context.WithTimeout(ctx, l.heartbeat()/2)
+	defer cancelSoon()
+	leader := ""
+	leads := func(address string) bool {
+		leader = address
+		return leader != ""
+	}
+	if l.awaitLead(soon, func(address string) bool { return leads(address) && leader != unreached.Host }) != nil && l.awaitLead(ctx, leads) != nil || ctx.Err() != nil {
 		return nil
 	}
 	return &url.URL{Scheme: "http", Host: leader}

@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// An attempt is one to send a request to the origin.
+type attempt struct {
+	failed error // nil if it was answered
+	body   forwardedBody
+	used   []use
+}
+
+// A use is that of a connection for the request.
+type use struct {
+	conn   *countedConn
+	before int64 // writes to the connection
+}
+
+// trace returns a context for the request in which sent learns over which connection it goes.
+func (a *attempt) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		c := got.Conn
+		for over, ok := c.(*tls.Conn); ok; over, ok = c.(*tls.Conn) { // one within the other for a proxy
+			c = over.NetConn()
+		}
+		counted := c.(*countedConn)
+		a.used = append(a.used, use{counted, counted.writes.Load()})
+	}})
+}
+
+// sent reports whether the origin may have got a byte of the request. It must be called once the attempt is over: net/http has then closed the
+// connection of a request that failed, so that nothing is written any more.
+func (a *attempt) sent() bool {
+	for _, u := range a.used {
+		if u.conn.writes.Load() != u.before {
+			return true
+		}
+	}
+	return false
+}
+
+// A countedConn counts the writes to a connection, those that fail included.
+type countedConn struct {
+	net.Conn
+	writes atomic.Int64
+}
+
+// Write implements net.Conn.
+func (c *countedConn) Write(p []byte) (int, error) {
+	c.writes.Add(1) // before anything is written
+	return c.Conn.Write(p)
+}
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// counting returns a dialer whose connections are countedConns.
+func counting(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: c}, nil
+	}
+}
+
+// A forwardedBody is the body of a request while it is sent to the origin. The transport reads it in a goroutine of its own. Once the answer
+// begins, nothing reads it any more.
+type forwardedBody struct {
+	mu      sync.Mutex
+	body    io.ReadCloser
+	stall   *time.Timer // runs while the origin has bytes to take
+	begun   bool        // a byte of it may have been read
+	stopped bool
+	failed  error // of reading from the client
+}
+
+var errAnsweredEarly = errors.New("the origin has answered before it got the whole request")
+
+// Read implements io.Reader.
+func (b *forwardedBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stopped {
+		return 0, errAnsweredEarly
+	}
+	b.begun = true
+	b.stall.Stop()
+	n, err := b.body.Read(p)
+	switch {
+	case err == nil:
+		b.stall.Reset(maxStall)
+	case !errors.Is(err, io.EOF):
+		b.failed = err
+	}
+	return n, err
+}
+
+// Close implements io.Closer. The server closes the body itself.
+func (b *forwardedBody) Close() error { return nil }
+
+// stop waits for a Read that is under way, and lets no other begin.
+func (b *forwardedBody) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = true
+	b.stall.Stop()
+}
+
+// A stallReader reads an answer of the origin. The timer runs while it waits for bytes.
+type stallReader struct {
+	io.ReadCloser
+	stall *time.Timer
+}
+
+// Read implements io.Reader.
+func (s *stallReader) Read(p []byte) (int, error) {
+	s.stall.Reset(maxStall)
+	defer s.stall.Stop()
+	return s.ReadCloser.Read(p)
+}
