@@ -153,7 +153,7 @@ func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) 
 	stall := time.AfterFunc(time.Hour, func() { cancel(replication.ErrSilent) })
 	stall.Stop()
 	defer stall.Stop()
-	a.body = forwardedBody{body: r.Body, stall: stall}
+	a.body = forwardedBody{body: r.Body, stall: stall, over: ctx.Done()}
 	request := r.WithContext(a.trace(ctx))
 	if r.Body != nil && r.Body != http.NoBody {
 		request.Body = &a.body

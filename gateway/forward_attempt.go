@@ -48,16 +48,44 @@ func (a *attempt) sent() bool {
 	return false
 }
 
-// A countedConn counts the writes to a connection, those that fail included.
+// A countedConn counts the writes to a connection, those that fail included. If one fails, it waits until all was read that the other end has sent. An
+// origin may refuse a request before it has read all of it, and close the connection: net/http would close it as well, and lose the answer.
 type countedConn struct {
 	net.Conn
 	writes atomic.Int64
+	end    sync.Once
+	ended  chan struct{} // closed when nothing more can be read
+}
+
+// Read implements net.Conn.
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.end.Do(func() { close(c.ended) })
+	}
+	return n, err
 }
 
 // Write implements net.Conn.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.writes.Add(1) // before anything is written
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		late := time.NewTimer(maxStall)
+		defer late.Stop()
+		select {
+		case <-c.ended:
+		case <-late.C:
+		}
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *countedConn) Close() error {
+	err := c.Conn.Close()
+	c.end.Do(func() { close(c.ended) })
+	return err
 }
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -69,7 +97,7 @@ func counting(dial dialer) dialer {
 		if err != nil {
 			return nil, err
 		}
-		return &countedConn{Conn: c}, nil
+		return &countedConn{Conn: c, ended: make(chan struct{})}, nil
 	}
 }
 
@@ -81,28 +109,38 @@ type forwardedBody struct {
 	stall   *time.Timer // runs while the origin has bytes to take
 	begun   bool        // a byte of it may have been read
 	stopped bool
-	failed  error // of reading from the client
+	failed  error           // of reading from the client
+	over    <-chan struct{} // closed when the whole answer was read
 }
 
 var errAnsweredEarly = errors.New("the origin has answered before it got the whole request")
 
-// Read implements io.Reader.
+// Read implements io.Reader. Once the answer begins it waits for the end of that: net/http closes the connection when Read fails.
 func (b *forwardedBody) Read(p []byte) (int, error) {
+	n, stopped, err := b.read(p)
+	if stopped {
+		<-b.over
+		return 0, errAnsweredEarly
+	}
+	return n, err
+}
+
+func (b *forwardedBody) read(p []byte) (n int, stopped bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stopped {
-		return 0, errAnsweredEarly
+		return 0, true, nil
 	}
 	b.begun = true
 	b.stall.Stop()
-	n, err := b.body.Read(p)
+	n, err = b.body.Read(p)
 	switch {
 	case err == nil:
 		b.stall.Reset(maxStall)
 	case !errors.Is(err, io.EOF):
 		b.failed = err
 	}
-	return n, err
+	return n, false, err
 }
 
 // Close implements io.Closer. The server closes the body itself.
