@@ -108,6 +108,7 @@ const (
 	ioTimeout          = 10 * time.Second
 	defaultHeartbeat   = time.Second
 	defaultTrailing    = 4096
+	electionHeartbeats = 3  // within which another node leads, mostly
 	snapshotHeartbeats = 10 // between looks whether transactions may go
 	maxAppendEntries   = 8  // transactions in one message, which is in memory as a whole and must arrive within ioTimeout. Most have at most 8 MiB
 )

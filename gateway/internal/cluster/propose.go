@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -46,8 +47,8 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 	return agreement, err
 }
 
-// leadAgain has Machine.Lead called again if the node is still the leader after a proposal failed. Raft refuses proposals during a transfer of leadership, and
-// the transfer may fail. Lead finishes the conversion that the refused proposal may have been a part of.
+// leadAgain has Machine.Lead called again if the node is still the leader after a proposal failed, or leads again. Raft refuses proposals during a transfer of
+// leadership, and the transfer may fail. Lead finishes the conversion that the refused proposal may have been a part of.
 func (n *Node) leadAgain() {
 	n.mu.Lock()
 	n.lose()
@@ -67,6 +68,12 @@ func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error)
 		return store.Agreement{}, store.ErrOutcome
 	case err = <-failed:
 	}
+	if errors.Is(err, raft.ErrLeadershipLost) {
+		if index, ok := n.awaitNextLeader(p); ok {
+			n.leadAgain() // it may lead again by now
+			return p.agreement(index), nil
+		}
+	}
 	if n.claim(p.id) == nil { // another goroutine has claimed it at the same time
 		select {
 		case index := <-p.agreed:
@@ -76,6 +83,22 @@ func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error)
 		}
 	}
 	return store.Agreement{}, n.outcome(err)
+}
+
+// awaitNextLeader waits until the nodes have agreed to a proposal under another leader, and returns its index. Raft gives a proposal up when the node
+// loses the lead, but other nodes may have it already. That happens on a busy machine, where their answers are late. The wait ends when the node gives the
+// proposal up because it has got another transaction, and after electionHeartbeats: the machine follows the next leader only when nothing is proposed.
+func (n *Node) awaitNextLeader(p *proposal) (index uint64, agreed bool) {
+	late := time.NewTimer(electionHeartbeats * n.config.heartbeat())
+	defer late.Stop()
+	select {
+	case index := <-p.agreed:
+		return index, true
+	case <-p.abandoned:
+	case <-late.C:
+	case <-n.stopped:
+	}
+	return 0, false
 }
 
 func (p *proposal) agreement(index uint64) store.Agreement {

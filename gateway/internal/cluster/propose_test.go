@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"lectern/gateway/internal/cluster"
 	"lectern/store"
 )
 
@@ -107,5 +110,37 @@ func TestProposeWhileApplied(t *testing.T) {
 	last := proposeSomehow(t, nodes)
 	for _, n := range nodes {
 		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
+	}
+}
+
+// TestProposeWhileLeadIsLost holds up all that a leader would read, while it proposes, until it has lost the lead. The others have the proposal, and agree to
+// it under another leader. The former leader must say so, and not that the outcome is unknown.
+func TestProposeWhileLeadIsLost(t *testing.T) {
+	var held sync.RWMutex
+	nodes := newNodes(t, 2)
+	loser := &testNode{t: t, name: "n3", dir: t.TempDir(), heartbeat: 20 * heartbeat,
+		port: func(ln net.Listener) cluster.Port { return heldPort{plainPort{ln}, &held} }}
+	loser.start()
+	t.Cleanup(loser.stop)
+	somehow(t, nodes, func(leader *testNode) error { return leader.Add(t.Context(), loser.name, loser.address, true) })
+	loser.wait(t, "the first copy", func() bool { return loser.state.Moved > 0 })
+	all := append(nodes, loser)
+	for leaderOf(t, all) != loser {
+		_ = leaderOf(t, all).Transfer(t.Context(), loser.name) // is tried again if it takes too long
+	}
+	held.Lock()
+	proposed := make(chan error)
+	go func() { proposed <- loser.propose("a") }()
+	for _, n := range nodes {
+		n.wait(t, "a at "+n.name, func() bool { return slices.Contains(n.state.Texts, "a") })
+	}
+	loser.wait(t, "the lead is lost", func() bool { return !loser.Leading() })
+	held.Unlock()
+	if err := <-proposed; err != nil {
+		t.Error(err)
+	}
+	last := proposeSomehow(t, all)
+	if texts := textsUpTo(t, all, last); !slices.Equal(texts, []string{"a", last}) {
+		t.Errorf("the nodes have %q", texts)
 	}
 }
