@@ -34,6 +34,9 @@ const (
 	// maxOverhead is how much longer than timeouts.request may take what waits for another request: a forwarded request until its answer
 	// begins, and a message of MCP.
 	maxOverhead = 5 * time.Second
+	// originIdle is how long a replica keeps a connection to its origin without a request. The origin closes one over which none has come for timeouts.header
+	// or timeouts.idle, and what is sent just then has an unknown outcome.
+	originIdle = 5 * time.Second
 )
 
 // An upstream is the server that takes the writes of this one: the origin of a replica, or the leader of a cluster.
@@ -80,7 +83,7 @@ func (g *generation) newForwarder() (*forwarder, error) {
 		}
 		f.to, f.via, f.transport = origin, "1.1 lectern-"+p.follower.id, &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: origin.dial, TLSHandshakeTimeout: 5 * time.Second,
-			IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 16, DisableCompression: true,
+			IdleConnTimeout: originIdle, MaxIdleConnsPerHost: 16, DisableCompression: true,
 		}
 	default:
 		return nil, nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lectern/gateway/config"
 )
 
 // newForwarding opens a replica that forwards writes to an origin over a network, and follows it if follows is set.
@@ -81,6 +83,19 @@ func TestForwardStalledAnswer(t *testing.T) {
 		status, answer := replica.ask("POST", "/api/notes", origin.key, body)
 		if took := time.Since(began); status != 201 || took != maxCatchUp+maxStall || len(answer) == 0 || len(answer) >= 100_000 {
 			t.Errorf("%d with %d bytes after %v", status, len(answer), took)
+		}
+	})
+}
+
+// TestForwardIdle compares how long a replica and an origin keep connections. The origin must not close one that the replica may send a write over.
+func TestForwardIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin, over := newOrigin(t)
+		replica := newForwarding(t, origin, over, false)
+		forward := replica.server.serving.Load().rt.forward
+		limits := config.Limits{}.WithDefaults()
+		if idle := forward.transport.IdleConnTimeout; 2*idle > min(limits.ReadHeader, limits.Idle) {
+			t.Errorf("a replica keeps connections for %v, an origin for %v, or %v before the first request", idle, limits.Idle, limits.ReadHeader)
 		}
 	})
 }

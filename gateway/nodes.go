@@ -107,7 +107,7 @@ func newNodeServer(h http.Handler, log *slog.Logger) *http.Server {
 }
 
 // newNodeTransport returns a transport for requests to other nodes.
-func newNodeTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+func newNodeTransport(dial dialer) *http.Transport {
 	return &http.Transport{DialContext: dial, MaxIdleConnsPerHost: maxNodeConns, MaxConnsPerHost: maxNodeConns, IdleConnTimeout: nodeIdle, DisableCompression: true}
 }
 
