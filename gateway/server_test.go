@@ -3,8 +3,6 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
-	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +11,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
@@ -142,185 +138,6 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s with a wrong credential: got %d, want %d", path, w.Code, status)
 		}
 	}
-}
-
-func TestHeaders(t *testing.T) {
-	s, _ := newServer(t, gateway.Config{HTTPS: true})
-	always := map[string]string{
-		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
-		"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "Vary": "Origin",
-	}
-	preflight := map[string]string{
-		"Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true",
-		"Access-Control-Allow-Methods": "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS",
-		"Access-Control-Allow-Headers": "Content-Type,Authorization,Origin,Accept",
-		"Access-Control-Max-Age":       "31536000", "Access-Control-Expose-Headers": "",
-	}
-	for _, test := range []struct {
-		name, method, path string
-		send, want         map[string]string
-		status             int
-	}{
-		{"plain", "GET", "/api/things", nil, map[string]string{"Vary": "Origin, Authorization", "Access-Control-Allow-Origin": "", "Access-Control-Allow-Credentials": "", "Access-Control-Expose-Headers": ""}, 200},
-		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"}, map[string]string{"Vary": "Origin, Authorization", "Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true",
-			"Access-Control-Expose-Headers": "ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After"}, 200},
-		{"an error with an origin", "GET", "/api/nope", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Content-Type": "application/json; charset=utf-8"}, 404},
-		{"a preflight", "OPTIONS", "/api/nope", map[string]string{"Origin": "http://a.example", "Access-Control-Request-Method": "PUT"}, preflight, 204},
-		{"an id of a proxy", "GET", "/api/things", map[string]string{"X-Request-Id": "abc-1"}, map[string]string{"Vary": "Origin, Authorization", "X-Request-Id": "abc-1"}, 200},
-	} {
-		r := httptest.NewRequest(test.method, test.path, nil)
-		for k, v := range test.send {
-			r.Header.Set(k, v)
-		}
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, r)
-		got, want := map[string]string{}, map[string]string{}
-		for _, all := range []map[string]string{always, test.want} {
-			for k, v := range all {
-				got[k], want[k] = w.Header().Get(k), v
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" || w.Code != test.status {
-			t.Errorf("%s: status %d (-want +got)\n%s", test.name, w.Code, diff)
-		}
-	}
-
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest("GET", "/api/things", nil)
-	r.Header.Set("X-Request-Id", "a\nforged line")
-	s.Handler().ServeHTTP(w, r)
-	if id := w.Header().Get("X-Request-Id"); id == "" || strings.Contains(id, "forged") {
-		t.Errorf("an id that is not fit for a log was taken: %q", id)
-	}
-}
-
-// The server sends Strict-Transport-Security only if clients use HTTPS, since browsers ignore it over plain HTTP.
-func TestNoHSTSOverPlainHTTP(t *testing.T) {
-	s, _ := newServer(t, gateway.Config{})
-	w := httptest.NewRecorder()
-	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/api/things", nil))
-	if got, there := w.Header()["Strict-Transport-Security"]; there {
-		t.Errorf("Strict-Transport-Security is %q", got)
-	}
-	if n := len(w.Header()); n > 8 {
-		t.Errorf("an answer has %d headers, and more than 8 make it slow: %v", n, w.Header())
-	}
-}
-
-func TestAllowedOrigins(t *testing.T) {
-	s, _ := newServer(t, gateway.Config{CORS: config.CORS{Origins: []string{"https://a.example"}}})
-	for origin, want := range map[string]string{"https://a.example": "https://a.example", "https://b.example": ""} {
-		r := httptest.NewRequest("GET", "/api/things", nil)
-		r.Header.Set("Origin", origin)
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, r)
-		if got := w.Header().Get("Access-Control-Allow-Origin"); got != want {
-			t.Errorf("origin %s: got %q, want %q", origin, got, want)
-		}
-	}
-}
-
-// TestBody sends bodies to a route that answers with the value that it read.
-func TestBody(t *testing.T) {
-	s, _ := newServer(t, gateway.Config{})
-	bad := func(status int, name, message string) string {
-		return fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":%q}}`, status, name, message)
-	}
-	tooLarge := bad(413, "PayloadTooLargeError", "request entity too large")
-	notJSON := bad(400, "SyntaxError", "invalid JSON, only supports object and array")
-	text := func(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
-	const json, form, multipart = "application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"
-	for _, test := range []struct {
-		name, kind, encoding, body string
-		status                     int
-		want                       string
-	}{
-		{"JSON", json, "", `{"a":[1]}`, 200, `{"a":[1]}`},
-		{"JSON with a charset", json + "; charset=utf-8", "", `{"a":1}`, 200, `{"a":1}`},
-		{"JSON API", "application/vnd.api+json", "", ` [1]`, 200, `[1]`},
-		{"a CSP report", "application/csp-report", "", `{}`, 200, `{}`},
-		{"a byte order mark", json, "", "\ufeff{}", 200, `{}`},
-		{"nothing", json, "", "", 200, "null"},
-		{"blanks", json, "", " ", 400, notJSON},
-		{"a word", json, "", "a=1", 400, notJSON},
-		{"cut off", json, "", `{"a":`, 400, bad(400, "SyntaxError", "Unexpected end of JSON input")},
-		{"a prototype", json, "", `{"__proto__":1}`, 400, bad(400, "SyntaxError", "Object contains forbidden prototype property")},
-		{"a type that is not read", "application/octet-stream", "", "{}", 200, "null"},
-		{"text", "text/plain", "", "{}", 200, "null"},
-		{"a type that is none", ";;", "", "{}", 200, "null"},
-		{"a form", form, "", "data[a]=1+2&data.b=%21", 200, `{"data":{"a":"1 2","b":"!"}}`},
-		{"a multipart form", multipart, "", "--b\r\nContent-Disposition: form-data; name=\"data[a]\"\r\n\r\n1\r\n--b--\r\n", 200, `{"data":{"a":"1"}}`},
-		{"multipart with a file", multipart, "", "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\n1\r\n--b--\r\n", 200, `{}`},
-		{"multipart, cut off", multipart, "", "--b\r\nContent-Dis", 400, bad(400, "BadRequestError", "the multipart body is malformed")},
-		{"multipart without a boundary", "multipart/form-data", "", "--b", 400, bad(400, "BadRequestError", "the multipart body has no boundary")},
-		{"JSON as large as may be", json, "", text(1 << 20), 200, text(1 << 20)},
-		{"JSON too large", json, "", text(1<<20 + 1), 413, tooLarge},
-		{"a form too large", form, "", "a=" + strings.Repeat("x", 57343), 413, tooLarge},
-		{"text too large", "text/plain", "", strings.Repeat("x", 57345), 413, tooLarge},
-		{"gzip", json, "gzip", gzipped(`{"a":1}`), 200, `{"a":1}`},
-		{"deflate", json, "deflate", deflated(`{"a":1}`), 200, `{"a":1}`},
-		{"gzip, too large inside", json, "gzip", gzipped(text(1<<20 + 1)), 413, tooLarge},
-		{"gzip that is none", json, "gzip", "{}", 400, bad(400, "BadRequestError", "the request body cannot be read")},
-		{"gzip, cut off", json, "gzip", gzipped(text(1 << 10))[:20], 400, bad(400, "BadRequestError", "the request body cannot be read")},
-		{"an unknown encoding", json, "foo", "{}", 415, bad(415, "Error", "Unsupported Content-Encoding: foo")},
-	} {
-		r := httptest.NewRequest("POST", "/api/things", strings.NewReader(test.body))
-		r.Header.Set("Content-Type", test.kind)
-		if test.encoding != "" {
-			r.Header.Set("Content-Encoding", test.encoding)
-		}
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, r)
-		if w.Code != test.status || w.Body.String() != test.want {
-			t.Errorf("%s: got %d %.200s, want %d %.200s", test.name, w.Code, w.Body, test.status, test.want)
-		}
-	}
-}
-
-// TestHostileBodies sends deeply nested and malformed bodies. None causes an internal error or a log line.
-func TestHostileBodies(t *testing.T) {
-	s, log := newServer(t, gateway.Config{})
-	for name, body := range map[string]string{
-		"arrays":  strings.Repeat("[", 10000),
-		"objects": strings.Repeat(`{"a":`, 10000),
-		"closed":  strings.Repeat("[", 10000) + strings.Repeat("]", 10000),
-	} {
-		r := httptest.NewRequest("POST", "/api/things", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, r)
-		if w.Code != 400 {
-			t.Errorf("10,000 nested %s: got %d, want 400", name, w.Code)
-		}
-	}
-	for _, form := range []string{strings.Repeat("a[", 10000) + "=1", "a" + strings.Repeat("[b]", 10000) + "=1", strings.Repeat("a=1&", 10000), "\x00=\xff&%00%ff=%"} {
-		r := httptest.NewRequest("POST", "/api/things", strings.NewReader(form))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, r)
-		if w.Code >= 500 {
-			t.Errorf("form %.20q: got %d", form, w.Code)
-		}
-	}
-	if log.Len() > 0 {
-		t.Errorf("logged: %s", log)
-	}
-}
-
-func gzipped(s string) string {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	io.WriteString(z, s)
-	z.Close()
-	return b.String()
-}
-
-func deflated(s string) string {
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	io.WriteString(z, s)
-	z.Close()
-	return b.String()
 }
 
 // TestInternalErrors compares the answer to an internal error with its log line: only the log has the cause.
@@ -477,64 +294,5 @@ func TestSwap(t *testing.T) {
 	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/api/things", nil))
 	if w.Code != 404 {
 		t.Errorf("after the runtime was replaced: got %d, want 404", w.Code)
-	}
-}
-
-// The server compresses long answers for clients that accept that, and sets Vary on answers that may be compressed.
-func TestCompression(t *testing.T) {
-	long := strings.Repeat("long ", 1000)
-	answer := func(path string, header http.Header, body string) gateway.Route {
-		return gateway.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
-			for name, values := range header {
-				w.Header()[name] = values
-			}
-			if _, ok := w.(http.Flusher); !ok {
-				t.Errorf("%s cannot be flushed", path)
-			}
-			_, err := io.WriteString(w, body)
-			return err
-		}}
-	}
-	s, err := gateway.NewServer(gateway.Config{Compress: true}, gateway.Runtime{Routes: []gateway.Route{
-		answer("/long", http.Header{"Content-Length": {strconv.Itoa(len(long))}}, long),
-		answer("/untold", nil, long),
-		answer("/short", http.Header{"Content-Length": {"5"}}, "short"),
-		answer("/picture", http.Header{"Content-Type": {"image/jpeg"}}, long),
-		answer("/raw", http.Header{"No-Gzip-Compression": {"1"}}, long),
-		answer("/varying", http.Header{"Vary": {"Origin", "Accept-Language"}}, long),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const origin, both = "Origin", "Origin, Accept-Encoding"
-	for _, c := range []struct{ method, path, accepted, encoding, vary string }{
-		{"GET", "/long", "gzip", "gzip", both},
-		{"GET", "/long", "gzip, deflate, br, zstd", "zstd", both},
-		{"GET", "/long", "", "", both},
-		{"HEAD", "/long", "", "", both},
-		{"HEAD", "/long", "gzip, zstd", "zstd", both},
-		{"HEAD", "/untold", "gzip", "gzip", both},
-		{"HEAD", "/short", "gzip", "", origin},
-		{"HEAD", "/raw", "gzip", "", origin},
-		{"GET", "/untold", "gzip", "gzip", both},
-		{"GET", "/untold", "", "", both},
-		{"GET", "/short", "gzip", "", origin},
-		{"GET", "/short", "", "", origin},
-		{"GET", "/picture", "gzip", "", origin},
-		{"GET", "/raw", "gzip", "", origin},
-		{"GET", "/varying", "gzip", "gzip", "Origin, Accept-Language, Accept-Encoding"},
-		{"GET", "/_health", "gzip", "", origin},
-		{"GET", "/nowhere", "gzip", "", "Origin, Accept"}, // an error may be a problem
-	} {
-		r := httptest.NewRequest(c.method, c.path, nil)
-		r.Header.Set("Accept-Encoding", c.accepted)
-		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, r)
-		if got := w.Header().Get("Content-Encoding"); got != c.encoding {
-			t.Errorf("%s %s, Accept-Encoding %q: encoded as %q, want %q", c.method, c.path, c.accepted, got, c.encoding)
-		}
-		if got := strings.Join(w.Header()["Vary"], ", "); got != c.vary {
-			t.Errorf("%s %s, Accept-Encoding %q: Vary %q, want %q", c.method, c.path, c.accepted, got, c.vary)
-		}
 	}
 }

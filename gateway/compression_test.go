@@ -1,0 +1,72 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"lectern/documents/permission"
+	"lectern/gateway"
+)
+
+// The server compresses long answers for clients that accept that, and sets Vary on answers that may be compressed.
+func TestCompression(t *testing.T) {
+	long := strings.Repeat("long ", 1000)
+	answer := func(path string, header http.Header, body string) gateway.Route {
+		return gateway.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+			for name, values := range header {
+				w.Header()[name] = values
+			}
+			if _, ok := w.(http.Flusher); !ok {
+				t.Errorf("%s cannot be flushed", path)
+			}
+			_, err := io.WriteString(w, body)
+			return err
+		}}
+	}
+	s, err := gateway.NewServer(gateway.Config{Compress: true}, gateway.Runtime{Routes: []gateway.Route{
+		answer("/long", http.Header{"Content-Length": {strconv.Itoa(len(long))}}, long),
+		answer("/untold", nil, long),
+		answer("/short", http.Header{"Content-Length": {"5"}}, "short"),
+		answer("/picture", http.Header{"Content-Type": {"image/jpeg"}}, long),
+		answer("/raw", http.Header{"No-Gzip-Compression": {"1"}}, long),
+		answer("/varying", http.Header{"Vary": {"Origin", "Accept-Language"}}, long),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const origin, both = "Origin", "Origin, Accept-Encoding"
+	for _, c := range []struct{ method, path, accepted, encoding, vary string }{
+		{"GET", "/long", "gzip", "gzip", both},
+		{"GET", "/long", "gzip, deflate, br, zstd", "zstd", both},
+		{"GET", "/long", "", "", both},
+		{"HEAD", "/long", "", "", both},
+		{"HEAD", "/long", "gzip, zstd", "zstd", both},
+		{"HEAD", "/untold", "gzip", "gzip", both},
+		{"HEAD", "/short", "gzip", "", origin},
+		{"HEAD", "/raw", "gzip", "", origin},
+		{"GET", "/untold", "gzip", "gzip", both},
+		{"GET", "/untold", "", "", both},
+		{"GET", "/short", "gzip", "", origin},
+		{"GET", "/short", "", "", origin},
+		{"GET", "/picture", "gzip", "", origin},
+		{"GET", "/raw", "gzip", "", origin},
+		{"GET", "/varying", "gzip", "gzip", "Origin, Accept-Language, Accept-Encoding"},
+		{"GET", "/_health", "gzip", "", origin},
+		{"GET", "/nowhere", "gzip", "", "Origin, Accept"}, // an error may be a problem
+	} {
+		r := httptest.NewRequest(c.method, c.path, nil)
+		r.Header.Set("Accept-Encoding", c.accepted)
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding"); got != c.encoding {
+			t.Errorf("%s %s, Accept-Encoding %q: encoded as %q, want %q", c.method, c.path, c.accepted, got, c.encoding)
+		}
+		if got := strings.Join(w.Header()["Vary"], ", "); got != c.vary {
+			t.Errorf("%s %s, Accept-Encoding %q: Vary %q, want %q", c.method, c.path, c.accepted, got, c.vary)
+		}
+	}
+}
