@@ -23,36 +23,6 @@ import (
 	"lectern/store/evolve"
 )
 
-// expect calls the function that changes files, and waits until path answers with status. If the function makes several changes, a reload
-// may serve some of them before the others.
-func (e *editing) expect(what string, change func(), path string, status int) {
-	e.Helper()
-	change()
-	late := time.After(20 * time.Second)
-	for {
-		var err error
-		select {
-		case err = <-e.reloaded:
-		case <-late:
-			e.Fatalf("%s: not noticed", what)
-		}
-		got, body := e.do(e.Context(), "GET", path, nil)
-		if err == nil && got == status {
-			return
-		}
-		e.Logf("%s: %v; GET %s: %d %.100s, want %d", what, err, path, got, body, status)
-	}
-}
-
-func (e *editing) path(name string) string { return filepath.Join(e.dir, filepath.FromSlash(name)) }
-
-func (e *editing) must(err error) {
-	e.Helper()
-	if err != nil {
-		e.Fatal(err)
-	}
-}
-
 // TestWatchedFiles changes files in the ways that editors and tools do.
 func TestWatchedFiles(t *testing.T) {
 	e := newEditing(t)
