@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"lectern/jsontree"
+)
+
+// An operationRequest is the operation in a request.
+type operationRequest struct {
+	query      string
+	hasQuery   bool
+	name       *string
+	variables  *jsontree.Object
+	extensions *jsontree.Object
+
+	hash    string // SHA-256 of a persisted query
+	persist bool   // persist the query under the hash
+}
+
+// readBody reads the body of a request: JSON of any content type, or a form. It returns nil for other bodies.
+func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
+	kind, _, err := contentType(r.Header)
+	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
+		text, err := h.limits.readAll(r, h.limits.JSONBytes)
+		if err != nil {
+			return nil, err
+		}
+		return parseJSON(text)
+	}
+	if kind == "multipart/form-data" {
+		return nil, nil // GraphQL takes no files
+	}
+	return h.limits.readBody(w, r)
+}
+
+const (
+	csrfMessage = "This operation was blocked as a possible cross-site request forgery. Send a content-type that browsers ask " +
+		"leave for, such as application/json, or a value in one of the headers apollo-require-preflight and x-apollo-operation-name.\n"
+	noBodyMessage = "POST body missing, invalid Content-Type, or JSON object has no keys."
+)
+
+// operation reads the operation of a request.
+func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest, *graphqlError) {
+	if !preflighted(r.Header) {
+		return nil, badRequest(csrfMessage)
+	}
+	switch r.Method {
+	case http.MethodPost:
+		return fromBody(body)
+	case http.MethodGet:
+		return fromQuery(r.URL)
+	}
+	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}
+}
+
+// preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers.
+func preflighted(h http.Header) bool {
+	for _, name := range []string{"X-Apollo-Operation-Name", "Apollo-Require-Preflight"} {
+		if h.Get(name) != "" {
+			return true
+		}
+	}
+	if h.Get("Content-Type") == "" {
+		return false
+	}
+	kind, _, err := contentType(h)
+	if err != nil && kind == "" {
+		return true // only three valid types need no preflight
+	}
+	switch kind {
+	case "text/plain", "application/x-www-form-urlencoded", "multipart/form-data":
+		return false
+	}
+	return true
+}
+
+func fromBody(body any) (*operationRequest, *graphqlError) {
+	if _, batch := body.([]any); batch {
+		return nil, badRequest("Operation batching disabled.")
+	}
+	o, ok := body.(*jsontree.Object)
+	if !ok || len(o.Keys) == 0 {
+		return nil, badRequest(noBodyMessage)
+	}
+	op := &operationRequest{}
+	switch query := o.Value("query").(type) {
+	case nil:
+	case string:
+		op.query, op.hasQuery = query, query != ""
+	case *jsontree.Object:
+		return nil, noStore(badRequest("GraphQL queries must be strings. It looks like you're sending the internal graphql-js representation of a parsed query in your request instead of a request in the GraphQL query language."))
+	default:
+		return nil, noStore(badRequest("GraphQL queries must be strings."))
+	}
+	var wrong *graphqlError
+	if op.variables, wrong = objectIn(o, "variables"); wrong != nil {
+		return nil, wrong
+	}
+	if op.extensions, wrong = objectIn(o, "extensions"); wrong != nil {
+		return nil, wrong
+	}
+	switch name := o.Value("operationName").(type) {
+	case nil:
+	case string:
+		op.name = &name
+	default:
+		return nil, noStore(badRequest("`operationName` in a POST body must be a string if provided."))
+	}
+	return op, nil
+}
+
+func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *graphqlError) {
+	v := o.Value(key)
+	if _, text := v.(string); text {
+		return nil, noStore(badRequest("`" + key + "` in a POST body should be provided as an object, not a recursively JSON-encoded string."))
+	}
+	return objectOrNil(v, "`"+key+"` in a POST body must be an object if provided.")
+}
+
+// objectOrNil returns v if it is an object or nil, and otherwise an error with the message wrong.
+func objectOrNil(v any, wrong string) (*jsontree.Object, *graphqlError) {
+	o, ok := v.(*jsontree.Object)
+	if !ok && v != nil {
+		return nil, noStore(badRequest(wrong))
+	}
+	return o, nil
+}
+
+// fromQuery reads an operation from a query string.
+func fromQuery(u *url.URL) (*operationRequest, *graphqlError) {
+	given, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, noStore(badRequest("The query string cannot be decoded."))
+	}
+	op := &operationRequest{}
+	query, wrong := once(given, "query")
+	if wrong != nil {
+		return nil, wrong
+	}
+	if query != nil {
+		op.query, op.hasQuery = *query, *query != ""
+	}
+	if op.name, wrong = once(given, "operationName"); wrong != nil {
+		return nil, wrong
+	}
+	if op.variables, wrong = objectOnce(given, "variables"); wrong != nil {
+		return nil, wrong
+	}
+	op.extensions, wrong = objectOnce(given, "extensions")
+	return op, wrong
+}
+
+func once(given url.Values, key string) (*string, *graphqlError) {
+	switch values := given[key]; len(values) {
+	case 0:
+		return nil, nil
+	case 1:
+		return &values[0], nil
+	}
+	return nil, noStore(badRequest("The '" + key + "' search parameter may only be specified once."))
+}
+
+func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) {
+	text, wrong := once(given, key)
+	if text == nil {
+		return nil, wrong
+	}
+	v, err := jsontree.Parse([]byte(*text), maxJSONDepth)
+	if err != nil {
+		return nil, noStore(badRequest("The " + key + " search parameter contains invalid JSON."))
+	}
+	return objectOrNil(v, "The "+key+" search parameter should contain a JSON-encoded object.")
+}
+
+// appendBody appends a JSON body that asks for the operation.
+func (op *operationRequest) appendBody(b []byte) []byte {
+	body := jsontree.ObjectOf("query", op.query)
+	if op.name != nil {
+		body.Set("operationName", *op.name)
+	}
+	if op.variables != nil {
+		body.Set("variables", op.variables)
+	}
+	return jsontree.Append(b, body)
+}
