@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -108,74 +107,6 @@ type corsFile struct {
 	// how long a browser may keep a preflight's answer
 	// Default: a year
 	MaxAge *time.Duration `yaml:"maxAge"`
-}
-
-type limitsFile struct {
-	// a JSON body
-	JSON *ByteSize
-	// a form or text body
-	Form *ByteSize
-	// line and headers of a request
-	Headers *ByteSize
-	// least bytes a second at which a client must send a body after its first byte, measured over 20 seconds; slower clients are
-	// answered 408
-	BodyRate *ByteSize `yaml:"bodyRate"`
-	// requests at work at one time; more are answered 503. A request that waits for its client, to send the body or to take the answer,
-	// is not at work
-	Concurrent *int
-	// requests at work for one client address; more are answered 503. The /64 network of an IPv6 address is one
-	// Default: a quarter of them, at least 64
-	ConcurrentPerAddress *int `yaml:"concurrentPerAddress"`
-	// connections at one time; more are closed. Never more than half of the descriptors that the process may have
-	Connections *int
-	// connections of one address; more are closed. It does not apply to `trustedProxies`
-	// Default: a quarter of them, at least 64
-	ConnectionsPerAddress *int `yaml:"connectionsPerAddress"`
-	// clients that wait for [changes](changes.md#waiting) at one time; more are answered 503. Each has one of the connections
-	// Default: half of `limits.connections`
-	Listeners *int
-	// clients of one address that wait for changes; more are answered 503
-	// Default: a quarter of them, at least 64
-	ListenersPerAddress *int `yaml:"listenersPerAddress"`
-	// [streams](streams.md) at one time; more are answered 503
-	Streams *int
-	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
-	// Default: a quarter of the memory that the process may have
-	Memory *ByteSize
-	// one answer; a longer one is refused with 400
-	Answer *ByteSize
-	// least bytes a second at which a client must take an answer of more than 128 KiB, a backup or an export; connections of slower
-	// clients are closed
-	AnswerRate *ByteSize `yaml:"answerRate"`
-	// most bytes a second that the server sends for the first copies of [replicas](replicas.md#the-first-copy), all copies together
-	CopyRate *ByteSize `yaml:"copyRate"`
-	// documents that relations and media name in the body of one create or update; more are answered 413. Write longer lists in steps, by
-	// `connect`
-	Links *int
-	// components in the body of one create or update, at any depth; more are answered 413
-	Components *int
-	// operations of one [batch](batch.md); more are answered 413
-	Operations *int
-}
-
-type timeoutsFile struct {
-	// for a client to send the head of a request
-	Header *time.Duration
-	// for a client to send all of a request; for uploads only `limits.bodyRate` counts
-	Read *time.Duration
-	// for a client to take an answer to which `limits.answerRate` does not apply
-	Write *time.Duration
-	// how long a connection may wait for its next request
-	Idle *time.Duration
-	// the work on one request
-	Request *time.Duration
-	// how long the server goes on answering requests after it was told to stop, while `/_ready` answers 503: see
-	// [operations](operations.md#probes)
-	Drain *time.Duration
-	// how long requests may go on after that
-	Shutdown *time.Duration
-	// one [stream](streams.md); the data file cannot use pages again that a stream still needs
-	Stream *time.Duration
 }
 
 type logFile struct {
@@ -352,62 +283,6 @@ func (m *Metrics) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}
 	if m.Token != "" && len(m.Token) < minMetricsToken {
 		problems.Add(n.At("metrics", "token"), "the token must have at least %d characters", minMetricsToken)
-	}
-	return problems
-}
-
-// check reports limits and timeouts that are out of range. n is the Node of config/server.yaml, for the lines of problems.
-func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
-	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
-		problems.Add(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s), since all requests share it; leave it out for a quarter of the machine's",
-			ByteSize(l.AnswerBytes))
-	}
-	for key, size := range map[string]int64{"json": l.JSONBytes, "form": l.FormBytes, "headers": l.HeaderBytes,
-		"answer": l.AnswerBytes, "answerRate": l.AnswerRate, "copyRate": l.CopyRate} {
-		if size < 1<<10 || size > 1<<30 {
-			problems.Add(n.At("limits", key), "%s must be from 1kb to 1gb", key)
-		}
-	}
-	for _, c := range []struct {
-		key   string
-		count int
-		what  string
-	}{
-		{"links", l.Links, "of them one write may have"},
-		{"components", l.Components, "of them one write may have"},
-		{"operations", l.Operations, "of them one batch may have"},
-		{"concurrent", l.Concurrent, "requests are answered at a time"},
-		{"connections", l.Connections, "connections there may be at a time"},
-		{"streams", l.Streams, "streams are sent at a time"},
-		{"bodyRate", int(l.BodyRate), "bytes of a body must come each second"},
-	} {
-		if c.count < 1 {
-			problems.Add(n.At("limits", c.key), "%s must be 1 or more: it is how many %s", c.key, c.what)
-		}
-	}
-	for _, c := range []struct {
-		key, of    string
-		share, all int
-	}{
-		{"concurrentPerAddress", "concurrent", l.ConcurrentPerAddress, l.Concurrent},
-		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
-		{"listenersPerAddress", "listeners", l.ListenersPerAddress, cmp.Or(l.Listeners, max(1, l.Connections/2))},
-	} {
-		if c.share < 0 || c.share > c.all {
-			problems.Add(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
-		}
-	}
-	if l.Listeners < 0 {
-		problems.Add(n.At("limits", "listeners"), "listeners must be 1 or more: it is how many clients may wait for changes at a time")
-	}
-	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
-		"request": l.Handle, "shutdown": l.Shutdown, "stream": l.Stream} {
-		if d <= 0 {
-			problems.Add(n.At("timeouts", key), "%s must be longer than 0, such as 30s", key)
-		}
-	}
-	if l.Drain < 0 {
-		problems.Add(n.At("timeouts", "drain"), "drain must not be negative; 0s drains nothing")
 	}
 	return problems
 }
