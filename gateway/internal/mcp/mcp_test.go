@@ -1,11 +1,9 @@
 package mcp_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -414,83 +412,6 @@ func (a *assistant) resource(uri string) string {
 		a.t.Fatal(err)
 	}
 	return r.Contents[0].Text
-}
-
-const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-
-// TestHTTP sends requests that the endpoint refuses before it looks at their message.
-func TestHTTP(t *testing.T) {
-	server := serve(t, map[string]string{"config/server.yaml": "url: https://cms.example.com\ncors: {origin: [https://app.example.com]}\nlimits: {json: 4kb}\n"})
-	for _, c := range []struct {
-		method, host, origin, token, body string
-		status                            int
-	}{
-		{"POST", "", "", "full", ping, 200},
-		{"POST", "", "", "", ping, 200},
-		{"POST", "", "", "unknown-token", ping, 401},
-		{"POST", "localhost:1", "", "full", ping, 200},
-		{"POST", "[::1]:80", "", "full", ping, 200},
-		{"POST", "CMS.example.com", "", "full", ping, 200},
-		{"POST", "cms.example.com", "https://cms.example.com", "full", ping, 200},
-		{"POST", "cms.example.com", "https://app.example.com", "full", ping, 200},
-		{"POST", "cms.example.com", "https://evil.example.com", "full", ping, 403},
-		{"POST", "cms.example.com", "null", "full", ping, 403},
-		{"POST", "evil.example.com", "", "full", ping, 403},
-		{"POST", "evil.example.com", "http://evil.example.com", "full", ping, 403},
-		{"POST", "", "", "full", "[" + ping + "]", 400},
-		{"POST", "", "", "full", "  [" + ping + "]", 400},
-		{"POST", "", "", "full", "", 400},
-		{"POST", "", "", "full", "{", 400},
-		{"POST", "", "", "full", strings.Repeat(" ", 5000) + ping, 413},
-		{"GET", "", "", "full", "", 405},
-		{"DELETE", "", "", "full", "", 405},
-	} {
-		status, text := send(t, server, c.method, c.host, c.origin, c.token, c.body)
-		if status != c.status {
-			t.Errorf("%+v: %d %s", c, status, text)
-		}
-	}
-}
-
-// send sends a request to the endpoint.
-func send(t *testing.T, server gateway.Ready, method, host, origin, token, body string, headers ...string) (status int, text string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), method, server.Base+"/mcp", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Host = host
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	for pair := range slices.Chunk(headers, 2) {
-		r.Header.Set(pair[0], pair[1])
-	}
-	if origin != "" {
-		r.Header.Set("Origin", origin)
-	}
-	if key := server.Tokens[token]; key != "" {
-		token = key
-	}
-	answer, err := (&http.Client{Transport: bearer(token)}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	all, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(all)
-}
-
-// testNoSubscriptions asks for a stream of notifications, which would hold a place among the requests at work as long as the client likes.
-func testNoSubscriptions(t *testing.T, server gateway.Ready) {
-	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	_, text := send(t, server, "POST", "", "", "full", listen, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
-	if !strings.Contains(text, "-32601") { // no such method
-		t.Error(text)
-	}
 }
 
 // TestOffByDefault asks a server that does not switch the endpoint on.
