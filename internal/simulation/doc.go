@@ -17,8 +17,8 @@
 // A Difference names the seed and the request. Shrink removes the operations that are not needed to reproduce it.
 //
 // Read the files in this order. The model and its contents: model, content. Writes: world, write, relate. Reads: question,
-// evaluate, ternary, show. Random choices: generator, generator_filter, populator, operation_generator. The comparison:
-// compare, coverage, run, shrink. GraphQL: request, request_text and request_input (an operation and its text), answer
+// evaluate, ternary, show. Random choices: generator, generator_filter, populator, operation_generator, relation_generator. The
+// comparison: compare, coverage, run, shrink. GraphQL: request, request_text and request_input (an operation and its text), answer
 // (its response), graphql_* and match.
 //
 // A Run that is Remembering also keeps a copy of the World behind each write (past_test.go). It asks for documents as they were, for their
