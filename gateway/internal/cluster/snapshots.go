@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -22,6 +23,7 @@ import (
 //
 // Only the newest snapshot is kept.
 type snapshots struct {
+	closing sync.Mutex // held while a snapshot is made the newest: Raft takes one in another goroutine than it receives one
 	dir     string
 	machine Machine
 	silence time.Duration // how long nothing of a copy may arrive before giveUp is called
@@ -160,6 +162,8 @@ func (s *snapshotSink) Write(b []byte) (n int, err error) {
 // Close implements raft.SnapshotSink. The snapshot is durable when it returns nil.
 func (s *snapshotSink) Close() error {
 	s.silent.Stop()
+	s.to.closing.Lock()
+	defer s.to.closing.Unlock()
 	if s.Received = s.file != nil; s.Received {
 		err := errors.Join(s.file.Sync(), s.file.Close())
 		if err == nil {
@@ -171,6 +175,10 @@ func (s *snapshotSink) Close() error {
 		if err != nil {
 			return err
 		}
+	} else if newest, err := s.to.newest(); err != nil {
+		return err
+	} else if newest != nil && newest.Index > s.Index { // it was received after Raft had asked for this one
+		return fmt.Errorf("there is a snapshot up to %d already", newest.Index)
 	}
 	text, err := json.Marshal(s.snapshot)
 	if err != nil {

@@ -43,12 +43,13 @@ type testNode struct {
 	leading, follows   chan struct{}                   // of the list
 	port               func(net.Listener) cluster.Port // nil: a plainPort
 	heartbeat, silence time.Duration                   // see cluster.Config; no heartbeat: the usual one
+	trailing           uint64                          // see cluster.Config
 	log                io.Writer                       // nil: nothing is logged
 }
 
 func (n *testNode) config() cluster.Config {
 	log := slog.New(slog.NewTextHandler(cmp.Or(n.log, io.Discard), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log, Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence}
+	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log, Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence, Trailing: n.trailing}
 }
 
 // start starts the node at the address that it had before, if any.
