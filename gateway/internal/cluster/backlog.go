@@ -95,13 +95,16 @@ func (n *Node) hurry(by int) {
 }
 
 // settle waits until the machine has applied all that Raft has passed on so far. It returns false if the node is closed before.
-func (n *Node) settle() bool {
+func (n *Node) settle() bool { return n.settleWhile(func() bool { return true }) }
+
+// settleWhile is settle, but also returns false if is does not hold any more. It looks at that whenever the machine has failed or applied something.
+func (n *Node) settleWhile(is func() bool) bool {
 	defer n.Hurry()()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	passed := n.backlog.passed
 	for n.applied.Load() < passed {
-		if n.closing() {
+		if n.closing() || !is() {
 			return false
 		}
 		n.backlog.changed.Wait()
@@ -156,6 +159,7 @@ func (n *Node) apply(list []store.Transaction) bool {
 		if n.raft.State() == raft.Leader {
 			_ = n.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
 		}
+		n.applySoon() // wakes settleWhile
 		select {
 		case <-n.stopped:
 			return false

@@ -141,3 +141,26 @@ func TestCloseUnableToLead(t *testing.T) {
 		n.start()
 	}
 }
+
+// TestLeadWithoutMachine transfers the lead to a node whose machine fails. The node passes it on, and its machine must be told who leads then, so that the
+// node can forward writes.
+func TestLeadWithoutMachine(t *testing.T) {
+	nodes := newNodes(t, 3)
+	leader := leaderOf(t, nodes)
+	broken := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	broken.setBroken(true)
+	if err := leader.propose("a"); err != nil {
+		t.Fatal(err)
+	}
+	broken.wait(t, "a machine that fails", func() bool { return broken.Figures().Stuck })
+	before := broken.Figures().Term
+	if err := leader.Transfer(t.Context(), broken.name); err != nil {
+		t.Fatal(err)
+	}
+	others := slices.DeleteFunc(slices.Clone(nodes), func(n *testNode) bool { return n == broken })
+	broken.wait(t, "the leader at a node that has passed the lead on", func() bool {
+		i := slices.IndexFunc(others, func(n *testNode) bool { return n.Leading() })
+		return i >= 0 && broken.leader == others[i].address && broken.Figures().Term > before+1
+	})
+	broken.setBroken(false)
+}

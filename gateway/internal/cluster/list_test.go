@@ -19,6 +19,7 @@ type list struct {
 	path    string
 	state   listState
 	leads   bool
+	leader  string                               // that Follow was told last
 	led     int                                  // how often Lead succeeded
 	broken  bool                                 // Apply fails
 	gate    chan struct{}                        // Apply gives and takes a value, unless it is nil
@@ -144,14 +145,14 @@ func (l *list) Lead() error {
 
 func (l *list) Led() {}
 
-func (l *list) Follow(string) {
+func (l *list) Follow(leader string) {
 	if l.follows != nil {
 		<-l.follows
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.changed()
-	l.leads = false
+	l.leads, l.leader = false, leader
 }
 
 // wait waits until is holds for the list.

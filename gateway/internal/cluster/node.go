@@ -268,7 +268,8 @@ func (n *Node) look(ctx context.Context) {
 		n.wakeLater(ctx) // Raft takes no barrier while it passes the lead on, which may fail
 		return
 	}
-	if !n.settle() { // Raft has passed on all transactions of former leaders
+	// Raft has passed on all transactions of former leaders. A node whose machine cannot apply them passes the lead on, and Machine.Follow must be called then.
+	if !n.settleWhile(func() bool { return n.raft.State() == raft.Leader }) {
 		return
 	}
 	if err := n.config.Machine.Lead(); err != nil {
