@@ -16,16 +16,16 @@ import (
 type backlog struct {
 	list     []store.Transaction
 	size     int    // of list, in bytes
-	passed   uint64 // the index of the last entry that Raft has passed on. Unless the node is closed, the machine gets so far
-	applying bool   // the machine applies transactions that were in list
-	due      bool   // list has waited long enough
-	hurries  int    // how many callers wait for the machine
+	passed   uint64 // the index of the last entry of Raft's log that Raft has passed on; Node.applied follows it
+	applying bool   // the machine is applying transactions that were taken from list
+	due      bool   // the oldest transaction of list has waited for gatherTime
+	hurries  int    // calls of Node.Hurry that were not released: list is not to wait for gatherTime
 	changed  sync.Cond
 }
 
 const (
 	gatherTime  = 20 * time.Millisecond
-	fullBacklog = 8 << 20 // bytes: a backlog that is larger is applied at once, and takes no further transaction
+	fullBacklog = 8 << 20 // bytes: a backlog of that size does not wait for gatherTime, and takes no further transactions
 )
 
 func (b *backlog) empty() bool { return len(b.list) == 0 && !b.applying }
@@ -47,8 +47,9 @@ func (n *Node) closing() bool {
 	}
 }
 
-// enqueue adds transactions that Raft has passed on, up to an index. The node gives up what it has proposed itself, and refuses to propose until the machine
-// has applied them: Raft's queue has a proposal after them, and they may wait for the goroutine that proposes.
+// enqueue adds transactions that Raft has passed on, up to an index. It waits while the backlog is full. The node gives up its own proposal, and refuses further
+// ones until the machine has applied the transactions. Otherwise there would be a deadlock: the store applies them in the goroutine that waits for the proposal,
+// and Raft passes the proposal on after them.
 func (n *Node) enqueue(list []store.Transaction, index uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,7 +74,7 @@ func (n *Node) enqueue(list []store.Transaction, index uint64) {
 	}
 }
 
-// applySoon has the machine apply the backlog as soon as it is free. Everybody who waits for the machine looks whether the node is being closed.
+// applySoon has the machine apply the backlog as soon as it is free. It also wakes all that wait for the machine: they look again whether they still have to.
 func (n *Node) applySoon() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
