@@ -47,9 +47,9 @@ func (n *Node) closing() bool {
 	}
 }
 
-// enqueue adds transactions that Raft has passed on, up to an index. It waits while the backlog is full. The node gives up its own proposal, and refuses further
-// ones until the machine has applied the transactions. Otherwise there would be a deadlock: the store applies them in the goroutine that waits for the proposal,
-// and Raft passes the proposal on after them.
+// enqueue adds transactions that Raft has passed on, up to an index. It waits while the backlog is full. The node gives up its own proposal, and refuses
+// further ones until the machine has applied the transactions. Otherwise there would be a deadlock: the store applies them in the goroutine that waits for
+// the proposal, and Raft passes the proposal on after them.
 func (n *Node) enqueue(list []store.Transaction, index uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,6 +145,7 @@ func (n *Node) takeBacklog() (list []store.Transaction, last uint64) {
 		return nil, 0
 	}
 	list, b.list, b.size, b.applying = b.list, nil, 0, true
+	b.changed.Broadcast() // there is space in the backlog
 	return list, b.passed
 }
 

@@ -171,8 +171,7 @@ func (f fsm) ApplyBatch(logs []*raft.Log) []any {
 		others = append(others, store.Transaction{Index: l.Index, Data: l.Data[len(id):]})
 	}
 	f.enqueue(others, logs[len(logs)-1].Index)
-	if agreed != nil {
-		f.settle()
+	if agreed != nil && f.settle() {
 		close(agreed.ended)
 	}
 	return make([]any, len(logs))
