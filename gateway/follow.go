@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -31,7 +30,7 @@ type Follow struct {
 	// Part is the part of the content that the replica has.
 	Part store.Part
 
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // connects to the origin; nil: over TCP
+	dial dialer // connects to the origin; nil: over TCP
 }
 
 func (f *Follow) origin() (*replication.Origin, error) {

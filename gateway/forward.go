@@ -229,7 +229,7 @@ type originOf struct {
 	project *Project
 	origin  *replication.Origin
 	url     *url.URL
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	dial    dialer
 }
 
 // newOriginOf returns the origin that a project follows. prefix is the path of the REST API of both.

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// An attempt is one to send a request to the origin.
+// An attempt sends a request to the origin once.
 type attempt struct {
 	failed error // nil if it was answered
 	body   forwardedBody
-	used   []use
+	used   []usedConn
 }
 
-// A use is that of a connection for the request.
-type use struct {
+// A usedConn is a connection that net/http has taken for the request.
+type usedConn struct {
 	conn   *countedConn
-	before int64 // writes to the connection
+	before int64 // how many writes it had counted by then
 }
 
-// trace returns a context for the request in which sent learns over which connection it goes.
+// trace returns a context for the request, with which net/http notes in a.used what connections it takes.
 func (a *attempt) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		c := got.Conn
@@ -33,7 +33,7 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 			c = over.NetConn()
 		}
 		counted := c.(*countedConn)
-		a.used = append(a.used, use{counted, counted.writes.Load()})
+		a.used = append(a.used, usedConn{counted, counted.writes.Load()})
 	}})
 }
 
@@ -88,6 +88,7 @@ func (c *countedConn) Close() error {
 	return err
 }
 
+// A dialer opens connections, as net.Dialer.DialContext does.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // counting returns a dialer whose connections are countedConns.

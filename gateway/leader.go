@@ -53,12 +53,11 @@ func (l leaderOf) instead(ctx context.Context, unreached *url.URL, since time.Ti
 	defer cancel()
 	soon, cancelSoon := context.WithTimeout(ctx, l.heartbeat()/2)
 	defer cancelSoon()
-	leader := ""
-	leads := func(address string) bool {
-		leader = address
-		return leader != ""
+	leader, err := l.nextLeader(soon, unreached.Host)
+	if err != nil {
+		leader, err = l.nextLeader(ctx, "")
 	}
-	if l.awaitLead(soon, func(address string) bool { return leads(address) && leader != unreached.Host }) != nil && l.awaitLead(ctx, leads) != nil || ctx.Err() != nil {
+	if err != nil || ctx.Err() != nil {
 		return nil
 	}
 	return &url.URL{Scheme: "http", Host: leader}
@@ -85,14 +84,19 @@ func (l leaderOf) awaitLoss(ctx context.Context, at *url.URL) error {
 func (m *member) awaitLeader(ctx context.Context, former string) (leader string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
 	defer cancel()
+	if leader, err = m.nextLeader(ctx, former); err != nil {
+		return "", errNoLeader
+	}
+	return leader, nil
+}
+
+// nextLeader waits until there is a leader with another address than former, and returns its address.
+func (m *member) nextLeader(ctx context.Context, former string) (leader string, err error) {
 	err = m.awaitLead(ctx, func(address string) bool {
 		leader = address
 		return leader != "" && leader != former
 	})
-	if err != nil {
-		return "", errNoLeader
-	}
-	return leader, nil
+	return leader, err
 }
 
 // awaitLead waits until the address of the leader, "" if there is none, is as it should be.

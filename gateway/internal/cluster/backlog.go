@@ -74,7 +74,14 @@ func (n *Node) enqueue(list []store.Transaction, index uint64) {
 	}
 }
 
-// applySoon has the machine apply the backlog as soon as it is free. It also wakes all that wait for the machine: they look again whether they still have to.
+// wakeWaiting has all who wait for the machine look again whether they still have to: the node is being closed, or the machine has failed.
+func (n *Node) wakeWaiting() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.backlog.changed.Broadcast()
+}
+
+// applySoon has the machine apply the backlog as soon as it is free.
 func (n *Node) applySoon() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,14 +105,14 @@ func (n *Node) hurry(by int) {
 // settle waits until the machine has applied all that Raft has passed on so far. It returns false if the node is closed before.
 func (n *Node) settle() bool { return n.settleWhile(func() bool { return true }) }
 
-// settleWhile is settle, but also returns false if is does not hold any more. It looks at that whenever the machine has failed or applied something.
-func (n *Node) settleWhile(is func() bool) bool {
+// settleWhile is settle, but also returns false once wanted does. It asks wanted whenever the machine has failed or applied something.
+func (n *Node) settleWhile(wanted func() bool) bool {
 	defer n.Hurry()()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	passed := n.backlog.passed
 	for n.applied.Load() < passed {
-		if n.closing() || !is() {
+		if n.closing() || !wanted() {
 			return false
 		}
 		n.backlog.changed.Wait()
@@ -161,7 +168,7 @@ func (n *Node) apply(list []store.Transaction) bool {
 		if n.raft.State() == raft.Leader {
 			_ = n.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
 		}
-		n.applySoon() // wakes settleWhile
+		n.wakeWaiting()
 		select {
 		case <-n.stopped:
 			return false

@@ -214,7 +214,7 @@ func Start(c Config) (*Node, error) {
 // Close stops the node. The machine must still take calls until Close returns.
 func (n *Node) Close() error {
 	n.stop()
-	n.applySoon()
+	n.wakeWaiting()
 	n.log.endRetries()
 	if n.raft.State() == raft.Leader {
 		_ = n.raft.LeadershipTransfer().Error() // best effort: the others need not find out by themselves that the leader is gone
