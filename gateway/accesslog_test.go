@@ -1,38 +1,22 @@
 package gateway_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
-// A lineLog is a log in memory.
-type lineLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lineLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lineLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
+// A lineLog is a log of requests.
+type lineLog struct{ servertest.LogBuffer }
 
 // requests returns the lines of requests, decoded.
 func (l *lineLog) requests(t *testing.T) (lines []object) {

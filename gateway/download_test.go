@@ -16,6 +16,7 @@ import (
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/budget"
+	"lectern/internal/servertest"
 )
 
 // exportedPosts returns the lines of an export with the given number of posts, each with a text of the given number of bytes.
@@ -49,7 +50,7 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 // TestSlowDownload starts an export and a backup whose readers read nothing. The server closes their connections and releases the snapshot
 // and the memory; the command and the log give the reason.
 func TestSlowDownload(t *testing.T) {
-	log := &logged{}
+	log := &servertest.LogBuffer{}
 	c := newCircleWith(t, "{memory: 64mb, answerRate: 1mb}", gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
 	a := c.administer(filepath.Dir(c.data))
 	if _, err := a.Import(t.Context(), exportedPosts(40, 100<<10), false, nil); err != nil {

@@ -13,12 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/internal/yamlfile"
 	"lectern/store/evolve"
 )
@@ -66,7 +66,7 @@ func (e *editing) serve(x *gateway.Extensions) {
 	t := e.T
 	e.reloaded = make(chan error)
 	e.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}
-	var log logged
+	var log servertest.LogBuffer
 	e.log = log.String
 	var ready gateway.Ready
 	ready, e.close = run(t, e.dir, gateway.Options{
@@ -257,22 +257,4 @@ func (e *editing) do(ctx context.Context, method, path string, body any) (status
 type form struct {
 	io.Reader
 	kind string
-}
-
-// logged is a log that can be read while it is being written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

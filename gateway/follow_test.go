@@ -21,13 +21,14 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // A replica is a server that follows another, for tests.
 type replica struct {
 	*testing.T
 	dir, base string
-	log       logged
+	log       servertest.LogBuffer
 	stop      func()
 }
 
@@ -325,7 +326,7 @@ func TestReplicaHalfConverted(t *testing.T) {
 
 // A logTrigger is a log that calls found when a text is in it.
 type logTrigger struct {
-	logged
+	servertest.LogBuffer
 	text  string
 	found func()
 }
@@ -334,7 +335,7 @@ func (l *logTrigger) Write(line []byte) (int, error) {
 	if strings.Contains(string(line), l.text) {
 		l.found()
 	}
-	return l.logged.Write(line)
+	return l.LogBuffer.Write(line)
 }
 
 // TestReplicaCannotServeCopy has the routes of a replica fail once when it begins anew with a copy. It must serve the former content meanwhile

@@ -12,6 +12,7 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -40,7 +41,7 @@ func TestResolversServed(t *testing.T) {
 			"Query.scoped": {Auth: schema.Scopes("api::article.article.findOne", "api::article.article.find")},
 		},
 	})
-	log := &logged{}
+	log := &servertest.LogBuffer{}
 	files := maps.Clone(extendedFiles)
 	files["config/permissions.yaml"] = "roles: {public: {api::article.article: [findOne], plugin::users-permissions.auth: [register]}, authenticated: {api::article.article: [find, findOne]}}"
 	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)

@@ -18,6 +18,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/jsontree"
 )
 
@@ -46,7 +47,7 @@ func TestHookedWrites(t *testing.T) {
 			return errors.Join(err, errors.New("told to the log"))
 		},
 	}, "api::article.article")
-	log := &logged{}
+	log := &servertest.LogBuffer{}
 	files := maps.Clone(extendedFiles)
 	delete(files, "config/permissions.yaml")
 	var project *gateway.Project

@@ -11,6 +11,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/store"
 )
 
@@ -270,7 +271,7 @@ func TestPartialReplicaOfUnknownType(t *testing.T) {
 	p := newPublishing(t)
 	for uid, want := range map[string]string{"api::stroy.stroy": "there are api::story.story, api::writer.writer", "plugin::users-permissions.user": "built in"} {
 		err := gateway.Serve(t.Context(), t.TempDir(), gateway.Options{
-			Addr: "127.0.0.1:0", LogTo: &logged{}, Follow: &gateway.Follow{URL: p.base, Token: p.key, Part: store.Part{Types: []string{uid}}},
+			Addr: "127.0.0.1:0", LogTo: &servertest.LogBuffer{}, Follow: &gateway.Follow{URL: p.base, Token: p.key, Part: store.Part{Types: []string{uid}}},
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", uid, err)

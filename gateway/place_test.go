@@ -21,6 +21,7 @@ import (
 	"lectern/gateway"
 	"lectern/gateway/config"
 	"lectern/internal/budget"
+	"lectern/internal/servertest"
 )
 
 // A rawClient is a connection on which a test reads and writes raw bytes.
@@ -70,7 +71,7 @@ func (c *rawClient) answer() (status int, body string) {
 type placeServer struct {
 	*gateway.Server
 	base    string
-	log     logged
+	log     servertest.LogBuffer
 	entered chan struct{} // receives one value from each waiting request
 	proceed chan struct{} // lets the waiting requests answer
 }
@@ -302,7 +303,7 @@ func (l *failingListener) Accept() (net.Conn, error) {
 
 // When accepting connections fails, the server counts and logs the failures, and goes on.
 func TestAcceptErrors(t *testing.T) {
-	var log logged
+	var log servertest.LogBuffer
 	s, err := gateway.NewServer(gateway.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, gateway.Runtime{})
 	if err != nil {
 		t.Fatal(err)

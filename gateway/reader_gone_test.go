@@ -13,6 +13,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // TestReaderGone closes connections in the middle of an answer, over TCP and over the control socket. The log then holds no error. It holds
@@ -32,7 +33,7 @@ func TestReaderGone(t *testing.T) {
 			return &net.OpError{Op: "write", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, Err: io.ErrShortWrite}
 		}},
 	)
-	log := &logged{}
+	log := &servertest.LogBuffer{}
 	dir := writeProject(t, nil)
 	ready, stop := run(t, dir, gateway.Options{Extensions: x, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
 

@@ -11,6 +11,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 	"lectern/store"
 )
 
@@ -94,7 +95,7 @@ type planned struct {
 	dir   string
 	clock *fakeClock
 	stop  func()
-	log   logged
+	log   servertest.LogBuffer
 	keys  map[string]string
 	x     *gateway.Extensions
 }

@@ -12,6 +12,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // plugins returns config/plugins.yaml with these settings of users.
@@ -142,7 +143,7 @@ func TestMailFiles(t *testing.T) {
 
 // TestMailOfEphemeralServers expects an ephemeral server to write mail to files, even in production, so that tests can read the mail.
 func TestMailOfEphemeralServers(t *testing.T) {
-	log := &logged{}
+	log := &servertest.LogBuffer{}
 	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
 	a := newAPI(t, ready)
 	a.register("ann")

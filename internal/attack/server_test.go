@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"lectern/internal/servertest"
 )
 
 // binary builds the released program once for all tests, and returns its path.
@@ -94,7 +96,7 @@ func (p *project) run(args ...string) (stdout, stderr string, err error) {
 type server struct {
 	base, token string
 	cmd         *exec.Cmd
-	log         syncBuffer
+	log         servertest.LogBuffer
 	ended       chan struct{}
 }
 
@@ -134,7 +136,7 @@ func (p *project) start(wrap ...string) *server {
 		lines := bufio.NewScanner(out)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			s.log.add(lines.Text())
+			fmt.Fprintln(&s.log, lines.Text())
 			if m := servingLine.FindStringSubmatch(lines.Text()); m != nil {
 				select {
 				case serving <- m[1]:
@@ -187,22 +189,4 @@ func (s *server) anonymousMemory(t *testing.T) int64 {
 		t.Fatal(err)
 	}
 	return kilobytes << 10
-}
-
-// A syncBuffer is a buffer that one goroutine may write while others read it.
-type syncBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *syncBuffer) add(line string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text.WriteString(line + "\n")
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

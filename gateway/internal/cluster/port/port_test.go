@@ -1,7 +1,6 @@
 package port_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -19,27 +18,17 @@ import (
 
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
+	"lectern/internal/servertest"
 )
 
 // A record is a log that tests read.
-type record struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.text.Write(p)
-}
+type record struct{ servertest.LogBuffer }
 
 // await waits until the log contains a text.
 func (r *record) await(t *testing.T, text string) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		r.mu.Lock()
-		got := r.text.String()
-		r.mu.Unlock()
+		got := r.String()
 		if strings.Contains(got, text) {
 			return
 		}
@@ -224,10 +213,8 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	if got := strings.Count(log.text.String(), "level=WARN"); got != 1 {
-		t.Errorf("the log has %d warnings within seconds, want 1: %s", got, &log.text)
+	if got := strings.Count(log.String(), "level=WARN"); got != 1 {
+		t.Errorf("the log has %d warnings within seconds, want 1: %s", got, log)
 	}
 }
 
