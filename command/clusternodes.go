@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"lectern/gateway/admin"
@@ -111,7 +112,7 @@ func (c *clusterTransferCommand) Run(s *session) error {
 	switch len(c.Args) {
 	case 0:
 	case 1:
-		if name = c.Args[0]; config.IsProject(name) {
+		if name = c.Args[0]; config.IsProject(name) || strings.ContainsAny(name, `/\`) { // a node that joined may be served from a directory without definitions
 			dir, name = name, ""
 		}
 	case 2:

@@ -41,8 +41,8 @@ const (
 
 // An upstream is the server that takes the writes of this one: the origin of a replica, or the leader of a cluster.
 type upstream interface {
-	// takesWrites reports whether writes are for the upstream at all.
-	takesWrites() bool
+	// begin reports whether this server itself carries out a write that begins now. Then end must be called after the write.
+	begin(context.Context) (end func(), here bool)
 	// base returns the address of the upstream, whose path is what goes before the path of a request.
 	base(context.Context) (*url.URL, error)
 	// instead waits for a server that takes the writes, after one could not be reached, and returns what base does; nil if there is none. It may be the same
@@ -93,9 +93,6 @@ func (g *generation) newForwarder() (*forwarder, error) {
 	return f, nil
 }
 
-// active reports whether writes are to be forwarded.
-func (f *forwarder) active() bool { return f != nil && f.to.takesWrites() }
-
 // close closes the connections that are not in use.
 func (f *forwarder) close() {
 	f.transport.CloseIdleConnections()
@@ -111,6 +108,14 @@ func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
 		return strings.EqualFold(path, rt.Prefix+"/auth/email-confirmation")
 	}
 	return !strings.EqualFold(path, rt.Prefix+"/auth/local") && !strings.EqualFold(path, rt.graphql) && !strings.EqualFold(path, mcpPath)
+}
+
+// serveStreamed is serve for a request whose body is not kept for a retry.
+func (f *forwarder) serveStreamed(w http.ResponseWriter, r *http.Request, _ string) error {
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = streamed(r.Body)
+	}
+	return f.serve(w, r)
 }
 
 // serve sends a request to the origin, and answers with what the origin answers.
@@ -247,7 +252,7 @@ func newOriginOf(p *Project, prefix string) (*originOf, error) {
 	return &originOf{p, origin, &base, dial}, nil
 }
 
-func (*originOf) takesWrites() bool                        { return true }
+func (*originOf) begin(context.Context) (func(), bool)     { return nil, false }
 func (o *originOf) base(context.Context) (*url.URL, error) { return o.url, nil }
 func (*originOf) looped() *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,

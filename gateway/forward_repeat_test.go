@@ -17,7 +17,7 @@ import (
 // fixedUpstream is an upstream at one address.
 type fixedUpstream struct{ at *url.URL }
 
-func (u fixedUpstream) takesWrites() bool                                   { return true }
+func (fixedUpstream) begin(context.Context) (func(), bool)                  { return nil, false }
 func (u fixedUpstream) base(context.Context) (*url.URL, error)              { return u.at, nil }
 func (fixedUpstream) instead(context.Context, *url.URL, time.Time) *url.URL { return nil }
 func (fixedUpstream) awaitLoss(ctx context.Context, _ *url.URL) error {

@@ -165,11 +165,16 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		h.refuse(w, answers, wrong)
 		return nil
 	}
-	if h.forward.active() && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name) {
-		return h.sendOn(w, r, op)
+	keyed := r.Header[idempotencyKeyHeader] != nil
+	mutates := (keyed || h.forward != nil) && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
+	if mutates && h.forward != nil {
+		end, here := h.forward.to.begin(r.Context())
+		if !here {
+			return h.sendOn(w, r, op)
+		}
+		defer end()
 	}
-	keyed := r.Header[idempotencyKeyHeader] != nil && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
-	switch {
+	switch keyed = keyed && mutates; {
 	case keyed && answers == eventStreamType:
 		h.refuse(w, answers, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
 		return nil

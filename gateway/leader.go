@@ -33,9 +33,37 @@ var errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "
 // leaderOf is the leader of a member's cluster, as an upstream.
 type leaderOf struct{ *member }
 
-func (l leaderOf) takesWrites() bool { return !l.leads() }
-func (l leaderOf) name() string      { return "the leader of the cluster" }
-func (l leaderOf) close()            {}
+// begin implements upstream.
+func (l leaderOf) begin(ctx context.Context) (end func(), here bool) {
+	return l.writes.end, l.awaitOwnLead(ctx, func() bool { return l.leads() && l.writes.begin() })
+}
+
+// awaitOwnLead reports whether this node leads, by the judgement of leads. If the node was elected but will lead only in a moment, or hands the lead over,
+// awaitOwnLead waits until that is settled, for maxElection at most.
+func (m *member) awaitOwnLead(ctx context.Context, leads func() bool) bool {
+	for late := (<-chan time.Time)(nil); ; {
+		changed := m.changed.wait() // before anything is read
+		if leads() {
+			return true
+		}
+		if node := m.node.Load(); node == nil || !node.Elected() {
+			return false
+		}
+		if late == nil {
+			late = time.After(m.maxElection())
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (leaderOf) name() string { return "the leader of the cluster" }
+func (leaderOf) close()       {}
 
 // looped implements upstream. Nodes forward to each other while not all of them know of a new leader.
 func (leaderOf) looped() *apierror.Error { return errNoLeader }
@@ -99,11 +127,11 @@ func (m *member) nextLeader(ctx context.Context, former string) (leader string, 
 	return leader, err
 }
 
-// awaitLead waits until the address of the leader, "" if there is none, is as it should be.
+// awaitLead waits until leaderAddress is as it should be.
 func (m *member) awaitLead(ctx context.Context, is func(leader string) bool) error {
 	for {
 		changed := m.changed.wait() // before the leader is read
-		if is(*m.leader.Load()) {
+		if is(m.leaderAddress()) {
 			return nil
 		}
 		select {
@@ -112,6 +140,25 @@ func (m *member) awaitLead(ctx context.Context, is func(leader string) bool) err
 			return ctx.Err()
 		}
 	}
+}
+
+// leaderAddress returns the address of the node that takes the writes, as far as this node knows, "" if there is none. A node that was elected hears of that
+// before others do, so what they forward to it does not go back to the former leader.
+func (m *member) leaderAddress() string {
+	leader := *m.leader.Load()
+	node := m.node.Load()
+	switch own := m.options.Address; {
+	case node == nil:
+		return leader
+	case node.Elected():
+		if !m.leads() || !m.writes.isOpen() {
+			return "" // not yet, or not for now
+		}
+		return own
+	case leader == own:
+		return "" // not any more
+	}
+	return leader
 }
 
 // catchUp implements upstream.

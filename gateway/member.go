@@ -90,6 +90,7 @@ type member struct {
 	extensions  *Extensions
 	version     string       // of the program
 	client      *http.Client // of other nodes
+	nodes       *http.Server // for other nodes; nil until the port is open
 
 	ctx      context.Context // ends when the node is closed
 	end      context.CancelFunc
@@ -110,8 +111,10 @@ type member struct {
 	current atomic.Pointer[time.Time]            // when the content was last known to be that of the cluster; nil if it never was
 	builds  atomic.Pointer[map[string]nodeState] // of the other nodes that answered last, by name; never nil
 
-	leader  atomic.Pointer[string] // its address; never nil, "" if there is none
-	changed signal                 // given when the leader changes
+	leader  atomic.Pointer[string] // the address that Follow or Led has noted last; never nil, "" if there is no leader
+	changed signal                 // given when leaderAddress may have changed
+	handing sync.Mutex             // held while this node hands the lead over
+	writes  writeGate              // of this node as the leader
 
 	reached  atomic.Uint64 // a revision up to which reads show all; they may show more
 	advanced signal        // given by each advance
@@ -332,7 +335,7 @@ func (m *member) Lead() error {
 	return nil
 }
 
-// Led implements cluster.Machine. Requests that wait for a leader must not come back here before this node takes them.
+// Led implements cluster.Machine.
 func (m *member) Led() { m.setLeader(m.options.Address) }
 
 // Follow implements cluster.Machine.
@@ -362,10 +365,8 @@ func (m *member) follows() {
 
 // setLeader notes the address of the leader, and wakes those that wait for one.
 func (m *member) setLeader(address string) {
-	if former := m.leader.Swap(&address); *former == address {
-		return
-	}
-	m.changed.give()
+	m.leader.Store(&address)
+	m.changed.give() // also if it is the same one: it may have been without the lead meanwhile
 }
 
 // shareSecret gives the other nodes the secret that signs JWTs, if they do not have one. If the one that they have is sealed with a cluster key that is to

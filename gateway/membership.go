@@ -102,7 +102,8 @@ func (m *member) open(ctx context.Context) error {
 		Store:   func() *store.Store { return m.project.Store() },
 		Library: func() *media.Library { return m.project.generation.Load().media },
 	})
-	m.served.Go(func() { m.serveNodes() })
+	m.nodes = newNodeServer(m.nodeRoutes(), m.log)
+	m.served.Go(m.serveNodes)
 	if !is {
 		if is, err = m.findOrBegin(ctx, path); err != nil {
 			return err
@@ -278,21 +279,20 @@ func (m *member) openProject(ctx context.Context, d *Definition) error {
 	return g.open()
 }
 
-// run takes part in the cluster until ctx ends.
-func (m *member) run(ctx context.Context) {
+// run takes part in the cluster from now on, until close is called.
+func (m *member) run() {
 	m.advance()
 	close(m.serving)
 	m.served.Go(func() { m.uploads.Run(m.ctx) })
 	m.served.Go(func() { m.watchAge(m.ctx) })
-	<-ctx.Done()
-	if err := m.close(); err != nil {
-		m.log.Error("the node did not end as it should", "error", err)
-	}
 }
 
-// close ends the node. The store must still be open.
+// close ends the node, after the requests of other nodes that are under way. The store must still be open.
 func (m *member) close() (err error) {
 	m.closed.Do(func() {
+		if m.nodes != nil {
+			m.endNodes()
+		}
 		m.end()
 		if node := m.node.Load(); node != nil {
 			err = node.Close()

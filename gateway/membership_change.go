@@ -21,17 +21,17 @@ const joiningNote = "cluster/joining"
 type memberChange func(*member, context.Context, newNode) error
 
 // leading returns the node if it leads, or else an error.
-func (m *member) leading() (*cluster.Node, error) {
+func (m *member) leading(ctx context.Context) (*cluster.Node, error) {
 	node, err := m.running()
-	if err == nil && !m.leads() { // it may be about to: a node that joins must get what Lead puts into the store
+	if err == nil && !m.awaitOwnLead(ctx, m.leads) { // a node that joins must get what Lead puts into the store
 		err = store.ErrNotLeader
 	}
 	return node, err
 }
 
 // changeMembers makes a change of the members, whose list it passes, one at a time.
-func (m *member) changeMembers(change func(*cluster.Node, []cluster.Member) error) error {
-	node, err := m.leading()
+func (m *member) changeMembers(ctx context.Context, change func(*cluster.Node, []cluster.Member) error) error {
+	node, err := m.leading(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (m *member) changeMembers(change func(*cluster.Node, []cluster.Member) erro
 
 // addNode adds a node, gives one another address, or gives or takes its vote. A node gets its vote later, by giveVotes.
 func (m *member) addNode(ctx context.Context, n newNode) error {
-	return m.changeMembers(func(node *cluster.Node, list []cluster.Member) error {
+	return m.changeMembers(ctx, func(node *cluster.Node, list []cluster.Member) error {
 		former := memberOf(list, n.Name)
 		if former == nil || n.Address != former.Address {
 			if err := m.checkAnswer(ctx, n); err != nil {
@@ -75,7 +75,7 @@ func (m *member) addNode(ctx context.Context, n newNode) error {
 
 // removeNode removes a node.
 func (m *member) removeNode(ctx context.Context, n newNode) error {
-	return m.changeMembers(func(node *cluster.Node, list []cluster.Member) error {
+	return m.changeMembers(ctx, func(node *cluster.Node, list []cluster.Member) error {
 		if gone := memberOf(list, n.Name); gone != nil && gone.Voter {
 			if err := m.checkWithout(ctx, list, gone); err != nil {
 				return err
@@ -97,13 +97,7 @@ func memberOf(list []cluster.Member, name string) *cluster.Member {
 }
 
 // transferLead makes a node the leader, any if n has no name.
-func (m *member) transferLead(ctx context.Context, n newNode) error {
-	node, err := m.leading()
-	if err != nil {
-		return err
-	}
-	return node.Transfer(ctx, n.Name)
-}
+func (m *member) transferLead(ctx context.Context, n newNode) error { return m.handOver(ctx, n.Name) }
 
 // checkAnswer returns an error unless a node answers at the address at which it is to be a member.
 func (m *member) checkAnswer(ctx context.Context, n newNode) error {

@@ -39,8 +39,8 @@ const (
 	revisionPath = "/cluster/revision"
 )
 
-// serveNodes answers the other nodes until the port is closed: what they ask of this node, and the requests that they forward.
-func (m *member) serveNodes() {
+// nodeRoutes returns the handler of the other nodes' requests: what they ask of this node, and the requests that they forward.
+func (m *member) nodeRoutes() http.Handler {
 	routes := http.NewServeMux()
 	handle := func(pattern string, answer func(*http.Request) (any, error)) {
 		routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -86,11 +86,28 @@ func (m *member) serveNodes() {
 	routes.Handle(filesync.NodesPath, m.uploads)
 	routes.HandleFunc(commandPath+"/", m.serveCommand)
 	routes.HandleFunc("/", m.serveForwarded)
-	srv := newNodeServer(m.membersOnly(routes), m.log)
-	if err := srv.Serve(m.port.HTTP()); err != nil && m.ctx.Err() == nil && !errors.Is(err, http.ErrServerClosed) {
+	return m.membersOnly(routes)
+}
+
+// serveNodes answers the other nodes until endNodes is called.
+func (m *member) serveNodes() {
+	if err := m.nodes.Serve(m.port.HTTP()); !errors.Is(err, http.ErrServerClosed) {
 		m.log.Error("the node does not answer the other nodes any more", "error", err)
 	}
-	srv.Close()
+}
+
+// endNodes ends serveNodes. If the project serves, requests that are under way may take maxElection to finish.
+func (m *member) endNodes() {
+	select {
+	case <-m.serving:
+		ctx, cancel := context.WithTimeout(context.Background(), m.maxElection())
+		defer cancel()
+		if m.nodes.Shutdown(ctx) == nil {
+			return
+		}
+	default:
+	}
+	_ = m.nodes.Close() // what fails to close is gone
 }
 
 // maxNodeConns bounds the connections to another node. A new one costs milliseconds of TLS.

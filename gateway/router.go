@@ -119,12 +119,11 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 		return
 	}
 	h := res.handlers
-	if f := h.rt.forward; f.active() && f.takes(r, &h.rt) {
-		serve = func(w http.ResponseWriter, r *http.Request, _ string) error {
-			if r.Body != nil && r.Body != http.NoBody {
-				r.Body = streamed(r.Body)
-			}
-			return f.serve(w, r)
+	if f := h.rt.forward; f != nil && f.takes(r, &h.rt) {
+		if end, here := f.to.begin(r.Context()); here {
+			defer end()
+		} else {
+			serve = f.serveStreamed
 		}
 	}
 	kept, isRetry := r.Body.(*replayableBody)

@@ -145,7 +145,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	case p.follower != nil:
 		parts.Go(func() { p.follower.run(serving, server) })
 	case p.member != nil:
-		parts.Go(func() { p.member.run(serving) })
+		p.member.run()
 	default:
 		parts.Go(func() { p.scheduler.run(serving) })
 		parts.Go(func() { p.webhooks.Run(serving) })
@@ -162,6 +162,9 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		p.unready.Store(&draining)
 		p.log.Info("stopping")
 		p.drain(serving)
+		if p.member != nil {
+			p.member.retire(serving)
+		}
 	}
 	close(stopping)
 	stop()

@@ -102,8 +102,10 @@ func TestClusterExample(t *testing.T) {
 	if body, err := io.ReadAll(got.Body); err != nil || !strings.Contains(string(body), "Three copies") || got.Header.Get("Lectern-Replica-Age") == "" {
 		t.Errorf("%v %s %v", err, body, got.Header)
 	}
-	if out, err := run("cluster", "transfer", node1, "node3"); err != nil {
-		t.Error(out)
+	for _, arguments := range [][]string{{node3}, {node1, "node3"}} { // node3 has no definitions of its own
+		if out, err := run(append([]string{"cluster", "transfer"}, arguments...)...); err != nil {
+			t.Error(out)
+		}
 	}
 	if out, err := run("cluster", "remove", node3, "node1"); err != nil {
 		t.Error(out)

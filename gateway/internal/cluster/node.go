@@ -331,5 +331,8 @@ func (n *Node) leadsIn(term uint64) bool {
 func (n *Node) Leading() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.led != 0
+	return n.led != 0 && n.Elected()
 }
+
+// Elected reports whether this node is the leader. Its machine may not lead yet.
+func (n *Node) Elected() bool { return n.raft.State() == raft.Leader }

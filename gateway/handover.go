@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// The leader passes the lead on between writes: it completes those that are under way, and holds the next ones back until another node leads, which then
+// gets them. Raft would refuse what is proposed meanwhile.
+
+// A writeGate lets writes begin while it is open. The zero value is open.
+type writeGate struct {
+	mu     sync.Mutex
+	writes int           // under way
+	idle   chan struct{} // closed once no write is under way; nil while the gate is open
+}
+
+// begin notes that a write begins, unless the gate is closed. The caller must call end after it.
+func (g *writeGate) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle != nil {
+		return false
+	}
+	g.writes++
+	return true
+}
+
+func (g *writeGate) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.writes--; g.writes == 0 && g.idle != nil {
+		close(g.idle)
+	}
+}
+
+// isOpen reports whether a write may begin.
+func (g *writeGate) isOpen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.idle == nil
+}
+
+// shut closes an open gate. The result is closed once no write is under way.
+func (g *writeGate) shut() (idle <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.idle = make(chan struct{})
+	if g.writes == 0 {
+		close(g.idle)
+	}
+	return g.idle
+}
+
+// reopen opens the gate again.
+func (g *writeGate) reopen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.idle = nil
+}
+
+// handOver makes another node the leader: the one with a name, or any if name is "". Only the leader can. A write that takes longer than two heartbeats
+// from then on, such as a long upload, may be refused.
+func (m *member) handOver(ctx context.Context, name string) error {
+	m.handing.Lock()
+	defer m.handing.Unlock()
+	node, err := m.leading(ctx)
+	if err != nil {
+		return err
+	}
+	idle := m.writes.shut()
+	defer func() {
+		m.writes.reopen()
+		m.changed.give()
+	}()
+	late := time.NewTimer(2 * m.heartbeat())
+	defer late.Stop()
+	select {
+	case <-idle:
+	case <-late.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return node.Transfer(ctx, name)
+}
+
+// retire hands the lead over before the node ends, if it leads and another node can. Otherwise the others would have to find out that it is gone.
+func (m *member) retire(ctx context.Context) {
+	node := m.node.Load()
+	if node == nil || !m.leads() || node.Figures().Voters == 1 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
+	defer cancel()
+	if err := m.handOver(ctx, ""); err != nil {
+		m.log.Warn("the lead could not be handed over before the node ends", "error", err)
+	}
+}

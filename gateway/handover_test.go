@@ -1,0 +1,92 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"lectern/gateway"
+)
+
+// TestHandover has all nodes in turn lead a cluster, and stops the last one, while clients write at two nodes all the time. No write is refused, and all are
+// there in the end, once each.
+func TestHandover(t *testing.T) {
+	nodes := newStoppedCluster(t, 3)
+	for _, n := range nodes {
+		n.options.Cluster.Heartbeat = time.Second // on a busy machine, no election but those that are asked for
+		n.start()
+	}
+	token := nodes[0].token("writer")
+	writers := []*handoverWriter{
+		{node: nodes[1], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated},
+		{node: nodes[2], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated},
+		{node: nodes[1], path: "/api/_batch", body: `{"operations":[{"op":"create","type":"articles","data":{"title":"%[1]s","slug":"%[1]s"}}]}`, status: http.StatusOK},
+		{node: nodes[2], path: "/graphql", body: `{"query":"mutation{createArticle(data:{title:\"%[1]s\",slug:\"%[1]s\"}){title}}"}`, status: http.StatusOK},
+	}
+	for _, n := range nodes {
+		n.awaitAge(token, "0") // it has the token
+	}
+	var running sync.WaitGroup
+	stop := make(chan struct{})
+	for i, w := range writers {
+		w.name = fmt.Sprint("writer-", i)
+		running.Go(func() { w.run(t, token, stop) })
+	}
+	awaitWrites := func() {
+		for _, w := range writers {
+			enough := w.writes.Load() + 3
+			until(t, w.name+" goes on", func() bool { return t.Failed() || w.writes.Load() >= enough })
+		}
+	}
+	operator := gateway.Directory(nodes[0].dir, gateway.Options{})
+	for _, to := range []string{"n2", "n3", "n1"} {
+		awaitWrites()
+		if err := operator.TransferLead(t.Context(), to); err != nil {
+			t.Error(err)
+		}
+	}
+	awaitWrites()
+	if err := nodes[0].stop(); err != nil {
+		t.Error(err)
+	}
+	awaitWrites()
+	close(stop)
+	running.Wait()
+	for _, w := range writers {
+		_, _, text := nodes[1].read("/api/articles?pagination[limit]=0&filters[title][$startsWith]="+w.name+"-", token, "Lectern-Consistency", "linearizable")
+		if want := fmt.Sprintf(`"total":%d}`, w.writes.Load()); !strings.Contains(text, want) {
+			t.Errorf("%s: want %s, got %s", w.name, want, text)
+		}
+	}
+}
+
+// A handoverWriter creates notes at a node.
+type handoverWriter struct {
+	node   *clusterNode
+	path   string
+	body   string // with a verb for the title
+	status int
+	name   string
+	writes atomic.Int64
+}
+
+func (w *handoverWriter) run(t *testing.T, token string, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		title := fmt.Sprint(w.name, "-", w.writes.Load())
+		status, _, text, err := w.node.send("POST", w.path, token, fmt.Sprintf(w.body, title))
+		if err != nil || status != w.status || !strings.Contains(text, title) {
+			t.Errorf("%s at %s: %d %s %v", w.name, w.node.dir, status, text, err)
+			return
+		}
+		w.writes.Add(1)
+	}
+}
