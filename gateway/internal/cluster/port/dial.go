@@ -29,7 +29,7 @@ func (p *Port) dial(ctx context.Context, address, protocol string) (net.Conn, er
 	if err != nil {
 		return nil, fmt.Errorf("connect to the node at %q: %w", address, err)
 	}
-	d := tls.Dialer{Config: p.config.Credentials.Client(host, protocol)}
+	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: p.config.HandshakeTimeout}, Config: p.config.Credentials.Client(host, protocol)}
 	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the node at %s: %w", address, explain(err))

@@ -32,7 +32,7 @@ type Config struct {
 	Credentials *credentials.Credentials
 	Log         *slog.Logger // nil is slog.Default
 
-	HandshakeTimeout time.Duration // how long a connection may take until it is accepted; 0 is 10 seconds
+	HandshakeTimeout time.Duration // how long a connection may take until it is accepted, or open; 0 is 10 seconds
 	Handshakes       int           // connections in handshakes at once; 0 is 1024. One address may have a quarter of them
 }
 

@@ -316,3 +316,19 @@ func TestUnaccepted(t *testing.T) {
 	}
 	log.await(t, "this node did not accept the connection in 1s")
 }
+
+// TestSilentNode dials an address at which something accepts connections and says nothing, such as a process that was stopped.
+func TestSilentNode(t *testing.T) {
+	from, _ := newCluster(t).open(t, "node1", port.Config{HandshakeTimeout: 10 * time.Millisecond})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if _, err := from.DialHTTP(t.Context(), "tcp", silent.Addr().String()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("for HTTP: %v", err)
+	}
+	if _, err := from.DialRaft(silent.Addr().String(), time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("for Raft: %v", err)
+	}
+}
