@@ -163,8 +163,11 @@ func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) 
 	defer stall.Stop()
 	a.body = forwardedBody{body: r.Body, stall: stall, over: ctx.Done()}
 	request := r.WithContext(a.trace(ctx))
-	if r.Body != nil && r.Body != http.NoBody {
+	switch {
+	case r.Body != nil && r.Body != http.NoBody:
 		request.Body = &a.body
+	case r.Body != nil && r.Method == http.MethodGet: // if the connection breaks, net/http sends it again by itself, unless it may have a body
+		request.Body, request.ContentLength = &a.body, -1
 	}
 	proxy := httputil.ReverseProxy{
 		Transport: f.transport,

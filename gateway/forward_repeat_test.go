@@ -29,44 +29,59 @@ func (fixedUpstream) looped() *apierror.Error                       { return nil
 func (fixedUpstream) name() string                                  { return "the upstream" }
 func (fixedUpstream) close()                                        {}
 
-// TestForwardedOnce forwards deletions over a connection that breaks after the request. net/http repeats some requests by itself then, which were carried
-// out already.
+// TestForwardedOnce forwards writes without a body over a connection that breaks after the request. net/http repeats some requests by itself then, which were
+// carried out already.
 func TestForwardedOnce(t *testing.T) {
-	for _, header := range []string{"", "Idempotency-Key", "X-Idempotency-Key"} {
-		var deletions atomic.Int32
-		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodDelete {
-				return
-			}
-			deletions.Add(1)
-			c, _, err := w.(http.Hijacker).Hijack()
+	for _, c := range []struct{ method, header string }{
+		{method: http.MethodGet}, // confirms an e-mail address
+		{method: http.MethodDelete},
+		{method: http.MethodDelete, header: "Idempotency-Key"},
+		{method: http.MethodDelete, header: "X-Idempotency-Key"},
+	} {
+		t.Run(c.method+" "+c.header, func(t *testing.T) {
+			var writes atomic.Int32
+			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.ContentLength != 0 || r.TransferEncoding != nil {
+					t.Errorf("%s has a body of %d bytes, %v", r.Method, r.ContentLength, r.TransferEncoding)
+				}
+				if r.Method != c.method {
+					return
+				}
+				writes.Add(1)
+				reset(t, w)
+			}))
+			defer upstream.Close()
+			at, err := url.Parse(upstream.URL)
 			if err != nil {
-				t.Error(err)
-				return
+				t.Fatal(err)
 			}
-			if tcp, ok := c.(*net.TCPConn); ok {
-				_ = tcp.SetLinger(0) // a reset
+			f := &forwarder{to: fixedUpstream{at}, log: slog.New(slog.DiscardHandler), via: "1.1 test", transport: &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}
+			defer f.transport.CloseIdleConnections()
+			for _, method := range []string{http.MethodPost, c.method} { // the second over the connection of the first
+				r := httptest.NewRequest(method, "/api/notes/some", http.NoBody)
+				if c.header != "" {
+					r.Header.Set(c.header, "one")
+				}
+				if err := f.serve(httptest.NewRecorder(), r); (err == nil) != (method == http.MethodPost) {
+					t.Errorf("%s: %v", method, err)
+				}
 			}
-			_ = c.Close()
-		}))
-		at, err := url.Parse(upstream.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := &forwarder{to: fixedUpstream{at}, log: slog.New(slog.DiscardHandler), via: "1.1 test", transport: &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}
-		for _, method := range []string{http.MethodPost, http.MethodDelete} { // the second over the connection of the first
-			r := httptest.NewRequest(method, "/api/notes/some", http.NoBody)
-			if header != "" {
-				r.Header.Set(header, "one")
+			if n := writes.Load(); n != 1 {
+				t.Errorf("carried out %d times", n)
 			}
-			if err := f.serve(httptest.NewRecorder(), r); (err == nil) != (method == http.MethodPost) {
-				t.Errorf("%s with %q: %v", method, header, err)
-			}
-		}
-		if n := deletions.Load(); n != 1 {
-			t.Errorf("with %q: carried out %d times", header, n)
-		}
-		f.transport.CloseIdleConnections()
-		upstream.Close()
+		})
 	}
+}
+
+// reset resets the connection of a request.
+func reset(t *testing.T, w http.ResponseWriter) {
+	c, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
 }
