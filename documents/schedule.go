@@ -22,14 +22,18 @@ type Timing struct {
 // MaxLateness is how far in the past the time of a schedule may be. It tolerates the difference between the clocks of client and server.
 const MaxLateness = time.Minute
 
-// ReadTiming reads the body of a publication or unpublication: {"data": {"publishAt": …, "unpublishAt": …}}. allowed lists the keys that data
-// may have. It returns nil if the body asks for no time. Unknown keys are errors, because ignoring a misspelled time would publish at once.
+// ReadTiming reads the body of an action on a document: {"data": {"publishAt": …, "unpublishAt": …}}. allowed lists the keys that data may
+// have; none if the action cannot be scheduled. It returns nil if the body asks for no time. Unknown keys are errors, because ignoring a
+// misspelled time would carry out the action at once.
 func ReadTiming(body any, allowed ...string) (*Timing, error) {
 	if body == nil {
 		return nil, nil
 	}
 	o, ok := body.(*jsontree.Object)
 	if !ok {
+		if len(allowed) == 0 {
+			return nil, apierror.Validation("the body must be an object, or there must be none")
+		}
 		return nil, apierror.Validation(`the body is an object such as {"data": {"` + allowed[0] + `": "2030-01-01T09:00:00Z"}}`)
 	}
 	for _, key := range o.Keys {

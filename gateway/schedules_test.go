@@ -227,6 +227,8 @@ func TestScheduleRequests(t *testing.T) {
 		{"publish", `{"data": ["2030-05-02T00:00:00Z"]}`, 400, "data must be an object"},
 		{"publish", `["2030-05-02T00:00:00Z"]`, 400, "the body is an object"},
 		{"unpublish", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, 400, "Invalid key publishAt"},
+		{"discard-draft", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, 400, "Invalid key publishAt"},
+		{"discard-draft", `["2030-05-02T00:00:00Z"]`, 400, "the body must be an object"},
 		{"publish", `{"data": {"publishAt": "2030-05-02T01:00:00.0001+01:00"}}`, 202, `"at":"2030-05-02T00:00:00.001Z"`},
 		{"publish", `{"data": {"publishAt": null}}`, 200, `"publishedAt":"2030-05-01T12:00:00.001Z"`},
 		{"publish", `{"data": {}}`, 200, `"meta":{}`},

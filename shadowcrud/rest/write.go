@@ -77,8 +77,11 @@ func (rt *Route) unpublish(w http.ResponseWriter, r *http.Request, c Call) error
 }
 
 // POST /api/{plural}/{documentId}/actions/discard-draft: replaces the draft by the published version, and answers with the draft. It
-// ignores the body.
+// takes no times: a body that has one is an error, because ignoring it would discard the draft at once.
 func (rt *Route) discardDraft(w http.ResponseWriter, r *http.Request, c Call) error {
+	if _, err := readTiming(w, r, c, nil); err != nil {
+		return err
+	}
 	return rt.act(w, r, c, store.Draft, rt.api.documents.DiscardDraft)
 }
 
