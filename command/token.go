@@ -95,7 +95,7 @@ func moment(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}
-	return t.UTC().Format("2006-01-02 15:04")
+	return t.UTC().Format(time.DateTime)
 }
 
 type tokenRotateCommand struct {
