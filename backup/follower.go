@@ -95,6 +95,9 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
+// errShared says what to do about objects.ErrChanged.
+var errShared = errors.New("only one process may write to a backup")
+
 // retry calls do until it succeeds. It returns an error if ctx ends, or if trying again is of no use.
 func (f *Follower) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	for {
@@ -104,8 +107,10 @@ func (f *Follower) retry(ctx context.Context, what string, do func(context.Conte
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, errShared): // from a retry within do
+			return fmt.Errorf("%s: %w", what, err)
 		case errors.Is(err, objects.ErrChanged):
-			return fmt.Errorf("%s: %w; only one process may write to a backup", what, err)
+			return fmt.Errorf("%s: %w; %w", what, err, errShared)
 		}
 		f.note(fmt.Sprintf("%s: %v; trying again", what, err))
 		if err := wait(ctx, retryEvery); err != nil {

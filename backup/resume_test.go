@@ -138,6 +138,31 @@ func TestTrimmedLog(t *testing.T) {
 	}
 }
 
+// TestTwoFollowers runs two Followers that write to the same place. One of them ends, and says once why.
+func TestTwoFollowers(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	one := p.follow(to, time.Hour, time.Hour)
+	p.write()
+	one.caughtUp()
+	two := p.follow(to, time.Hour, time.Hour)
+	var err error
+	until(t, "one of them has ended", func() bool {
+		p.write()
+		select {
+		case err = <-one.ended:
+			one = two
+		case err = <-two.ended:
+		default:
+			return false
+		}
+		return true
+	})
+	if !errors.Is(err, objects.ErrChanged) || strings.Count(err.Error(), "only one process may write to a backup") != 1 {
+		t.Errorf("a Follower ended with %v", err)
+	}
+	one.stop()
+}
+
 // TestUploads uploads, replaces and deletes files. Each moment has the contents of its time, until it is too old.
 func TestUploads(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
