@@ -206,7 +206,7 @@ const maxIdempotencyKey = 255
 // parseIdempotencyKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double quotes, or
 // the same key without the quotes.
 func parseIdempotencyKey(values []string) (string, error) {
-	malformed := badBody("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxIdempotencyKey))
+	malformed := badBody("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxIdempotencyKey))
 	if len(values) != 1 {
 		return "", malformed
 	}
