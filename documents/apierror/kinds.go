@@ -30,7 +30,7 @@ func KindOf(name string) (Kind, bool) {
 var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"ApplicationError", "400", "Not possible now", "The present content does not allow the request."},
 	{"BadRequestError", "400", "Malformed request", "The path or the body cannot be read."},
-	{"ConflictError", "409", "Conflict with the state of the server", "The server is a replica, which takes no writes; the store was replaced during the request; or a request with the same `Idempotency-Key` is at work."},
+	{"ConflictError", "409", "Conflict with the state of the server", "The server is a replica, which takes no writes or does not have this part of the content; the store was replaced during the request; or the answer to a request with the same `Idempotency-Key` is not there yet, or may no longer be shown."},
 	{"Error", "400, 415", "Malformed request", "The reference gives no better name: a component in the body that does not exist, or a `Content-Encoding` that the server does not know."},
 	{"FailedDependencyError", "424", "Refers to something that failed", "An operation of a [batch](batch.md) refers to a document whose creation has failed."},
 	{"ForbiddenError", "403", "Permission missing", "The caller lacks a permission."},
@@ -38,7 +38,7 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"InsufficientStorageError", "507", "Disk full", "The disk of the server is full. Reads and deletions go on."},
 	{"InternalServerError", "500", "Internal error", "The log of the server says more, under the id of the request."},
 	{"LoopDetectedError", "508", "Loop of replicas", "A replica forwards writes to itself."},
-	{"MethodNotAllowedError", "405", "Method not allowed", "The path does not have the method. The header `Allow` lists those that it has."},
+	{"MethodNotAllowedError", "405", "Method not allowed", "The path does not have the method. The header `Allow` lists those that it has. Without problem details, the body is the text `Method Not Allowed`, as in Strapi."},
 	{"NotFoundError", "404", "Not found", "There is no such document or route, or you may not know of it."},
 	{"NotImplementedError", "501", "Not available", "A setting of the server switches this off."},
 	{"PaginationError", "400", "Invalid pagination", "The parameters of pagination contradict each other."},
