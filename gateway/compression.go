@@ -26,17 +26,30 @@ var (
 )
 
 // plainConditions changes the conditions of a request to those on answers that are not compressed, since both change together. It returns
-// the header If-None-Match as it was sent if that names a compressed answer.
-func plainConditions(h http.Header) (sent string) {
+// the header If-None-Match as it was sent if that names a compressed answer. A read keeps the tags of compressed answers that its client does
+// not accept: a cache that sends what it has for other clients must not be told to use that for this one.
+func plainConditions(r *http.Request) (sent string) {
 	for _, name := range [...]string{"If-None-Match", "If-Match"} {
-		for i, tags := range h[name] {
-			plain := etag.Plain(tags)
-			if h[name][i] = plain; plain != tags && name == "If-None-Match" {
+		reads := name == "If-None-Match" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+		for i, tags := range r.Header[name] {
+			plain := tags
+			for _, suffix := range etag.Suffixes {
+				if !reads || acceptsEncoding(r.Header, suffix[1:]) {
+					plain = etag.Without(plain, suffix)
+				}
+			}
+			if r.Header[name][i] = plain; plain != tags && name == "If-None-Match" {
 				sent += tags
 			}
 		}
 	}
 	return sent
+}
+
+// acceptsEncoding reports whether a client accepts answers in an encoding, which it must name.
+func acceptsEncoding(h http.Header, encoding string) bool {
+	q, _ := wanted(strings.Join(h["Accept-Encoding"], ","), encoding)
+	return q > 0
 }
 
 // compressorBytes is the memory of a compressor. An answer uses one until the client has read it.
@@ -65,7 +78,7 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 		if c != nil && c.head != nil {
 			r.Method = http.MethodHead
 		}
-		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r.Header), compression: c}, r)
+		h(&varyingWriter{ResponseWriter: w, known: plainConditions(r), compression: c}, r)
 	})
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

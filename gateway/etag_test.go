@@ -233,6 +233,19 @@ func TestETagsOfEncodings(t *testing.T) {
 		}
 		a.want(304, "HEAD", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", want)
 		a.want(200, "GET", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", `"other`+suffix+`"`)
+		for accepted, status := range map[string]int{
+			"identity": 200, "br": 200, "*": 200, encoding + ";q=0": 200, "gzip, deflate, zstd": 304, "br, " + encoding + ";q=0.5": 304,
+		} {
+			if encoding == "identity" { // which all clients accept
+				status = 304
+			}
+			for _, method := range []string{"GET", "HEAD"} {
+				r := a.want(status, method, path, "full", nil, "Accept-Encoding", accepted, "If-None-Match", want)
+				if tag := r.header.Get("ETag"); status == 304 && tag != want {
+					t.Errorf("%s of %s accepting %q: a 304 with the ETag %s, want %s", method, encoding, accepted, tag, want)
+				}
+			}
+		}
 	}
 }
 

@@ -45,7 +45,10 @@ var Suffixes = [...]string{"-gzip", "-zstd"}
 // Plain returns a header with the tags of compressed answers replaced by those of the same answers without compression, since both change together.
 func Plain(header string) string {
 	for _, suffix := range Suffixes {
-		header = strings.ReplaceAll(header, suffix+`"`, `"`)
+		header = Without(header, suffix)
 	}
 	return header
 }
+
+// Without returns a header with one of the Suffixes removed from its tags.
+func Without(header, suffix string) string { return strings.ReplaceAll(header, suffix+`"`, `"`) }
