@@ -120,15 +120,16 @@ func refusedPage(message string) error {
 }
 
 // answerInside answers a request that the server makes to itself, with authentication, permissions and retries like any other. The request
-// that it belongs to has a place and has been counted by the rate limits. It does not panic.
-func (p *Project) answerInside(w http.ResponseWriter, r *http.Request) {
+// that it belongs to has a place and has been counted by the rate limits. It does not panic. complete is false if the answer has broken off.
+func (p *Project) answerInside(w http.ResponseWriter, r *http.Request) (complete bool) {
 	s := p.server.Load()
 	w.Header()[requestIDHeader] = []string{s.ids.next(r)}
 	r = r.WithContext(insideContext{r.Context()})
-	defer func() { _ = recover() }() // of http.ErrAbortHandler, by which a handler ends its own answer
+	defer func() { complete = recover() == nil }() // http.ErrAbortHandler is how a handler ends its own answer
 	defer s.recover(w, r)
 	h := s.serving.Load()
 	s.dispatch(w, r, h, h.match(r))
+	return true
 }
 
 // An insideContext is the context of a request that the server makes to itself. It hides what belongs to the connection and to the answer of

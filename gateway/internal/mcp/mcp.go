@@ -25,8 +25,8 @@ type Options struct {
 	Version string // of the server
 	Prefix  string // of the REST API
 	Types   []Type
-	// Call answers a request to the REST API. It does not panic.
-	Call func(http.ResponseWriter, *http.Request)
+	// Call answers a request to the REST API, and reports whether the answer is complete. It does not panic.
+	Call func(http.ResponseWriter, *http.Request) (complete bool)
 }
 
 // A Type is a content-type with routes in the REST API.

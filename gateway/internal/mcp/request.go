@@ -44,7 +44,10 @@ func (h *Handler) send(c *call) (string, error) {
 		r.Header["Content-Type"] = []string{c.kind}
 	}
 	a := &answer{header: http.Header{}}
-	h.options.Call(a, r)
+	a.cut = !h.options.Call(a, r)
+	if c.method != http.MethodGet && a.status != 0 && a.status < http.StatusBadRequest {
+		return a.written()
+	}
 	return a.result()
 }
 
@@ -54,6 +57,7 @@ type answer struct {
 	status  int
 	body    []byte
 	tooLong bool
+	cut     bool // the answer has broken off
 }
 
 var errTooLong = &apierror.Error{Status: http.StatusBadRequest, Name: "PayloadTooLargeError",
@@ -79,11 +83,32 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// written is result for a write that was carried out. That its answer cannot be shown is no error, because a client would send the write again.
+func (a *answer) written() (string, error) {
+	switch {
+	case a.tooLong:
+		return unseen("its answer is longer than " + strconv.Itoa(MaxAnswer>>20) + " MB and is left out"), nil
+	case a.cut:
+		return unseen("its answer has broken off"), nil
+	}
+	return a.result()
+}
+
+// unseen returns the result of a write whose answer cannot be shown.
+func unseen(because string) string {
+	message := "the write was carried out, and " + because + ": read the document to see it, with few fields and relations"
+	return string(jsontree.Append(nil, jsontree.ObjectOf("data", nil, "meta", jsontree.ObjectOf("message", message))))
+}
+
+var errCut = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the answer has broken off"}
+
 // result returns the body of the answer, or the error that it tells.
 func (a *answer) result() (string, error) {
 	switch {
 	case a.tooLong:
 		return "", errTooLong
+	case a.cut:
+		return "", errCut
 	case a.status < http.StatusBadRequest && len(a.body) == 0:
 		return `{"data":null}`, nil
 	case a.status < http.StatusBadRequest:
