@@ -150,39 +150,39 @@ func (s *Service) checkPrecondition(tx *store.Tx, w *Write, locales ...string) (
 	return false, nil
 }
 
-// has reports whether the present state is one of a set of versions.
+// has reports whether the present state is one of a set of versions. It looks only at the latest of those that may be it: a document that has not
+// changed since an earlier one has not changed since the latest either. A request may name thousands, and each look may read large entries of the log.
 func (c *preconditionCheck) has(set *VersionSet) (bool, error) {
 	if set.Any {
 		return len(c.locales) > 0, nil
 	}
+	subjects := make([]string, len(c.locales))
+	for i, locale := range c.locales {
+		subjects[i] = string(appendSubject(nil, c.tx.EpochText(), c.w.Type, c.w.DocumentID, locale))
+	}
+	latest, found := uint64(0), false
 	for _, v := range set.Versions {
-		if is, err := c.is(v); is || err != nil {
-			return is, err
+		if sequence, ok := sequenceOf(v, subjects); ok && sequence <= c.tx.Sequence() {
+			latest, found = max(latest, sequence), true
 		}
 	}
-	return false, nil
-}
-
-// is reports whether a version is of one of the localizations that are written, and none of them has changed since.
-func (c *preconditionCheck) is(version string) (bool, error) {
-	if len(version) <= subjectLen {
-		return false, nil
-	}
-	subject, text := version[:subjectLen], version[subjectLen:]
-	sequence, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || strconv.FormatUint(sequence, 10) != text {
-		return false, nil
-	}
-	epoch := c.tx.EpochText()
-	if !slices.ContainsFunc(c.locales, func(locale string) bool {
-		return string(appendSubject(nil, epoch, c.w.Type, c.w.DocumentID, locale)) == subject
-	}) {
+	if !found {
 		return false, nil
 	}
 	for _, locale := range c.locales {
-		if changed, err := c.tx.Changed(c.s.showing[c.w.Type.UID], c.doc, locale, sequence); changed || err != nil {
+		if changed, err := c.tx.Changed(c.s.showing[c.w.Type.UID], c.doc, locale, latest); changed || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// sequenceOf returns the sequence in a version of one of the subjects; ok is false for other versions.
+func sequenceOf(version string, subjects []string) (sequence uint64, ok bool) {
+	if len(version) <= subjectLen || !slices.Contains(subjects, version[:subjectLen]) {
+		return 0, false
+	}
+	text := version[subjectLen:]
+	sequence, err := strconv.ParseUint(text, 10, 64)
+	return sequence, err == nil && (text[0] != '0' || len(text) == 1)
 }
