@@ -111,11 +111,27 @@ func requestAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []s
 func writeError(w http.ResponseWriter, r *http.Request, e *apierror.Error) {
 	observationOf(w).refused(e)
 	varyByAccept(w.Header())
+	if h := w.Header(); e.Status == http.StatusUnauthorized && h["Www-Authenticate"] == nil { // code of a program may have set its own
+		h["Www-Authenticate"] = challenge(r, e)
+	}
 	if prefersProblem(r) {
 		_ = sendBody(w, typeProblem, e.Status, appendProblem(nil, e, w.Header().Get(requestIDHeader)))
 		return
 	}
 	_ = sendJSON(w, e.Status, appendError(nil, e))
+}
+
+var (
+	wantsBearer  = []string{"Bearer"}
+	refusesToken = []string{`Bearer error="invalid_token"`}
+)
+
+// challenge returns the header WWW-Authenticate of an answer 401, which must have one (RFC 9110, section 15.5.2; RFC 6750, section 3).
+func challenge(r *http.Request, e *apierror.Error) []string {
+	if r.Header["Authorization"] == nil || e.Reason == apierror.Anonymous {
+		return wantsBearer
+	}
+	return refusesToken
 }
 
 // appendError appends the envelope of an error.

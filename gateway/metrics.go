@@ -26,7 +26,6 @@ func authorized(token string, h http.Handler) http.Handler {
 		sent, _ := auth.Bearer(r.Header.Get("Authorization"))
 		got := sha256.Sum256([]byte(sent)) // of equal length, whatever was sent
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			w.Header()["Www-Authenticate"] = []string{"Bearer"}
 			writeError(w, r, refused)
 			return
 		}

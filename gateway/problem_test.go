@@ -64,6 +64,25 @@ attributes: {title: {type: string, required: true, minLength: 3}, size: {type: i
 	}
 }
 
+// TestChallenges reads the header WWW-Authenticate, which each 401 must have, and no other answer.
+func TestChallenges(t *testing.T) {
+	a := serve(t, with(historyFiles))
+	const invalid = `Bearer error="invalid_token"`
+	for _, c := range []struct {
+		method, path, as string
+		status           int
+		want             string
+	}{
+		{"GET", "/api/topics", "wrong", 401, invalid}, {"HEAD", "/api/topics", "wrong", 401, invalid}, {"POST", "/graphql", "wrong", 401, invalid},
+		{"POST", "/api/_batch", "wrong", 401, invalid}, {"GET", "/api/users/me", "full", 401, "Bearer"},
+		{"GET", "/api/topics", "", 200, ""}, {"POST", "/api/topics", "", 403, ""}, {"GET", "/api/topics/none", "", 404, ""},
+	} {
+		if got := strings.Join(a.want(c.status, c.method, c.path, c.as, nil).header["Www-Authenticate"], "; "); got != c.want {
+			t.Errorf("%s %s as %q: WWW-Authenticate %q, want %q", c.method, c.path, c.as, got, c.want)
+		}
+	}
+}
+
 func TestProblemHasDetails(t *testing.T) {
 	a := serve(t, nil)
 	one := a.want(400, "GET", "/api/articles?filters[nope]=1", "full", nil, "Accept", problemJSON)
