@@ -310,6 +310,24 @@ func TestVaryByCaller(t *testing.T) {
 	}
 }
 
+// TestVaryByForm asks for answers, with an ETag and without, in the form of Strapi 4 and in that of Strapi 5.
+func TestVaryByForm(t *testing.T) {
+	a := serve(t, historyFiles)
+	page := "/api/pages/" + a.create("pages", "a")
+	seq := a.want(200, "GET", page+"/_history", "full", nil).at("data").([]any)[0].(object)["seq"].(string)
+	for _, path := range []string{"/api/pages", page, page + "?asOf=" + seq} {
+		v5, v4 := a.want(200, "GET", path, "full", nil), a.want(200, "GET", path, "full", nil, "Strapi-Response-Format", "v4")
+		if v4.text == v5.text {
+			t.Errorf("GET %s: the form makes no difference", path)
+		}
+		for _, r := range []reply{v4, v5} {
+			if vary := strings.Join(r.header["Vary"], ", "); !strings.Contains(vary, "Strapi-Response-Format") || !strings.Contains(vary, "Authorization") {
+				t.Errorf("GET %s: Vary %s", path, vary)
+			}
+		}
+	}
+}
+
 // TestCacheControl asks for answers as several callers, where config/api.yaml says how they may be cached.
 func TestCacheControl(t *testing.T) {
 	files := with(historyFiles)

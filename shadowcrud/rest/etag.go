@@ -207,10 +207,11 @@ var (
 	VaryTaggedEncoding = []string{VaryTagged[0] + ", Accept-Encoding"}
 )
 
-// sendTagged sends the printed answer with its ETag.
+// sendTagged sends the printed answer with its ETag. An answer without one, such as a former version, depends on the same headers.
 func (p *printer) sendTagged(w http.ResponseWriter) {
 	h, tag := w.Header(), p.tagger.tag
 	if len(tag) == 0 {
+		h.Add("Vary", "Accept, "+FormatHeader)
 		p.send(w, http.StatusOK)
 		return
 	}
