@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/documents"
 	"lectern/gateway"
 )
 
@@ -306,6 +307,31 @@ func TestVaryByCaller(t *testing.T) {
 		r := a.want(c.status, "GET", c.path, c.as, nil, preflight...)
 		if got := strings.Join(r.header["Vary"], ", "); strings.Contains(got, "Authorization") != c.varies || !strings.HasPrefix(got, "Origin") {
 			t.Errorf("%s as %q: Vary %s", c.path, c.as, got)
+		}
+	}
+}
+
+// TestETagsOfConfiguredRoutes asks for answers of routes to which a program has added a middleware, which may change them: only the others have ETags.
+func TestETagsOfConfiguredRoutes(t *testing.T) {
+	const schedules, topics = "/api/_schedules", "/api/topics"
+	for _, c := range []struct{ route, with, without string }{
+		{"", schedules, ""}, {"", topics, ""}, {"api::topic.topic.find", schedules, topics}, {"GET /api/_schedules", topics, schedules},
+	} {
+		x := &gateway.Extensions{}
+		x.Hooks(documents.Hooks{}) // they have no part in reads
+		if c.route != "" {
+			x.Route(c.route, gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler { return next }}}})
+		}
+		ready, _ := run(t, writeProject(t, with(historyFiles)), gateway.Options{Ephemeral: true, Extensions: x}, nil)
+		a := newAPI(t, ready)
+		for _, path := range []string{c.with, c.without} {
+			if path == "" {
+				continue
+			}
+			tag := a.want(200, "GET", path, "full", nil).header.Get("ETag")
+			if (tag != "") != (path == c.with) {
+				t.Errorf("%q is configured: GET %s has the ETag %q", c.route, path, tag)
+			}
 		}
 	}
 }

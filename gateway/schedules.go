@@ -33,7 +33,7 @@ func (g *generation) listSchedules(list *rest.Route) func(http.ResponseWriter, *
 		if _, ok := documents.VisibleSchedules(g.Model, access); !ok {
 			return apierror.Forbidden()
 		}
-		return list.Serve(w, r, rest.Call{Access: access, Limits: g.answers})
+		return list.Serve(w, r, rest.Call{Access: access, Limits: g.answers, Untagged: isConfigured(r.Context())})
 	}
 }
 
