@@ -17,7 +17,7 @@ import (
 func TestHandover(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	for _, n := range nodes {
-		n.options.Cluster.Heartbeat = time.Second // on a busy machine, no election but those that are asked for
+		n.options.Cluster.Heartbeat = 3 * time.Second // on a busy machine, no election but those that are asked for
 		n.start()
 	}
 	token := nodes[0].token("writer")
