@@ -26,30 +26,38 @@ var (
 )
 
 // plainConditions changes the conditions of a request to those on answers that are not compressed, since both change together. It returns
-// the header If-None-Match as it was sent if that names a compressed answer. A read keeps the tags of compressed answers that its client does
-// not accept: a cache that sends what it has for other clients must not be told to use that for this one.
+// the header If-None-Match as it was sent if that names a compressed answer.
+//
+// In a read, the tags of encodings that its client does not accept stay as they are, and so match nothing. A shared cache may send the tags of
+// all copies that it has: a 304 for one of them would have it serve bytes that this client cannot read.
 func plainConditions(r *http.Request) (sent string) {
-	for _, name := range [...]string{"If-None-Match", "If-Match"} {
-		reads := name == "If-None-Match" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
-		for i, tags := range r.Header[name] {
-			plain := tags
-			for _, suffix := range etag.Suffixes {
-				if !reads || acceptsEncoding(r.Header, suffix[1:]) {
-					plain = etag.Without(plain, suffix)
-				}
-			}
-			if r.Header[name][i] = plain; plain != tags && name == "If-None-Match" {
-				sent += tags
-			}
+	for i, tags := range r.Header["If-Match"] {
+		r.Header["If-Match"][i] = etag.Plain(tags, etag.Suffixes)
+	}
+	known := r.Header["If-None-Match"]
+	if len(known) == 0 {
+		return ""
+	}
+	suffixes := etag.Suffixes
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		suffixes = acceptedSuffixes(strings.Join(r.Header["Accept-Encoding"], ","))
+	}
+	for i, tags := range known {
+		if known[i] = etag.Plain(tags, suffixes); known[i] != tags {
+			sent += tags
 		}
 	}
 	return sent
 }
 
-// acceptsEncoding reports whether a client accepts answers in an encoding, which it must name.
-func acceptsEncoding(h http.Header, encoding string) bool {
-	q, _ := wanted(strings.Join(h["Accept-Encoding"], ","), encoding)
-	return q > 0
+// acceptedSuffixes returns those of etag.Suffixes whose encoding a header Accept-Encoding names and accepts.
+func acceptedSuffixes(header string) (accepted []string) {
+	for _, suffix := range etag.Suffixes {
+		if q, _ := wanted(header, suffix[1:]); q > 0 {
+			accepted = append(accepted, suffix)
+		}
+	}
+	return accepted
 }
 
 // compressorBytes is the memory of a compressor. An answer uses one until the client has read it.

@@ -40,15 +40,13 @@ func Lists(header []string, tag []byte) (found bool) {
 func IsAny(header []string) bool { return len(header) == 1 && strings.TrimSpace(header[0]) == "*" }
 
 // Suffixes end the entity tags of compressed answers, inside their quotes, because a strong tag identifies the bytes that are sent.
-var Suffixes = [...]string{"-gzip", "-zstd"}
+var Suffixes = []string{"-gzip", "-zstd"}
 
-// Plain returns a header with the tags of compressed answers replaced by those of the same answers without compression, since both change together.
-func Plain(header string) string {
-	for _, suffix := range Suffixes {
-		header = Without(header, suffix)
+// Plain returns a header with the tags of compressed answers, which end in one of suffixes, replaced by those of the same answers without compression, since
+// both change together.
+func Plain(header string, suffixes []string) string {
+	for _, suffix := range suffixes {
+		header = strings.ReplaceAll(header, suffix+`"`, `"`)
 	}
 	return header
 }
-
-// Without returns a header with one of the Suffixes removed from its tags.
-func Without(header, suffix string) string { return strings.ReplaceAll(header, suffix+`"`, `"`) }

@@ -343,7 +343,7 @@ func (r *operationReader) precondition() error {
 	case r.write.Of != "":
 		return apierror.Validation("ifMatch compares what was there before the batch, and the batch creates this document")
 	}
-	r.write.If = precondition(http.Header{"If-Match": {etag.Plain(tag)}})
+	r.write.If = precondition(http.Header{"If-Match": {etag.Plain(tag, etag.Suffixes)}})
 	return nil
 }
 
