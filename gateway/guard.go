@@ -39,8 +39,6 @@ type guard struct {
 	whole     bool  // as in Route, unless extended
 	generated bool  // the route is one of a content-type
 	extended  bool  // code of a program handles the request or is called by its handler: the context of the request has the Caller
-
-	configured bool // the program has added policies or middlewares to the route
 }
 
 // errNoConditions refuses a write that would be made whether its conditions hold or not, on which its client relies (RFC 9110, section 13.1).
@@ -121,7 +119,6 @@ type requestState struct {
 	server     *Server
 	who        auth.Principal
 	documentID string
-	configured bool                // as in guard
 	writer     http.ResponseWriter // the writer of the server, which middlewares may have wrapped
 	err        error               // store.ErrRedefined if the request is to be retried
 }
@@ -132,12 +129,6 @@ type requestStateKey struct{}
 func stateOf(ctx context.Context) *requestState {
 	state, _ := ctx.Value(requestStateKey{}).(*requestState)
 	return state
-}
-
-// isConfigured reports whether code of a program may change the answer to a request.
-func isConfigured(ctx context.Context) bool {
-	state := stateOf(ctx)
-	return state != nil && state.configured
 }
 
 // settle answers an error before the middlewares return, so that they see the answer. The guard handles a retry.
@@ -243,7 +234,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 
 // serveExtended checks the policies and then calls the middlewares and the handler.
 func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, configured: g.configured, writer: w}
+	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, writer: w}
 	caller := &Caller{Access: who.Access, User: who.User, Server: g.handlers.rt.Host}
 	r = r.WithContext(context.WithValue(schema.WithCaller(ctx, caller), requestStateKey{}, state))
 	caller.HTTP = r

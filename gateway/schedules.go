@@ -20,20 +20,23 @@ const schedulesPath = "/_schedules"
 // scheduleRoutes returns the routes of schedules. Callers see and cancel the schedules whose action they may use themselves.
 func (g *generation) scheduleRoutes(api *rest.API) []Route {
 	path := g.Settings.REST.Prefix + schedulesPath
-	list := api.List(g.Model.Type(contenttypes.ScheduleUID))
+	list := Route{Method: http.MethodGet, Path: path, Whole: true}
+	_, configured := g.extensions.configured(list.name())
+	list.Handle = g.listSchedules(api.List(g.Model.Type(contenttypes.ScheduleUID)), configured)
 	return []Route{
-		{Method: http.MethodGet, Path: path, Whole: true, Handle: g.listSchedules(list)},
+		list,
 		{Method: http.MethodDelete, Path: path + "/{id}", user: g.onceOnly(g.cancelSchedule), keyed: true},
 	}
 }
 
-// GET /api/_schedules: a page of the schedules that the caller may see. The query can filter, sort and page.
-func (g *generation) listSchedules(list *rest.Route) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+// GET /api/_schedules: a page of the schedules that the caller may see. The query can filter, sort and page. configured says whether code of a program may
+// change the answer.
+func (g *generation) listSchedules(list *rest.Route, configured bool) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
 		if _, ok := documents.VisibleSchedules(g.Model, access); !ok {
 			return apierror.Forbidden()
 		}
-		return list.Serve(w, r, rest.Call{Access: access, Limits: g.answers, Untagged: isConfigured(r.Context())})
+		return list.Serve(w, r, rest.Call{Access: access, Limits: g.answers, Untagged: configured})
 	}
 }
 

@@ -208,7 +208,6 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers()
 	g.keyless = route.keyless
 	g.writes = !route.own && route.Method != http.MethodGet && route.Method != http.MethodHead
-	g.configured = configured
 	g.extended = configured || len(h.rt.Extensions.hooks) > 0 && !route.Open
 	g.wrapAnswer()
 	return t.add(route.Method, route.Path, g)
