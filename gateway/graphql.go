@@ -165,8 +165,8 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		h.refuse(w, answers, wrong)
 		return nil
 	}
-	keyed := r.Header[idempotencyKeyHeader] != nil
-	mutates := (keyed || h.forward != nil) && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
+	hasKey := r.Header[idempotencyKeyHeader] != nil
+	mutates := (hasKey || h.forward != nil) && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
 	if mutates && h.forward != nil {
 		end, here := h.forward.to.begin(r.Context())
 		if !here {
@@ -174,7 +174,8 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		}
 		defer end()
 	}
-	switch keyed = keyed && mutates; {
+	keyed := hasKey && mutates
+	switch {
 	case keyed && answers == eventStreamType:
 		h.refuse(w, answers, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
 		return nil

@@ -40,26 +40,23 @@ func (l leaderOf) begin(ctx context.Context) (end func(), here bool) {
 
 // awaitOwnLead reports whether this node leads, by the judgement of leads. If the node was elected but will lead only in a moment, or hands the lead over,
 // awaitOwnLead waits until that is settled, for maxElection at most.
-func (m *member) awaitOwnLead(ctx context.Context, leads func() bool) bool {
-	for late := (<-chan time.Time)(nil); ; {
-		changed := m.changed.wait() // before anything is read
-		if leads() {
-			return true
-		}
-		if node := m.node.Load(); node == nil || !node.Elected() {
-			return false
-		}
-		if late == nil {
-			late = time.After(m.maxElection())
-		}
-		select {
-		case <-changed:
-		case <-late:
-			return false
-		case <-ctx.Done():
-			return false
-		}
+func (m *member) awaitOwnLead(ctx context.Context, leads func() bool) (own bool) {
+	if leads() {
+		return true
 	}
+	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
+	defer cancel()
+	_ = m.awaitLead(ctx, func(string) bool { // if ctx ends, the node does not lead so far
+		own = leads()
+		return own || !m.elected()
+	})
+	return own
+}
+
+// elected reports whether this node is the leader. It may take no writes yet, or not for now.
+func (m *member) elected() bool {
+	node := m.node.Load()
+	return node != nil && node.Elected()
 }
 
 func (leaderOf) name() string { return "the leader of the cluster" }
@@ -145,20 +142,13 @@ func (m *member) awaitLead(ctx context.Context, is func(leader string) bool) err
 // leaderAddress returns the address of the node that takes the writes, as far as this node knows, "" if there is none. A node that was elected hears of that
 // before others do, so what they forward to it does not go back to the former leader.
 func (m *member) leaderAddress() string {
-	leader := *m.leader.Load()
-	node := m.node.Load()
-	switch own := m.options.Address; {
-	case node == nil:
+	switch leader, own := *m.leader.Load(), m.options.Address; {
+	case !m.elected() && leader != own:
 		return leader
-	case node.Elected():
-		if !m.leads() || !m.writes.isOpen() {
-			return "" // not yet, or not for now
-		}
+	case m.leads() && m.writes.isOpen():
 		return own
-	case leader == own:
-		return "" // not any more
 	}
-	return leader
+	return "" // this node takes no writes yet, or not for now, or not any more
 }
 
 // catchUp implements upstream.
