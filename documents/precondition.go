@@ -177,7 +177,8 @@ func (c *preconditionCheck) has(set *VersionSet) (bool, error) {
 	return true, nil
 }
 
-// sequenceOf returns the sequence in a version of one of the subjects; ok is false for other versions.
+// sequenceOf returns the sequence at which a version was current. ok is false if the text is no version, or one of something else than subjects, which are
+// the beginnings of versions as appendSubject makes them.
 func sequenceOf(version string, subjects []string) (sequence uint64, ok bool) {
 	if len(version) <= subjectLen || !slices.Contains(subjects, version[:subjectLen]) {
 		return 0, false

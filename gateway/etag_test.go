@@ -311,7 +311,8 @@ func TestVaryByCaller(t *testing.T) {
 	}
 }
 
-// TestETagsOfConfiguredRoutes asks for answers of routes to which a program has added a middleware, which may change them: only the others have ETags.
+// TestETagsOfConfiguredRoutes asks a route to which a program has added a middleware, and one without. The first gives no ETag, because the middleware may
+// change its answers.
 func TestETagsOfConfiguredRoutes(t *testing.T) {
 	const schedules, topics = "/api/_schedules", "/api/topics"
 	for _, c := range []struct{ route, with, without string }{

@@ -73,7 +73,7 @@ func TestForwardedOnce(t *testing.T) {
 	}
 }
 
-// reset resets the connection of a request.
+// reset ends the connection of a request with a TCP reset, without an answer.
 func reset(t *testing.T, w http.ResponseWriter) {
 	c, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type writeGate struct {
 	mu     sync.Mutex
 	writes int           // under way
-	idle   chan struct{} // closed once no write is under way; nil while the gate is open
+	idle   chan struct{} // what shut has returned; nil while the gate is open
 }
 
 // begin notes that a write begins, unless the gate is closed. The caller must call end after it.
@@ -42,7 +42,7 @@ func (g *writeGate) isOpen() bool {
 	return g.idle == nil
 }
 
-// shut closes an open gate. The result is closed once no write is under way.
+// shut lets no write begin until reopen is called. The channel that it returns is closed once no write is under way.
 func (g *writeGate) shut() (idle <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -64,7 +64,7 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// A handoverWriter creates notes at a node.
+// A handoverWriter creates articles at a node.
 type handoverWriter struct {
 	node   *clusterNode
 	path   string

@@ -96,7 +96,7 @@ func (m *member) serveNodes() {
 	}
 }
 
-// endNodes ends serveNodes. If the project serves, requests that are under way may take maxElection to finish.
+// endNodes ends serveNodes. If the project is served already, endNodes first waits for the requests that are under way, for maxElection at most.
 func (m *member) endNodes() {
 	select {
 	case <-m.serving:

@@ -207,7 +207,7 @@ var (
 	VaryTaggedEncoding = []string{VaryTagged[0] + ", Accept-Encoding"}
 )
 
-// sendTagged sends the printed answer with its ETag. An answer without one, such as a former version, depends on the same headers.
+// sendTagged sends the printed answer, with its ETag if it has one. The answer depends on the same headers of the request either way.
 func (p *printer) sendTagged(w http.ResponseWriter) {
 	h, tag := w.Header(), p.tagger.tag
 	if len(tag) == 0 {
