@@ -129,9 +129,9 @@ func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here m
 	if a.leads() {
 		return here(a.member, ctx, n)
 	}
-	leader, err := leaderOf(a).base(ctx)
+	leader, err := a.awaitLeader(ctx, "")
 	if err != nil {
 		return errors.New("the cluster has no leader now; nothing was changed. If a majority of its nodes is lost for good, see `lectern cluster recover --help`")
 	}
-	return a.ask(ctx, leader.Host, path, n, nil)
+	return a.ask(ctx, leader, path, n, nil)
 }

@@ -81,9 +81,9 @@ func (m *member) latest(ctx context.Context) (revision uint64, err error) {
 			if err = m.node.Load().Verify(ctx); err == nil {
 				return m.shown()
 			}
-		} else if leader, failed := (leaderOf{m}).base(ctx); failed != nil {
+		} else if leader, failed := m.awaitLeader(ctx, ""); failed != nil {
 			return 0, failed
-		} else if err = m.ask(ctx, leader.Host, revisionPath, nil, &revision); err == nil {
+		} else if err = m.ask(ctx, leader, revisionPath, nil, &revision); err == nil {
 			return revision, nil
 		}
 		if retry.Wait(ctx) != nil {

@@ -41,14 +41,13 @@ const (
 
 // An upstream is the server that takes the writes of this one: the origin of a replica, or the leader of a cluster.
 type upstream interface {
-	// begin reports whether this server itself carries out a write that begins now. Then end must be called after the write.
-	begin(context.Context) (end func(), here bool)
-	// base returns the address of the upstream, whose path is what goes before the path of a request.
-	base(context.Context) (*url.URL, error)
-	// instead waits for a server that takes the writes, after one could not be reached, and returns what base does; nil if there is none. It may be the same
-	// one, after a while. since is when a server could not be reached first.
+	// begin returns who carries out a write that begins now. If it is this server itself, end is not nil, and must be called after the write. Otherwise it is
+	// the server at an address, whose path is what goes before the path of a request. begin waits for a server that takes writes.
+	begin(context.Context) (end func(), at *url.URL, err error)
+	// instead waits for a server that takes the writes, after one could not be reached, and returns its address as begin does; nil if there is none. It may be
+	// the same one, after a while. since is when a server could not be reached first.
 	instead(ctx context.Context, unreached *url.URL, since time.Time) *url.URL
-	// awaitLoss returns once the server at an address, as base returned it, has not taken the writes for so long that it is not expected to answer any
+	// awaitLoss returns once the server at an address, as begin returned it, has not taken the writes for so long that it is not expected to answer any
 	// more. It returns an error if ctx ends before.
 	awaitLoss(ctx context.Context, at *url.URL) error
 	// catchUp waits until reads of this server show what the upstream has written when it gave an answer.
@@ -110,24 +109,30 @@ func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
 	return !strings.EqualFold(path, rt.Prefix+"/auth/local") && !strings.EqualFold(path, rt.graphql) && !strings.EqualFold(path, mcpPath)
 }
 
-// serveStreamed is serve for a request whose body is not kept for a retry.
-func (f *forwarder) serveStreamed(w http.ResponseWriter, r *http.Request, _ string) error {
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = streamed(r.Body)
+// wrap wraps what answers a write: it is sent to the server that takes the writes, unless this one does.
+func (f *forwarder) wrap(serve serveFunc) serveFunc {
+	return func(w http.ResponseWriter, r *http.Request, documentID string) error {
+		end, at, err := f.to.begin(r.Context())
+		switch {
+		case err != nil:
+			return err
+		case end != nil:
+			defer end() // also before the request is retried
+			return serve(w, r, documentID)
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = streamed(r.Body)
+		}
+		return f.serve(w, r, at)
 	}
-	return f.serve(w, r)
 }
 
-// serve sends a request to the origin, and answers with what the origin answers.
-func (f *forwarder) serve(w http.ResponseWriter, r *http.Request) error {
+// serve sends a request to the server at an address, as upstream.begin returned it, and answers with what that answers.
+func (f *forwarder) serve(w http.ResponseWriter, r *http.Request, base *url.URL) error {
 	for _, via := range r.Header["Via"] {
 		if strings.Contains(via, f.via) {
 			return f.to.looped()
 		}
-	}
-	base, err := f.to.base(r.Context())
-	if err != nil {
-		return err
 	}
 	for since := (time.Time{}); ; {
 		a := f.send(w, r, base)
@@ -255,8 +260,7 @@ func newOriginOf(p *Project, prefix string) (*originOf, error) {
 	return &originOf{p, origin, &base, dial}, nil
 }
 
-func (*originOf) begin(context.Context) (func(), bool)     { return nil, false }
-func (o *originOf) base(context.Context) (*url.URL, error) { return o.url, nil }
+func (o *originOf) begin(context.Context) (func(), *url.URL, error) { return nil, o.url, nil }
 func (*originOf) looped() *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}

@@ -71,7 +71,7 @@ func TestForwardedAnsweredEarly(t *testing.T) {
 			defer f.close()
 			for range 50 {
 				w := httptest.NewRecorder()
-				err := f.serve(w, httptest.NewRequest("POST", "/api/upload", strings.NewReader(strings.Repeat("y", 8<<20))))
+				err := f.wrap(nil)(w, httptest.NewRequest("POST", "/api/upload", strings.NewReader(strings.Repeat("y", 8<<20))), "")
 				if err != nil || w.Code != 413 || w.Body.String() != text {
 					t.Fatalf("%d with %d bytes: %v", w.Code, w.Body.Len(), err)
 				}

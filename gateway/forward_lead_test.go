@@ -70,7 +70,7 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 					}
 				}()
 				w, began := httptest.NewRecorder(), time.Now()
-				err := f.serve(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)))
+				err := f.wrap(nil)(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)), "")
 				took := time.Since(began)
 				switch {
 				case c.unknown == 0:
@@ -128,7 +128,7 @@ func TestForwardedToUnreachedLeader(t *testing.T) {
 					}
 				})
 				w, began := httptest.NewRecorder(), time.Now()
-				err := f.serve(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)))
+				err := f.wrap(nil)(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)), "")
 				if took := time.Since(began); took != c.took {
 					t.Errorf("the answer took %v, want %v", took, c.took)
 				}

@@ -17,8 +17,7 @@ import (
 // fixedUpstream is an upstream at one address.
 type fixedUpstream struct{ at *url.URL }
 
-func (fixedUpstream) begin(context.Context) (func(), bool)                  { return nil, false }
-func (u fixedUpstream) base(context.Context) (*url.URL, error)              { return u.at, nil }
+func (u fixedUpstream) begin(context.Context) (func(), *url.URL, error)     { return nil, u.at, nil }
 func (fixedUpstream) instead(context.Context, *url.URL, time.Time) *url.URL { return nil }
 func (fixedUpstream) awaitLoss(ctx context.Context, _ *url.URL) error {
 	<-ctx.Done()
@@ -62,7 +61,7 @@ func TestForwardedOnce(t *testing.T) {
 				if c.header != "" {
 					r.Header.Set(c.header, "one")
 				}
-				if err := f.serve(httptest.NewRecorder(), r); (err == nil) != (method == http.MethodPost) {
+				if err := f.wrap(nil)(httptest.NewRecorder(), r, ""); (err == nil) != (method == http.MethodPost) {
 					t.Errorf("%s: %v", method, err)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"net/url"
 
 	"lectern/auth"
 	"lectern/documents/permission"
@@ -168,9 +169,12 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	hasKey := r.Header[idempotencyKeyHeader] != nil
 	mutates := (hasKey || h.forward != nil) && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
 	if mutates && h.forward != nil {
-		end, here := h.forward.to.begin(r.Context())
-		if !here {
-			return h.sendOn(w, r, op)
+		end, at, err := h.forward.to.begin(r.Context())
+		switch {
+		case err != nil:
+			return err
+		case end == nil:
+			return h.sendOn(w, r, op, at)
 		}
 		defer end()
 	}
@@ -203,14 +207,14 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 	return nil
 }
 
-// sendOn sends a mutation to the origin of the replica.
-func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *operationRequest) error {
+// sendOn sends a mutation to the server that takes the writes.
+func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *operationRequest, at *url.URL) error {
 	text := op.appendBody(nil)
 	forwarded := r.Clone(r.Context())
 	forwarded.Header.Set("Content-Type", jsonType)
 	forwarded.Header.Del("Content-Encoding")
 	forwarded.Body, forwarded.ContentLength, forwarded.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
-	return h.forward.serve(w, forwarded)
+	return h.forward.serve(w, forwarded, at)
 }
 
 // request returns the request of an operation to the engine. answers is the media type of the answer.

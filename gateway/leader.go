@@ -33,24 +33,39 @@ var errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "
 // leaderOf is the leader of a member's cluster, as an upstream.
 type leaderOf struct{ *member }
 
-// begin implements upstream.
-func (l leaderOf) begin(ctx context.Context) (end func(), here bool) {
-	return l.writes.end, l.awaitOwnLead(ctx, func() bool { return l.leads() && l.writes.begin() })
+// begin implements upstream. It waits for maxElection at most.
+func (l leaderOf) begin(ctx context.Context) (end func(), at *url.URL, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.maxElection())
+	defer cancel()
+	at = &url.URL{Scheme: "http"}
+	err = l.awaitLead(ctx, func(leader string) bool {
+		switch at.Host = leader; {
+		case leader == "":
+			return false
+		case leader != l.options.Address:
+			return true
+		case l.beginOwn():
+			end = l.writes.end
+			return true
+		}
+		return false
+	})
+	if err != nil {
+		return nil, nil, errNoLeader
+	}
+	return end, at, nil
 }
 
-// awaitOwnLead reports whether this node leads, by the judgement of leads. If the node was elected but will lead only in a moment, or hands the lead over,
-// awaitOwnLead waits until that is settled, for maxElection at most.
-func (m *member) awaitOwnLead(ctx context.Context, leads func() bool) (own bool) {
-	if leads() {
-		return true
+// beginOwn notes that a write begins, and returns true, if this node takes it. Then writes.end must be called after the write.
+func (m *member) beginOwn() bool {
+	if !m.writes.begin() {
+		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
-	defer cancel()
-	_ = m.awaitLead(ctx, func(string) bool { // if ctx ends, the node does not lead so far
-		own = leads()
-		return own || !m.elected()
-	})
-	return own
+	if !m.leads() { // since writes has been opened again after another node took the lead
+		m.writes.end()
+		return false
+	}
+	return true
 }
 
 // elected reports whether this node is the leader. It may take no writes yet, or not for now.
@@ -64,12 +79,6 @@ func (leaderOf) close()       {}
 
 // looped implements upstream. Nodes forward to each other while not all of them know of a new leader.
 func (leaderOf) looped() *apierror.Error { return errNoLeader }
-
-// base implements upstream. It waits for a leader.
-func (l leaderOf) base(ctx context.Context) (*url.URL, error) {
-	leader, err := l.awaitLeader(ctx, "")
-	return &url.URL{Scheme: "http", Host: leader}, err
-}
 
 // instead implements upstream. If the leader does not listen any more, the others elect another one soon. A leader that goes on leading is tried again: a
 // connection may fail for other reasons, and a node that is started again may lead again.
@@ -168,11 +177,11 @@ func (m *member) forwardCommand(w http.ResponseWriter, r *http.Request) bool {
 	if m.leads() {
 		return false
 	}
-	base, err := leaderOf{m}.base(r.Context())
+	leader, err := m.awaitLeader(r.Context(), "")
 	if err != nil {
 		return false // the store refuses to write
 	}
-	base.Path = commandPath
+	base := &url.URL{Scheme: "http", Host: leader, Path: commandPath}
 	proxy := httputil.ReverseProxy{Transport: m.client.Transport, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(base) },
 		ModifyResponse: func(*http.Response) error { return m.catchUpWithCommand(r.Context()) },
 		ErrorLog:       slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}

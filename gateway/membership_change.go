@@ -20,13 +20,24 @@ const joiningNote = "cluster/joining"
 // A memberChange changes the cluster. Only the leader can.
 type memberChange func(*member, context.Context, newNode) error
 
-// leading returns the node if it leads, or else an error.
+// leading returns the node if it leads, or else an error. If the node was elected but will lead only in a moment, leading waits for that, for maxElection at
+// most: a node that joins must get what Lead puts into the store.
 func (m *member) leading(ctx context.Context) (*cluster.Node, error) {
 	node, err := m.running()
-	if err == nil && !m.awaitOwnLead(ctx, m.leads) { // a node that joins must get what Lead puts into the store
-		err = store.ErrNotLeader
+	if err != nil {
+		return nil, err
 	}
-	return node, err
+	ctx, cancel := context.WithTimeout(ctx, m.maxElection())
+	defer cancel()
+	leads := false
+	_ = m.awaitLead(ctx, func(string) bool { // its error tells that ctx has ended
+		leads = m.leads()
+		return leads || !node.Elected()
+	})
+	if !leads {
+		return nil, store.ErrNotLeader
+	}
+	return node, nil
 }
 
 // changeMembers makes a change of the members, whose list it passes, one at a time.

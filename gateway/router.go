@@ -33,8 +33,11 @@ type resource struct {
 // An operation answers one method of a resource.
 type operation struct {
 	method string
-	serve  func(w http.ResponseWriter, r *http.Request, documentID string) error
+	serve  serveFunc
 }
+
+// A serveFunc answers a request. documentID is "" if its path names no document.
+type serveFunc func(w http.ResponseWriter, r *http.Request, documentID string) error
 
 // A routeTable collects resources for a router.
 type routeTable struct {
@@ -109,7 +112,7 @@ func (d *documentRequest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer answers a request by the operation of its method. It replaces the body of the request by one that a retry can read again.
 func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID string) {
-	var serve func(http.ResponseWriter, *http.Request, string) error
+	var serve serveFunc
 	if op := res.operation(r.Method); op != nil {
 		serve = op.serve
 	} else if res.mount != nil {
@@ -120,11 +123,7 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	}
 	h := res.handlers
 	if f := h.rt.forward; f != nil && f.takes(r, &h.rt) {
-		if end, here := f.to.begin(r.Context()); here {
-			defer end()
-		} else {
-			serve = f.serveStreamed
-		}
+		serve = f.wrap(serve)
 	}
 	kept, isRetry := r.Body.(*replayableBody)
 	if !isRetry && r.Body != nil && r.Body != http.NoBody {
