@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (g *generation) newForwarder() (*forwarder, error) {
 	f := &forwarder{log: p.log}
 	switch {
 	case p.member != nil:
-		f.to, f.via, f.transport = leaderOf{p.member}, "1.1 lectern-"+p.member.options.Name, newNodeTransport(p.member.port.DialHTTP)
+		f.to, f.via, f.transport = leaderOf{p.member}, p.member.via, newNodeTransport(p.member.port.DialHTTP)
 	case p.follower != nil && p.follower.follow != nil && p.follower.follow.Forward:
 		origin, err := newOriginOf(p, g.Settings.REST.Prefix)
 		if err != nil {
@@ -129,10 +130,8 @@ func (f *forwarder) wrap(serve serveFunc) serveFunc {
 
 // serve sends a request to the server at an address, as upstream.begin returned it, and answers with what that answers.
 func (f *forwarder) serve(w http.ResponseWriter, r *http.Request, base *url.URL) error {
-	for _, via := range r.Header["Via"] {
-		if strings.Contains(via, f.via) {
-			return f.to.looped()
-		}
+	if wentVia(r, f.via) {
+		return f.to.looped()
 	}
 	for since := (time.Time{}); ; {
 		a := f.send(w, r, base)
@@ -149,6 +148,11 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request, base *url.URL)
 		}
 		return f.failure(w, a)
 	}
+}
+
+// wentVia reports whether a request was forwarded by the server that a value of the header Via names.
+func wentVia(r *http.Request, via string) bool {
+	return slices.ContainsFunc(r.Header["Via"], func(all string) bool { return strings.Contains(all, via) })
 }
 
 // send sends a request to a server, and answers with what that answers, unless it fails.

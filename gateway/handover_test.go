@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,18 +32,7 @@ func TestHandover(t *testing.T) {
 	for _, n := range nodes {
 		n.awaitAge(token, "0") // it has the token
 	}
-	var running sync.WaitGroup
-	stop := make(chan struct{})
-	for i, w := range writers {
-		w.name = fmt.Sprint("writer-", i)
-		running.Go(func() { w.run(t, token, stop) })
-	}
-	awaitWrites := func() {
-		for _, w := range writers {
-			enough := w.writes.Load() + 3
-			until(t, w.name+" goes on", func() bool { return t.Failed() || w.writes.Load() >= enough })
-		}
-	}
+	awaitWrites, end := startWriters(t, token, writers)
 	operator := gateway.Directory(nodes[0].dir, gateway.Options{})
 	for _, to := range []string{"n2", "n3", "n1"} {
 		awaitWrites()
@@ -54,13 +45,64 @@ func TestHandover(t *testing.T) {
 		t.Error(err)
 	}
 	awaitWrites()
-	close(stop)
-	running.Wait()
+	end()
 	for _, w := range writers {
 		_, _, text := nodes[1].read("/api/articles?pagination[limit]=0&filters[title][$startsWith]="+w.name+"-", token, "Lectern-Consistency", "linearizable")
 		if want := fmt.Sprintf(`"total":%d}`, w.writes.Load()); !strings.Contains(text, want) {
 			t.Errorf("%s: want %s, got %s", w.name, want, text)
 		}
+	}
+}
+
+// TestHandoverOfBusyNode passes the lead to and fro between two nodes, at one of which as many clients write as may at a time. What it has forwarded to the
+// former leader comes back to it.
+func TestHandoverOfBusyNode(t *testing.T) {
+	const clients = 12
+	nodes := newStoppedCluster(t, 2)
+	limits := fmt.Appendf(nil, "limits:\n  concurrent: %d\n", clients+1)
+	if err := os.WriteFile(filepath.Join(nodes[1].dir, "config", "server.yaml"), limits, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		n.options.Cluster.Heartbeat = time.Second
+		n.start()
+	}
+	token := nodes[0].token("writer")
+	nodes[1].awaitAge(token, "0")
+	var writers []*handoverWriter
+	for range clients {
+		writers = append(writers, &handoverWriter{node: nodes[1], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated})
+	}
+	awaitWrites, end := startWriters(t, token, writers)
+	for range 3 {
+		for _, to := range []string{"n2", "n1"} {
+			awaitWrites()
+			if err := gateway.Directory(nodes[0].dir, gateway.Options{}).TransferLead(t.Context(), to); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	awaitWrites()
+	end()
+}
+
+// startWriters has writers write until end is called. awaitWrites waits until each has written something since.
+func startWriters(t *testing.T, token string, writers []*handoverWriter) (awaitWrites, end func()) {
+	var running sync.WaitGroup
+	stop := make(chan struct{})
+	for i, w := range writers {
+		w.name = fmt.Sprint("writer-", i)
+		running.Go(func() { w.run(t, token, stop) })
+	}
+	awaitWrites = func() {
+		for _, w := range writers {
+			enough := w.writes.Load() + 3
+			until(t, w.name+" goes on", func() bool { return t.Failed() || w.writes.Load() >= enough })
+		}
+	}
+	return awaitWrites, func() {
+		close(stop)
+		running.Wait()
 	}
 }
 

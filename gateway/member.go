@@ -90,6 +90,7 @@ type member struct {
 	extensions  *Extensions
 	version     string       // of the program
 	client      *http.Client // of other nodes
+	via         string       // names this process in the header Via of what it forwards; clients cannot guess it
 	nodes       *http.Server // for other nodes; nil until the port is open
 
 	ctx      context.Context // ends when the node is closed

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,7 @@ func newMember(dir string, o Options) (*member, error) {
 		restored: make(chan struct{}, 1), opened: make(chan struct{}), serving: make(chan struct{}), converted: make(chan struct{})}
 	m.leader.Store(&leader)
 	m.builds.Store(&map[string]nodeState{})
+	m.via = "1.1 lectern-" + rand.Text()
 	m.ctx, m.end = context.WithCancel(context.Background())
 	certificates := o.Cluster.Certificates
 	if certificates == "" {

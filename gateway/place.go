@@ -66,6 +66,9 @@ func (p *place) end() {
 
 // takePlace acquires a place for a request, from the share of its client. The caller must end the place, even if there is an error. The
 // context of the returned request carries the client.
+//
+// A write that this node has forwarded to another one, which sends it back because this node leads by now, needs no second place: it would be refused if the
+// writes that wait for their answers have all places.
 func (s *Server) takePlace(r *http.Request) (*http.Request, *place, error) {
 	c := connOf(r)
 	if c != nil && !c.proxied {
@@ -76,7 +79,11 @@ func (s *Server) takePlace(r *http.Request) (*http.Request, *place, error) {
 		client = admission.ClientAt(addr)
 	}
 	p := &place{share: s.places.Share(client), conn: c}
-	return r.WithContext(admission.WithClient(r.Context(), client)), p, p.take()
+	r = r.WithContext(admission.WithClient(r.Context(), client))
+	if s.member != nil && wentVia(r, s.member.via) {
+		return r, p, nil
+	}
+	return r, p, p.take()
 }
 
 // errNoPlace returns the answer to a request that gets no place: it names the limit.
