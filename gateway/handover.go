@@ -82,7 +82,7 @@ func (m *member) handOver(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return node.Transfer(ctx, name)
+	return node.Transfer(m.ctx, name) // Raft does not give it up when ctx ends, and refuses what is proposed until it is over
 }
 
 // retire hands the lead over before the node ends, if it leads and another node can. Otherwise the others would have to find out that it is gone.

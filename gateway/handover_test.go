@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -39,6 +40,15 @@ func TestHandover(t *testing.T) {
 		if err := operator.TransferLead(t.Context(), to); err != nil {
 			t.Error(err)
 		}
+	}
+	for i := range 20 { // an operator who does not wait for the end
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%5)*time.Millisecond)
+		_ = operator.TransferLead(ctx, "") // it may have been told in time
+		cancel()
+		awaitWrites()
+	}
+	if _, err := repeats(func() error { return operator.TransferLead(t.Context(), "n1") }); err != nil {
+		t.Error(err)
 	}
 	awaitWrites()
 	if err := nodes[0].stop(); err != nil {
