@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/auth"
 	"lectern/gateway"
 )
 
@@ -29,6 +30,8 @@ func TestHandover(t *testing.T) {
 		{node: nodes[2], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated},
 		{node: nodes[1], path: "/api/_batch", body: `{"operations":[{"op":"create","type":"articles","data":{"title":"%[1]s","slug":"%[1]s"}}]}`, status: http.StatusOK},
 		{node: nodes[2], path: "/graphql", body: `{"query":"mutation{createArticle(data:{title:\"%[1]s\",slug:\"%[1]s\"}){title}}"}`, status: http.StatusOK},
+		{node: nodes[1]},
+		{node: nodes[2]},
 	}
 	for _, n := range nodes {
 		n.awaitAge(token, "0") // it has the token
@@ -56,7 +59,7 @@ func TestHandover(t *testing.T) {
 	}
 	awaitWrites()
 	end()
-	for _, w := range writers {
+	for _, w := range writers[:4] {
 		_, _, text := nodes[1].read("/api/articles?pagination[limit]=0&filters[title][$startsWith]="+w.name+"-", token, "Lectern-Consistency", "linearizable")
 		if want := fmt.Sprintf(`"total":%d}`, w.writes.Load()); !strings.Contains(text, want) {
 			t.Errorf("%s: want %s, got %s", w.name, want, text)
@@ -116,10 +119,10 @@ func startWriters(t *testing.T, token string, writers []*handoverWriter) (awaitW
 	}
 }
 
-// A handoverWriter creates articles at a node.
+// A handoverWriter creates articles at a node, or API tokens by a command there.
 type handoverWriter struct {
 	node   *clusterNode
-	path   string
+	path   string // "" for tokens
 	body   string // with a verb for the title
 	status int
 	name   string
@@ -134,11 +137,28 @@ func (w *handoverWriter) run(t *testing.T, token string, stop <-chan struct{}) {
 		default:
 		}
 		title := fmt.Sprint(w.name, "-", w.writes.Load())
-		status, _, text, err := w.node.send("POST", w.path, token, fmt.Sprintf(w.body, title))
-		if err != nil || status != w.status || !strings.Contains(text, title) {
-			t.Errorf("%s at %s: %d %s %v", w.name, w.node.dir, status, text, err)
+		if err := w.write(t.Context(), token, title); err != nil {
+			t.Errorf("%s at %s: %v", w.name, w.node.dir, err)
 			return
 		}
 		w.writes.Add(1)
 	}
+}
+
+// write creates an article or a token.
+func (w *handoverWriter) write(ctx context.Context, token, title string) error {
+	if w.path == "" {
+		p, err := gateway.Directory(w.node.dir, gateway.Options{}).Administer(ctx)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		_, _, err = p.CreateToken(ctx, auth.Declaration{Name: title, Kind: auth.ReadOnly})
+		return err
+	}
+	status, _, text, err := w.node.send("POST", w.path, token, fmt.Sprintf(w.body, title))
+	if err == nil && (status != w.status || !strings.Contains(text, title)) {
+		err = fmt.Errorf("%d %s", status, text)
+	}
+	return err
 }

@@ -172,21 +172,33 @@ func (l leaderOf) catchUp(ctx context.Context, answer *http.Response) error {
 // commandPath is the path at which the leader answers the requests of control sockets of other nodes.
 const commandPath = "/cluster/command"
 
-// forwardCommand has the leader answer a request of the control socket, unless this node leads.
-func (m *member) forwardCommand(w http.ResponseWriter, r *http.Request) bool {
-	if m.leads() {
-		return false
-	}
-	leader, err := m.awaitLeader(r.Context(), "")
-	if err != nil {
-		return false // the store refuses to write
-	}
-	base := &url.URL{Scheme: "http", Host: leader, Path: commandPath}
-	proxy := httputil.ReverseProxy{Transport: m.client.Transport, FlushInterval: -1, Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(base) },
+// byLeader wraps the handler of those requests of control sockets that are for the leader: it answers them. They are writes, for a hand-over.
+func (m *member) byLeader(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		end, at, err := leaderOf{m}.begin(r.Context())
+		switch {
+		case end != nil:
+			defer end()
+			h.ServeHTTP(w, r)
+		case err != nil || wentVia(r, m.via):
+			h.ServeHTTP(w, r) // the store refuses to write
+		default:
+			m.forwardCommand(w, r, at)
+		}
+	})
+}
+
+// forwardCommand has the node at an address answer a request of a control socket.
+func (m *member) forwardCommand(w http.ResponseWriter, r *http.Request, at *url.URL) {
+	at.Path = commandPath
+	proxy := httputil.ReverseProxy{Transport: m.client.Transport, FlushInterval: -1,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(at)
+			p.Out.Header["Via"] = append(p.In.Header["Via"], m.via)
+		},
 		ModifyResponse: func(*http.Response) error { return m.catchUpWithCommand(r.Context()) },
 		ErrorLog:       slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)}
 	proxy.ServeHTTP(w, r)
-	return true
 }
 
 // catchUpWithCommand waits until this node has what a command has written, such as the token that it made.

@@ -110,7 +110,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	}
 	defer control.Close()
 	if p.member != nil {
-		handler := control.Handler()
+		handler := p.member.byLeader(control.Handler())
 		p.member.commands.Store(&handler)
 	}
 	if p.options.Ephemeral {
@@ -222,13 +222,13 @@ func (p *Project) drain(ctx context.Context) {
 
 // control returns the control socket of a server.
 func (p *Project) control(server *Server, base string) *admin.Control {
-	var forward func(http.ResponseWriter, *http.Request) bool
+	var byLeader func(http.Handler) http.Handler
 	if p.member != nil {
-		forward = p.member.forwardCommand
+		byLeader = p.member.byLeader
 	}
 	return &admin.Control{
-		Forward: forward,
-		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
+		ByLeader: byLeader,
+		Project:  p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
 		Readiness: p.readiness, Cluster: p.clusterAdmin(),
 		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
 	}

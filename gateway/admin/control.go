@@ -73,8 +73,8 @@ type Control struct {
 	Readiness func() *Condition
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
-	// Forward, if set, answers a request that is for another server, the leader of a cluster, and returns true; or it returns false.
-	Forward func(http.ResponseWriter, *http.Request) bool
+	// ByLeader, if set, wraps the handler of the requests that are for the leader of a cluster, which may be another server: that answers them.
+	ByLeader func(http.Handler) http.Handler
 	// Cluster administers the cluster of which the server is a node; nil: it is alone.
 	Cluster Cluster
 	// AnswerRate is the rate at which a client must at least read, in bytes a second.
@@ -187,9 +187,10 @@ func (c *Control) Serve(ctx context.Context) error {
 
 // forwarding wraps the handler of requests: those that change something, or ask about what the leader of a cluster alone does, are for the leader.
 func (c *Control) forwarding(h http.Handler) http.Handler {
-	if c.Forward == nil {
+	if c.ByLeader == nil {
 		return h
 	}
+	byLeader := c.ByLeader(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/webhooks")
 		switch r.URL.Path {
@@ -198,8 +199,10 @@ func (c *Control) forwarding(h http.Handler) http.Handler {
 		case "/cluster/add", "/cluster/remove", "/cluster/transfer": // Cluster has the leader change the cluster
 			reads = true
 		}
-		if reads || !c.Forward(w, r) {
+		if reads {
 			h.ServeHTTP(w, r)
+		} else {
+			byLeader.ServeHTTP(w, r)
 		}
 	})
 }
