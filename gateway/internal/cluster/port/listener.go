@@ -34,6 +34,15 @@ func (l *listener) Close() error {
 	return nil
 }
 
+func (l *listener) isClosed() bool {
+	select {
+	case <-l.closed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Addr implements net.Listener. It returns the address at which other nodes reach this one.
 func (l *listener) Addr() net.Addr { return l.addr }
 

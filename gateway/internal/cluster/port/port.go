@@ -151,7 +151,7 @@ func (p *Port) admit(c net.Conn) {
 	p.ended.Go(func() {
 		ctx, cancel := context.WithTimeout(p.ctx, p.config.HandshakeTimeout)
 		defer cancel()
-		over := tls.Server(c, p.config.Credentials.Server(raftProtocol, httpProtocol))
+		over := tls.Server(c, p.config.Credentials.Server(p.protocols()...))
 		err := over.HandshakeContext(ctx)
 		share.Release()
 		share.Close()
@@ -165,6 +165,17 @@ func (p *Port) admit(c net.Conn) {
 			}
 		}
 	})
+}
+
+// protocols returns what the port speaks now. A client that is refused in the handshake knows that nothing it wanted to send has arrived.
+func (p *Port) protocols() (list []string) {
+	if !p.raft.isClosed() {
+		list = append(list, raftProtocol)
+	}
+	if !p.http.isClosed() {
+		list = append(list, httpProtocol)
+	}
+	return list
 }
 
 // deliver gives a connection to the listener of its protocol. It waits until the listener's owner accepts it, or ctx ends.

@@ -332,3 +332,20 @@ func TestSilentNode(t *testing.T) {
 		t.Errorf("for Raft: %v", err)
 	}
 }
+
+// TestClosedProtocol dials a node that does not take HTTP any more, and still speaks Raft. The connection must fail before a request is sent over it.
+func TestClosedProtocol(t *testing.T) {
+	nodes := newCluster(t)
+	from, _ := nodes.open(t, "node1", port.Config{})
+	to, _ := nodes.open(t, "node2", port.Config{})
+	to.HTTP().Close()
+	if c, err := from.DialHTTP(t.Context(), "tcp", to.Addr().String()); err == nil {
+		c.Close()
+		t.Error("a connection for HTTP is open")
+	}
+	c, err := from.DialRaft(to.Addr().String(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
