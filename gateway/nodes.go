@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"lectern/documents/apierror"
@@ -120,7 +121,42 @@ const nodeIdle = 30 * time.Second
 // just when the other end closes it has an unknown outcome. ReadHeaderTimeout is also how long net/http waits for the first request. Nodes may open a
 // connection and keep it for a later request, because another one was free earlier.
 func newNodeServer(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 2 * nodeIdle, IdleTimeout: 2 * nodeIdle, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 2 * nodeIdle, IdleTimeout: 2 * nodeIdle, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	unused := &unusedConns{open: map[net.Conn]bool{}}
+	srv.ConnState = unused.note
+	srv.RegisterOnShutdown(unused.close)
+	return srv
+}
+
+// unusedConns are the connections of a server over which no request has come yet. When the server shuts down they are closed: net/http would wait for a
+// request on them for 5 seconds.
+type unusedConns struct {
+	mu     sync.Mutex
+	open   map[net.Conn]bool
+	closed bool
+}
+
+// note is the ConnState of the server.
+func (u *unusedConns) note(c net.Conn, s http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case s != http.StateNew:
+		delete(u.open, c)
+	case u.closed:
+		_ = c.Close() // nothing was sent on it
+	default:
+		u.open[c] = true
+	}
+}
+
+func (u *unusedConns) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	for c := range u.open {
+		_ = c.Close() // nothing was sent on it
+	}
 }
 
 // newNodeTransport returns a transport for requests to other nodes.

@@ -35,3 +35,25 @@ func TestNodeConnectionsAreClosedByClients(t *testing.T) {
 		})
 	}
 }
+
+// TestNodeServerEndsAtOnce shuts the server of a node down while there is a connection that another node has opened and not used yet.
+func TestNodeServerEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := newNetwork()
+		srv := newNodeServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+		go srv.Serve(over)
+		c, err := over.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		synctest.Wait()
+		began := time.Now()
+		if err := srv.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
