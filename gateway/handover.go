@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"lectern/gateway/internal/cluster"
+	"lectern/internal/backoff"
 )
 
 // The leader passes the lead on between writes: it completes those that are under way, and holds the next ones back until another node leads, which then
@@ -95,5 +98,27 @@ func (m *member) retire(ctx context.Context) {
 	defer cancel()
 	if err := m.handOver(ctx, ""); err != nil {
 		m.log.Warn("the lead could not be handed over before the node ends", "error", err)
+		return
+	}
+	m.awaitForgotten(ctx, node)
+}
+
+// awaitForgotten waits, for a heartbeat at most, until no other node that answers takes this one for the leader. What they send just when this node stops
+// listening has an unknown outcome.
+func (m *member) awaitForgotten(ctx context.Context, node *cluster.Node) {
+	ctx, cancel := context.WithTimeout(ctx, m.heartbeat())
+	defer cancel()
+	list, err := node.Members()
+	if err != nil {
+		return // Raft has ended
+	}
+	for retry := backoff.New(); ; {
+		remembered := false
+		for _, other := range m.statesOf(ctx, list) {
+			remembered = remembered || other.Leader == m.options.Address
+		}
+		if !remembered || retry.Wait(ctx) != nil {
+			return
+		}
 	}
 }

@@ -44,11 +44,12 @@ func TestHandover(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for i := range 20 { // an operator who does not wait for the end
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%5)*time.Millisecond)
+	for i := range 30 { // an operator who does not wait for the end
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%6)*time.Millisecond)
 		_ = operator.TransferLead(ctx, "") // it may have been told in time
 		cancel()
-		awaitWrites()
+		before := writers[0].writes.Load()
+		until(t, writers[0].name+" goes on", func() bool { return t.Failed() || writers[0].writes.Load() > before })
 	}
 	if _, err := repeats(func() error { return operator.TransferLead(t.Context(), "n1") }); err != nil {
 		t.Error(err)
