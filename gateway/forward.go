@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -121,11 +123,36 @@ func (f *forwarder) wrap(serve serveFunc) serveFunc {
 			defer end() // also before the request is retried
 			return serve(w, r, documentID)
 		}
-		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = streamed(r.Body)
+		if r, err = unsent(r); err != nil {
+			return err
 		}
 		return f.serve(w, r, at)
 	}
+}
+
+// unsent returns a request so that it can be forwarded with its body from the first byte on. This server may have read the body in a former try, when it took
+// the writes itself.
+func unsent(r *http.Request) (*http.Request, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, nil
+	}
+	kept := replayableBodyOf(r.Body)
+	switch {
+	case kept == nil || !kept.whole && kept.form == nil:
+		r.Body = streamed(r.Body)
+		return r, nil
+	case !kept.whole:
+		return nil, store.ErrNotLeader // it was read as a form, whose files are on disk by now
+	}
+	return withBody(r, kept.text), nil
+}
+
+// withBody returns a copy of a request with another body, which is not compressed.
+func withBody(r *http.Request, text []byte) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Del("Content-Encoding")
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
+	return r
 }
 
 // serve sends a request to the server at an address, as upstream.begin returned it, and answers with what that answers.

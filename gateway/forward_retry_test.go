@@ -1,14 +1,21 @@
 package gateway
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"lectern/documents/permission"
+	"lectern/media"
 	"lectern/store"
 )
 
@@ -60,4 +67,101 @@ func TestRetryIsNoWrite(t *testing.T) {
 			t.Errorf("%d after %d tries", w.Code, tries)
 		}
 	})
+}
+
+// lostUpstream is the upstream of a server that takes a write itself, and does not when that is retried.
+type lostUpstream struct {
+	fixedUpstream
+	begun bool
+}
+
+func (u *lostUpstream) begin(context.Context) (func(), *url.URL, error) {
+	if u.begun {
+		return nil, u.at, nil
+	}
+	u.begun = true
+	return func() {}, nil, nil
+}
+
+// TestRetryElsewhere sends a write that is to be retried after its body was read, when another server takes the writes. That gets the whole body.
+func TestRetryElsewhere(t *testing.T) {
+	const text = `{"data":{"title":"new"}}`
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wholly := func(r *http.Request) error {
+		_, err := (&requestLimits{}).readAll(r, 1<<10)
+		return err
+	}
+	for _, c := range []struct {
+		name, encoding, sent string
+		read                 func(*http.Request) error
+		status               int
+	}{
+		{name: "not read", sent: text, read: func(*http.Request) error { return nil }, status: http.StatusCreated},
+		{name: "read as a whole", sent: text, read: wholly, status: http.StatusCreated},
+		{name: "compressed", encoding: "gzip", sent: zipped.String(), read: wholly, status: http.StatusCreated},
+		{name: "begun", sent: text, read: func(r *http.Request) error {
+			_, err := r.Body.Read(make([]byte, 3))
+			return err
+		}, status: http.StatusCreated},
+		{name: "a form", sent: text, read: func(r *http.Request) error {
+			body := streamed(r.Body)
+			body.kept.form = &media.Form{}
+			_, err := io.Copy(io.Discard, body)
+			return err
+		}, status: http.StatusServiceUnavailable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				from := io.Reader(r.Body)
+				if r.Header.Get("Content-Encoding") == "gzip" {
+					var err error
+					if from, err = gzip.NewReader(r.Body); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if got, err := io.ReadAll(from); err != nil || string(got) != text {
+					t.Errorf("the other server gets %q, %v", got, err)
+				}
+				w.WriteHeader(http.StatusCreated)
+			}))
+			defer origin.Close()
+			at, err := url.Parse(origin.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &forwarder{to: &lostUpstream{fixedUpstream: fixedUpstream{at}}, log: slog.New(slog.DiscardHandler), via: "1.1 test",
+				transport: &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}
+			defer f.close()
+			var s *Server
+			rt := Runtime{forward: f}
+			rt.Routes = []Route{{Method: http.MethodPost, Path: "/notes", Open: true, Handle: func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+				if err := c.read(r); err != nil {
+					return err
+				}
+				if err := s.Swap(rt); err != nil {
+					return err
+				}
+				return store.ErrRedefined
+			}}}
+			if s, err = NewServer(Config{}, rt); err != nil {
+				t.Fatal(err)
+			}
+			r, w := httptest.NewRequest("POST", "/notes", strings.NewReader(c.sent)), httptest.NewRecorder()
+			if c.encoding != "" {
+				r.Header.Set("Content-Encoding", c.encoding)
+			}
+			s.Handler().ServeHTTP(w, r)
+			if w.Code != c.status || c.status >= 400 && !strings.Contains(w.Body.String(), "refused") {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
 }

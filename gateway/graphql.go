@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
-	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -209,11 +207,8 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 
 // sendOn sends a mutation to the server that takes the writes.
 func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *operationRequest, at *url.URL) error {
-	text := op.appendBody(nil)
-	forwarded := r.Clone(r.Context())
+	forwarded := withBody(r, op.appendBody(nil))
 	forwarded.Header.Set("Content-Type", jsonType)
-	forwarded.Header.Del("Content-Encoding")
-	forwarded.Body, forwarded.ContentLength, forwarded.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
 	return h.forward.serve(w, forwarded, at)
 }
 
