@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,8 +54,8 @@ type upstream interface {
 	awaitLoss(ctx context.Context, at *url.URL) error
 	// catchUp waits until reads of this server show what the upstream has written when it gave an answer.
 	catchUp(context.Context, *http.Response) error
-	// looped returns the answer to a request that has been forwarded by this server before.
-	looped() *apierror.Error
+	// looped returns the answer to a request that this server has forwarded so many times before; nil if it is to be forwarded again.
+	looped(times int) *apierror.Error
 	// name returns how clients are told of the server.
 	name() string
 	close()
@@ -157,8 +156,10 @@ func withBody(r *http.Request, text []byte) *http.Request {
 
 // serve sends a request to the server at an address, as upstream.begin returned it, and answers with what that answers.
 func (f *forwarder) serve(w http.ResponseWriter, r *http.Request, base *url.URL) error {
-	if wentVia(r, f.via) {
-		return f.to.looped()
+	if times := timesVia(r, f.via); times > 0 {
+		if looped := f.to.looped(times); looped != nil {
+			return looped
+		}
 	}
 	for since := (time.Time{}); ; {
 		a := f.send(w, r, base)
@@ -177,9 +178,12 @@ func (f *forwarder) serve(w http.ResponseWriter, r *http.Request, base *url.URL)
 	}
 }
 
-// wentVia reports whether a request was forwarded by the server that a value of the header Via names.
-func wentVia(r *http.Request, via string) bool {
-	return slices.ContainsFunc(r.Header["Via"], func(all string) bool { return strings.Contains(all, via) })
+// timesVia returns how often a request was forwarded by the server that a value of the header Via names.
+func timesVia(r *http.Request, via string) (times int) {
+	for _, all := range r.Header["Via"] {
+		times += strings.Count(all, via)
+	}
+	return times
 }
 
 // send sends a request to a server, and answers with what that answers, unless it fails.
@@ -292,7 +296,7 @@ func newOriginOf(p *Project, prefix string) (*originOf, error) {
 }
 
 func (o *originOf) begin(context.Context) (func(), *url.URL, error) { return nil, o.url, nil }
-func (*originOf) looped() *apierror.Error {
+func (*originOf) looped(int) *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"lectern/documents/apierror"
 )
 
 // newLeader returns what a node with the options of a cluster knows about the leader, and a forwarder to the leader.
@@ -140,6 +143,32 @@ func TestForwardedToUnreachedLeader(t *testing.T) {
 					t.Errorf("%d %v", w.Code, err)
 				}
 			})
+		})
+	}
+}
+
+// TestForwardedAgain forwards writes that have come back: while the lead changes, as often as it does, but not for ever.
+func TestForwardedAgain(t *testing.T) {
+	for times, status := range []int{http.StatusCreated, http.StatusCreated, http.StatusCreated, http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			over := newNetwork()
+			leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusCreated) })}
+			go leader.Serve(over)
+			defer leader.Close()
+			_, f := newLeader(counting(over.dial), "leader.example:1")
+			defer f.close()
+			r, w := httptest.NewRequest("POST", "/api/notes", strings.NewReader("{}")), httptest.NewRecorder()
+			for range times {
+				r.Header.Add("Via", f.via)
+				r.Header.Add("Via", "1.1 another")
+			}
+			err := f.wrap(nil)(w, r, "")
+			if refused := (*apierror.Error)(nil); errors.As(err, &refused) {
+				w.Code = refused.Status
+			}
+			if w.Code != status {
+				t.Errorf("after %d times: %d %v, want %d", times, w.Code, err, status)
+			}
 		})
 	}
 }

@@ -24,7 +24,7 @@ func (fixedUpstream) awaitLoss(ctx context.Context, _ *url.URL) error {
 	return ctx.Err()
 }
 func (fixedUpstream) catchUp(context.Context, *http.Response) error { return nil }
-func (fixedUpstream) looped() *apierror.Error                       { return nil }
+func (fixedUpstream) looped(int) *apierror.Error                    { return nil }
 func (fixedUpstream) name() string                                  { return "the upstream" }
 func (fixedUpstream) close()                                        {}
 

@@ -77,8 +77,17 @@ func (m *member) elected() bool {
 func (leaderOf) name() string { return "the leader of the cluster" }
 func (leaderOf) close()       {}
 
-// looped implements upstream. Nodes forward to each other while not all of them know of a new leader.
-func (leaderOf) looped() *apierror.Error { return errNoLeader }
+// maxVisits is how often a node forwards a write at most that comes back.
+const maxVisits = 3
+
+// looped implements upstream. Nodes forward to each other while not all of them know of a new leader, and a write that the leader has held back comes back
+// when the lead does.
+func (leaderOf) looped(times int) *apierror.Error {
+	if times < maxVisits {
+		return nil
+	}
+	return errNoLeader
+}
 
 // instead implements upstream. If the leader does not listen any more, the others elect another one soon. A leader that goes on leading is tried again: a
 // connection may fail for other reasons, and a node that is started again may lead again.
@@ -180,7 +189,7 @@ func (m *member) byLeader(h http.Handler) http.Handler {
 		case end != nil:
 			defer end()
 			h.ServeHTTP(w, r)
-		case err != nil || wentVia(r, m.via):
+		case err != nil || timesVia(r, m.via) >= maxVisits:
 			h.ServeHTTP(w, r) // the store refuses to write
 		default:
 			m.forwardCommand(w, r, at)

@@ -80,7 +80,7 @@ func (s *Server) takePlace(r *http.Request) (*http.Request, *place, error) {
 	}
 	p := &place{share: s.places.Share(client), conn: c}
 	r = r.WithContext(admission.WithClient(r.Context(), client))
-	if s.member != nil && wentVia(r, s.member.via) {
+	if s.member != nil && timesVia(r, s.member.via) > 0 {
 		return r, p, nil
 	}
 	return r, p, p.take()
