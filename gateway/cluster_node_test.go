@@ -53,11 +53,17 @@ func newCluster(t *testing.T, count int) []*clusterNode {
 func newStoppedCluster(t *testing.T, count int) []*clusterNode {
 	t.Helper()
 	dir := t.TempDir()
+	var logged servertest.LogBuffer
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the logs of the nodes:\n%s", &logged)
+		}
+	})
 	var nodes []*clusterNode
 	var named []config.ClusterNode
 	for i := range count {
 		n := &clusterNode{t: t, dir: filepath.Join(dir, fmt.Sprint("n", i+1))}
-		n.options = gateway.Options{Addr: "127.0.0.1:0", NoWatch: true, LockWait: clusterPatience, Log: slog.New(slog.DiscardHandler),
+		n.options = gateway.Options{Addr: "127.0.0.1:0", NoWatch: true, LockWait: clusterPatience, Log: slog.New(slog.NewTextHandler(&logged, nil)).With("at", filepath.Base(n.dir)),
 			Cluster: &gateway.Cluster{Name: fmt.Sprint("n", i+1), Address: servertest.FreeAddress(t), Heartbeat: clusterHeartbeat}}
 		named = append(named, config.ClusterNode{Name: n.options.Cluster.Name, Address: n.options.Cluster.Address})
 		if i > 0 {
