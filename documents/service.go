@@ -150,7 +150,7 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 			return nil
 		})
 	})
-	return s.afterAll(ctx, list, err)
+	return s.afterAll(ctx, list, togetherError(err))
 }
 
 // Publish publishes the draft unchanged. A missing draft is an Error 404, and so is a type without drafts.

@@ -78,7 +78,7 @@ func TestWriteAllEndsInTime(t *testing.T) {
 	}
 }
 
-// TestWriteAllIsBounded makes operations change more than a transaction may.
+// TestWriteAllIsBounded makes operations change more than a transaction may: what they write and what they remove counts.
 func TestWriteAllIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector")
@@ -86,21 +86,54 @@ func TestWriteAllIsBounded(t *testing.T) {
 	model := storetest.Model(t, storetest.Files(map[string]string{"content-types/note.yaml": `
 kind: collectionType
 info: {singularName: note, pluralName: notes, displayName: Note}
-attributes: {text: {type: text}}
+pluginOptions: {i18n: {localized: true}}
+attributes: {text: {type: text, pluginOptions: {i18n: {localized: true}}}}
 `}))
 	st := storetest.Open(t, model)
 	svc := documents.NewService(st, model, "en")
 	note := model.Type("api::note.note")
-	var list []documents.Operation
-	for range 9 {
-		w := documents.Write{Type: note, Data: body(t, `{"text":"`+strings.Repeat("x", 4<<20)+`"}`), Access: permission.FullAccess}
-		list = append(list, documents.Operation{Write: w, Action: documents.CreateAction})
+	locales := []string{"en", "de", "fr", "it", "es", "pt", "nl", "da", "sv"}
+	operations := func(action documents.Action, text string) (list []documents.Operation) {
+		for i := range locales {
+			w := documents.Write{Type: note, DocumentID: fmt.Sprint("note", i), Data: body(t, `{"text":"`+text+`"}`), Access: permission.FullAccess}
+			list = append(list, documents.Operation{Write: w, Action: action})
+		}
+		return list
 	}
-	var told *apierror.Error
-	if err := svc.WriteAll(t.Context(), list, true, ignored); !errors.As(err, &told) || told.Reason != apierror.Operations || told.Status != 413 {
-		t.Errorf("36 MiB: %v", err)
+	refused := func(what string, err error, left int) {
+		t.Helper()
+		var told *apierror.Error
+		if !errors.As(err, &told) || told.Reason != apierror.Operations || told.Status != 413 {
+			t.Errorf("36 MiB %s: %v", what, err)
+		}
+		if n := count(t, st, note, store.Published); n != left {
+			t.Errorf("36 MiB %s: %d documents, want %d", what, n, left)
+		}
 	}
-	if n := count(t, st, note, store.Published); n > 0 {
-		t.Errorf("%d documents were kept", n)
+	long := strings.Repeat("x", 4<<20)
+	refused("created", svc.WriteAll(t.Context(), operations(documents.CreateAction, long), true, ignored), 0)
+	for _, o := range operations(documents.CreateAction, long) {
+		if err := svc.Create(t.Context(), o.Write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused("replaced", svc.WriteAll(t.Context(), operations(documents.UpdateAction, ""), true, ignored), len(locales))
+	refused("deleted", svc.WriteAll(t.Context(), operations(documents.DeleteAction, ""), true, ignored), len(locales))
+
+	one := operations(documents.UpdateAction, long)[0].Write
+	for _, one.Locale = range locales {
+		if err := svc.Update(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := 2*len(locales) - 1
+	refused("deleted by locale", svc.DeleteEach(t.Context(), one, locales), all)
+	one.Locale = "*"
+	gone := []documents.Operation{{Write: one, Action: documents.DeleteAction}}
+	if err := svc.WriteAll(t.Context(), gone, true, ignored); err != nil { // as large as it may be by itself
+		t.Errorf("36 MiB of one document deleted: %v", err)
+	}
+	if n := count(t, st, note, store.Published); n != len(locales)-1 {
+		t.Errorf("%d documents", n)
 	}
 }

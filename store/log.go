@@ -109,6 +109,9 @@ func (tx *Tx) logRow(o op, old []byte) {
 		if o.former = formerOf(old, o, l.former[:0]); o.former.kind == formerFields {
 			l.former = o.former.data
 		}
+		if tx.joint != nil {
+			tx.joint.size += len(o.former.data)
+		}
 		l.ops = appendRowOp(l.ops, o)
 	}
 }

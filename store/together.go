@@ -10,8 +10,8 @@ import (
 // ErrTooLarge: the batches of one call of Together change too much for one transaction.
 var ErrTooLarge = errors.New("the writes of one transaction change too much")
 
-// maxTogether is how many bytes of rows and links the batches of one call of Together may put and delete, since all of them are in memory
-// until the commit. Only tests change it.
+// maxTogether is how many bytes the batches of one call of Together may change: the rows and links that they put and delete, and what the entry holds
+// of former rows, since all of that is in memory until the commit. A single batch may change more, as it may without Together. Only tests change it.
 var maxTogether = 32 << 20
 
 // linkSize is what a link counts towards maxTogether.
@@ -56,7 +56,7 @@ func (tx *Tx) Together(f func() error) error {
 func (j *joint) join(b *Batch) error {
 	j.batches++
 	j.size += linkSize * (len(b.putLinks) + len(b.cutLinks))
-	if j.size > maxTogether {
+	if j.size > maxTogether && j.batches > 1 {
 		return fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxTogether>>20)
 	}
 	return nil
