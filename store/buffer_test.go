@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -170,6 +172,55 @@ func TestABucketIsWalkedOnce(t *testing.T) {
 	})
 	if n := s.Stats().Flushes - before.Flushes; n != 2 {
 		t.Errorf("%d walks over buckets, want one for documents and one for links", n)
+	}
+}
+
+// TestLongEntriesShareNoTransaction deletes long rows concurrently. Each deletion is short, and its entry of the log is as long as the row.
+func TestLongEntriesShareNoTransaction(t *testing.T) {
+	s := newStore(t)
+	tag := s.Model().Type("api::tag.tag")
+	const heavy, length = 6, 2000
+	docs := make([]uint64, heavy)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	err := s.Write(t.Context(), func(tx *store.Tx) error {
+		var b store.Batch
+		for i := range docs {
+			name := make([]byte, length) // which the entry cannot compress
+			for k := range name {
+				name[k] = byte('0' + rnd.IntN(64))
+			}
+			docs[i] = tx.NewDoc()
+			b.PutRow(newRow(tx, tag, docs[i], store.Published, "", map[string]string{"name": string(jsontree.AppendString(nil, string(name)))}))
+		}
+		return tx.Apply(&b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.EnteredBy(length)()
+	before, waiting := s.Stats(), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // keeps the writer until the others wait
+		if err := s.Write(t.Context(), func(*store.Tx) error { <-waiting; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, doc := range docs {
+		wg.Go(func() {
+			err := s.Write(t.Context(), func(tx *store.Tx) error {
+				var b store.Batch
+				b.DeleteRow(tag, doc, store.Published, "")
+				return tx.Apply(&b)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(waiting)
+	wg.Wait()
+	if after := s.Stats(); after.Writes-before.Writes != heavy || after.Commits-before.Commits != heavy {
+		t.Errorf("%d writes in %d transactions, want %d in as many", after.Writes-before.Writes, after.Commits-before.Commits, heavy)
 	}
 }
 

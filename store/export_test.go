@@ -31,6 +31,13 @@ func BufferedBy(n int) (restore func()) {
 	return func() { maxBuffered = before }
 }
 
+// EnteredBy makes a transaction take no further write once it has n bytes of entries. The returned function ends the effect.
+func EnteredBy(n int) (restore func()) {
+	before := maxEntered
+	maxEntered = n
+	return func() { maxEntered = before }
+}
+
 // CacheAfter makes a state get its relation cache after n searches. The returned function ends the effect.
 func CacheAfter(n uint64) (restore func()) {
 	before := cacheAfter

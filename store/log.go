@@ -68,6 +68,7 @@ type loggedState struct {
 	by            Principal
 	before, bytes uint64
 	added         int         // keys that the transaction has added
+	entered       int         // memory of the entries that the transaction has added, in bytes
 	locales       int         // how many locale codes the entries have, those of former transactions included
 	changes       []docChange // of the present batch
 	copying       bool        // entries of another log are applied and stored as they are
@@ -175,6 +176,7 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 		return err
 	}
 	tx.log.last, tx.log.lastSequence = raw, e.Sequence
+	tx.log.entered += cap(raw) // of a compressed entry more than its length
 	if tx.proposes() {
 		tx.log.proposal.entries = append(tx.log.proposal.entries, encodedEntry{e.Sequence, raw})
 	}

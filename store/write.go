@@ -34,6 +34,10 @@ const maxGrouped = 256
 // large writes at once is bounded. Only tests change it.
 var maxBuffered = 100_000
 
+// maxEntered bounds how many bytes of entries of the log a transaction holds, in the same way: the entry of a write that removes a row has the row,
+// so that short requests may have long entries. Only tests change it.
+var maxEntered = 8 << 20
+
 // writeLoop runs in the writer goroutine, the only one that changes the file.
 func (s *file) writeLoop() {
 	defer s.writer.Done()
@@ -219,7 +223,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		if tx.applied > 0 {
 			applied++
 		}
-		if tx.buffered() >= maxBuffered || tx.log.proposal.size() >= proposedTogether {
+		if tx.buffered() >= maxBuffered || tx.log.entered >= maxEntered || tx.log.proposal.size() >= proposedTogether {
 			done = i + 1
 			break
 		}
