@@ -29,21 +29,21 @@ func Exported(t *contenttypes.ContentType) bool {
 	return !t.Internal && t.UID != contenttypes.LocaleUID && t.UID != contenttypes.RoleUID
 }
 
-// fileName returns the attribute that identifies documents of a type in a file: the documentId. For roles it is the attribute type (public,
+// exportKey returns the attribute by which exported links name documents of a type: the documentId. For roles it is the attribute type (public,
 // authenticated, …), since their documentIds differ between projects.
-func fileName(t *contenttypes.ContentType) *contenttypes.Attribute {
+func exportKey(t *contenttypes.ContentType) *contenttypes.Attribute {
 	if t.UID == contenttypes.RoleUID {
 		return t.Attribute("type")
 	}
 	return t.Attribute("documentId")
 }
 
-// lookUp finds a document by the value of its fileName attribute.
-func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, name string) (doc uint64, ok bool) {
+// lookUp finds a document by the value of its exportKey.
+func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, key string) (doc uint64, ok bool) {
 	if t.UID != contenttypes.RoleUID {
-		return snap.Document(t, name)
+		return snap.Document(t, key)
 	}
-	snap.Equal(t, store.Published, "", fileName(t), jsontree.AppendString(nil, name), func(r store.Record) bool {
+	snap.Equal(t, store.Published, "", exportKey(t), jsontree.AppendString(nil, key), func(r store.Record) bool {
 		doc, ok = r.Doc(), true
 		return false
 	})
@@ -275,7 +275,7 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	if target == nil {
 		return nil
 	}
-	id := e.name(target, l.To.Doc)
+	id := e.key(target, l.To.Doc)
 	if id == nil {
 		return nil
 	}
@@ -298,13 +298,13 @@ func (e *exporter) appendLink(b []byte, a *contenttypes.Attribute, l store.Link,
 	return append(b, '}')
 }
 
-// name returns the JSON of the fileName attribute of a document, or nil if the document has no version.
-func (e *exporter) name(t *contenttypes.ContentType, doc uint64) (name []byte) {
+// key returns the JSON of the exportKey of a document, or nil if the document has no version.
+func (e *exporter) key(t *contenttypes.ContentType, doc uint64) (key []byte) {
 	e.s.Versions(t, doc, func(r store.Record) bool {
-		name = r.JSON(fileName(t))
+		key = r.JSON(exportKey(t))
 		return false
 	})
-	return name
+	return key
 }
 
 // ordersTargets reports whether the target of a relation also has an ordered list of the links to it.

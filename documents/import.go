@@ -161,7 +161,7 @@ type importer struct {
 	ids      importIDs
 	roles    map[string]uint64 // number of each role that was linked, by its type
 
-	// These sort what the lines say; prepare and resolve tell what their records hold.
+	// These sort what the lines say. The fields of their records are in importclaims.go, importorder.go and importids.go.
 	claims  *extsort.Sorter // names that only one line may have
 	names   *extsort.Sorter // localizations in the file, and those that links need
 	ranks   *extsort.Sorter // links with a position in the list of their target
@@ -229,15 +229,13 @@ func (im *importer) hash(parts ...string) uint64 {
 	return h.Sum64()
 }
 
-// documentName returns the hash of a document. A single type has one document, whatever its documentId.
-func (im *importer) documentName(t *contenttypes.ContentType, documentID string) uint64 {
+// hashDocument returns the hash of a document. A single type has one document, whatever its documentId.
+func (im *importer) hashDocument(t *contenttypes.ContentType, documentID string) uint64 {
 	if t.Kind == contenttypes.SingleType {
 		documentID = ""
 	}
 	return im.hash(t.UID, documentID)
 }
-
-func (im *importer) docName(l *importLine) uint64 { return im.documentName(l.typ, l.documentID) }
 
 // Estimates of the memory of an import in bytes.
 const (

@@ -69,7 +69,7 @@ func (im *importer) checkLine(snap *store.Snapshot, at lineRef, o *jsontree.Obje
 	if wrong != nil {
 		return wrong, nil
 	}
-	c := lineCheck{im: im, snap: snap, at: at, line: l, doc: im.docName(l)}
+	c := lineCheck{im: im, snap: snap, at: at, line: l, doc: im.hashDocument(l.typ, l.documentID)}
 	if wrong = c.check(); wrong != nil {
 		im.damaged[c.doc] = at.number
 		return wrong, nil
@@ -113,12 +113,12 @@ func (c *lineCheck) check() error {
 		case c.im.o.Partial: // the line of the other document may be left out
 			return cl.takenBy(other)
 		default: // it is in the file with another value, or this is a problem
-			c.needs = append(c.needs, need{c.im.documentName(l.typ, other), i})
+			c.needs = append(c.needs, need{c.im.hashDocument(l.typ, other), i})
 		}
 	}
 	for i, e := range l.edges() {
 		if !c.hasLocalization(e) {
-			c.needs = append(c.needs, need{c.im.localization(e.target.UID, e.id, e.locale), len(c.claims) + i})
+			c.needs = append(c.needs, need{c.im.hashLocalization(e.target.UID, e.id, e.locale), len(c.claims) + i})
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (c *lineCheck) hasLocalization(e *edge) bool {
 
 // remember adds what a valid line says to the Sorters.
 func (c *lineCheck) remember() error {
-	im, l, place := c.im, c.line, c.at.place()
+	im, l, extent := c.im, c.line, c.at.extent()
 	number := uint64(c.at.number)
 	var errs []error
 	add := func(s *extsort.Sorter, r extsort.Record) {
@@ -144,19 +144,19 @@ func (c *lineCheck) remember() error {
 		if cl.kind == linkClaim {
 			ordinal |= sharedClaim
 		}
-		add(im.claims, extsort.Record{cl.hash, number, ordinal, c.doc, place})
+		add(im.claims, extsort.Record{cl.hash, number, ordinal, c.doc, extent})
 	}
-	add(im.names, extsort.Record{im.localization(l.typ.UID, l.documentID, l.locale), present, number, 0, 0})
+	add(im.names, extsort.Record{im.hashLocalization(l.typ.UID, l.documentID, l.locale), present, number, 0, 0})
 	if hasUnique(l.typ) {
 		add(im.names, extsort.Record{c.doc, present, number, 0, 0})
 	}
 	for _, n := range c.needs {
-		add(im.names, extsort.Record{n.hash, needed, number, uint64(n.ordinal), place})
+		add(im.names, extsort.Record{n.hash, needed, number, uint64(n.ordinal), extent})
 	}
-	add(im.lineage, extsort.Record{c.doc, number, place, im.links, im.ids.fresh[l.typ] | im.turns[l.typ]<<turnBit})
+	add(im.lineage, extsort.Record{c.doc, number, extent, im.links, im.ids.fresh[l.typ] | im.turns[l.typ]<<turnBit})
 	for _, e := range l.edges() {
 		if ordersTargets(e.attr) {
-			add(im.ranks, extsort.Record{im.listName(e), e.order, im.links, c.lastPosition(e), 0})
+			add(im.ranks, extsort.Record{im.hashList(e), e.order, im.links, c.lastPosition(e), 0})
 			im.links++
 		}
 	}
@@ -182,11 +182,11 @@ func hasUnique(t *contenttypes.ContentType) bool { return slices.ContainsFunc(t.
 // isClaimed reports whether no two published versions may have the same value of an attribute.
 func isClaimed(a *contenttypes.Attribute) bool { return !a.System && a.IsScalar() && isUnique(a) }
 
-// localization returns the hash of a document in a locale.
-func (im *importer) localization(uid, id, locale string) uint64 { return im.hash(uid, id, locale) }
+// hashLocalization returns the hash of a document in a locale.
+func (im *importer) hashLocalization(uid, id, locale string) uint64 { return im.hash(uid, id, locale) }
 
-// listName returns the hash of the list of links at the target of a link.
-func (im *importer) listName(e *edge) uint64 {
+// hashList returns the hash of the list of links at the target of a link.
+func (im *importer) hashList(e *edge) uint64 {
 	return im.hash(e.attr.Owner.UID, e.attr.Name, linkSetName(e.set), e.target.UID, e.id, e.locale)
 }
 

@@ -28,11 +28,35 @@ const (
 	linkClaim                     // the only link to a target; lines of the same document may have it together
 )
 
-// The records of importer.claims are: hash, number of the line, index in claimsOf with sharedClaim added for a linkClaim, hash of the
-// document, place of the line.
+// The fields of the records of importer.claims.
+const (
+	claimHash    = iota
+	claimLine    // number of the line
+	claimOrdinal // index in claimsOf, with sharedClaim added for a linkClaim
+	claimDoc     // hash of the document
+	claimExtent  // extent of the line
+)
+
 const sharedClaim = 1 << 63
 
-// The records of importer.names are: hash, present or needed, number of the line, ordinal of the need, place of the line.
+// The fields of the records that contest makes of claims, in the order of lines.
+const (
+	contestedLine = iota
+	contestedOrdinal
+	contestedHash
+	contestedDoc
+	contestedExtent
+)
+
+// The fields of the records of importer.names.
+const (
+	nameHash    = iota
+	nameState   // present or needed
+	nameLine    // number of the line
+	nameOrdinal // of the need
+	nameExtent  // extent of the line
+)
+
 const (
 	present = iota
 	needed
@@ -64,7 +88,7 @@ func (im *importer) claimsOf(l *importLine) (list []claim) {
 		for i := range v.edges {
 			e := &v.edges[i]
 			if im.holdsOne(e) {
-				list = append(list, claim{kind: linkClaim, hash: im.listName(e), edge: e})
+				list = append(list, claim{kind: linkClaim, hash: im.hashList(e), edge: e})
 			}
 		}
 	}
@@ -112,9 +136,11 @@ func (im *importer) resolve() error {
 func (im *importer) contest(contested *extsort.Sorter) error {
 	var first extsort.Record
 	added := false // whether first was added
-	add := func(r extsort.Record) error { return contested.Add(extsort.Record{r[1], r[2], r[0], r[3], r[4]}) }
+	add := func(r extsort.Record) error {
+		return contested.Add(extsort.Record{r[claimLine], r[claimOrdinal], r[claimHash], r[claimDoc], r[claimExtent]})
+	}
 	return im.claims.Each(func(r extsort.Record) error {
-		if r[0] != first[0] {
+		if r[claimHash] != first[claimHash] {
 			first, added = r, false
 			return nil
 		}
@@ -135,20 +161,21 @@ func (im *importer) decide(contested *extsort.Sorter) error {
 	var of []extsort.Record // claims of one line
 	settle := func() error {
 		for _, r := range of {
-			if by, taken := held[r[2]]; taken && (r[1]&sharedClaim == 0 || by.doc != r[3]) {
-				im.damaged[r[3]] = int(r[0])
-				return im.explain(lineAt(r[0], r[4]), func(l *importLine) error {
-					return im.claimsOf(l)[r[1]&^sharedClaim].taken(int(by.line))
+			shared := r[contestedOrdinal]&sharedClaim != 0
+			if by, taken := held[r[contestedHash]]; taken && (!shared || by.doc != r[contestedDoc]) {
+				im.damaged[r[contestedDoc]] = int(r[contestedLine])
+				return im.explain(lineAt(r[contestedLine], r[contestedExtent]), func(l *importLine) error {
+					return im.claimsOf(l)[r[contestedOrdinal]&^sharedClaim].taken(int(by.line))
 				})
 			}
 		}
 		for _, r := range of {
-			held[r[2]] = holder{r[0], r[3]}
+			held[r[contestedHash]] = holder{r[contestedLine], r[contestedDoc]}
 		}
 		return im.reserve(0)
 	}
 	err := contested.Each(func(r extsort.Record) error {
-		if len(of) > 0 && of[0][0] != r[0] {
+		if len(of) > 0 && of[0][contestedLine] != r[contestedLine] {
 			if err := settle(); err != nil {
 				return err
 			}
@@ -165,18 +192,18 @@ func (im *importer) checkNeeds() error {
 	var met uint64 // the last name that is present
 	return im.names.Each(func(r extsort.Record) error {
 		switch {
-		case r[1] == present:
-			if !im.bad[int(r[2])] {
-				met = r[0]
+		case r[nameState] == present:
+			if !im.bad[int(r[nameLine])] {
+				met = r[nameHash]
 			}
 			return nil
-		case r[0] == met:
+		case r[nameHash] == met:
 			return nil
 		}
-		at := lineAt(r[2], r[4])
+		at := lineAt(r[nameLine], r[nameExtent])
 		return im.explain(at, func(l *importLine) error {
-			im.damaged[im.docName(l)] = at.number
-			return im.unmet(l, int(r[3]))
+			im.damaged[im.hashDocument(l.typ, l.documentID)] = at.number
+			return im.unmet(l, int(r[nameOrdinal]))
 		})
 	})
 }

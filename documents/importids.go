@@ -18,7 +18,7 @@ type importIDs struct {
 	file  idCounters                           // greatest in the file
 	fresh map[*contenttypes.ContentType]uint64 // rows in the file without id
 
-	wanted *extsort.Sorter // records: hash of a component id, wantedID or storedID, hash of the document
+	wanted *extsort.Sorter // ids of components
 	taken  map[uint64]bool // hashes of ids that other documents of the store have
 
 	begun  bool       // whether something was stored
@@ -31,9 +31,16 @@ type idCounters struct {
 	item uint64
 }
 
+// The fields of the records of importIDs.wanted.
 const (
-	wantedID = iota
-	storedID
+	idHash  = iota
+	idState // wantedID or storedID
+	idDoc   // hash of the document
+)
+
+const (
+	wantedID = iota // in the file
+	storedID        // in the store
 )
 
 // An idName identifies an id of a row or component: the uid of its schema, and the id.
@@ -203,17 +210,17 @@ func (ids *importIDs) prepare(im *importer) error {
 	var wanted extsort.Record
 	return ids.wanted.Each(func(r extsort.Record) error {
 		switch {
-		case r[1] == wantedID:
+		case r[idState] == wantedID:
 			wanted = r
-		case r[0] == wanted[0] && r[2] != wanted[2]:
-			ids.taken[r[0]] = true
+		case r[idHash] == wanted[idHash] && r[idDoc] != wanted[idDoc]:
+			ids.taken[r[idHash]] = true
 		}
 		return im.reserve(0)
 	})
 }
 
 func (ids *importIDs) addStored(im *importer, t *contenttypes.ContentType, r store.Record) (err error) {
-	doc := im.documentName(t, text(r.JSON(t.Attribute("documentId"))))
+	doc := im.hashDocument(t, text(r.JSON(t.Attribute("documentId"))))
 	eachItem(r, func(n idName) {
 		err = errors.Join(err, ids.wanted.Add(extsort.Record{im.hashID(n), storedID, doc}))
 	})

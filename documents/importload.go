@@ -93,7 +93,7 @@ func weight(size int) int64 { return min(int64(size), loadedAhead) }
 func (l *loader) load(from *extsort.Sorter) error {
 	var refs []extsort.Record // of one document
 	err := from.Each(func(r extsort.Record) error {
-		if len(refs) > 0 && refs[0][0] != r[0] {
+		if len(refs) > 0 && refs[0][lineDoc] != r[lineDoc] {
 			if err := l.document(refs); err != nil {
 				return err
 			}
@@ -113,9 +113,9 @@ func (l *loader) load(from *extsort.Sorter) error {
 
 // document reads a document, after there is room for it, and adds it to the next chunk.
 func (l *loader) document(refs []extsort.Record) error {
-	d := &importDocument{refs: refs, added: refs[0][4]&addedDocument != 0}
+	d := &importDocument{refs: refs, added: refs[0][lineFresh]&addedDocument != 0}
 	for _, r := range refs {
-		d.size += lineAt(r[1], r[2]).length
+		d.size += lineAt(r[lineNumber], r[lineExtent]).length
 	}
 	if l.next.size+d.size > importChunkText {
 		if err := l.send(); err != nil {
@@ -141,12 +141,12 @@ func (l *loader) document(refs []extsort.Record) error {
 
 // line reads a line of a document.
 func (l *loader) line(d *importDocument, r extsort.Record) error {
-	line, err := l.im.readAgain(lineAt(r[1], r[2]))
+	line, err := l.im.readAgain(lineAt(r[lineNumber], r[lineExtent]))
 	if err != nil {
 		return err
 	}
-	line.number = int(r[1])
-	fresh := r[4] & freshMask
+	line.number = int(r[lineNumber])
+	fresh := r[lineFresh] & freshMask
 	for _, v := range line.versions {
 		if line.id == 0 {
 			v.fresh = fresh
@@ -155,7 +155,7 @@ func (l *loader) line(d *importDocument, r extsort.Record) error {
 		d.links += len(v.edges)
 	}
 	d.typ, d.id, d.lines = line.typ, line.documentID, append(d.lines, line)
-	return l.im.readPositions(line, r[3])
+	return l.im.readPositions(line, r[lineFirstLink])
 }
 
 // readPositions sets the positions of the links in a line; first is the index of its first link in ranks.

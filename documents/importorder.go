@@ -23,8 +23,16 @@ func (im *importer) prepare() error {
 	return im.placeLinks()
 }
 
-// The last number in the records of importer.lineage and importer.order is the index of the first new id of a row in the line, with the turn
-// of the type added, and addedDocument if the versions are stored already.
+// The fields of the records of importer.lineage and importer.order.
+const (
+	lineDoc       = iota // in lineage, the hash of the document; in order, the turn of its type and the number of its first line
+	lineNumber           // number of the line
+	lineExtent           // extent of the line
+	lineFirstLink        // index of the first link of the line in importer.ranks
+	lineFresh            // index of the first new id of a row in the line, with what the constants below add
+)
+
+// What is added to the field lineFresh: the turn of the type, and addedDocument if the versions are stored already.
 const (
 	turnBit       = 48
 	freshMask     = 1<<turnBit - 1
@@ -66,35 +74,41 @@ func turnsOf(model *contenttypes.Model) map[*contenttypes.ContentType]uint64 {
 	return turns
 }
 
-// orderDocuments fills importer.order from importer.lineage. The records of lineage are: hash of the document, number and place of the
-// line, index of its first link in ranks, and what turnBit says. In order, the turn of the type and the number of the first line of the
-// document replace its hash.
+// orderDocuments fills importer.order from importer.lineage, without the documents that have an invalid line.
 func (im *importer) orderDocuments() error {
 	var doc, first uint64
 	length := 0
 	return im.lineage.Each(func(r extsort.Record) error {
-		at := lineAt(r[1], r[2])
-		if wrong, damaged := im.damaged[r[0]]; damaged {
+		at := lineAt(r[lineNumber], r[lineExtent])
+		if wrong, damaged := im.damaged[r[lineDoc]]; damaged {
 			if !im.bad[at.number] {
 				im.wrong(at.number, fmt.Errorf("left out, since line %d of the same document is wrong", wrong))
 			}
 			return nil
 		}
-		if first == 0 || r[0] != doc {
-			doc, first, length = r[0], r[4]>>turnBit<<turnBit|r[1], 0
+		if first == 0 || r[lineDoc] != doc {
+			doc, first, length = r[lineDoc], r[lineFresh]>>turnBit<<turnBit|r[lineNumber], 0
 		}
 		if length += at.length; length > im.longest {
 			if err := im.reserve(length); err != nil {
 				return err
 			}
 		}
-		r[0] = first
+		r[lineDoc] = first
 		return im.order.Add(r)
 	})
 }
 
+// The fields of the records of importer.ranks.
+const (
+	rankList  = iota // hash of the list of links
+	rankOrder        // order of the link in the list, as the file says it
+	rankLink         // index of the link
+	rankLast         // last position in the list in the store
+)
+
 // placeLinks computes the positions of all links in the lists of their targets, from the order that the file says, and writes them to a
-// file. The records of importer.ranks are: hash of the list, order, index of the link, last position in the list in the store.
+// temporary file.
 func (im *importer) placeLinks() error {
 	if im.links == 0 {
 		return nil
@@ -103,11 +117,11 @@ func (im *importer) placeLinks() error {
 	defer placed.Close()                            // removes a temporary file
 	var list, last, step uint64
 	err := im.ranks.Each(func(r extsort.Record) error {
-		if r[0] != list {
-			list, last, step = r[0], r[3], positionStep(r[3])
+		if r[rankList] != list {
+			list, last, step = r[rankList], r[rankLast], positionStep(r[rankLast])
 		}
 		last += step
-		return placed.Add(extsort.Record{r[2], last})
+		return placed.Add(extsort.Record{r[rankLink], last})
 	})
 	if err != nil {
 		return err

@@ -25,14 +25,15 @@ type lineRef struct {
 	length int
 }
 
-// lengthBits is how many bits of a packed place hold the length of a line.
+// lengthBits is how many bits of an extent hold the length of a line.
 const lengthBits = 27 // maxImportLine < 1<<lengthBits
 
-// place packs offset and length into one number.
-func (at lineRef) place() uint64 { return uint64(at.offset)<<lengthBits | uint64(at.length) }
+// extent packs offset and length into one number.
+func (at lineRef) extent() uint64 { return uint64(at.offset)<<lengthBits | uint64(at.length) }
 
-func lineAt(number, place uint64) lineRef {
-	return lineRef{int(number), int64(place >> lengthBits), int(place & (1<<lengthBits - 1))}
+// lineAt returns the line with a number and an extent.
+func lineAt(number, extent uint64) lineRef {
+	return lineRef{int(number), int64(extent >> lengthBits), int(extent & (1<<lengthBits - 1))}
 }
 
 // A lineReader reads the lines of a file one after the other.

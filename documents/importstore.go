@@ -71,7 +71,7 @@ func (im *importer) storeChunk(c *chunk, last bool, deferred *extsort.Sorter, re
 	for _, d := range done.waiting {
 		for _, r := range d.refs {
 			if d.added {
-				r[4] |= addedDocument
+				r[lineFresh] |= addedDocument
 			}
 			if err := deferred.Add(r); err != nil {
 				return err
