@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"lectern/contenttypes"
-	"lectern/documents/apierror"
 	"lectern/store"
 )
 
@@ -62,7 +61,7 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	}
 	wr := &writing{s: s, tx: tx, w: &Write{Type: at.Type}, t: at.Type, locale: locale}
 	row := tx.Version(at.Type, doc, status, locale)
-	wr.begin(doc, text(row.JSON(at.Type.Attribute("documentId"))))
+	wr.begin(doc, row.DocumentID())
 	in := &linkInput{attr: at.Attr}
 	for _, ref := range refs {
 		in.connect = append(in.connect, linkItem{connection: connection{ref: ref}})
@@ -72,10 +71,4 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	}
 	wr.batch.Log(at.Type, wr.id, store.Updated)
 	return wr.apply()
-}
-
-// WrongType returns the error for a value of a body that does not have the type want ("string", "object", "array", …). If wasCast
-// is set, cast is the result of casting sent, and the message shows both.
-func WrongType(path []string, want string, cast, sent any, wasCast bool) *apierror.Error {
-	return issuesError([]issue{wrongType(path, want, cast, sent, wasCast)})
 }

@@ -182,7 +182,7 @@ func (au *auditor) count(m *misfit) {
 	m.counted = au.Versions
 	m.Versions++
 	if len(m.Examples) < maxExamples {
-		m.Examples = append(m.Examples, Example{text(au.row.JSON(au.typ.Attribute("documentId"))), au.row.Locale(), au.row.Status().String()})
+		m.Examples = append(m.Examples, Example{au.row.DocumentID(), au.row.Locale(), au.row.Status().String()})
 	}
 }
 

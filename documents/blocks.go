@@ -369,7 +369,7 @@ func castLevel(c *blockCaster, at *blockPath, v any) (any, bool) {
 
 func castLink(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast, changed := castText(c, at, v)
-	if s, ok := cast.(string); ok && !isLink(s) {
+	if s, ok := cast.(string); ok && !isLinkURL(s) {
 		c.refuse(at, invalidLink, s)
 	}
 	return cast, changed

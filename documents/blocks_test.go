@@ -107,12 +107,12 @@ func TestCastBlocksImageAbsent(t *testing.T) {
 
 func TestIsLink(t *testing.T) {
 	for _, s := range []string{"/", "/a b", "//host", "http://x", "https://example.com/a?b=c#d", "HTTP://X", "ftp://x", "http://é.fr", "http://user@x:80/", "mailto:a@b.co", "MAILTO:x", "tel:1", " http://x"} {
-		if !isLink(s) {
+		if !isLinkURL(s) {
 			t.Errorf("%q is refused", s)
 		}
 	}
 	for _, s := range []string{"", " ", "#a", "?a", "./a", "a.b/c", "www.x.y", "http://", "http://x y", "http://[", "file:///x", "javascript:1", "JavaScript:alert(1)", "java\nscript:1", "data:text/html,x", "x:y", "\t/a"} {
-		if isLink(s) {
+		if isLinkURL(s) {
 			t.Errorf("%q is taken", s)
 		}
 	}

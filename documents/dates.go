@@ -61,22 +61,16 @@ func castTemporal(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 // ParseFilterTime parses the operand of a filter on a date, time or datetime attribute and returns it in the stored form. It
 // ignores everything after a date.
 func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Error) {
-	var text, says string
-	switch a.Type {
-	case contenttypes.Date:
-		text, says = readDate(s)
-	case contenttypes.Time:
-		text, says = readTime(s)
-	default:
-		t, ok := parseDateTime(s)
-		if text = formatDateTime(t); !ok {
-			says = badDateTime
+	if a.Type == contenttypes.Date {
+		date, says := readDate(s)
+		if says != "" {
+			return "", apierror.Validation(says)
 		}
+		return date, nil
 	}
-	if says != "" {
-		return "", apierror.Validation(says)
-	}
-	return text, nil
+	stored, err := castTemporal(a, s)
+	text, _ := stored.(string)
+	return text, err
 }
 
 // typeOf returns the type of a value as JavaScript's typeof names it. The value must not be null.
@@ -128,7 +122,7 @@ func readTime(s string) (text, says string) {
 		decimals = r.s
 	}
 	if r.failed() || hour > 23 || minute > 59 || second > 59 || len(decimals) > 3 ||
-		len(s) > len("HH:mm:ss") && !isIndex(decimals) {
+		len(s) > len("HH:mm:ss") && !isDigits(decimals) {
 		return "", badTime
 	}
 	return s[:len("HH:mm:ss")] + "." + decimals + "000"[len(decimals):], ""
@@ -157,7 +151,7 @@ func parseDateTime(s string) (time.Time, bool) {
 	if t, ok := parseISO(s); ok {
 		return t, true
 	}
-	if !isIndex(strings.TrimPrefix(s, "-")) {
+	if !isDigits(strings.TrimPrefix(s, "-")) {
 		return time.Time{}, false
 	}
 	f, err := strconv.ParseFloat(s, 64)
@@ -198,7 +192,7 @@ func parseISO(s string) (time.Time, bool) {
 func parseDay(s string) (time.Time, bool) {
 	r := reader{s}
 	var year int
-	if strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") && !isIndex(s[1:]) { // -1000 is a number of milliseconds
+	if strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") && !isDigits(s[1:]) { // -1000 is a number of milliseconds
 		negative := s[0] == '-'
 		r.s = s[1:]
 		if year = r.digits(6); negative {
@@ -324,7 +318,7 @@ func (r *reader) done() bool   { return r.s == "" }
 
 // digits consumes exactly n digits and returns their number.
 func (r *reader) digits(n int) int {
-	if len(r.s) < n || !isIndex(r.s[:n]) {
+	if len(r.s) < n || !isDigits(r.s[:n]) {
 		r.s = failure
 		return 0
 	}

@@ -126,17 +126,10 @@ func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType,
 
 // lacks reports whether an attribute is null in a version or in a component of it.
 func lacks(r store.Record, a *contenttypes.Attribute) (found bool) {
-	schema := r.Type()
-	attributes := []*contenttypes.Attribute(nil)
-	if schema != nil {
-		attributes = schema.Attributes
-	} else {
-		attributes = r.Component().Attributes
-	}
 	if a.Owner.UID == r.Ref().Type && r.JSON(a) == nil {
 		return true
 	}
-	for _, outer := range attributes {
+	for _, outer := range r.Schema().Attributes {
 		if outer.IsStored() && !outer.IsScalar() && !found {
 			r.Each(outer, func(item store.Record) bool {
 				found = lacks(item, a)
@@ -166,7 +159,7 @@ func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st
 			}
 			filled++
 			b.PutRow(row)
-			b.Log(t, text(r.JSON(t.Attribute("documentId"))), store.Updated)
+			b.Log(t, r.DocumentID(), store.Updated)
 		}
 		return tx.Apply(&b)
 	})

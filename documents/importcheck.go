@@ -193,7 +193,7 @@ func (im *importer) hashList(e *edge) uint64 {
 // ownerOf returns the documentId of another document in the store that has this unique value, or "" if there is none.
 func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
 	snap.Equal(l.typ, store.Published, l.locale, a, value, func(r store.Record) bool {
-		if id := text(r.JSON(l.typ.Attribute("documentId"))); id != l.documentID && bytes.Equal(r.JSON(a), value) {
+		if id := r.DocumentID(); id != l.documentID && bytes.Equal(r.JSON(a), value) {
 			other = id
 		}
 		return other == ""

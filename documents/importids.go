@@ -220,7 +220,7 @@ func (ids *importIDs) prepare(im *importer) error {
 }
 
 func (ids *importIDs) addStored(im *importer, t *contenttypes.ContentType, r store.Record) (err error) {
-	doc := im.hashDocument(t, text(r.JSON(t.Attribute("documentId"))))
+	doc := im.hashDocument(t, r.DocumentID())
 	eachItem(r, func(n idName) {
 		err = errors.Join(err, ids.wanted.Add(extsort.Record{im.hashID(n), storedID, doc}))
 	})

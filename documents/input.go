@@ -103,7 +103,7 @@ func never(*contenttypes.Attribute) bool  { return false }
 
 func (br *bodyReader) scalar(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
 	if !ok {
-		v, ok = defaultValue(a)
+		v, ok = a.Default, a.HasDefault
 	}
 	if br.wr.former && a.Type == contenttypes.Password && v != nil {
 		g.set, g.value = true, v // a hash cannot be checked

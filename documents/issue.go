@@ -59,7 +59,7 @@ func pathName(path []string) string {
 	var b strings.Builder
 	for i, p := range path {
 		switch {
-		case i > 0 && isIndex(p):
+		case i > 0 && isDigits(p):
 			b.WriteString("[" + p + "]")
 		case i > 0:
 			b.WriteString("." + p)
@@ -70,7 +70,8 @@ func pathName(path []string) string {
 	return b.String()
 }
 
-func isIndex(s string) bool {
+// isDigits reports whether s consists of ASCII digits, of which there is at least one.
+func isDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return false
@@ -106,6 +107,12 @@ func wrongType(path []string, want string, cast, original any, wasCast bool) iss
 		f.value = nil
 	}
 	return f
+}
+
+// WrongType returns the error for a value of a body that does not have the type want ("string", "object", "array", …). If wasCast
+// is set, cast is the result of casting sent, and the message shows both.
+func WrongType(path []string, want string, cast, sent any, wasCast bool) *apierror.Error {
+	return issuesError([]issue{wrongType(path, want, cast, sent, wasCast)})
 }
 
 // maxPrinted is the maximum number of bytes that printValue prints, since indentation can make a value many times larger than the body.

@@ -24,7 +24,7 @@ func (wr *writing) publishDraft() error {
 func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
 	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
-	br.row(&wr.t.Schema, draft.Values, nil)
+	br.checkRow(&wr.t.Schema, draft.Values, nil)
 	if len(br.issues) > 0 {
 		return issuesError(br.issues)
 	}
@@ -152,8 +152,8 @@ func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	return found
 }
 
-// row checks the values of a draft to be published.
-func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []string) {
+// checkRow checks the values of a draft to be published, or of a component in it.
+func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, path []string) {
 	if !br.wr.tx.Step() {
 		return
 	}
@@ -164,17 +164,17 @@ func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []s
 		at, v := below(path, a.Name), values[a.Index]
 		switch {
 		case a.IsScalar():
-			br.stored(a, at, v.JSON)
+			br.checkValue(a, at, v.JSON)
 		case a.Type == contenttypes.ComponentType && !a.Repeatable:
 			if len(v.Items) > 0 {
-				br.row(&v.Items[0].Component.Schema, v.Items[0].Values, at)
+				br.checkRow(&v.Items[0].Component.Schema, v.Items[0].Values, at)
 			} else if a.Required {
 				br.issues = append(br.issues, wrongType(at, "object", nil, nil, false))
 			}
 			br.checkUnique(at)
 		default:
 			for i, item := range v.Items {
-				br.row(&item.Component.Schema, item.Values, below(at, strconv.Itoa(i)))
+				br.checkRow(&item.Component.Schema, item.Values, below(at, strconv.Itoa(i)))
 			}
 			br.issues = append(br.issues, listIssues(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
 			br.checkUnique(at)
@@ -182,8 +182,8 @@ func (br *bodyReader) row(s *contenttypes.Schema, values []store.Value, path []s
 	}
 }
 
-// stored checks one value of a draft. No error shows the value of a private attribute: the caller has not sent it, and may not see it.
-func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byte) {
+// checkValue checks one value of a draft. No error shows the value of a private attribute: the caller has not sent it, and may not see it.
+func (br *bodyReader) checkValue(a *contenttypes.Attribute, path []string, raw []byte) {
 	if a.Type == contenttypes.Password && raw != nil {
 		return // a hash cannot be checked
 	}
@@ -196,21 +196,6 @@ func (br *bodyReader) stored(a *contenttypes.Attribute, path []string, raw []byt
 		issues[i].hasValue = issues[i].hasValue && !a.Private
 	}
 	br.issues = append(br.issues, issues...)
-}
-
-// maxStoredDepth is the maximum nesting of stored JSON; request bodies have a lower limit.
-const maxStoredDepth = 1 << 16
-
-// decode parses a stored value; nil is null.
-func decode(raw []byte) any {
-	if raw == nil {
-		return nil
-	}
-	v, err := jsontree.Parse(raw, maxStoredDepth)
-	if err != nil {
-		return nil
-	}
-	return v
 }
 
 // shownStored returns stored components as messages show them: with their ids, relations as {set: [{id}]}, and without what is private.

@@ -189,7 +189,7 @@ func (f *former) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object
 		if !row.Exists() {
 			continue
 		}
-		id := text(row.JSON(t.Attribute("documentId")))
+		id := row.DocumentID()
 		if !f.present(t, id, r.Locale) {
 			return nil
 		}

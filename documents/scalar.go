@@ -274,7 +274,7 @@ func decimalInteger(s string) (string, bool) {
 	case strings.HasPrefix(s, "+"):
 		s = s[1:]
 	}
-	if !isIndex(s) {
+	if !isDigits(s) {
 		return "", false
 	}
 	s = strings.TrimLeft(s, "0")
@@ -331,7 +331,17 @@ func storedJSON(v any) []byte {
 	return jsontree.Append(nil, v)
 }
 
-// defaultValue returns the value of an attribute that a create leaves out, in stored form, and whether there is one.
-func defaultValue(a *contenttypes.Attribute) (any, bool) {
-	return a.Default, a.HasDefault
+// maxStoredDepth is the maximum nesting of stored JSON; request bodies have a lower limit.
+const maxStoredDepth = 1 << 16
+
+// decode parses a stored value; nil is null.
+func decode(raw []byte) any {
+	if raw == nil {
+		return nil
+	}
+	v, err := jsontree.Parse(raw, maxStoredDepth)
+	if err != nil {
+		return nil
+	}
+	return v
 }

@@ -18,8 +18,8 @@ func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) stri
 	base := slug.Of(wr.uidSource(a, data))
 	if base == "" {
 		base = wr.t.Singular
-		if v, _ := defaultValue(a); v != nil {
-			base, _ = v.(string)
+		if a.Default != nil {
+			base, _ = a.Default.(string)
 		}
 	}
 	longest := maxUID
@@ -54,7 +54,7 @@ func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) s
 	source := wr.t.Attribute(a.TargetField)
 	v, ok := data.Get(source.Name)
 	if !ok {
-		v, _ = defaultValue(source)
+		v = source.Default
 	}
 	text, _ := v.(string)
 	return text

@@ -81,7 +81,7 @@ func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id stri
 		}
 		if len(page.Rows) > 0 {
 			r := page.Rows[0]
-			return r.Ref().Doc, text(r.JSON(t.Attribute("documentId"))), nil
+			return r.Ref().Doc, r.DocumentID(), nil
 		}
 	}
 	return 0, "", nil
@@ -96,7 +96,7 @@ func (wr *writing) begin(doc uint64, id string) {
 		wr.versions[v] = r
 		wr.present = append(wr.present, v)
 		for _, a := range []*contenttypes.Attribute{updated, published} {
-			if t, err := time.Parse(time.RFC3339, text(r.JSON(a))); err == nil && !t.Before(now) {
+			if t, err := time.Parse(`"`+time.RFC3339+`"`, string(r.JSON(a))); err == nil && !t.Before(now) {
 				now = t.Add(time.Millisecond)
 			}
 		}
@@ -238,12 +238,4 @@ func (wr *writing) changeNotes() (err error) {
 		}
 	}
 	return nil
-}
-
-// text returns the content of a JSON string without escapes: a documentId, a time or a locale.
-func text(raw []byte) string {
-	if len(raw) < 2 {
-		return ""
-	}
-	return string(raw[1 : len(raw)-1])
 }
