@@ -136,7 +136,7 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 		if err := show(tx.Snapshot, r); err != nil {
 			return err
 		}
-		return tx.Remove(p)
+		return tx.Delete(p)
 	})
 }
 

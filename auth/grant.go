@@ -169,7 +169,7 @@ func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []stri
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
 		if g := granted[permission]; g.declared && !slices.Contains(declared, permission) {
-			if err := tx.Delete(u.roles.permission, g.documentID); err != nil {
+			if err := tx.DeleteUnhooked(u.roles.permission, g.documentID); err != nil {
 				return err
 			}
 		}

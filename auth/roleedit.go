@@ -264,7 +264,7 @@ func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions 
 		if slices.Contains(permissions, permission) {
 			continue
 		}
-		if err := tx.Delete(u.roles.permission, granted[permission].documentID); err != nil {
+		if err := tx.DeleteUnhooked(u.roles.permission, granted[permission].documentID); err != nil {
 			return err
 		}
 	}
@@ -300,7 +300,7 @@ func (u *Users) DeleteRole(ctx context.Context, once *store.Once, id uint64) err
 			if err := u.permitOnly(tx, role, nil); err != nil {
 				return err
 			}
-			return tx.Delete(u.roles.role, role.documentID)
+			return tx.DeleteUnhooked(u.roles.role, role.documentID)
 		})
 		if !errors.Is(err, errMoreUsers) {
 			return err

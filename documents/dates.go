@@ -316,7 +316,7 @@ const failure = "\x00"
 func (r *reader) failed() bool { return r.s == failure }
 func (r *reader) done() bool   { return r.s == "" }
 
-// digits consumes exactly n digits and returns their number.
+// digits consumes exactly n digits and returns the number that they make.
 func (r *reader) digits(n int) int {
 	if len(r.s) < n || !isDigits(r.s[:n]) {
 		r.s = failure

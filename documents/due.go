@@ -88,9 +88,9 @@ func (s *Service) CarryOut(ctx context.Context, sc Schedule) (outcome Outcome, w
 	case errors.Is(err, errCancelled):
 		return Cancelled, nil, nil
 	case errors.Is(err, errNothingToUnpublish):
-		outcome, err = s.settle(ctx, sc.ID, NothingToUnpublish, nil)
+		outcome, err = s.endSchedule(ctx, sc.ID, NothingToUnpublish, nil)
 	case errors.As(err, &why) && why.Status < 500 && why.Status != http.StatusTooManyRequests:
-		outcome, err = s.settle(ctx, sc.ID, Refused, why)
+		outcome, err = s.endSchedule(ctx, sc.ID, Refused, why)
 	}
 	return outcome, why, err
 }
@@ -115,9 +115,9 @@ func (s *Service) carryOut(ctx context.Context, t *contenttypes.ContentType, sc 
 	}))
 }
 
-// settle ends a schedule that was not carried out: it records the error why, or removes the schedule if there is none. The outcome is
+// endSchedule ends a schedule that was not carried out: it records the error why, or removes the schedule if there is none. The outcome is
 // Cancelled if the schedule is gone.
-func (s *Service) settle(ctx context.Context, id string, outcome Outcome, why *apierror.Error) (Outcome, error) {
+func (s *Service) endSchedule(ctx context.Context, id string, outcome Outcome, why *apierror.Error) (Outcome, error) {
 	l := &s.schedules
 	found, err := s.changeSchedule(ctx, nil, id, func(tx *store.Tx, r store.Record, b *store.Batch) error {
 		if why == nil {

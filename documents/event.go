@@ -88,7 +88,8 @@ func (e *Event) Values() (values *jsontree.Object, err error) {
 }
 
 // locate looks up the document that a write changes, so that hooks are not called for one that does not exist. A missing
-// document is an error, except for a delete, which then has nothing to do. A document without a name yet counts as present.
+// document is an error, except for a delete, which then has nothing to do. A document whose id is only known in the transaction counts
+// as present.
 func (e *Event) locate() (there bool, err error) {
 	action := e.actions[0]
 	if action == CreateAction || e.DocumentID == "" && e.Type.Kind != contenttypes.SingleType {
@@ -110,8 +111,8 @@ func (e *Event) locate() (there bool, err error) {
 	return there, err
 }
 
-// savesSingle returns the action of saving the document of a single type: a create if there is none yet, otherwise an update.
-func (s *Service) savesSingle(t *contenttypes.ContentType) (action Action, err error) {
+// singleAction returns the action of saving the document of a single type: a create if there is none yet, otherwise an update.
+func (s *Service) singleAction(t *contenttypes.ContentType) (action Action, err error) {
 	err = s.store.View(func(snap *store.Snapshot) error {
 		doc, _, err := single(snap, t)
 		if doc != 0 {
@@ -138,8 +139,8 @@ func (e *Event) record(wr *writing) {
 	}
 }
 
-// met returns the error of the first failed condition that a hook passed to Require.
-func (e *Event) met(s *store.Snapshot) error {
+// checkRequired returns the error of the first failed condition that a hook passed to Require.
+func (e *Event) checkRequired(s *store.Snapshot) error {
 	for _, check := range e.requires {
 		if err := check(s); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // A Filling says which value Fill puts in versions whose attribute is null.
 type Filling struct {
 	Attribute string  `json:"attribute"`       // uid of a content-type or component, dot, name
-	Value     *string `json:"value,omitempty"` // as typed on the command line, see fillValue; nil uses the default of the attribute
+	Value     *string `json:"value,omitempty"` // as typed on the command line, see planFill; nil uses the default of the attribute
 }
 
 // Filled counts what Fill did.
@@ -38,18 +38,12 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 		return filled, err
 	}
 	defer release()
-	type planned struct {
-		attr *contenttypes.Attribute
-		raw  []byte
-	}
-	plans := make([]planned, len(fillings))
+	plans := make([]fillPlan, len(fillings))
 	var failed []error
 	for i, f := range fillings {
-		a, raw, err := s.fillValue(f)
-		if err != nil {
+		if plans[i], err = s.planFill(f); err != nil {
 			failed = append(failed, fmt.Errorf("fill %s: %w", f.Attribute, err))
 		}
-		plans[i] = planned{a, raw}
 	}
 	if len(failed) > 0 {
 		return filled, errors.Join(failed...)
@@ -60,7 +54,7 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 				continue
 			}
 			for _, st := range statusesOf(t) {
-				n, err := s.fillVersions(ctx, t, st, p.attr, p.raw, progress)
+				n, err := s.fillVersions(ctx, t, st, p, progress)
 				filled.Versions += n
 				if err != nil {
 					return filled, fmt.Errorf("fill %s in %s: %w", attributeOf(p.attr), t.UID, err)
@@ -69,6 +63,12 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 		}
 	}
 	return filled, nil
+}
+
+// A fillPlan is a checked Filling.
+type fillPlan struct {
+	attr *contenttypes.Attribute
+	raw  []byte // the value as it is stored
 }
 
 // eachPage calls yield with the versions of one status of a type in order of id. It reads them in pages, each from a new snapshot, and calls
@@ -107,17 +107,17 @@ func eachPage(ctx context.Context, st *store.Store, t *contenttypes.ContentType,
 }
 
 // fillVersions fills an attribute in the versions of one status of a type.
-func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType, st store.Status, a *contenttypes.Attribute, raw []byte, progress func(string, int, int)) (filled int, err error) {
+func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType, st store.Status, p fillPlan, progress func(string, int, int)) (filled int, err error) {
 	var refs []store.Ref
 	err = eachPage(ctx, s.store, t, st, func(r store.Record) {
-		if lacks(r, a) {
+		if lacks(r, p.attr) {
 			refs = append(refs, r.Ref())
 		}
 	}, func(done, total int) error {
-		n, err := s.fillBatch(ctx, t, st, a, raw, refs)
+		n, err := s.fillBatch(ctx, t, st, p, refs)
 		filled, refs = filled+n, refs[:0]
 		if err == nil && progress != nil {
-			progress("filling "+attributeOf(a)+" in "+t.UID, done, total)
+			progress("filling "+attributeOf(p.attr)+" in "+t.UID, done, total)
 		}
 		return err
 	})
@@ -141,7 +141,7 @@ func lacks(r store.Record, a *contenttypes.Attribute) (found bool) {
 }
 
 // fillBatch fills an attribute in those versions of refs that still lack a value, in one transaction.
-func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st store.Status, a *contenttypes.Attribute, raw []byte, refs []store.Ref) (filled int, err error) {
+func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st store.Status, p fillPlan, refs []store.Ref) (filled int, err error) {
 	if len(refs) == 0 {
 		return 0, nil
 	}
@@ -154,7 +154,7 @@ func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st
 				continue // the version was removed meanwhile
 			}
 			row := r.Decode()
-			if !fillNull(&t.Schema, row.Values, a, raw) {
+			if !fillNull(&t.Schema, row.Values, p) {
 				continue
 			}
 			filled++
@@ -166,15 +166,15 @@ func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st
 	return filled, err
 }
 
-// fillNull replaces null by raw in the values of a schema and of the components in them. It reports whether it changed anything.
-func fillNull(s *contenttypes.Schema, values []store.Value, a *contenttypes.Attribute, raw []byte) (filled bool) {
+// fillNull replaces null by the value of p in the values of a schema and of the components in them. It reports whether it changed anything.
+func fillNull(s *contenttypes.Schema, values []store.Value, p fillPlan) (filled bool) {
 	for i, attr := range s.Attributes {
 		v := &values[i]
-		if attr == a && v.JSON == nil {
-			v.JSON, filled = raw, true
+		if attr == p.attr && v.JSON == nil {
+			v.JSON, filled = p.raw, true
 		}
 		for _, item := range v.Items {
-			filled = fillNull(&item.Component.Schema, item.Values, a, raw) || filled
+			filled = fillNull(&item.Component.Schema, item.Values, p) || filled
 		}
 	}
 	return filled
@@ -204,11 +204,11 @@ func describeType(a *contenttypes.Attribute) string {
 	return a.Type.String()
 }
 
-// fillValue finds the attribute of a Filling, and casts the value as a write does. The value is JSON, except that a text needs no quotes.
-func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) {
+// planFill finds the attribute of a Filling, and casts the value as a write does. The value is JSON, except that a text needs no quotes.
+func (s *Service) planFill(f Filling) (fillPlan, error) {
 	dot := strings.LastIndexByte(f.Attribute, '.')
 	if dot < 0 {
-		return nil, nil, errors.New("that names no attribute; write <uid>.<attribute>")
+		return fillPlan{}, errors.New("that names no attribute; write <uid>.<attribute>")
 	}
 	var schema *contenttypes.Schema
 	if t := s.model.Type(f.Attribute[:dot]); t != nil {
@@ -216,39 +216,39 @@ func (s *Service) fillValue(f Filling) (*contenttypes.Attribute, []byte, error) 
 	} else if c := s.model.Component(f.Attribute[:dot]); c != nil {
 		schema = &c.Schema
 	} else {
-		return nil, nil, fmt.Errorf("there is no content-type or component %q", f.Attribute[:dot])
+		return fillPlan{}, fmt.Errorf("there is no content-type or component %q", f.Attribute[:dot])
 	}
 	a := schema.Attribute(f.Attribute[dot+1:])
 	if a == nil {
-		return nil, nil, fmt.Errorf("%s has no attribute %q", schema.UID, f.Attribute[dot+1:])
+		return fillPlan{}, fmt.Errorf("%s has no attribute %q", schema.UID, f.Attribute[dot+1:])
 	}
 	if err := fillable(a); err != nil {
-		return nil, nil, err
+		return fillPlan{}, err
 	}
 	value := a.Default
 	switch {
 	case f.Value != nil:
 		var err error
 		if value, err = typedValue(a, *f.Value); err != nil {
-			return nil, nil, err
+			return fillPlan{}, err
 		}
 	case !a.HasDefault:
-		return nil, nil, errors.New("it has no default; name a value")
+		return fillPlan{}, errors.New("it has no default; name a value")
 	}
 	if value == nil {
-		return nil, nil, errors.New("null is what is missing; name a value")
+		return fillPlan{}, errors.New("null is what is missing; name a value")
 	}
 	cast, issues := castScalar(a, []string{a.Name}, value, true, fullStage)
 	if len(issues) > 0 {
-		return nil, nil, issuesError(issues)
+		return fillPlan{}, issuesError(issues)
 	}
 	if a.Type.Kind().IsTemporal() {
 		var wrong *apierror.Error
 		if cast, wrong = castTemporal(a, cast); wrong != nil {
-			return nil, nil, wrong
+			return fillPlan{}, wrong
 		}
 	}
-	return a, storedJSON(cast), nil
+	return fillPlan{a, storedJSON(cast)}, nil
 }
 
 // typedValue parses a value as typed on the command line.

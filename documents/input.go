@@ -152,7 +152,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 	if !isList {
 		br.issues = append(br.issues, wrongType(path, "array", v, v, false))
 		if o, isObject := v.(*jsontree.Object); zone && v != nil && !(isObject && o.Value("__component") != nil) {
-			br.unknown(errNoComponent)
+			br.invalidZone(noComponent)
 		}
 		return
 	}
@@ -168,7 +168,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 		if !isObject {
 			br.issues = append(br.issues, wrongType(at, "object", nil, v, v != nil))
 			if zone {
-				br.unknown(errNoComponent)
+				br.invalidZone(noComponent)
 			}
 			continue
 		}
@@ -185,10 +185,10 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 	br.checkUnique(path)
 }
 
-const errNoComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
+const noComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
 
-// unknown sets the message about an invalid zone, unless it is already set.
-func (br *bodyReader) unknown(message string) {
+// invalidZone sets the message about an invalid zone, unless it is already set.
+func (br *bodyReader) invalidZone(message string) {
 	if br.zone == "" {
 		br.zone = message
 	}
@@ -200,14 +200,14 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	v, ok := o.Get("__component")
 	if !ok || v == nil || v == "" {
 		br.issues = append(br.issues, missing(path, "is a required field"))
-		br.unknown(errNoComponent)
+		br.invalidZone(noComponent)
 		return nil
 	}
 	if c := itemComponent(a, o); c != nil {
 		return c
 	}
 	br.issues = append(br.issues, issueAt(path, "must be one of the following values: "+componentNames(a.Components), v))
-	br.unknown("Invalid relations")
+	br.invalidZone("Invalid relations")
 	return nil
 }
 

@@ -19,9 +19,9 @@ func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *apier
 	if l == (Limits{}) {
 		return nil
 	}
-	var said Limits
-	said.count(&t.Schema, data)
-	return l.exceeded(said)
+	var used Limits
+	used.count(&t.Schema, data)
+	return l.exceeded(used)
 }
 
 // checkAll returns an error if the bodies of several operations together exceed a limit.
@@ -29,32 +29,32 @@ func (l Limits) checkAll(list []Operation) error {
 	if l == (Limits{}) {
 		return nil
 	}
-	var said Limits
+	var used Limits
 	for i := range list {
 		if list[i].Data != nil {
-			said.count(&list[i].Type.Schema, list[i].Data)
+			used.count(&list[i].Type.Schema, list[i].Data)
 		}
 	}
-	if err := l.exceeded(said); err != nil {
+	if err := l.exceeded(used); err != nil {
 		return err
 	}
 	return nil
 }
 
 // exceeded returns an error if there are more links or components than allowed.
-func (l Limits) exceeded(said Limits) *apierror.Error {
+func (l Limits) exceeded(used Limits) *apierror.Error {
 	switch {
-	case l.Links > 0 && said.Links > l.Links:
-		return tooMuch(said.Links, "links to documents", "limits.links", l.Links, apierror.Links)
-	case l.Components > 0 && said.Components > l.Components:
-		return tooMuch(said.Components, "components", "limits.components", l.Components, apierror.Components)
+	case l.Links > 0 && used.Links > l.Links:
+		return tooMuch(used.Links, "links to documents", "limits.links", l.Links, apierror.Links)
+	case l.Components > 0 && used.Components > l.Components:
+		return tooMuch(used.Components, "components", "limits.components", l.Components, apierror.Components)
 	}
 	return nil
 }
 
-func tooMuch(said int, what, setting string, most int, reason apierror.Reason) *apierror.Error {
+func tooMuch(n int, what, setting string, most int, reason apierror.Reason) *apierror.Error {
 	return &apierror.Error{Status: 413, Name: "PayloadTooLargeError", Reason: reason,
-		Message: fmt.Sprintf("The body has %d %s, and %s allows %d in one write", said, what, setting, most)}
+		Message: fmt.Sprintf("The body has %d %s, and %s allows %d in one write", n, what, setting, most)}
 }
 
 // count adds the links and components in the data of a document or component.

@@ -21,7 +21,7 @@ const (
 	after
 )
 
-// A place is the position at which a connected target goes into the list. next is the target beside it, for before and after.
+// A place says where a connected target goes into the list. next is the target beside it, for before and after.
 type place struct {
 	kind placeKind
 	next store.Ref

@@ -40,15 +40,15 @@ func (wr *writing) publish() error {
 	wr.copyLinks(store.DraftLinks, store.PublishedLinks, nil, old != nil)
 	wr.written = v
 	for _, other := range wr.share(v, nil) {
-		wr.settle(other)
+		wr.touchShared(other)
 	}
 	wr.batch.Log(wr.t, wr.id, store.PublishedAction)
 	return nil
 }
 
-// settle sets updatedAt of a published row whose shared values changed because another localization was published. If its draft
+// touchShared sets updatedAt of a published row whose shared values changed because another localization was published. If its draft
 // differs and is newer, it keeps the time, so that the draft still counts as modified.
-func (wr *writing) settle(v version) {
+func (wr *writing) touchShared(v version) {
 	row, draft := wr.rows[v], wr.row(version{store.Draft, v.locale})
 	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 && !wr.sameContent(draft, row) {
 		return

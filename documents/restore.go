@@ -36,7 +36,7 @@ func (s *Service) Restore(ctx context.Context, w Write, of Former) error {
 		if err != nil {
 			return err
 		}
-		f := former{model: s.model, now: snap, hashes: map[string]string{}}
+		f := formerReader{model: s.model, now: snap, hashes: map[string]string{}}
 		if err := snap.ViewAt(sequence, func(then *store.Snapshot) error { return f.read(then, &w, of.Status, locale) }); err != nil {
 			return err
 		}
@@ -73,8 +73,8 @@ func (wr *writing) restore() error {
 	return wr.save()
 }
 
-// A former turns a former version of a document into the data of a body.
-type former struct {
+// A formerReader turns a former version of a document into the data of a body.
+type formerReader struct {
 	model  *contenttypes.Model
 	then   *store.Snapshot
 	now    *store.Snapshot // to leave out what links lead to no longer
@@ -84,7 +84,7 @@ type former struct {
 }
 
 // read sets the data of w to those of a version, and the documentId of a single type.
-func (f *former) read(then *store.Snapshot, w *Write, status store.Status, locale string) error {
+func (f *formerReader) read(then *store.Snapshot, w *Write, status store.Status, locale string) error {
 	f.then, f.owner, f.status = then, w.Type, status
 	if !w.Type.DraftAndPublish {
 		f.status = store.Published
@@ -102,7 +102,7 @@ func (f *former) read(then *store.Snapshot, w *Write, status store.Status, local
 }
 
 // object returns the values of a row or component.
-func (f *former) object(r store.Record) *jsontree.Object {
+func (f *formerReader) object(r store.Record) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, a := range r.Schema().Attributes {
 		switch {
@@ -124,7 +124,7 @@ func (f *former) object(r store.Record) *jsontree.Object {
 }
 
 // items returns the components of an attribute.
-func (f *former) items(r store.Record, a *contenttypes.Attribute) any {
+func (f *formerReader) items(r store.Record, a *contenttypes.Attribute) any {
 	list := []any{}
 	r.Each(a, func(item store.Record) bool {
 		o := f.object(item)
@@ -145,7 +145,7 @@ func (f *former) items(r store.Record, a *contenttypes.Attribute) any {
 
 // links returns the targets of a relation. If a type without drafts is linked to other targets in drafts than in published versions, each
 // target says for which of them.
-func (f *former) links(r store.Record, a *contenttypes.Attribute) any {
+func (f *formerReader) links(r store.Record, a *contenttypes.Attribute) any {
 	sets := linkSetsUnder(a, linkSetsOf(f.owner, f.status))
 	lists := make([][]store.Ref, len(sets))
 	for i, set := range sets {
@@ -169,7 +169,7 @@ func (f *former) links(r store.Record, a *contenttypes.Attribute) any {
 }
 
 // targets returns the targets of a relation in a link set.
-func (f *former) targets(r store.Record, a *contenttypes.Attribute, set store.LinkSet) (list []store.Ref) {
+func (f *formerReader) targets(r store.Record, a *contenttypes.Attribute, set store.LinkSet) (list []store.Ref) {
 	if a.Mapped {
 		f.then.LinksTo(a.Inverse, set, r.Ref(), func(l store.Link) bool { list = append(list, l.From); return true })
 	} else {
@@ -179,7 +179,7 @@ func (f *former) targets(r store.Record, a *contenttypes.Attribute, set store.Li
 }
 
 // target returns a link as a body names it, nil if the document is gone.
-func (f *former) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object {
+func (f *formerReader) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object {
 	t := f.model.Type(r.Type)
 	if t == nil {
 		return nil
@@ -207,7 +207,7 @@ func (f *former) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object
 }
 
 // present reports whether a document has a version in a locale now.
-func (f *former) present(t *contenttypes.ContentType, documentID, locale string) bool {
+func (f *formerReader) present(t *contenttypes.ContentType, documentID, locale string) bool {
 	doc, ok := f.now.Document(t, documentID)
 	return ok && hasLocalization(f.now, t, doc, locale)
 }

@@ -25,7 +25,8 @@ import (
 	"lectern/store"
 )
 
-// A Service writes documents. Reads use the store's snapshots directly.
+// A Service writes documents. Reads use the store's snapshots directly. Once its fields are set and its hooks added, it is safe for
+// concurrent use.
 type Service struct {
 	// Now is the clock; tests may replace it.
 	Now func() time.Time
@@ -79,12 +80,12 @@ type Write struct {
 	// Notes are changed in the transaction of the write. They tell the nodes of a cluster which files there are.
 	Notes []Note
 
-	hashes   map[string]string // the hashes of the passwords in Data, if they are known
-	expected bool              // an earlier write of the same transaction creates the document
-
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
 	// Published), to print it for the answer. It may be called again and must then start from the beginning.
 	After func(*store.Snapshot, store.Record) error
+
+	hashes   map[string]string // the hashes of the passwords in Data, if they are known
+	expected bool              // an earlier write of the same transaction creates the document
 }
 
 // A Note is a note of the store (store.Tx.PutNote), or one that is removed if Value is nil.
@@ -109,7 +110,7 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 	action := UpdateAction
 	if s.hooks[w.Type.UID] != nil {
 		var err error
-		if action, err = s.savesSingle(w.Type); err != nil {
+		if action, err = s.singleAction(w.Type); err != nil {
 			return err
 		}
 	}

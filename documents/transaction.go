@@ -82,7 +82,7 @@ func (s *Service) run(tx *store.Tx, p *Prepared, compute func(*writing) error) e
 func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) error) (*writing, error) {
 	wr := &writing{s: s, tx: tx, w: &p.write, t: p.write.Type, locale: p.locale, hashes: p.hashes}
 	if p.event != nil {
-		if err := p.event.met(tx.Snapshot); err != nil {
+		if err := p.event.checkRequired(tx.Snapshot); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +102,8 @@ func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) erro
 	return wr, nil
 }
 
-// A Transaction carries out several writes together: either all or none become visible, and the log has one entry for all of them. Its Snapshot shows its own writes, so
-// that a condition checked in it still holds for the writes that depend on it.
+// A Transaction carries out several writes together: either all or none become visible, and the log has one entry for all of them. Its
+// Snapshot shows its own writes, so that a condition checked in it still holds for the writes that depend on it.
 type Transaction struct {
 	*store.Snapshot
 	service *Service
@@ -161,8 +161,8 @@ func (t *Transaction) Update(documentID string, p *Prepared) error {
 	return t.run(&named, (*writing).saveFound)
 }
 
-// Delete deletes all versions of a document without calling hooks. A missing document is no error.
-func (t *Transaction) Delete(typ *contenttypes.ContentType, documentID string) error {
+// DeleteUnhooked deletes all versions of a document without calling hooks. A missing document is no error.
+func (t *Transaction) DeleteUnhooked(typ *contenttypes.ContentType, documentID string) error {
 	p := &Prepared{write: Write{Type: typ, DocumentID: documentID}}
 	if typ.Localized {
 		p.locale = "*"
@@ -170,5 +170,5 @@ func (t *Transaction) Delete(typ *contenttypes.ContentType, documentID string) e
 	return t.run(p, (*writing).removeFound)
 }
 
-// Remove carries out a prepared delete.
-func (t *Transaction) Remove(p *Prepared) error { return t.run(p, (*writing).removeFound) }
+// Delete carries out a prepared delete. A missing document is no error.
+func (t *Transaction) Delete(p *Prepared) error { return t.run(p, (*writing).removeFound) }
