@@ -10,9 +10,6 @@ import (
 	"lectern/store"
 )
 
-// timeLayout is the format of a datetime in a document.
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
 // tokenData returns the data for the document of a new token.
 func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
 	data := jsontree.NewObject()
@@ -27,7 +24,7 @@ func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
 	data.Set("permissions", permissions)
 	if d.Lifespan > 0 {
 		data.Set("lifespan", strconv.FormatInt(d.Lifespan.Milliseconds(), 10))
-		data.Set("expiresAt", now.Add(d.Lifespan).UTC().Format(timeLayout))
+		data.Set("expiresAt", now.Add(d.Lifespan).UTC().Format(contenttypes.TimeFormat))
 	}
 	return data
 }
@@ -44,10 +41,10 @@ func rotationData(tok Token, hash digest, now time.Time, grace time.Duration) *j
 	}
 	if until.After(now) {
 		data.Set("formerHash", tok.hash.String())
-		data.Set("formerUntil", until.UTC().Format(timeLayout))
+		data.Set("formerUntil", until.UTC().Format(contenttypes.TimeFormat))
 	}
 	if tok.Lifespan > 0 {
-		data.Set("expiresAt", now.Add(tok.Lifespan).UTC().Format(timeLayout))
+		data.Set("expiresAt", now.Add(tok.Lifespan).UTC().Format(contenttypes.TimeFormat))
 	}
 	return data
 }

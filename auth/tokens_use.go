@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -104,7 +105,7 @@ func (t *Tokens) writeLastUses() {
 // writeLastUse stores the use of a token. It returns false if the caller should try again later.
 func (t *Tokens) writeLastUse(id string, at int64) bool {
 	data := jsontree.NewObject()
-	data.Set("lastUsedAt", time.Unix(at, 0).UTC().Format(timeLayout))
+	data.Set("lastUsedAt", time.Unix(at, 0).UTC().Format(contenttypes.TimeFormat))
 	err := t.o.Documents.Update(context.Background(), documents.Write{
 		Type: t.typ, DocumentID: id, Access: permission.FullAccess, Data: data,
 	})

@@ -146,11 +146,10 @@ func timeDefault(n *yamlfile.Node, answer, want string, layouts ...string) (any,
 }
 
 func dateTimeDefault(n *yamlfile.Node) (any, string) {
-	const answer = "2006-01-02T15:04:05.000Z"
 	if ms, ok := n.AsInt(64); ok && ms > -1<<53 && ms < 1<<53 {
-		return time.UnixMilli(ms).UTC().Format(answer), ""
+		return time.UnixMilli(ms).UTC().Format(TimeFormat), ""
 	}
-	return timeDefault(n, answer, "a time such as 2026-01-31T09:30:00.000Z",
+	return timeDefault(n, TimeFormat, "a time such as 2026-01-31T09:30:00.000Z",
 		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02")
 }
 

@@ -85,6 +85,9 @@ func (t Type) GraphQL() string { return types[t].graphQL }
 // String returns the name of the type in definitions.
 func (t Type) String() string { return types[t].name }
 
+// TimeFormat is the format of a datetime in documents and answers: in UTC, with milliseconds. Convert times to UTC before you format them.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
 // LengthLimit returns the largest number of UTF-16 units that a text may have; bounded is false when there is no limit.
 func (a *Attribute) LengthLimit() (most int, bounded bool) {
 	if a.MaxLength != nil {

@@ -295,7 +295,7 @@ func timeOf(a *contenttypes.Attribute, v any) (any, bool) {
 		case contenttypes.Time:
 			text = t.Format("15:04:05.000")
 		default:
-			text = t.UTC().Format("2006-01-02T15:04:05.000Z")
+			text = t.UTC().Format(contenttypes.TimeFormat)
 		}
 	}
 	if !ok {

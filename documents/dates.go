@@ -167,7 +167,7 @@ func formatDateTime(t time.Time) string {
 	if year := t.Year(); year < 0 || year > 9999 {
 		return fmt.Sprintf("%+07d", year) + t.Format("-01-02T15:04:05.000Z")
 	}
-	return t.Format(timeFormat)
+	return t.Format(contenttypes.TimeFormat)
 }
 
 func parseISO(s string) (time.Time, bool) {

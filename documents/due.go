@@ -20,7 +20,7 @@ func (s *Service) DueSchedules(now time.Time, offset, limit int) (due []Schedule
 	if l.typ == nil {
 		return nil, next, nil
 	}
-	at := now.UTC().Format(timeFormat)
+	at := now.UTC().Format(contenttypes.TimeFormat)
 	find := func(snap *store.Snapshot, op store.Op, offset, limit int) ([]store.Record, error) {
 		page, err := snap.Find(&store.Query{
 			Type: l.typ, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{l.at}}}, Offset: offset, Limit: limit,

@@ -99,7 +99,7 @@ func (t *Timing) check(w *Write, now time.Time) error {
 		at  time.Time
 	}{{"publishAt", t.PublishAt}, {"unpublishAt", t.UnpublishAt}} {
 		if !moment.at.IsZero() && moment.at.Before(now.Add(-MaxLateness)) {
-			return apierror.Validation(moment.key + " is in the past: it is " + now.UTC().Format(timeFormat) + " at the server")
+			return apierror.Validation(moment.key + " is in the past: it is " + now.UTC().Format(contenttypes.TimeFormat) + " at the server")
 		}
 	}
 	if !t.PublishAt.IsZero() && !t.UnpublishAt.IsZero() && !t.UnpublishAt.After(t.PublishAt) {
@@ -203,7 +203,7 @@ func (wr *writing) schedule(action Action, at time.Time) error {
 	made.setTime(row, "publishedAt")
 	by := wr.w.Timing.By
 	for a, text := range map[*contenttypes.Attribute]string{
-		l.action: action.String(), l.at: at.Format(timeFormat), l.contentType: wr.t.UID, l.document: wr.id, l.locale: wr.locale,
+		l.action: action.String(), l.at: at.Format(contenttypes.TimeFormat), l.contentType: wr.t.UID, l.document: wr.id, l.locale: wr.locale,
 		l.state: pending, l.principalKind: by.Kind, l.principalName: by.Name,
 	} {
 		if text != "" {

@@ -102,11 +102,8 @@ func (wr *writing) begin(doc uint64, id string) {
 		}
 		return true
 	})
-	wr.now = now.Format(timeFormat)
+	wr.now = now.Format(contenttypes.TimeFormat)
 }
-
-// timeFormat is the format of times in documents and answers: UTC, with milliseconds.
-const timeFormat = "2006-01-02T15:04:05.000Z"
 
 // create sets up the state for a new document.
 func (wr *writing) create(doc uint64, id string) (now time.Time) {
@@ -115,7 +112,7 @@ func (wr *writing) create(doc uint64, id string) (now time.Time) {
 	wr.rows = map[version]*store.Row{}
 	wr.links = newLinkEdits(wr.s.model, wr.tx.Snapshot)
 	now = wr.s.Now().UTC().Truncate(time.Millisecond)
-	wr.now = now.Format(timeFormat)
+	wr.now = now.Format(contenttypes.TimeFormat)
 	return now
 }
 

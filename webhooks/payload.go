@@ -10,9 +10,6 @@ import (
 	"lectern/store"
 )
 
-// timeFormat is the form of times in payloads, as in the content API.
-const timeFormat = "2006-01-02T15:04:05.000Z"
-
 // A payload is the body of a request and what its headers say about it.
 type payload struct {
 	id   string
@@ -48,7 +45,7 @@ func (c *Content) payload(ctx context.Context, h *Hook, e *Event) (p payload, er
 // standardBody returns {type, timestamp, data}, as Standard Webhooks recommends.
 func standardBody(e *Event, document []byte) []byte {
 	b := appendMember([]byte(`{`), "type", e.Name)
-	b = appendMember(b, "timestamp", e.Time.UTC().Format(timeFormat))
+	b = appendMember(b, "timestamp", e.Time.UTC().Format(contenttypes.TimeFormat))
 	b = append(b, `,"data":{`...)
 	if e.Name == logReset {
 		return append(b, "}}"...)
@@ -77,7 +74,7 @@ func (c *Content) strapiBody(e *Event, document []byte) []byte {
 		document = append(document, '}')
 	}
 	b := appendMember([]byte(`{`), "event", e.Name)
-	b = appendMember(b, "createdAt", e.Time.UTC().Format(timeFormat))
+	b = appendMember(b, "createdAt", e.Time.UTC().Format(contenttypes.TimeFormat))
 	if e.isMedia() {
 		b = append(b, `,"media":`...)
 	} else {
@@ -115,7 +112,7 @@ func appendMember(b []byte, key, text string) []byte {
 
 // testPayload returns the payload that tries whether a hook works.
 func testPayload(h *Hook, id string, now time.Time) payload {
-	at := now.UTC().Format(timeFormat)
+	at := now.UTC().Format(contenttypes.TimeFormat)
 	if h.Format == Strapi {
 		b := appendMember([]byte(`{`), "event", "trigger-test")
 		return payload{id, "trigger-test", append(appendMember(b, "createdAt", at), '}')}

@@ -166,7 +166,7 @@ func (p *printer) change(q *ChangesQuery, c *changes.Change) {
 		p.buf = jsontree.AppendString(p.buf, c.Locale)
 	}
 	p.buf = append(append(p.buf, `,"change":"`...), action.String()...)
-	p.buf = c.Time.UTC().AppendFormat(append(p.buf, `","at":"`...), "2006-01-02T15:04:05.000Z")
+	p.buf = c.Time.UTC().AppendFormat(append(p.buf, `","at":"`...), contenttypes.TimeFormat)
 	p.buf = append(p.buf, '"')
 	if row.Exists() {
 		p.buf = append(p.buf, `,"document":`...)

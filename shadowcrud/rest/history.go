@@ -94,7 +94,7 @@ func (p *printer) history(items []store.HistoryItem) {
 		by.Set("kind", item.By.Kind)
 		by.Set("name", nameShownTo(p.access, item.By))
 		o.Set("seq", item.Position.String())
-		o.Set("at", item.Time.UTC().Format("2006-01-02T15:04:05.000Z"))
+		o.Set("at", item.Time.UTC().Format(contenttypes.TimeFormat))
 		o.Set("by", by)
 		o.Set("action", item.Action.String())
 		o.Set("locale", nil)

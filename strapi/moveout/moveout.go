@@ -50,7 +50,7 @@ func Write(ctx context.Context, w *archive.Writer, s Source) error {
 		return err
 	}
 	defer files.Close()
-	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	now := time.Now().UTC().Format(contenttypes.TimeFormat)
 	e := &exporter{ctx: ctx, w: w, Source: s, now: now, folders: folderTree{}, files: newFileList(files)}
 	if err := e.reserve(fixedMemory); err != nil {
 		return err

@@ -114,7 +114,7 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 		case schema.TimeScalar:
 			v = at.Format("15:04:05.000")
 		default:
-			v = at.UTC().Format("2006-01-02T15:04:05.000Z")
+			v = timeText(at)
 		}
 	} else if n, ok := integer(v); ok {
 		v = jsontree.Number(strconv.FormatInt(n, 10))

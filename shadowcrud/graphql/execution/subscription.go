@@ -198,7 +198,7 @@ func (x *execution) printChange(f *field, b *binding) bool {
 }
 
 // timeText returns a time as DateTime values are stored.
-func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func timeText(t time.Time) string { return t.UTC().Format(contenttypes.TimeFormat) }
 
 // changeMap returns a change as middlewares see it, and reads all rows related to its document.
 func (r *customRun) changeMap(f *field, b *binding) map[string]any {
