@@ -206,6 +206,18 @@ func (a *Attribute) AllComponents() []*Component {
 	return a.Components
 }
 
+// TargetSchema returns the schema of the targets of a relation or media attribute, or of the items of a component attribute. It is nil where
+// these may have several schemas (dynamic zones, polymorphic relations), and for scalars.
+func (a *Attribute) TargetSchema() *Schema {
+	switch {
+	case a.Target != nil:
+		return &a.Target.Schema
+	case a.Component != nil:
+		return &a.Component.Schema
+	}
+	return nil
+}
+
 // IsMorph reports whether the relation may point to, or be pointed to from, documents of several types.
 func (a *Attribute) IsMorph() bool { return a.Relation >= MorphToOne }
 

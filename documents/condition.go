@@ -208,13 +208,11 @@ func pathOf(s *contenttypes.Schema, path string) ([]*contenttypes.Attribute, err
 
 // follow returns the relation, media or component attribute with this name and the schema of its targets.
 func follow(s *contenttypes.Schema, name string) (a *contenttypes.Attribute, target *contenttypes.Schema, err error) {
-	switch a = s.Attribute(name); {
-	case a == nil:
+	if a = s.Attribute(name); a == nil {
 		return nil, nil, fmt.Errorf("%s has no attribute %q", s.UID, name)
-	case a.Target != nil:
-		return a, &a.Target.Schema, nil
-	case a.Component != nil:
-		return a, &a.Component.Schema, nil
+	}
+	if target = a.TargetSchema(); target != nil {
+		return a, target, nil
 	}
 	return nil, nil, fmt.Errorf("%s of %s is of the type %s, which leads to no one schema", name, s.UID, a.Type)
 }

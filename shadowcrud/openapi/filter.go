@@ -6,17 +6,6 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// targetSchema returns the schema of what an attribute leads to; nil for scalars, zones and relations to several types.
-func targetSchema(a *contenttypes.Attribute) *contenttypes.Schema {
-	switch {
-	case a.Component != nil:
-		return &a.Component.Schema
-	case a.Target != nil:
-		return &a.Target.Schema
-	}
-	return nil
-}
-
 // filters returns a reference to the schema of filters on documents or components.
 func (b *builder) filters(s *contenttypes.Schema) *jsontree.Object {
 	name := b.names.of[s] + "Filters"
@@ -29,7 +18,7 @@ func (b *builder) filters(s *contenttypes.Schema) *jsontree.Object {
 			}
 			if a.IsScalar() {
 				properties.Set(a.Name, b.comparison(a))
-			} else if target := targetSchema(a); target != nil {
+			} else if target := a.TargetSchema(); target != nil {
 				properties.Set(a.Name, anyOf(b.comparisons("Id", typed("integer")), b.filters(target)))
 			}
 		}
@@ -97,7 +86,7 @@ func (b *builder) populate(s *contenttypes.Schema) *jsontree.Object {
 
 // populated returns the schema of the options of one attribute in a populate.
 func (b *builder) populated(a *contenttypes.Attribute) *jsontree.Object {
-	if target := targetSchema(a); target != nil {
+	if target := a.TargetSchema(); target != nil {
 		return b.populateOptions(target)
 	}
 	options := jsontree.ObjectOf("populate", jsontree.ObjectOf("const", "*"))

@@ -118,7 +118,7 @@ func (f *filterReader) attribute(a *contenttypes.Attribute, v any) store.Filter 
 	if a.IsScalar() {
 		return f.Leave(a, f.read(subject{value: a}, v))
 	}
-	to := target(a)
+	to := a.TargetSchema()
 	return f.Leave(a, f.read(subject{schema: to, value: to.Attribute("id")}, v))
 }
 

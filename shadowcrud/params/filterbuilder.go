@@ -48,11 +48,11 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 	switch {
 	case a.Type == contenttypes.Password:
 		b.forbiddenKey(b.param.password, a.Name)
-	case a.IsScalar() && !b.access.Sees(a), !a.IsScalar() && (target(a) == nil || !b.access.Follows(a)):
+	case a.IsScalar() && !b.access.Sees(a), !a.IsScalar() && (a.TargetSchema() == nil || !b.access.Follows(a)):
 		b.forbiddenKey(b.param.hidden, a.Name)
 	}
 	if !a.IsScalar() {
-		if target(a) == nil {
+		if a.TargetSchema() == nil {
 			return false
 		}
 		top := cmp.Or(b.top, b.request)

@@ -70,7 +70,7 @@ func newPlan(s *contenttypes.Schema) *plan {
 // defaultPopulate returns the populate of an attribute without options: the scalars of its targets.
 func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan, a *contenttypes.Attribute) documents.Populate {
 	shown := documents.Populate{Attr: a}
-	if s := target(a); s != nil {
+	if s := a.TargetSchema(); s != nil {
 		shown.Of = plans[s].all
 		return shown
 	}
@@ -78,17 +78,6 @@ func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan
 		shown.On = append(shown.On, documents.Variant{Schema: s, Of: plans[s].all})
 	}
 	return shown
-}
-
-// target returns the schema of the targets of a relation, media or component; nil for zones and morph relations.
-func target(a *contenttypes.Attribute) *contenttypes.Schema {
-	switch {
-	case a.Target != nil:
-		return &a.Target.Schema
-	case a.Component != nil:
-		return &a.Component.Schema
-	}
-	return nil
 }
 
 // variants returns the schemas that the components of a zone, or the targets of a morph relation, may have.

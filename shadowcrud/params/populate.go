@@ -166,7 +166,7 @@ func (c *populateReader) followsAll(s *contenttypes.Schema, names []string) bool
 		if !c.access.Follows(a) {
 			return false
 		}
-		s = target(a)
+		s = a.TargetSchema()
 	}
 	return true
 }
@@ -231,7 +231,7 @@ func (c *populateReader) dottedZone(shown *documents.Populate, below scope, name
 
 // below returns the scope of the targets of an attribute. It has no selection yet.
 func (at scope) below(a *contenttypes.Attribute) scope {
-	return scope{schema: target(a), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
+	return scope{schema: a.TargetSchema(), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
 }
 
 // child returns the populate of an attribute in a scope, and the scope below it. It adds the populate if there is none.

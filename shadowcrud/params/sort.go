@@ -169,11 +169,11 @@ func (c *sortReader) resolve(names []string) []*contenttypes.Attribute {
 				c.forbidden(c.param.hidden, name, so(), c.param.name)
 				hidden = true
 			}
-		case target(a) == nil, (a.Private || i+1 < len(names)) && !c.access.Follows(a):
+		case a.TargetSchema() == nil, (a.Private || i+1 < len(names)) && !c.access.Follows(a):
 			c.forbidden(c.param.hidden, name, so(), c.param.name)
 			hidden = true
 		}
-		s = target(a)
+		s = a.TargetSchema()
 		path = append(path, a)
 	}
 	if hidden {

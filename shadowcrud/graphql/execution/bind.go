@@ -445,7 +445,7 @@ func (b *binder) items(f *field, args arguments) (store.Filter, []store.SortKey,
 	if filters == nil && sort == nil {
 		return nil, nil, b.refused(nil)
 	}
-	filter, keys, wrong := b.engine.params.Items(targetSchema(f.attr), filters, sort, b.access)
+	filter, keys, wrong := b.engine.params.Items(f.attr.TargetSchema(), filters, sort, b.access)
 	return filter, keys, b.refused(wrong)
 }
 

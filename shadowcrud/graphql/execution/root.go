@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/store"
 )
@@ -110,15 +109,4 @@ func (f *field) counts() bool {
 // errOutput is the error of a value that the type of its field cannot represent.
 func errOutput(message string) error {
 	return &apierror.Error{Status: 500, Name: "InternalServerError", Message: message}
-}
-
-// targetSchema returns the schema of the related rows of a relation, media or component attribute, nil if they may have several.
-func targetSchema(a *contenttypes.Attribute) *contenttypes.Schema {
-	if a.Target != nil {
-		return &a.Target.Schema
-	}
-	if a.Component != nil {
-		return &a.Component.Schema
-	}
-	return nil
 }

@@ -179,13 +179,7 @@ func (b *builder) fillZone(u *Union) {
 
 // target returns the types of the content-type or component that an attribute refers to, nil if the schema does not show it.
 func (b *builder) target(a *contenttypes.Attribute) *shapes {
-	switch {
-	case a.Type == contenttypes.ComponentType:
-		return b.shapes[&a.Component.Schema]
-	case a.Target != nil:
-		return b.shapes[&a.Target.Schema]
-	}
-	return nil
+	return b.shapes[a.TargetSchema()]
 }
 
 // output adds the fields that show an attribute.
