@@ -51,8 +51,8 @@ func (r *request) filtersOf(s *contenttypes.Schema, v any) store.Filter {
 	return filter
 }
 
-func (r *request) badFilters(k precedence) {
-	r.invalid(k, "The filters parameter must be an object or an array")
+func (r *request) badFilters(p precedence) {
+	r.invalid(p, "The filters parameter must be an object or an array")
 }
 
 // read reads the conditions on a subject, in any form. It returns nil if there are none.

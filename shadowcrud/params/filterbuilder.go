@@ -104,8 +104,8 @@ func (b *FilterBuilder) unknownKey(key string) {
 	b.unknown(b.param.key, key, b.parent(), b.param.name)
 }
 
-func (b *FilterBuilder) forbiddenKey(k precedence, key string) {
-	b.forbidden(k, key, join(b.parent(), key), b.param.name)
+func (b *FilterBuilder) forbiddenKey(p precedence, key string) {
+	b.forbidden(p, key, join(b.parent(), key), b.param.name)
 }
 
 // And returns a condition that holds if a and b do. Either may be nil.

@@ -42,8 +42,8 @@ func (p *Parser) History(t *contenttypes.ContentType, q *jsontree.Object) (*Hist
 	return h, nil
 }
 
-// readAsOf reads the parameter asOf. What asks for conditions on content cannot be combined
-// with it, because the past has no indexes: filters, sort, search and publication states, on every level.
+// readAsOf reads the parameter asOf. Filters, sort, search and publication states cannot be combined with it on any level, because the past
+// has no indexes.
 func (o *One) readAsOf(q *jsontree.Object) error {
 	v, ok := q.Get("asOf")
 	if !ok {

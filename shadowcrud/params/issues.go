@@ -63,10 +63,10 @@ type issues struct {
 	err        error // an *apierror.Error, or nil
 }
 
-// add adds an issue. It is dropped if one of lower precedence was added before, or if its kind is not reported.
-func (f *issues) add(r precedence, err *apierror.Error) {
-	if f.reported&(1<<r) != 0 && (f.err == nil || r < f.precedence) {
-		f.precedence, f.err = r, err
+// add adds an issue. It is dropped if one of lower precedence was added before, or if its precedence is not among the reported ones.
+func (i *issues) add(p precedence, err *apierror.Error) {
+	if i.reported&(1<<p) != 0 && (i.err == nil || p < i.precedence) {
+		i.precedence, i.err = p, err
 	}
 }
 
@@ -115,18 +115,18 @@ func (r *request) adopt(inner *issues) {
 }
 
 // unknown adds the issue that a key does not exist. parent is the dotted path of the attribute that should have it.
-func (r *request) unknown(k precedence, key, parent, param string) {
-	r.issues.add(k, apierror.UnknownKey(key, parent, "query", param))
+func (r *request) unknown(p precedence, key, parent, param string) {
+	r.issues.add(p, apierror.UnknownKey(key, parent, "query", param))
 }
 
 // forbidden adds the issue that a key exists but must not be used. path ends with the key.
-func (r *request) forbidden(k precedence, key, path, param string) {
-	r.issues.add(k, apierror.ForbiddenKey(key, path, "query", param))
+func (r *request) forbidden(p precedence, key, path, param string) {
+	r.issues.add(p, apierror.ForbiddenKey(key, path, "query", param))
 }
 
 // invalid adds an issue with a message.
-func (r *request) invalid(k precedence, message string) {
-	r.issues.add(k, apierror.Validation(message))
+func (r *request) invalid(p precedence, message string) {
+	r.issues.add(p, apierror.Validation(message))
 }
 
 func paginationError(message string) *apierror.Error {

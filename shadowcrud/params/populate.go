@@ -198,7 +198,7 @@ func (c *populateReader) dotted(at scope, names []string, from int) {
 		c.dottedZone(shown, below, names, from+1)
 	} else if below.schema != nil {
 		c.dotted(below, names, from+1)
-		c.settle(shown, below)
+		c.markRelated(shown, below)
 	} else if from+1 < len(names) {
 		c.forbidden(issuePopulateKey, names[from+1], strings.Join(names[:from+2], "."), "populate")
 	}
@@ -272,8 +272,8 @@ func (c *populateReader) byDefault(a *contenttypes.Attribute) documents.Populate
 	return shown
 }
 
-// settle sets shown.Related if the scope below it names the documents that use a file.
-func (c *populateReader) settle(shown *documents.Populate, below scope) {
+// markRelated sets shown.Related if the scope below it names the documents that use a file.
+func (c *populateReader) markRelated(shown *documents.Populate, below scope) {
 	shown.Related = shown.Related || *below.used
 }
 
@@ -353,7 +353,7 @@ func (c *populateReader) option(shown *documents.Populate, at scope, a *contentt
 	default:
 		c.invalid(issuePopulateShape, badPopulate)
 	}
-	c.settle(shown, below)
+	c.markRelated(shown, below)
 }
 
 // word reads a text in place of options. It adds an issue, except for "*" if there is nothing to populate.

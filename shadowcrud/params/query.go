@@ -1,6 +1,9 @@
 package params
 
 import (
+	"maps"
+	"slices"
+
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
@@ -19,6 +22,9 @@ var publicationStates = map[string]store.PublicationState{
 	"published-without-draft":        store.PublishedWithoutDraft,
 	"published-with-draft":           store.PublishedWithDraft,
 }
+
+// PublicationFilters are the values of the parameter publicationFilter, sorted.
+func PublicationFilters() []string { return slices.Sorted(maps.Keys(publicationStates)) }
 
 // status reads the parameter status. Every value except "published" means the draft. For types without drafts the status still decides which
 // versions of related documents are shown.
@@ -83,7 +89,7 @@ func (r *request) locales() store.LocaleSet {
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// oneLocale reads the parameter locale of a request for a single document. The value "*" has no special meaning.
+// oneLocale reads the parameter locale of a request for a single document. The value "*" does not stand for all locales.
 func (r *request) oneLocale() store.LocaleSet {
 	switch v := r.params.locale.(type) {
 	case string:
