@@ -37,25 +37,25 @@ import (
 
 // An API answers the routes of the content-types of a Model. It is safe for concurrent use.
 type API struct {
-	model     *contenttypes.Model
-	store     *store.Store
-	documents *documents.Service
-	params    *params.Parser
-	routes    []*Route
-	uses      []*contenttypes.Attribute            // the media attributes
-	schedule  *documents.Selection                 // of a schedule, in the meta of an answer; nil if the model has none
-	users     []fileUser                           // the types that have media attributes
-	version   string                               // see SetVersion
-	named     map[string]*contenttypes.ContentType // by uid, and by the name in paths, in lower case
-	writes    map[typeAction]*Route
-	kept      *lru.Cache[reading, *dependencies]
+	model       *contenttypes.Model
+	store       *store.Store
+	documents   *documents.Service
+	params      *params.Parser
+	routes      []*Route
+	fileUses    []*contenttypes.Attribute            // the media attributes
+	fileUsers   []fileUser                           // the types that have media attributes
+	schedule    *documents.Selection                 // of a schedule, in the meta of an answer; nil if the model has none
+	version     string                               // see SetVersion
+	typesByName map[string]*contenttypes.ContentType // by uid, and by the name in paths, in lower case
+	writes      map[typeAction]*Route
+	kept        *lru.Cache[reading, *dependencies]
 }
 
 // New returns the API of a model.
 func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *params.Parser) *API {
-	a := &API{model: m, store: st, documents: ds, params: ps, uses: levels.FileUses(m), named: map[string]*contenttypes.ContentType{}, writes: map[typeAction]*Route{}}
+	a := &API{model: m, store: st, documents: ds, params: ps, fileUses: levels.FileUses(m), typesByName: map[string]*contenttypes.ContentType{}, writes: map[typeAction]*Route{}}
 	a.kept = lru.New[reading, *dependencies](maxKept, maxKeptBytes)
-	a.users = fileUsers(a.uses)
+	a.fileUsers = fileUsers(a.fileUses)
 	if t := m.Type(contenttypes.ScheduleUID); t != nil {
 		a.schedule = documents.Scalars(&t.Schema)
 	}
@@ -63,7 +63,7 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 		if !t.BuiltIn {
 			a.addReads(t)
 			a.addWrites(t)
-			a.named[strings.ToLower(t.UID)], a.named[strings.ToLower(nameInPaths(t))] = t, t
+			a.typesByName[strings.ToLower(t.UID)], a.typesByName[strings.ToLower(nameInPaths(t))] = t, t
 		}
 	}
 	return a
@@ -77,8 +77,8 @@ func nameInPaths(t *contenttypes.ContentType) string {
 	return t.Plural
 }
 
-// SetVersion has the answers to reads carry ETags. The version identifies everything besides the content, the request and its caller
-// that decides the bytes of an answer: the program, the definitions and the settings. It must be called before the first request.
+// SetVersion gives the answers to reads ETags. The version identifies everything that decides the bytes of an answer besides the content, the
+// request and its caller: the program, the definitions and the settings. It must be called before the first request.
 func (a *API) SetVersion(version string) { a.version = version }
 
 // List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses the path and the

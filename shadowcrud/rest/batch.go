@@ -42,7 +42,7 @@ func (a *API) Batch(w http.ResponseWriter, r *http.Request, c BatchCall) error {
 	b.printer = (&Route{api: a}).printer(r, c.Call, store.Draft, nil)
 	if err := a.documents.WriteAllOnce(r.Context(), b.kept(), b.writes, b.atomic, b.show); err != nil {
 		b.printer.memory.Release()
-		return named(err) // the printer does not go back to the pool, as in Route.do
+		return withIndex(err) // the printer does not go back to the pool, as in Route.carryOut
 	}
 	b.end()
 	b.printer.send(w, http.StatusOK)
@@ -50,8 +50,8 @@ func (a *API) Batch(w http.ResponseWriter, r *http.Request, c BatchCall) error {
 	return nil
 }
 
-// named returns the error of an operation with its index in the details.
-func named(err error) error {
+// withIndex returns the error of an operation with its index in the details.
+func withIndex(err error) error {
 	var one *documents.OperationError
 	var told *apierror.Error
 	if !errors.As(err, &one) || !errors.As(one.Err, &told) {
@@ -117,7 +117,7 @@ func (b *batch) read(body any) error {
 	for i, v := range list {
 		reader := operationReader{batch: b}
 		if err := reader.read(v); err != nil && b.atomic {
-			return named(&documents.OperationError{Index: i, Err: err})
+			return withIndex(&documents.OperationError{Index: i, Err: err})
 		} else if err != nil {
 			reader.write = documents.Operation{Name: reader.write.Name, Refused: err}
 		}
@@ -274,10 +274,10 @@ func (r *operationReader) route() (*Route, error) {
 	if !ok {
 		return nil, apierror.Validation("op must be create, update, delete, publish, unpublish or discardDraft")
 	}
-	t := r.api.named[strings.ToLower(name)]
+	t := r.api.typesByName[strings.ToLower(name)]
 	if t == nil {
-		known := make([]string, 0, len(r.api.named))
-		for name, t := range r.api.named {
+		known := make([]string, 0, len(r.api.typesByName))
+		for name, t := range r.api.typesByName {
 			if r.mayWrite(t) { // the others are not for the caller to know
 				known = append(known, name)
 			}

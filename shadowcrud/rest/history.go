@@ -209,7 +209,7 @@ func (rt *Route) restore(w http.ResponseWriter, r *http.Request, c Call) error {
 	restore := func(ctx context.Context, write documents.Write) error {
 		return pastError(rt.api.documents.Restore(ctx, write, of))
 	}
-	return rt.do(w, r, c, http.StatusOK, written.Selection, restore, documents.Write{
+	return rt.carryOut(w, r, c, http.StatusOK, printSingle(written), restore, documents.Write{
 		Type: rt.Type, DocumentID: c.DocumentID, Status: store.Draft, Locale: written.Locale, Access: c.Access,
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/internal/budget"
-	"lectern/internal/span"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
@@ -38,14 +37,7 @@ func (rt *Route) lines(w http.ResponseWriter, r *http.Request, c Call) error {
 	if !c.Access.Allows(rt.Type, streamAction) {
 		return apierror.Forbidden()
 	}
-	var list *params.List
-	err := span.Timed(r.Context(), "plan", func() error {
-		query, err := parseQuery(r)
-		if err == nil {
-			list, err = rt.api.params.Stream(rt.Type, query, c.Access)
-		}
-		return err
-	})
+	list, err := plan(rt, r, c, (*params.Parser).Stream)
 	if err != nil {
 		return err
 	}

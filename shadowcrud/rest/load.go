@@ -48,7 +48,7 @@ func (p *printer) load(rows []store.Record, s shape) *level {
 	}
 	p.beside = 0
 	ld := p.loader
-	ld.Settings = levels.Settings[shape]{Source: p, Snapshot: p.snapshot, Status: p.status, Access: p.access, FileUses: p.api.uses,
+	ld.Settings = levels.Settings[shape]{Source: p, Snapshot: p.snapshot, Status: p.status, Access: p.access, FileUses: p.api.fileUses,
 		Most: p.bound.limits.bytes() / leastObject}
 	top := ld.Level(s)
 	top.Rows = rows
@@ -65,7 +65,8 @@ func (p *printer) load(rows []store.Record, s shape) *level {
 	return top
 }
 
-// These methods make a printer the levels.Source of its loader.
+// A printer is the levels.Source of its loader.
+var _ levels.Source[shape] = (*printer)(nil)
 
 // Loads returns the number of attributes that s populates, plus one if the documents that use a file are printed.
 func (p *printer) Loads(s shape) int {
@@ -79,7 +80,7 @@ func (p *printer) Loads(s shape) int {
 // Load returns the load of a populate.
 func (p *printer) Load(s shape, n int) levels.Load {
 	if n == len(s.Populate) {
-		return levels.Load{Kind: levels.Uses, Query: p.inState(nil), Union: true, Levels: len(p.api.users)}
+		return levels.Load{Kind: levels.Uses, Query: p.inState(nil), Union: true, Levels: len(p.api.fileUsers)}
 	}
 	shown := &s.Populate[n]
 	load := levels.Load{Kind: levels.Targets, Attr: shown.Attr, Query: shown.Query, Levels: 1}
@@ -112,7 +113,7 @@ func (p *printer) inState(q *store.Query) *store.Query {
 // Below returns the shape of the targets of a populate.
 func (p *printer) Below(s shape, n, k int) shape {
 	if n == len(s.Populate) {
-		return shape{Selection: p.api.users[k].shown, typed: true}
+		return shape{Selection: p.api.fileUsers[k].shown, typed: true}
 	}
 	shown := &s.Populate[n]
 	if shown.Of == nil {
@@ -124,8 +125,8 @@ func (p *printer) Below(s shape, n, k int) shape {
 // Member returns the variant of a populate that a row belongs to; it is negative for a row that is not printed.
 func (p *printer) Member(s shape, n int, r store.Record) int {
 	if n == len(s.Populate) {
-		for k := range p.api.users {
-			if p.api.users[k].typ == r.Type() {
+		for k := range p.api.fileUsers {
+			if p.api.fileUsers[k].typ == r.Type() {
 				return k
 			}
 		}

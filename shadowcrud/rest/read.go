@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/internal/span"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
@@ -33,14 +34,7 @@ func (rt *Route) list(w http.ResponseWriter, r *http.Request, c Call) error {
 	if done, err := rt.unchanged(w, r, &c); done || err != nil {
 		return err
 	}
-	var list *params.List
-	err := span.Timed(r.Context(), "plan", func() error {
-		query, err := parseQuery(r)
-		if err == nil {
-			list, err = rt.api.params.List(rt.Type, query, c.Access)
-		}
-		return err
-	})
+	list, err := plan(rt, r, c, (*params.Parser).List)
 	if err != nil {
 		return err
 	}
@@ -102,14 +96,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 	if done, err := rt.unchanged(w, r, &c); done || err != nil {
 		return err
 	}
-	var one *params.One
-	err := span.Timed(r.Context(), "plan", func() error {
-		query, err := parseQuery(r)
-		if err == nil {
-			one, err = rt.api.params.One(rt.Type, query, c.Access)
-		}
-		return err
-	})
+	one, err := plan(rt, r, c, (*params.Parser).One)
 	if err != nil {
 		return err
 	}
@@ -145,6 +132,19 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 		return answer(s)
 	})
 	return p.sendRead(w, err)
+}
+
+// plan reads the parameters of a request by a method of params.Parser.
+func plan[T any](rt *Route, r *http.Request, c Call,
+	read func(*params.Parser, *contenttypes.ContentType, *jsontree.Object, *permission.Access) (T, error)) (planned T, err error) {
+	err = span.Timed(r.Context(), "plan", func() error {
+		query, err := parseQuery(r)
+		if err == nil {
+			planned, err = read(rt.api.params, rt.Type, query, c.Access)
+		}
+		return err
+	})
+	return planned, err
 }
 
 // noQuery is the query of a request without a query string. It must not be changed.

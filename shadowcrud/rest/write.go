@@ -88,6 +88,9 @@ func (rt *Route) discardDraft(w http.ResponseWriter, r *http.Request, c Call) er
 // An operation is a method of documents.Service.
 type operation func(context.Context, documents.Write) error
 
+// A printFunc prints the answer to a write: the version that was written.
+type printFunc func(*printer, store.Record)
+
 // save writes the data of a body. It checks the body, then the query, then the data, before it writes anything.
 func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, do operation) error {
 	body, err := c.ReadBody(w, r)
@@ -102,7 +105,7 @@ func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, 
 	if wrong != nil {
 		return wrong
 	}
-	return rt.do(w, r, c, code, written.Selection, do, documents.Write{
+	return rt.carryOut(w, r, c, code, printSingle(written), do, documents.Write{
 		Type: rt.Type, DocumentID: c.DocumentID, Data: data, Status: written.Status, Locale: written.Locale, Access: c.Access,
 	})
 }
@@ -113,7 +116,7 @@ func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store
 	if err != nil {
 		return err
 	}
-	return rt.do(w, r, c, http.StatusOK, written.Selection, do, documents.Write{
+	return rt.carryOut(w, r, c, http.StatusOK, printSingle(written), do, documents.Write{
 		Type: rt.Type, DocumentID: c.DocumentID, Status: shows, Locale: written.Locale, Access: c.Access,
 	})
 }
@@ -121,11 +124,11 @@ func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store
 // actTimed is act for an action that can be scheduled. times lists the keys that the data of the body may have.
 func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do operation, times ...string) error {
 	timing, err := readTiming(w, r, c, times)
-	if timing == nil || err != nil {
-		if err == nil {
-			err = rt.act(w, r, c, shows, do)
-		}
+	if err != nil {
 		return err
+	}
+	if timing == nil {
+		return rt.act(w, r, c, shows, do)
 	}
 	written, err := rt.written(r, c)
 	if err != nil {
@@ -136,23 +139,10 @@ func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows 
 		code, shows = http.StatusAccepted, store.Draft
 	}
 	timing.By = c.By
-	p := rt.printer(r, c, shows, nil)
-	err = do(r.Context(), documents.Write{
-		Type: rt.Type, DocumentID: c.DocumentID, Locale: written.Locale, Access: c.Access, Timing: timing, If: precondition(r.Header),
-		Once: p.keptBy(c, code),
-		After: func(s *store.Snapshot, row store.Record) error {
-			p.begin(s)
-			p.scheduled(row, written.Selection)
-			return p.err
-		},
+	print := func(p *printer, row store.Record) { p.scheduled(row, written.Selection) }
+	return rt.carryOut(w, r, c, code, print, do, documents.Write{
+		Type: rt.Type, DocumentID: c.DocumentID, Status: shows, Locale: written.Locale, Access: c.Access, Timing: timing,
 	})
-	if err != nil {
-		p.memory.Release()
-		return err // as in do
-	}
-	p.send(w, code)
-	p.release()
-	return nil
 }
 
 // readTiming reads the times in the body of an action; nil if it has none. A body of a type that cannot be read is an error, because ignoring
@@ -208,15 +198,19 @@ func (p *printer) keptBy(c Call, code int) *store.Once {
 	return c.Once
 }
 
-// do carries out a write under the precondition of the request, and answers with the written version. It prints the answer within the
-// transaction.
-func (rt *Route) do(w http.ResponseWriter, r *http.Request, c Call, code int, shown *documents.Selection, do operation, write documents.Write) error {
+// printSingle returns the printFunc of a write that is carried out at once.
+func printSingle(written *params.Written) printFunc {
+	return func(p *printer, row store.Record) { p.single(row, written.Selection) }
+}
+
+// carryOut carries out a write under the precondition of the request, and answers with what print prints within the transaction.
+func (rt *Route) carryOut(w http.ResponseWriter, r *http.Request, c Call, code int, print printFunc, do operation, write documents.Write) error {
 	p := rt.printer(r, c, write.Status, nil)
 	write.If = precondition(r.Header)
 	write.Once = p.keptBy(c, code)
 	write.After = func(s *store.Snapshot, row store.Record) error {
 		p.begin(s)
-		p.single(row, shown)
+		print(p, row)
 		return p.err
 	}
 	if err := do(r.Context(), write); err != nil {
