@@ -215,7 +215,7 @@ func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *oper
 // request returns the request of an operation to the engine. answers is the media type of the answer.
 func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) *execution.Request {
 	request := h.requestAs(w.Header().Get(requestIDHeader), r, op, who)
-	request.Limit = func(name string) error { return h.allow(w, r, name) }
+	request.CountCall = func(name string) error { return h.allow(w, r, name) }
 	if r.Method == http.MethodGet {
 		request.Conditional = &execution.Conditional{Version: h.version + " " + answers, Known: r.Header["If-None-Match"]}
 	}

@@ -303,8 +303,6 @@ func (a arguments) object(name string) *jsontree.Object {
 	return o
 }
 
-var errForbidden = &apierror.Error{Status: 403, Name: "ForbiddenError", Message: "Forbidden access", Reason: apierror.Permission}
-
 // allowed reports whether the caller may use a root field.
 func (b *binder) allowed(m *schema.FieldSpec) bool {
 	if m.Auth.IsSet() {

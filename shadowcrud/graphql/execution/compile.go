@@ -282,8 +282,8 @@ func (c *compiler) generatedField(s *selection, f *field, g *group) {
 	}
 }
 
-// envelope compiles the fields of a connection, of the payload of a mutation or of a change: an object that is not a row but has fields with rows. The
-// rows are loaded for f, so each of its fields that is printed as rows gets a selection in f.subs.
+// envelope compiles the fields of a connection, of the payload of a mutation or of a change: an object that is not a row but has fields with
+// rows. The rows are loaded for f, so each of its fields that is printed as rows gets a selection in f.subs.
 func (c *compiler) envelope(f *field, g *group, rows printing) {
 	object := f.spec.Object
 	f.of = &selection{typ: c.engine.language.Type(object.Name), object: object}

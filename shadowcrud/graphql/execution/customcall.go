@@ -62,7 +62,7 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 }
 
 // errPolicy is the error of a field that a policy refuses to the caller.
-var errPolicy = &apierror.Error{Status: http.StatusForbidden, Name: "PolicyError", Message: "Policy Failed", Reason: apierror.Policy}
+var errPolicy = apierror.PolicyFailed()
 
 // authorize returns an error if the caller may not read the field. It checks the permissions of the caller, then the policies of the field.
 func (r *customRun) authorize(c *call) error {

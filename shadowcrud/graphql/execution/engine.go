@@ -4,7 +4,7 @@
 // For each request, the engine binds the plan to the variables and the permissions of the caller (bind.go), and runs it. A query
 // reads one snapshot, level by level: the related rows of all objects of a level are read together, each row once (load.go).
 // A mutation runs field by field, each in its own transaction (mutation.go). The answer is appended to one buffer straight from
-// stored bytes, in the order of the query (write.go). A subscription is run once for each change that it asks for (subscription.go).
+// stored bytes, in the order of the query (print.go). A subscription is run once for each change that it asks for (subscription.go).
 package execution
 
 import (
@@ -19,7 +19,6 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
-	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/internal/lru"
@@ -142,8 +141,8 @@ type Request struct {
 	By        store.Principal // who sent the request, for schedules
 	HTTP      *http.Request   // passed to policies and resolvers; nil if the operation did not come by HTTP
 	ID        string          // identifies the request in the log
-	// Limit counts a call of a rate-limited mutation by its name, and returns an error when there were too many; nil is no limit.
-	Limit func(name string) error
+	// CountCall counts a call of a rate-limited mutation by its name, and returns an error when there were too many; nil is no limit.
+	CountCall func(name string) error
 	// QueriesOnly refuses mutations, for HTTP methods that must not change anything.
 	QueriesOnly bool
 	Time        time.Duration // how long it may take; 0 is unlimited
@@ -297,18 +296,4 @@ func withoutData(e *language.Error) *Response {
 // message prints an answer without data.
 func message(errs ...*language.Error) []byte {
 	return append(language.AppendErrors([]byte("{"), errs), '}', '\n')
-}
-
-// errInternal hides an internal error from clients.
-var errInternal = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error"}
-
-// clientError returns the error that a client may see instead of err; ok is false if err must be logged because it hides details.
-func clientError(err error) (e *apierror.Error, ok bool) {
-	if errors.As(err, &e) {
-		return e, true
-	}
-	if e := documents.Unavailable(err); e != nil {
-		return e, true
-	}
-	return errInternal, false
 }

@@ -40,7 +40,8 @@ func (x *execution) failToRead(err error) {
 	x.fail(err)
 }
 
-// The following methods make an execution the levels.Source of its loader.
+// An execution is the levels.Source of its loader.
+var _ levels.Source[*selection] = (*execution)(nil)
 
 // Loads returns the number of fields of s that have related rows.
 func (x *execution) Loads(s *selection) int { return len(s.loads) }

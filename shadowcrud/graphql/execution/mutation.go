@@ -6,12 +6,12 @@ import (
 	"net/http"
 
 	"github.com/vektah/gqlparser/v2/ast"
-	"lectern/documents/apierror"
-	"lectern/documents/permission"
-	"lectern/internal/budget"
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
+	"lectern/documents/permission"
+	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -296,9 +296,8 @@ func (m *mutation) single() (id string, err error) {
 		if len(page.Rows) == 0 {
 			return &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Document not found"}
 		}
-		v, err := jsontree.Parse(page.Rows[0].JSON(t.Attribute("documentId")), 1)
-		id, _ = v.(string)
-		return err
+		id = page.Rows[0].DocumentID()
+		return nil
 	})
 	return id, err
 }

@@ -1,9 +1,6 @@
 package execution
 
-import (
-	"lectern/documents/apierror"
-	"lectern/store"
-)
+import "lectern/store"
 
 // rootField prints a field of Query or Subscription.
 func (x *execution) rootField(f *field) bool {
@@ -104,9 +101,4 @@ func (f *field) counts() bool {
 		}
 	}
 	return false
-}
-
-// errOutput is the error of a value that the type of its field cannot represent.
-func errOutput(message string) error {
-	return &apierror.Error{Status: 500, Name: "InternalServerError", Message: message}
 }

@@ -10,10 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/auth"
-	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
-	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/levels"
 	"lectern/store"
@@ -29,7 +27,7 @@ type execution struct {
 	access    *permission.Access
 	user      auth.User
 	by        store.Principal
-	countCall func(name string) error // see Request.Limit
+	countCall func(name string) error // see Request.CountCall
 	limit     time.Duration
 	once      *store.Once // see Request.Once
 	vars      language.Variables
@@ -74,7 +72,7 @@ var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte,
 func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
-	x.user, x.by, x.countCall, x.http, x.id = r.User, r.By, r.Limit, r.HTTP, r.ID
+	x.user, x.by, x.countCall, x.http, x.id = r.User, r.By, r.CountCall, r.HTTP, r.ID
 	x.once = r.Once
 	x.request, x.code = r, http.StatusOK
 	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
@@ -179,32 +177,6 @@ func (x *execution) answer() []byte {
 	return x.full
 }
 
-// The functions below add and print the errors of fields.
-
-// addError adds the error of the field called name at the current path.
-func (x *execution) addError(name string, err error) {
-	var carriedOut *store.CarriedOutError
-	if errors.Is(err, store.ErrRedefined) || errors.As(err, &carriedOut) {
-		x.fail(err) // the gateway runs the request again, or answers with the answer that was kept
-		return
-	}
-	x.reserve(errorBytes)
-	e, known := clientError(err)
-	if !known {
-		x.engine.log.ErrorContext(x.ctx, "a GraphQL field failed", "id", x.id, "field", name, "error", err)
-	}
-	x.errors = append(x.errors, &language.Error{Message: e.Message, Path: x.pathTo(name), Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason})
-}
-
-// addNullError adds the error of a field that is null but must not be.
-func (x *execution) addNullError(f *field, of string) {
-	x.reserve(errorBytes)
-	x.errors = append(x.errors, &language.Error{
-		Message:   "Cannot return null for non-nullable field " + of + "." + f.node.Name + ".",
-		Locations: []language.Location{x.plan.doc.Location(f.node.Position)}, Path: x.pathTo(f.name), Code: language.Internal,
-	})
-}
-
 // pathTo copies the current path, and appends name unless that is "".
 func (x *execution) pathTo(name string) []any {
 	path := make([]any, 0, len(x.path)+1)
@@ -224,39 +196,3 @@ func (x *execution) pathTo(name string) []any {
 func (x *execution) push(name string) { x.path = append(x.path, pathSegment{name: name}) }
 func (x *execution) pushIndex(i int)  { x.path = append(x.path, pathSegment{index: i}) }
 func (x *execution) pop()             { x.path = x.path[:len(x.path)-1] }
-
-// codeOf returns extensions.code for an error of that name.
-func codeOf(name string) string {
-	switch name {
-	case "ValidationError":
-		return language.BadUserInput
-	case "ForbiddenError", "PolicyError", "UnauthorizedError":
-		return "FORBIDDEN"
-	case "InternalServerError":
-		return language.Internal
-	}
-	code := []byte("STRAPI")
-	for i := range len(name) {
-		c := name[i]
-		switch {
-		case 'A' <= c && c <= 'Z':
-			code = append(code, '_', c)
-		case 'a' <= c && c <= 'z':
-			code = append(code, c-'a'+'A')
-		}
-	}
-	return string(code)
-}
-
-// errorDetails returns the value of extensions.error for an error.
-func errorDetails(e *apierror.Error) any {
-	o := jsontree.NewObject()
-	o.Set("name", e.Name)
-	o.Set("message", e.Message)
-	if e.Details == nil {
-		o.Set("details", jsontree.NewObject())
-	} else {
-		o.Set("details", e.Details)
-	}
-	return o
-}

@@ -115,7 +115,7 @@ func (x *execution) value(f *field, r *store.Record) bool {
 	case asLong:
 		x.long(raw)
 	case asInteger:
-		if len(raw) > 9 && !isInt32(raw) {
+		if len(raw) > maxShortInt && !isInt32(raw) {
 			x.addError(f.name, errOutput("Int cannot represent non 32-bit signed integer value: "+string(raw)))
 			return x.orNull(f, len(x.buf))
 		}
