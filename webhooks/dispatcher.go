@@ -63,9 +63,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	d.mu.Lock()
 	d.running = map[string]*running{}
 	d.mu.Unlock()
-	var again <-chan time.Time
 	for {
-		again = nil
+		var again <-chan time.Time
 		if !d.arrange(ctx) {
 			again = d.clock.After(readAgain)
 		}
@@ -229,7 +228,7 @@ func (d *Dispatcher) Log(ctx context.Context, name string) (l Log, err error) {
 	if err != nil {
 		return l, err
 	}
-	err = d.with(ctx, h, func(s *sender) error { l = s.logged(); return nil })
+	err = d.with(ctx, h, func(s *sender) error { l = s.deliveryLog(); return nil })
 	return l, err
 }
 

@@ -58,7 +58,7 @@ func standardBody(e *Event, document []byte) []byte {
 	} else {
 		b = jsontree.AppendString(b, e.Locale)
 	}
-	b = appendMember(b, "status", statusName(e.Status))
+	b = appendMember(b, "status", e.Status.String())
 	b = appendMember(b, "seq", store.Position{Epoch: e.Epoch, Sequence: e.Sequence}.String())
 	b = append(append(b, `,"document":`...), document...)
 	return append(b, "}}"...)
@@ -83,14 +83,6 @@ func (c *Content) strapiBody(e *Event, document []byte) []byte {
 		b = append(b, `,"entry":`...)
 	}
 	return append(append(b, document...), '}')
-}
-
-// statusName returns the name of a status, as in the content API.
-func statusName(st store.Status) string {
-	if st == store.Draft {
-		return "draft"
-	}
-	return "published"
 }
 
 // modelName returns the name of a type in payloads of the reference. t is nil if the type is not defined any more.

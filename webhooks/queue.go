@@ -70,7 +70,7 @@ func (q *queue) due(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// next returns a lane whose first event is to be sent now, nil if there is none. The caller must call delivered or failed with it.
+// next returns a lane whose first event is to be sent now, nil if there is none. The caller must call settled, failed or later with it.
 func (q *queue) next() *lane {
 	if len(q.ready) == 0 {
 		return nil
@@ -81,13 +81,12 @@ func (q *queue) next() *lane {
 	return l
 }
 
-// oldestWaiting returns the waiting lane that is to be tried first although its pause is not over, nil if none waits.
-func (q *queue) oldestWaiting() *lane {
+// firstWaiting returns the lane whose pause ends first, although it is not over, nil if none waits. The caller must do with it as next says.
+func (q *queue) firstWaiting() *lane {
 	if len(q.waiting) == 0 {
 		return nil
 	}
-	l := heap.Pop(&q.waiting).(*lane)
-	return l
+	return heap.Pop(&q.waiting).(*lane)
 }
 
 // settled removes the first event of a lane, which was delivered or given up.
@@ -112,7 +111,7 @@ func (q *queue) failed(l *lane, reason string, now, at time.Time) {
 	heap.Push(&q.waiting, l)
 }
 
-// later has a lane wait until at that was not tried.
+// later has a lane that was not tried wait until at.
 func (q *queue) later(l *lane, at time.Time) {
 	l.at = at
 	heap.Push(&q.waiting, l)

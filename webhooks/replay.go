@@ -19,7 +19,7 @@ type Replayed struct {
 
 // replay has the dead letters sent again, and, unless since is zero, all events from then on. It also has a stopped hook send again.
 func (s *sender) replay(since time.Time) (r Replayed, err error) {
-	if s.memory.Stopped != "" {
+	if s.state.Stopped != "" {
 		s.start()
 	}
 	if !since.IsZero() {
@@ -27,13 +27,13 @@ func (s *sender) replay(since time.Time) (r Replayed, err error) {
 			return r, err
 		}
 	}
-	for _, d := range s.memory.dead {
+	for _, d := range s.state.dead {
 		if since.IsZero() || d.Sequence <= s.readTo { // later ones are read from the log
 			s.queue.add(d.Event)
 			r.DeadLetters++
 		}
 	}
-	s.memory.dead = nil
+	s.state.dead = nil
 	s.queue.retryAll()
 	s.down, s.failures, s.probes, s.probeAt = false, 0, 0, time.Time{}
 	s.saveWithin(0)
@@ -80,6 +80,6 @@ func (s *sender) rewind(since time.Time) (r Replayed, err error) {
 		s.queue.restore(u)
 	}
 	s.readTo, s.behind = to, true
-	s.memory.Position = min(s.memory.Position, to)
+	s.state.Position = min(s.state.Position, to)
 	return r, nil
 }

@@ -28,7 +28,7 @@ const (
 	probePause = time.Minute
 )
 
-// A sender sends one hook its events. Its run method is the only goroutine that uses it; others hand it functions by do.
+// A sender sends one hook its events. Its run method is the only goroutine that uses it; others hand it functions through calls.
 type sender struct {
 	hook    *Hook
 	client  *client
@@ -37,11 +37,11 @@ type sender struct {
 	content func() Content
 
 	queue   *queue
-	memory  memory
+	state   state
 	ledger  ledger
 	readTo  uint64    // the sequence up to which the log was read
 	behind  bool      // the log has more
-	saveAt  time.Time // when to write notes; zero: nothing has changed
+	saveAt  time.Time // when to write state to the store; zero: it has not changed
 	pauseTo time.Time // when to read or write again after that has failed; zero: now
 
 	sending int
@@ -73,7 +73,7 @@ func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 	s.ledger = ledger{h.Name, map[string]string{}}
 	c := s.content()
 	err := c.Store.View(func(snap *store.Snapshot) (err error) {
-		if s.memory, err = load(snap, h.Name); err != nil {
+		if s.state, err = load(snap, h.Name); err != nil {
 			return err
 		}
 		for name, raw := range snap.Notes(notesPrefix + h.Name) {
@@ -81,8 +81,8 @@ func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 				s.ledger.written[name] = string(raw)
 			}
 		}
-		if !s.memory.known {
-			s.memory.Position = snap.Sequence()
+		if !s.state.known {
+			s.state.Position = snap.Sequence()
 		}
 		return nil
 	})
@@ -90,7 +90,7 @@ func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 		return nil, fmt.Errorf("read the state of the webhook %s: %w", h.Name, err)
 	}
 	s.resume()
-	if !s.memory.known {
+	if !s.state.known {
 		s.saveWithin(0)
 	}
 	return s, nil
@@ -98,18 +98,18 @@ func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 
 // resume fills the queue from what the store has.
 func (s *sender) resume() {
-	s.readTo, s.behind = s.memory.Position, true
-	for _, u := range s.memory.pending {
+	s.readTo, s.behind = s.state.Position, true
+	for _, u := range s.state.pending {
 		s.queue.restore(u)
 	}
-	if s.memory.Stopped != "" && s.memory.URL != s.hook.URL {
+	if s.state.Stopped != "" && s.state.URL != s.hook.URL {
 		s.start()
 	}
 }
 
 // start has a hook that was stopped send again.
 func (s *sender) start() {
-	s.memory.Stopped, s.memory.URL = "", ""
+	s.state.Stopped, s.state.URL = "", ""
 	s.saveWithin(0)
 }
 
@@ -152,7 +152,7 @@ func (s *sender) run(ctx context.Context) {
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // reads reports whether there is room for more events.
-func (s *sender) reads() bool { return s.queue.events < maxQueued && s.memory.Stopped == "" }
+func (s *sender) reads() bool { return s.queue.events < maxQueued && s.state.Stopped == "" }
 
 // wait returns how long to wait at most, given when the next lane is due; 0: until something happens.
 func (s *sender) wait(next time.Time) (wait time.Duration) {
@@ -234,14 +234,14 @@ func (s *sender) send(ctx context.Context) (next time.Time) {
 // nextLane returns the lane whose first event is to be sent now, nil if there is none.
 func (s *sender) nextLane(now time.Time) *lane {
 	switch {
-	case s.memory.Stopped != "":
+	case s.state.Stopped != "":
 		return nil
 	case !s.down:
 		return s.queue.next()
 	case s.sending > 0 || s.probeAt.After(now):
 		return nil
 	}
-	if l := s.queue.oldestWaiting(); l != nil {
+	if l := s.queue.firstWaiting(); l != nil {
 		return l
 	}
 	return s.queue.next()
@@ -287,7 +287,7 @@ func (s *sender) settle(o outcome) {
 	}
 	s.queue.failed(l, a.err.Error(), now, at)
 	if a.status == http.StatusGone {
-		s.memory.Stopped, s.memory.URL = "the receiver answered 410 Gone at "+now.UTC().Format(time.RFC3339), s.hook.URL
+		s.state.Stopped, s.state.URL = "the receiver answered 410 Gone at "+now.UTC().Format(time.RFC3339), s.hook.URL
 		s.log.Error("a webhook is stopped, since its receiver answered 410 Gone; its events are kept", "help", "change its url, or resume it by `lectern webhooks replay`")
 	}
 }
@@ -322,7 +322,7 @@ func (s *sender) trouble(a *attempt, now time.Time) {
 // giveUp makes the first event of a lane a dead letter.
 func (s *sender) giveUp(l *lane, reason string, now time.Time) {
 	e := l.events[0]
-	gone := s.memory.bury(DeadLetter{Event: e, ID: e.id(s.hook.Name), Attempts: l.attempts + 1, GivenUp: now, Reason: reason})
+	gone := s.state.bury(DeadLetter{Event: e, ID: e.id(s.hook.Name), Attempts: l.attempts + 1, GivenUp: now, Reason: reason})
 	s.counters.DeadLetters++
 	s.log.Error("a webhook could not be delivered for three days and is a dead letter now", "event", e.Name, "document", e.Document, "error", reason,
 		"oldDeadLettersRemoved", gone)
@@ -336,7 +336,7 @@ func (s *sender) saveWithin(d time.Duration) {
 	}
 }
 
-// save writes what must survive a restart, if it is time to or if at once is set.
+// save writes what must survive a restart if it is time to do so; if atOnce is set, it does not wait for that time.
 func (s *sender) save(ctx context.Context, atOnce bool) {
 	if now := s.clock.Now(); s.saveAt.IsZero() || !atOnce && (s.saveAt.After(now) || s.pauseTo.After(now)) {
 		return
@@ -350,10 +350,10 @@ func (s *sender) save(ctx context.Context, atOnce bool) {
 
 // write writes what has changed.
 func (s *sender) write(ctx context.Context) error {
-	s.memory.known = true
-	s.memory.Position = s.settledUpTo()
-	s.memory.pending = s.queue.upTo(s.memory.Position)
-	changed, err := s.ledger.change(&s.memory)
+	s.state.known = true
+	s.state.Position = s.settledUpTo()
+	s.state.pending = s.queue.upTo(s.state.Position)
+	changed, err := s.ledger.change(&s.state)
 	if err != nil || len(changed) == 0 {
 		return err
 	}
@@ -372,13 +372,13 @@ func (s *sender) settledUpTo() uint64 {
 			continue
 		}
 		for _, e := range l.events {
-			if e.Sequence > s.memory.Position {
+			if e.Sequence > s.state.Position {
 				position = min(position, e.Sequence-1)
 				break
 			}
 		}
 	}
-	return max(position, s.memory.Position)
+	return max(position, s.state.Position)
 }
 
 func message(err error) string {

@@ -50,20 +50,21 @@ type DeadLetter struct {
 // maxDead is how many dead letters of a hook are kept. When there are more, the oldest go.
 const maxDead = 1000
 
-// memory is what the store keeps about a hook.
-type memory struct {
+// A state is what the store keeps about a hook.
+type state struct {
 	progress
 	known   bool // there is a progress
 	pending []unsettled
 	dead    []DeadLetter
 }
 
+// noteOf returns the name of the note of an event.
 func noteOf(hook, kind string, e *Event) string {
 	return fmt.Sprintf("%s%s/%s/%016x-%04x", notesPrefix, hook, kind, e.Sequence, e.Index)
 }
 
 // load reads what a snapshot has about a hook.
-func load(s *store.Snapshot, hook string) (m memory, err error) {
+func load(s *store.Snapshot, hook string) (st state, err error) {
 	read := func(name string, raw []byte, into any) {
 		if problem := json.Unmarshal(raw, into); problem != nil && err == nil {
 			err = fmt.Errorf("read the note %s: %w", name, problem)
@@ -71,44 +72,44 @@ func load(s *store.Snapshot, hook string) (m memory, err error) {
 	}
 	own := notesPrefix + hook
 	if raw := s.Note(own); raw != nil {
-		m.known = true
-		read(own, raw, &m.progress)
+		st.known = true
+		read(own, raw, &st.progress)
 	}
 	for name, raw := range s.Notes(own + "/pending/") {
 		var u unsettled
 		read(name, raw, &u)
-		m.pending = append(m.pending, u)
+		st.pending = append(st.pending, u)
 	}
 	for name, raw := range s.Notes(own + "/dead/") {
 		var d DeadLetter
 		read(name, raw, &d)
-		m.dead = append(m.dead, d)
+		st.dead = append(st.dead, d)
 	}
-	return m, err
+	return st, err
 }
 
 // notes returns the notes of a hook as they should be, by name.
-func (m *memory) notes(hook string) map[string]any {
-	list := map[string]any{notesPrefix + hook: m.progress}
-	for _, u := range m.pending {
+func (st *state) notes(hook string) map[string]any {
+	list := map[string]any{notesPrefix + hook: st.progress}
+	for _, u := range st.pending {
 		list[noteOf(hook, "pending", u.Event)] = u
 	}
-	for _, d := range m.dead {
+	for _, d := range st.dead {
 		list[noteOf(hook, "dead", d.Event)] = d
 	}
 	return list
 }
 
 // bury adds a dead letter, and returns how many old ones went for it.
-func (m *memory) bury(d DeadLetter) (gone int) {
-	at, again := slices.BinarySearchFunc(m.dead, d, func(a, b DeadLetter) int { return a.compare(b.Event) })
+func (st *state) bury(d DeadLetter) (gone int) {
+	at, again := slices.BinarySearchFunc(st.dead, d, func(a, b DeadLetter) int { return a.compare(b.Event) })
 	if again {
-		m.dead[at] = d
+		st.dead[at] = d
 		return 0
 	}
-	m.dead = slices.Insert(m.dead, at, d)
-	gone = max(len(m.dead)-maxDead, 0)
-	m.dead = slices.Delete(m.dead, 0, gone)
+	st.dead = slices.Insert(st.dead, at, d)
+	gone = max(len(st.dead)-maxDead, 0)
+	st.dead = slices.Delete(st.dead, 0, gone)
 	return gone
 }
 
@@ -124,10 +125,10 @@ type ledger struct {
 	written map[string]string // the notes in the store, by name
 }
 
-// change returns the notes to write to make the store hold those of m; a nil value stands for one to delete.
-func (l *ledger) change(m *memory) (map[string][]byte, error) {
+// change returns the notes to write to make the store hold those of st; a nil value stands for one to delete.
+func (l *ledger) change(st *state) (map[string][]byte, error) {
 	changed := map[string][]byte{}
-	wanted := m.notes(l.hook)
+	wanted := st.notes(l.hook)
 	for name, value := range wanted {
 		raw, err := json.Marshal(value)
 		if err != nil {

@@ -71,7 +71,7 @@ func (s *sender) status() (Status, error) {
 	h := s.hook
 	st := Status{
 		Name: h.Name, URL: h.shownURL(), Format: h.Format, Events: h.Events, Types: h.Types, Disabled: h.Disabled,
-		Stopped: s.memory.Stopped, Down: s.down, Waiting: s.queue.events, Dead: len(s.memory.dead), Counters: s.counters,
+		Stopped: s.state.Stopped, Down: s.down, Waiting: s.queue.events, Dead: len(s.state.dead), Counters: s.counters,
 	}
 	for _, l := range s.queue.lanes {
 		if at := l.events[0].Time; st.Oldest.IsZero() || at.Before(st.Oldest) {
@@ -102,9 +102,9 @@ type Waiting struct {
 	Reason   string    `json:"reason"`
 }
 
-// log returns what is known about the deliveries.
-func (s *sender) logged() Log {
-	list := Log{Deliveries: slices.Clone(s.deliveries), Dead: slices.Clone(s.memory.dead)}
+// deliveryLog returns what is known about the deliveries.
+func (s *sender) deliveryLog() Log {
+	list := Log{Deliveries: slices.Clone(s.deliveries), Dead: slices.Clone(s.state.dead)}
 	for _, l := range s.queue.lanes {
 		if l.attempts > 0 {
 			list.Waiting = append(list.Waiting, Waiting{Event: l.events[0], Attempts: l.attempts, Next: l.at, Behind: len(l.events) - 1, Reason: l.reason})
