@@ -14,7 +14,7 @@ import (
 )
 
 // errUnwritable is the answer to a client when files cannot be stored.
-var errUnwritable = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "files cannot be stored: the directory of uploads is gone or cannot be written to", NoDetails: true, Reason: apierror.Uploads}
+var errUnwritable = unavailable(apierror.Uploads, "files cannot be stored: the directory of uploads is gone or cannot be written to")
 
 // A directory is where a library stores files. The operator may remove, move or replace it while the server runs: each new file
 // goes to the directory that the path names at that time, which is created if it does not exist.

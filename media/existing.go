@@ -3,17 +3,14 @@ package media
 import (
 	"path"
 	"slices"
-	"strconv"
 
 	"lectern/contenttypes"
 	"lectern/documents"
-	"lectern/documents/apierror"
-	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
-// existing holds the fields of a stored file's document that later requests need.
+// An existing holds the fields of a stored file's document that later requests need.
 type existing struct {
 	documentID, hash, ext, url, provider, updated string
 	names                                         []string // stored names of the file and its formats
@@ -54,8 +51,7 @@ func existingIn(t *contenttypes.ContentType, row store.Record) existing {
 	if formats, ok := value(row, t, "formats").(*jsontree.Object); ok {
 		for _, key := range formats.Keys {
 			if f, ok := formats.Value(key).(*jsontree.Object); ok {
-				url := f.Text("url")
-				add(url)
+				add(f.Text("url"))
 			}
 		}
 	}
@@ -99,36 +95,4 @@ func (e existing) without(others []string) (rest []string) {
 		}
 	}
 	return rest
-}
-
-// attachment reads the fields ref, refId and field of a form, which name the entry and the attribute that link the uploaded
-// files. It returns nil if they are absent. The caller must be allowed to update entries of that type.
-func (l *Library) attachment(fields *jsontree.Object, access *permission.Access) (*documents.Attachment, error) {
-	text := func(key string) string {
-		s := fields.Text(key)
-		return s
-	}
-	ref, id, field := text("ref"), text("refId"), text("field")
-	if ref == "" {
-		return nil, nil
-	}
-	t := l.model.Type(ref)
-	if t == nil || t.Internal {
-		return nil, apierror.Validation("ref names no content-type: " + ref)
-	}
-	if !access.Allows(t, "update") {
-		return nil, apierror.Forbidden()
-	}
-	if id == "" || field == "" {
-		return nil, nil
-	}
-	attr := t.Attribute(field)
-	if attr == nil || attr.Type != contenttypes.Media || !access.Follows(attr) {
-		return nil, apierror.Validation("field names no media attribute of " + ref + ": " + field)
-	}
-	row, err := strconv.ParseUint(id, 10, 64)
-	if err != nil {
-		return nil, apierror.Validation("refId must be the numeric id of an entry, not " + id)
-	}
-	return &documents.Attachment{Type: t, Attr: attr, Row: row}, nil
 }

@@ -11,7 +11,10 @@ import (
 	"os"
 	"strconv"
 
+	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/internal/ctxio"
 	"lectern/jsontree"
 )
@@ -190,6 +193,34 @@ func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name 
 		return tooLarge(name + " exceeds size limit of " + readable(limit) + ".")
 	}
 	return nil
+}
+
+// attachment reads the fields ref, refId and field of a form, which name the entry and the attribute that link the uploaded
+// files. It returns nil if they are absent. The caller must be allowed to update entries of that type.
+func (l *Library) attachment(fields *jsontree.Object, access *permission.Access) (*documents.Attachment, error) {
+	ref, id, field := fields.Text("ref"), fields.Text("refId"), fields.Text("field")
+	if ref == "" {
+		return nil, nil
+	}
+	t := l.model.Type(ref)
+	if t == nil || t.Internal {
+		return nil, apierror.Validation("ref names no content-type: " + ref)
+	}
+	if !access.Allows(t, "update") {
+		return nil, apierror.Forbidden()
+	}
+	if id == "" || field == "" {
+		return nil, nil
+	}
+	attr := t.Attribute(field)
+	if attr == nil || attr.Type != contenttypes.Media || !access.Follows(attr) {
+		return nil, apierror.Validation("field names no media attribute of " + ref + ": " + field)
+	}
+	row, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return nil, apierror.Validation("refId must be the numeric id of an entry, not " + id)
+	}
+	return &documents.Attachment{Type: t, Attr: attr, Row: row}, nil
 }
 
 // hundredths returns a size in hundredths of a kilobyte, rounded.

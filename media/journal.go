@@ -99,7 +99,7 @@ func (l *Library) Recover(ctx context.Context) error {
 		}
 		n, err := l.readEntry(name)
 		if err == nil && n != nil {
-			err = l.settle(ctx, n)
+			err = l.finish(ctx, n)
 		}
 		if errors.Is(err, store.ErrRedefined) {
 			return err
@@ -149,8 +149,8 @@ func (l *Library) readEntry(name string) (*entry, error) {
 	return n, nil
 }
 
-// settle finishes the operation of an entry, or undoes it.
-func (l *Library) settle(ctx context.Context, n *entry) error {
+// finish finishes the operation of an entry, or undoes it.
+func (l *Library) finish(ctx context.Context, n *entry) error {
 	storage, err := l.storageOf(n.Provider)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (l *Library) settle(ctx context.Context, n *entry) error {
 		return err
 	}
 	defer release()
-	if _, ok := storage.(*together); n.Replace != nil && !ok { // the files of nodes are replaced in the transaction of the document
+	if _, ok := storage.(*onNodes); n.Replace != nil && !ok { // the files of nodes are replaced in the transaction of the document
 		unlock, err := l.lock(ctx, n.Replace.ID)
 		if err != nil {
 			return err

@@ -138,7 +138,7 @@ func (l *Library) Under(st *store.Store, docs *documents.Service, model *content
 func (l *files) prepare(o Options) (err error) {
 	l.local = &local{l.dir}
 	if o.Nodes != nil {
-		l.local = &together{&local{l.dir}, o.Nodes}
+		l.local = &onNodes{&local{l.dir}, o.Nodes}
 	}
 	l.storage = l.local
 	if l.settings.S3 != nil {

@@ -8,6 +8,18 @@ import (
 	"lectern/jsontree"
 )
 
+// A prepared file has all the information that its document needs, and is ready to be stored.
+type prepared struct {
+	received
+	storage   Storage
+	ext, hash string
+	url       string
+	width     int // 0 if it is no image or its size is unknown
+	height    int
+	formats   []*format
+	info      Info
+}
+
 // fresh prepares a received file to be stored as a new one, under a new name.
 func (l *Library) fresh(r *received, info Info) *prepared {
 	f := &prepared{received: *r, info: info, ext: extensionOf(r.name, r.mime), storage: l.storage}
@@ -20,6 +32,20 @@ func (l *Library) fresh(r *received, info Info) *prepared {
 	f.hash = newHash(name)
 	f.url = f.storage.URL(f.hash + f.ext)
 	return f
+}
+
+// replacing prepares a received file to be stored in place of an existing one. With an error, too, the caller must call tidy.
+func (l *Library) replacing(ctx context.Context, r *received, info Info, old existing) (f *prepared, err error) {
+	storage, err := l.storageOf(old.provider)
+	if err != nil {
+		return nil, err
+	}
+	f = l.fresh(r, info)
+	f.storage, f.hash, f.ext, f.url = storage, old.hash, old.ext, old.url
+	if err := l.sameKind(f); err != nil {
+		return f, err
+	}
+	return f, l.examine(ctx, f)
 }
 
 // examine reads the size of an image and makes its formats. It does nothing for other files.

@@ -68,8 +68,8 @@ func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadS
 	http.ServeContent(w, r, "", modified, content)
 }
 
-// OpenFile opens a file, or a format of one, by the name that it is stored under: in the storage of new files or, if it is not there, in the directory, which may contain files from before
-// the provider was changed.
+// OpenFile opens a file, or a format of one, by the name that it is stored under: in the storage of new files or, if it is not there, in the
+// directory, which may contain files from before the provider was changed. The error wraps fs.ErrNotExist if there is no such file.
 func (l *Library) OpenFile(ctx context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist

@@ -12,18 +12,6 @@ import (
 	"lectern/store"
 )
 
-// A prepared file has all the information that its document needs, and is ready to be stored.
-type prepared struct {
-	received
-	storage   Storage
-	ext, hash string
-	url       string
-	width     int // 0 if it is no image or its size is unknown
-	height    int
-	formats   []*format
-	info      Info
-}
-
 // Add stores the files of a form and creates a document for each, linked to the entry that the form names. show is called with
 // each document, in order, within the transaction. If the transaction is retried, show is called for all of them again from the
 // first. once may be nil, as for Edit and Delete; see store.WriteOnce.
@@ -168,17 +156,9 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	if err != nil {
 		return err
 	}
-	storage, err := l.storageOf(old.provider)
+	f, err := l.replacing(ctx, form.files[0], said[0], old)
+	defer l.tidy(f)
 	if err != nil {
-		return err
-	}
-	f := l.fresh(form.files[0], said[0])
-	defer func() { l.tidy(f) }()
-	f.storage, f.hash, f.ext, f.url = storage, old.hash, old.ext, old.url
-	if err := l.sameKind(f); err != nil {
-		return err
-	}
-	if err := l.examine(ctx, f); err != nil {
 		return err
 	}
 	put := f.stored()
@@ -201,7 +181,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	if err != nil {
 		return fmt.Errorf("write the journal entry of a replacement: %w", err)
 	}
-	err = l.replace(context.WithoutCancel(ctx), storage, r, show)
+	err = l.replace(context.WithoutCancel(ctx), f.storage, r, show)
 	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed)) {
 		f.formats = nil // keep the files of the formats: the next start stores them
 		return err

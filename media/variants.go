@@ -190,10 +190,14 @@ func (l *Library) serveImage(w http.ResponseWriter, r *http.Request, content int
 }
 
 var (
-	errBusy    = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "too many images are being made, try again", NoDetails: true, Reason: apierror.Images}
-	errTooSlow = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "making the image took longer than " + variantTime.String(), NoDetails: true, Reason: apierror.Images}
-	errStale   = &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: "the file was replaced during the request, try again", NoDetails: true, Reason: apierror.Replaced}
+	errBusy    = unavailable(apierror.Images, "too many images are being made, try again")
+	errTooSlow = unavailable(apierror.Images, "making the image took longer than "+variantTime.String())
+	errStale   = unavailable(apierror.Replaced, "the file was replaced during the request, try again")
 )
+
+func unavailable(reason apierror.Reason, message string) *apierror.Error {
+	return &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: message, NoDetails: true, Reason: reason}
+}
 
 // makeVariant makes a variant and caches it.
 func (l *Library) makeVariant(ctx context.Context, of origin, key string, v *Variant) ([]byte, error) {

@@ -27,27 +27,27 @@ type Staged struct {
 	Path string // of its content, which is durable
 }
 
-// together is the Storage that keeps files in the directories of the nodes of a cluster.
-type together struct {
+// onNodes is the Storage that keeps files in the directories of the nodes of a cluster.
+type onNodes struct {
 	*local
 	nodes Nodes
 }
 
-var _ Storage = (*together)(nil)
+var _ Storage = (*onNodes)(nil)
 
 // Put implements Storage.
-func (*together) Put(context.Context, []Stored) error {
+func (*onNodes) Put(context.Context, []Stored) error {
 	return errors.New("files of the nodes of a cluster are stored by Stage")
 }
 
 // Delete implements Storage. Files that are listed stay.
-func (s *together) Delete(ctx context.Context, names []string) error {
+func (s *onNodes) Delete(ctx context.Context, names []string) error {
 	return s.nodes.Place(ctx, names)
 }
 
 // put stores files. The write of the documents that name them must store the notes, if there are any, and place be called afterwards.
 func (l *Library) put(ctx context.Context, to Storage, files []Stored) ([]documents.Note, error) {
-	t, ok := to.(*together)
+	t, ok := to.(*onNodes)
 	if !ok {
 		return nil, to.Put(ctx, files)
 	}
@@ -60,7 +60,7 @@ func (l *Library) put(ctx context.Context, to Storage, files []Stored) ([]docume
 
 // unlisted returns the notes that the write which deletes the documents of files must store.
 func unlisted(from Storage, names []string) []documents.Note {
-	if t, ok := from.(*together); ok {
+	if t, ok := from.(*onNodes); ok {
 		return t.nodes.Unlist(names)
 	}
 	return nil
@@ -68,7 +68,7 @@ func unlisted(from Storage, names []string) []documents.Note {
 
 // place puts files in place once their documents are written. What fails is done again later.
 func (l *Library) place(ctx context.Context, at Storage, names []string) {
-	t, ok := at.(*together)
+	t, ok := at.(*onNodes)
 	if !ok {
 		return
 	}
@@ -80,7 +80,7 @@ func (l *Library) place(ctx context.Context, at Storage, names []string) {
 
 // Complete waits until all files are on this machine that are in the storage of its disk. Only a node of a cluster may lack some.
 func (l *Library) Complete(ctx context.Context) error {
-	if t, ok := l.local.(*together); ok {
+	if t, ok := l.local.(*onNodes); ok {
 		return t.nodes.Complete(ctx)
 	}
 	return nil
