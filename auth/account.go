@@ -146,13 +146,13 @@ func (u *Users) documentID(id uint64) (documentID string, err error) {
 		if !r.Exists() {
 			return errNoUser
 		}
-		documentID = u.account(r).documentID
+		documentID = r.DocumentID()
 		return nil
 	})
 	return documentID, err
 }
 
-// readRole reads the role of a user from a body: an id, or an object as relations have it. It reports a fault if the user would
+// readRole reads the role of a user from a body: an id, or an object as relations have it. It adds an issue to the form if the user would
 // have no role.
 func readRole(form *documents.Form, create bool) any {
 	path := []string{"role"}

@@ -1,7 +1,7 @@
 // Package auth authenticates requests, decides what they may do, and manages users and roles.
 //
 // A request has no credential (the public role) or a bearer token: an API token or the JWT of a user. An Authenticator turns
-// it into a permission.Access, which all other packages check:
+// it into a Principal, with the permission.Access that all other packages check:
 //
 //	tokens, err := auth.OpenTokens(auth.TokenOptions{Store: st, Documents: docs, Model: model})
 //	users, err := auth.OpenUsers(ctx, auth.UserOptions{Store: st, Documents: docs, Model: model, Secret: secret})
@@ -23,7 +23,7 @@ import (
 	"lectern/store"
 )
 
-// An Authenticator authenticates requests: it returns the sender of a request and what they may do.
+// An Authenticator authenticates requests: it returns the sender of a request and what they may do. It is safe for concurrent use.
 type Authenticator struct {
 	Users  *Users // nil if the project has no users
 	Roles  Roles  // roles of requests without a token; used only if the project has no users
@@ -54,15 +54,9 @@ var (
 	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials", Reason: apierror.Account}
 )
 
-// Authenticate returns what the sender of r may do. A request without credential has the public role. For an unknown, expired
-// or revoked token it returns an *apierror.Error with status 401.
-func (a *Authenticator) Authenticate(r *http.Request) (*permission.Access, error) {
-	p, err := a.Identify(r)
-	return p.Access, err
-}
-
-// Identify returns the sender of r: the result of Authenticate, and the user if there is one.
-func (a *Authenticator) Identify(r *http.Request) (Principal, error) {
+// Authenticate returns the sender of r and what they may do. A request without credential has the public role. For an unknown, expired or revoked
+// token it returns an *apierror.Error with status 401.
+func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
 		access, err := a.public()

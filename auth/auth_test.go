@@ -125,7 +125,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 	for _, c := range cases {
 		r := &http.Request{Header: http.Header{"Authorization": {c.header}}}
-		access, err := a.Authenticate(r)
+		who, err := a.Authenticate(r)
 		got := token
 		var told *apierror.Error
 		switch {
@@ -133,7 +133,7 @@ func TestAuthenticate(t *testing.T) {
 			got = refused
 		case err != nil:
 			got = err.Error()
-		case access != permission.FullAccess:
+		case who.Access != permission.FullAccess:
 			got = public
 		}
 		if got != c.want {

@@ -19,22 +19,13 @@ func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt str
 	data := jsontree.NewObject()
 	data.Set("confirmed", true)
 	data.Set("confirmationToken", nil)
-	var made account
-	p, err := u.prepare(ctx, data, show, &made)
-	if err != nil {
-		return "", err
-	}
-	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-		r := u.withCode(tx.Snapshot, u.confirmCode, code)
+	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+		r := u.withCode(s, u.confirmCode, code)
 		if !r.Exists() {
-			return apierror.Validation("Invalid token")
+			return r, apierror.Validation("Invalid token")
 		}
-		return tx.Update(u.account(r).documentID, p)
+		return r, nil
 	})
-	if err != nil {
-		return "", err
-	}
-	return u.signer.sign(made.id, made.hash)
 }
 
 // ConfirmedURL returns the page to which users are redirected after they confirm their address. It comes from the settings

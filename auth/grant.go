@@ -37,9 +37,9 @@ var builtinRoles = []builtinRole{
 
 const authActions = "plugin::users-permissions.auth"
 
-// grant creates the missing roles and makes the declared permissions the same as those of permissions.yaml. It keeps
+// grantDeclared creates the missing roles and makes the declared permissions the same as those of permissions.yaml. It keeps
 // permissions that were granted at run time.
-func (u *Users) grant(ctx context.Context) error {
+func (u *Users) grantDeclared(ctx context.Context) error {
 	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		roles, err := u.rolesByType(tx.Snapshot)
 		if err != nil {
@@ -101,7 +101,7 @@ type roleRef struct {
 }
 
 func (u *Users) roleRef(r store.Record) roleRef {
-	return roleRef{r.ID(), textOf(r, u.roles.role.Attribute("documentId"))}
+	return roleRef{r.ID(), r.DocumentID()}
 }
 
 func (u *Users) rolesByType(s *store.Snapshot) (map[string]roleRef, error) {
@@ -156,9 +156,9 @@ func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant
 	granted := map[string]grant{}
 	doc, _ := tx.Document(u.roles.role, role.documentID)
 	row := tx.Version(u.roles.role, doc, store.Published, "")
-	declared, id := u.roles.permission.Attribute("declared"), u.roles.permission.Attribute("documentId")
+	declared := u.roles.permission.Attribute("declared")
 	tx.Related(row, u.roles.permissions, store.Published, func(r store.Record) bool {
-		granted[textOf(r, u.roles.action)] = grant{textOf(r, id), isTrue(r, declared)}
+		granted[textOf(r, u.roles.action)] = grant{r.DocumentID(), isTrue(r, declared)}
 		return true
 	})
 	return granted
@@ -166,20 +166,26 @@ func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant
 
 // regrant grants the declared permissions that the role lacks, and revokes those that were declared before and no longer are.
 func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []string) error {
+	return u.changeGrants(tx, role, declared, true, func(g grant) bool { return g.declared })
+}
+
+// changeGrants grants the permissions that a role lacks, and revokes those that it has beside them where revokes is true. declared says whether
+// the new ones are from permissions.yaml.
+func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, declared bool, revokes func(grant) bool) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
-		if g := granted[permission]; g.declared && !slices.Contains(declared, permission) {
+		if g := granted[permission]; revokes(g) && !slices.Contains(permissions, permission) {
 			if err := tx.DeleteUnhooked(u.roles.permission, g.documentID); err != nil {
 				return err
 			}
 		}
 	}
-	for _, permission := range declared {
+	for _, permission := range permissions {
 		if _, has := granted[permission]; has {
 			continue
 		}
 		granted[permission] = grant{}
-		if err := u.permit(tx, role, permission, true); err != nil {
+		if err := u.permit(tx, role, permission, declared); err != nil {
 			return err
 		}
 	}

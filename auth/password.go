@@ -58,16 +58,30 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	}
 	data := jsontree.NewObject()
 	data.Set("password", password)
+	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+		now := u.Row(s, who.id)
+		if string(now.JSON(u.password)) != string(who.hash) {
+			return now, errGone // another request changed it first
+		}
+		return now, nil
+	})
+}
+
+// updateAndSign changes the user that find returns, and returns a JWT for them. find is called in the transaction of the change, perhaps more
+// than once; its error is returned.
+func (u *Users) updateAndSign(ctx context.Context, data *jsontree.Object, show Show,
+	find func(*store.Snapshot) (store.Record, error)) (jwt string, err error) {
 	var made account
 	p, err := u.prepare(ctx, data, show, &made)
 	if err != nil {
 		return "", err
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-		if now := u.Row(tx.Snapshot, who.id); string(now.JSON(u.password)) != string(who.hash) {
-			return errGone // another request changed it first
+		r, err := find(tx.Snapshot)
+		if err != nil {
+			return err
 		}
-		return tx.Update(who.documentID, p)
+		return tx.Update(r.DocumentID(), p)
 	})
 	if err != nil {
 		return "", err
@@ -145,22 +159,13 @@ func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt str
 	data := jsontree.NewObject()
 	data.Set("password", password)
 	data.Set("resetPasswordToken", nil)
-	var made account
-	p, err := u.prepare(ctx, data, show, &made)
-	if err != nil {
-		return "", err
-	}
-	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-		r := u.withCode(tx.Snapshot, u.resetCode, code)
+	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+		r := u.withCode(s, u.resetCode, code)
 		if !r.Exists() || isTrue(r, u.blocked) || u.isLate(code) {
-			return errCode
+			return r, errCode
 		}
-		return tx.Update(u.account(r).documentID, p)
+		return r, nil
 	})
-	if err != nil {
-		return "", err
-	}
-	return u.signer.sign(made.id, made.hash)
 }
 
 // codeLife is how long a code can be used to set a new password.

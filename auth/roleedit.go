@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -122,7 +121,7 @@ func (u *Users) readPermissions(form *documents.Form) (list []string) {
 	return list
 }
 
-// eachEntry calls f with key, path and value of each entry of v. It reports a fault if v is not an object, unless it is absent.
+// eachEntry calls f with key, path and value of each entry of v. It adds an issue to the form if v is not an object, unless it is absent.
 func eachEntry(form *documents.Form, path []string, v any, f func(key string, at []string, v any)) {
 	switch v := v.(type) {
 	case nil:
@@ -135,7 +134,7 @@ func eachEntry(form *documents.Form, path []string, v any, f func(key string, at
 	}
 }
 
-// member returns a member of an object. If v is not an object it returns v, so that the caller reports it as a fault.
+// member returns a member of an object. If v is not an object it returns v, so that the caller adds an issue about it.
 func member(v any, key string) any {
 	if o, isObject := v.(*jsontree.Object); isObject {
 		return o.Value(key)
@@ -257,26 +256,9 @@ func (u *Users) SetRole(ctx context.Context, kind, name string, description any,
 	})
 }
 
-// permitOnly gives a role exactly these permissions.
+// permitOnly gives a role exactly these permissions. It makes none of them a declared one.
 func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions []string) error {
-	granted := u.grants(tx, role)
-	for _, permission := range slices.Sorted(maps.Keys(granted)) {
-		if slices.Contains(permissions, permission) {
-			continue
-		}
-		if err := tx.DeleteUnhooked(u.roles.permission, granted[permission].documentID); err != nil {
-			return err
-		}
-	}
-	for _, permission := range permissions {
-		if _, has := granted[permission]; has {
-			continue
-		}
-		if err := u.permit(tx, role, permission, false); err != nil {
-			return err
-		}
-	}
-	return nil
+	return u.changeGrants(tx, role, permissions, false, func(grant) bool { return true })
 }
 
 // movedAtATime is how many users get another role in one transaction when their role is deleted.
@@ -342,10 +324,9 @@ func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.
 		return false, err
 	}
 	var moved []string
-	id := u.typ.Attribute("documentId")
 	tx.Related(from, u.roles.role.Attribute("users"), store.Published, func(r store.Record) bool {
 		if more = len(moved) == movedAtATime; !more {
-			moved = append(moved, textOf(r, id))
+			moved = append(moved, r.DocumentID())
 		}
 		return !more
 	})

@@ -86,7 +86,7 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if u.roles, err = newStoredRoles(o.Store, o.Model); err != nil {
 		return nil, err
 	}
-	err = u.grant(ctx)
+	err = u.grantDeclared(ctx)
 	follows := store.FollowsAnother(err) // the roles come with the content
 	if err != nil && !follows {
 		return nil, fmt.Errorf("grant the permissions of permissions.yaml: %w", err)
@@ -127,7 +127,7 @@ type account struct {
 func (u *Users) account(r store.Record) account {
 	return account{
 		id:         r.ID(),
-		documentID: textOf(r, u.typ.Attribute("documentId")),
+		documentID: r.DocumentID(),
 		username:   textOf(r, u.username), email: textOf(r, u.email),
 		hash:      append([]byte(nil), r.JSON(u.password)...),
 		local:     textOf(r, u.provider) == localProvider,
@@ -138,8 +138,7 @@ func (u *Users) account(r store.Record) account {
 // localProvider is the provider of users who log in with a password.
 const localProvider = "local"
 
-// same reports whether this is the password of the account. If a is nil or has no password, the check takes as long as for a wrong
-// password.
+// same reports whether this is the password of the account. If it has no password, the check takes as long as for a wrong one.
 func (a *account) same(ctx context.Context, password string) (bool, error) {
 	return documents.SamePassword(ctx, string(jsonText(a.hash)), password)
 }

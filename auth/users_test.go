@@ -74,11 +74,11 @@ func TestRolesAreNoticed(t *testing.T) {
 	r, _ := register(t, u, "ann")
 	may := func(permission string) bool {
 		t.Helper()
-		access, err := a.Authenticate(r)
+		who, err := a.Authenticate(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return access.AllowsAction(permission)
+		return who.Access.AllowsAction(permission)
 	}
 	if !may("api::article.article.find") || may("api::article.article.create") || !may("plugin::users-permissions.user.me") {
 		t.Error("not what was granted")

@@ -166,14 +166,14 @@ func (g *generation) runtime() (Runtime, error) {
 	if err != nil {
 		return Runtime{}, err
 	}
-	feed := g.newChangeFeed(api, authenticator.Identify)
+	feed := g.newChangeFeed(api, authenticator.Authenticate)
 	routes := append(g.routes(api, parser, limiter), feed.route())
-	routes = append(routes, g.openAPIRoute(g.openAPI(api, routes), authenticator.Identify))
+	routes = append(routes, g.openAPIRoute(g.openAPI(api, routes), authenticator.Authenticate))
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
 		Cache:        g.Cache,
-		Authenticate: authenticator.Identify,
+		Authenticate: authenticator.Authenticate,
 		Extensions:   g.extensions,
 		Host:         host{g},
 		health:       g.health,

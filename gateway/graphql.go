@@ -135,7 +135,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	if h.anyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	}
-	who, err := h.auth.Identify(r)
+	who, err := h.auth.Authenticate(r)
 	if err == nil {
 		observationOf(w).identified(who)
 	}

@@ -165,7 +165,7 @@ func (s *subscription) deliver(ctx context.Context, feed *changeFeed, l *changeL
 // deliverPage adds the events of the next changes. It returns io.EOF after the last event of a stream.
 func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *changeListener, events *eventWriter) (more bool, err error) {
 	r := s.request.WithContext(ctx)
-	who, err := h.auth.Identify(r)
+	who, err := h.auth.Authenticate(r)
 	if err != nil {
 		var told *apierror.Error
 		if !errors.As(err, &told) {
