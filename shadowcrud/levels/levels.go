@@ -118,7 +118,7 @@ const (
 	Nothing Kind = iota
 	Targets      // targets of a relation or media attribute, items of a component or zone, or localizations
 	Counts       // the number of targets
-	Uses         // the documents that use a file, of types that the principal may find; only the Filter of Query has an effect
+	Uses         // the documents that use a file, of types that the caller may find; only the Filter of Query has an effect
 )
 
 // ErrTooMany is returned if more objects would be read or printed than Settings.Most.
@@ -135,7 +135,7 @@ type Settings[S any] struct {
 	Source   Source[S]
 	Snapshot *store.Snapshot
 	Status   store.Status              // the status of related documents that are read
-	Access   *permission.Access        // the permissions of the principal
+	Access   *permission.Access        // what the caller may see
 	FileUses []*contenttypes.Attribute // the media attributes that Uses follows; see FileUses
 	Most     int                       // the maximum number of objects in an answer
 }
@@ -283,7 +283,7 @@ func FileUses(m *contenttypes.Model) []*contenttypes.Attribute {
 	return uses
 }
 
-// visibleUses returns the FileUses of types that the principal may find.
+// visibleUses returns the FileUses of types that the caller may find.
 func (ld *Loader[S]) visibleUses() []*contenttypes.Attribute {
 	if ld.uses == nil {
 		ld.uses = []*contenttypes.Attribute{}

@@ -17,8 +17,8 @@
 //
 // Reading the source: fieldspec.go declares the result; types.go, inputs.go, roots.go, subscriptions.go and users.go generate its parts with the
 // functions of builder.go; seal.go completes the schema and print.go prints it. shadowcrud.go holds the options that remove generated
-// parts. extensions.go holds the additions of a program: types in SDL (typedefs.go) and in Go (custom.go), resolvers and permissions
-// (resolvers.go, customise.go).
+// parts. extensions.go holds the additions of a program: types in SDL (typedefs.go) and in Go (gotypes.go), resolvers and permissions
+// (resolvers.go, attach.go).
 package schema
 
 import (
@@ -66,7 +66,7 @@ func Build(m *contenttypes.Model, o Options) (*Schema, error) {
 // generate declares and fills the types of the Model in the order of introspection. Without shadowCRUD it declares only the scalars, inputs
 // and enums that definitions of extensions may name, and empty roots.
 func (b *builder) generate(shadowCRUD bool) {
-	b.declareCommon()
+	b.declareBaseTypes()
 	if shadowCRUD {
 		b.declareTypes()
 		b.declareUsers()

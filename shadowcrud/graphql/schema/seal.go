@@ -16,7 +16,7 @@ func (b *builder) seal() error {
 		b.field(b.Query, &FieldSpec{Kind: QueryOK, Name: "ok", Scalar: b.Scalar("Boolean"), NonNull: true})
 	}
 	b.link()
-	b.customise()
+	b.attachExtensions()
 	if err := b.err(); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// customise attaches the resolvers and configs of extensions to their fields. It runs after all types and fields are declared.
-func (b *builder) customise() {
+// attachExtensions attaches the resolvers and configs of extensions to their fields. It runs after all types and fields are declared.
+func (b *builder) attachExtensions() {
 	if len(b.added) == 0 {
 		return
 	}
