@@ -23,7 +23,8 @@ type Former struct {
 //
 // Values that the localizations of a document share become those of the version in all of them, as with any write, even if the localization
 // itself is missing by now. Links to documents that are gone, or have no version in the locale, are left out. Attributes that were added to the
-// type after the version was written keep their values. A missing version is an Error 404, and what the log does not know is an error of store.Snapshot.ViewAt or SequenceOf.
+// type after the version was written keep their values. A missing version is an Error 404, and what the log does not know is an error of
+// store.Snapshot.ViewAt or SequenceOf.
 func (s *Service) Restore(ctx context.Context, w Write, of Former) error {
 	w.Access, w.Status = permission.FullAccess, store.Draft
 	locale, err := s.locale(&w, false)

@@ -1,4 +1,8 @@
 // Package permission decides what a caller may do and see.
+//
+// An Access is made once from the actions that were granted to a role or token, and never changes. Everything that enters or leaves is held to
+// it: a query may follow, filter and sort by what it Follows and Sees, and a route or write needs an action that it Allows. Any number of
+// goroutines may use one.
 package permission
 
 import (
