@@ -88,7 +88,8 @@ func (m *member) handOver(ctx context.Context, name string) error {
 	return node.Transfer(m.ctx, name) // Raft does not give it up when ctx ends, and refuses what is proposed until it is over
 }
 
-// retire hands the lead over before the node ends, if it leads, or will in a moment, and another node can. Otherwise the others would have to find out that it is gone.
+// retire hands the lead over before the node ends, if it leads, or will in a moment, and another node can. Otherwise the others would have to find out
+// that it is gone.
 func (m *member) retire(ctx context.Context) {
 	node := m.node.Load()
 	if node == nil || !node.Elected() || node.Figures().Voters == 1 {
