@@ -89,6 +89,7 @@ type Node struct {
 	ended     sync.WaitGroup
 	stopped   <-chan struct{}
 	woken     chan struct{} // asks for a look at who leads
+	running   chan struct{} // closed once raft is set: Raft may receive a copy before
 	proposals atomic.Uint64 // see Figures
 	failed    atomic.Uint64
 	stuck     atomic.Bool
@@ -143,11 +144,12 @@ func (c *Config) files() (*raftLog, *snapshots, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	log, err := openLog(dir, newSegmentFiles(), int(c.trailing())*transactionSize, newLogger(c.Log))
+	snapshots := newSnapshots(c)
+	log, err := openLog(dir, newSegmentFiles(), int(c.trailing())*transactionSize, snapshots, newLogger(c.Log))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log of the cluster in %s: %w", dir, err)
 	}
-	return log, newSnapshots(c), nil
+	return log, snapshots, nil
 }
 
 // HasState reports whether a directory has the files of a node that has been a member of a cluster.
@@ -189,7 +191,7 @@ func Start(c Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1)}
+	n := &Node{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1), running: make(chan struct{})}
 	n.backlog.changed.L = &n.mu
 	if err := snaps.restoreReceived(c.Machine); err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -201,14 +203,31 @@ func Start(c Config) (*Node, error) {
 	n.stop, n.stopped = stop, ctx.Done()
 	settings := c.settings()
 	n.transport = newTransport(c.Port, settings.Logger)
-	snaps.giveUp = n.transport.open.reset
+	snaps.giveUp, snaps.reached = n.transport.open.reset, n.reached
 	if n.raft, err = raft.NewRaft(settings, fsm{n}, log, log, snaps, n.transport); err != nil {
 		stop()
 		return nil, errors.Join(fmt.Errorf("start the node %s: %w", c.Name, err), n.transport.Close(), log.Close())
 	}
+	close(n.running)
 	n.ended.Go(func() { n.watch(ctx) })
 	n.ended.Go(n.applyBacklog)
 	return n, nil
+}
+
+// reached reports whether the node has committed entries of Raft's log after an index, or entries of the present leader. Others may be replaced: a former
+// leader sent them. Only Raft, when it receives a copy, may call reached.
+func (n *Node) reached(index uint64) (bool, error) {
+	<-n.running
+	if n.raft.AppliedIndex() > index {
+		return true, nil
+	}
+	last, err := n.log.LastIndex()
+	if err != nil || last <= index {
+		return false, err
+	}
+	var entry raft.Log
+	err = n.log.GetLog(last, &entry)
+	return err == nil && entry.Term == n.raft.CurrentTerm(), err
 }
 
 // Close stops the node. The machine must still take calls until Close returns.

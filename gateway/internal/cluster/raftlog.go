@@ -21,8 +21,9 @@ import (
 // A raftLog is Raft's log of a node on disk.
 type raftLog struct {
 	*wal.WAL
-	meta *logState
-	log  hclog.Logger
+	meta      *logState
+	snapshots *snapshots
+	log       hclog.Logger
 
 	cut    uint64        // from this entry on all were removed, and none were stored since; 0: no. Only the goroutine of Raft that stores entries uses it
 	closed chan struct{} // when no attempt to store entries is repeated any more
@@ -30,6 +31,25 @@ type raftLog struct {
 
 // retryStore is how long StoreLogs waits between attempts.
 const retryStore = 100 * time.Millisecond
+
+// GetLog implements raft.LogStore. Of an entry that is not there because a received copy stands for all up to it, GetLog returns the term: Raft asks for it when
+// the leader sends the entries that follow. Raft remembers the term only until the node has further entries, and would refuse those of another leader in their
+// place (appendEntries in hashicorp/raft 1.8.0).
+func (l *raftLog) GetLog(index uint64, to *raft.Log) error {
+	err := l.WAL.GetLog(index, to)
+	if !errors.Is(err, raft.ErrLogNotFound) || index == 1 { // a leader would send the first entry, which it does not have, to a node without any
+		return err
+	}
+	newest, failed := l.snapshots.newest()
+	if failed != nil {
+		return failed
+	}
+	if newest == nil || newest.Index != index {
+		return err // as it is: Raft compares it
+	}
+	*to = raft.Log{Index: index, Term: newest.Term, Type: raft.LogNoop}
+	return nil
+}
 
 // DeleteRange implements raft.LogStore.
 func (l *raftLog) DeleteRange(first, last uint64) error {
@@ -85,14 +105,14 @@ func (l *raftLog) endRetries() { close(l.closed) }
 func (l *raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close()) } // the WAL does not close meta
 
 // openLog opens the log in a directory. size is that of its segments in bytes.
-func openLog(dir string, files types.VFS, size int, log hclog.Logger) (*raftLog, error) {
+func openLog(dir string, files types.VFS, size int, snapshots *snapshots, log hclog.Logger) (*raftLog, error) {
 	segments := segment.NewFiler(dir, files)
 	meta := &logState{segments: segments}
 	opened, err := wal.Open(dir, wal.WithSegmentSize(size), wal.WithLogger(log), wal.WithMetaStore(meta), wal.WithSegmentFiler(segments))
 	if err != nil {
 		return nil, errors.Join(err, meta.Close())
 	}
-	return &raftLog{WAL: opened, meta: meta, log: log, closed: make(chan struct{})}, nil
+	return &raftLog{WAL: opened, meta: meta, snapshots: snapshots, log: log, closed: make(chan struct{})}, nil
 }
 
 // A logState has the segments that belong to a log.

@@ -39,7 +39,7 @@ func TestLogOnFullDisk(t *testing.T) {
 	var full atomic.Bool
 	open := func() *raftLog {
 		t.Helper()
-		log, err := openLog(dir, segmentFiles{fullDisk{walfs.New(), &full}}, 4096, newLogger(slog.New(slog.DiscardHandler)))
+		log, err := openLog(dir, segmentFiles{fullDisk{walfs.New(), &full}}, 4096, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestLogClosedWithFullSegment(t *testing.T) {
 	dir := t.TempDir()
 	const count = 60
 	for n := uint64(1); n <= count; n++ {
-		log, err := openLog(dir, newSegmentFiles(), 4096, newLogger(slog.New(slog.DiscardHandler)))
+		log, err := openLog(dir, newSegmentFiles(), 4096, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestLogClosedWithFullSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log, err := openLog(dir, newSegmentFiles(), 4096, newLogger(slog.New(slog.DiscardHandler)))
+	log, err := openLog(dir, newSegmentFiles(), 4096, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func (f growingFile) WriteAt(p []byte, off int64) (int, error) {
 func TestFullDiskAtNewLeader(t *testing.T) {
 	var full atomic.Bool
 	c := Config{Name: "follower", Address: "follower", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Heartbeat: time.Minute}
-	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, newLogger(c.Log))
+	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, &snapshots{dir: t.TempDir()}, newLogger(c.Log))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 // TestFullDiskAfterCopy has a node, whose log is empty since it received a copy, store an entry on a full disk. It must know at once, since it may lead.
 func TestFullDiskAfterCopy(t *testing.T) {
 	var full atomic.Bool
-	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, newLogger(slog.New(slog.DiscardHandler)))
+	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func entries(indexes ...uint64) (list []*raft.Log) {
 
 // TestLogNotEmptiedAfterCopy stores an entry that follows on a copy, while the log still has entries of before. Raft goes on if it cannot remove them.
 func TestLogNotEmptiedAfterCopy(t *testing.T) {
-	log, err := openLog(t.TempDir(), newSegmentFiles(), 1<<20, newLogger(slog.New(slog.DiscardHandler)))
+	log, err := openLog(t.TempDir(), newSegmentFiles(), 1<<20, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

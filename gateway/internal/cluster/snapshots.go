@@ -28,6 +28,8 @@ type snapshots struct {
 	machine Machine
 	silence time.Duration // how long nothing of a copy may arrive before giveUp is called
 	giveUp  func()        // ends the connection over which a copy is received; Start sets it, and nothing is received before
+	// reached reports whether the node has more than a received snapshot up to an index, which it must keep. Start sets it, as giveUp.
+	reached func(index uint64) (bool, error)
 }
 
 func newSnapshots(c *Config) *snapshots {
@@ -150,6 +152,9 @@ func (s *snapshotSink) ID() string { return s.snapshot.ID }
 func (s *snapshotSink) Write(b []byte) (n int, err error) {
 	s.silent.Reset(s.to.silence)
 	if s.file == nil {
+		if err := s.refuse(); err != nil {
+			return 0, err
+		}
 		if s.file, err = os.OpenFile(s.to.path(incomingName), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
 			return 0, err
 		}
@@ -157,6 +162,19 @@ func (s *snapshotSink) Write(b []byte) (n int, err error) {
 	n, err = s.file.Write(b)
 	s.Size += int64(n)
 	return n, err
+}
+
+// refuse returns an error if the node has more than the snapshot that it is sent. A copy may arrive late, after another one and the entries that follow on
+// it. Raft (installSnapshot in hashicorp/raft 1.8.0) would remove these entries, although the leader counts on them, and panic when it needs them.
+func (s *snapshotSink) refuse() error {
+	reached, err := s.to.reached(s.Index)
+	if err == nil && reached {
+		err = fmt.Errorf("the node has more than a copy up to %d", s.Index)
+	}
+	if err != nil {
+		s.to.giveUp() // Raft would wait for the rest of the copy
+	}
+	return err
 }
 
 // Close implements raft.SnapshotSink. The snapshot is durable when it returns nil.
