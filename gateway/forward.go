@@ -43,8 +43,8 @@ const (
 
 // An upstream is the server that takes the writes of this one: the origin of a replica, or the leader of a cluster.
 type upstream interface {
-	// begin returns who carries out a write that begins now. If it is this server itself, end is not nil, and must be called after the write. Otherwise it is
-	// the server at an address, whose path is what goes before the path of a request. begin waits for a server that takes writes.
+	// begin returns who carries out a write that begins now: the server at an address, whose path is what goes before the path of a request, or, if at is nil,
+	// this server itself. The caller must call end after the write, unless there is an error. begin waits for a server that takes writes.
 	begin(context.Context) (end func(), at *url.URL, err error)
 	// instead waits for a server that takes the writes, after one could not be reached, and returns its address as begin does; nil if there is none. It may be
 	// the same one, after a while. since is when a server could not be reached first.
@@ -115,11 +115,11 @@ func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
 func (f *forwarder) wrap(serve serveFunc) serveFunc {
 	return func(w http.ResponseWriter, r *http.Request, documentID string) error {
 		end, at, err := f.to.begin(r.Context())
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case end != nil:
-			defer end() // also before the request is retried
+		}
+		defer end() // also before the request is retried
+		if at == nil {
 			return serve(w, r, documentID)
 		}
 		if r, err = unsent(r); err != nil {
@@ -295,7 +295,7 @@ func newOriginOf(p *Project, prefix string) (*originOf, error) {
 	return &originOf{p, origin, &base, dial}, nil
 }
 
-func (o *originOf) begin(context.Context) (func(), *url.URL, error) { return nil, o.url, nil }
+func (o *originOf) begin(context.Context) (func(), *url.URL, error) { return func() {}, o.url, nil }
 func (*originOf) looped(int) *apierror.Error {
 	return &apierror.Error{Status: http.StatusLoopDetected, Name: "LoopDetectedError", NoDetails: true, Reason: apierror.Origin,
 		Message: "the replica forwards writes to itself: give it the address of another server to follow"}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,6 +87,35 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSendsTo changes the leader while it carries out a write. Until that is answered, the node tells that it has sent it: the former leader may be about to end.
+func TestSendsTo(t *testing.T) {
+	const first, other = "first.example:1", "other.example:1"
+	synctest.Test(t, func(t *testing.T) {
+		over, carryOut := newNetwork(), make(chan struct{})
+		leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-carryOut })}
+		go leader.Serve(over)
+		defer leader.Close()
+		m, f := newLeader(counting(over.dial), first)
+		defer f.close()
+		answered := make(chan error)
+		go func() {
+			answered <- f.wrap(nil)(httptest.NewRecorder(), httptest.NewRequest("POST", "/api/notes", strings.NewReader("{}")), "")
+		}()
+		synctest.Wait()
+		m.setLeader(other)
+		if s := m.state(); s.Leader != other || !slices.Equal(s.SendsTo, []string{first}) {
+			t.Errorf("the leader is %s, and writes are sent to %q", s.Leader, s.SendsTo)
+		}
+		close(carryOut)
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		if s := m.state(); len(s.SendsTo) > 0 {
+			t.Errorf("after the answer, writes are sent to %q", s.SendsTo)
+		}
+	})
 }
 
 // TestForwardedToUnreachedLeader forwards a write to a leader that cannot be reached, or not at once. It is sent to whoever leads then.

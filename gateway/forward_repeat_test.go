@@ -17,7 +17,7 @@ import (
 // fixedUpstream is an upstream at one address.
 type fixedUpstream struct{ at *url.URL }
 
-func (u fixedUpstream) begin(context.Context) (func(), *url.URL, error)     { return nil, u.at, nil }
+func (u fixedUpstream) begin(context.Context) (func(), *url.URL, error)     { return func() {}, u.at, nil }
 func (fixedUpstream) instead(context.Context, *url.URL, time.Time) *url.URL { return nil }
 func (fixedUpstream) awaitLoss(ctx context.Context, _ *url.URL) error {
 	<-ctx.Done()

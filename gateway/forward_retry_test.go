@@ -77,7 +77,7 @@ type lostUpstream struct {
 
 func (u *lostUpstream) begin(context.Context) (func(), *url.URL, error) {
 	if u.begun {
-		return nil, u.at, nil
+		return func() {}, u.at, nil
 	}
 	u.begun = true
 	return func() {}, nil, nil

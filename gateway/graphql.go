@@ -168,13 +168,13 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	mutates := (hasKey || h.forward != nil) && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
 	if mutates && h.forward != nil {
 		end, at, err := h.forward.to.begin(r.Context())
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case end == nil:
-			return h.sendOn(w, r, op, at)
 		}
 		defer end()
+		if at != nil {
+			return h.sendOn(w, r, op, at)
+		}
 	}
 	keyed := hasKey && mutates
 	switch {

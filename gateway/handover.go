@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,6 +65,36 @@ func (g *writeGate) reopen() {
 	g.idle = nil
 }
 
+// outgoing counts the writes that this node sends to others, by their addresses. The zero value has none.
+type outgoing struct {
+	mu sync.Mutex
+	to map[string]int
+}
+
+// begin notes that a write is sent to an address. The caller must call end once it is answered.
+func (o *outgoing) begin(address string) (end func()) {
+	o.add(address, 1)
+	return func() { o.add(address, -1) }
+}
+
+func (o *outgoing) add(address string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.to == nil {
+		o.to = map[string]int{}
+	}
+	if o.to[address] += n; o.to[address] == 0 {
+		delete(o.to, address)
+	}
+}
+
+// addresses returns where writes are on their way to.
+func (o *outgoing) addresses() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.to))
+}
+
 // handOver makes another node the leader: the one with a name, or any if name is "". Only the leader can. A write that takes longer than two heartbeats
 // from then on, such as a long upload, may be refused.
 func (m *member) handOver(ctx context.Context, name string) error {
@@ -104,8 +136,8 @@ func (m *member) retire(ctx context.Context) {
 	m.awaitForgotten(ctx, node)
 }
 
-// awaitForgotten waits, for a heartbeat at most, until no other node that answers takes this one for the leader. What they send just when this node stops
-// listening has an unknown outcome.
+// awaitForgotten waits, for a heartbeat at most, until no other node that answers takes this one for the leader, or waits for the answer to a write that it has
+// sent to this one. What they send just when this node stops listening has an unknown outcome.
 func (m *member) awaitForgotten(ctx context.Context, node *cluster.Node) {
 	ctx, cancel := context.WithTimeout(ctx, m.heartbeat())
 	defer cancel()
@@ -116,7 +148,7 @@ func (m *member) awaitForgotten(ctx context.Context, node *cluster.Node) {
 	for retry := backoff.New(); ; {
 		remembered := false
 		for _, other := range m.statesOf(ctx, list) {
-			remembered = remembered || other.Leader == m.options.Address
+			remembered = remembered || other.Leader == m.options.Address || slices.Contains(other.SendsTo, m.options.Address)
 		}
 		if !remembered || retry.Wait(ctx) != nil {
 			return

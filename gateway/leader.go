@@ -37,13 +37,15 @@ type leaderOf struct{ *member }
 func (l leaderOf) begin(ctx context.Context) (end func(), at *url.URL, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.maxElection())
 	defer cancel()
-	at = &url.URL{Scheme: "http"}
 	err = l.awaitLead(ctx, func(leader string) bool {
-		switch at.Host = leader; {
+		switch {
 		case leader == "":
-			return false
 		case leader != l.options.Address:
-			return true
+			if end = l.sends.begin(leader); l.leaderAddress() == leader { // see nodeState.SendsTo
+				at = &url.URL{Scheme: "http", Host: leader}
+				return true
+			}
+			end()
 		case l.beginOwn():
 			end = l.writes.end
 			return true
@@ -185,14 +187,13 @@ const commandPath = "/cluster/command"
 func (m *member) byLeader(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		end, at, err := leaderOf{m}.begin(r.Context())
-		switch {
-		case end != nil:
+		if err == nil {
 			defer end()
-			h.ServeHTTP(w, r)
-		case err != nil || timesVia(r, m.via) >= maxVisits:
-			h.ServeHTTP(w, r) // the store refuses to write
-		default:
+		}
+		if at != nil && timesVia(r, m.via) < maxVisits {
 			m.forwardCommand(w, r, at)
+		} else {
+			h.ServeHTTP(w, r) // if this node does not lead, the store refuses to write
 		}
 	})
 }

@@ -116,6 +116,7 @@ type member struct {
 	changed signal                 // given when leaderAddress may have changed
 	handing sync.Mutex             // held while this node hands the lead over
 	writes  writeGate              // of this node as the leader
+	sends   outgoing               // to the leader
 
 	reached  atomic.Uint64 // a revision up to which reads show all; they may show more
 	advanced signal        // given by each advance

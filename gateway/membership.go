@@ -317,6 +317,8 @@ type nodeState struct {
 	Member  bool   `json:"member"`  // of a cluster
 	Content bool   `json:"content"` // it has a store
 	Leader  string `json:"leader"`  // address; "" if unknown
+	// SendsTo are the addresses of nodes to which the node has sent writes that are not answered. What it sends to a leader before Leader is told is among them.
+	SendsTo []string `json:"sendsTo"`
 	// Voters are the names of the nodes of the cluster with a vote, as far as the node knows.
 	Voters []string `json:"voters"`
 	// Revision is that of the content; 0 until the store is open.
@@ -327,6 +329,7 @@ type nodeState struct {
 func (m *member) state() nodeState {
 	_, err := os.Stat(filepath.Join(m.data, admin.StoreName))
 	s := nodeState{Name: m.options.Name, Member: m.belongs.Load(), Content: err == nil, Leader: *m.leader.Load(), build: m.build()}
+	s.SendsTo = m.sends.addresses() // after Leader was read
 	if node := m.node.Load(); node != nil {
 		if list, err := node.Members(); err == nil {
 			for _, n := range list {
