@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -104,6 +106,9 @@ func (m *member) handOver(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if name, err = m.successor(ctx, node, name); err != nil {
+		return err
+	}
 	idle := m.writes.shut()
 	defer func() {
 		m.writes.reopen()
@@ -118,6 +123,34 @@ func (m *member) handOver(ctx context.Context, name string) error {
 		return ctx.Err()
 	}
 	return node.Transfer(m.ctx, name) // Raft does not give it up when ctx ends, and refuses what is proposed until it is over
+}
+
+// successor returns the name of the node that is to lead next: name, or, if that is "", the node with a vote that has most of the content. A node that does not
+// answer cannot be: Raft would refuse writes until it has given up that node.
+func (m *member) successor(ctx context.Context, node *cluster.Node, name string) (string, error) {
+	list, err := node.Members()
+	if name != "" && err == nil {
+		_, err = node.Member(name)
+	}
+	if err != nil || name == m.options.Name {
+		return name, err
+	}
+	states := m.statesOf(ctx, list)
+	if _, answers := states[name]; answers {
+		return name, nil
+	}
+	if name != "" {
+		return "", fmt.Errorf("the node %s does not answer, so it cannot lead", name)
+	}
+	for _, n := range list {
+		if s, answers := states[n.Name]; answers && n.Voter && (name == "" || s.Revision > states[name].Revision) {
+			name = n.Name
+		}
+	}
+	if name == "" {
+		return "", errors.New("no other node with a vote answers, so none can lead")
+	}
+	return name, nil
 }
 
 // retire hands the lead over before the node ends, if it leads, or will in a moment, and another node can. Otherwise the others would have to find out

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,8 +18,8 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestHandover has all nodes in turn lead a cluster, and stops the last one, while clients write at two nodes all the time. No write is refused, and all are
-// there in the end, once each.
+// TestHandover has all nodes in turn lead a cluster, and stops the last one, while clients write at two nodes all the time. In the end the lead is passed on
+// while one node is silent. No write is refused, and all are there, once each.
 func TestHandover(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	for _, n := range nodes {
@@ -68,6 +69,20 @@ func TestHandover(t *testing.T) {
 		if again < 3 {
 			nodes[0].start()
 		}
+	}
+	awaitWrites()
+	silent, err := net.Listen("tcp", nodes[0].options.Cluster.Address) // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	operator = gateway.Directory(nodes[1].dir, gateway.Options{})
+	if err := operator.TransferLead(t.Context(), "n1"); err == nil || !strings.Contains(err.Error(), "the node n1 does not answer") {
+		t.Errorf("transfer to a silent node: %v", err)
+	}
+	awaitWrites()
+	if err := operator.TransferLead(t.Context(), ""); err != nil {
+		t.Error(err)
 	}
 	awaitWrites()
 	end()
