@@ -107,7 +107,7 @@ func TestNextLeader(t *testing.T) {
 		"entries": {func(l *fakeLeader) { l.append(9, 2, 10, 10) }, []string{"copy", "10"}},
 		"copy": {func(l *fakeLeader) {
 			if err := l.install(15); err != nil {
-				t.Fatal(err)
+				l.t.Fatal(err)
 			}
 			l.append(15, 2, 16, 16)
 		}, []string{"copy", "16"}},
