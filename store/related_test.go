@@ -202,13 +202,7 @@ func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.A
 // randomRelated returns a random query for the targets of a, or nil for all targets.
 func randomRelated(rnd *rand.Rand, a *contenttypes.Attribute) *store.Query {
 	q := &store.Query{Offset: rnd.IntN(3), Limit: rnd.IntN(5) - 1}
-	var s *contenttypes.Schema
-	switch {
-	case a.Target != nil:
-		s = &a.Target.Schema
-	case a.Component != nil:
-		s = &a.Component.Schema
-	}
+	s := a.TargetSchema()
 	if s == nil || rnd.IntN(6) == 0 {
 		return nil
 	}

@@ -140,19 +140,8 @@ func populate(s *contenttypes.Schema, v any) (any, bool) {
 		if a == nil {
 			return nil, false
 		}
-		return options(a, target(a), v)
+		return options(a, a.TargetSchema(), v)
 	})
-}
-
-// target returns the schema that an attribute leads to; nil if there are several.
-func target(a *contenttypes.Attribute) *contenttypes.Schema {
-	switch {
-	case a.Target != nil:
-		return &a.Target.Schema
-	case a.Component != nil:
-		return &a.Component.Schema
-	}
-	return nil
 }
 
 // options returns what a populate says of an attribute, or of one of its variants.
@@ -225,7 +214,7 @@ func filters(s *contenttypes.Schema, a *contenttypes.Attribute, v any) (any, boo
 		}
 		if a := s.Attribute(key); a.IsScalar() {
 			return filters(nil, a, v)
-		} else if to := target(a); to != nil {
+		} else if to := a.TargetSchema(); to != nil {
 			return filters(to, to.Attribute("id"), v)
 		}
 		return nil, false

@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"golang.org/x/text/language"
 
+	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 )
@@ -315,7 +316,7 @@ func readDateTime(s string) (any, *scalarError) {
 	if y := t.Year(); y < 0 || y > 9999 {
 		return nil, complete("DateTime cannot represent an invalid date-time-string " + s + ".")
 	}
-	return t.Format("2006-01-02T15:04:05.000Z"), nil
+	return t.Format(contenttypes.TimeFormat), nil
 }
 
 func readLocale(s string) (any, *scalarError) {
