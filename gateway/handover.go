@@ -125,23 +125,24 @@ func (m *member) handOver(ctx context.Context, name string) error {
 	return node.Transfer(m.ctx, name) // Raft does not give it up when ctx ends, and refuses what is proposed until it is over
 }
 
-// successor returns the name of the node that is to lead next: name, or, if that is "", the node with a vote that has most of the content. A node that does not
-// answer cannot be: Raft would refuse writes until it has given up that node.
+// successor returns the name of the node that is to lead next: name, or, if that is "", the node with a vote that has most of the content. That node
+// must answer: Raft refuses writes for as long as it tries to make a node the leader, also one that is down.
 func (m *member) successor(ctx context.Context, node *cluster.Node, name string) (string, error) {
-	list, err := node.Members()
-	if name != "" && err == nil {
-		_, err = node.Member(name)
-	}
-	if err != nil || name == m.options.Name {
-		return name, err
-	}
-	states := m.statesOf(ctx, list)
-	if _, answers := states[name]; answers {
+	if name == m.options.Name {
 		return name, nil
 	}
 	if name != "" {
-		return "", fmt.Errorf("the node %s does not answer, so it cannot lead", name)
+		to, err := node.Member(name)
+		if err == nil && len(m.statesOf(ctx, []cluster.Member{to})) == 0 {
+			err = fmt.Errorf("the node %s does not answer, so it cannot lead", name)
+		}
+		return name, err
 	}
+	list, err := node.Members()
+	if err != nil {
+		return "", err
+	}
+	states := m.statesOf(ctx, list)
 	for _, n := range list {
 		if s, answers := states[n.Name]; answers && n.Voter && (name == "" || s.Revision > states[name].Revision) {
 			name = n.Name
@@ -169,8 +170,8 @@ func (m *member) retire(ctx context.Context) {
 	m.awaitForgotten(ctx, node)
 }
 
-// awaitForgotten waits, for a heartbeat at most, until no other node that answers takes this one for the leader, or waits for the answer to a write that it has
-// sent to this one. What they send just when this node stops listening has an unknown outcome.
+// awaitForgotten waits until the other nodes take another one for the leader, and have the answers to all writes that they have sent to this one. Nobody would
+// know the outcome of a write that arrives just when this node stops listening. awaitForgotten waits for a heartbeat at most, and for no node that is down.
 func (m *member) awaitForgotten(ctx context.Context, node *cluster.Node) {
 	ctx, cancel := context.WithTimeout(ctx, m.heartbeat())
 	defer cancel()
