@@ -161,7 +161,7 @@ type importer struct {
 	ids      importIDs
 	roles    map[string]uint64 // number of each role that was linked, by its type
 
-	// These sort what the lines say. The fields of their records are in importclaims.go, importorder.go and importids.go.
+	// What is kept of the lines, sorted. The fields of the records are in importclaims.go, importorder.go and importids.go.
 	claims  *extsort.Sorter // names that only one line may have
 	names   *extsort.Sorter // localizations in the file, and those that links need
 	ranks   *extsort.Sorter // links with a position in the list of their target

@@ -317,7 +317,7 @@ type nodeState struct {
 	Member  bool   `json:"member"`  // of a cluster
 	Content bool   `json:"content"` // it has a store
 	Leader  string `json:"leader"`  // address; "" if unknown
-	// SendsTo are the addresses of nodes to which the node has sent writes that are not answered. What it sends to a leader before Leader is told is among them.
+	// SendsTo are the addresses of nodes to which the node has sent writes that are not answered. A node that is neither here nor the Leader gets no more writes.
 	SendsTo []string `json:"sendsTo"`
 	// Voters are the names of the nodes of the cluster with a vote, as far as the node knows.
 	Voters []string `json:"voters"`

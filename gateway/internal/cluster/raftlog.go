@@ -32,9 +32,9 @@ type raftLog struct {
 // retryStore is how long StoreLogs waits between attempts.
 const retryStore = 100 * time.Millisecond
 
-// GetLog implements raft.LogStore. Of an entry that is not there because a received copy stands for all up to it, GetLog returns the term: Raft asks for it when
-// the leader sends the entries that follow. Raft remembers the term only until the node has further entries, and would refuse those of another leader in their
-// place (appendEntries in hashicorp/raft 1.8.0).
+// GetLog implements raft.LogStore. After a node has received a copy of the content, its log begins with the entry after the copy. For the last entry that the copy
+// includes, GetLog returns an entry with nothing but its term. A follower compares that with the term that the leader names before it takes the next entries
+// (appendEntries in hashicorp/raft 1.8.0). Without it, a node that has to replace all entries after the copy could not.
 func (l *raftLog) GetLog(index uint64, to *raft.Log) error {
 	err := l.WAL.GetLog(index, to)
 	if !errors.Is(err, raft.ErrLogNotFound) || index == 1 { // a leader would send the first entry, which it does not have, to a node without any
