@@ -29,7 +29,7 @@ type ImportOptions struct {
 }
 
 // ImportProgress is the progress of a phase of an import, in lines. The phase "checking" reads the whole file; Total is 0 until it ends.
-// "storing" reads it again, and "linking" reads the documents whose links had to wait.
+// "storing" reads it again, and "linking" reads the documents whose links had to wait, and then again those whose links still have to.
 type ImportProgress struct {
 	Phase string `json:"phase"`
 	Done  int    `json:"done"`
@@ -70,16 +70,17 @@ func (ps LineProblems) sorted() LineProblems {
 	return slices.Compact(ps)
 }
 
-// Import stores the content of a file that Export wrote. It has three phases, each in files of its own:
+// Import stores the content of a file that Export wrote. It has four phases, in files of their own:
 //
 //   - Check (importcheck.go, importclaims.go) reads all lines. If one is invalid, Import stores nothing, unless o.Partial is set.
 //   - Store (importload.go, importstore.go) stores the documents, many in each transaction, type by type: those that others link to
 //     first. A document that links to one that does not exist yet waits for the next phase; if it is new, its versions are stored without
 //     links.
-//   - Link stores what waited.
+//   - Link stores what waited. A link to a localization that an existing document gets only in this phase may still have no target.
+//   - Complete adds those links.
 //
-// A document that existed before is replaced in one transaction, with all its versions and links. So a reader sees it as it was before or
-// as it is in the file, and an import that was interrupted can be repeated. Documents that are not in the file do not change.
+// A document that existed before is replaced in one transaction, with all its versions and links, except for those of the last phase. So a reader sees it
+// as it was before or as it is in the file, and an import that was interrupted can be repeated. Documents that are not in the file do not change.
 //
 // With o.Partial, documents with an invalid line are skipped with all their lines. The error is LineProblems if lines are invalid, also if
 // the others were stored. Imports of the same Service wait for one another.

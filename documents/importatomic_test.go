@@ -359,3 +359,36 @@ func imported(t *testing.T, model *contenttypes.Model, files ...string) []byte {
 	}
 	return export(t, st, model)
 }
+
+// TestImportReplacesInParts replaces long documents by short ones: the log keeps what was replaced, so its length bounds a transaction too.
+func TestImportReplacesInParts(t *testing.T) {
+	documents.SetImportReplaced(t, 4000)
+	model := testModel(t)
+	file := func(text string) string {
+		var lines strings.Builder
+		for i := range 20 {
+			fmt.Fprintf(&lines, `{"type":"api::tag.tag","documentId":"tag%d","status":"published","data":{"name":"%[1]d%s"}}`+"\n", i, text)
+		}
+		return lines.String()
+	}
+	st, left := openStopped(t, model, func() {})
+	svc := documents.NewService(st, model, "en")
+	for _, step := range []struct {
+		what    string
+		file    string
+		several bool
+	}{
+		{"new", file(strings.Repeat("x", 200)), false},
+		{"long ones replaced", file("short"), true},
+		{"short ones replaced", file("other"), false},
+	} {
+		left.Store(0)
+		importInto(t, svc, step.file)
+		if n := -left.Load(); n < 1 || (n > 1) != step.several {
+			t.Errorf("%s: %d transactions, want several: %t", step.what, n, step.several)
+		}
+	}
+	if err := st.Check(); err != nil {
+		t.Error(err)
+	}
+}

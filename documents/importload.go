@@ -12,11 +12,13 @@ import (
 	"lectern/internal/extsort"
 )
 
-// A transaction of an import ends after so many bytes of lines, or so many links, or a larger document. That bounds how long readers and
-// other writers wait for it. Only tests change these limits.
+// A transaction of an import ends after so many bytes of lines, or so many links, or so many bytes of rows that it replaces, or a larger document. That
+// bounds how long readers and other writers wait for it, and how much is in memory until the commit: the log keeps the rows that were replaced. Only
+// tests change these limits.
 var (
 	importChunkText  = 512 << 10
 	importChunkLinks = 8000
+	importReplaced   = 8 << 20
 )
 
 // loadedAhead is how many bytes of lines are in memory at a time: a transaction that is stored, and one that is read meanwhile.
@@ -30,7 +32,7 @@ type importDocument struct {
 	refs  []extsort.Record // records of the lines in importer.order
 	size  int              // length of the lines
 	links int
-	added bool // whether its versions were stored without links, by this import
+	added bool // whether its versions are stored already, by this import, without some of the links
 
 	doc   uint64 // number of the document
 	isNew bool   // whether there was no such document before the transaction
@@ -46,7 +48,7 @@ func (d *importDocument) has(locale string) bool {
 	return false
 }
 
-// A chunk is a list of documents to store in one transaction.
+// A chunk is a list of documents to store in one transaction, or in several if they replace much.
 type chunk struct {
 	documents          []*importDocument
 	size, links, lines int

@@ -10,25 +10,49 @@ import (
 	"lectern/store"
 )
 
+// A storingPhase is one of the times that documents are read to store them.
+type storingPhase int
+
+const (
+	// storing: a document with a link to one that does not exist yet has to wait. If it is new, its versions are stored without links, so that others
+	// can link to them.
+	storing storingPhase = iota
+	// linking: what has waited is stored. Only a link to a localization that the import adds to an existing document may still have no target, since that
+	// document may have waited too. The document with the link is stored without it, and waits once more.
+	linking
+	// completing: what has waited again gets all its links.
+	completing
+)
+
+// String returns what ImportProgress calls the phase.
+func (p storingPhase) String() string {
+	if p == storing {
+		return "storing"
+	}
+	return "linking"
+}
+
 // store stores all documents: first those that link only to documents that exist by then, and then the others.
 func (im *importer) store(result *ImportResult) error {
-	deferred := extsort.New(im.dir(), sortedInMemory) // records as in importer.order
-	defer deferred.Close()                            // removes a temporary file
-	store := func(phase string, from *extsort.Sorter, last bool) error {
+	from := im.order
+	for phase := storing; phase <= completing; phase++ {
+		deferred := extsort.New(im.dir(), sortedInMemory) // records as in importer.order
+		defer deferred.Close()                            // removes a temporary file
 		done, total := 0, from.Len()
-		return im.eachChunk(from, func(c *chunk) error {
-			if err := im.storeChunk(c, last, deferred, result); err != nil {
+		err := im.eachChunk(from, func(c *chunk) error {
+			if err := im.storeChunk(c, phase, deferred, result); err != nil {
 				return err
 			}
 			done += c.lines
-			im.o.Progress(ImportProgress{phase, done, total})
+			im.o.Progress(ImportProgress{phase.String(), done, total})
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		from = deferred
 	}
-	if err := store("storing", im.order, false); err != nil {
-		return err
-	}
-	return store("linking", deferred, true)
+	return nil
 }
 
 // A storedChunk is what became of a chunk. The store may run a transaction again; then it is made again.
@@ -38,29 +62,42 @@ type storedChunk struct {
 	lost             LineProblems // links to documents that the import left out
 }
 
-// A waiting document links to one that does not exist yet. If it is new, its versions are stored without links.
+// A waiting document links to one that does not exist yet.
 type waiting struct {
 	*importDocument
-	added bool
+	added bool // whether its versions are stored, without that link
 }
 
-// storeChunk stores the documents of a chunk in one transaction, and adds those that have to wait to deferred.
-func (im *importer) storeChunk(c *chunk, last bool, deferred *extsort.Sorter, result *ImportResult) error {
+// storeChunk stores the documents of a chunk, and adds those that have to wait to deferred.
+func (im *importer) storeChunk(c *chunk, phase storingPhase, deferred *extsort.Sorter, result *ImportResult) error {
+	for documents := c.documents; len(documents) > 0; {
+		stored, err := im.storeTogether(documents, phase, deferred, result)
+		if err != nil {
+			return err
+		}
+		documents = documents[stored:]
+	}
+	return nil
+}
+
+// storeTogether stores as many of the documents as one transaction may replace, and returns how many these are.
+func (im *importer) storeTogether(documents []*importDocument, phase storingPhase, deferred *extsort.Sorter, result *ImportResult) (stored int, err error) {
 	var done storedChunk
-	err := im.s.store.Write(im.ctx, func(tx *store.Tx) error {
+	err = im.s.store.Write(im.ctx, func(tx *store.Tx) error {
 		done = storedChunk{}
 		im.ids.reserve(im.s.model, tx)
-		together := numberDocuments(tx, c)
-		for _, d := range c.documents {
+		stored = replaceable(tx, documents)
+		together := numberDocuments(tx, documents[:stored])
+		for _, d := range documents[:stored] {
 			dw := documentWrite{im: im, tx: tx, importDocument: d, together: together, done: &done}
-			if err := dw.run(last); err != nil {
+			if err := dw.run(phase); err != nil {
 				return fmt.Errorf("store document %s of %s: %w", d.id, d.typ.UID, err)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	im.ids.begun = im.ids.begun || done.versions > 0
 	result.Versions += done.versions
@@ -74,11 +111,30 @@ func (im *importer) storeChunk(c *chunk, last bool, deferred *extsort.Sorter, re
 				r[lineFresh] |= addedDocument
 			}
 			if err := deferred.Add(r); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
-	return nil
+	return stored, nil
+}
+
+// replaceable returns how many of the documents one transaction stores: as many as together replace up to importReplaced bytes of rows, and at least one.
+func replaceable(tx *store.Tx, documents []*importDocument) int {
+	size := 0
+	for i, d := range documents {
+		doc, exists := tx.Document(d.typ, d.id)
+		if !exists {
+			continue
+		}
+		tx.Versions(d.typ, doc, func(r store.Record) bool {
+			size += r.Size()
+			return true
+		})
+		if size > importReplaced && i > 0 {
+			return i
+		}
+	}
+	return len(documents)
 }
 
 // A documentName identifies a document.
@@ -87,11 +143,11 @@ type documentName struct {
 	id  string
 }
 
-// numberDocuments gives numbers to the documents of a chunk, and returns the new ones. Others may link to them before they are stored,
+// numberDocuments gives numbers to the documents of a transaction, and returns the new ones. Others may link to them before they are stored,
 // since all are in the same transaction. Documents of single types are not among them: they may have to wait for the next phase.
-func numberDocuments(tx *store.Tx, c *chunk) map[documentName]*importDocument {
+func numberDocuments(tx *store.Tx, documents []*importDocument) map[documentName]*importDocument {
 	together := map[documentName]*importDocument{}
-	for _, d := range c.documents {
+	for _, d := range documents {
 		doc, exists := tx.Document(d.typ, d.id)
 		if d.doc, d.isNew = doc, !exists; d.isNew {
 			d.doc = tx.NewDoc()
@@ -113,15 +169,16 @@ type documentWrite struct {
 	wr       *writing
 }
 
-// run stores a document with its links. Unless last is set, a document with a link to one that does not exist has to wait.
-func (w *documentWrite) run(last bool) error {
+// run stores a document with its links, or has it wait.
+func (w *documentWrite) run(phase storingPhase) error {
 	former, formerID, err := w.former()
 	if err != nil {
 		return err
 	}
-	if complete := w.findTargets(last); !complete {
+	complete := w.findTargets(phase)
+	if !complete && phase == storing {
 		isNew := w.isNew && former == 0
-		w.done.waiting = append(w.done.waiting, waiting{w.importDocument, isNew})
+		w.wait(isNew)
 		if !isNew {
 			return nil
 		}
@@ -129,6 +186,9 @@ func (w *documentWrite) run(last bool) error {
 		w.wr.create(w.doc, w.id)
 		w.putRows()
 		return w.apply(store.Created)
+	}
+	if !complete && phase == linking {
+		w.wait(true)
 	}
 	if former != 0 {
 		wr := w.writing()
@@ -144,7 +204,8 @@ func (w *documentWrite) run(last bool) error {
 	action := store.Updated
 	switch {
 	case w.added:
-		w.wr.create(w.doc, w.id)
+		w.wr.begin(w.doc, w.id)
+		w.clear()
 		if err := w.adopt(); err != nil {
 			return err
 		}
@@ -159,6 +220,11 @@ func (w *documentWrite) run(last bool) error {
 	}
 	w.putLinks()
 	return w.apply(action)
+}
+
+// wait has the document wait for the next phase.
+func (w *documentWrite) wait(added bool) {
+	w.done.waiting = append(w.done.waiting, waiting{w.importDocument, added})
 }
 
 func (w *documentWrite) writing() *writing {
@@ -181,22 +247,25 @@ func (w *documentWrite) former() (former uint64, documentID string, err error) {
 	return former, documentID, err
 }
 
-// findTargets finds the documents that the links lead to. It returns false if one does not exist. If last is set, it leaves out the links
-// to such documents, which are not in the file because they are invalid.
-func (w *documentWrite) findTargets(last bool) (complete bool) {
+// findTargets finds the documents that the links lead to. It returns false if one does not exist. In the last phase it warns of such a link: its target is
+// not in the file because it is invalid.
+func (w *documentWrite) findTargets(phase storingPhase) (complete bool) {
+	complete = true
 	for _, l := range w.lines {
 		for _, e := range l.edges() {
-			if w.findTarget(e); e.to != 0 {
-				continue
-			}
-			if !last {
+			w.findTarget(e)
+			switch {
+			case e.to != 0:
+			case phase == storing:
 				return false
+			case phase == completing:
+				w.done.lost = append(w.done.lost, LineProblem{l.number,
+					fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
 			}
-			w.done.lost = append(w.done.lost, LineProblem{l.number,
-				fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
+			complete = complete && e.to != 0
 		}
 	}
-	return true
+	return complete
 }
 
 func (w *documentWrite) findTarget(e *edge) {
@@ -292,7 +361,7 @@ func (w *documentWrite) replaced(n importedID) {
 	}
 }
 
-// adopt takes the ids of components from the versions that were stored without links.
+// adopt takes the ids of components from the versions that are stored already.
 func (w *documentWrite) adopt() error {
 	for _, l := range w.lines {
 		for _, v := range l.versions {
