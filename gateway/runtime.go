@@ -9,6 +9,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/shadowcrud/rest"
+	"lectern/store"
 )
 
 // A Runtime holds the routes and services of one Model, which a Server serves.
@@ -34,7 +35,9 @@ type Runtime struct {
 	idempotency   *idempotency            // carries out requests with an Idempotency-Key; nil: the header is ignored
 	feed          *changeFeed             // what listeners read; nil: there are none
 	quotas        *quotas                 // rate limits; nil: there are none
-	starting      bool                    // the project is not open yet: every path but those of probes is answered 503
+	// moment is Store.Moment: as long as it returns the same, the public is answered the same. nil: that is not known
+	moment   func() (store.Moment, bool)
+	starting bool // the project is not open yet: every path but those of probes is answered 503
 }
 
 // A Route is one operation beside the generated API.

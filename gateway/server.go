@@ -80,7 +80,7 @@ type Server struct {
 
 	places, connections *admission.Semaphore
 	streams             *admission.Semaphore // of lists in JSON Lines
-	counters            struct{ refusedConnections, acceptErrors atomic.Int64 }
+	counters            struct{ refusedConnections, acceptErrors, repeated atomic.Int64 }
 }
 
 // Stats are the counters of a Server.
@@ -90,6 +90,7 @@ type Stats struct {
 	Streams            admission.Stats // of lists in JSON Lines
 	RefusedConnections int64           // connections that were closed at once because there were too many
 	AcceptErrors       int64           // connections that the system did not accept, for example for lack of file descriptors
+	Repeated           int64           // requests that were answered 304 without further work, as the same request before
 	Bodies             budget.Stats
 }
 
@@ -98,7 +99,7 @@ func (s *Server) Stats() Stats {
 	return Stats{
 		Requests: s.places.Stats(), Connections: s.connections.Stats(), Streams: s.streams.Stats(),
 		RefusedConnections: s.counters.refusedConnections.Load(), AcceptErrors: s.counters.acceptErrors.Load(),
-		Bodies: s.bodies.Stats(),
+		Repeated: s.counters.repeated.Load(), Bodies: s.bodies.Stats(),
 	}
 }
 
@@ -132,6 +133,9 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 		if s.handler, err = compressing(s.serve, s.memory); err != nil {
 			return nil, err
 		}
+	}
+	if s.member == nil && s.age == nil { // the answers of others tell their age
+		s.handler = newRepeater(s, s.handler)
 	}
 	return s, nil
 }

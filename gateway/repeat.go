@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"hash/maphash"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gorilla/mux"
+
+	"lectern/auth"
+	"lectern/store"
+)
+
+// A repeater answers 304 to requests that were answered 304 before, if nothing has changed since. Clients that poll send the same request again and
+// again, and most of the time that an answer takes goes into finding out that it is the same.
+//
+// It knows nothing of what answers depend on. It repeats the answer to a request of the public for a generated route, without code of a program, if
+// the next one is the same in all headers but those in unrelated, the Server still serves the same Runtime, and the store is in the same moment.
+type repeater struct {
+	server *Server
+	next   http.Handler
+	seed   maphash.Seed
+}
+
+// Limits of what is kept: up to 8 MiB of requests and answers.
+const (
+	maxRepeatable  = 1 << 13
+	maxNotModified = 1 << 10 // bytes of a request and its answer
+)
+
+// repeatable are the answers of some handlers that may be repeated, by hash of the target. A later one replaces an earlier one.
+type repeatable [maxRepeatable]atomic.Pointer[notModified]
+
+// A notModified is a request and its answer 304.
+type notModified struct {
+	moment store.Moment
+	match  mux.RouteMatch
+
+	requestTarget
+	request []header // without unrelated
+	answer  []header // without the id of the request
+}
+
+// A requestTarget is what a request is for.
+type requestTarget struct{ host, path, rawPath, query string }
+
+func targetOf(r *http.Request) requestTarget {
+	return requestTarget{r.Host, r.URL.Path, r.URL.RawPath, r.URL.RawQuery}
+}
+
+// unrelated are headers of requests that change no answer of the content API: who sends it, by which way, with which id.
+var unrelated = []string{"User-Agent", "X-Forwarded-For", requestIDHeader, "Traceparent", "Tracestate"}
+
+// newRepeater returns a repeater for a Server whose other requests next answers.
+func newRepeater(s *Server, next http.Handler) *repeater {
+	return &repeater{server: s, next: next, seed: maphash.MakeSeed()}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := p.server.serving.Load()
+	if !isRepeatable(r) || h.rt.moment == nil || h.rt.quotas != nil {
+		p.next.ServeHTTP(w, r)
+		return
+	}
+	moment, settled := h.rt.moment()
+	last := &h.repeatable[maphash.Comparable(p.seed, targetOf(r))%maxRepeatable]
+	if answered := last.Load(); settled && answered != nil && answered.moment == moment && answered.isFor(r) {
+		p.repeat(answered, w, r)
+		return
+	}
+	known := r.Header["If-None-Match"][0] // a handler may change it in the request
+	status := &statusWriter{ResponseWriter: w}
+	p.next.ServeHTTP(status, r)
+	if !settled || status.status != http.StatusNotModified {
+		return
+	}
+	if m := h.match(r); isPlain(m) {
+		r.Header["If-None-Match"] = []string{known}
+		last.Store(newNotModified(moment, m, r, w.Header()))
+	}
+}
+
+// isRepeatable reports whether the answer to a request may be 304, and depends on nothing but its target and headers. Requests with a credential are left out,
+// since credentials expire.
+func isRepeatable(r *http.Request) bool {
+	return len(r.Header["If-None-Match"]) == 1 && r.Method == http.MethodGet && r.ContentLength == 0 && r.Header["Authorization"] == nil && r.Header["Cookie"] == nil
+}
+
+// isPlain reports whether only generated operations without code of a program answer requests for the path of a match.
+func isPlain(m *mux.RouteMatch) bool {
+	switch handler := m.Handler.(type) {
+	case *resource:
+		return handler.generated
+	case *documentRequest:
+		return handler.generated
+	}
+	return false
+}
+
+// newNotModified returns nil if the request and its answer are too long to be kept.
+func newNotModified(moment store.Moment, m *mux.RouteMatch, r *http.Request, answer http.Header) *notModified {
+	n := &notModified{moment: moment, match: *m}
+	n.requestTarget = requestTarget{strings.Clone(r.Host), strings.Clone(r.URL.Path), strings.Clone(r.URL.RawPath), strings.Clone(r.URL.RawQuery)}
+	size := len(n.host) + len(n.path) + len(n.rawPath) + len(n.query)
+	keep := func(list []header, from http.Header, without ...string) []header {
+		for name, values := range from {
+			if slices.Contains(without, name) {
+				continue
+			}
+			own := make([]string, len(values)) // the handlers share some, and others are parts of the request
+			for i, v := range values {
+				own[i] = strings.Clone(v)
+				size += len(v)
+			}
+			list = append(list, header{strings.Clone(name), own})
+			size += len(name)
+		}
+		return list
+	}
+	n.request, n.answer = keep(nil, r.Header, unrelated...), keep(nil, answer, requestIDHeader)
+	if size > maxNotModified {
+		return nil
+	}
+	return n
+}
+
+// isFor reports whether the answer is one to this request.
+func (n *notModified) isFor(r *http.Request) bool {
+	if n.requestTarget != targetOf(r) {
+		return false
+	}
+	others := len(r.Header)
+	for _, name := range unrelated {
+		if r.Header[name] != nil {
+			others--
+		}
+	}
+	if others != len(n.request) {
+		return false
+	}
+	for i := range n.request {
+		if !slices.Equal(n.request[i].value, r.Header[n.request[i].name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// repeat answers a request as another one like it was answered.
+func (p *repeater) repeat(n *notModified, w http.ResponseWriter, r *http.Request) {
+	s, answer := p.server, w.Header()
+	answer[requestIDHeader] = []string{s.ids.next(r)}
+	for i := range n.answer {
+		answer[n.answer[i].name] = n.answer[i].value
+	}
+	if s.observes(r) {
+		o := newObservation(w)
+		defer s.ended(o, r)
+		o.matched(&n.match)
+		r = o.trace(s.tracer, r)
+		o.identified(auth.Principal{})
+		w = o
+	}
+	s.counters.repeated.Add(1)
+	w.WriteHeader(http.StatusNotModified)
+}
