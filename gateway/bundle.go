@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
 	"lectern/documents/permission"
+	"lectern/internal/etag"
 )
 
 //go:generate npm --prefix sandbox ci --ignore-scripts --no-audit --no-fund
@@ -87,11 +87,11 @@ var (
 // GET /graphql/assets/{name}, GET /api/_docs/assets/{name}: the compressed file, decompressed for clients that do not accept gzip.
 func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 	header := w.Header()
-	etag := `W/"` + a.name + `"`
+	tag := `"` + a.name + `"`
 	header["Cache-Control"] = forGood
-	header["Etag"] = []string{etag}
+	header["Etag"] = []string{"W/" + tag}
 	header["Vary"] = byEncoding
-	if matches(r.Header.Get("If-None-Match"), etag) {
+	if known := r.Header["If-None-Match"]; etag.Lists(known, []byte(tag)) || etag.IsAny(known) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -106,12 +106,6 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 	header["Content-Type"] = a.kind
 	_, err = io.Copy(w, unpacked)
 	return err
-}
-
-// matches reports whether a header If-None-Match lists an ETag.
-func matches(header, etag string) bool {
-	weak := strings.TrimPrefix(etag, "W/")
-	return slices.ContainsFunc(strings.Split(header, ","), func(s string) bool { return strings.TrimPrefix(strings.TrimSpace(s), "W/") == weak })
 }
 
 // policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce for its script.

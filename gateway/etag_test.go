@@ -209,6 +209,42 @@ func TestNotModifiedReadsNoRows(t *testing.T) {
 	}
 }
 
+// TestIfMatchOfReads reads with the header If-Match: only the answer that it names comes, and errors come before 412.
+func TestIfMatchOfReads(t *testing.T) {
+	a := serve(t, historyFiles)
+	id := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
+	for _, path := range []string{"/api/topics", "/api/topics/" + id, "/api/_schedules", "/api/_openapi.json", byGET("{topics{name}}")} {
+		ask := func(status int, method string, headers ...string) {
+			t.Helper()
+			r := a.want(status, method, path, "full", nil, append(preflight, headers...)...)
+			if status == 412 && (r.header.Get("ETag") != "" || !strings.Contains(strings.Join(r.header["Vary"], ","), "Accept")) {
+				t.Errorf("%s %s: a 412 with %v", method, path, r.header)
+			}
+			if message, _ := r.at("error.message").(string); status == 412 && r.text != "" && !strings.Contains(message+fmt.Sprint(r.at("errors")), "If-Match") {
+				t.Errorf("%s %s: %s", method, path, r.text)
+			}
+		}
+		tag := a.want(200, "GET", path, "full", nil, append(preflight, "Accept-Encoding", "identity")...).header.Get("ETag")
+		ask(200, "GET", "If-Match", tag)
+		ask(200, "GET", "If-Match", `"other", `+strings.TrimSuffix(tag, `"`)+`-gzip"`, "Accept-Encoding", "gzip")
+		ask(200, "GET", "If-Match", "*")
+		ask(304, "GET", "If-Match", tag, "If-None-Match", tag)
+		ask(412, "GET", "If-Match", "W/"+tag)
+		ask(412, "GET", "If-Match", `"other"`)
+		for range 2 { // the second time, the dependencies are kept
+			ask(412, "GET", "If-Match", `"other"`, "If-None-Match", tag)
+			ask(412, "GET", "If-Match", `"other"`, "If-None-Match", "*")
+		}
+		if !strings.HasPrefix(path, "/graphql") { // which has no HEAD
+			ask(200, "HEAD", "If-Match", tag)
+			ask(412, "HEAD", "If-Match", `"other"`)
+		}
+	}
+	a.want(404, "GET", "/api/topics/none", "full", nil, "If-Match", `"other"`)
+	a.want(403, "GET", "/api/pages/none/_history", "", nil, "If-Match", `"other"`)
+	a.want(400, "GET", byGET("{nope}"), "full", nil, append(preflight, "If-Match", `"other"`)...)
+}
+
 // TestETagsOfEncodings asks for a list in each encoding, and for its header alone: a strong ETag identifies the bytes that are sent.
 func TestETagsOfEncodings(t *testing.T) {
 	a := serve(t, historyFiles)

@@ -127,6 +127,9 @@ func noStore(e *graphqlError) *graphqlError {
 	return e
 }
 
+// errOtherAnswer answers a query by GET whose header If-Match names other answers.
+var errOtherAnswer = &graphqlError{status: http.StatusPreconditionFailed, message: rest.ErrOtherAnswer.Message, code: "PRECONDITION_FAILED"}
+
 const acceptMessage = "The header accept allows neither application/json nor application/graphql-response+json."
 
 // POST /graphql, GET /graphql: executes an operation, or answers browsers with a page. It authenticates the request itself, since the order
@@ -245,6 +248,10 @@ func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, answers st
 	if answer.NotByGet {
 		header["Allow"] = postAlone
 	}
+	if answer.Tag != "" && etag.Excludes(r.Header["If-Match"], []byte(answer.Tag)) {
+		sendGraphQLError(w, answers, errOtherAnswer)
+		return
+	}
 	if answer.Tag != "" {
 		header["Etag"], header["Vary"] = []string{answer.Tag}, rest.VaryTagged
 		if answer.Status == http.StatusNotModified || etag.IsAny(r.Header["If-None-Match"]) {
@@ -280,6 +287,12 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphq
 		header["Cache-Control"] = []string{e.cache}
 	}
 	h.countOperation(&execution.Response{Status: e.status})
+	sendGraphQLError(w, answers, e)
+}
+
+// sendGraphQLError answers with an error in the form of GraphQL, in the media type that the client accepts.
+func sendGraphQLError(w http.ResponseWriter, answers string, e *graphqlError) {
+	varyByAccept(w.Header())
 	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
 	_ = sendBody(w, typeOf(answers), e.status, append(body, '}', '\n')) // it fails only if the client is gone
 }

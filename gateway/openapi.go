@@ -9,6 +9,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/permission"
+	"lectern/internal/etag"
 	"lectern/internal/lru"
 	"lectern/shadowcrud/openapi"
 	"lectern/shadowcrud/rest"
@@ -105,7 +106,12 @@ func (o *openAPIDocuments) serve(w http.ResponseWriter, r *http.Request, access 
 	header["Etag"] = []string{d.etag}
 	header["Cache-Control"] = []string{"no-cache"}
 	header["Vary"] = []string{"Origin, Authorization, Accept-Encoding"}
-	if matches(r.Header.Get("If-None-Match"), d.etag) {
+	switch tag, known := []byte(d.etag), r.Header["If-None-Match"]; {
+	case etag.Excludes(r.Header["If-Match"], tag):
+		delete(header, "Etag")
+		delete(header, "Cache-Control")
+		return rest.ErrOtherAnswer
+	case etag.Lists(known, tag) || etag.IsAny(known):
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

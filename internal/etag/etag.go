@@ -36,6 +36,20 @@ func Lists(header []string, tag []byte) (found bool) {
 	return found
 }
 
+// Excludes reports whether a read is to be answered 412 because of its header If-Match: it names other answers than the one with the entity tag, compared
+// strongly (RFC 9110, section 13.1.1).
+func Excludes(header []string, tag []byte) bool {
+	if len(header) == 0 || IsAny(header) {
+		return false
+	}
+	found := false
+	Each(header, func(listed string, weak bool) bool {
+		found = !weak && listed == string(tag)
+		return !found
+	})
+	return !found
+}
+
 // IsAny reports whether a header is the value *, which stands for any entity tag.
 func IsAny(header []string) bool { return len(header) == 1 && strings.TrimSpace(header[0]) == "*" }
 

@@ -18,6 +18,17 @@ func TestLists(t *testing.T) {
 			t.Errorf("%q: %v", c.header, got)
 		}
 	}
+	for _, c := range []struct {
+		header []string
+		want   bool
+	}{
+		{nil, false}, {[]string{"*"}, false}, {[]string{`"a"`}, false}, {[]string{`"b"`, `W/"a", "a"`}, false},
+		{[]string{`"b"`}, true}, {[]string{`W/"a"`}, true}, {[]string{""}, true}, {[]string{`a`}, true},
+	} {
+		if got := etag.Excludes(c.header, []byte(`"a"`)); got != c.want {
+			t.Errorf("If-Match %q excludes: %v", c.header, got)
+		}
+	}
 	if !etag.IsAny([]string{" * "}) || etag.IsAny([]string{`"*"`}) || etag.IsAny(nil) {
 		t.Error("IsAny")
 	}

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,12 @@ func jsonBody(schema, example any) *jsontree.Object {
 
 func statusText(status int) string { return strconv.Itoa(status) }
 
-// tagged returns the responses of a read that has an ETag.
-func tagged(ok *jsontree.Object) *jsontree.Object {
-	ok.Set("headers", jsontree.ObjectOf("ETag", jsontree.ObjectOf("description", "Identifies the answer, for `If-None-Match`.", "schema", typed("string"))))
-	return jsontree.ObjectOf("200", ok, "304", jsontree.ObjectOf("description", "You have this answer: its ETag is in `If-None-Match`."))
+// tag describes a read that has an ETag and answers ok, after its parameters and errors are known.
+func (b *builder) tag(op *operation, ok *jsontree.Object) {
+	op.parameters = append(op.parameters, b.ifNoneMatch(), b.ifMatchAnswer())
+	op.fails(http.StatusPreconditionFailed)
+	ok.Set("headers", jsontree.ObjectOf("ETag", jsontree.ObjectOf("description", "Identifies the answer, for `If-None-Match` and `If-Match`.", "schema", typed("string"))))
+	op.responses = jsontree.ObjectOf("200", ok, "304", jsontree.ObjectOf("description", "You have this answer: its ETag is in `If-None-Match`."))
 }
 
 func (b *builder) paginationAnswer() *jsontree.Object {
@@ -80,7 +83,7 @@ var failures = map[int]failure{
 	404: {"NotFound", "There is no such document or route.", "NotFoundError", "Not Found"},
 	409: {"Conflict", "The server is a replica, another request has changed what this one depends on, or one with the same `Idempotency-Key` is at work.", "ConflictError", "This server is a replica"},
 	410: {"Gone", "The server does not know the past that far back any more.", "GoneError", "The log does not reach back to this moment"},
-	412: {"PreconditionFailed", "The document is not as `If-Match` or `If-None-Match` demands. Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
+	412: {"PreconditionFailed", "What the path names is not as `If-Match`, `If-None-Match` or `If-Unmodified-Since` demands. Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
 	413: {"PayloadTooLarge", "The request is too long.", "PayloadTooLargeError", "PayloadTooLarge"},
 	415: {"UnsupportedMediaType", "The server cannot read a body of this encoding.", "Error", "unsupported encoding"},
 	422: {"UnprocessableEntity", "The `Idempotency-Key` was used for another request.", "UnprocessableEntityError", "the Idempotency-Key was used for another request"},

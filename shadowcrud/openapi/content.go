@@ -51,7 +51,6 @@ func (b *builder) find(op *operation, t *contenttypes.ContentType, id string) {
 		op.parameters = append(op.parameters, b.locale(true))
 	}
 	op.parameters = append(op.parameters, b.publicationFilters(t)...)
-	op.parameters = append(op.parameters, b.ifNoneMatch())
 	content := b.schema(b.names.of[&t.Schema]+"List", func() any {
 		return object("data", arrayOf(b.read(&t.Schema)), "meta", object("pagination", b.paginationAnswer()))
 	})
@@ -61,8 +60,8 @@ func (b *builder) find(op *operation, t *contenttypes.ContentType, id string) {
 		ok.Value("content").(*jsontree.Object).Set("application/x-ndjson", jsontree.ObjectOf("schema", typed("string",
 			"description", "A document on each line. If the server breaks the stream off, the last line says why: `{\"error\": …}`.")))
 	}
-	op.responses = tagged(ok)
 	op.errors = readErrors
+	b.tag(op, ok)
 }
 
 // findOne describes the read of one document.
@@ -79,8 +78,7 @@ func (b *builder) findOne(op *operation, t *contenttypes.ContentType, id string)
 	} else {
 		op.errors = readErrors
 	}
-	op.parameters = append(op.parameters, b.ifNoneMatch())
-	op.responses = tagged(b.oneAnswer(t))
+	b.tag(op, b.oneAnswer(t))
 }
 
 // oneAnswer describes the answer with one document of a type.

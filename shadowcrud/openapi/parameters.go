@@ -125,6 +125,13 @@ func (b *builder) ifNoneMatch() *jsontree.Object {
 	})
 }
 
+func (b *builder) ifMatchAnswer() *jsontree.Object {
+	return b.parameter("ifMatchAnswer", func() *jsontree.Object {
+		return jsontree.ObjectOf("name", "If-Match", "in", "header", "schema", typed("string"),
+			"description", "The ETag of an answer that you have. If the answer would be another, the server answers 412.")
+	})
+}
+
 // onCondition returns the headers that say when a write of one document is carried out.
 func (b *builder) onCondition() []any {
 	return []any{

@@ -84,9 +84,8 @@ func (b *builder) health() *operation {
 // GET /api/_openapi.json
 func (b *builder) self() *operation {
 	op := b.operation(serverTag, "openapi", "Read this document", "The OpenAPI document of what you may do.", typed("object", "additionalProperties", true))
-	op.parameters = []any{b.ifNoneMatch()}
-	op.responses = tagged(op.responses.Value("200").(*jsontree.Object))
 	op.errors = []int{401, 429, 500, 503}
+	b.tag(op, op.responses.Value("200").(*jsontree.Object))
 	return op
 }
 
@@ -163,9 +162,9 @@ func (b *builder) listSchedules() *operation {
 	}
 	op := b.operation(serverTag, "findSchedules", "List what is to be published and unpublished later", "A page of schedules.",
 		object("data", arrayOf(b.read(&t.Schema)), "meta", object("pagination", b.paginationAnswer())))
-	op.parameters = []any{commas("fields", "The fields to show.", b.fields(&t.Schema)), b.filtersParameter(t), b.sortParameter(), b.pagination(), b.ifNoneMatch()}
-	op.responses = tagged(op.responses.Value("200").(*jsontree.Object))
+	op.parameters = []any{commas("fields", "The fields to show.", b.fields(&t.Schema)), b.filtersParameter(t), b.sortParameter(), b.pagination()}
 	op.errors = readErrors
+	b.tag(op, op.responses.Value("200").(*jsontree.Object))
 	return op
 }
 

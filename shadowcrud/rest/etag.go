@@ -11,6 +11,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/internal/etag"
 	"lectern/store"
 )
@@ -26,9 +27,13 @@ import (
 // errNotModified ends a read whose ETag the client has already.
 var errNotModified = errors.New("not modified")
 
+// ErrOtherAnswer answers a read whose header If-Match names other answers.
+var ErrOtherAnswer = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError", Message: "the answer is not, or no longer, one of those that the request names (If-Match)"}
+
 // A tagger makes the ETag of an answer, and compares it with those that the client has.
 type tagger struct {
 	known      []string // header If-None-Match
+	match      []string // header If-Match
 	text       []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
 	depends    dependencies
 	route      *Route
@@ -111,7 +116,8 @@ func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, s
 
 // ask notes what was asked for, and by whom.
 func (t *tagger) ask(rt *Route, r *http.Request, c *Call, v4 bool) {
-	t.route, t.documentID, t.known = rt, c.DocumentID, r.Header["If-None-Match"]
+	t.route, t.documentID = rt, c.DocumentID
+	t.known, t.match = r.Header["If-None-Match"], r.Header["If-Match"]
 	t.text = c.Access.AppendFingerprint(append(t.text[:0], rt.identity()...))
 	for _, part := range [...]string{c.DocumentID, r.URL.RawQuery} {
 		t.text = binary.AppendUvarint(t.text, uint64(len(part)))
@@ -225,10 +231,13 @@ func (p *printer) sendTagged(w http.ResponseWriter) {
 	p.sendBody(w, http.StatusOK)
 }
 
-// sendRead answers a read that has ended with err: with the printed text, with 304 if the client has it, or not at all after another error.
+// sendRead answers a read that has ended with err: with the printed text, with 304 if the client has it, or not at all after another error. If-Match
+// is compared here, and not before the read, because 404 and other errors come first (RFC 9110, section 13.2.1).
 func (p *printer) sendRead(w http.ResponseWriter, err error) error {
-	has := err == nil && etag.IsAny(p.tagger.known) && len(p.tagger.tag) > 0
-	switch {
+	tagged := (err == nil || errors.Is(err, errNotModified)) && len(p.tagger.tag) > 0
+	switch has := tagged && etag.IsAny(p.tagger.known); {
+	case tagged && etag.Excludes(p.tagger.match, p.tagger.tag):
+		return ErrOtherAnswer
 	case has || errors.Is(err, errNotModified):
 		h := w.Header()
 		h["Etag"], h["Vary"] = []string{string(p.tagger.tag)}, VaryTaggedEncoding // as the answer may have been compressed
