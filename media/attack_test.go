@@ -318,6 +318,30 @@ func TestCaching(t *testing.T) {
 	if a := s.get(f.URL, "Range", "bytes=100000-"); a.status != 416 || a.header.Get("Cache-Control") != "" {
 		t.Errorf("a range past the end: %d, to be kept for %q", a.status, a.header.Get("Cache-Control"))
 	}
+	const long, soon = "Thu, 01 Jan 2015 00:00:00 GMT", "Thu, 01 Jan 2099 00:00:00 GMT"
+	tag = s.get(f.URL).header.Get("ETag")
+	for _, test := range []struct {
+		status  int
+		headers []string
+	}{
+		{200, []string{"If-Match", tag, "If-Unmodified-Since", long}},
+		{200, []string{"If-Match", "*"}},
+		{200, []string{"If-Unmodified-Since", soon}},
+		{200, []string{"If-Unmodified-Since", "no date"}},
+		{304, []string{"If-Match", tag, "If-None-Match", tag}},
+		{412, []string{"If-Match", "W/" + tag}},
+		{412, []string{"If-Match", `"x"`, "If-None-Match", tag}},
+		{412, []string{"If-Match", `"x"`, "If-Unmodified-Since", soon}},
+		{412, []string{"If-Unmodified-Since", long}},
+	} {
+		a := s.get(f.URL, test.headers...)
+		if a.status != test.status || (a.status == 412) != (a.header.Get("Cache-Control") == "") {
+			t.Errorf("%v: %d, to be kept for %q", test.headers, a.status, a.header.Get("Cache-Control"))
+		}
+	}
+	if a := s.do("HEAD", f.URL, "", nil, "Range", "bytes=0-1"); a.status != 200 || a.header.Get("Content-Range") != "" {
+		t.Errorf("HEAD with a range: %d %v", a.status, a.header)
+	}
 	if a := s.get(f.URL, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" {
 		t.Errorf("compressed: %v", a.header)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lectern/documents/apierror"
+	"lectern/internal/etag"
 )
 
 // servedPolicy is the Content-Security-Policy of every file: a browser that opens it runs no script, loads nothing and treats
@@ -45,27 +46,43 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 		o.Close() // a request that waits holds no file
 		return l.serveVariant(w, r, of, v)
 	}
-	l.serve(w, r, o, k, o.ETag, o.Modified)
-	return nil
+	return l.serve(w, r, o, k, o.ETag, o.Modified)
 }
 
+// errOtherContent answers a read whose conditions name other content than the present. It is an error, and no work of http.ServeContent, because that
+// would send it with the header Cache-Control of the content: a cache would show the error to others for a year.
+var errOtherContent = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError", Message: "the file is not, or no longer, as the request expects it (If-Match, If-Unmodified-Since)"}
+
 // serve answers a request with content of a kind.
-func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadSeeker, k kind, etag string, modified time.Time) {
+func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadSeeker, k kind, tag string, modified time.Time) error {
+	if expectsOther(r.Header, tag, modified) {
+		return errOtherContent
+	}
 	h := w.Header()
 	h.Set("Content-Type", k.served)
 	if h.Get("Cache-Control") == "" { // unless a middleware has set it
 		h.Set("Cache-Control", l.settings.CacheControl)
 	}
 	h.Set("Content-Security-Policy", servedPolicy)
-	h.Set("ETag", etag)
+	h.Set("ETag", tag)
 	if k.active {
 		h.Set("Content-Disposition", "attachment")
 	}
-	if r.Header.Get("Range") != "" && !isRange(r.Header.Get("Range")) {
+	if of := r.Header.Get("Range"); of != "" && (!isRange(of) || r.Method == http.MethodHead) { // ranges are for GET alone (RFC 9110, section 14.2)
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")
 	}
 	http.ServeContent(w, r, "", modified, content)
+	return nil
+}
+
+// expectsOther reports whether the condition If-Match or, without it, If-Unmodified-Since of a read fails.
+func expectsOther(h http.Header, tag string, modified time.Time) bool {
+	if match := h["If-Match"]; match != nil {
+		return etag.Excludes(match, []byte(tag))
+	}
+	since, err := http.ParseTime(h.Get("If-Unmodified-Since"))
+	return err == nil && !modified.IsZero() && modified.Truncate(time.Second).After(since)
 }
 
 // OpenFile opens a file, or a format of one, by the name that it is stored under: in the storage of new files or, if it is not there, in the

@@ -185,8 +185,7 @@ func (l *Library) serveImage(w http.ResponseWriter, r *http.Request, content int
 	if err != nil {
 		return err
 	}
-	l.serve(w, r, content, k, `"`+etag+`"`, of.modified)
-	return nil
+	return l.serve(w, r, content, k, `"`+etag+`"`, of.modified)
 }
 
 var (

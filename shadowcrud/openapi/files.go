@@ -69,9 +69,8 @@ func (b *builder) fileContent() *operation {
 		"200", jsontree.ObjectOf("description", "The content.", "content", content),
 		"206", jsontree.ObjectOf("description", "The range of the content that the header Range asks for.", "content", content),
 		"304", jsontree.ObjectOf("description", "You have the content."),
-		"412", jsontree.ObjectOf("description", "The content is not as `If-Match` or `If-Unmodified-Since` demands."),
 		"416", jsontree.ObjectOf("description", "The content has no such range."),
 	)
-	op.errors = []int{404, 500, 503}
+	op.errors = []int{404, 412, 500, 503}
 	return op
 }
