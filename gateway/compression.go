@@ -180,14 +180,15 @@ func (w *varyingWriter) begin(status int) {
 	}
 	w.begun = true
 	h := w.Header()
-	if status == http.StatusNotModified {
+	maybe := mayBeCompressed(h)
+	if w.compression == nil {
+		delete(h, gzhttp.HeaderNoCompression) // which gzhttp removes otherwise
+	}
+	switch {
+	case status == http.StatusNotModified:
 		w.nameCompressed(h)
 		return
-	}
-	if status == http.StatusNoContent || !mayBeCompressed(h) {
-		if w.compression == nil {
-			delete(h, gzhttp.HeaderNoCompression) // which gzhttp removes otherwise
-		}
+	case status == http.StatusNoContent || !maybe:
 		return
 	}
 	if c := w.compression; c != nil {

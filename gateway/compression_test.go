@@ -33,6 +33,11 @@ func TestCompression(t *testing.T) {
 		answer("/short", http.Header{"Content-Length": {"5"}}, "short"),
 		answer("/picture", http.Header{"Content-Type": {"image/jpeg"}}, long),
 		answer("/raw", http.Header{"No-Gzip-Compression": {"1"}}, long),
+		{Method: "GET", Path: "/unchanged", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+			w.Header()["No-Gzip-Compression"] = []string{"1"}
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}},
 		answer("/varying", http.Header{"Vary": {"Origin", "Accept-Language"}}, long),
 	}})
 	if err != nil {
@@ -54,16 +59,24 @@ func TestCompression(t *testing.T) {
 		{"GET", "/short", "", "", origin},
 		{"GET", "/picture", "gzip", "", origin},
 		{"GET", "/raw", "gzip", "", origin},
+		{"GET", "/raw", "", "", origin},
+		{"GET", "/unchanged", "gzip", "", origin},
+		{"GET", "/unchanged", "", "", origin},
 		{"GET", "/varying", "gzip", "gzip", "Origin, Accept-Language, Accept-Encoding"},
 		{"GET", "/_health", "gzip", "", origin},
 		{"GET", "/nowhere", "gzip", "", "Origin, Accept"}, // an error may be a problem
 	} {
 		r := httptest.NewRequest(c.method, c.path, nil)
-		r.Header.Set("Accept-Encoding", c.accepted)
+		if c.accepted != "" {
+			r.Header.Set("Accept-Encoding", c.accepted)
+		}
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
 		if got := w.Header().Get("Content-Encoding"); got != c.encoding {
 			t.Errorf("%s %s, Accept-Encoding %q: encoded as %q, want %q", c.method, c.path, c.accepted, got, c.encoding)
+		}
+		if w.Header()["No-Gzip-Compression"] != nil {
+			t.Errorf("%s %s, Accept-Encoding %q: a header of the server itself is sent", c.method, c.path, c.accepted)
 		}
 		if got := strings.Join(w.Header()["Vary"], ", "); got != c.vary {
 			t.Errorf("%s %s, Accept-Encoding %q: Vary %q, want %q", c.method, c.path, c.accepted, got, c.vary)
