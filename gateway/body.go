@@ -116,7 +116,7 @@ func (l *requestLimits) readWhole(r *http.Request) ([]byte, error) {
 }
 
 func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Reservation) ([]byte, error) {
-	body, err := inflate(source, r.Header.Get("Content-Encoding"))
+	body, err := inflate(source, r.Header["Content-Encoding"])
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +169,14 @@ func unreadable(err error) error {
 	return badBody("BadRequestError", "the request body cannot be read")
 }
 
-// inflate returns a reader that decompresses a body.
-func inflate(body io.Reader, encoding string) (io.Reader, error) {
+// acceptedEncodings is the header Accept-Encoding of answers to bodies in another encoding (RFC 9110, section 15.5.16).
+var acceptedEncodings = []string{"gzip, deflate"}
+
+// inflate returns a reader that decompresses a body. header is Content-Encoding: several encodings, on one line or on several, are not supported.
+func inflate(body io.Reader, header []string) (io.Reader, error) {
 	var inflated io.Reader
 	var err error
+	encoding := strings.Join(header, ", ")
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "identity":
 		return body, nil
@@ -181,7 +185,7 @@ func inflate(body io.Reader, encoding string) (io.Reader, error) {
 	case "deflate":
 		inflated, err = zlib.NewReader(body)
 	default:
-		return nil, &apierror.Error{Status: http.StatusUnsupportedMediaType, Name: "Error", Message: "Unsupported Content-Encoding: " + encoding, NoDetails: true}
+		return nil, &apierror.Error{Status: http.StatusUnsupportedMediaType, Name: "Error", Message: "Unsupported Content-Encoding: " + encoding, NoDetails: true, Reason: apierror.Encoding}
 	}
 	if err != nil {
 		return nil, unreadable(err)

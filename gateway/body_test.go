@@ -56,16 +56,20 @@ func TestBody(t *testing.T) {
 		{"gzip that is none", json, "gzip", "{}", 400, bad(400, "BadRequestError", "the request body cannot be read")},
 		{"gzip, cut off", json, "gzip", gzipped(text(1 << 10))[:20], 400, bad(400, "BadRequestError", "the request body cannot be read")},
 		{"an unknown encoding", json, "foo", "{}", 415, bad(415, "Error", "Unsupported Content-Encoding: foo")},
+		{"several encodings", json, "gzip|br", gzipped("{}"), 415, bad(415, "Error", "Unsupported Content-Encoding: gzip, br")},
 	} {
 		r := httptest.NewRequest("POST", "/api/things", strings.NewReader(test.body))
 		r.Header.Set("Content-Type", test.kind)
 		if test.encoding != "" {
-			r.Header.Set("Content-Encoding", test.encoding)
+			r.Header["Content-Encoding"] = strings.Split(test.encoding, "|")
 		}
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
 		if w.Code != test.status || w.Body.String() != test.want {
 			t.Errorf("%s: got %d %.200s, want %d %.200s", test.name, w.Code, w.Body, test.status, test.want)
+		}
+		if got := w.Header().Get("Accept-Encoding"); (got == "gzip, deflate") != (w.Code == 415) {
+			t.Errorf("%s: %d with Accept-Encoding: %s", test.name, w.Code, got)
 		}
 	}
 }

@@ -43,6 +43,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if told.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
 		w.Header()["Retry-After"] = retrySoon
 	}
+	if told.Reason == apierror.Encoding {
+		w.Header()["Accept-Encoding"] = acceptedEncodings
+	}
 	writeError(w, r, told)
 }
 

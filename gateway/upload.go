@@ -402,7 +402,7 @@ func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form,
 	if params["boundary"] == "" {
 		return nil, badBody("BadRequestError", "the multipart body has no boundary")
 	}
-	body, err := inflate(r.Body, r.Header.Get("Content-Encoding"))
+	body, err := inflate(r.Body, r.Header["Content-Encoding"])
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ const (
 	Links       Reason = "links"       // 413: limits.links
 	Components  Reason = "components"  // 413: limits.components
 	Operations  Reason = "operations"  // 413: limits.operations, or the operations of a batch change too much
+	Encoding    Reason = "encoding"    // 415: the Content-Encoding of the body is not supported
 	Rate        Reason = "rate"        // 429: ratelimit of users-permissions, or rateLimit of config/api.yaml
 	Passwords   Reason = "passwords"   // 429: too many passwords of one address wait to be hashed
 	Places      Reason = "places"      // 503: limits.concurrent
