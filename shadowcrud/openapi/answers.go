@@ -148,15 +148,61 @@ func (b *builder) example(s *contenttypes.Schema) *jsontree.Object {
 	return o
 }
 
-// inputExample returns an example of the data of a write. It leaves out attributes whose values must match a pattern of the definition.
+// inputExample returns an example of the data of a write: scalars, and what else is required. It leaves out attributes whose values must match a
+// pattern of the definition.
 func (b *builder) inputExample(s *contenttypes.Schema) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, a := range s.Attributes {
-		if _, pattern := a.Pattern(); a.IsScalar() && b.writes(a) && (pattern == "" || a.Type == contenttypes.UID) && a.Type != contenttypes.Password {
+		_, pattern := a.Pattern()
+		switch {
+		case !b.writes(a) || pattern != "" && a.Type != contenttypes.UID:
+		case a.IsScalar() && a.Type != contenttypes.Password:
 			o.Set(a.Name, exampleOf(a))
+		case a.Required:
+			o.Set(a.Name, b.requiredExample(a))
 		}
 	}
 	return o
+}
+
+// requiredExample returns an example of the value of a required attribute that inputExample would leave out otherwise.
+func (b *builder) requiredExample(a *contenttypes.Attribute) any {
+	switch {
+	case a.Type == contenttypes.ComponentType && a.Repeatable:
+		return repeated(b.inputExample(&a.Component.Schema), a)
+	case a.Type == contenttypes.ComponentType:
+		return b.inputExample(&a.Component.Schema)
+	case a.Type == contenttypes.DynamicZone:
+		entry, data := jsontree.ObjectOf("__component", a.Components[0].UID), b.inputExample(&a.Components[0].Schema)
+		for _, key := range data.Keys {
+			entry.Set(key, data.Value(key))
+		}
+		return repeated(entry, a)
+	case a.Type == contenttypes.Media || a.Type == contenttypes.RelationType:
+		return 1 // an id
+	}
+	return exampleText(a)
+}
+
+// repeated returns the fewest items that a component or a zone may have, but one at least.
+func repeated(item any, a *contenttypes.Attribute) (items []any) {
+	least := 1
+	if a.Min != nil {
+		least = max(least, int(*a.Min))
+	}
+	return slices.Repeat([]any{item}, min(least, 10))
+}
+
+// createExample returns an example of the body that creates a document; nil if the document needs a value that matches a pattern of the definition.
+func (b *builder) createExample(t *contenttypes.ContentType) any {
+	data := b.inputExample(&t.Schema)
+	always, _ := b.required(t)
+	for _, name := range always {
+		if !slices.Contains(data.Keys, name) {
+			return nil
+		}
+	}
+	return jsontree.ObjectOf("data", data)
 }
 
 const exampleTime = "2030-01-01T09:00:00.000Z"

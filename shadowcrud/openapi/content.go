@@ -99,16 +99,16 @@ func (b *builder) one(t *contenttypes.ContentType) *jsontree.Object {
 
 // save describes the creation or change of a document.
 func (b *builder) save(op *operation, t *contenttypes.ContentType, id string, status int) {
-	data := b.input(&t.Schema)
+	data, example := b.input(&t.Schema), any(jsontree.ObjectOf("data", b.inputExample(&t.Schema)))
 	op.id, op.summary = id, "Change a document of "+called(t)
 	if status == http.StatusCreated {
-		data = b.create(t)
+		data, example = b.create(t), b.createExample(t)
 		op.summary = "Create a document of " + called(t)
 	} else if t.Kind == contenttypes.SingleType {
 		op.summary = "Create or change the document of " + called(t)
 	}
 	op.parameters = b.written(t)
-	op.body = jsonBody(object("data", data), jsontree.ObjectOf("data", b.inputExample(&t.Schema)))
+	op.body = jsonBody(object("data", data), example)
 	op.responses = jsontree.ObjectOf(statusText(status), b.oneAnswer(t))
 	op.errors = writeErrors
 }

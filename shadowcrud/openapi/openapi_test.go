@@ -33,7 +33,7 @@ func valid(t *testing.T, text []byte, options ...openapi3.ValidationOption) *ope
 	t.Helper()
 	d, err := openapi3.NewLoader().LoadFromData(text)
 	if err == nil {
-		err = d.Validate(t.Context(), append(options, openapi3.DisableExamplesValidation())...)
+		err = d.Validate(t.Context(), options...)
 	}
 	if err != nil {
 		t.Fatal(err)
