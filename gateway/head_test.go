@@ -67,6 +67,9 @@ func TestHeadOfLines(t *testing.T) {
 			if get.status != c.status || (get.status == 200) != (get.header.Get("Content-Type") == "application/x-ndjson") {
 				t.Errorf("%s as %q: %d %v, want %d", c.query, c.as, get.status, get.header, c.status)
 			}
+			if vary := strings.Join(get.header["Vary"], ", "); !strings.Contains(strings.ReplaceAll(vary, "Accept-Encoding", ""), "Accept") {
+				t.Errorf("%s as %q: an answer whose form depends on Accept has Vary: %s", c.query, c.as, vary)
+			}
 		}
 	}
 	for _, query := range []string{"", "sort=rank:desc&sort=title"} {

@@ -58,6 +58,7 @@ func (l *lineSender) open() (done func(), err error) {
 		c.delays = false // the lines are to arrive at once
 	}
 	l.w.Header()["Cache-Control"] = noStoreValue
+	varyByAccept(l.w.Header())
 	l.w.Header()["X-Accel-Buffering"] = notBuffered
 	_ = l.control.SetReadDeadline(time.Time{}) // net/http reads on, to notice that the client is gone
 	l.pause()
