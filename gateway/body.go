@@ -116,6 +116,9 @@ func (l *requestLimits) readWhole(r *http.Request) ([]byte, error) {
 }
 
 func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Reservation) ([]byte, error) {
+	if r.ContentLength > limit && r.Header["Expect"] != nil && r.Header["Content-Encoding"] == nil {
+		return nil, errTooLarge // the client waits for 100 before it sends the body, and is spared that
+	}
 	body, err := inflate(source, r.Header["Content-Encoding"])
 	if err != nil {
 		return nil, err

@@ -6,9 +6,11 @@ import (
 	"compress/zlib"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"lectern/gateway"
 )
@@ -70,6 +72,39 @@ func TestBody(t *testing.T) {
 		}
 		if got := w.Header().Get("Accept-Encoding"); (got == "gzip, deflate") != (w.Code == 415) {
 			t.Errorf("%s: %d with Accept-Encoding: %s", test.name, w.Code, got)
+		}
+	}
+}
+
+// TestExpectedBodyIsSpared announces a body that is too large and waits for 100 (Continue): the client gets 413 and need not send it.
+func TestExpectedBodyIsSpared(t *testing.T) {
+	a := serve(t, nil)
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
+	defer client.CloseIdleConnections()
+	for _, c := range []struct {
+		path   string
+		length int64
+		sent   bool
+		status int
+	}{
+		{"/api/_batch", 1<<20 + 1, false, 413},
+		{"/graphql", 1<<20 + 1, false, 413},
+		{"/graphql", 1 << 20, true, 400}, // it is no JSON
+	} {
+		body := &seenReader{Reader: bytes.NewReader(make([]byte, c.length))}
+		r, err := http.NewRequest("POST", a.Base+c.path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ContentLength = c.length
+		r.Header = http.Header{"Expect": {"100-continue"}, "Content-Type": {"application/json"}, "Authorization": {"Bearer " + a.Tokens["full"]}}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.status || body.seen.Load() != c.sent {
+			t.Errorf("%s, %d bytes: %d, sent: %v", c.path, c.length, answer.StatusCode, body.seen.Load())
 		}
 	}
 }
