@@ -76,6 +76,13 @@ type failure struct {
 	message     string
 }
 
+// failureHeaders are the headers that come with some statuses of errors, and what they say.
+var failureHeaders = map[int][2]string{
+	401: {"WWW-Authenticate", "`Bearer`: send an API token, or the JWT of a user."},
+	415: {"Accept-Encoding", "The encodings that the server can read."},
+	429: {"Retry-After", "After how many seconds to try again."},
+}
+
 var failures = map[int]failure{
 	400: {"BadRequest", "A parameter or the body is not valid, or the present content does not allow the request.", "ValidationError", "Invalid key titel"},
 	401: {"Unauthorized", "The credential is not valid.", "UnauthorizedError", "Missing or invalid credentials"},
@@ -121,7 +128,11 @@ func (b *builder) failure(responses *jsontree.Object, status int) {
 		})
 		content := jsonContent(schema, example)
 		content.Set("application/problem+json", jsontree.ObjectOf("schema", b.problem()))
-		b.responses[f.name] = jsontree.ObjectOf("description", f.description, "content", content)
+		response := jsontree.ObjectOf("description", f.description, "content", content)
+		if header, ok := failureHeaders[status]; ok {
+			response.Set("headers", jsontree.ObjectOf(header[0], jsontree.ObjectOf("description", header[1], "schema", typed("string"))))
+		}
+		b.responses[f.name] = response
 	}
 	responses.Set(statusText(status), reference("responses", f.name))
 }

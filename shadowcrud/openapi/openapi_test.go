@@ -176,7 +176,7 @@ func TestOperations(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		operation  string
-		has, lacks []string // parameters, media types of the body, and statuses
+		has, lacks []string // parameters, media types of the body, statuses, and headers of responses
 	}{
 		{"publishArticle", []string{"fields", "locale", "202", "200"}, []string{"status"}},
 		{"unpublishArticle", []string{"202"}, []string{"status"}},
@@ -186,10 +186,10 @@ func TestOperations(t *testing.T) {
 		{"changes", []string{"Last-Event-ID", "429"}, nil},
 		{"openapi", []string{"429", "304"}, nil},
 		{"findSchedules", []string{"If-None-Match", "If-Match", "304", "412"}, nil},
-		{"findOneArticle", []string{"If-None-Match", "If-Match", "304", "412"}, []string{"415"}},
+		{"findOneArticle", []string{"If-None-Match", "If-Match", "304", "412", "200 ETag"}, []string{"415"}},
 		{"upload", []string{"multipart/form-data", "415"}, []string{"application/json"}},
 		{"fileContent", []string{"412", "416"}, []string{"415"}},
-		{"createRole", []string{"415"}, nil},
+		{"createRole", []string{"415", "415 Accept-Encoding", "429 Retry-After", "401 WWW-Authenticate"}, nil},
 	} {
 		op := operations[tt.operation]
 		if op == nil {
@@ -197,6 +197,11 @@ func TestOperations(t *testing.T) {
 			continue
 		}
 		found := slices.Collect(maps.Keys(op.Responses.Map()))
+		for status, response := range op.Responses.Map() {
+			for header := range response.Value.Headers {
+				found = append(found, status+" "+header)
+			}
+		}
 		for _, p := range op.Parameters {
 			found = append(found, p.Value.Name)
 		}
