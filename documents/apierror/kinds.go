@@ -47,7 +47,7 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"PreconditionFailedError", "412", "Precondition failed", "`If-Match`, `If-None-Match` or `If-Unmodified-Since` does not hold: what you read has changed since, or exists, or does not. See [caching.md](caching.md#write-only-what-you-have-read)."},
 	{"RateLimitError", "429", "Too many requests", "Wait as long as `Retry-After` says."},
 	{"RequestTimeoutError", "408", "Body too slow", "The body arrived too slowly (`limits.bodyRate`)."},
-	{"ServiceUnavailableError", "503", "Not possible at the moment", "The server is busy, starting or stopping, or lacks something that it needs. Try again; `Retry-After` says when."},
+	{"ServiceUnavailableError", "503", "Not possible at the moment", "The server is busy, starting or stopping, or lacks something that it needs. Try again; `Retry-After` says when, if the server can tell."},
 	{"SyntaxError", "400", "Invalid JSON", "The body is no JSON."},
 	{"UnauthorizedError", "401", "Not authenticated", "The credential is missing, wrong or expired."},
 	{"UnprocessableEntityError", "422", "Key of another request", "The `Idempotency-Key` was used for another request."},
