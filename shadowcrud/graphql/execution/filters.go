@@ -82,7 +82,8 @@ func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any
 	return nil
 }
 
-// objects compiles a list of objects of filters. An object without conditions matches every row.
+// objects compiles a list of objects of filters. It leaves out objects without conditions, which are no alternatives of or: an object whose
+// variables were all omitted must not make the others match every row.
 func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
 	r.OpenGroup()
 	defer r.CloseGroup()
@@ -92,11 +93,9 @@ func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
 			break
 		}
 		if o, ok := item.(*jsontree.Object); ok {
-			filter := r.object(f, o)
-			if filter == nil {
-				filter = store.And{}
+			if filter := r.object(f, o); filter != nil {
+				list = append(list, filter)
 			}
-			list = append(list, filter)
 		}
 	}
 	return list
@@ -125,19 +124,18 @@ func (r *filterReader) operators(field *schema.FilterField, given *jsontree.Obje
 	return all
 }
 
+// operator compiles one operator. As in a query string, null counts as false for null and notNull, nothing is in null or outside of it, and
+// not null is no null.
 func (r *filterReader) operator(field *schema.FilterField, op *schema.Operator, v any) store.Filter {
 	items, isList := v.([]any)
 	switch op.Kind {
-	case schema.OperatorCompare:
+	case schema.OperatorCompare, schema.OperatorNull:
 		return r.compare(field, op.Op, v)
-	case schema.OperatorNull:
-		if v != nil {
-			return r.compare(field, op.Op, v)
-		}
 	case schema.OperatorList:
 		if isList {
 			return r.Compare(field.Attr, op.Op, r.operands(items))
 		}
+		return r.compare(field, op.Op, nil)
 	case schema.OperatorAnd:
 		return and(r.equalities(field, items))
 	case schema.OperatorOr:
@@ -146,6 +144,7 @@ func (r *filterReader) operator(field *schema.FilterField, op *schema.Operator, 
 		if inner, ok := v.(*jsontree.Object); ok {
 			return r.not(func() store.Filter { return r.operators(field, inner) })
 		}
+		return r.compare(field, store.Ne, nil)
 	}
 	return nil
 }
