@@ -42,7 +42,7 @@ func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([
 	one := !in.attr.ToMany() && !in.several
 	switch {
 	case one && len(connect) > 0:
-		return []store.Ref{connect[len(connect)-1].ref}, nil
+		return []store.Ref{in.single(connect)}, nil
 	case one && len(in.connect) > 0, in.replace && len(connect) == 0:
 		return nil, nil
 	case in.replace:
@@ -63,6 +63,15 @@ func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([
 		}
 	}
 	return edited(list, connect, disconnect, lenient)
+}
+
+// single returns the target that a to-one attribute keeps of several: the last one of a relation that is set, the first one of those to
+// connect and of files.
+func (in *linkInput) single(connect []connection) store.Ref {
+	if in.replace && in.attr.Type != contenttypes.Media {
+		return connect[len(connect)-1].ref
+	}
+	return connect[0].ref
 }
 
 // A linkReader parses the relations of one body and collects their errors. An error about a document that does not exist is
