@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -154,7 +153,7 @@ func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) erro
 	if err := form.Err(); err != nil {
 		return err
 	}
-	kind := snake(name)
+	kind := roleType(name)
 	if kind == "" {
 		return apierror.Validation("name must contain a letter or a digit")
 	}
@@ -353,10 +352,4 @@ func readDescription(form *documents.Form) any {
 		form.WrongType([]string{"description"}, "string", v)
 	}
 	return v
-}
-
-// snake returns a name in lower case with its words joined by _, which is the type of the role in permissions.yaml.
-func snake(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return strings.Join(words, "_")
 }
