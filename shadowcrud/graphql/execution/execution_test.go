@@ -222,6 +222,27 @@ func TestMutations(t *testing.T) {
 }
 
 // TestLocales checks that no document is shown in all locales at once, and that deleting a missing localization of a single type succeeds.
+// TestRowIDs links documents by the ids of their rows, as clients do that have not moved to documentIds.
+func TestRowIDs(t *testing.T) {
+	s := newServer(t, execution.Limits{})
+	s.ask(`mutation{a:createPerson(data:{firstName:"A"}){firstName} b:createPerson(data:{firstName:"B"}){firstName}}`)
+	s.ask(`mutation{a:createReview(data:{stars:1}){stars} b:createReview(data:{stars:2}){stars}}`)
+	for _, tt := range []struct{ data, variables, want string }{
+		{`{name:"ab",owner:"2",reviews:[2,"1"]}`, "", `{"data":{"createRestaurant":{"owner":{"firstName":"B"},"reviews":[{"stars":2},{"stars":1}]}}}`},
+		{`{name:"ab",owner:$id,reviews:[$id]}`, `{"id":1}`, `{"data":{"createRestaurant":{"owner":{"firstName":"A"},"reviews":[{"stars":1}]}}}`},
+		{`{name:"ab",owner:"99"}`, "", `{"errors":[{"message":"1 relation(s) of type api::person.person associated with this entity do not exist",`},
+		{`{name:"ab",owner:"9aaaaaaaaaaaaaaaaaaaaaaa"}`, "", `{"errors":[{"message":"Document with id \"9aaaaaaaaaaaaaaaaaaaaaaa\", locale \"null\" not found",`},
+	} {
+		query, variables := `mutation{createRestaurant(data:`+tt.data+`){owner{firstName} reviews{stars}}}`, []string(nil)
+		if tt.variables != "" {
+			query, variables = strings.Replace(query, "mutation", "mutation($id:ID)", 1), []string{tt.variables}
+		}
+		if got := s.ask(query, variables...); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s\ngot  %s\nwant %s", tt.data, got, tt.want)
+		}
+	}
+}
+
 func TestLocales(t *testing.T) {
 	s := newServer(t, execution.Limits{})
 	s.create("api::homepage.homepage", `{"title":"Home"}`)

@@ -9,7 +9,7 @@ import (
 )
 
 // inputTree converts the argument data to the form of REST bodies: stored values of enumerations in place of their names, documents by
-// documentId, items of zones by their uid.
+// documentId or the id of a row, items of zones by their uid.
 func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
 	o := jsontree.NewObject()
 	if in == nil || given == nil {
@@ -73,11 +73,22 @@ func each(v any, change func(any) any) any {
 	return list
 }
 
-// documentReference returns a reference to a document by its documentId, even if the documentId looks like the id of a row.
+// documentReference returns a reference to a document: by the id of a row if v consists of digits, and by its documentId otherwise, even if
+// that begins with a digit.
 func documentReference(v any) any {
+	key := "documentId"
+	if isRowID(v) {
+		key = "id"
+	}
 	o := jsontree.NewObject()
-	o.Set("documentId", v)
+	o.Set(key, v)
 	return o
+}
+
+// isRowID reports whether a value of type ID spells the id of a row. A documentId has 24 characters.
+func isRowID(v any) bool {
+	s, ok := v.(string)
+	return ok && s != "" && len(s) < 20 && strings.Trim(s, "0123456789") == ""
 }
 
 func componentTree(in *schema.Input, v any) any {
@@ -89,8 +100,8 @@ func componentTree(in *schema.Input, v any) any {
 
 // componentID converts the id of a component to a number if it spells one.
 func componentID(v any) any {
-	if s, ok := v.(string); ok && s != "" && len(s) < 20 && strings.Trim(s, "0123456789") == "" {
-		return jsontree.Number(s)
+	if isRowID(v) {
+		return jsontree.Number(v.(string))
 	}
 	return v
 }
