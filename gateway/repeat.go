@@ -71,7 +71,7 @@ func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.repeat(answered, w, r)
 		return
 	}
-	known := r.Header["If-None-Match"][0] // a handler may change it in the request
+	known := r.Header["If-None-Match"][0] // plainConditions may change it in the request
 	status := &statusWriter{ResponseWriter: w}
 	p.next.ServeHTTP(status, r)
 	if !settled || status.status != http.StatusNotModified {
@@ -86,7 +86,8 @@ func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // isRepeatable reports whether the answer to a request may be 304, and depends on nothing but its target and headers. Requests with a credential are left out,
 // since credentials expire.
 func isRepeatable(r *http.Request) bool {
-	return len(r.Header["If-None-Match"]) == 1 && r.Method == http.MethodGet && r.ContentLength == 0 && r.Header["Authorization"] == nil && r.Header["Cookie"] == nil
+	return r.Method == http.MethodGet && len(r.Header["If-None-Match"]) == 1 && r.ContentLength == 0 &&
+		r.Header["If-Match"] == nil && r.Header["Authorization"] == nil && r.Header["Cookie"] == nil
 }
 
 // isPlain reports whether only generated operations without code of a program answer requests for the path of a match.
