@@ -41,11 +41,12 @@ type project struct {
 	defined   map[uint64]*contenttypes.Model // after an entry, if a test has set it; otherwise the last one
 	others    map[string][]string            // documentIds of two documents of each other type that articles refer to
 
-	mu      sync.Mutex
-	names   map[uint64][]string // the files that entries name
-	refuse  error               // returned by Log
-	trimmed bool                // whether Log says once that its entries are gone
-	pinned  int
+	mu       sync.Mutex
+	names    map[uint64][]string // the files that entries name
+	refuse   error               // returned by Log
+	breakOff error               // returned by Log once, after the next update
+	trimmed  bool                // whether Log says once that its entries are gone
+	pinned   int
 }
 
 func newProject(t testing.TB) *project {
@@ -161,6 +162,11 @@ func (p *project) Log(ctx context.Context, after store.Position, next func(Updat
 		if err == nil {
 			err = next(u)
 		}
+		p.mu.Lock()
+		if err == nil && len(u.Entries) > 0 {
+			err, p.breakOff = p.breakOff, nil
+		}
+		p.mu.Unlock()
 		if err != nil {
 			return err
 		}

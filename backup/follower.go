@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,11 +36,12 @@ type Follower struct {
 	// Report is called with the progress, and with problems that the Follower copes with. Several goroutines may call it.
 	Report func(Progress)
 
-	segment  *segmentWriter
-	keeper   *keeper
-	position atomic.Pointer[store.Position] // behind the last entry in the backup; nil if the next thing is a base
-	progress Progress
-	notes    notes
+	segment   *segmentWriter
+	keeper    *keeper
+	lastFlush time.Duration                  // set by tests; 0: the constant
+	position  atomic.Pointer[store.Position] // behind the last entry in the backup; nil if the next thing is a base
+	progress  Progress
+	notes     notes
 }
 
 // A Progress says how far a backup is.
@@ -170,6 +172,9 @@ func (f *Follower) begin(ctx context.Context) error {
 
 // follow adds entries to the backup as they are committed. It returns nil if the log does not have the next ones, so that a base is needed.
 func (f *Follower) follow(ctx context.Context) error {
+	if err := f.store(ctx, nil, true); err != nil { // the last entries of an earlier call, if it could not store them in time
+		return err
+	}
 	updates := make(chan Update, 4)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -210,7 +215,7 @@ func (f *Follower) ship(ctx context.Context, updates <-chan Update) error {
 		select {
 		case u, more := <-updates:
 			if !more {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(f.lastFlush, lastFlush))
 				defer cancel()
 				return f.store(ctx, entries, true)
 			}
@@ -235,22 +240,14 @@ func (f *Follower) ship(ctx context.Context, updates <-chan Update) error {
 	}
 }
 
-// store adds entries to the backup, and closes the segment if asked to.
+// store adds entries to the backup, and closes the segment if asked to. If it fails, the segment still has what could not be stored, and the
+// next call stores that first.
 func (f *Follower) store(ctx context.Context, entries []*store.Entry, closing bool) error {
-	save := func(at *store.Entry) error {
-		if err := f.retry(ctx, "write to the backup", f.segment.save); err != nil || at == nil {
-			return err
-		}
-		f.position.Store(&store.Position{Epoch: at.Epoch, Sequence: at.Sequence})
-		return nil
-	}
-	var last *store.Entry
 	for _, e := range entries {
 		f.progress.Entries++
 		f.progress.Bytes += int64(len(e.Raw()))
-		last = e
 		if f.segment.add(e) {
-			if err := save(e); err != nil {
+			if err := f.save(ctx); err != nil {
 				return err
 			}
 		}
@@ -258,7 +255,19 @@ func (f *Follower) store(ctx context.Context, entries []*store.Entry, closing bo
 	if closing {
 		f.segment.close()
 	}
-	return save(last)
+	return f.save(ctx)
+}
+
+// save stores what was added to the segment.
+func (f *Follower) save(ctx context.Context) error {
+	if err := f.retry(ctx, "write to the backup", f.segment.save); err != nil {
+		return err
+	}
+	if f.segment.last != nil {
+		f.position.Store(f.segment.last)
+		f.segment.last = nil
+	}
+	return nil
 }
 
 // report reports the progress, given the entries that are not in the backup yet.

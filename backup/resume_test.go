@@ -2,11 +2,13 @@ package backup
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -220,6 +222,91 @@ func TestUploads(t *testing.T) {
 	}
 	if p.pinned != 0 {
 		t.Errorf("%d pins are left", p.pinned)
+	}
+}
+
+// An outage is a store that can be made to refuse to extend objects.
+type outage struct {
+	objects.Store
+	on      atomic.Bool
+	refused atomic.Int64
+}
+
+func (o *outage) Extend(ctx context.Context, name string, content []byte, from int) error {
+	if o.on.Load() {
+		o.refused.Add(1)
+		return errors.New("out of order")
+	}
+	return o.Store.Extend(ctx, name, content, from)
+}
+
+// TestOutageAtTheEndOfALog has the log break off while the backup cannot be written for longer than a Follower waits for its last entries.
+// Each entry is in the backup once.
+func TestOutageAtTheEndOfALog(t *testing.T) {
+	p, to := newProject(t), &outage{Store: newDirectory(t)}
+	p.write()
+	ctx, stop := context.WithCancel(t.Context())
+	var at atomic.Uint64
+	var broke atomic.Bool
+	f := &Follower{From: p, To: to, Every: time.Hour, Keep: time.Hour, lastFlush: time.Millisecond, Report: func(x Progress) {
+		if strings.HasPrefix(x.Note, "follow the log") {
+			broke.Store(true)
+		}
+		if x.Note == "" {
+			at.Store(x.Position.Sequence)
+		}
+	}}
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	caughtUp := func() bool { return at.Load() == p.store.Revision() }
+	until(t, "the backup has all entries", caughtUp)
+	to.on.Store(true)
+	p.mu.Lock()
+	p.breakOff = errors.New("the server stops")
+	p.mu.Unlock()
+	p.write()
+	until(t, "the last entries could not be stored", func() bool { return broke.Load() || to.refused.Load() > 1 })
+	to.on.Store(false)
+	p.write()
+	until(t, "the backup has all entries again", caughtUp)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text, last, err := p.restore(to, Moment{}); err != nil || last != p.store.Revision() || text != content(t, p.store) {
+		t.Errorf("the last state: restored %d of %d, %v", last, p.store.Revision(), err)
+	}
+}
+
+// TestReplacedAfterBase replaces a file that a base has, before the backup has a later entry.
+func TestReplacedAfterBase(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	write := func(text string) uint64 {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(p.uploads, "a.txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.mu.Lock()
+		p.names[p.store.Revision()+1] = []string{"a.txt"}
+		p.mu.Unlock()
+		p.write()
+		return p.store.Revision()
+	}
+	first := write("one")
+	f := p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	second := write("another")
+	f.caughtUp()
+	until(t, "the new content is in the backup", func() bool {
+		files, err := to.List(t.Context(), filesAt)
+		return err == nil && len(files) == 2
+	})
+	f.stop()
+	for n, want := range map[uint64]string{first: "one", second: "another"} {
+		var b bytes.Buffer
+		if found, err := p.uploadsAt(to, n).Copy(t.Context(), "a.txt", &b); err != nil || !found || b.String() != want {
+			t.Errorf("a.txt after entry %d: %q, %v, %v", n, b.String(), found, err)
+		}
 	}
 }
 

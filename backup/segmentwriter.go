@@ -13,8 +13,9 @@ type segmentWriter struct {
 	to     objects.Store
 	size   int // a segment is closed when it is this long
 	name   string
-	raw    []byte // the segment that is open; empty if none is
-	stored int    // how much of raw is in the backup
+	raw    []byte          // the segment that is open; empty if none is
+	stored int             // how much of raw is in the backup
+	last   *store.Position // behind the last entry that was added; nil if all are in the backup
 	count  int
 	opened time.Time
 	closed bool
@@ -43,6 +44,7 @@ func (w *segmentWriter) add(e *store.Entry) (full bool) {
 		w.count = 0
 	}
 	w.raw = appendEntry(w.raw, e)
+	w.last = &store.Position{Epoch: e.Epoch, Sequence: e.Sequence}
 	w.count++
 	if full = len(w.raw) >= w.size; full {
 		w.close()
