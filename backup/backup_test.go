@@ -41,12 +41,14 @@ type project struct {
 	defined   map[uint64]*contenttypes.Model // after an entry, if a test has set it; otherwise the last one
 	others    map[string][]string            // documentIds of two documents of each other type that articles refer to
 
-	mu       sync.Mutex
-	names    map[uint64][]string // the files that entries name
-	refuse   error               // returned by Log
-	breakOff error               // returned by Log once, after the next update
-	trimmed  bool                // whether Log says once that its entries are gone
-	pinned   int
+	mu        sync.Mutex
+	names     map[uint64][]string // the files that entries name
+	refuse    error               // returned by Log
+	breakOff  error               // returned by Log once, after the next update
+	age       time.Duration       // by which bases seem to be older than they are
+	lastFlush time.Duration       // of Followers
+	trimmed   bool                // whether Log says once that its entries are gone
+	pinned    int
 }
 
 func newProject(t testing.TB) *project {
@@ -134,9 +136,12 @@ func (p *project) Base(_ context.Context, put func(Base, io.Reader) error) error
 		if err != nil {
 			return err
 		}
+		p.mu.Lock()
+		age := p.age
+		p.mu.Unlock()
 		b := Base{Position: at}
 		for e := range entries {
-			b.Time = e.Time
+			b.Time = e.Time.Add(-age)
 		}
 		var file bytes.Buffer
 		if _, err := s.CopyTo(&file); err != nil {
@@ -222,7 +227,7 @@ type running struct {
 func (p *project) follow(to objects.Store, every, keep time.Duration) *running {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	r := &running{project: p, cancel: cancel, ended: make(chan error, 1)}
-	f := &Follower{From: p, To: to, Every: every, Keep: keep, Report: func(x Progress) {
+	f := &Follower{From: p, To: to, Every: every, Keep: keep, lastFlush: p.lastFlush, Report: func(x Progress) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if x.Note != "" {

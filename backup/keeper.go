@@ -111,7 +111,7 @@ func (k *keeper) catchUp(ctx context.Context, at store.Position) error {
 	if !k.behind {
 		return nil
 	}
-	err := k.copyAll(ctx, at, false)
+	err := k.copyAll(ctx, k.sinceBase(at), false)
 	k.behind = err != nil
 	return err
 }
@@ -123,9 +123,11 @@ func (k *keeper) copyPending(ctx context.Context, at store.Position) error {
 	k.queue.Unlock()
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	at = k.sinceBase(at)
 	m := manifest{}
 	for name, sequence := range pending {
-		if err := k.copy(ctx, name, sequence, m); err != nil {
+		// What the newest base does not have came after it, although the entry that named the file may have come before.
+		if err := k.copy(ctx, name, max(sequence, k.newest.Position.Sequence+1), m); err != nil {
 			return err
 		}
 	}
@@ -141,6 +143,15 @@ func (k *keeper) copyPending(ctx context.Context, at store.Position) error {
 	return nil
 }
 
+// sinceBase returns at, the position of the backup, or the position of the newest base if that is later: the entries before a base may reach
+// the backup after it. Restoring from a base reads no manifest of an earlier position.
+func (k *keeper) sinceBase(at store.Position) store.Position {
+	if at.Epoch != k.newest.Position.Epoch || at.Sequence < k.newest.Position.Sequence {
+		return k.newest.Position
+	}
+	return at
+}
+
 // copyAll copies all files that the backup does not have, and stores a manifest: a full one, or else one of the new files. at is zero before
 // the first base, which will have the manifest.
 func (k *keeper) copyAll(ctx context.Context, at store.Position, full bool) error {
@@ -148,13 +159,17 @@ func (k *keeper) copyAll(ctx context.Context, at store.Position, full bool) erro
 	if err != nil {
 		return err
 	}
-	m := manifest{}
+	m, sequence := manifest{}, at.Sequence
+	if !full { // what the backup does not have came after its position
+		sequence++
+	}
 	for _, name := range names {
-		if err := k.copy(ctx, name, at.Sequence, m); err != nil {
+		if err := k.copy(ctx, name, sequence, m); err != nil {
 			return err
 		}
-		if _, copied := m[name]; full && !copied && k.known[name].Sum != "" {
-			m[name] = k.known[name]
+		if u := k.known[name]; full && m[name].Sum == "" && u.Sum != "" {
+			u.Sequence = min(u.Sequence, at.Sequence)
+			m[name] = u
 		}
 	}
 	if full || len(m) > 0 && at != (store.Position{}) {
@@ -263,6 +278,9 @@ func (k *keeper) put(ctx context.Context, u upload, f *os.File) error {
 func (k *keeper) takeBase(ctx context.Context, at store.Position) (b Base, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if at != (store.Position{}) {
+		at = k.sinceBase(at)
+	}
 	if err := k.copyAll(ctx, at, false); err != nil { // most of the work, before files are pinned
 		return b, err
 	}

@@ -278,36 +278,84 @@ func TestOutageAtTheEndOfALog(t *testing.T) {
 	}
 }
 
-// TestReplacedAfterBase replaces a file that a base has, before the backup has a later entry.
+// upload writes a file, and an entry that names it, whose number it returns.
+func (p *project) upload(name, text string) uint64 {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.uploads, name), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.names[p.store.Revision()+1] = []string{name}
+	p.mu.Unlock()
+	p.write()
+	return p.store.Revision()
+}
+
+// hasFiles waits until the backup has the contents of so many files.
+func (p *project) hasFiles(to objects.Store, count int) {
+	p.t.Helper()
+	until(p.t, "the files are in the backup", func() bool {
+		files, err := to.List(p.t.Context(), filesAt)
+		return err == nil && len(files) == count
+	})
+}
+
+// wantUpload compares the content that a file had after an entry.
+func (p *project) wantUpload(from objects.Store, name string, sequence uint64, want string) {
+	p.t.Helper()
+	var b bytes.Buffer
+	if found, err := p.uploadsAt(from, sequence).Copy(p.t.Context(), name, &b); err != nil || !found || b.String() != want {
+		p.t.Errorf("%s after entry %d: %q, %v, %v, want %q", name, sequence, b.String(), found, err, want)
+	}
+}
+
+// TestReplacedAfterBase replaces a file that a base has before the backup has a later entry, and while no Follower runs.
 func TestReplacedAfterBase(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
-	write := func(text string) uint64 {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(p.uploads, "a.txt"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		p.mu.Lock()
-		p.names[p.store.Revision()+1] = []string{"a.txt"}
-		p.mu.Unlock()
-		p.write()
-		return p.store.Revision()
-	}
-	first := write("one")
+	first := p.upload("a.txt", "one")
 	f := p.follow(to, time.Hour, time.Hour)
 	f.caughtUp()
-	second := write("another")
+	second := p.upload("a.txt", "another")
 	f.caughtUp()
-	until(t, "the new content is in the backup", func() bool {
-		files, err := to.List(t.Context(), filesAt)
-		return err == nil && len(files) == 2
-	})
+	p.hasFiles(to, 2)
 	f.stop()
-	for n, want := range map[uint64]string{first: "one", second: "another"} {
-		var b bytes.Buffer
-		if found, err := p.uploadsAt(to, n).Copy(t.Context(), "a.txt", &b); err != nil || !found || b.String() != want {
-			t.Errorf("a.txt after entry %d: %q, %v, %v", n, b.String(), found, err)
-		}
-	}
+	third := p.upload("a.txt", "the third")
+	f = p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	p.hasFiles(to, 3)
+	f.stop()
+	p.wantUpload(to, "a.txt", first, "one")
+	p.wantUpload(to, "a.txt", second, "another")
+	p.wantUpload(to, "a.txt", third, "the third")
+}
+
+// TestBaseAhead ends a Follower that could not store the entries before its newest base. The next one backs up a file that came meanwhile.
+func TestBaseAhead(t *testing.T) {
+	p, to := newProject(t), &outage{Store: newDirectory(t)}
+	p.write()
+	p.age, p.lastFlush = 2*time.Hour, time.Millisecond // the next base is due, and entries that cannot be stored are left soon
+	f := p.follow(to, time.Hour, 3*time.Hour)
+	f.caughtUp()
+	p.write()
+	f.caughtUp()
+	p.mu.Lock()
+	p.age = 0
+	p.mu.Unlock()
+	to.on.Store(true)
+	p.upload("a.txt", "one")
+	until(t, "a base is taken", func() bool {
+		c, err := list(t.Context(), to)
+		return err == nil && len(c.bases) == 2
+	})
+	f.cancel()
+	<-f.ended
+	second := p.upload("a.txt", "another")
+	to.on.Store(false)
+	f = p.follow(to, time.Hour, 3*time.Hour)
+	f.caughtUp()
+	p.hasFiles(to, 2)
+	f.stop()
+	p.wantUpload(to, "a.txt", second, "another")
 }
 
 // uploadsAt returns the contents of files when an entry was the last one.

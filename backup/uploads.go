@@ -21,7 +21,7 @@ import (
 )
 
 // A manifest says which uploaded file had which content, by name. A full one belongs to a base and lists all files; the others list files
-// that were new or changed. The content of a file is stored once, under its SHA-256.
+// that were new or changed since, and have the position of that base or a later one. The content of a file is stored once, under its SHA-256.
 type manifest map[string]upload
 
 // An upload is an uploaded file in a manifest.
@@ -115,7 +115,7 @@ func (c *catalogue) uploadsSince(ctx context.Context, from objects.Store, base s
 	}
 	slices.SortFunc(list, func(a, b listedManifest) int {
 		full := func(m listedManifest) int { return map[bool]int{true: 1}[m.full] }
-		return cmp.Or(cmp.Compare(a.position.Sequence, b.position.Sequence), full(a)-full(b), cmp.Compare(a.made, b.made))
+		return cmp.Or(cmp.Compare(a.position.Sequence, b.position.Sequence), full(b)-full(a), cmp.Compare(a.made, b.made))
 	})
 	u := &Uploads{from, sequence, map[string][]upload{}}
 	for _, l := range list {
@@ -124,10 +124,11 @@ func (c *catalogue) uploadsSince(ctx context.Context, from objects.Store, base s
 			return nil, err
 		}
 		for name, file := range m {
-			if had := u.names[name]; len(had) == 0 || had[len(had)-1].Sum != file.Sum {
-				u.names[name] = append(had, file)
-			}
+			u.names[name] = append(u.names[name], file)
 		}
+	}
+	for _, all := range u.names { // a manifest may have the position of the base and list files that were copied later, or before
+		slices.SortStableFunc(all, func(a, b upload) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	}
 	return u, nil
 }
