@@ -44,3 +44,26 @@ func SyncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// MkdirAll creates the directory at path and its missing parents, with mode 0700, and makes their names durable. It does nothing if the
+// directory exists.
+func MkdirAll(path string) error {
+	if isDirectory(path) {
+		return nil
+	}
+	parent := filepath.Dir(filepath.Clean(path))
+	if parent != path {
+		if err := MkdirAll(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !isDirectory(path) { // another may have made it meanwhile
+		return err
+	}
+	return SyncDir(parent)
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

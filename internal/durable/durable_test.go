@@ -41,3 +41,24 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 }
+
+// TestMkdirAll makes directories that exist in part, and one below a file.
+func TestMkdirAll(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{".", "a", "a/b/c", "a/b/c/", "./d//e", t.TempDir() + "/f/g"} {
+		if err := durable.MkdirAll(path); err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Stat(path); err != nil || !info.IsDir() || path != "." && info.Mode().Perm() != 0o700 && !filepath.IsAbs(path) {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	for _, path := range []string{"file", "file/a"} {
+		if err := durable.MkdirAll(path); err == nil {
+			t.Errorf("made the directory %s", path)
+		}
+	}
+}

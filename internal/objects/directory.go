@@ -31,7 +31,7 @@ func NewDirectory(path string) (*Directory, error) {
 	if err := os.RemoveAll(filepath.Join(path, incoming)); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(path, incoming), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Join(path, incoming)); err != nil {
 		return nil, err
 	}
 	return OpenDirectory(path)
@@ -39,6 +39,7 @@ func NewDirectory(path string) (*Directory, error) {
 
 // OpenDirectory returns the Directory at path, which must exist.
 func OpenDirectory(path string) (*Directory, error) {
+	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -65,7 +66,7 @@ func (d *Directory) Put(ctx context.Context, name string, r io.Reader, _ int64) 
 	if err != nil {
 		return err
 	}
-	if err := d.makeParent(to); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Join(d.path, incoming), "")
@@ -99,24 +100,6 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// makeParent creates the directory of a file durably.
-func (d *Directory) makeParent(file string) error {
-	parent := filepath.Dir(file)
-	if _, err := os.Stat(parent); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return err
-	}
-	for parent != d.path {
-		parent = filepath.Dir(parent)
-		if err := durable.SyncDir(parent); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Extend implements Store.
 func (d *Directory) Extend(_ context.Context, name string, content []byte, from int) (err error) {
 	to, err := d.at(name)
@@ -126,7 +109,7 @@ func (d *Directory) Extend(_ context.Context, name string, content []byte, from 
 	flags := os.O_WRONLY
 	if from == 0 {
 		flags |= os.O_CREATE | os.O_TRUNC
-		if err := d.makeParent(to); err != nil {
+		if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
 			return err
 		}
 	}
@@ -141,11 +124,11 @@ func (d *Directory) Extend(_ context.Context, name string, content []byte, from 
 	if info, err := f.Stat(); err != nil || info.Size() != int64(from) {
 		return cmp.Or(err, fmt.Errorf("extend %s: %w", name, ErrChanged))
 	}
-	if _, err := f.WriteAt(content[from:], int64(from)); err != nil {
-		return errors.Join(err, f.Truncate(int64(from)))
+	if _, err = f.WriteAt(content[from:], int64(from)); err == nil {
+		err = f.Sync() // some file systems report only here that the disk is full
 	}
-	if err := f.Sync(); err != nil {
-		return err
+	if err != nil { // so that it can be tried again
+		return errors.Join(err, f.Truncate(int64(from)))
 	}
 	if from == 0 {
 		return durable.SyncDir(filepath.Dir(to))

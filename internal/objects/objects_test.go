@@ -110,6 +110,26 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// TestDirectoryPaths writes to a directory that is named in several ways.
+func TestDirectoryPaths(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"a", "b/", "./c", "./d/e//", ".", "f/../g", t.TempDir() + "/h/"} {
+		s, err := objects.At(path, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(t.Context(), "x/y/1", strings.NewReader("one"), 3); err != nil {
+			t.Fatal(err)
+		}
+		if got := contentOf(t, s, "x/y/1"); got != "one" {
+			t.Errorf("in %s: %q", path, got)
+		}
+		if list, err := s.List(t.Context(), "x/"); err != nil || len(list) != 1 || list[0].Name != "x/y/1" {
+			t.Errorf("in %s: %v, %v", path, list, err)
+		}
+	}
+}
+
 // TestDirectoryNoticesOthers extends a file that another program has written to, and uses names that lead elsewhere.
 func TestDirectoryNoticesOthers(t *testing.T) {
 	s := stores(t)["directory"]
