@@ -16,6 +16,7 @@ import (
 	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/backoff"
+	"lectern/media"
 	"lectern/store"
 )
 
@@ -99,7 +100,8 @@ func newFollower(p *Project) (*follower, error) {
 	if err != nil || origin == "" {
 		return nil, err
 	}
-	f := &follower{project: p, follow: p.options.Follow, dir: d, files: filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), filepath.Join(d.data, admin.ReplicaName, "incoming")), id: rand.Text()}
+	f := &follower{project: p, follow: p.options.Follow, dir: d, id: rand.Text()}
+	f.files = filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), filepath.Join(d.data, admin.ReplicaName, "incoming"), f.namedFiles)
 	f.kept = d.inStep().UnixMilli()
 	f.current.Store(f.kept)
 	return f, nil
@@ -259,6 +261,22 @@ func (f *follower) lookAtFiles() error {
 			f.files.Wake()
 		}
 		return nil
+	})
+}
+
+// namedFiles returns the names of the files that documents describe.
+func (f *follower) namedFiles() (map[string]bool, error) {
+	g, names := f.project.generation.Load(), map[string]bool{}
+	t := g.Model.Type(contenttypes.FileUID)
+	if t == nil {
+		return nil, nil // upload is switched off
+	}
+	return names, g.store.View(func(s *store.Snapshot) error {
+		list, err := media.LocalNames(s, t, "")
+		for _, name := range list {
+			names[name] = true
+		}
+		return err
 	})
 }
 

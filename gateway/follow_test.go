@@ -269,6 +269,15 @@ func TestReplicaFiles(t *testing.T) {
 		t.Fatal(status, answer)
 	}
 	awaitFile(t, filepath.Join(dir, "data", filepath.FromSlash(first)), false)
+
+	// The origin loses its files, but not their documents. The replica keeps them, and removes others.
+	r.stop()
+	e.must(os.RemoveAll(filepath.Join(e.dir, "data", "uploads")))
+	other := filepath.Join(dir, "data", "uploads", "z.txt") // the last to be looked at
+	e.must(os.WriteFile(other, nil, 0o600))
+	r = follow(t, dir, e.base, e.key)
+	awaitFile(t, other, false)
+	awaitFile(t, filepath.Join(dir, "data", filepath.FromSlash(third)), true)
 	r.stop()
 	e.close()
 	r = follow(t, dir, e.base, e.key)

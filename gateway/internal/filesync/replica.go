@@ -17,6 +17,7 @@ import (
 // asks for it. Its methods are safe for concurrent use.
 type Replica struct {
 	uploads, incoming string // directories
+	named             func() (map[string]bool, error)
 	woken             chan struct{}
 	inTouch           atomic.Bool // the origin answers
 	origin            atomic.Pointer[replication.Origin]
@@ -32,9 +33,10 @@ type Replica struct {
 // listEvery bounds how often clients that ask for missing files make the replica ask its origin for the list.
 const listEvery = time.Second
 
-// NewReplica returns a Replica that keeps files in the directory uploads, and those that are not complete in the directory incoming.
-func NewReplica(uploads, incoming string) *Replica {
-	return &Replica{uploads: uploads, incoming: incoming, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
+// NewReplica returns a Replica that keeps files in the directory uploads, and those that are not complete in the directory incoming. named returns
+// the names of the files that the documents of the replica describe.
+func NewReplica(uploads, incoming string, named func() (map[string]bool, error)) *Replica {
+	return &Replica{uploads: uploads, incoming: incoming, named: named, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
 }
 
 // SetInTouch tells the Replica whether the origin answers. It is not asked for single files otherwise.
@@ -76,7 +78,8 @@ func (f *Replica) Run(ctx context.Context, origin *replication.Origin, failed fu
 	}
 }
 
-// compare fetches the files that are missing or different, and removes those that the origin does not have.
+// compare fetches the files that are missing or different, and removes those that the origin does not have. It keeps those that have documents: the
+// origin has lost them, for example because the disk of its uploads is gone, and may get them from here.
 func (f *Replica) compare(ctx context.Context) error {
 	list, err := f.origin.Load().Files(ctx)
 	if err != nil {
@@ -89,8 +92,12 @@ func (f *Replica) compare(ctx context.Context) error {
 			return err
 		}
 	}
+	named, err := f.named()
+	if err != nil {
+		return err
+	}
 	return each(f.uploads, func(root *os.Root, name string, _ fs.FileInfo) error {
-		if there[name] {
+		if there[name] || named[name] {
 			return nil
 		}
 		return root.Remove(filepath.FromSlash(name))
