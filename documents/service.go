@@ -14,6 +14,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -79,6 +80,10 @@ type Write struct {
 
 	// Notes are changed in the transaction of the write. They tell the nodes of a cluster which files there are.
 	Notes []Note
+
+	// Ready, if set, is called by Update when the hooks before the write have accepted it, before the transaction. An error refuses the write.
+	// It returns more Notes.
+	Ready func() ([]Note, error)
 
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
 	// Published), to print it for the answer. It may be called again and must then start from the beginning.
@@ -205,6 +210,11 @@ func (s *Service) write(ctx context.Context, w Write, action Action, compute fun
 	}
 	defer release()
 	p, err := s.PrepareHooked(ctx, action, w)
+	if err == nil && w.Ready != nil {
+		var notes []Note
+		notes, err = w.Ready()
+		p.write.Notes = slices.Concat(w.Notes, notes)
+	}
 	if err != nil {
 		return err
 	}

@@ -187,6 +187,9 @@ func (l *Library) finish(ctx context.Context, n *entry) error {
 	return nil
 }
 
+// errPartStored: some files of a replacement are stored, and others perhaps not.
+var errPartStored = errors.New("the replacement of a file is not complete; the next start finishes it, unless the file is changed before")
+
 // replace carries out a replacement. It may be called after an interrupted replacement: steps that were done are done again or
 // skipped.
 func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, show func(*store.Snapshot, store.Record) error) error {
@@ -208,13 +211,15 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err != nil {
 		return err
 	}
-	notes, err := l.put(ctx, storage, put)
-	l.forgetVariants(namesOf(put)...)
-	if err != nil {
-		return err
+	store := func() ([]documents.Note, error) { // not before the hooks have accepted it: the former content is gone then
+		notes, err := l.put(ctx, storage, put)
+		l.forgetVariants(namesOf(put)...)
+		if _, ok := storage.(*onNodes); err != nil && !ok && !errors.Is(err, errNoneStored) {
+			err = fmt.Errorf("%w: %w", errPartStored, err)
+		}
+		return append(notes, unlisted(storage, r.Drop)...), err
 	}
-	notes = append(notes, unlisted(storage, r.Drop)...)
-	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, Notes: notes, After: show})
+	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, Ready: store, After: show})
 	if err != nil {
 		return err
 	}

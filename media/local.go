@@ -22,12 +22,18 @@ func (*local) URL(name string) string { return "/uploads/" + name }
 // Put implements Storage. Storing a file is a rename, because the spool is in the same file system.
 func (s *local) Put(_ context.Context, files []Stored) error {
 	root := s.dir.root()
-	for _, f := range files {
+	for i, f := range files {
+		var err error
 		if !isStoredName(f.Name) {
-			return fmt.Errorf("store %q: this is not a valid file name", f.Name)
+			err = errors.New("this is not a valid file name")
+		} else {
+			err = root.Rename(f.Spooled, f.Name)
 		}
-		if err := root.Rename(f.Spooled, f.Name); err != nil {
-			return fmt.Errorf("store %s: %w", f.Name, err)
+		if err != nil && i == 0 {
+			err = fmt.Errorf("%w: %w", errNoneStored, err)
+		}
+		if err != nil {
+			return fmt.Errorf("store %q: %w", f.Name, err)
 		}
 	}
 	return syncDir(root, ".")

@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lectern/documents"
+	"lectern/documents/apierror"
 )
 
 // changed sends a change of a file and returns the file from the answer.
@@ -79,6 +83,26 @@ func TestReplace(t *testing.T) {
 	}
 	if _, spooled := s.stored(); len(spooled) > 0 {
 		t.Errorf("in the spool: %v", spooled)
+	}
+}
+
+// TestReplaceRefusedByHook replaces a file although a hook refuses that. The file keeps its content.
+func TestReplaceRefusedByHook(t *testing.T) {
+	s := &server{T: t, dir: writeProject(t, "")}
+	s.beforeUpdate = func(context.Context, *documents.Event) error { return apierror.Application("files stay as they are") }
+	s.start()
+	old := s.upload(file("old.png", "image/png", pngOf(picture(600, 400))))[0]
+	if a := s.post(fmt.Sprint("?id=", old.ID), file("new.png", "image/png", pngOf(picture(300, 200)))); a.status != 400 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := s.get(old.URL); string(a.body) != pngOf(picture(600, 400)) {
+		t.Error("the former content is gone")
+	}
+	for name, x := range old.Formats {
+		s.checkFormat(old, name, x)
+	}
+	if files, spooled := s.stored(); len(files) != 3 || len(spooled) > 0 {
+		t.Errorf("%v %v", files, spooled)
 	}
 }
 

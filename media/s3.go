@@ -52,8 +52,11 @@ func (s *s3) URL(name string) string {
 
 // Put implements Storage. It leaves the files in the spool.
 func (s *s3) Put(ctx context.Context, files []Stored) error {
-	for _, f := range files {
+	for i, f := range files {
 		if err := s.put(ctx, f); err != nil {
+			if i == 0 && objects.Refused(err) {
+				err = fmt.Errorf("%w: %w", errNoneStored, err)
+			}
 			return fmt.Errorf("store %s: %w", f.Name, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
@@ -152,6 +153,46 @@ func TestS3Refuses(t *testing.T) {
 	}
 	if _, spooled := s.stored(); len(s.allFiles()) != 1 || len(spooled) > 0 || len(b.names(t)) != 1 {
 		t.Errorf("kept: %v %v %v", s.allFiles(), spooled, b.names(t))
+	}
+}
+
+// TestS3BreaksOff replaces a file while the storage takes one object and refuses the next. The next start finishes the replacement, so that the
+// image and its formats are not of two pictures.
+func TestS3BreaksOff(t *testing.T) {
+	b := newBucket(t)
+	s := serve(t, b.config(""))
+	f := s.upload(file("photo.png", "image/png", pngOf(picture(600, 400))))[0]
+	var puts atomic.Int64
+	b.before = func(r *http.Request) {
+		if r.Method == "PUT" && puts.Add(1) == 1 {
+			b.refuse.Store(true)
+		}
+	}
+	s.expectErrors.Store(true)
+	next := pngOf(picture(900, 300))
+	if a := s.post(fmt.Sprint("?id=", f.ID), file("photo.png", "image/png", next)); a.status != 500 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	s.stop()
+	b.refuse.Store(false)
+	s.expectErrors.Store(false)
+	s.start()
+	until := time.Now().Add(20 * time.Second)
+	for {
+		_, spooled := s.stored()
+		if len(spooled) == 0 {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("left: %v", spooled)
+		}
+	}
+	now := s.allFiles()[0]
+	if a := s.get(now.URL); string(a.body) != next || now.Width == nil || *now.Width != 900 {
+		t.Errorf("%+v", now)
+	}
+	for name, x := range now.Formats {
+		s.checkFormat(now, name, x)
 	}
 }
 

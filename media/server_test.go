@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/gateway"
 )
 
@@ -72,7 +74,8 @@ type server struct {
 	project *gateway.Project
 	stop    func()
 
-	expectErrors atomic.Bool // set if errors in the log are expected
+	beforeUpdate documents.Hook // of documents of files; may be nil
+	expectErrors atomic.Bool    // set if errors in the log are expected
 }
 
 // writeProject creates a project; plugins is its config/plugins.yaml.
@@ -116,6 +119,11 @@ func (s *server) start() {
 		s.Fatal(err)
 	}
 	s.project = p
+	if s.beforeUpdate != nil {
+		if err := p.Documents().Hook(documents.Hooks{BeforeUpdate: s.beforeUpdate}, contenttypes.FileUID); err != nil {
+			s.Fatal(err)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()

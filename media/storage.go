@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -14,13 +15,16 @@ type Storage interface {
 	// URL returns the address from which clients fetch a file.
 	URL(name string) string
 	// Put stores files and replaces those of the same names; each file is replaced as a whole or not at all. When Put returns
-	// nil, all are durable; when it returns an error, any of them may have been stored.
+	// nil, all are durable; when it returns an error, any of them may have been stored, unless the error wraps errNoneStored.
 	Put(ctx context.Context, files []Stored) error
 	// Open opens a file; the error wraps fs.ErrNotExist if there is none.
 	Open(ctx context.Context, name string) (*Object, error)
 	// Delete removes files. It ignores names that do not exist.
 	Delete(ctx context.Context, names []string) error
 }
+
+// errNoneStored: a storage has stored nothing.
+var errNoneStored = errors.New("nothing was stored")
 
 // A Stored is a file to be stored.
 type Stored struct {

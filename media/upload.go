@@ -182,8 +182,8 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return fmt.Errorf("write the journal entry of a replacement: %w", err)
 	}
 	err = l.replace(context.WithoutCancel(ctx), f.storage, r, show)
-	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed)) {
-		f.formats = nil // keep the files of the formats: the next start stores them
+	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed) || errors.Is(err, errPartStored)) {
+		f.formats, form.files = nil, nil // keep the files: the next start stores them
 		return err
 	}
 	if err == nil {

@@ -138,6 +138,12 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return err
 }
 
+// Refused reports whether an error is the answer of a bucket that has not done what it was asked to do. After other errors it may have.
+func Refused(err error) bool {
+	var answer minio.ErrorResponse
+	return errors.As(err, &answer) && answer.StatusCode >= 400 && answer.StatusCode < 500
+}
+
 // missing wraps an error of the storage in fs.ErrNotExist if it means that the object does not exist.
 func missing(err error) error {
 	if err == nil {
