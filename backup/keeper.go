@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,6 +159,10 @@ func (k *keeper) copyAll(ctx context.Context, at store.Position, full bool) erro
 	names, err := filesIn(k.from.Uploads())
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 && len(k.known) > 0 { // the disk is not mounted, perhaps: do not let the backup forget them
+		k.note(fmt.Sprintf("the directory of uploads %s is gone or empty; the backup keeps the files that it has", k.from.Uploads()))
+		names = slices.Sorted(maps.Keys(k.known))
 	}
 	m, sequence := manifest{}, at.Sequence
 	if !full { // what the backup does not have came after its position

@@ -329,6 +329,32 @@ func TestReplacedAfterBase(t *testing.T) {
 	p.wantUpload(to, "a.txt", third, "the third")
 }
 
+// TestUploadsGone takes a base while the directory of uploads is empty, as if its disk were not mounted, and removes the base before. The backup
+// still has the files.
+func TestUploadsGone(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	p.upload("a.txt", "one")
+	f := p.follow(to, time.Hour, time.Hour)
+	f.caughtUp()
+	f.stop()
+	mounted := p.uploads
+	p.uploads = filepath.Join(mounted, "unmounted")
+	p.write()
+	f = p.follow(to, time.Nanosecond, time.Nanosecond)
+	until(t, "the old base is removed", func() bool {
+		p.write()
+		c, err := list(t.Context(), to)
+		return err == nil && len(c.bases) == 1 && c.bases[0].Position.Sequence > 1
+	})
+	f.caughtUp()
+	f.stop()
+	p.uploads = mounted
+	p.wantUpload(to, "a.txt", p.store.Revision(), "one")
+	if !slices.ContainsFunc(f.notes, func(note string) bool { return strings.Contains(note, "is gone or empty") }) {
+		t.Errorf("notes: %q", f.notes)
+	}
+}
+
 // TestBaseAhead ends a Follower that could not store the entries before its newest base. The next one backs up a file that came meanwhile.
 func TestBaseAhead(t *testing.T) {
 	p, to := newProject(t), &outage{Store: newDirectory(t)}

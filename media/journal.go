@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ func (l *Library) Recover(ctx context.Context) error {
 	l.recovering.Lock()
 	defer l.recovering.Unlock()
 	var errs []error
-	keep := map[string]bool{}
+	keep, unread := map[string]bool{}, false
 	for _, name := range l.left {
 		if !strings.HasSuffix(name, entrySuffix) {
 			continue
@@ -106,14 +107,14 @@ func (l *Library) Recover(ctx context.Context) error {
 		}
 		if err != nil { // the next start tries again
 			errs = append(errs, fmt.Errorf("clear up after an interrupted upload: %w", err))
-			keep[name] = true
+			keep[name], unread = true, unread || n == nil
 			for _, f := range n.spooled() {
 				keep[f] = true
 			}
 		}
 	}
 	for _, name := range l.left {
-		if !keep[name] {
+		if needed := unread && !strings.HasSuffix(name, entrySuffix); !keep[name] && !needed { // by the entry that could not be read, perhaps
 			errs = append(errs, l.spool.remove(name))
 		}
 	}
@@ -195,8 +196,11 @@ var errPartStored = errors.New("the replacement of a file is not complete; the n
 func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, show func(*store.Snapshot, store.Record) error) error {
 	var put []Stored
 	for _, f := range r.Put {
-		if _, err := l.dir.root().Lstat(f.Spooled); err == nil {
+		switch _, err := l.dir.root().Lstat(f.Spooled); {
+		case err == nil:
 			put = append(put, f)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
 		}
 	}
 	data, err := jsontree.Parse(r.Data, jsontree.MaxDepth)

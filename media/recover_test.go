@@ -90,6 +90,45 @@ func TestRecover(t *testing.T) {
 	st.Close()
 }
 
+// TestRecoverUnreadable cannot read an entry of the journal at first. The files that it needs stay until it can.
+func TestRecoverUnreadable(t *testing.T) {
+	s := serve(t, "")
+	f := s.upload(file("a.txt", "text/plain", "old"))[0]
+	s.stop()
+	incoming := filepath.Join(s.dir, "data/uploads/.incoming")
+	writeFile(t, filepath.Join(incoming, "next"), "new content")
+	if err := os.Mkdir(filepath.Join(incoming, "1.note"), 0o700); err != nil { // reading it fails
+		t.Fatal(err)
+	}
+	open := func(wantErr bool) {
+		t.Helper()
+		st, l := openLibrary(t, s.dir)
+		if err := l.Recover(t.Context()); (err != nil) != wantErr {
+			t.Error(err)
+		}
+		l.Close()
+		st.Close()
+	}
+	open(true)
+	if err := os.Remove(filepath.Join(incoming, "1.note")); err != nil {
+		t.Fatal(err)
+	}
+	type o = map[string]any
+	entry, err := json.Marshal(o{"provider": "local", "files": []o{{"hash": f.Hash, "names": []string{f.Hash + ".txt"}}}, "replace": o{
+		"id": f.ID, "data": o{"size": 0.01}, "put": []o{{"Name": f.Hash + ".txt", "Spooled": ".incoming/next", "Type": "text/plain"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(incoming, "1.note"), string(entry))
+	open(false)
+	if got, err := os.ReadFile(filepath.Join(s.dir, "data", f.URL)); string(got) != "new content" {
+		t.Errorf("it has %q: %v", got, err)
+	}
+	if _, spooled := listUploads(t, s.dir); len(spooled) > 0 {
+		t.Errorf("left: %v", spooled)
+	}
+}
+
 func ignore(*store.Snapshot, store.Record) error { return nil }
 
 // TestPin deletes a file while all files are pinned.
