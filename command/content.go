@@ -197,6 +197,8 @@ func (c *backupCommand) Run(s *session) error {
 		p.done("backed up %s", megabytes(p.bytes))
 		return sayMissing(s, p, a, func(n admin.Uploads) (int, string) {
 			return n.Elsewhere, "they lie in a bucket, and what they hold is not in the backup; keep versions of the bucket"
+		}, func(n admin.Uploads) (int, string) {
+			return n.Missing, "they have documents and are not in the directory of uploads; put them back there, or mount its disk, and take another backup"
 		})
 	})
 }
@@ -243,13 +245,15 @@ func sayKept(p *progress, kept string) {
 }
 
 // sayMissing prints how many uploaded files are not in the export or backup.
-func sayMissing(s *session, p *progress, a admin.Project, missing func(admin.Uploads) (int, string)) error {
+func sayMissing(s *session, p *progress, a admin.Project, missing ...func(admin.Uploads) (int, string)) error {
 	n, err := a.Uploads(s.ctx)
 	if err != nil {
 		return fmt.Errorf("count the uploaded files: %w", err)
 	}
-	if files, why := missing(n); files > 0 {
-		p.done("without %s: %s", count(files, "uploaded file"), why)
+	for _, m := range missing {
+		if files, why := m(n); files > 0 {
+			p.done("without %s: %s", count(files, "uploaded file"), why)
+		}
 	}
 	return nil
 }

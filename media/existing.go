@@ -1,6 +1,9 @@
 package media
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -77,6 +80,26 @@ func LocalNames(s *store.Snapshot, t *contenttypes.ContentType, documentID strin
 		}
 	}
 	return names, nil
+}
+
+// Missing counts the documents of files in the directory of uploads that lacks the file or a format of it.
+func (l *Library) Missing(ctx context.Context) (count int, err error) {
+	root := l.dir.root()
+	err = l.store.View(func(s *store.Snapshot) error {
+		q := &store.Query{Type: l.typ, Limit: -1}
+		return s.Each(q, func(int64) error { return nil }, func(rows []store.Record) error {
+			for _, row := range rows {
+				if f := existingIn(l.typ, row); f.provider == l.local.Provider() && slices.ContainsFunc(f.names, func(name string) bool {
+					_, err := root.Lstat(name)
+					return errors.Is(err, fs.ErrNotExist)
+				}) {
+					count++
+				}
+			}
+			return ctx.Err()
+		})
+	})
+	return count, err
 }
 
 func value(row store.Record, t *contenttypes.ContentType, name string) any {

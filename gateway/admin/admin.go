@@ -74,6 +74,7 @@ type Project interface {
 type Uploads struct {
 	Total     int `json:"total"`
 	Elsewhere int `json:"elsewhere"` // files in a bucket instead of the data directory
+	Missing   int `json:"missing"`   // files that the data directory lacks although they have documents
 }
 
 // A Content is the content of a project with the definitions that it is served under.
@@ -136,7 +137,7 @@ func (l *Local) Update(ctx context.Context, f func(context.Context, Content) err
 }
 
 // Uploads implements Project.
-func (l *Local) Uploads(context.Context) (n Uploads, err error) {
+func (l *Local) Uploads(ctx context.Context) (n Uploads, err error) {
 	c := l.Current()
 	if c.Media == nil {
 		return n, nil
@@ -159,6 +160,9 @@ func (l *Local) Uploads(context.Context) (n Uploads, err error) {
 		n.Elsewhere = n.Total - here
 		return err
 	})
+	if err == nil {
+		n.Missing, err = c.Media.Missing(ctx)
+	}
 	return n, err
 }
 
