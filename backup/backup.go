@@ -17,6 +17,7 @@ package backup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -104,13 +105,25 @@ func list(ctx context.Context, s objects.Store) (c catalogue, err error) {
 		return c, err
 	}
 	err = c.add(ctx, s, basesAt, c.addBase)
-	slices.SortStableFunc(c.bases, func(a, b Base) int {
-		if order := a.Time.Compare(b.Time); order != 0 {
-			return order
-		}
-		return strings.Compare(a.name(), b.name())
-	})
+	c.orderBases()
 	return c, err
+}
+
+// orderBases orders the bases by time. One that a base of an earlier time follows in its epoch was taken while the clock was ahead. It comes just
+// before that one.
+func (c *catalogue) orderBases() {
+	slices.SortFunc(c.bases, func(a, b Base) int { return cmp.Compare(b.Position.Sequence, a.Position.Sequence) })
+	latest, at := map[store.Epoch]time.Time{}, map[Base]time.Time{}
+	for _, b := range c.bases { // the last first
+		at[b] = b.Time
+		if next, ok := latest[b.Position.Epoch]; ok && next.Before(b.Time) {
+			at[b] = next
+		}
+		latest[b.Position.Epoch] = at[b]
+	}
+	slices.SortFunc(c.bases, func(a, b Base) int {
+		return cmp.Or(at[a].Compare(at[b]), cmp.Compare(a.Position.Sequence, b.Position.Sequence), strings.Compare(a.name(), b.name()))
+	})
 }
 
 func (c *catalogue) add(ctx context.Context, s objects.Store, prefix string, add func(name string)) error {

@@ -33,6 +33,7 @@ type keeper struct {
 
 	mu     sync.Mutex // guards the following; held while files and bases are copied
 	newest Base
+	taken  time.Time       // when, by the clock that only goes on; or when this Follower began
 	behind bool            // whether files may be missing, because an earlier Follower died before it copied those that the entries name
 	known  manifest        // the files of the directory, as they are in the backup
 	files  map[string]bool // the names of objects in files/
@@ -44,7 +45,10 @@ func (k *keeper) resume(ctx context.Context, c *catalogue, base Base) error {
 	if err != nil {
 		return err
 	}
-	k.newest, k.behind = base, true
+	k.newest, k.behind, k.taken = base, true, time.Now()
+	if base.Time.After(k.taken) { // the clock was ahead: take one by which moments from now on can be found
+		k.taken = k.taken.Add(-k.every)
+	}
 	for name, all := range uploads.names {
 		k.known[name] = all[len(all)-1]
 	}
@@ -96,7 +100,7 @@ func (k *keeper) work(ctx context.Context, at store.Position) error {
 		return err
 	}
 	k.mu.Lock()
-	due := time.Since(k.newest.Time) >= k.every && at.Sequence > k.newest.Position.Sequence
+	due := max(time.Since(k.newest.Time), time.Since(k.taken)) >= k.every && at.Sequence > k.newest.Position.Sequence
 	k.mu.Unlock()
 	if !due {
 		return nil
@@ -305,7 +309,7 @@ func (k *keeper) takeBase(ctx context.Context, at store.Position) (b Base, err e
 		return b, err
 	}
 	unpin()
-	k.newest = b
+	k.newest, k.taken = b, time.Now()
 	k.note(fmt.Sprintf("took a base after entry %s", b.Position))
 	return b, k.clean(ctx)
 }

@@ -355,6 +355,36 @@ func TestUploadsGone(t *testing.T) {
 	}
 }
 
+// TestClockAhead takes a base while the clock is years ahead. When it is right again, the next Follower takes another, and moments are found.
+func TestClockAhead(t *testing.T) {
+	p, to := newProject(t), newDirectory(t)
+	p.write()
+	p.age = -10 * 365 * 24 * time.Hour
+	f := p.follow(to, time.Hour, 24*time.Hour)
+	f.caughtUp()
+	p.write()
+	f.caughtUp()
+	f.stop()
+	p.age = 0
+	f = p.follow(to, time.Hour, 24*time.Hour)
+	until(t, "another base is taken", func() bool {
+		p.upload("a.txt", "one") // has the Follower look whether a base is due
+		c, err := list(t.Context(), to)
+		return err == nil && len(c.bases) == 2
+	})
+	f.caughtUp()
+	f.stop()
+	for name, m := range map[string]Moment{"now": {Time: time.Now()}, "the last": {}} {
+		text, last, err := p.restore(to, m)
+		if err != nil || last != p.store.Revision() || text != content(t, p.store) {
+			t.Errorf("%s: restored %d of %d: %v", name, last, p.store.Revision(), err)
+		}
+		if plan, err := PlanFor(t.Context(), to, m); err != nil || plan.Base.Time.After(time.Now()) {
+			t.Errorf("%s: %v, %v", name, plan, err)
+		}
+	}
+}
+
 // TestBaseAhead ends a Follower that could not store the entries before its newest base. The next one backs up a file that came meanwhile.
 func TestBaseAhead(t *testing.T) {
 	p, to := newProject(t), &outage{Store: newDirectory(t)}
