@@ -22,7 +22,8 @@ type Recovery struct {
 }
 
 // RecoverCluster makes nodes the members of the cluster, after its majority was lost for good: they go on with the content of the node in dir, which
-// must be one of them and be stopped. No nodes stand for this one alone. Unless confirmed is set, RecoverCluster changes nothing.
+// must be one of them and be stopped. No nodes stand for this one alone. The content begins a new epoch, because positions that clients and replicas have from
+// lost nodes may be those of other writes. Unless confirmed is set, RecoverCluster changes nothing.
 func RecoverCluster(ctx context.Context, dir string, o Options, nodes []config.ClusterNode, confirmed bool) (r Recovery, err error) {
 	path := Directory(dir, o).DataPath()
 	lock, err := admin.Lock(path)
@@ -52,7 +53,10 @@ func RecoverCluster(ctx context.Context, dir string, o Options, nodes []config.C
 	if !confirmed {
 		return r, nil
 	}
-	return r, cluster.Recover(c, members)
+	if err := cluster.Recover(c, members); err != nil {
+		return r, err
+	}
+	return r, s.beginEpoch() // after the members: the nodes may go on as before if they were not changed
 }
 
 // A stoppedMember is the machine of a node that does not run.
@@ -112,12 +116,31 @@ func (s *stoppedMember) Apply(list []store.Transaction) (err error) {
 	return err
 }
 
+// beginEpoch begins a new epoch of the content.
+func (s *stoppedMember) beginEpoch() error {
+	if err := s.closeStore(); err != nil {
+		return err
+	}
+	r, err := store.OpenReplica(filepath.Join(s.data, admin.StoreName), store.Options{LockTimeout: lockRetry})
+	if err != nil {
+		return fmt.Errorf("begin a new epoch: %w; repeat the command", err)
+	}
+	return errors.Join(r.BeginEpoch(), r.Close())
+}
+
 func (s *stoppedMember) close() error {
 	s.end()
+	return s.closeStore()
+}
+
+// closeStore closes the store if Apply has opened it.
+func (s *stoppedMember) closeStore() error {
 	if s.store == nil {
 		return nil
 	}
-	return s.store.Close()
+	st := s.store
+	s.store = nil
+	return st.Close()
 }
 
 // recovered returns the members of a recovered cluster. former are those before.

@@ -43,8 +43,14 @@ func Read(c Config) (r Record, err error) {
 	return r, nil
 }
 
+// recoveryGap is how far the log of a recovered cluster goes on after the end of the former one. A lost node may have entries after that end, and may have
+// applied them. If it comes back, its log must not have the index of an entry of the recovered cluster: the leader would take the contents of both for the
+// same. So the leader finds a gap, and sends the node a copy, which replaces what the node has.
+const recoveryGap = 1 << 32
+
 // Recover makes a list of nodes the members of the cluster, in the files of a stopped node, which must be one of them. It is for a cluster that has
-// lost its majority for good. The machine applies all transactions of the node's log, also those to which the nodes may not have agreed.
+// lost its majority for good. The machine applies all transactions of the node's log, also those to which the nodes may not have agreed. All other members
+// get a copy of what it has then.
 func Recover(c Config, members []Member) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
@@ -63,7 +69,7 @@ func Recover(c Config, members []Member) (err error) {
 		to.Servers = append(to.Servers, raft.Server{ID: raft.ServerID(m.Name), Address: raft.ServerAddress(m.Address), Suffrage: suffrage})
 	}
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
-	snaps.machine = durableMachine{c.Machine}
+	snaps.machine, snaps.gap = durableMachine{c.Machine}, recoveryGap
 	replayed := &replay{machine: c.Machine}
 	err = raft.RecoverCluster(c.settings(), replayed, log, log, snaps, transport, to)
 	if replayed.err != nil {

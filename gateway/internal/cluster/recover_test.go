@@ -84,7 +84,7 @@ func TestRecover(t *testing.T) {
 	if !cmp.Equal(m.applied, applied) {
 		t.Error(cmp.Diff(applied, m.applied))
 	}
-	expect(Record{LastIndex: before.LastIndex + 3, Members: alone})
+	expect(Record{LastIndex: before.LastIndex + 3 + recoveryGap, Members: alone})
 	if err := Recover(c, nil); err == nil {
 		t.Error("recovered a cluster without members")
 	}

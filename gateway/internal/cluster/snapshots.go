@@ -26,6 +26,7 @@ type snapshots struct {
 	closing sync.Mutex // held while a snapshot is made the newest: Raft takes one in another goroutine than it receives one
 	dir     string
 	machine Machine
+	gap     uint64        // is added to the index of a snapshot that is taken: see recoveryGap
 	silence time.Duration // how long nothing of a copy may arrive before giveUp is called
 	giveUp  func()        // ends the connection over which a copy is received; Start sets it, and nothing is received before
 	// reached reports whether the node has more than a received snapshot up to an index, which it must keep. Start sets it, as giveUp.
@@ -102,6 +103,7 @@ func (s *snapshots) taken() error {
 
 // Create implements raft.SnapshotStore.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	index += s.gap
 	return &snapshotSink{to: s, silent: time.AfterFunc(s.silence, s.giveUp), snapshot: snapshot{SnapshotMeta: raft.SnapshotMeta{
 		Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex,
 	}}}, nil
