@@ -164,3 +164,19 @@ func TestLeadWithoutMachine(t *testing.T) {
 	})
 	broken.setBroken(false)
 }
+
+// TestOneAbleToLead passes the lead to a node whose machine cannot lead. Of the others, only the last one that Raft would choose can. It must lead.
+func TestOneAbleToLead(t *testing.T) {
+	nodes := newNodes(t, 5)
+	able := nodes[len(nodes)-1]
+	for _, n := range nodes {
+		n.setUnable(n != able)
+	}
+	somehow(t, nodes, func(leader *testNode) error {
+		if leader == nodes[0] {
+			return leader.Transfer(t.Context(), nodes[1].name)
+		}
+		return leader.Transfer(t.Context(), nodes[0].name)
+	})
+	able.wait(t, "the only node that can lead", able.Leading)
+}

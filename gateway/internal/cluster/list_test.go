@@ -22,6 +22,7 @@ type list struct {
 	leader  string                               // that Follow was told last
 	led     int                                  // how often Lead succeeded
 	broken  bool                                 // Apply fails
+	unable  bool                                 // Lead fails
 	gate    chan struct{}                        // Apply gives and takes a value, unless it is nil
 	leading chan struct{}                        // Lead gives and takes a value, and fails, unless it is nil
 	follows chan struct{}                        // Follow waits until it is closed, unless it is nil
@@ -71,6 +72,12 @@ func (l *list) setBroken(broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = broken
+}
+
+func (l *list) setUnable(unable bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unable = unable
 }
 
 func (l *list) setGate(gate chan struct{}) {
@@ -138,6 +145,9 @@ func (l *list) Lead() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.changed()
+	if l.unable {
+		return errors.New("the machine cannot lead")
+	}
 	l.leads = true
 	l.led++
 	return nil

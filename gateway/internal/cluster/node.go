@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,6 +95,7 @@ type Node struct {
 	failed    atomic.Uint64
 	stuck     atomic.Bool
 	applied   atomic.Uint64 // the index up to which the machine has applied what Raft has passed to it
+	gaveUp    int           // how often the node has passed the lead on since its machine led; only watch uses it
 
 	mu        sync.Mutex
 	pending   *proposal // that this node waits for
@@ -296,16 +298,34 @@ func (n *Node) look(ctx context.Context) {
 		n.giveUp(ctx)
 		return
 	}
+	n.gaveUp = 0
 	n.setLed(term, before)
 	if n.Leading() {
 		n.config.Machine.Led()
 	}
 }
 
-// giveUp lets another node lead, because this one cannot, and tries again later if there is none.
+// giveUp lets another node lead, because this one cannot, and tries again later if there is none. It passes the lead to each of the others in turn: Raft
+// would pass it to the same one each time, which may not be able to lead either. Once all had their turn, the node waits before it passes the lead on.
 func (n *Node) giveUp(ctx context.Context) {
-	if err := agreed(ctx, n.raft.LeadershipTransfer()); err != nil && ctx.Err() == nil {
-		n.config.Log.Warn("no other node can lead the cluster", "error", err)
+	others := slices.DeleteFunc(slices.Clone(n.raft.GetConfiguration().Configuration().Servers), func(s raft.Server) bool {
+		return s.Suffrage != raft.Voter || s.ID == raft.ServerID(n.config.Name)
+	})
+	if len(others) == 0 {
+		n.wakeLater(ctx)
+		return
+	}
+	if n.gaveUp >= len(others) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(n.config.heartbeat()):
+		}
+	}
+	to := others[n.gaveUp%len(others)]
+	n.gaveUp++
+	if err := agreed(ctx, n.raft.LeadershipTransferToServer(to.ID, to.Address)); err != nil && ctx.Err() == nil {
+		n.config.Log.Warn("the lead could not be passed to another node", "to", to.ID, "error", err)
 		n.wakeLater(ctx)
 	}
 }
