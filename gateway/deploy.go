@@ -83,10 +83,14 @@ func (m *member) loadDeployment(files *replication.Definitions) (*Definition, er
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	served, err := readOwnFiles(m.files())
+	if err != nil {
+		return nil, err
+	}
 	if err := m.unpackTo(dir, files); err != nil {
 		return nil, err
 	}
-	return m.project.loadFrom(dir)
+	return m.load(dir, served)
 }
 
 // differences returns the names of the files that differ, with + for those that next adds and - for those that it leaves out.

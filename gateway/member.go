@@ -221,10 +221,14 @@ func (m *member) takeDefinitions(from *store.Store, redefine func(context.Contex
 
 // redefine does what takeDefinitions does, but returns store.ErrOtherDefinitions while the content is converted.
 func (m *member) redefine(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+	served, err := readOwnFiles(m.files())
+	if err != nil {
+		return err
+	}
 	if err := m.unpackStored(from); err != nil {
 		return err
 	}
-	if err := m.replace(m.project.load, redefine); err != nil {
+	if err := m.replace(func() (*Definition, error) { return m.load(m.files(), served) }, redefine); err != nil {
 		return err
 	}
 	m.advance()
@@ -247,52 +251,6 @@ func (m *member) replace(load func() (*Definition, error), redefine func(context
 	}
 	p.generation.Store(g)
 	close(m.converted)
-	return nil
-}
-
-// clusterProject is the name of the directory, among the files of a node, with the definitions of the cluster.
-const clusterProject = "project"
-
-// files is the directory with the definitions that the node serves.
-func (m *member) files() string { return filepath.Join(m.dir, clusterProject) }
-
-// unpackStored writes the definitions of the cluster, which a store has, and the files of this node's own, where the project is read from.
-func (m *member) unpackStored(from *store.Store) error {
-	m.unpacking.Lock() // the last to write must have read the latest definitions
-	defer m.unpacking.Unlock()
-	return from.ReadNote(definitionsNote, func(text []byte) error {
-		files, err := replication.ParseDefinitions(text)
-		if err != nil {
-			return err
-		}
-		return m.unpack(files)
-	})
-}
-
-// unpack is unpackStored for definitions that were read already.
-func (m *member) unpack(files *replication.Definitions) error { return m.unpackTo(m.files(), files) }
-
-// unpackTo is unpack for another directory.
-func (m *member) unpackTo(dir string, files *replication.Definitions) error {
-	if err := files.Unpack(dir); err != nil {
-		return err
-	}
-	for _, name := range []string{".env", "config/server.yaml", "config/server.yml", "config/server.json", "config/webhooks.yaml", "config/webhooks.yml", "config/webhooks.json"} {
-		to := filepath.Join(dir, filepath.FromSlash(name))
-		text, err := os.ReadFile(filepath.Join(m.own, filepath.FromSlash(name)))
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		case err != nil:
-			return err
-		default:
-			if err := replication.WriteFile(to, text); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
