@@ -155,6 +155,10 @@ func (m *member) takeStored(path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := r.ReadNote(definitionsNote, func(text []byte) error {
+		if text == nil {
+			return fmt.Errorf("%s has not the content of the cluster: put the file of this node back, or remove the node by `lectern cluster remove DIR %s` at another node, "+
+				"and let it join anew with an empty data directory", path, m.options.Name)
+		}
 		files, err := replication.ParseDefinitions(text)
 		if err == nil {
 			err = m.tellDifferences(files)

@@ -121,6 +121,9 @@ func (m *member) open(ctx context.Context) error {
 	m.node.Store(node)
 	m.served.Go(func() { m.watchMembers(m.ctx) })
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if store.CheckThere(path) != nil { // nobody sends a copy to a node whose log says that it has the content
+			return fmt.Errorf("%s is gone: put it back, or remove the node by `lectern cluster remove DIR %s` at another node, and let it join anew with an empty data directory", path, m.options.Name)
+		}
 		if err := m.waitForCopy(ctx); err != nil {
 			return err
 		}
@@ -156,7 +159,7 @@ func (m *member) waitForCopy(ctx context.Context) error {
 // findOrBegin waits until there is a cluster that the node can join, or begins it.
 func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err error) {
 	retry := backoff.New()
-	for {
+	for told := false; ; {
 		found := m.found(ctx)
 		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member && slices.Contains(s.Voters, m.options.Name) }) {
 			return false, m.errForgotten()
@@ -168,10 +171,18 @@ func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err 
 			return false, nil
 		}
 		if m.begins(found) {
+			if _, err := os.Stat(filepath.Join(m.own, "content-types")); errors.Is(err, os.ErrNotExist) {
+				return false, fmt.Errorf("%s has no definitions to begin a cluster with: serve it with --join HOST:PORT of a node, if it is to join a cluster", m.own)
+			}
 			if m.isAwaited(ctx) {
 				return false, m.errForgotten()
 			}
 			return true, m.begin(path)
+		}
+		if !told {
+			told = true
+			m.log.Info("the node waits for nodes to join; a cluster is begun by a node that is served without --join, or with --bootstrap-expect once so many nodes have found each other",
+				"nodes", m.options.Join, "expect", m.options.Expect)
 		}
 		if err := retry.Wait(ctx); err != nil {
 			return false, err
@@ -228,6 +239,9 @@ func (m *member) begin(path string) error {
 	}
 	err = putNotes(m.ctx, st, definitionNotes(d.files))
 	if err == nil {
+		err = m.dropForeignSecret(st)
+	}
+	if err == nil {
 		err = filesync.ListAll(m.ctx, st, m.uploadsPath())
 	}
 	if err := errors.Join(err, st.Close()); err != nil {
@@ -238,6 +252,20 @@ func (m *member) begin(path string) error {
 	}
 	m.log.Info("this node begins the cluster", "node", m.options.Name)
 	return cluster.Bootstrap(m.config())
+}
+
+// dropForeignSecret removes the secret of JWTs of another cluster from content that begins a new one, if this node cannot open it: the content is that of a
+// backup, and was sealed with another cluster.key.
+func (m *member) dropForeignSecret(st *store.Store) error {
+	var sealed []byte
+	if err := readNote(st, secretNote, &sealed); err != nil || sealed == nil {
+		return err
+	}
+	if _, _, err := m.credentials.Open(secretNote, sealed); err == nil {
+		return nil
+	}
+	m.log.Warn("the content has the secret of JWTs of another cluster, sealed with a key that is not in cluster.key: users have to log in again, unless the configuration names the secret")
+	return st.Write(m.ctx, func(tx *store.Tx) error { return tx.DeleteNote(secretNote) })
 }
 
 // config returns what the node is made of, but for its port.
@@ -314,6 +342,7 @@ func (m *member) close() (err error) {
 // A nodeState is what a node tells the others of itself.
 type nodeState struct {
 	Name    string `json:"name"`
+	Process string `json:"process"` // tells this process from others that run as the same node
 	Member  bool   `json:"member"`  // of a cluster
 	Content bool   `json:"content"` // it has a store
 	Leader  string `json:"leader"`  // address; "" if unknown
@@ -328,7 +357,7 @@ type nodeState struct {
 
 func (m *member) state() nodeState {
 	_, err := os.Stat(filepath.Join(m.data, admin.StoreName))
-	s := nodeState{Name: m.options.Name, Member: m.belongs.Load(), Content: err == nil, Leader: *m.leader.Load(), build: m.build()}
+	s := nodeState{Name: m.options.Name, Process: m.via, Member: m.belongs.Load(), Content: err == nil, Leader: *m.leader.Load(), build: m.build()}
 	s.SendsTo = m.sends.addresses() // after Leader was read
 	if node := m.node.Load(); node != nil {
 		if list, err := node.Members(); err == nil {

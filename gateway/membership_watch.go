@@ -91,6 +91,10 @@ func (m *member) lookAtMembers(ctx context.Context) {
 	if list[own].Address == m.options.Address {
 		return
 	}
+	if m.isTwin(ctx, list[own].Address) {
+		m.log.Error("another server runs as this node: stop one of the two. Never serve a copy of a data directory beside the original", "node", m.options.Name, "at", list[own].Address)
+		return
+	}
 	m.log.Warn("the cluster knows this node at another address, and is told the present one", "former", list[own].Address, "present", m.options.Address)
 	joining, err := m.joining()
 	if err == nil {
@@ -100,6 +104,14 @@ func (m *member) lookAtMembers(ctx context.Context) {
 	if err != nil {
 		m.log.Warn("the cluster could not be told the address of this node yet", "error", err)
 	}
+}
+
+// isTwin reports whether another process answers at an address as this node. Both would vote, and could agree to different things.
+func (m *member) isTwin(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var s nodeState
+	return m.ask(ctx, address, statePath, nil, &s) == nil && s.Name == m.options.Name && s.Process != m.via
 }
 
 // statesOf asks nodes for their states. It has those of the nodes that answer, by name.

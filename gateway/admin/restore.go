@@ -49,16 +49,16 @@ func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 
 // replace replaces the store and the uploads by those that restore writes into a directory.
 func (d *Directory) replace(restore func(dir string, def *config.Definition) error) (kept string, err error) {
-	def, err := d.Load()
-	if err != nil {
-		return "", err
-	}
 	data, err := d.lockStopped(Lock)
 	if err != nil {
 		return "", err
 	}
 	defer data.Release()
-	if err := d.RefuseFollower(); err != nil {
+	if err := d.refuseRestore(); err != nil {
+		return "", err
+	}
+	def, err := d.Load()
+	if err != nil {
 		return "", err
 	}
 
@@ -74,6 +74,15 @@ func (d *Directory) replace(restore func(dir string, def *config.Definition) err
 		return "", fmt.Errorf("check the backup: %w", err)
 	}
 	return data.swapIn(restoring)
+}
+
+// refuseRestore is RefuseFollower for a restore. The cluster would not know of what was restored at one of its nodes.
+func (d *Directory) refuseRestore() error {
+	if node, err := d.IsNode(); err != nil || node {
+		return errors.Join(err, fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, move everything out of %s but "+
+			"the certificates and keys in cluster/, restore the backup, serve this node so that it begins a cluster, and let the others join anew", d.Dir, d.DataPath()))
+	}
+	return d.RefuseFollower()
 }
 
 // swapIn replaces the store and the uploads by those in a directory, whose files are durable. It returns the directory that keeps the former
