@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ func (a clusterAdmin) Status(ctx context.Context) (admin.ClusterStatus, error) {
 	if err != nil {
 		return admin.ClusterStatus{}, err
 	}
+	slices.SortFunc(list, func(a, b cluster.Member) int { return strings.Compare(a.Name, b.Name) })
 	status := admin.ClusterStatus{Node: a.options.Name, Members: make([]admin.ClusterMember, len(list))}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

@@ -200,7 +200,11 @@ func (s *sender) read(c *Content) {
 // retryLater logs an error and has the sender pause.
 func (s *sender) retryLater(what string, err error) {
 	s.pauseTo = s.clock.Now().Add(readAgain)
-	if !errors.Is(err, store.ErrRedefined) { // the next generation will be there in a moment
+	switch {
+	case errors.Is(err, store.ErrRedefined): // the next generation will be there in a moment
+	case errors.Is(err, store.ErrNotLeader):
+		s.log.Info("another node of the cluster goes on with the webhook, and may send its last events again")
+	default:
 		s.log.Error(what, "error", err)
 	}
 }

@@ -20,7 +20,7 @@ if [ ! -d "$dir" ]; then
 		mkdir -p "$dir/node$i/data/cluster"
 		cp "$dir/certificates/node$i/"* "$dir/node$i/data/cluster/"
 	done
-	"$lectern" init "$dir/first" # the content that the cluster begins with
+	"$lectern" init "$dir/first" >/dev/null # the content that the cluster begins with
 	cp -R "$dir/first/." "$dir/node1/"
 	rm -r "$dir/first"
 fi

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -422,7 +423,7 @@ func (f *Nodes) fetch(ctx context.Context, file *replication.File) error {
 	if err != nil {
 		return err
 	}
-	err = errors.New("no other node has it")
+	var reasons []string
 	for _, n := range list {
 		if n.Name == f.options.Name {
 			continue
@@ -431,9 +432,12 @@ func (f *Nodes) fetch(ctx context.Context, file *replication.File) error {
 		if failed == nil {
 			return nil
 		}
-		err = errors.Join(err, failed)
+		if sent := (*url.Error)(nil); errors.As(failed, &sent) {
+			failed = sent.Err // without the long path
+		}
+		reasons = append(reasons, n.Name+": "+failed.Error())
 	}
-	return err
+	return fmt.Errorf("no other node has sent it (%s)", strings.Join(reasons, "; "))
 }
 
 func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File) error {
