@@ -86,6 +86,14 @@ func (l *Library) Complete(ctx context.Context) error {
 	return nil
 }
 
+// Fetch waits until the files with these names are on this machine, as far as they are in the storage of its disk. Only a node of a cluster may lack some.
+func (l *Library) Fetch(ctx context.Context, names []string) error {
+	if t, ok := l.local.(*onNodes); ok {
+		return t.nodes.Place(ctx, names)
+	}
+	return nil
+}
+
 // Change calls change, which replaces or removes files, once no backup reads them.
 func (l *Library) Change(ctx context.Context, names []string, change func() error) error {
 	done, err := l.waitUnpinned(ctx)

@@ -99,12 +99,12 @@ func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func
 	if err != nil {
 		return fmt.Errorf("copy the store: %w", err)
 	}
-	if uploads {
-		if c.Media != nil {
-			if err := c.Media.Complete(ctx); err != nil {
-				return err
-			}
+	if c.Media != nil {
+		if err := c.Media.Complete(ctx); err != nil {
+			return err
 		}
+	}
+	if uploads {
 		if err := b.addUploads(l.Data.Join(UploadsName)); err != nil {
 			return fmt.Errorf("copy the uploads: %w", err)
 		}

@@ -30,8 +30,12 @@ type FollowOptions struct {
 // Follow writes a continuous backup of the project until ctx ends. It asks the server that runs on the data directory, and waits for one
 // while none runs.
 func (d *Directory) Follow(ctx context.Context, o FollowOptions) error {
-	if _, err := d.Load(); err != nil {
+	if node, err := d.IsNode(); err != nil {
 		return err
+	} else if !node { // a node need not have definitions beside it
+		if _, err := d.Load(); err != nil {
+			return err
+		}
 	}
 	f := &backup.Follower{From: follower{d}, To: o.To, Every: o.Every, Keep: o.Keep, Report: o.Report}
 	return f.Run(ctx)

@@ -3,7 +3,9 @@ package admin
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"lectern/backup"
@@ -19,7 +21,8 @@ const (
 	logHeartbeat = time.Second
 )
 
-// sendLog sends the entries of the log after a position, and those of later commits, until the client is gone.
+// sendLog sends the entries of the log after a position, and those of later commits, until the client is gone. The client copies the uploaded files that they
+// name from the disk, so a node of a cluster first gets those that it lacks.
 func (c *Control) sendLog(w http.ResponseWriter, r *http.Request) {
 	after, err := store.ParsePosition(r.URL.Query().Get("after"))
 	if err != nil {
@@ -27,6 +30,12 @@ func (c *Control) sendLog(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, control := r.Context(), http.NewResponseController(w)
+	if m := c.Project.Current().Media; m != nil { // also the files of entries that the client got from another node
+		if err := m.Complete(ctx); err != nil {
+			writeError(w, err)
+			return
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { _ = control.SetWriteDeadline(time.Now()) }) // a client that reads nothing does not keep the server from stopping
 	defer stop()
 	for first := true; ; first = false {
@@ -65,39 +74,44 @@ func (c *Control) sendLog(w http.ResponseWriter, r *http.Request) {
 // logPart returns an update with some entries after a position, and the position behind them.
 func (l *Local) logPart(ctx context.Context, after store.Position) (part []byte, last store.Position, err error) {
 	err = l.View(ctx, func(c Content) error {
-		return c.Store.View(func(s *store.Snapshot) (err error) {
-			part, last, err = appendLog(s, c, after)
+		var uploads map[string]uint64
+		err := c.Store.View(func(s *store.Snapshot) (err error) {
+			part, last, uploads, err = appendLog(s, c, after)
 			return err
 		})
+		if err != nil || len(uploads) == 0 {
+			return err
+		}
+		return c.Media.Fetch(ctx, slices.Collect(maps.Keys(uploads)))
 	})
 	return part, last, err
 }
 
-// appendLog returns an update with some entries after a position of a snapshot, and the position behind them.
-func appendLog(s *store.Snapshot, c Content, after store.Position) (part []byte, last store.Position, err error) {
+// appendLog returns an update with some entries after a position of a snapshot, the position behind them, and the uploaded files that they name.
+func appendLog(s *store.Snapshot, c Content, after store.Position) (part []byte, last store.Position, uploads map[string]uint64, err error) {
 	end, err := s.Position()
 	if err != nil {
-		return nil, after, err
+		return nil, after, nil, err
 	}
 	entries, err := s.Entries(after)
 	if err != nil {
-		return nil, after, err
+		return nil, after, nil, err
 	}
-	uploads := map[string]uint64{}
+	uploads = map[string]uint64{}
 	for e, err := range entries {
 		if err != nil {
-			return nil, after, err
+			return nil, after, nil, err
 		}
 		part = backup.AppendEntry(part, e)
 		if err := addUploads(s, c, e, uploads); err != nil {
-			return nil, after, err
+			return nil, after, nil, err
 		}
 		if after.Sequence = e.Sequence; len(part) >= logPart {
 			break
 		}
 	}
 	part, err = backup.AppendEnd(part, uploads, backup.Heartbeat{Position: end.String(), Time: time.Now().UTC()})
-	return part, after, err
+	return part, after, uploads, err
 }
 
 // addUploads adds the names of the files that an entry describes, as far as they still have documents.
