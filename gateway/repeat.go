@@ -161,7 +161,7 @@ func (p *repeater) repeat(n *notModified, w http.ResponseWriter, r *http.Request
 		o := newObservation(w)
 		defer s.ended(o, r)
 		o.matched(&n.match)
-		r = o.trace(s.tracer, r)
+		o.trace(s.tracer, r) // nothing more is done for the request
 		o.identified(auth.Principal{})
 		w = o
 	}
