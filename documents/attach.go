@@ -16,7 +16,7 @@ type Attachment struct {
 }
 
 // CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them to that
-// attribute in their order. They are added at the end of a list, or replace the one linked document. If the row of at does not
+// attribute in their order. They are added at the end of a list, or the last of them replaces the one linked document. If the row of at does not
 // exist, the documents are created without links. Of several Once, that of the first write counts.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
@@ -62,6 +62,9 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	wr := &writing{s: s, tx: tx, w: &Write{Type: at.Type}, t: at.Type, locale: locale}
 	row := tx.Version(at.Type, doc, status, locale)
 	wr.begin(doc, row.DocumentID())
+	if !at.Attr.ToMany() {
+		refs = refs[len(refs)-1:]
+	}
 	in := &linkInput{attr: at.Attr}
 	for _, ref := range refs {
 		in.connect = append(in.connect, linkItem{connection: connection{ref: ref}})
