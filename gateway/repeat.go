@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,10 +29,35 @@ type repeater struct {
 const (
 	maxRepeatable  = 1 << 13
 	maxNotModified = 1 << 10 // bytes of a request and its answer
+	bucketSize     = 4
 )
 
-// repeatable are the answers of some handlers that may be repeated, by hash of the target. A later one replaces an earlier one.
-type repeatable [maxRepeatable]atomic.Pointer[notModified]
+// repeatable are the answers of some handlers that may be repeated. The hash of a target says which bucket has them.
+type repeatable [maxRepeatable / bucketSize]bucket
+
+type bucket [bucketSize]atomic.Pointer[notModified]
+
+// find returns the answer to a request in a moment, or nil.
+func (b *bucket) find(r *http.Request, moment store.Moment) *notModified {
+	for i := range b {
+		if n := b[i].Load(); n != nil && n.moment == moment && n.isFor(r) {
+			return n
+		}
+	}
+	return nil
+}
+
+// keep puts an answer in the place of an outdated one or, if there is none, of any.
+func (b *bucket) keep(n *notModified) {
+	place := rand.IntN(bucketSize)
+	for i := range b {
+		if former := b[i].Load(); former == nil || former.moment != n.moment {
+			place = i
+			break
+		}
+	}
+	b[place].Store(n)
+}
 
 // A notModified is a request and its answer 304.
 type notModified struct {
@@ -66,10 +92,12 @@ func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	moment, settled := h.rt.moment()
-	last := &h.repeatable[maphash.Comparable(p.seed, targetOf(r))%maxRepeatable]
-	if answered := last.Load(); settled && answered != nil && answered.moment == moment && answered.isFor(r) {
-		p.repeat(answered, w, r)
-		return
+	answered := &h.repeatable[maphash.Comparable(p.seed, targetOf(r))%uint64(len(h.repeatable))]
+	if settled {
+		if n := answered.find(r, moment); n != nil {
+			p.repeat(n, w, r)
+			return
+		}
 	}
 	known := r.Header["If-None-Match"][0] // plainConditions may change it in the request
 	status := &statusWriter{ResponseWriter: w}
@@ -79,7 +107,9 @@ func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if m := h.match(r); isPlain(m) {
 		r.Header["If-None-Match"] = []string{known}
-		last.Store(newNotModified(moment, m, r, w.Header()))
+		if n := newNotModified(moment, m, r, w.Header()); n != nil {
+			answered.keep(n)
+		}
 	}
 }
 
