@@ -48,13 +48,10 @@ func newObservation(w http.ResponseWriter) *observation {
 
 // matched notes the route of the request.
 func (o *observation) matched(m *mux.RouteMatch) {
-	switch handler := m.Handler.(type) {
-	case *resource:
-		o.route = handler.template
-	case *documentRequest:
-		o.route = handler.template
-	case *probe:
-		o.route, o.quiet = handler.path.template(), true
+	if res := resourceOf(m); res != nil {
+		o.route = res.template
+	} else if probe, ok := m.Handler.(*probe); ok {
+		o.route, o.quiet = probe.path.template(), true
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/gorilla/mux"
-
 	"lectern/auth"
 	"lectern/store"
 )
@@ -17,8 +15,9 @@ import (
 // A repeater answers 304 to requests that were answered 304 before, if nothing has changed since. Clients that poll send the same request again and
 // again, and most of the time that an answer takes goes into finding out that it is the same.
 //
-// It knows nothing of what answers depend on. It repeats the answer to a request of the public for a generated route, without code of a program, if
-// the next one is the same in all headers but those in unrelated, the Server still serves the same Runtime, and the store is in the same moment.
+// It does not know what an answer depends on, so it repeats one only if nothing at all has changed: the next request has the same target and the same
+// headers, apart from those in unrelated; no transaction has begun in the store; and the Server serves the same Runtime. Only requests without a
+// credential are repeated, and only those for generated routes that run no code of a program.
 type repeater struct {
 	server *Server
 	next   http.Handler
@@ -62,14 +61,14 @@ func (b *bucket) keep(n *notModified) {
 // A notModified is a request and its answer 304.
 type notModified struct {
 	moment store.Moment
-	match  mux.RouteMatch
+	route  string // the pattern of the route, for the access log and the metrics
 
 	requestTarget
 	request []header // without unrelated
 	answer  []header // without the id of the request
 }
 
-// A requestTarget is what a request is for.
+// A requestTarget is the part of a request that names what it asks for.
 type requestTarget struct{ host, path, rawPath, query string }
 
 func targetOf(r *http.Request) requestTarget {
@@ -105,9 +104,9 @@ func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !settled || status.status != http.StatusNotModified {
 		return
 	}
-	if m := h.match(r); isPlain(m) {
+	if res := resourceOf(h.match(r)); res != nil && res.generated {
 		r.Header["If-None-Match"] = []string{known}
-		if n := newNotModified(moment, m, r, w.Header()); n != nil {
+		if n := newNotModified(moment, res.template, r, w.Header()); n != nil {
 			answered.keep(n)
 		}
 	}
@@ -120,23 +119,12 @@ func isRepeatable(r *http.Request) bool {
 		r.Header["If-Match"] == nil && r.Header["Authorization"] == nil && r.Header["Cookie"] == nil
 }
 
-// isPlain reports whether only generated operations without code of a program answer requests for the path of a match.
-func isPlain(m *mux.RouteMatch) bool {
-	switch handler := m.Handler.(type) {
-	case *resource:
-		return handler.generated
-	case *documentRequest:
-		return handler.generated
-	}
-	return false
-}
-
-// newNotModified returns nil if the request and its answer are too long to be kept.
-func newNotModified(moment store.Moment, m *mux.RouteMatch, r *http.Request, answer http.Header) *notModified {
-	n := &notModified{moment: moment, match: *m}
+// newNotModified returns what is kept of a request and the headers of its answer; nil if they are too long.
+func newNotModified(moment store.Moment, route string, r *http.Request, answer http.Header) *notModified {
+	n := &notModified{moment: moment, route: route}
 	n.requestTarget = requestTarget{strings.Clone(r.Host), strings.Clone(r.URL.Path), strings.Clone(r.URL.RawPath), strings.Clone(r.URL.RawQuery)}
 	size := len(n.host) + len(n.path) + len(n.rawPath) + len(n.query)
-	keep := func(list []header, from http.Header, without ...string) []header {
+	keep := func(from http.Header, without ...string) (list []header) {
 		for name, values := range from {
 			if slices.Contains(without, name) {
 				continue
@@ -151,7 +139,7 @@ func newNotModified(moment store.Moment, m *mux.RouteMatch, r *http.Request, ans
 		}
 		return list
 	}
-	n.request, n.answer = keep(nil, r.Header, unrelated...), keep(nil, answer, requestIDHeader)
+	n.request, n.answer = keep(r.Header, unrelated...), keep(answer, requestIDHeader)
 	if size > maxNotModified {
 		return nil
 	}
@@ -190,7 +178,7 @@ func (p *repeater) repeat(n *notModified, w http.ResponseWriter, r *http.Request
 	if s.observes(r) {
 		o := newObservation(w)
 		defer s.ended(o, r)
-		o.matched(&n.match)
+		o.route = n.route
 		o.trace(s.tracer, r) // nothing more is done for the request
 		o.identified(auth.Principal{})
 		w = o

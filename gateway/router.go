@@ -105,6 +105,17 @@ type documentRequest struct {
 	documentID string
 }
 
+// resourceOf returns the resource whose path a request matches; nil for probes and paths that nothing serves.
+func resourceOf(m *mux.RouteMatch) *resource {
+	switch handler := m.Handler.(type) {
+	case *resource:
+		return handler
+	case *documentRequest:
+		return handler.resource
+	}
+	return nil
+}
+
 // ServeHTTP implements http.Handler.
 func (d *documentRequest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.answer(w, r, d.documentID)

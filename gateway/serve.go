@@ -228,14 +228,7 @@ func (h *handlers) match(r *http.Request) *mux.RouteMatch {
 // answer calls the handler of a match. It calls handlers that use mux.Vars, and those of programs, through mux.Router, which puts the match
 // into the context of the request and copies the request twice for that. The other handlers do not need it.
 func (h *handlers) answer(w http.ResponseWriter, r *http.Request, m *mux.RouteMatch) {
-	extended := false
-	switch handler := m.Handler.(type) {
-	case *resource:
-		extended = handler.extended
-	case *documentRequest:
-		extended = handler.extended
-	}
-	if extended || len(m.Vars) > 0 {
+	if res := resourceOf(m); res != nil && res.extended || len(m.Vars) > 0 {
 		h.router.ServeHTTP(w, r)
 		return
 	}
