@@ -86,8 +86,8 @@ func (im *importer) storeTogether(documents []*importDocument, phase storingPhas
 	err = im.s.store.Write(im.ctx, func(tx *store.Tx) error {
 		done = storedChunk{}
 		im.ids.reserve(im.s.model, tx)
-		stored = replaceable(tx, documents)
-		together := numberDocuments(tx, documents[:stored])
+		var together map[documentName]*importDocument
+		stored, together = numberDocuments(tx, documents)
 		for _, d := range documents[:stored] {
 			dw := documentWrite{im: im, tx: tx, importDocument: d, together: together, done: &done}
 			if err := dw.run(phase); err != nil {
@@ -118,37 +118,29 @@ func (im *importer) storeTogether(documents []*importDocument, phase storingPhas
 	return stored, nil
 }
 
-// replaceable returns how many of the documents one transaction stores: as many as together replace up to importReplaced bytes of rows, and at least one.
-func replaceable(tx *store.Tx, documents []*importDocument) int {
-	size := 0
-	for i, d := range documents {
-		doc, exists := tx.Document(d.typ, d.id)
-		if !exists {
-			continue
-		}
-		tx.Versions(d.typ, doc, func(r store.Record) bool {
-			size += r.Size()
-			return true
-		})
-		if size > importReplaced && i > 0 {
-			return i
-		}
-	}
-	return len(documents)
-}
-
 // A documentName identifies a document.
 type documentName struct {
 	typ *contenttypes.ContentType
 	id  string
 }
 
-// numberDocuments gives numbers to the documents of a transaction, and returns the new ones. Others may link to them before they are stored,
-// since all are in the same transaction. Documents of single types are not among them: they may have to wait for the next phase.
-func numberDocuments(tx *store.Tx, documents []*importDocument) map[documentName]*importDocument {
-	together := map[documentName]*importDocument{}
-	for _, d := range documents {
+// numberDocuments gives numbers to the documents that one transaction stores: as many of them as together replace up to importReplaced bytes of rows, and
+// at least one. It returns how many these are, and the new ones among them. Others may link to the new ones before they are stored, since all are in the
+// same transaction. Documents of single types are not among the new ones: they may have to wait for the next phase.
+func numberDocuments(tx *store.Tx, documents []*importDocument) (stored int, together map[documentName]*importDocument) {
+	together = map[documentName]*importDocument{}
+	size := 0
+	for i, d := range documents {
 		doc, exists := tx.Document(d.typ, d.id)
+		if exists {
+			tx.Versions(d.typ, doc, func(r store.Record) bool {
+				size += r.Size()
+				return true
+			})
+		}
+		if size > importReplaced && i > 0 {
+			return i, together
+		}
 		if d.doc, d.isNew = doc, !exists; d.isNew {
 			d.doc = tx.NewDoc()
 		}
@@ -156,7 +148,7 @@ func numberDocuments(tx *store.Tx, documents []*importDocument) map[documentName
 			together[documentName{d.typ, d.id}] = d
 		}
 	}
-	return together
+	return len(documents), together
 }
 
 // A documentWrite stores one document in a transaction.
