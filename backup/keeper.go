@@ -148,8 +148,8 @@ func (k *keeper) copyPending(ctx context.Context, at store.Position) error {
 	return nil
 }
 
-// sinceBase returns at, the position of the backup, or the position of the newest base if that is later: the entries before a base may reach
-// the backup after it. Restoring from a base reads no manifest of an earlier position.
+// sinceBase returns the later one of at, the position of the backup, and the position of the newest base. A base may be ahead of the entries in the
+// backup, and a restore from it reads no manifest with an earlier position.
 func (k *keeper) sinceBase(at store.Position) store.Position {
 	if at.Epoch != k.newest.Position.Epoch || at.Sequence < k.newest.Position.Sequence {
 		return k.newest.Position

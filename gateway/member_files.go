@@ -46,8 +46,8 @@ func (m *member) unpackTo(dir string, files *replication.Definitions) error {
 	return own.write(dir)
 }
 
-// load reads the project in a directory, after unpack. If it cannot be served with the files of this node's own as they are now, load takes those that
-// are served: somebody edits them, and a node that runs must neither fall behind for that nor be unable to lead.
+// load reads the project in a directory, after unpack. If the files of this node's own have a mistake now, load takes those that are served at the moment:
+// while somebody edits them, a node that runs must still follow the cluster, and be able to lead it.
 func (m *member) load(dir string, served ownFiles) (*Definition, error) {
 	d, err := m.project.loadFrom(dir)
 	if err == nil {

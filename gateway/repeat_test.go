@@ -12,8 +12,8 @@ import (
 	"lectern/gateway"
 )
 
-// TestRepeated sends a request that was answered 304 again, after changes of what its answer depends on and of the request. It may be repeated only if there
-// was none.
+// TestRepeated sends a request that was answered 304 once more. In between, something changes that the answer may depend on, or the request itself is
+// another. The former answer may be repeated only if nothing has changed.
 func TestRepeated(t *testing.T) {
 	dir, reloaded := writeProject(t, withMetrics(with(historyFiles))), make(chan error)
 	ready, _ := run(t, dir, gateway.Options{Ephemeral: true, Reloaded: func(err error) { reloaded <- err }}, nil)

@@ -76,7 +76,7 @@ func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadS
 	return nil
 }
 
-// expectsOther reports whether the condition If-Match or, without it, If-Unmodified-Since of a read fails.
+// expectsOther reports whether a read has a precondition that does not hold: If-Match or, without it, If-Unmodified-Since (RFC 9110, section 13.2.2).
 func expectsOther(h http.Header, tag string, modified time.Time) bool {
 	if match := h["If-Match"]; match != nil {
 		return etag.Excludes(match, []byte(tag))

@@ -76,7 +76,7 @@ func (d *Directory) replace(restore func(dir string, def *config.Definition) err
 	return data.swapIn(restoring)
 }
 
-// refuseRestore is RefuseFollower for a restore. The cluster would not know of what was restored at one of its nodes.
+// refuseRestore returns an error for the directory of a replica, and for that of a node of a cluster: the other nodes would not get what was restored.
 func (d *Directory) refuseRestore() error {
 	if node, err := d.IsNode(); err != nil || node {
 		return errors.Join(err, fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, move everything out of %s but "+
