@@ -16,8 +16,8 @@ import (
 // again, and most of the time that an answer takes goes into finding out that it is the same.
 //
 // It does not know what an answer depends on, so it repeats one only if nothing at all has changed: the next request has the same target and the same
-// headers, apart from those in unrelated; no transaction has begun in the store; and the Server serves the same Runtime. Only requests without a
-// credential are repeated, and only those for generated routes that run no code of a program.
+// headers, apart from those in unrelated; its credential is valid and has the same Principal; no transaction has begun in the store; and the Server serves
+// the same Runtime. Only requests for generated routes that run no code of a program are repeated.
 type repeater struct {
 	server *Server
 	next   http.Handler
@@ -36,10 +36,10 @@ type repeatable [maxRepeatable / bucketSize]bucket
 
 type bucket [bucketSize]atomic.Pointer[notModified]
 
-// find returns the answer to a request in a moment, or nil.
-func (b *bucket) find(r *http.Request, moment store.Moment) *notModified {
+// find returns the answer to a request of a caller in a moment, or nil.
+func (b *bucket) find(r *http.Request, who auth.Principal, moment store.Moment) *notModified {
 	for i := range b {
-		if n := b[i].Load(); n != nil && n.moment == moment && n.isFor(r) {
+		if n := b[i].Load(); n != nil && n.moment == moment && n.who == who && n.isFor(r) {
 			return n
 		}
 	}
@@ -61,6 +61,7 @@ func (b *bucket) keep(n *notModified) {
 // A notModified is a request and its answer 304.
 type notModified struct {
 	moment store.Moment
+	who    auth.Principal
 	route  string // the pattern of the route, for the access log and the metrics
 
 	requestTarget
@@ -75,8 +76,9 @@ func targetOf(r *http.Request) requestTarget {
 	return requestTarget{r.Host, r.URL.Path, r.URL.RawPath, r.URL.RawQuery}
 }
 
-// unrelated are headers of requests that change no answer of the content API: who sends it, by which way, with which id.
-var unrelated = []string{"User-Agent", "X-Forwarded-For", requestIDHeader, "Traceparent", "Tracestate"}
+// unrelated are headers of requests that change no answer of the content API: who sends it, by which way, with which id. Of a credential, only the Principal
+// matters. So the keys of tokens are not kept.
+var unrelated = []string{"Authorization", "User-Agent", "X-Forwarded-For", requestIDHeader, "Traceparent", "Tracestate"}
 
 // newRepeater returns a repeater for a Server whose other requests next answers.
 func newRepeater(s *Server, next http.Handler) *repeater {
@@ -86,42 +88,45 @@ func newRepeater(s *Server, next http.Handler) *repeater {
 // ServeHTTP implements http.Handler.
 func (p *repeater) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := p.server.serving.Load()
-	if !isRepeatable(r) || h.rt.moment == nil || h.rt.quotas != nil {
+	if !isRepeatable(r) || h.rt.moment == nil || h.rt.quotas != nil || h.rt.Authenticate == nil {
 		p.next.ServeHTTP(w, r)
 		return
 	}
 	moment, settled := h.rt.moment()
+	who, err := h.rt.Authenticate(r) // notes the use of a token as well
+	if err != nil || !settled {
+		p.next.ServeHTTP(w, r)
+		return
+	}
 	answered := &h.repeatable[maphash.Comparable(p.seed, targetOf(r))%uint64(len(h.repeatable))]
-	if settled {
-		if n := answered.find(r, moment); n != nil {
-			p.repeat(n, w, r)
-			return
-		}
+	if n := answered.find(r, who, moment); n != nil {
+		p.repeat(n, w, r)
+		return
 	}
 	known := r.Header["If-None-Match"][0] // plainConditions may change it in the request
 	status := &statusWriter{ResponseWriter: w}
 	p.next.ServeHTTP(status, r)
-	if !settled || status.status != http.StatusNotModified {
+	if status.status != http.StatusNotModified {
 		return
 	}
 	if res := resourceOf(h.match(r)); res != nil && res.generated {
 		r.Header["If-None-Match"] = []string{known}
-		if n := newNotModified(moment, res.template, r, w.Header()); n != nil {
+		if n := newNotModified(r, w.Header()); n != nil {
+			n.moment, n.who, n.route = moment, who, res.template
 			answered.keep(n)
 		}
 	}
 }
 
-// isRepeatable reports whether the answer to a request may be 304, and depends on nothing but its target and headers. Requests with a credential are left out,
-// since credentials expire.
+// isRepeatable reports whether the answer to a request may be 304, and depends on nothing but its target, its headers and its caller.
 func isRepeatable(r *http.Request) bool {
 	return r.Method == http.MethodGet && len(r.Header["If-None-Match"]) == 1 && r.ContentLength == 0 &&
-		r.Header["If-Match"] == nil && r.Header["Authorization"] == nil && r.Header["Cookie"] == nil
+		r.Header["If-Match"] == nil && r.Header["Cookie"] == nil
 }
 
 // newNotModified returns what is kept of a request and the headers of its answer; nil if they are too long.
-func newNotModified(moment store.Moment, route string, r *http.Request, answer http.Header) *notModified {
-	n := &notModified{moment: moment, route: route}
+func newNotModified(r *http.Request, answer http.Header) *notModified {
+	n := &notModified{}
 	n.requestTarget = requestTarget{strings.Clone(r.Host), strings.Clone(r.URL.Path), strings.Clone(r.URL.RawPath), strings.Clone(r.URL.RawQuery)}
 	size := len(n.host) + len(n.path) + len(n.rawPath) + len(n.query)
 	keep := func(from http.Header, without ...string) (list []header) {
@@ -180,7 +185,7 @@ func (p *repeater) repeat(n *notModified, w http.ResponseWriter, r *http.Request
 		defer s.ended(o, r)
 		o.route = n.route
 		o.trace(s.tracer, r) // nothing more is done for the request
-		o.identified(auth.Principal{})
+		o.identified(n.who)
 		w = o
 	}
 	s.counters.repeated.Add(1)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"os"
@@ -98,25 +99,86 @@ func TestNeverRepeated(t *testing.T) {
 	limited := maps.Clone(files)
 	limited["config/api.yaml"] = "rateLimit: {anonymous: {requests: 1000}}\n"
 	for _, c := range []struct {
-		name       string
-		files      map[string]string
-		method, as string
-		headers    []string
+		name    string
+		files   map[string]string
+		method  string
+		headers []string
 	}{
-		{"a token", files, "GET", "full", nil},
-		{"a cookie", files, "GET", "", []string{"Cookie", "a=b"}},
-		{"the header alone", files, "HEAD", "", nil},
-		{"limits of requests", limited, "GET", "", nil},
+		{"a cookie", files, "GET", []string{"Cookie", "a=b"}},
+		{"the header alone", files, "HEAD", nil},
+		{"limits of requests", limited, "GET", nil},
 	} {
 		ready, _ := run(t, writeProject(t, c.files), gateway.Options{Ephemeral: true}, nil)
 		a := newAPI(t, ready)
 		a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}})
-		tag := a.want(200, "GET", "/api/topics", c.as, nil).header.Get("ETag")
+		tag := a.want(200, "GET", "/api/topics", "", nil).header.Get("ETag")
 		for range 3 {
-			a.want(304, c.method, "/api/topics", c.as, nil, append([]string{"If-None-Match", tag}, c.headers...)...)
+			a.want(304, c.method, "/api/topics", "", nil, append([]string{"If-None-Match", tag}, c.headers...)...)
 		}
 		if n := a.scrape().value("lectern_http_repeated_total"); n != 0 {
 			t.Errorf("%s: %v requests were repeated", c.name, n)
 		}
+	}
+}
+
+// TestRepeatedToCallers sends a request with a credential that was answered 304 to another credential. An answer is repeated to the same Principal only.
+func TestRepeatedToCallers(t *testing.T) {
+	ready, _ := run(t, writeProject(t, withMetrics(with(historyFiles))), gateway.Options{Ephemeral: true}, nil)
+	a := newAPI(t, ready)
+	a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}})
+	ada, _ := a.register("ada")
+	bob, id := a.register("bob")
+	for _, c := range []struct {
+		name, first, second string
+		change              func()
+		status              int
+		repeated            bool
+	}{
+		{"a token", "full", "full", nil, 304, true},
+		{"a user", ada, ada, nil, 304, true},
+		{"another JWT of a user", ada, a.login("ada", "secret-ada"), nil, 304, true},
+		{"another user of the role", ada, bob, nil, 304, false},
+		{"the public after a user", ada, "", nil, 304, false},
+		{"a user after the public", "", ada, nil, 304, false},
+		{"another token", "full", "readonly", nil, 304, false},
+		{"a credential that is not valid", "full", "wrong", nil, 401, false},
+		{"a blocked user", bob, bob, func() { a.want(200, "PUT", userPath(id), "full", object{"blocked": true}) }, 401, false},
+	} {
+		tag := a.want(200, "GET", "/api/topics", c.first, nil).header.Get("ETag")
+		second := a.do("GET", "/api/topics", c.second, nil).header.Get("ETag")
+		for range 2 {
+			a.want(304, "GET", "/api/topics", c.first, nil, "If-None-Match", tag+", "+second)
+		}
+		if c.change != nil {
+			c.change()
+		}
+		before := a.scrape().value("lectern_http_repeated_total")
+		if r := a.do("GET", "/api/topics", c.second, nil, "If-None-Match", tag+", "+second); r.status != c.status {
+			t.Errorf("%s: %d, want %d", c.name, r.status, c.status)
+		}
+		if got := a.scrape().value("lectern_http_repeated_total") > before; got != c.repeated {
+			t.Errorf("%s: repeated: %t, want %t", c.name, got, c.repeated)
+		}
+	}
+}
+
+// TestRepeatedUntilExpiry sends the same request with a JWT until it has expired. The credential is checked each time.
+func TestRepeatedUntilExpiry(t *testing.T) {
+	ready, _ := run(t, writeProject(t, withMetrics(with(historyFiles))), gateway.Options{Ephemeral: true}, nil)
+	a := newAPI(t, ready)
+	jwt, _ := a.register("ada")
+	header, payload := payloadOf(t, jwt)
+	end := time.Now().Add(3 * time.Second)
+	jwt = signed(header, changed(payload, "exp", end.Unix()), sha256.New, []byte(testSecret))
+	tag := a.want(200, "GET", "/api/topics", jwt, nil).header.Get("ETag")
+	status := 304
+	for status == 304 && time.Now().Before(end.Add(time.Second)) {
+		status = a.do("GET", "/api/topics", jwt, nil, "If-None-Match", tag).status
+	}
+	if status != 401 {
+		t.Errorf("after the JWT has expired: %d, want 401", status)
+	}
+	if a.scrape().value("lectern_http_repeated_total") == 0 {
+		t.Error("no answer was repeated")
 	}
 }
