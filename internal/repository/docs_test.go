@@ -150,3 +150,29 @@ func TestEveryPackageIsDescribed(t *testing.T) {
 		}
 	}
 }
+
+// ofEveryRepository are the entries of the root that need no description: one finds them in most repositories.
+var ofEveryRepository = []string{
+	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "go.mod", "go.sum",
+}
+
+// TestRoot looks for every file and folder of the root in ARCHITECTURE.md. It finds files that were committed by mistake.
+func TestRoot(t *testing.T) {
+	out, err := exec.Command("git", "ls-tree", "--name-only", "HEAD").Output()
+	if err != nil {
+		t.Skip("the repository is not a git checkout: ", err)
+	}
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		name := strings.TrimSpace(line)
+		if slices.Contains(ofEveryRepository, name) {
+			continue
+		}
+		if described := regexp.MustCompile("`" + regexp.QuoteMeta(name) + "[`/]"); !described.Match(text) {
+			t.Errorf("%s belongs to nothing that ARCHITECTURE.md describes", name)
+		}
+	}
+}
