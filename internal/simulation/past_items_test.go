@@ -41,7 +41,7 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	for _, row := range after.Rows {
 		was := before.version(row.Locale, row.Status)
 		changed := p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
-		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && onlyLinks(was, row, changed)) {
+		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && !rewritten(was, row, changed)) {
 			continue
 		}
 		action := "update"
@@ -66,15 +66,20 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	return items
 }
 
-// onlyLinks reports whether two rows of a version differ in nothing but relations, their own and those in their components. Other documents
-// of the same batch may have changed their links to a version that was not written itself.
-func onlyLinks(was, is *Row, changed []string) bool {
-	return !slices.ContainsFunc(changed, func(name string) bool {
-		a := is.Doc.Type.Find(name)
-		if a.isNested() {
-			return !reflect.DeepEqual(itemsContent(was.Items[name], false), itemsContent(is.Items[name], false))
+// rewritten reports whether a write has changed a version that keeps its updatedAt: a publication changes what the published versions of other
+// localizations share with it, and those with a modified draft keep their times. Values that nobody may see count too. Relations do not count,
+// since other documents of the same batch may have changed their links to a version that was not written itself.
+func rewritten(was, is *Row, changed []string) bool {
+	return slices.ContainsFunc(is.Doc.Type.Attributes, func(a *Attribute) bool {
+		switch {
+		case a.System || a.Type == "relation":
+			return false
+		case a.isNested():
+			return !reflect.DeepEqual(itemsContent(was.Items[a.Name], ofRow), itemsContent(is.Items[a.Name], ofRow))
+		case a.Type == "media":
+			return slices.Contains(changed, a.Name)
 		}
-		return a.Type != "relation"
+		return was.Fields[a.Name] != is.Fields[a.Name]
 	})
 }
 
@@ -140,7 +145,7 @@ func valueOf(r *Row, a *Attribute) any {
 	case a.isNested() && r == nil:
 		return []any{}
 	case a.isNested():
-		return itemsContent(r.Items[a.Name], true)
+		return itemsContent(r.Items[a.Name], visible)
 	case r == nil:
 		return nil
 	}
@@ -155,20 +160,31 @@ func endsContent(ends []End) [][2]any {
 	return list
 }
 
-// itemsContent returns what components hold, with their relations or without.
-func itemsContent(items []*Item, links bool) []any {
+// A contentPart says what itemsContent returns of components.
+type contentPart int
+
+const (
+	visible contentPart = iota // values that a response may show, and relations
+	ofRow                      // the row itself: ids and all values, without relations
+)
+
+// itemsContent returns a part of what components hold.
+func itemsContent(items []*Item, part contentPart) []any {
 	list := []any{}
 	for _, it := range items {
 		content := []any{it.Component.UID}
+		if part == ofRow {
+			content = append(content, it.ID.Value)
+		}
 		for _, a := range it.Component.Attributes {
 			switch {
-			case a.System || a.Private || a.Type == "password":
+			case a.System || part == visible && !a.shown():
 			case a.Type == "relation":
-				if links {
+				if part == visible {
 					content = append(content, endsContent(it.Ends[a.Name]))
 				}
 			case a.isNested():
-				content = append(content, itemsContent(it.Items[a.Name], links))
+				content = append(content, itemsContent(it.Items[a.Name], part))
 			default:
 				content = append(content, it.Fields[a.Name])
 			}

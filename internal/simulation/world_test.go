@@ -26,7 +26,8 @@ type World struct {
 	Links []*Link
 	Files []*File
 
-	Added []*Attribute // attributes that a Run has added to the Model, in order
+	Hashes int          // how many passwords were hashed
+	Added  []*Attribute // attributes that a Run has added to the Model, in order
 
 	Samples map[*Attribute][]any // values that documents have, for questions about a content that no Run has made
 

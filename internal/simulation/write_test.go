@@ -285,7 +285,7 @@ func (w *World) assign(fields map[string]any, items map[string][]*Item, data []F
 				fields[f.Attr.Name] = nil
 			}
 		case Literal:
-			fields[f.Attr.Name] = v.Keep
+			fields[f.Attr.Name] = w.stored(f.Attr, v.Keep)
 			if !withinMost(f.Attr, v.Keep) {
 				problem = f.Attr.Name + " is too great or too long"
 			}
@@ -301,6 +301,15 @@ func (w *World) assign(fields map[string]any, items map[string][]*Item, data []F
 		}
 	}
 	return ""
+}
+
+// stored returns the value of an attribute that becomes v. A password gets a Hash, unless a former version is restored, which has one.
+func (w *World) stored(a *Attribute, v any) any {
+	if _, password := v.(string); password && a.Type == "password" {
+		w.Hashes++
+		return Hash(w.Hashes)
+	}
+	return v
 }
 
 // build makes the components of an attribute from a body and the existing components.
