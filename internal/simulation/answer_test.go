@@ -19,6 +19,8 @@ type evaluation struct {
 	view    view // the view of the current root field
 	issues  []*Issue
 	path    []any
+	settle  func() error // of a mutation: settles the positions that a write leaves unknown
+	failed  error        // the first error of settle
 }
 
 // Answer returns the expected data of a query, nil when it is null, and the expected errors.

@@ -126,6 +126,9 @@ func (r *Run) doBatch(op *Operation, o *operationGenerator) error {
 		after.Samples = r.world.Samples
 		*r.world = *after
 	}
+	if err := r.settle(); err != nil { // the last write may have left open where its document is in the lists of the others
+		return err
+	}
 	for _, one := range op.Batch {
 		err := r.readBack(one, false)
 		if d, ok := err.(*Difference); ok {
@@ -134,9 +137,6 @@ func (r *Run) doBatch(op *Operation, o *operationGenerator) error {
 		if err != nil {
 			return err
 		}
-	}
-	if err := r.settle(); err != nil {
-		return err
 	}
 	return r.remember(1)
 }

@@ -16,7 +16,7 @@
 //
 // A Difference names the seed and the request. Shrink removes the operations that are not needed to reproduce it.
 //
-// Read the files in this order. The model and its contents: model, content. Writes: world, write, relate. Reads: question,
+// Read the files in this order. The model and its contents: model, content. Writes: world, write, relate, positions. Reads: question,
 // evaluate, ternary, show. Random choices: generator, generator_filter, populator, operation_generator, relation_generator. The
 // comparison: compare, coverage, run, shrink. GraphQL: request, request_text and request_input (an operation and its text), answer
 // (its response), graphql_* and match.

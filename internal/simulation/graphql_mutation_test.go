@@ -1,6 +1,9 @@
 package simulation
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // mutation returns a random mutation with one or more writes.
 func (o *operationGenerator) mutation() *Operation {
@@ -135,9 +138,10 @@ func (o *operationGenerator) attach(a *Attribute) any {
 	return &Attached{files}
 }
 
-// Mutate carries out the writes of a mutation. It returns the expected data and errors, and the outcome of each write.
-func (w *World) Mutate(r *Request) (any, []*Issue, []Outcome) {
-	x := &evaluation{world: w, limited: r.Limited}
+// Mutate carries out the writes of a mutation. It returns the expected data and errors, and the outcome of each write. It calls settle behind
+// each write, since the answers to that one and to later ones may show positions that it leaves unknown.
+func (w *World) Mutate(r *Request, settle func() error) (any, []*Issue, []Outcome, error) {
+	x := &evaluation{world: w, limited: r.Limited, settle: settle}
 	out := orderedObject{}
 	var outcomes []Outcome
 	for _, g := range collectFields(r.Roots, "Mutation") {
@@ -148,7 +152,7 @@ func (w *World) Mutate(r *Request) (any, []*Issue, []Outcome) {
 		})
 		out = append(out, member{g.key(), v})
 	}
-	return out, x.issues, outcomes
+	return out, x.issues, outcomes, x.failed
 }
 
 // forbidden is the outcome of a write without permission.
@@ -164,6 +168,9 @@ func (x *evaluation) write(g *collectedField) (any, Outcome) {
 		return x.deleted(op, g)
 	}
 	out := x.world.Apply(x.world.permittedWrite(op, x.limited))
+	if x.failed = cmp.Or(x.failed, x.settle()); x.failed != nil {
+		return nil, out
+	}
 	status := op.answerStatus()
 	switch {
 	case out.Status == 404 && op.Kind == "update":

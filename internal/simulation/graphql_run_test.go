@@ -59,7 +59,10 @@ func (r *Run) mutate(op *Operation, o *operationGenerator) error {
 	for _, s := range op.Graph.Roots {
 		there = append(there, r.there(s.Args.Write))
 	}
-	data, issues, outcomes := r.world.Mutate(op.Graph)
+	data, issues, outcomes, err := r.world.Mutate(op.Graph, r.settleListed)
+	if err != nil {
+		return err
+	}
 	for i, out := range outcomes {
 		r.Writes++
 		write := op.Graph.Roots[i].Args.Write

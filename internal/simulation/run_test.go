@@ -270,33 +270,6 @@ func (r *Run) there(op *Operation) bool {
 	return d != nil && d.Row(r.world.locale(op.Type, op.Locale), draft) != nil
 }
 
-// settle reads the positions that the server may choose.
-func (r *Run) settle() error {
-	unsure := r.world.UnknownPositions
-	r.world.UnknownPositions = nil
-	for _, u := range unsure {
-		if h, ok := r.server.(LinkHost); ok {
-			order, err := h.LinkOrder(u.Attr, u.List.Doc.Type, u.List.Doc.ID.text(), u.List.Locale, u.LinkSet)
-			if err != nil {
-				return err
-			}
-			r.world.SettleBehind(u, order)
-			continue
-		}
-		if u.List.Doc.Row(u.List.Locale, u.LinkSet) == nil {
-			continue
-		}
-		q := &Question{Type: u.List.Doc.Type, Number: u.List.Doc.Number, Status: u.LinkSet, Locale: []string{u.List.Locale}, Fields: []string{"id"},
-			Populate: &Populate{Form: "object", Items: []*Populated{{Attr: u.Attr, Form: "options", Fields: []string{"id"}}}}}
-		_, got, err := r.server.Do("GET", q.Path(r.world), nil)
-		if err != nil {
-			return err
-		}
-		r.world.SettlePosition(u, idsIn(got, u.Attr.Name))
-	}
-	return nil
-}
-
 // compareLinks compares all lists of links of documents, whether responses show them or not.
 func (r *Run) compareLinks() error {
 	h, ok := r.server.(LinkHost)

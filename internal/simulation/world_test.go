@@ -1,9 +1,6 @@
 package simulation
 
-import (
-	"slices"
-	"sort"
-)
+import "sort"
 
 // A Generated is a value that the server chooses: an id, a documentId or a time. It is unknown until a response shows it, and
 // must be the same in every later response.
@@ -32,15 +29,6 @@ type World struct {
 	Samples map[*Attribute][]any // values that documents have, for questions about a content that no Run has made
 
 	UnknownPositions []UnknownPosition // positions that became unknown in the last write
-}
-
-// An UnknownPosition is a document whose position in a list the server may choose: publishing a link adds the document to the
-// list of the other side.
-type UnknownPosition struct {
-	Attr    *Attribute // the attribute of the list
-	List    End
-	Who     End
-	LinkSet string
 }
 
 // A Document has versions. Number counts the documents of the simulation; operations name documents by it.
@@ -234,67 +222,17 @@ func (w *World) SetEnds(a *Attribute, e End, linkSet string, list []End) {
 	}
 }
 
-// copyEnds does what SetEnds does, with links copied from the other link set. The position of e in the lists of the other
-// side is unknown for new links, and for all links if e is new in the link set.
-func (w *World) copyEnds(a *Attribute, e End, linkSet string, list []End, appears bool) {
+// copyEnds does what SetEnds does, with links copied from the other link set. If open is set, the position of e in the lists of the other side is
+// unknown for new links.
+func (w *World) copyEnds(a *Attribute, e End, linkSet string, list []End, open bool) {
 	before := w.Ends(a, e, linkSet)
 	w.SetEnds(a, e, linkSet, list)
 	for _, far := range list {
-		if a.Inverse != nil && far != e && (appears || w.Quirk.OrderMixesVersions || indexOf(before, far) < 0) {
+		if a.Inverse != nil && far != e && (w.Quirk.OrderMixesVersions || open && indexOf(before, far) < 0) {
 			w.UnknownPositions = append(w.UnknownPositions, UnknownPosition{a.Inverse, far, e, linkSet})
 		}
 	}
 }
-
-// SettlePosition moves u.Who to the position where the server shows it: order has the ids of the rows in the list.
-func (w *World) SettlePosition(u UnknownPosition, order []float64) {
-	var ends []End
-	who := -1
-	for i, id := range order {
-		for _, e := range w.Ends(u.Attr, u.List, u.LinkSet) {
-			if r := e.Doc.Row(e.Locale, u.LinkSet); r != nil && r.id() == id {
-				if e == u.Who {
-					who = i
-				}
-				ends = append(ends, e)
-			}
-		}
-	}
-	if who < 0 {
-		return
-	}
-	list := without(w.Ends(u.Attr, u.List, u.LinkSet), u.Who)
-	from, to := 0, len(list) // between the neighbours that the response shows
-	if who > 0 {
-		from = indexOf(list, ends[who-1]) + 1
-	}
-	if who+1 < len(ends) {
-		to = indexOf(list, ends[who+1])
-	}
-	at := from
-	drafts := w.Ends(u.Attr, u.List, draft)
-	for i := from; i < to; i++ { // rows that the response does not show have the order of the drafts
-		if before := indexOf(drafts, list[i]); before >= 0 && before < indexOf(drafts, u.Who) {
-			at = i + 1
-		}
-	}
-	w.SetEnds(u.Attr, u.List, u.LinkSet, append(list[:at:at], append([]End{u.Who}, list[at:]...)...))
-}
-
-// SettleBehind moves u.Who behind the document that is before it in the server's list.
-func (w *World) SettleBehind(u UnknownPosition, order []LinkTarget) {
-	who, at := slices.IndexFunc(order, u.Who.is), 0
-	list := without(w.Ends(u.Attr, u.List, u.LinkSet), u.Who)
-	switch {
-	case who < 0: // compareLinks reports it
-		return
-	case who > 0:
-		at = 1 + slices.IndexFunc(list, func(e End) bool { return e.is(order[who-1]) })
-	}
-	w.SetEnds(u.Attr, u.List, u.LinkSet, slices.Insert(list, at, u.Who))
-}
-
-func (e End) is(t LinkTarget) bool { return e.Doc.ID.text() == t.DocumentID && e.Locale == t.Locale }
 
 func (w *World) find(a *Attribute, e, far End, linkSet string) *Link {
 	for _, l := range w.linksOf(a, e, linkSet) {

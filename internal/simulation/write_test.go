@@ -225,7 +225,7 @@ func (w *World) discard(doc *Document, locale string) Outcome {
 	doc.put(row)
 	for _, a := range doc.Type.Attributes {
 		if a.Type == "relation" && linkSetOf(a, draft) == draft {
-			w.copyEnds(a, row.end(), draft, append(w.Ends(a, row.end(), published), w.unpublished(a, row)...), false)
+			w.copyEnds(a, row.end(), draft, append(w.Ends(a, row.end(), published), w.unpublished(a, row)...), true)
 		}
 	}
 	w.share(row)
