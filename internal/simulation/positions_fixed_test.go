@@ -86,3 +86,36 @@ func TestOpenPositions(t *testing.T) {
 		})
 	}
 }
+
+// TestRemovedNeighbour writes both sides of a relation at once: the first side removes the document beside which the second one connects another.
+// The reference refuses it too.
+func TestRemovedNeighbour(t *testing.T) {
+	node := &Type{Schema: Schema{UID: "api::node.node"}, Singular: "node", Plural: "nodes"}
+	parent := &Attribute{Name: "parent", Type: "relation", Relation: "manyToOne", Target: node, Owner: node}
+	children := &Attribute{Name: "children", Type: "relation", Relation: "oneToMany", Target: node, Owner: node, Mapped: true, Inverse: parent}
+	parent.Inverse = children
+	node.Attributes = []*Attribute{parent, children}
+	model := &Model{Types: []*Type{node}, Locales: []string{"en"}, DefaultLimit: 10, MaxLimit: -1}
+	(&modelGenerator{model: model}).system()
+
+	server := serveLectern(t, model)
+	run := NewRun(1, Quirks{}, model, server)
+	beside := Field{Attr: children, Value: &Edit{Form: "change", Connect: []Target{{Number: 3, Wrapped: true, Position: "after", Next: 1}}}}
+	err := run.Replay([]*Operation{
+		{Kind: "create", Type: node, Number: 1},
+		{Kind: "create", Type: node, Number: 2},
+		{Kind: "create", Type: node, Number: 3},
+		{Kind: "update", Type: node, Number: 1, Data: linked(children, 1)},
+		{Kind: "update", Type: node, Number: 1, Data: append(linked(parent, 2), beside)},
+		{Kind: "update", Type: node, Number: 1, Data: []Field{beside}},
+	})
+	if err == nil {
+		err = run.compareLinks()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if err := server.end(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,9 @@
 package simulation
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // unlinkable returns a message about a target in data that does not exist in the localization to link, or "".
 func (w *World) unlinkable(data []Field, t *Type, locale string) string {
@@ -49,15 +52,56 @@ func (w *World) end(target Target, t *Type, locale string) (End, bool) {
 // relate applies the relations in data to row and its components.
 func (w *World) relate(row *Row, data []Field) {
 	for _, f := range data {
-		if f.Attr.Type != "relation" {
-			continue
-		}
-		for _, p := range linkSetsOf(f.Attr, row.Doc.Type, row.Status) {
-			before := w.Ends(f.Attr, row.end(), p)
-			w.SetEnds(f.Attr, row.end(), p, w.edited(f, before, row))
+		if f.Attr.Type == "relation" {
+			w.relateField(row, f)
 		}
 	}
 	w.relateItems(row, row.Items, data)
+}
+
+func (w *World) relateField(row *Row, f Field) {
+	for _, p := range linkSetsOf(f.Attr, row.Doc.Type, row.Status) {
+		before := w.Ends(f.Attr, row.end(), p)
+		w.SetEnds(f.Attr, row.end(), p, w.edited(f, before, row))
+	}
+}
+
+// unplaceable returns a message about a target that is to be connected beside a document which is not linked, or "". Relations are written
+// one after another: if a type is linked to itself, that of one side may remove the document from the list of the other side.
+func (w *World) unplaceable(row *Row, data []Field) string {
+	links := w.Links
+	defer func() { w.Links = links }()
+	w.Links = nil
+	for _, l := range links {
+		c := *l
+		w.Links = append(w.Links, &c)
+	}
+	for _, f := range data {
+		if f.Attr.Type != "relation" {
+			continue
+		}
+		if w.lacksNeighbour(row, f) {
+			return "a neighbour in " + f.Attr.Name + " is not linked"
+		}
+		w.relateField(row, f)
+	}
+	return ""
+}
+
+// lacksNeighbour reports whether a relation names a neighbour that no list of row has.
+func (w *World) lacksNeighbour(row *Row, f Field) bool {
+	edit, _ := f.Value.(*Edit)
+	if edit == nil {
+		return false
+	}
+	sets := linkSetsOf(f.Attr, row.Doc.Type, row.Status)
+	return !slices.ContainsFunc(sets, func(set string) bool {
+		ends := w.Ends(f.Attr, row.end(), set)
+		return !slices.ContainsFunc(edit.Connect, func(t Target) bool {
+			next, _ := w.end(Target{Number: t.Next, Locale: t.Locale}, row.Doc.Type, row.Locale)
+			return t.Next != 0 && indexOf(ends, next) < 0
+		})
+	})
 }
 
 func (w *World) relateItems(row *Row, all map[string][]*Item, data []Field) {

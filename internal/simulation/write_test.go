@@ -91,6 +91,9 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	if problem == "" {
 		problem = w.unlinkable(op.Data, op.Type, locale)
 	}
+	if problem == "" {
+		problem = w.unplaceable(row, op.Data)
+	}
 	if problem == "" && (version == published || publishing) {
 		problem = w.problem(row)
 	}
