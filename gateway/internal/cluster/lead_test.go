@@ -180,3 +180,23 @@ func TestOneAbleToLead(t *testing.T) {
 	})
 	able.wait(t, "the only node that can lead", able.Leading)
 }
+
+// TestLeadOnce passes the lead on right after a transaction, which the next leader then gets from Raft as one of the former leader. It must begin to lead
+// once: to lead again would interrupt what it does as the leader.
+func TestLeadOnce(t *testing.T) {
+	nodes := newNodes(t, 2)
+	for range 6 {
+		proposeSomehow(t, nodes)
+		somehow(t, nodes, func(leader *testNode) error {
+			to := nodes[0]
+			if to == leader {
+				to = nodes[1]
+			}
+			return leader.Transfer(t.Context(), to.name)
+		})
+	}
+	textsUpTo(t, nodes, proposeSomehow(t, nodes))
+	if led, terms := nodes[0].timesLed()+nodes[1].timesLed(), int(leaderOf(t, nodes).Figures().Term); led > terms {
+		t.Errorf("nodes began to lead %d times in %d terms", led, terms)
+	}
+}

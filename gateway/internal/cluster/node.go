@@ -272,9 +272,7 @@ func (n *Node) watch(ctx context.Context) {
 
 // look tells the machine who leads now.
 func (n *Node) look(ctx context.Context) {
-	n.mu.Lock()
-	before := n.losses
-	n.mu.Unlock()
+	before := n.lost()
 	term := n.raft.CurrentTerm() // the lead may be lost and won again meanwhile
 	if n.raft.State() != raft.Leader {
 		n.setLed(0, before)
@@ -289,7 +287,12 @@ func (n *Node) look(ctx context.Context) {
 		n.wakeLater(ctx) // Raft takes no barrier while it passes the lead on, which may fail
 		return
 	}
-	// Raft has passed on all transactions of former leaders. A node whose machine cannot apply them passes the lead on, and Machine.Follow must be called then.
+	// Raft has passed on all transactions of former leaders, each of which counts as a loss.
+	if before = n.lost(); n.raft.CurrentTerm() != term {
+		n.wake()
+		return
+	}
+	// A node whose machine cannot apply them passes the lead on, and Machine.Follow must be called then.
 	if !n.settleWhile(func() bool { return n.raft.State() == raft.Leader }) {
 		return
 	}
@@ -348,6 +351,13 @@ func (n *Node) wake() {
 func (n *Node) lose() {
 	n.led = 0
 	n.losses++
+}
+
+// lost returns how often the machine has lost the lead.
+func (n *Node) lost() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.losses
 }
 
 // setLed notes in which term the machine leads, unless it has lost the lead since before was read.
