@@ -99,16 +99,22 @@ func (o *outgoing) addresses() []string {
 
 // handOver makes another node the leader: the one with a name, or any if name is "". Only the leader can. A write that takes longer than two heartbeats
 // from then on, such as a long upload, may be refused.
-func (m *member) handOver(ctx context.Context, name string) error {
+func (m *member) handOver(ctx context.Context, name string) (handed error) {
 	m.handing.Lock()
 	defer m.handing.Unlock()
 	node, err := m.leading(ctx)
 	if err != nil {
 		return err
 	}
-	if name, err = m.successor(ctx, node, name); err != nil {
+	if name, err = m.successor(ctx, node, name); err != nil || name == m.options.Name {
 		return err
 	}
+	defer func() {
+		if handed != nil { // otherwise the next leader sends them
+			m.project.webhooks.Resume()
+		}
+	}()
+	m.pauseWebhooks(ctx)
 	idle := m.writes.shut()
 	defer func() {
 		m.writes.reopen()
@@ -123,6 +129,20 @@ func (m *member) handOver(ctx context.Context, name string) error {
 		return ctx.Err()
 	}
 	return node.Transfer(m.ctx, name) // Raft does not give it up when ctx ends, and refuses what is proposed until it is over
+}
+
+// pauseWebhooks has this node send no webhooks, and stores which were delivered, so that the next leader does not send them again. Writes go on meanwhile. It waits
+// for a heartbeat at most until requests under way are answered: what was not answered by then is sent again.
+func (m *member) pauseWebhooks(ctx context.Context) {
+	hooks := m.project.webhooks
+	answers, cancel := context.WithTimeout(ctx, m.heartbeat())
+	defer cancel()
+	err := hooks.Pause(answers)
+	flush, cancel := context.WithTimeout(ctx, m.heartbeat())
+	defer cancel()
+	if err = errors.Join(err, hooks.Flush(flush)); err != nil && ctx.Err() == nil {
+		m.log.Warn("the next leader may send webhooks again that this node has sent", "error", err)
+	}
 }
 
 // successor returns the name of the node that is to lead next: name, or, if that is "", the node with a vote that has most of the content. That node

@@ -31,6 +31,7 @@ type Dispatcher struct {
 	mu      sync.Mutex
 	hooks   []Hook
 	running map[string]*running // nil unless Run runs
+	paused  bool                // senders that are started send nothing; see Pause
 }
 
 // running is a sender whose run method runs.
@@ -75,7 +76,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 			for _, r := range d.running {
 				<-r.done
 			}
-			d.running = nil
+			d.running, d.paused = nil, false
 			return
 		case <-d.changed:
 		case <-again:
@@ -116,6 +117,9 @@ func (d *Dispatcher) arrange(ctx context.Context) (ok bool) {
 			d.log.Error("a webhook could not be started", "webhook", name, "error", err)
 			ok = false
 			continue
+		}
+		if d.paused {
+			s.pause()
 		}
 		serving, stop := context.WithCancel(ctx)
 		r := &running{s, stop, make(chan struct{})}
@@ -160,13 +164,18 @@ func (d *Dispatcher) with(ctx context.Context, hook *Hook, f func(*sender) error
 		return d.offline(ctx, hook, f)
 	}
 	d.mu.Unlock()
+	return r.call(ctx, f)
+}
+
+// call calls f with the sender, in its goroutine.
+func (r *running) call(ctx context.Context, f func(*sender) error) (err error) {
 	done := make(chan struct{})
 	select {
 	case r.sender.calls <- func() { defer close(done); err = f(r.sender) }:
 		<-done
 		return err
 	case <-r.done:
-		return fmt.Errorf("the webhook %s was stopped just now; try again", hook.Name)
+		return fmt.Errorf("the webhook %s was stopped just now; try again", r.sender.hook.Name)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -181,7 +190,7 @@ func (d *Dispatcher) offline(ctx context.Context, hook *Hook, f func(*sender) er
 	defer s.client.close()
 	s.saveAt = time.Time{} // a hook that is new begins when it is run
 	if err = f(s); err == nil && !s.saveAt.IsZero() {
-		err = s.write(ctx)
+		err = s.write(ctx, s.settledUpTo())
 	}
 	return err
 }

@@ -80,6 +80,6 @@ func (s *sender) rewind(since time.Time) (r Replayed, err error) {
 		s.queue.restore(u)
 	}
 	s.readTo, s.behind = to, true
-	s.state.Position = min(s.state.Position, to)
+	s.state.Position, s.sentTo = min(s.state.Position, to), min(s.sentTo, to)
 	return r, nil
 }

@@ -40,11 +40,13 @@ type sender struct {
 	state   state
 	ledger  ledger
 	readTo  uint64    // the sequence up to which the log was read
+	sentTo  uint64    // the highest sequence of which an event was delivered
 	behind  bool      // the log has more
 	saveAt  time.Time // when to write state to the store; zero: it has not changed
 	pauseTo time.Time // when to read or write again after that has failed; zero: now
 
 	sending int
+	idle    chan struct{} // not nil: no request begins; it is closed once none is under way
 	outcome chan outcome
 	calls   chan func()
 
@@ -121,7 +123,7 @@ func (s *sender) run(ctx context.Context) {
 		var committed <-chan struct{} = c.Store.NextCommit() // before the log is read, so that no commit is missed
 		s.read(&c)
 		next := s.send(ctx)
-		s.save(ctx, false)
+		s.save(ctx)
 		var timer <-chan time.Time
 		if wait := s.wait(next); wait > 0 {
 			timer = s.clock.After(wait)
@@ -146,7 +148,7 @@ func (s *sender) run(ctx context.Context) {
 			s.sending--
 		}
 	}
-	s.save(context.WithoutCancel(ctx), true)
+	s.store(context.WithoutCancel(ctx), s.deliveredUpTo())
 }
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -156,6 +158,9 @@ func (s *sender) reads() bool { return s.queue.events < maxQueued && s.state.Sto
 
 // wait returns how long to wait at most, given when the next lane is due; 0: until something happens.
 func (s *sender) wait(next time.Time) (wait time.Duration) {
+	if s.idle != nil {
+		return 0
+	}
 	now := s.clock.Now()
 	sooner := func(at time.Time) {
 		if left := max(at.Sub(now), time.Millisecond); !at.IsZero() && (wait == 0 || left < wait) {
@@ -238,7 +243,7 @@ func (s *sender) send(ctx context.Context) (next time.Time) {
 // nextLane returns the lane whose first event is to be sent now, nil if there is none.
 func (s *sender) nextLane(now time.Time) *lane {
 	switch {
-	case s.state.Stopped != "":
+	case s.state.Stopped != "" || s.idle != nil:
 		return nil
 	case !s.down:
 		return s.queue.next()
@@ -263,7 +268,9 @@ func (s *sender) attempt(ctx context.Context, e *Event) attempt {
 
 // settle takes the outcome of an attempt.
 func (s *sender) settle(o outcome) {
-	s.sending--
+	if s.sending--; s.sending == 0 && s.idle != nil {
+		close(s.idle)
+	}
 	l, a, now := o.lane, &o.attempt, s.clock.Now()
 	if l != s.queue.lanes[l.key] || len(l.events) == 0 || l.events[0] != o.event {
 		return // the queue was emptied for a replay
@@ -276,6 +283,7 @@ func (s *sender) settle(o outcome) {
 	s.saveWithin(saveAfter)
 	s.record(Delivery{Event: o.event, ID: o.event.id(s.hook.Name), At: now, Attempt: l.attempts + 1, Status: a.status, Took: a.took, Error: message(a.err)})
 	if a.err == nil {
+		s.sentTo = max(s.sentTo, o.event.Sequence)
 		s.queue.settled(l)
 		s.recovered()
 		return
@@ -340,22 +348,27 @@ func (s *sender) saveWithin(d time.Duration) {
 	}
 }
 
-// save writes what must survive a restart if it is time to do so; if atOnce is set, it does not wait for that time.
-func (s *sender) save(ctx context.Context, atOnce bool) {
-	if now := s.clock.Now(); s.saveAt.IsZero() || !atOnce && (s.saveAt.After(now) || s.pauseTo.After(now)) {
+// save writes what must survive a restart if it is time to do so.
+func (s *sender) save(ctx context.Context) {
+	if now := s.clock.Now(); s.saveAt.IsZero() || s.saveAt.After(now) || s.pauseTo.After(now) || s.idle != nil {
 		return
 	}
-	if err := s.write(ctx); err != nil {
+	s.store(ctx, s.settledUpTo())
+}
+
+// store does what write does, and logs an error.
+func (s *sender) store(ctx context.Context, position uint64) {
+	if err := s.write(ctx, position); err != nil {
 		s.retryLater("the progress of a webhook could not be stored; after a restart its last events are sent again", err)
 		return
 	}
 	s.saveAt = time.Time{}
 }
 
-// write writes what has changed.
-func (s *sender) write(ctx context.Context) error {
+// write writes what has changed, with a position that settledUpTo or deliveredUpTo has returned.
+func (s *sender) write(ctx context.Context, position uint64) error {
 	s.state.known = true
-	s.state.Position = s.settledUpTo()
+	s.state.Position = position
 	s.state.pending = s.queue.upTo(s.state.Position)
 	changed, err := s.ledger.change(&s.state)
 	if err != nil || len(changed) == 0 {
@@ -384,6 +397,9 @@ func (s *sender) settledUpTo() uint64 {
 	}
 	return max(position, s.state.Position)
 }
+
+// deliveredUpTo returns a position that passes all that was delivered. Events before it that were not are all in notes, as many as there are.
+func (s *sender) deliveredUpTo() uint64 { return max(s.settledUpTo(), s.sentTo) }
 
 func message(err error) string {
 	if err == nil {
