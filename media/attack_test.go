@@ -250,7 +250,12 @@ func TestRanges(t *testing.T) {
 		{"bytes=-4", 206, "oad\n", "bytes 9-12/13"},
 		{"bytes=-100", 206, "hello upload\n", "bytes 0-12/13"},
 		{"bytes=6-1000", 206, "upload\n", "bytes 6-12/13"},
-		{"bytes=0-1000000000000000000", 200, "hello upload\n", ""},
+		{"bytes=0-1000000000000000000", 206, "hello upload\n", "bytes 0-12/13"},
+		{"bytes=0-10000000000000000000", 200, "hello upload\n", ""},
+		{"bytes=4-0", 200, "hello upload\n", ""},
+		{"bytes=100-,0-4", 206, "hello", "bytes 0-4/13"},
+		{"bytes=100-,-0", 416, "", "bytes */13"},
+		{"bytes=-0", 416, "", "bytes */13"},
 		{"bytes=13-", 416, "", "bytes */13"},
 		{"bytes=100-200", 416, "", "bytes */13"},
 		{"bytes=x-y", 200, "hello upload\n", ""},
@@ -270,6 +275,45 @@ func TestRanges(t *testing.T) {
 	}
 	if a := s.get(f.URL, "Range", "bytes=0-12"+strings.Repeat(",0-12", 1000)); a.status != 200 || len(a.body) != 13 {
 		t.Errorf("more than there is: %d, %d bytes", a.status, len(a.body))
+	}
+}
+
+// TestNoSuchRange requests parts that a file does not have. They are answered by an error of the API, unless a condition of the request makes the
+// range count for nothing.
+func TestNoSuchRange(t *testing.T) {
+	s := serve(t, "")
+	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
+	full := s.get(f.URL)
+	tag, modified := full.header.Get("ETag"), full.header.Get("Last-Modified")
+	const envelope = `{"data":null,"error":{"status":416,"name":"RangeNotSatisfiableError","message":"Range Not Satisfiable","details":{}}}`
+	const jsonType, past = "application/json; charset=utf-8", "Thu, 01 Jan 2015 00:00:00 GMT"
+	for _, test := range []struct {
+		headers    []string
+		status     int
+		kind, body string
+	}{
+		{nil, 416, jsonType, envelope},
+		{[]string{"If-Range", tag}, 416, jsonType, envelope},
+		{[]string{"If-Range", modified}, 416, jsonType, envelope},
+		{[]string{"If-None-Match", `"other"`, "If-Modified-Since", modified}, 416, jsonType, envelope},
+		{[]string{"If-Modified-Since", past}, 416, jsonType, envelope},
+		{[]string{"If-Range", "W/" + tag}, 200, "text/plain; charset=utf-8", "hello"},
+		{[]string{"If-Range", past}, 200, "text/plain; charset=utf-8", "hello"},
+		{[]string{"If-None-Match", "W/" + tag}, 304, "", ""},
+		{[]string{"If-None-Match", "*"}, 304, "", ""},
+		{[]string{"If-Modified-Since", modified}, 304, "", ""},
+	} {
+		a := s.get(f.URL, append(test.headers, "Range", "bytes=5-")...)
+		if a.status != test.status || a.header.Get("Content-Type") != test.kind || string(a.body) != test.body {
+			t.Errorf("%q: %d %s %s", test.headers, a.status, a.header.Get("Content-Type"), a.body)
+		}
+		if refused := a.status == 416; refused != (a.header.Get("Content-Range") == "bytes */5") || refused == (a.header.Get("ETag") != "") {
+			t.Errorf("%q: %d %v", test.headers, a.status, a.header)
+		}
+	}
+	a := s.get(f.URL, "Range", "bytes=5-", "Accept", "application/problem+json")
+	if a.status != 416 || a.header.Get("Content-Type") != "application/problem+json" || !strings.Contains(string(a.body), `"name":"RangeNotSatisfiableError"`) {
+		t.Errorf("as a problem: %d %s %s", a.status, a.header.Get("Content-Type"), a.body)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"strings"
 	"time"
 
 	"lectern/documents/apierror"
@@ -19,7 +18,7 @@ import (
 const servedPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 // ServeFile answers GET and HEAD for a stored file, with ranges and conditional requests. If the query string asks for a variant
-// of an image, it serves that. For a file that does not exist it returns an *apierror.Error with status 404.
+// of an image, it serves that. It returns an *apierror.Error, for example with status 404 for a file that does not exist, before it writes anything.
 func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string) error {
 	v, err := l.variants.requested(r.URL.RawQuery, name)
 	if err != nil {
@@ -58,7 +57,14 @@ func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadS
 	if expectsOther(r.Header, tag, modified) {
 		return errOtherContent
 	}
+	size, err := content.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
 	h := w.Header()
+	if r, err = checkRange(h, r, size, tag, modified); err != nil {
+		return err
+	}
 	h.Set("Content-Type", k.served)
 	if h.Get("Cache-Control") == "" { // unless a middleware has set it
 		h.Set("Cache-Control", l.settings.CacheControl)
@@ -67,10 +73,6 @@ func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadS
 	h.Set("ETag", tag)
 	if k.active {
 		h.Set("Content-Disposition", "attachment")
-	}
-	if of := r.Header.Get("Range"); of != "" && (!isRange(of) || r.Method == http.MethodHead) { // ranges are for GET alone (RFC 9110, section 14.2)
-		r = r.Clone(r.Context())
-		r.Header.Del("Range")
 	}
 	http.ServeContent(w, r, "", modified, content)
 	return nil
@@ -98,23 +100,4 @@ func (l *Library) OpenFile(ctx context.Context, name string) (*Object, error) {
 		}
 	}
 	return o, err
-}
-
-// isRange reports whether a Range header is well-formed: a list of first-last, first- and -length. Malformed ones are ignored.
-func isRange(header string) bool {
-	list, ok := strings.CutPrefix(header, "bytes=")
-	if !ok {
-		return false
-	}
-	for part := range strings.SplitSeq(list, ",") {
-		first, last, ok := strings.Cut(strings.TrimSpace(part), "-")
-		if !ok || !digits(first) || !digits(last) || first+last == "" {
-			return false
-		}
-	}
-	return true
-}
-
-func digits(s string) bool {
-	return len(s) < 19 && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }

@@ -45,6 +45,7 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"PayloadTooLargeError", "413", "Too large", "The body, a file or a list in the body is longer than a limit. The message names the limit."},
 	{"PolicyError", "403", "Refused by a policy", "A policy of the program refuses the request."},
 	{"PreconditionFailedError", "412", "Precondition failed", "`If-Match`, `If-None-Match` or `If-Unmodified-Since` does not hold: what you read has changed since, or exists, or does not. See [caching.md](caching.md#write-only-what-you-have-read)."},
+	{"RangeNotSatisfiableError", "416", "No such part", "The file has none of the bytes that `Range` asks for. The header `Content-Range` says how many it has."},
 	{"RateLimitError", "429", "Too many requests", "Wait as long as `Retry-After` says."},
 	{"RequestTimeoutError", "408", "Body too slow", "The body arrived too slowly (`limits.bodyRate`)."},
 	{"ServiceUnavailableError", "503", "Not possible at the moment", "The server is busy, starting or stopping, or lacks something that it needs. Try again; `Retry-After` says when, if the server can tell."},
