@@ -95,8 +95,8 @@ func examples(t *testing.T, dir string) {
 
 func head(text []byte, most int) []byte { return text[:min(most, len(text))] }
 
-// namesProject writes a project whose types have names that TypeScript or the generated file uses for something else, and texts that would
-// end a comment or a string.
+// namesProject writes a project whose types have names that TypeScript or the generated file uses for something else, texts that would end a comment or a
+// string, and attributes with the names of what every JavaScript object has.
 func namesProject(t *testing.T) (dir string) {
 	dir = filepath.Join(t.TempDir(), "names")
 	for _, name := range []string{"record", "promise", "result", "client", "filters", "schemas", "locale", "document", "array", "omit", "blocks", "file"} {
@@ -107,6 +107,16 @@ func namesProject(t *testing.T) (dir string) {
 			"data":    map[string]any{"type": "json", "required": true},
 		})
 	}
+	writeType(t, dir, "inherited", map[string]any{
+		"title":                map[string]any{"type": "string"},
+		"toString":             map[string]any{"type": "string"},
+		"toLocaleString":       map[string]any{"type": "enumeration", "enum": []string{"a", "b"}},
+		"valueOf":              map[string]any{"type": "integer"},
+		"hasOwnProperty":       map[string]any{"type": "boolean", "default": true, "required": true},
+		"propertyIsEnumerable": map[string]any{"type": "string", "required": true},
+		"constructor":          map[string]any{"type": "relation", "relation": "manyToOne", "target": "api::inherited.inherited"},
+		"isPrototypeOf":        map[string]any{"type": "relation", "relation": "manyToMany", "target": "api::inherited.inherited"},
+	})
 	return dir
 }
 

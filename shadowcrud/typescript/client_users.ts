@@ -19,7 +19,7 @@ export class Auth {
   }
 
   register(
-    user: { username: string; email: string; password: string } & Partial<UsersPermissionsUserInput>,
+    user: { username: string; email: string; password: string } & Some<UsersPermissionsUserInput>,
     request?: RequestOptions,
   ): Promise<Session> {
     return this.#transport.send('POST', '/auth/local/register', undefined, user, request) as Promise<Session>

@@ -11,7 +11,7 @@ func (w *writer) filters(s *contenttypes.Schema, name string) {
 	w.line("export interface %s extends Logic<%[1]s> {", name+filtersSuffix)
 	for _, a := range s.Attributes {
 		if typ := w.filter(a); typ != "" {
-			w.line("  %s?: %s", key(a.Name), typ)
+			w.line("  %s?: %s", key(a.Name), optional(a.Name, typ))
 		}
 	}
 	w.line("}")

@@ -16,11 +16,11 @@ func (w *writer) input(s *contenttypes.Schema, name string) {
 			continue
 		}
 		w.comment("  ", rules(a))
-		optional := "?"
 		if a.Required && !a.HasDefault && !a.Generate {
-			optional = ""
+			w.line("  %s: %s", key(a.Name), w.written(a))
+		} else {
+			w.line("  %s?: %s", key(a.Name), optional(a.Name, w.written(a)))
 		}
-		w.line("  %s%s: %s", key(a.Name), optional, w.written(a))
 	}
 	w.line("}")
 	w.line("")

@@ -1,6 +1,7 @@
 package typescript
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -76,6 +77,21 @@ func key(name string) string {
 		return name
 	}
 	return quote(name)
+}
+
+// inherited are the names that every object has from Object.prototype. The compiler takes an object without a property of its own of that name for one
+// that has the inherited one.
+var inherited = map[string]bool{
+	"constructor": true, "hasOwnProperty": true, "isPrototypeOf": true, "propertyIsEnumerable": true, "toLocaleString": true, "toString": true, "valueOf": true,
+}
+
+// optional returns the type of a property that an object need not have. Under an inherited name it allows what is inherited, without which the compiler
+// would refuse every object that lacks the property.
+func optional(name, typ string) string {
+	if inherited[name] {
+		return fmt.Sprintf("%s | Inherited<%s>", typ, quote(name))
+	}
+	return typ
 }
 
 // quote returns a text as a string literal in single quotes.

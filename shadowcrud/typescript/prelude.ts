@@ -108,6 +108,12 @@ export interface MorphMany {
   morph: 'many'
 }
 
+/**
+ * What every object has under the name K from Object.prototype, such as toString; never for other names. An optional property of that name allows it,
+ * since the compiler takes an object without the property for one that has the inherited one.
+ */
+type Inherited<K> = K extends keyof Object ? Object[K] : never
+
 type FieldsOf<U extends UID> = Schemas[U]['fields']
 type RelationsOf<U extends UID> = Schemas[U]['relations']
 
@@ -200,8 +206,8 @@ export type SortKey<U extends UID> =
   | `${RelationName<U>}.${string}`
 
 /** A sort as an object: { owner: { name: 'desc' } }. */
-export type SortObject<U extends UID> = { [K in FieldName<U>]?: 'asc' | 'desc' } & {
-  [K in RelationName<U>]?: RelationsOf<U>[K] extends One<infer T> | Many<infer T> ? SortObject<T> : never
+export type SortObject<U extends UID> = { [K in FieldName<U>]?: 'asc' | 'desc' | Inherited<K> } & {
+  [K in RelationName<U>]?: (RelationsOf<U>[K] extends One<infer T> | Many<infer T> ? SortObject<T> : never) | Inherited<K>
 }
 
 export type Sort<U extends UID> = SortKey<U> | SortObject<U> | readonly (SortKey<U> | SortObject<U>)[]
@@ -224,7 +230,9 @@ type PathBelow<R> = R extends One<infer U> | Many<infer U>
 
 /** What an answer shows of relations, components, dynamic zones and files: '*' for one level of everything, paths, or an object. */
 export type Populate<U extends UID> = '*' | PopulatePath<U> | readonly PopulatePath<U>[] | PopulateObject<U>
-export type PopulateObject<U extends UID> = { [K in RelationName<U>]?: boolean | PopulateOptions<RelationsOf<U>[K]> }
+export type PopulateObject<U extends UID> = {
+  [K in RelationName<U>]?: boolean | PopulateOptions<RelationsOf<U>[K]> | Inherited<K>
+}
 export type PopulateOptions<R> = R extends One<infer U> | Many<infer U>
   ? Narrowed<U>
   : R extends Zone<infer U>
@@ -440,7 +448,10 @@ export type RelationInput<R = PositionedRef> =
 export type MorphRef = RefObject & { __type: TypeUID; position?: Position }
 
 /** A component: a new one, or changes of the one with that id. */
-export type ComponentInput<I> = I | ({ id: number | string } & Partial<I>)
+export type ComponentInput<I> = I | ({ id: number | string } & Some<I>)
+
+/** Some members of I. */
+type Some<I> = { [K in keyof I]?: I[K] | Inherited<K> }
 
 /** The component of a dynamic zone with that uid. */
 export type ZoneInput<U extends ComponentUID> = U extends ComponentUID
@@ -453,7 +464,7 @@ export type CreateInput<U extends UID, Q = {}> = [IsDraft<Q>, Schemas[U]['drafts
   : Schemas[U]['input']
 
 /** The body of an update: what changes. */
-export type UpdateInput<U extends UID> = Partial<Schemas[U]['input']>
+export type UpdateInput<U extends UID> = Some<Schemas[U]['input']>
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Errors.
