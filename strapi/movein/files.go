@@ -1,6 +1,8 @@
 package movein
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -189,11 +191,11 @@ func (m *move) checkSize(name string, want fileSize, got int64) {
 	}
 }
 
-// copyFile writes a file by a rename, so a file that is there is complete. It never replaces a file of another size.
+// copyFile writes a file by a rename, so a file that is there is complete. It never replaces a file with another content.
 func (m *move) copyFile(root *os.Root, name string, size int64, content io.Reader) error {
 	switch info, err := root.Lstat(name); {
 	case err == nil && info.Size() == size:
-		return nil
+		return compareFile(root, name, content)
 	case err == nil:
 		return &Difference{[]string{fmt.Sprintf("the project has another uploaded file %s, of %d bytes instead of %d", name, info.Size(), size)}}
 	case m.o.DryRun:
@@ -212,4 +214,24 @@ func (m *move) copyFile(root *os.Root, name string, size int64, content io.Reade
 		return fmt.Errorf("copy file %s: the source has %d bytes of %d", name, n, size)
 	}
 	return root.Rename(part, name)
+}
+
+// compareFile returns a Difference if a file that is there has another content than the source.
+func compareFile(root *os.Root, name string, content io.Reader) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	here, there := sha256.New(), sha256.New()
+	if _, err := io.Copy(here, f); err != nil {
+		return err
+	}
+	if _, err := io.Copy(there, content); err != nil {
+		return fmt.Errorf("compare file %s: %w", name, err)
+	}
+	if !bytes.Equal(here.Sum(nil), there.Sum(nil)) {
+		return &Difference{[]string{fmt.Sprintf("the project has another uploaded file %s, of the same size", name)}}
+	}
+	return nil
 }

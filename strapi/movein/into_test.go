@@ -88,6 +88,11 @@ func TestIntoOther(t *testing.T) {
 		"file": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt"), []byte("other notes of mine"), 0o600)
 		}, []string{"another uploaded file notes_61299e30d1.txt"}},
+		"file of the same size": {func(dir string) error {
+			file := filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt")
+			text, err := os.ReadFile(file)
+			return errors.Join(err, os.WriteFile(file, []byte(strings.Repeat("x", len(text))), 0o600))
+		}, []string{"another uploaded file notes_61299e30d1.txt, of the same size"}},
 		"project": {os.RemoveAll, []string{"there is no directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
