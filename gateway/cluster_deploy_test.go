@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"lectern/auth"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/store/evolve"
@@ -120,6 +122,60 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 		t.Errorf("an attribute and its values are dropped: %v, %v", done, err)
 	}
 	everywhere("fields=summary&filters[slug]=renamed", `"summary":null`)
+}
+
+// TestWithoutLeader calls commands at a node whose cluster has lost its majority. Their errors must say what to do. Definitions that lose content are refused
+// with the command that changes a cluster.
+func TestWithoutLeader(t *testing.T) {
+	nodes := newCluster(t, 2)
+	if err := nodes[1].stop(); err != nil {
+		t.Fatal(err)
+	}
+	d := gateway.Directory(nodes[0].dir, gateway.Options{})
+	for late := time.Now().Add(clusterPatience); ; time.Sleep(10 * time.Millisecond) {
+		status, err := d.Cluster(t.Context())
+		if err != nil || time.Now().After(late) {
+			t.Fatalf("the cluster has still a leader: %+v, %v", status, err)
+		}
+		if status.Leader == "" {
+			break
+		}
+	}
+	p, err := d.Administer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for name, command := range map[string]func() error{
+		"deploy": func() error { return nodes[0].deployArticle("added: {type: integer}") },
+		"token create": func() error {
+			_, _, err := p.CreateToken(t.Context(), auth.Declaration{Name: "late", Kind: auth.FullAccess})
+			return err
+		},
+		"import": func() error {
+			_, err := p.Import(t.Context(), strings.NewReader(`{"type":"api::article.article","documentId":"a","data":{"title":"a"}}`+"\n"), false, nil)
+			return err
+		},
+	} {
+		if err := command(); err == nil || !strings.Contains(err.Error(), "lectern cluster recover --help") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	own := copyOfProject(t, nodes[0])
+	article := filepath.Join(own, "content-types", "article.yaml")
+	text, err := os.ReadFile(article)
+	if err == nil {
+		err = os.WriteFile(article, []byte(strings.Replace(string(text), "summary:", "abstract:", 1)), 0o600)
+	}
+	changed, failed := gateway.Load(own, nil)
+	if err := errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	refused := (*evolve.DefinitionError)(nil)
+	if _, err := d.Foresee(t.Context(), changed.Definition); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lectern deploy "+nodes[0].dir+" rename-attribute") {
+		t.Errorf("a change that loses content: %v", err)
+	}
 }
 
 // TestUnagreedDeployment deploys definitions while the leader has no majority. The files of the cluster's definitions must stay as they were.

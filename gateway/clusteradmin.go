@@ -133,7 +133,7 @@ func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here m
 	}
 	leader, err := a.awaitLeader(ctx, "")
 	if err != nil {
-		return errors.New("the cluster has no leader now; nothing was changed. If a majority of its nodes is lost for good, see `lectern cluster recover --help`")
+		return errors.New("the cluster has no leader now; nothing was changed. " + admin.LostMajority)
 	}
 	return a.ask(ctx, leader, path, n, nil)
 }

@@ -341,7 +341,7 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	})
 	end := importEvent{Result: &result}
 	if err != nil && !errors.As(err, &end.Problems) {
-		end.Error = err.Error()
+		end.Error = describe(err)
 	}
 	events.Encode(end)
 }
@@ -365,7 +365,7 @@ func (c *Control) compact(w http.ResponseWriter, r *http.Request) {
 
 // writeError answers with an error as a controlError.
 func writeError(w http.ResponseWriter, err error) {
-	e := controlError{Error: err.Error()}
+	e := controlError{Error: describe(err)}
 	for code, known := range controlCodes {
 		if errors.Is(err, known) {
 			e.Code = code
@@ -374,6 +374,17 @@ func writeError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
 	json.NewEncoder(w).Encode(e)
+}
+
+// LostMajority says what to do if a cluster has no leader and gets none.
+const LostMajority = "If a majority of the nodes of the cluster is lost for good, see `lectern cluster recover --help`"
+
+// describe returns what the user of a command is told of an error.
+func describe(err error) string {
+	if errors.Is(err, store.ErrNotLeader) {
+		return err.Error() + ". Repeat the command once the cluster has a leader, as `lectern cluster status` shows. " + LostMajority
+	}
+	return err.Error()
 }
 
 // controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the client's side.

@@ -155,9 +155,18 @@ func (d *Directory) Command(command string) string {
 func (d *Directory) WithCommand(err error) error {
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
-		refused.Command = d.Command("migrate")
+		refused.Command = d.Command(d.settling())
 	}
 	return err
+}
+
+// settling returns the name of the command that settles content for which changed definitions have no place. Only deploy changes the content of a cluster.
+// If it cannot be told whether there is one, it is migrate, which then fails for the same reason.
+func (d *Directory) settling() string {
+	if node, err := d.IsNode(); err == nil && node {
+		return "deploy"
+	}
+	return "migrate"
 }
 
 // FillCommand returns the command that fills the missing value that m reports, or "" if no command can.
@@ -174,5 +183,5 @@ func (d *Directory) FillCommand(m documents.Misfit) string {
 
 // DropLocaleCommand returns the command that removes the versions in the locale of m, which is not configured.
 func (d *Directory) DropLocaleCommand(m documents.Misfit) string {
-	return d.Command("migrate") + " " + evolve.DropLocaleCall(m.Type, m.Locale).String()
+	return d.Command(d.settling()) + " " + evolve.DropLocaleCall(m.Type, m.Locale).String()
 }
