@@ -15,7 +15,11 @@ func (c *compactCommand) Run(s *session) error {
 		if err != nil {
 			return inCommand("compact", err)
 		}
-		p.done("compacted the store from %s to %s", megabytes(result.Before), megabytes(result.After))
+		if result.After >= result.Before { // free pages were fewer than those that the copy leaves for the next writes
+			p.done("the store has no space to give back, and stays at %s", megabytes(result.After))
+		} else {
+			p.done("compacted the store from %s to %s", megabytes(result.Before), megabytes(result.After))
+		}
 		return nil
 	})
 }
