@@ -64,7 +64,7 @@ func newHeaders(c config.CORS, https bool) *headers {
 	}
 	h.methods = list(c.Methods, "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS")
 	h.allowed = list(c.Headers, "Content-Type,Authorization,Origin,Accept")
-	h.exposed = list(c.Expose, "ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After")
+	h.exposed = list(c.Expose, "Accept-Encoding,Allow,Content-Range,ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id")
 	h.maxAge = []string{"31536000"}
 	if c.MaxAge > 0 {
 		h.maxAge = []string{strconv.Itoa(c.MaxAge)}
