@@ -20,6 +20,12 @@ type edge struct {
 	owner, target uint64
 }
 
+// A morphEdge is a link of a polymorphic relation that was written. The two lanes of a type without drafts show the same link.
+type morphEdge struct {
+	edge
+	uid string // of the target
+}
+
 // A joiner writes rows and links. A link is shown by the row that owns it, and its position in the list of the other
 // side by the row at the other end, so it reads all rows twice before it writes them.
 type joiner struct {
@@ -29,11 +35,13 @@ type joiner struct {
 	inverse map[edge]int     // position in the list of the target
 	gone    map[version]bool // documents of which a row was there when the run began, and has been removed since
 	lost    map[string]int64 // links to unknown targets, by attribute
+	morphs  map[morphEdge]bool
 	texts   map[string]string
 }
 
 func newJoiner(r *reader, out *output) *joiner {
-	return &joiner{r: r, out: out, ids: map[version]uint64{}, inverse: map[edge]int{}, gone: map[version]bool{}, lost: map[string]int64{}, texts: map[string]string{}}
+	return &joiner{r: r, out: out, ids: map[version]uint64{}, inverse: map[edge]int{}, gone: map[version]bool{}, lost: map[string]int64{},
+		morphs: map[morphEdge]bool{}, texts: map[string]string{}}
 }
 
 // eachLive calls do with the last reading of each row of a lane that is still there, and dead, if it is not nil, with those of the
@@ -192,19 +200,19 @@ func (j *joiner) addInverse(l *lane, from linkFrom) {
 			continue
 		}
 		for n, t := range from.targets {
-			for _, id := range j.resolve(l, owner, t) {
+			for _, id := range j.resolve(l, from.attribute, owner, t) {
 				j.inverse[edge{relation, id, from.id}] = n + 1
 			}
 		}
 	}
 }
 
-// resolve returns the ids of the rows that a target stands for in a lane: one as a rule, none if the document is gone. Lists of users show the
-// draft and the published version of a document as two targets, which their ids tell apart; if the target has an id from before a publication,
-// it may be either.
-func (j *joiner) resolve(l *lane, s *schema, target *jsontree.Object) []uint64 {
+// resolve returns the ids of the rows that a target of an attribute stands for in a lane: one as a rule, none if the document is gone. Lists of
+// users show the draft and the published version of a document as two targets, and a polymorphic relation shows the version that was linked,
+// whichever status is asked for. Ids tell the versions apart; if the target has an id from before a publication, it may be either.
+func (j *joiner) resolve(l *lane, a *attribute, s *schema, target *jsontree.Object) []uint64 {
 	statuses := []string{statusOfRow(s, l.status)}
-	if s.drafts && l.status == "" {
+	if s.drafts && (l.status == "" || a.isPolymorphic()) {
 		statuses = []string{"draft", "published"}
 	}
 	var ids []uint64
@@ -261,14 +269,25 @@ func (j *joiner) writeLinks(l *lane, from linkFrom) {
 		if target == nil || l.again && !target.drafts {
 			continue
 		}
-		ids := j.resolve(l, target, t)
-		if len(ids) == 0 && !j.gone[version{uid: uid, documentID: t.Text("documentId")}] {
+		ids := j.resolve(l, a, target, t)
+		shown := l.again && a.isPolymorphic() // by the first lane
+		if len(ids) == 0 && !shown && !j.gone[version{uid: uid, documentID: t.Text("documentId")}] {
 			j.lost[from.owner.uid+"."+a.name]++
 		}
 		for _, id := range ids {
+			if a.isPolymorphic() && !j.isNew(morphEdge{edge{a, from.id, id}, target.uid}) {
+				continue
+			}
 			j.link(j.linkTo(l, from, target, id, i))
 		}
 	}
+}
+
+// isNew reports whether a link of a polymorphic relation is not written yet, and notes that it is now.
+func (j *joiner) isNew(e morphEdge) bool {
+	known := j.morphs[e]
+	j.morphs[e] = true
+	return !known
 }
 
 // The kinds of links of an archive.

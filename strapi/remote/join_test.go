@@ -14,19 +14,21 @@ func TestResolve(t *testing.T) {
 	j.ids[version{typ.uid, "a", "", "draft"}] = 1
 	j.ids[version{typ.uid, "a", "", "published"}] = 7
 	for _, test := range []struct {
-		name, lane, document string
-		id                   jsontree.Number
-		want                 []uint64
+		name, relation, lane, document string
+		id                             jsontree.Number
+		want                           []uint64
 	}{
-		{"draft of a user", "", "a", "1", []uint64{1}},
-		{"published version of a user", "", "a", "7", []uint64{7}},
-		{"id from before a publication", "", "a", "4", []uint64{1, 7}},
-		{"list of drafts", "draft", "a", "7", []uint64{1}},
-		{"list of published versions", "published", "a", "1", []uint64{7}},
-		{"unknown document", "", "b", "1", nil},
+		{"draft of a user", "manyToMany", "", "a", "1", []uint64{1}},
+		{"published version of a user", "manyToMany", "", "a", "7", []uint64{7}},
+		{"id from before a publication", "manyToMany", "", "a", "4", []uint64{1, 7}},
+		{"list of drafts", "manyToMany", "draft", "a", "7", []uint64{1}},
+		{"list of published versions", "manyToMany", "published", "a", "1", []uint64{7}},
+		{"draft linked by a polymorphic relation, among published versions", "morphToMany", "published", "a", "1", []uint64{1}},
+		{"published version linked by a polymorphic relation, among drafts", "morphToOne", "draft", "a", "7", []uint64{7}},
+		{"unknown document", "manyToMany", "", "b", "1", nil},
 	} {
 		target := jsontree.ObjectOf("id", test.id, "documentId", test.document)
-		if got := j.resolve(&lane{status: test.lane}, typ, target); !slices.Equal(got, test.want) {
+		if got := j.resolve(&lane{status: test.lane}, &attribute{relation: test.relation}, typ, target); !slices.Equal(got, test.want) {
 			t.Errorf("%s: rows %v, want %v", test.name, got, test.want)
 		}
 	}
