@@ -49,36 +49,37 @@ type shared struct {
 	persisted *persistedQueries
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
+	closing   sync.WaitGroup // of users that were switched off, and may still have mail to send
 	uses      *auth.LastUses // when each API token was last used
 	keys      *keysAtWork
 }
 
-func (l *shared) lastUses() *auth.LastUses {
-	if l.uses == nil {
-		l.uses = auth.NewLastUses()
+func (s *shared) lastUses() *auth.LastUses {
+	if s.uses == nil {
+		s.uses = auth.NewLastUses()
 	}
-	return l.uses
+	return s.uses
 }
 
-func (l *shared) keysAtWork() *keysAtWork {
-	if l.keys == nil {
-		l.keys = newKeysAtWork()
+func (s *shared) keysAtWork() *keysAtWork {
+	if s.keys == nil {
+		s.keys = newKeysAtWork()
 	}
-	return l.keys
+	return s.keys
 }
 
-func (l *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
-	if l.limiter == nil || l.often != often {
-		l.limiter, l.often = auth.NewLimiter(often, nil), often
+func (s *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
+	if s.limiter == nil || s.often != often {
+		s.limiter, s.often = auth.NewLimiter(often, nil), often
 	}
-	return l.limiter
+	return s.limiter
 }
 
-func (l *shared) persistedOf(most int) *persistedQueries {
-	if made := newPersistedQueries(most); l.persisted == nil || l.persisted.most != made.most {
-		l.persisted = made
+func (s *shared) persistedOf(most int) *persistedQueries {
+	if made := newPersistedQueries(most); s.persisted == nil || s.persisted.most != made.most {
+		s.persisted = made
 	}
-	return l.persisted
+	return s.persisted
 }
 
 // open builds the services of a generation. Its store must be open.
@@ -133,13 +134,20 @@ func (g *generation) retire() {
 	}
 }
 
-// close closes the shared services.
-func (l *shared) close() error {
-	if l.users != nil {
-		l.users.Close()
+// closeUsers closes the users in the background, since they may have mail to send.
+func (s *shared) closeUsers() {
+	if s.users != nil {
+		s.closing.Go(s.users.Close)
+		s.users = nil
 	}
-	if l.library != nil {
-		return l.library.Close()
+}
+
+// close closes the shared services. The store must still be open.
+func (s *shared) close() error {
+	s.closeUsers()
+	s.closing.Wait()
+	if s.library != nil {
+		return s.library.Close()
 	}
 	return nil
 }

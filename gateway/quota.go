@@ -50,11 +50,11 @@ func newQuota(name string, l auth.RateLimit, now func() time.Time) *quota {
 }
 
 // quotasOf returns the quotas for these limits. Counters go on as long as the limits stay the same.
-func (l *shared) quotasOf(limits config.RateLimits, proxies []netip.Prefix, now func() time.Time) *quotas {
-	if l.quotas == nil || l.quotas.limits != limits {
-		l.quotas = newQuotas(limits, proxies, now)
+func (s *shared) quotasOf(limits config.RateLimits, proxies []netip.Prefix, now func() time.Time) *quotas {
+	if s.quotas == nil || s.quotas.limits != limits {
+		s.quotas = newQuotas(limits, proxies, now)
 	}
-	return l.quotas
+	return s.quotas
 }
 
 // take counts a request, sets the headers that say what is left to its sender, and returns auth.ErrRate if there were too many. who is zero

@@ -23,10 +23,7 @@ import (
 func (g *generation) openUsers() error {
 	shared := &g.project.shared
 	if !g.Settings.Users.Enabled {
-		if shared.users != nil {
-			go shared.users.Close() // in the background, since it waits for mail to be sent
-			shared.users = nil
-		}
+		shared.closeUsers()
 		return nil
 	}
 	secret, err := g.jwtSecret()
