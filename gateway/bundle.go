@@ -48,14 +48,14 @@ var (
 
 // readBundle reads a bundle from a directory; nil if a file is missing.
 func readBundle(files fs.FS, dir string) *bundle {
-	i := &bundle{}
+	b := &bundle{}
 	for suffix, is := range map[string]struct {
 		asset **asset
 		kind  string
 	}{
-		".js":  {&i.script, "text/javascript; charset=utf-8"},
-		".css": {&i.style, "text/css; charset=utf-8"},
-		".txt": {&i.licences, "text/plain; charset=utf-8"},
+		".js":  {&b.script, "text/javascript; charset=utf-8"},
+		".css": {&b.style, "text/css; charset=utf-8"},
+		".txt": {&b.licences, "text/plain; charset=utf-8"},
 	} {
 		found, err := fs.Glob(files, dir+"/*"+suffix+".gz")
 		if err != nil || len(found) != 1 {
@@ -67,12 +67,12 @@ func readBundle(files fs.FS, dir string) *bundle {
 		}
 		*is.asset = &asset{strings.TrimSuffix(path.Base(found[0]), ".gz"), []string{is.kind}, packed}
 	}
-	return i
+	return b
 }
 
 // routes returns the routes of the files.
-func (i *bundle) routes(page string) (routes []Route) {
-	for _, a := range []*asset{i.script, i.style, i.licences} {
+func (b *bundle) routes(page string) (routes []Route) {
+	for _, a := range []*asset{b.script, b.style, b.licences} {
 		routes = append(routes, Route{Method: http.MethodGet, Path: page + "/" + assetsPath + a.name, Handle: a.serve, Open: true})
 	}
 	return routes
@@ -81,7 +81,6 @@ func (i *bundle) routes(page string) (routes []Route) {
 var (
 	forGood      = []string{"public, max-age=31536000, immutable"}
 	gzipEncoding = []string{"gzip"}
-	byEncoding   = []string{"Origin, Accept-Encoding"}
 )
 
 // GET /graphql/assets/{name}, GET /api/_docs/assets/{name}: the compressed file, decompressed for clients that do not accept gzip.
@@ -90,7 +89,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 	tag := `"` + a.name + `"`
 	header["Cache-Control"] = forGood
 	header["Etag"] = []string{"W/" + tag}
-	header["Vary"] = byEncoding
+	header["Vary"] = varyByEncoding
 	if known := r.Header["If-None-Match"]; etag.Lists(known, []byte(tag)) || etag.IsAny(known) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
@@ -109,7 +108,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 }
 
 // policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce for its script.
-func (i *bundle) policy() (policy []string, nonce string) {
+func (b *bundle) policy() (policy []string, nonce string) {
 	nonce = rand.Text()
 	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src data:; " +
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
@@ -117,14 +116,14 @@ func (i *bundle) policy() (policy []string, nonce string) {
 
 // links returns the elements of the head of a page at a path that load the bundle. The links are relative, so that a proxy may serve the page at
 // another path.
-func (i *bundle) links(at, nonce string) string {
+func (b *bundle) links(at, nonce string) string {
 	from := path.Base(at) + "/" + assetsPath
 	if strings.HasSuffix(at, "/") {
 		from = assetsPath
 	}
-	return `<link rel="stylesheet" href="` + from + i.style.name + `">
-<link rel="license" href="` + from + i.licences.name + `">
-<script type="module" nonce="` + nonce + `" src="` + from + i.script.name + `"></script>
+	return `<link rel="stylesheet" href="` + from + b.style.name + `">
+<link rel="license" href="` + from + b.licences.name + `">
+<script type="module" nonce="` + nonce + `" src="` + from + b.script.name + `"></script>
 `
 }
 

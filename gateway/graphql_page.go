@@ -103,14 +103,14 @@ func sendPage(w http.ResponseWriter, policy []string, page string) {
 }
 
 // idePage returns the page with the IDE.
-func (i *bundle) idePage(endpoint string, introspection bool) http.Handler {
+func (b *bundle) idePage(endpoint string, introspection bool) http.Handler {
 	allowed := "off"
 	if introspection {
 		allowed = "on"
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		policy, nonce := i.policy()
-		sendPage(w, policy, pageHead("GraphQL")+i.links(below(endpoint, r), nonce)+`</head>
+		policy, nonce := b.policy()
+		sendPage(w, policy, pageHead("GraphQL")+b.links(below(endpoint, r), nonce)+`</head>
 <body>
 <div id="ide" data-introspection="`+allowed+`"></div>
 <noscript>This page wants JavaScript. Operations are answered without it: send them by POST, as JSON.</noscript>

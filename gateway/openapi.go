@@ -105,7 +105,7 @@ func (o *openAPIDocuments) serve(w http.ResponseWriter, r *http.Request, access 
 	header := w.Header()
 	header["Etag"] = []string{d.etag}
 	header["Cache-Control"] = []string{"no-cache"}
-	header["Vary"] = []string{"Origin, Authorization, Accept-Encoding"}
+	header["Vary"] = varyByCallerEncoding
 	switch tag, known := []byte(d.etag), r.Header["If-None-Match"]; {
 	case etag.Excludes(r.Header["If-Match"], tag):
 		delete(header, "Etag")

@@ -33,15 +33,15 @@ func (g *generation) docsRoutes() []Route {
 }
 
 // docsPage returns the handler of the page. Its links are relative, so that a proxy may serve it at another path.
-func (i *bundle) docsPage(at string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
+func (b *bundle) docsPage(at string) func(http.ResponseWriter, *http.Request, *permission.Access) error {
 	return func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		page := below(at, r)
 		document := path.Base(openAPIPath)
 		if page != at {
 			document = "../" + document
 		}
-		policy, nonce := i.policy()
-		sendPage(w, policy, pageHead("API")+i.links(page, nonce)+`</head>
+		policy, nonce := b.policy()
+		sendPage(w, policy, pageHead("API")+b.links(page, nonce)+`</head>
 <body>
 <form id="caller"><label for="token">Token</label><input id="token" name="token" type="password" autocomplete="off"><button>Show what it allows</button></form>
 <div id="reader" data-document="`+document+`"></div>
