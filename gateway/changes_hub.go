@@ -39,12 +39,11 @@ type changeListener struct {
 	heartbeat time.Duration
 
 	// Used by the goroutine that serves the listener, or by the hub while there is none:
-	since    changes.Position
-	told     changes.Position // the position that the client knows
-	beatAt   time.Time        // when the client gets the next heartbeat
-	busy     bool             // a goroutine serves the listener
-	due      bool             // there may be more for the client
-	checkNow bool             // its permissions may have changed
+	since  changes.Position
+	told   changes.Position // the position that the client knows
+	beatAt time.Time        // when the client gets the next heartbeat
+	busy   bool             // a goroutine serves the listener
+	due    bool             // there may be more for the client, or its permissions may have changed
 }
 
 // A delivery sends changes in the form that a client asked for.
@@ -200,11 +199,9 @@ func (r *hubRound) begin(feed *changeFeed) {
 	r.recheck = r.recheck || r.touched.BuiltIn
 }
 
-// concerns reports whether a listener must be served. It is called while nothing serves the listener, or notes that for later.
+// concerns reports whether a listener that is not busy must be served.
 func (r *hubRound) concerns(l *changeListener) bool {
-	l.checkNow = l.checkNow || r.recheck
-	l.due = l.due || r.touched.Concerns(l.since)
-	return l.due || l.checkNow || !r.now.Before(l.beatAt)
+	return l.due || r.recheck || r.touched.Concerns(l.since) || !r.now.Before(l.beatAt)
 }
 
 // serve has the listeners served whom a round concerns, and returns how many they are.
@@ -215,7 +212,7 @@ func (h *changeHub) serve(r *hubRound) (served int) {
 		if l.busy {
 			l.due = true
 		} else if r.concerns(l) {
-			l.busy, l.due, l.checkNow = true, false, false
+			l.busy, l.due = true, false
 			feed := r.feed
 			h.serving.Go(func() { h.serveOne(feed, l) })
 			served++
