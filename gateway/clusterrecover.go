@@ -22,8 +22,8 @@ type Recovery struct {
 }
 
 // RecoverCluster makes nodes the members of the cluster, after its majority was lost for good: they go on with the content of the node in dir, which
-// must be one of them and be stopped. No nodes stand for this one alone. The content begins a new epoch, because positions that clients and replicas have from
-// lost nodes may be those of other writes. Unless confirmed is set, RecoverCluster changes nothing.
+// must be one of them and be stopped. If nodes is empty, that node is the only member. The content begins a new epoch, because positions that clients and
+// replicas have from lost nodes may be those of other writes. Unless confirmed is set, RecoverCluster changes nothing.
 func RecoverCluster(ctx context.Context, dir string, o Options, nodes []config.ClusterNode, confirmed bool) (r Recovery, err error) {
 	path := Directory(dir, o).DataPath()
 	lock, err := admin.Lock(path)

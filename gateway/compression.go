@@ -130,8 +130,9 @@ func (w *headWriter) Flush() {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A varyingWriter sets the header Vary of answers that may be compressed. gzhttp would set it in all answers, and before Server.serve
-// replaces it.
+// A varyingWriter prepares answers that may be compressed, when they begin: it sets their header Vary, and reserves memory for the compressor. gzhttp
+// would set Vary in all answers, and before Server.serve replaces it. It also gives a 304 the ETag of the compressed answer, and passes on only so much
+// of an answer to HEAD as decides whether gzhttp compresses it.
 type varyingWriter struct {
 	http.ResponseWriter
 	known       string // see plainConditions

@@ -19,14 +19,14 @@ type deadlineWriter struct {
 	since   int // bytes written since the deadline was extended
 }
 
-func (p *deadlineWriter) Write(b []byte) (int, error) {
-	if p.since >= deadlineStep {
-		p.since = 0
-		if err := paced.Supported(p.control.SetWriteDeadline(time.Now().Add(p.idle))); err != nil {
+func (w *deadlineWriter) Write(p []byte) (int, error) {
+	if w.since >= deadlineStep {
+		w.since = 0
+		if err := paced.Supported(w.control.SetWriteDeadline(time.Now().Add(w.idle))); err != nil {
 			return 0, err
 		}
 	}
-	n, err := p.ResponseWriter.Write(b)
-	p.since += n
+	n, err := w.ResponseWriter.Write(p)
+	w.since += n
 	return n, err
 }

@@ -20,7 +20,7 @@ import (
 	"lectern/store"
 )
 
-// forwardedHeader is the header of an answer to a write that was forwarded and succeeded. It says whether reads of the replica show what was
+// forwardedHeader is the header of an answer to a write that was forwarded and succeeded. It says whether reads of this server show what was
 // written.
 const (
 	forwardedHeader = "Lectern-Forwarded"
@@ -31,7 +31,7 @@ const (
 const (
 	// maxCatchUp is how long the answer to a forwarded write waits until this server has applied it.
 	maxCatchUp = 2 * time.Second
-	// maxStall is how long the origin may take no byte of a request, or send none of an answer that has begun.
+	// maxStall is how long the upstream may take no byte of a request, or send none of an answer that has begun.
 	maxStall = 15 * time.Second
 	// maxOverhead is how much longer than timeouts.request may take what waits for another request: a forwarded request until its answer
 	// begins, and a message of MCP.
@@ -100,7 +100,7 @@ func (f *forwarder) close() {
 	f.to.close()
 }
 
-// takes reports whether a request of a content route may write, so that it is for the origin. Logins write nothing; the GraphQL endpoint
+// takes reports whether a request of a content route may write, so that it is for the upstream. Logins write nothing; the GraphQL endpoint
 // itself forwards mutations, and the tools of MCP make requests of their own.
 func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
 	path := strings.TrimSuffix(r.URL.Path, "/")
@@ -229,7 +229,7 @@ func (f *forwarder) send(w http.ResponseWriter, r *http.Request, base *url.URL) 
 	return a
 }
 
-// rewrite addresses a request to the origin. given are the headers that the replica has set in its answer.
+// rewrite addresses a request to the upstream. given are the headers that this server has set in its answer.
 func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.Header) {
 	p.SetURL(base)
 	h := p.Out.Header
@@ -237,7 +237,7 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 	p.SetXForwarded()
 	h["Via"] = append(p.In.Header["Via"], f.via)
 	h[requestIDHeader] = given[requestIDHeader]
-	h.Del("Accept-Encoding") // the replica itself compresses answers
+	h.Del("Accept-Encoding") // this server compresses answers itself
 	h.Del("Expect")
 	// By these names net/http knows a request that it may send again by itself, if it has no body and the connection breaks. The outcome would be told wrongly then.
 	for _, name := range []string{idempotencyKeyHeader, "X-Idempotency-Key"} {
@@ -248,8 +248,8 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 	}
 }
 
-// adopt prepares an answer of the origin for the client. It waits until the replica has applied what the origin has written. Headers that the
-// replica has set itself, such as those of CORS, stay.
+// adopt prepares an answer of the upstream for the client. It waits until this server has applied what the upstream has written. Headers that this
+// server has set itself, such as those of CORS, stay.
 func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http.Header) {
 	for name, own := range given {
 		if name == "Vary" {
@@ -344,7 +344,7 @@ func positionOf(st *store.Store) (at store.Position, err error) {
 	return at, err
 }
 
-// failure returns the answer to a request that the origin has not answered.
+// failure returns the answer to a request that the upstream has not answered.
 func (f *forwarder) failure(w http.ResponseWriter, a *attempt) error {
 	var told *apierror.Error
 	err := a.failed

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An attempt sends a request to the origin once.
+// An attempt sends a request to the upstream once.
 type attempt struct {
 	failed error // nil if it was answered
 	body   forwardedBody
@@ -37,7 +37,7 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 	}})
 }
 
-// sent reports whether the origin may have got a byte of the request. It must be called once the attempt is over: net/http has then closed the
+// sent reports whether the upstream may have got a byte of the request. It must be called once the attempt is over: net/http has then closed the
 // connection of a request that failed, so that nothing is written any more.
 func (a *attempt) sent() bool {
 	for _, u := range a.used {
@@ -49,7 +49,7 @@ func (a *attempt) sent() bool {
 }
 
 // A countedConn counts the writes to a connection, those that fail included. If one fails, it waits until all was read that the other end has sent. An
-// origin may refuse a request before it has read all of it, and close the connection: net/http would close it as well, and lose the answer.
+// upstream may refuse a request before it has read all of it, and close the connection: net/http would close it as well, and lose the answer.
 type countedConn struct {
 	net.Conn
 	writes atomic.Int64
@@ -102,12 +102,12 @@ func counting(dial dialer) dialer {
 	}
 }
 
-// A forwardedBody is the body of a request while it is sent to the origin. The transport reads it in a goroutine of its own. Once the answer
+// A forwardedBody is the body of a request while it is sent to the upstream. The transport reads it in a goroutine of its own. Once the answer
 // begins, nothing reads it any more.
 type forwardedBody struct {
 	mu      sync.Mutex
 	body    io.ReadCloser
-	stall   *time.Timer // runs while the origin has bytes to take
+	stall   *time.Timer // runs while the upstream has bytes to take
 	begun   bool        // a byte of it may have been read
 	stopped bool
 	failed  error           // of reading from the client
@@ -155,7 +155,7 @@ func (b *forwardedBody) stop() {
 	b.stall.Stop()
 }
 
-// A stallReader reads an answer of the origin. The timer runs while it waits for bytes.
+// A stallReader reads an answer of the upstream. The timer runs while it waits for bytes.
 type stallReader struct {
 	io.ReadCloser
 	stall *time.Timer

@@ -91,7 +91,7 @@ func (m *member) uploadsPath() string { return filepath.Join(m.data, admin.Uploa
 // open starts the node, and waits until it has a store.
 func (m *member) open(ctx context.Context) error {
 	path := filepath.Join(m.data, admin.StoreName)
-	is, err := cluster.HasState(m.dir)
+	belongs, err := cluster.HasState(m.dir)
 	if err != nil {
 		return err
 	}
@@ -106,12 +106,12 @@ func (m *member) open(ctx context.Context) error {
 	})
 	m.nodes = newNodeServer(m.nodeRoutes(), m.log)
 	m.served.Go(m.serveNodes)
-	if !is {
-		if is, err = m.findOrBegin(ctx, path); err != nil {
+	if !belongs {
+		if belongs, err = m.findOrBegin(ctx, path); err != nil {
 			return err
 		}
 	}
-	m.belongs.Store(is)
+	m.belongs.Store(belongs)
 	c := m.config()
 	c.Port = m.port
 	node, err := cluster.Start(c)
@@ -156,7 +156,7 @@ func (m *member) waitForCopy(ctx context.Context) error {
 	}
 }
 
-// findOrBegin waits until there is a cluster that the node can join, or begins it.
+// findOrBegin waits until there is a cluster that the node can join, or begins it. begun reports which of the two it was.
 func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err error) {
 	retry := backoff.New()
 	for told := false; ; {
@@ -201,7 +201,7 @@ const awaitedHeartbeats = 3
 
 // isAwaited reports whether nodes of a cluster take this node for a member of it: they connect to it, although it knows of none.
 func (m *member) isAwaited(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, awaitedHeartbeats*cmp.Or(m.options.Heartbeat, time.Second))
+	ctx, cancel := context.WithTimeout(ctx, awaitedHeartbeats*m.heartbeat())
 	defer cancel()
 	return m.port.AwaitRaft(ctx)
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -40,8 +41,7 @@ func (b build) reads(writer build) error {
 // watchInterval is how often a node asks the others about themselves.
 const watchInterval = 3 * time.Second
 
-// watchMembers keeps in touch with the other nodes until ctx ends: it learns what they can read, whether this node was removed, and tells the leader
-// when this node has another address than before.
+// watchMembers keeps in touch with the other nodes until ctx ends, and lets another node lead when the store of this one fails.
 func (m *member) watchMembers(ctx context.Context) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -66,6 +66,8 @@ func (m *member) leadSound(ctx context.Context) {
 	}
 }
 
+// lookAtMembers learns what the other nodes can read and whether this node was removed, and tells the leader when this node has another address than
+// before.
 func (m *member) lookAtMembers(ctx context.Context) {
 	node := m.node.Load()
 	list, err := node.Members()
@@ -154,7 +156,7 @@ func (m *member) askLeader(ctx context.Context, list []cluster.Member, states ma
 	if m.leads() {
 		return m.addNode(ctx, n)
 	}
-	err := fmt.Errorf("no node knows a leader")
+	err := errors.New("no node knows a leader")
 	for _, o := range list {
 		if leader := states[o.Name].Leader; leader != "" {
 			if err = m.ask(ctx, leader, addPath, n, nil); err == nil {

@@ -21,7 +21,7 @@ type Runtime struct {
 	// Cache holds, by type and role, the header Cache-Control of answers to reads over REST; nil: there is none.
 	Cache map[*contenttypes.ContentType]config.CacheControl
 	// Authenticate returns who sent a request and what they may do: the public if the request has no credential. An invalid credential is
-	// an *apierror.Error of status 401. It is called for each request to a route of REST or Routes.
+	// an *apierror.Error of status 401. Open routes without a limit do not call it; a retry calls it again.
 	Authenticate func(*http.Request) (auth.Principal, error)
 	// Routes are served beside the generated ones. They go before these if both match, and routes of Extensions go before both.
 	Routes []Route
@@ -30,12 +30,12 @@ type Runtime struct {
 	Host       Host
 
 	health, ready func() *admin.Condition // what the probes answer: nil if there is no problem. If not set: never a problem
-	forward       *forwarder              // sends writes to the origin of a replica; nil: the server answers them
+	forward       *forwarder              // sends writes to the origin of a replica or the leader of a cluster; nil: the server answers them
 	graphql       string                  // the path of the GraphQL endpoint
 	idempotency   *idempotency            // carries out requests with an Idempotency-Key; nil: the header is ignored
 	feed          *changeFeed             // what listeners read; nil: there are none
 	quotas        *quotas                 // rate limits; nil: there are none
-	// moment is Store.Moment: as long as it returns the same, the public is answered the same. nil: that is not known
+	// moment is Store.Moment: as long as it returns the same, the content is the same. It is nil while the project is not open: nothing is repeated.
 	moment   func() (store.Moment, bool)
 	starting bool // the project is not open yet: every path but those of probes is answered 503
 }

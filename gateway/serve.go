@@ -193,7 +193,7 @@ func roleOf(who auth.Principal) string {
 	case who.Token != "":
 		return ""
 	}
-	return "public"
+	return auth.PublicRole
 }
 
 // addRoute adds a route of Runtime.Routes, or of a program.
