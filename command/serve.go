@@ -27,7 +27,7 @@ type serveCommand struct {
 	Cluster       string        `help:"Serve as the node NAME of a cluster, which other nodes reach at HOST:PORT." placeholder:"NAME@HOST:PORT"`
 	Join          []string      `help:"Address of another node of the cluster, for a node that is new to it; can be given several times." placeholder:"HOST:PORT"`
 	Expect        int           `help:"How many new nodes must have found each other by --join before one of them begins the cluster." name:"bootstrap-expect" placeholder:"N"`
-	ReadOnlyNode  bool          `help:"Join the cluster as a node that serves reads and has no vote." name:"no-vote"`
+	NoVote        bool          `help:"Join the cluster as a node that serves reads and has no vote." name:"no-vote"`
 	LockWait      time.Duration `help:"How long to wait until another process, such as a server that is stopping, releases the data directory." default:"10s" placeholder:"DURATION"`
 	projectFlags
 }
@@ -77,7 +77,7 @@ func (c *serveCommand) Run(s *session) (err error) {
 // node returns the node that the flags name, nil if they name none.
 func (c *serveCommand) node() (*gateway.Cluster, error) {
 	if c.Cluster == "" {
-		if len(c.Join) > 0 || c.Expect != 0 || c.ReadOnlyNode {
+		if len(c.Join) > 0 || c.Expect != 0 || c.NoVote {
 			return nil, usageError("--join, --bootstrap-expect and --no-vote are for the node of a cluster; name it by --cluster NAME@HOST:PORT")
 		}
 		return nil, nil
@@ -98,7 +98,7 @@ func (c *serveCommand) node() (*gateway.Cluster, error) {
 	if c.Expect > 0 && len(c.Join) == 0 {
 		return nil, usageError("--bootstrap-expect needs the addresses of the other nodes by --join")
 	}
-	return &gateway.Cluster{Name: node.Name, Address: node.Address, Join: join, Expect: c.Expect, Reads: c.ReadOnlyNode}, nil
+	return &gateway.Cluster{Name: node.Name, Address: node.Address, Join: join, Expect: c.Expect, NoVote: c.NoVote}, nil
 }
 
 // tuneMemory lets the heap grow to five times the memory in use before the garbage collector runs. A server uses a few

@@ -20,7 +20,7 @@ func TestCopyWhileRead(t *testing.T) {
 	leader, follower := nodes[0], nodes[1]
 	var network servertest.Link // to the follower, which has no vote, so that it does not disturb the leader meanwhile
 	cluster := follower.options.Cluster
-	cluster.Listen, cluster.Reads = cluster.Address, true
+	cluster.Listen, cluster.NoVote = cluster.Address, true
 	cluster.Address = servertest.NewProxy(t, cluster.Listen, func(net.Conn) (forth, back *servertest.Link) { return &network, &network }).Addr()
 	var away atomic.Bool
 	removed := make(chan struct{}) // closed once the leader's log lacks transactions that the follower has not got

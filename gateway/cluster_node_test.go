@@ -89,7 +89,7 @@ func newStoppedCluster(t *testing.T, count int) []*clusterNode {
 // start serves the node, and waits until it answers, and has its vote if it is new.
 func (n *clusterNode) start() {
 	n.t.Helper()
-	joins := n.base == "" && !n.options.Cluster.Reads
+	joins := n.base == "" && !n.options.Cluster.NoVote
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan gateway.Ready, 1), make(chan error, 1)
 	n.options.Ready = func(r gateway.Ready) { ready <- r }

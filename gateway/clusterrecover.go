@@ -82,7 +82,7 @@ func newStoppedMember(ctx context.Context, dir string, o Options, lock *admin.Da
 	if err != nil {
 		return nil, err
 	}
-	if is, err := cluster.HasState(m.dir); err != nil || !is {
+	if belongs, err := cluster.HasState(m.dir); err != nil || !belongs {
 		return nil, errors.Join(err, fmt.Errorf("%s has not been a node of a cluster", dir))
 	}
 	return &stoppedMember{member: m, open: func() (*store.Store, error) {

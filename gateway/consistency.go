@@ -31,9 +31,9 @@ func asksRecent(r *http.Request) bool {
 	return r.Header[revisionHeader] != nil || r.Header[consistencyHeader] != nil
 }
 
-// awaits waits until this node has everything that the headers of a request demand. If the node does not get it in time, awaits answers the request
+// awaitRecent waits until this node has everything that the headers of a request demand. If the node does not get it in time, awaitRecent answers the request
 // with an error and returns false.
-func (m *member) awaits(w http.ResponseWriter, r *http.Request) bool {
+func (m *member) awaitRecent(w http.ResponseWriter, r *http.Request) bool {
 	if err := m.await(r.Context(), r.Header.Get(revisionHeader), r.Header.Get(consistencyHeader)); err != nil {
 		w.Header()["Retry-After"] = retrySoon
 		writeError(w, r, err)
@@ -43,7 +43,7 @@ func (m *member) awaits(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (m *member) await(ctx context.Context, least, consistency string) *apierror.Error {
-	if m.wait() != nil {
+	if m.waitUntilServed() != nil {
 		return errBehind
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.maxElection())

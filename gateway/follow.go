@@ -236,17 +236,17 @@ func (f *follower) look(ctx context.Context, status *replication.Status) error {
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	if f.current.Store(now); now-f.kept > keepInStep.Milliseconds() {
+	if f.current.Store(now); now-f.kept > inStepInterval.Milliseconds() {
 		f.kept = now
-		if err := f.dir.keepInStep(); err != nil {
+		if err := f.dir.noteInStep(); err != nil {
 			return err
 		}
 	}
 	return f.lookAtFiles()
 }
 
-// keepInStep is how often a replica notes that it is in step with its origin.
-const keepInStep = 10 * time.Second
+// inStepInterval is how often a replica notes that it is in step with its origin.
+const inStepInterval = 10 * time.Second
 
 // lookAtFiles has the files compared if the documents that describe them have changed.
 func (f *follower) lookAtFiles() error {
@@ -300,7 +300,7 @@ func (f *follower) takeDefinitions(ctx context.Context) error {
 		return fmt.Errorf("serve the definitions of the origin: %w", err)
 	}
 	f.behind = false
-	return f.dir.serves()
+	return f.dir.nextIsServed()
 }
 
 // beginAnew replaces the content of the replica by a copy of the origin. The former content is served until the copy is complete.
@@ -327,5 +327,5 @@ func (f *follower) beginAnew(ctx context.Context) error {
 		return fmt.Errorf("serve the copy of the origin: %w", err)
 	}
 	f.behind = false
-	return errors.Join(f.dir.serves(), former.Abandon(ctx), former.Close())
+	return errors.Join(f.dir.nextIsServed(), former.Abandon(ctx), former.Close())
 }

@@ -32,7 +32,7 @@ type Cluster struct {
 	Listen  string   // HOST:PORT that it listens on for them; "" is Address
 	Join    []string // HOST:PORT of other nodes, of which one that is a member adds this one
 	Expect  int      // how many nodes must have found each other before one of them begins the cluster; 0: a node without Join begins it alone
-	Reads   bool     // the node has no vote: it takes part in no majority, and serves reads
+	NoVote  bool     // the node takes part in no majority, and serves reads
 	// Certificates is the directory with the files of `lectern cluster init` for this node; "" is the directory cluster in the data directory.
 	Certificates string
 	// Heartbeat is how long a node hears nothing from the leader before it wants to become the leader; 0: a second.
@@ -56,7 +56,7 @@ func (o Options) clustering(dir string) (Options, error) {
 	}
 	set.Name, set.Address = cmp.Or(set.Name, c.Name), cmp.Or(set.Address, c.Address)
 	set.Expect, set.Certificates = cmp.Or(set.Expect, c.Expect), cmp.Or(set.Certificates, c.Certificates)
-	set.Reads = set.Reads || c.Reads
+	set.NoVote = set.NoVote || c.NoVote
 	if len(set.Join) == 0 {
 		set.Join = c.Join
 	}
@@ -134,15 +134,15 @@ type member struct {
 	unpacking sync.Mutex // held while the definitions of the cluster are read from the store and written to files
 }
 
-// wait waits until the project serves.
-func (m *member) wait() error { return m.waitFor(m.serving) }
+// waitUntilServed waits until the project serves.
+func (m *member) waitUntilServed() error { return m.waitFor(m.serving) }
 
 // waitForStore waits until the project serves, or has half converted content, which it serves once it got the rest.
 func (m *member) waitForStore() error {
 	if err := m.waitFor(m.opened); err != nil || m.halfConverted.Load() != nil {
 		return err
 	}
-	return m.wait()
+	return m.waitUntilServed()
 }
 
 func (m *member) waitFor(closed <-chan struct{}) error {
@@ -262,14 +262,14 @@ func (m *member) Lead() error {
 	if err := m.checkReaders(); err != nil {
 		return err
 	}
-	m.follows()
+	m.endLead()
 	p := m.project
 	if st := m.halfConverted.Load(); st != nil {
 		err := m.serveConverted(st, func(ctx context.Context, d *Definition) (*store.Store, error) {
 			return st.Lead(ctx, d.Model, p.storeOptions(d))
 		})
 		if err == nil {
-			err = m.wait()
+			err = m.waitUntilServed()
 		}
 		if err != nil {
 			return err
@@ -303,7 +303,7 @@ func (m *member) Follow(leader string) {
 	if m.waitForStore() != nil {
 		return
 	}
-	m.follows()
+	m.endLead()
 	before := *m.leader.Load()
 	m.setLeader(leader)
 	if err := m.store().Follow(m.ctx); err != nil && m.ctx.Err() == nil {
@@ -314,8 +314,8 @@ func (m *member) Follow(leader string) {
 	}
 }
 
-// follows ends what the leader alone does.
-func (m *member) follows() {
+// endLead ends what the leader alone does.
+func (m *member) endLead() {
 	if m.stop != nil {
 		m.stop()
 		m.stop = nil

@@ -46,7 +46,7 @@ func (m *member) Restore(from io.Reader) error {
 		_, err := io.Copy(w, from)
 		return err
 	}
-	if is, err := m.restoreUnopened(path, write); is || err != nil {
+	if unopened, err := m.restoreUnopened(path, write); unopened || err != nil {
 		return err
 	}
 	if err := m.waitForStore(); err != nil {
@@ -75,7 +75,7 @@ func (m *member) Restore(from io.Reader) error {
 }
 
 // restoreUnopened is Restore before the project opens the store. It reports whether that was so.
-func (m *member) restoreUnopened(path string, write func(io.Writer) error) (is bool, err error) {
+func (m *member) restoreUnopened(path string, write func(io.Writer) error) (unopened bool, err error) {
 	m.taking.Lock()
 	defer m.taking.Unlock()
 	if m.taken {

@@ -399,7 +399,7 @@ func (m *member) join(ctx context.Context) error {
 		if s.Leader == "" {
 			continue
 		}
-		if err = m.ask(ctx, s.Leader, addPath, newNode{m.options.Name, m.options.Address, !m.options.Reads, m.build()}, nil); err == nil {
+		if err = m.ask(ctx, s.Leader, addPath, newNode{m.options.Name, m.options.Address, !m.options.NoVote, m.build()}, nil); err == nil {
 			return nil
 		}
 	}

@@ -76,7 +76,7 @@ func (m *member) nodeRoutes() http.Handler {
 	change(removePath, (*member).removeNode)
 	change(transferPath, (*member).transferLead)
 	handle("GET "+revisionPath, func(r *http.Request) (any, error) {
-		if err := m.wait(); err != nil {
+		if err := m.waitUntilServed(); err != nil {
 			return nil, err
 		}
 		if err := m.node.Load().Verify(r.Context()); err != nil {
@@ -216,7 +216,7 @@ func readNodeJSON(r *http.Request, to any) error {
 
 // serveForwarded answers a request that another node has forwarded, as if the client had sent it here.
 func (m *member) serveForwarded(w http.ResponseWriter, r *http.Request) {
-	if m.wait() != nil || m.server == nil {
+	if m.waitUntilServed() != nil || m.server == nil {
 		writeError(w, r, errNoLeader)
 		return
 	}

@@ -210,7 +210,7 @@ func newProject(dir string, o Options, m *member) (*Project, *Definition, error)
 		p.clock = systemClock{}
 	}
 	p.scheduler = newScheduler(p.clock, p.log, p.Documents)
-	p.webhooks = webhooks.New(p.clock, p.log, p.told)
+	p.webhooks = webhooks.New(p.clock, p.log, p.webhookContent)
 	p.Local.Hooks = p.webhooks
 	p.observed.metrics = p.newMetrics(d.Settings.Server.Metrics)
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())

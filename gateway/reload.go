@@ -56,7 +56,7 @@ func (p *Project) replace(ctx context.Context, server *Server, load func() (*Def
 	if err := g.serve(server, former); err != nil {
 		return errors.Join(err, p.goBack(ctx, server, g, former))
 	}
-	p.serves(g)
+	p.queueReport(g)
 	p.observed.reloads.Add(1)
 	types, _ := g.Size()
 	p.log.Info("serving what the files say now", "types", types, "took", time.Since(began).Round(time.Millisecond))

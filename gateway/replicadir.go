@@ -22,7 +22,7 @@ import (
 //	origin.json   the address of the origin: the mark of a replica
 //	served.json   the definition files that are served
 //	next.json     the newest definition files of the origin, until they are served
-//	in-step       empty; its time is when the content was last that of the origin, within keepInStep
+//	in-step       empty; its time is when the content was last that of the origin, within inStepInterval
 //	incoming/     uploaded files that have not arrived completely
 //
 // The files of the project are written from served.json, or from next.json if the content has those definitions already: a replica may be
@@ -65,8 +65,8 @@ func (d replicaDir) inStep() time.Time {
 	return info.ModTime()
 }
 
-// keepInStep notes that the content is that of the origin now.
-func (d replicaDir) keepInStep() error {
+// noteInStep notes that the content is that of the origin now.
+func (d replicaDir) noteInStep() error {
 	now := time.Now()
 	if err := os.Chtimes(d.path(inStepFile), now, now); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -83,8 +83,8 @@ func (d replicaDir) keep(name string, files *replication.Definitions) error {
 	return replication.WriteFile(d.path(name), text)
 }
 
-// serves records that the files of next.json are served.
-func (d replicaDir) serves() error {
+// nextIsServed records that the files of next.json are served.
+func (d replicaDir) nextIsServed() error {
 	if err := os.Rename(d.path(nextFile), d.path(servedFile)); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (d replicaDir) restore(load func() (*Definition, error)) error {
 		}
 		switch err := d.fits(def); {
 		case err == nil && name == nextFile:
-			return d.serves()
+			return d.nextIsServed()
 		case !errors.Is(err, store.ErrOtherDefinitions):
 			return err
 		}
@@ -202,7 +202,7 @@ func (d replicaDir) copyOrigin(ctx context.Context, o Options) error {
 		copied := filepath.Join(d.data, copyName)
 		files, err := origin.Copy(ctx, copied, func(int64) {})
 		if err == nil {
-			return errors.Join(d.place(copied, files), d.keepInStep())
+			return errors.Join(d.place(copied, files), d.noteInStep())
 		}
 		var refused *replication.RefusedError
 		if ctx.Err() != nil || errors.As(err, &refused) {

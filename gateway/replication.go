@@ -25,7 +25,7 @@ import (
 func (g *generation) replicationRoutes() []Route {
 	prefix := g.Settings.REST.Prefix + "/_replica"
 	route := func(path string, handle replicationHandler) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: g.project.whole(handle), Streams: true, unmetered: true}
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: g.project.unlessPartial(handle), Streams: true, unmetered: true}
 	}
 	return []Route{
 		route("/log", g.project.sendLog),
@@ -71,8 +71,8 @@ func (p *Project) partOf(r *http.Request) (store.Part, error) {
 var errPartial = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", NoDetails: true, Reason: apierror.Replica,
 	Message: "this server is a replica of a part of the content, which cannot be followed: follow its origin"}
 
-// whole wraps a handler of the routes of replicas, which a partial replica refuses.
-func (p *Project) whole(handle replicationHandler) replicationHandler {
+// unlessPartial wraps a handler of the routes of replicas, which a partial replica refuses.
+func (p *Project) unlessPartial(handle replicationHandler) replicationHandler {
 	return func(w http.ResponseWriter, r *http.Request, who *permission.Access) error {
 		if !p.Store().Part().All() {
 			return errPartial

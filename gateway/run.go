@@ -150,7 +150,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		parts.Go(func() { p.scheduler.run(serving) })
 		parts.Go(func() { p.webhooks.Run(serving) })
 	}
-	p.serves(p.generation.Load())
+	p.queueReport(p.generation.Load())
 	parts.Go(func() { p.reportServed(serving) })
 	if watch := p.watch(server); watch != nil {
 		parts.Go(func() { watch.run(serving) })

@@ -63,7 +63,7 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, h *handlers, m *mu
 		writeError(w, r, s.errNoPlace(err))
 	case s.headers.preflight(w, r): // is answered
 	case s.member != nil && asksRecent(r):
-		if s.member.awaits(w, r) {
+		if s.member.awaitRecent(w, r) {
 			h = s.serving.Load() // definitions may have come meanwhile
 			s.dispatch(w, r, h, h.match(r))
 		}

@@ -40,8 +40,8 @@ func (g *generation) useHooks() {
 	}
 }
 
-// told returns the content that webhooks are told about.
-func (p *Project) told() webhooks.Content {
+// webhookContent returns the content that webhooks are told about.
+func (p *Project) webhookContent() webhooks.Content {
 	g := p.generation.Load()
 	return webhooks.Content{Store: g.store, Model: g.Model,
 		Document: func(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error) {

@@ -66,11 +66,11 @@ func (n ClusterNode) Host() string {
 	return host
 }
 
-// check brings the addresses into one spelling, sets Reads, and reports settings of a node that are incomplete.
+// check brings the addresses into one spelling, sets NoVote, and reports settings of a node that are incomplete.
 func (c *Cluster) check(n *yamlfile.Node, vote bool) (problems yamlfile.Problems) {
-	c.Reads = !vote
+	c.NoVote = !vote
 	if c.Name == "" {
-		if c.Address != "" || len(c.Join) > 0 || c.Expect != 0 || c.Reads || c.Certificates != "" {
+		if c.Address != "" || len(c.Join) > 0 || c.Expect != 0 || c.NoVote || c.Certificates != "" {
 			problems.Add(n.At("cluster"), "cluster needs name, the name of this node, such as node1")
 		}
 		return problems

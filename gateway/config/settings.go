@@ -123,7 +123,7 @@ type Cluster struct {
 	Address      string   // HOST:PORT at which the other nodes reach it
 	Join         []string // HOST:PORT of other nodes
 	Expect       int      // how many new nodes must have found each other before one begins the cluster; 0: a node without Join begins it alone
-	Reads        bool     // whether the node has no vote
+	NoVote       bool     // the node takes part in no majority, and serves reads
 	Certificates string   // the directory with the files of `lectern cluster init` for this node; "": cluster/ in the data directory
 }
 

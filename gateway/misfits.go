@@ -21,8 +21,8 @@ func (p *Project) reportServed(ctx context.Context) {
 	}
 }
 
-// serves asks reportServed to report on a generation. The generation replaces one that is still waiting for its report.
-func (p *Project) serves(g *generation) {
+// queueReport asks reportServed to report on a generation. The generation replaces one that is still waiting for its report.
+func (p *Project) queueReport(g *generation) {
 	select {
 	case <-p.served:
 	default:
