@@ -36,6 +36,20 @@ func (c cannedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
+// schemasOf returns the definitions in a JSON text.
+func schemasOf(t testing.TB, text string) []*jsontree.Object {
+	t.Helper()
+	v, err := jsontree.Parse([]byte(text), jsontree.MaxDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schemas []*jsontree.Object
+	for _, s := range v.([]any) {
+		schemas = append(schemas, s.(*jsontree.Object))
+	}
+	return schemas
+}
+
 // FuzzAnswers lets a server answer anything. Reading must end, and an archive that is made must be one that can be read.
 func FuzzAnswers(f *testing.F) {
 	row := `{"id":1,"documentId":"a","locale":"en","title":"T","next":{"id":2,"documentId":"b","locale":"en"},"cover":[],"part":[{"id":1,"text":"x","part":null}],"zone":[{"__component":"a.part","id":2,"text":"y","part":{"id":3,"text":"z","part":null}}]}`
@@ -45,14 +59,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("/api/users", `[{"id":1,"documentId":"u","role":{"id":1,"documentId":"r"}}]`)
 	f.Add("/api/i18n/locales", `[{"id":1,"code":"en","isDefault":true,"documentId":"l"}]`)
 	f.Add("/api/users-permissions/roles", `{"roles":[{"id":1,"documentId":"r"}],"role":{"permissions":{"api::note":{"controllers":{"note":{"find":{"enabled":true}}}}}}}`)
-	v, err := jsontree.Parse([]byte(noteSchemas), jsontree.MaxDepth)
-	if err != nil {
-		f.Fatal(err)
-	}
-	var schemas []*jsontree.Object
-	for _, s := range v.([]any) {
-		schemas = append(schemas, s.(*jsontree.Object))
-	}
+	schemas := schemasOf(f, noteSchemas)
 	memory := "/dev/shm" // a file system in memory: what the archive syncs there costs nothing
 	if _, err := os.Stat(memory); err != nil {
 		memory = ""

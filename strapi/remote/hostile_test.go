@@ -76,6 +76,9 @@ func testHostile(t *testing.T, s site) {
 				next.ServeHTTP(w, r)
 			})
 			dir := filepath.Join(t.TempDir(), "a", "b", "c")
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			_, err := tryRead(t, f, dir, func(o *remote.Options) { o.PageSize, o.MaxAnswer, o.Attempts = 1000, 1<<20, 2 })
 			switch {
 			case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):

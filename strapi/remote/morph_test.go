@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/jsontree"
 	"lectern/strapi/archive"
 	"lectern/strapi/remote"
 )
@@ -53,16 +52,8 @@ func (morphServer) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestPolymorphicLinks reads each link of a polymorphic relation once, to the version that was linked, and reports none as lost.
 func TestPolymorphicLinks(t *testing.T) {
-	v, err := jsontree.Parse([]byte(morphSchemas), jsontree.MaxDepth)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schemas []*jsontree.Object
-	for _, s := range v.([]any) {
-		schemas = append(schemas, s.(*jsontree.Object))
-	}
 	dir := t.TempDir()
-	report, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schemas, Clock: newFakeClock(),
+	report, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schemasOf(t, morphSchemas), Clock: newFakeClock(),
 		Transport: morphServer{}, Attempts: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -226,7 +226,12 @@ func (r *reader) begin(ctx context.Context) (*accounts, error) {
 	if err := r.staging.check("definitions", digest(schemas)); err != nil {
 		return nil, err
 	}
-	return r.askAccounts(ctx)
+	accounts, err := r.askAccounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Not before the server has answered: after a mistake in its URL, a run with the right one can use the same directory.
+	return accounts, errors.Join(r.staging.use("server", r.client.base.String()), r.staging.use("definitions", digest(schemas)))
 }
 
 // isRead reports whether the rows of a type are asked for page by page.

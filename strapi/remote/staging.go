@@ -130,15 +130,19 @@ func writeFile(name string, content io.Reader) error {
 	})
 }
 
-// check makes sure that the directory has nothing yet, or was used for the same source before: a server, or its definitions.
+// check makes sure that the directory was not used for another source before: a server, or its definitions.
 func (s staging) check(name, source string) error {
-	path := filepath.Join(s.dir, name)
-	before, err := os.ReadFile(path)
+	before, err := os.ReadFile(filepath.Join(s.dir, name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return writeFile(path, strings.NewReader(source))
+		return nil
 	case err == nil && string(before) != source:
 		return fmt.Errorf("%s holds what was read from another server, or under other definitions; remove it to begin anew", s.dir)
 	}
 	return err
+}
+
+// use notes what the directory is used for from now on.
+func (s staging) use(name, source string) error {
+	return writeFile(filepath.Join(s.dir, name), strings.NewReader(source))
 }

@@ -58,6 +58,9 @@ func isCertificate(err error) bool {
 // parseBase checks the URL of a server.
 func parseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
+	if err != nil && !strings.Contains(text, "://") { // such as 127.0.0.1:1337
+		u, err = &url.URL{}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("URL of the server: %w", errors.Unwrap(err))
 	}
