@@ -3,13 +3,16 @@ package command
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"lectern/internal/shell"
 	"lectern/strapi/movein"
 )
 
 type moveInCommand struct {
-	Source  string `arg:"" help:"A Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive. With --from it may be left out, or is the Strapi project with the definitions." type:"path"`
+	Source  string `arg:"" help:"A Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive. With --from it may be left out, or is the Strapi project with the definitions."`
 	Dir     string `arg:"" optional:"" help:"Directory of the new project; it must be empty or missing." type:"path"`
 	Archive string `help:"Archive with the content, if SOURCE is a Strapi project." type:"path" placeholder:"FILE"`
 	Key     string `help:"Key of an encrypted archive." env:"LECTERN_ARCHIVE_KEY"`
@@ -23,6 +26,10 @@ type moveInCommand struct {
 }
 
 func (c *moveInCommand) Run(s *session) error {
+	if strings.HasPrefix(c.Source, "http://") || strings.HasPrefix(c.Source, "https://") {
+		return usageError(fmt.Sprintf("the URL of a running server stands after --from: %s move-in --from %s DIR", s.Name, c.Source))
+	}
+	c.Source = kong.ExpandPath(c.Source)
 	p := newProgress(s.Stderr)
 	reading, err := c.read(s, p)
 	if err != nil {

@@ -66,6 +66,9 @@ func (c *container) detect(named bool) error {
 			return nil
 		}
 	}
+	if bytes.HasPrefix(head[:n], []byte("SQLite format 3\x00")) {
+		return errors.New("the file is an SQLite database; make an archive of it with `strapi export` in the directory of its Strapi project")
+	}
 	c.encrypted = true
 	if c.key == "" {
 		return ErrKeyMissing

@@ -124,6 +124,7 @@ func TestDamageIsFound(t *testing.T) {
 		message string
 	}{
 		{"empty", nil, "", "the file is empty"},
+		{"database", []byte("SQLite format 3\x00" + strings.Repeat("x", 4096)), "", "is an SQLite database; make an archive"},
 		{"tar without its end", packed[:len(packed)-3*1024], "", "metadata.json"},
 		{"tar cut in a file", packed[:1024+100], "", "truncated"},
 		{"tar with a changed header", flipped(packed, 1024), "", ""},
