@@ -26,6 +26,7 @@ func (c *converter) readTree(tree fs.FS) error {
 	if err := c.readSchemas(tree); err != nil {
 		return err
 	}
+	c.noteVersion(tree)
 	c.readConfig(tree)
 	c.noteCode(tree)
 	return nil
