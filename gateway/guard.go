@@ -32,6 +32,7 @@ type guard struct {
 	answer   answer
 	handler  http.Handler // the middlewares around answer, or the router of a mount; nil if there is neither
 
+	absent    bool  // as in Route
 	metered   bool  // the rate limits of config/api.yaml apply
 	keyless   error // as in Route
 	writes    bool  // the route writes, and does not look at If-Match and If-None-Match

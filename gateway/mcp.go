@@ -44,14 +44,14 @@ func (g *generation) mcpRoutes(api *rest.API) []Route {
 	m.handler = mcp.New(mcp.Options{
 		Version: g.project.options.Version, Prefix: g.Settings.REST.Prefix, Types: mcpTypes(api), Call: g.project.answerInside,
 	})
-	routes := []Route{{Method: http.MethodPost, Path: mcpPath, Handle: m.serve, Streams: true}}
-	for _, method := range []string{http.MethodGet, http.MethodDelete} { // of streams and sessions, which there are none of
-		routes = append(routes, Route{Method: method, Path: mcpPath, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+	return []Route{
+		{Method: http.MethodPost, Path: mcpPath, Handle: m.serve, Streams: true},
+		// GET is for streams, which there are none of. The protocol wants the answer 405, not 404 as for other paths without GET.
+		{Method: http.MethodGet, Path: mcpPath, Open: true, absent: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 			notAllowed(w, r, postAlone)
 			return nil
-		}})
+		}},
 	}
-	return routes
 }
 
 // mcpTypes returns the types that have routes, with the actions of these.

@@ -34,6 +34,7 @@ type resource struct {
 type operation struct {
 	method string
 	serve  serveFunc
+	absent bool // it answers that the path has no such method
 }
 
 // A serveFunc answers a request. documentID is "" if its path names no document.
@@ -61,7 +62,7 @@ func (t *routeTable) add(method, path string, g *guard) error {
 	if res.operation(method) != nil {
 		return nil
 	}
-	res.operations = append(res.operations, operation{method, g.serve})
+	res.operations = append(res.operations, operation{method, g.serve, g.absent})
 	res.allow = []string{res.allowed()}
 	res.generated = res.generated && g.generated && !g.extended
 	res.extended = res.extended || g.extended
@@ -85,7 +86,7 @@ func (res *resource) operation(method string) *operation {
 func (res *resource) allowed() string {
 	var all []string
 	for _, method := range routeMethods {
-		if res.operation(method) == nil {
+		if op := res.operation(method); op == nil || op.absent {
 			continue
 		}
 		if method == http.MethodGet {

@@ -70,6 +70,7 @@ type Route struct {
 	user  userHandler // in place of Handle, for handlers that need the user
 	limit rateLimit   // limits how often an address may use the route
 
+	absent    bool  // Handle answers that the path has no such method: Allow does not list it
 	unmetered bool  // the rate limits of config/api.yaml do not apply
 	keyed     bool  // the handler takes requests with an Idempotency-Key
 	keyless   error // the answer to requests with an Idempotency-Key; nil: the handler gets them as they are

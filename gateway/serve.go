@@ -208,7 +208,7 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 	}
 	g.metered = g.metered && !route.unmetered
 	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers()
-	g.keyless = route.keyless
+	g.keyless, g.absent = route.keyless, route.absent
 	g.writes = !route.own && route.Method != http.MethodGet && route.Method != http.MethodHead
 	g.extended = configured || len(h.rt.Extensions.hooks) > 0 && !route.Open
 	g.wrapAnswer()

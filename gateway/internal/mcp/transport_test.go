@@ -45,10 +45,26 @@ func TestHTTP(t *testing.T) {
 		{"POST", "", "", "full", strings.Repeat(" ", 5000) + ping, 413},
 		{"GET", "", "", "full", "", 405},
 		{"DELETE", "", "", "full", "", 405},
+		{"PUT", "", "", "full", "", 405},
+		{"OPTIONS", "", "", "full", "", 200},
 	} {
 		status, text := send(t, server, c.method, c.host, c.origin, c.token, c.body)
 		if status != c.status {
 			t.Errorf("%+v: %d %s", c, status, text)
+		}
+	}
+	for _, method := range []string{"OPTIONS", "GET", "HEAD", "DELETE", "PUT"} {
+		r, err := http.NewRequestWithContext(t.Context(), method, server.Base+"/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if allow := answer.Header.Get("Allow"); allow != "POST" {
+			t.Errorf("%s: %s, Allow: %s", method, answer.Status, allow)
 		}
 	}
 }
