@@ -160,6 +160,29 @@ func TestUserAttributesGraphQL(t *testing.T) {
 	}
 }
 
+// TestMe reads the calling user. REST wants the permission user.me; the query me of GraphQL wants a user alone, as in the reference.
+func TestMe(t *testing.T) {
+	a := serve(t, membersFiles)
+	jwt, id := a.register("ann")
+	const shown, forbidden = `{"data":{"me":{"username":"ann","role":{"type":"%s"}}}}`, `"message":"Forbidden access"`
+	for _, c := range []struct {
+		role, as  string
+		rest      int
+		inGraphQL string
+	}{
+		{"authenticated", jwt, 200, fmt.Sprintf(shown, "authenticated")},
+		{"public", jwt, 403, fmt.Sprintf(shown, "public")},
+		{"public", "", 403, forbidden},
+		{"public", "full", 401, forbidden},
+	} {
+		a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID(c.role)})
+		a.want(c.rest, "GET", "/api/users/me", c.as, nil)
+		if r := a.graphql(c.as, `{me{username role{type}}}`); !strings.Contains(r.text, c.inGraphQL) {
+			t.Errorf("%+v: %s", c, r.text)
+		}
+	}
+}
+
 // TestRegisterFields registers users with attributes that registration may set, and with all others.
 func TestRegisterFields(t *testing.T) {
 	a := serve(t, membersFiles)

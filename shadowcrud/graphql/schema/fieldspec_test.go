@@ -27,7 +27,7 @@ func TestFieldSpecs(t *testing.T) {
 		{s, "Query.people_connection", schema.RootConnection, "type api::person.person, object PersonEntityResponseCollection, filters PersonFiltersInput, paged, scope api::person.person.find"},
 		{s, "Query.homepage", schema.RootSingle, "type api::homepage.homepage, object Homepage, localized, scope api::homepage.homepage.find"},
 		{s, "Query.uploadFiles", schema.RootList, "type plugin::upload.file, object UploadFile, list!, filters UploadFileFiltersInput, paged, scope plugin::upload.file.find"},
-		{s, "Query.me", schema.Me, "type plugin::users-permissions.user, object UsersPermissionsMe, scope plugin::users-permissions.user.me"},
+		{s, "Query.me", schema.Me, "type plugin::users-permissions.user, object UsersPermissionsMe"},
 		{s, "Mutation.createReview", schema.Create, "type api::review.review, object Review, input ReviewInput, scope api::review.review.create"},
 		{s, "Mutation.updateHomepage", schema.Update, "type api::homepage.homepage, object Homepage, input HomepageInput, localized, scope api::homepage.homepage.update"},
 		{s, "Mutation.deleteMenu", schema.Delete, "type api::menu.menu, object DeleteMutationResponse, scope api::menu.menu.delete"},
