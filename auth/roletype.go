@@ -7,28 +7,42 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// latin spells the Latin letters that do not decompose into an ASCII letter and marks. It removes apostrophes.
+// latin spells the letters of Latin-1 and Latin Extended-A that do not decompose into an ASCII letter and marks. It removes apostrophes. It is no part of
+// internal/slug, which spells German umlauts, Cyrillic, Greek and so on: the types of roles keep what is not in these two blocks.
 var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ħ", "h", "ŧ", "t", "ı", "i",
-	"ĳ", "ij", "ŋ", "n", "ſ", "s", "ĸ", "k", "'", "", "’", "")
+	"ĳ", "ij", "ŀ", "l", "ŉ", "n", "ŋ", "n", "ſ", "s", "ĸ", "k", "'", "", "’", "")
 
 // roleType returns the type of a role that is created under a name, which is the name of the role in permissions.yaml: its words in lower
 // case, without the accents of Latin letters, joined by _. Numbers are words of their own, except ordinals such as 2nd: "Editor2" becomes
 // editor_2. The result is the type that Strapi gives to the role.
 func roleType(name string) string {
 	var words []string
-	for _, word := range strings.FieldsFunc(withoutAccents(strings.ToLower(name)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(withoutAccents(strings.ToLower(name)), isBreak) {
 		words = append(words, splitNumbers(word)...)
 	}
 	return strings.Join(words, "_")
 }
 
-// withoutAccents spells the Latin letters of a text in lower case in ASCII, and removes marks that stand alone.
+// isBreak reports whether a lower-case character ends a word: spaces, the symbols and punctuation of ASCII and Latin-1, and general punctuation. Other
+// symbols, and marks such as the vowels of Hindi, are parts of words.
+func isBreak(r rune) bool {
+	switch {
+	case r < 0xC0:
+		return (r < 'a' || r > 'z') && !isDigit(r)
+	case r == '×', r == '÷', 0x2000 <= r && r <= 0x206F:
+		return true
+	}
+	return unicode.IsSpace(r)
+}
+
+// withoutAccents spells the letters of Latin-1 and Latin Extended-A of a text in lower case in ASCII, and removes the marks of Latin letters that
+// stand alone.
 func withoutAccents(text string) string {
 	var out strings.Builder
-	for _, r := range latin.Replace(norm.NFC.String(text)) {
+	for _, r := range latin.Replace(text) {
 		switch {
-		case unicode.Is(unicode.Mn, r):
-		case r > unicode.MaxASCII && unicode.Is(unicode.Latin, r):
+		case 0x0300 <= r && r <= 0x036F:
+		case 0xC0 <= r && r < 0x0180:
 			decomposed := []rune(norm.NFD.String(string(r)))
 			out.WriteRune(decomposed[0])
 		default:
