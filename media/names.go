@@ -9,9 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"lectern/documents/apierror"
+	"lectern/internal/slug"
 )
 
 const (
@@ -60,32 +59,14 @@ func newHash(name string) string {
 	return stem(name) + "_" + hex.EncodeToString(random[:])
 }
 
-// stem returns a name without its extension, transliterated to ASCII letters and digits; each run of other characters becomes
-// one _.
+// stem returns the words of a name without its extension, in ASCII letters and digits, joined by _. It has at most maxStem bytes.
 func stem(name string) string {
 	name = path.Base(name)
 	if ext := extension(name); ext != "" {
 		name = strings.TrimSuffix(name, ext)
 	}
-	var b strings.Builder
-	gap := false
-	for _, r := range norm.NFC.String(name) {
-		for _, c := range transliterate(r) {
-			if !isPlain(c) {
-				gap = true
-				continue
-			}
-			if gap && b.Len() > 0 {
-				b.WriteByte('_')
-			}
-			gap = false
-			b.WriteRune(c)
-		}
-		if b.Len() >= maxStem {
-			break
-		}
-	}
-	return b.String()
+	words := strings.Join(slug.Words(name), "_")
+	return strings.TrimSuffix(words[:min(len(words), maxStem)], "_")
 }
 
 func isPlain(r rune) bool {

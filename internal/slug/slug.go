@@ -1,5 +1,6 @@
-// Package slug turns texts into uids of lower-case ASCII letters and digits, with a hyphen between words: "Déjà vu" becomes deja-vu, and
-// "Привет, мир" becomes privet-mir. The result is what the admin panel of Strapi proposes for the same text.
+// Package slug turns texts into words of ASCII letters and digits, and into uids of such words in lower case: "Déjà vu" becomes deja-vu, and
+// "Привет, мир" becomes privet-mir. Uids are those that the admin panel of Strapi proposes for the same text; it names uploaded files after the
+// same words.
 package slug
 
 import (
@@ -39,7 +40,10 @@ var camels = []*regexp.Regexp{
 
 // Of returns the slug of a text: words of a-z and 0-9, joined by single hyphens. It is empty when the text has no letter or digit
 // that can be written in ASCII.
-func Of(text string) string {
+func Of(text string) string { return strings.ToLower(strings.Join(Words(text), "-")) }
+
+// Words returns the words of a text in ASCII letters and digits. fooBar are two words.
+func Words(text string) []string {
 	text = replacer().Replace(norm.NFC.String(text))
 	text = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -50,8 +54,7 @@ func Of(text string) string {
 	for _, camel := range camels {
 		text = camel.ReplaceAllString(text, "$1 $2")
 	}
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-	return strings.Join(words, "-")
+	return strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 }
 
 // Cut shortens a slug to at most n bytes: it drops words from the end, or the end of the word when there is only one.
