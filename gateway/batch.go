@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"lectern/auth"
 	"lectern/documents/apierror"
@@ -21,38 +20,19 @@ type batchRoute struct {
 	rest       *rest.API
 	limits     requestLimits
 	most       int // operations of a request
-	rules      map[*rest.Route]batchRule
-}
-
-// A batchRule says who may use a generated route in a batch.
-type batchRule struct {
-	scopes []string
-	alone  bool // the program has changed what the route asks for or does, so that it is not part of batches
+	rules      map[*rest.Route]routeRule
 }
 
 // batchRoutes returns the route of batches. If the generation is not open, it has a name but cannot answer.
 func (g *generation) batchRoutes(api *rest.API) []Route {
 	limits := g.Settings.Server.Limits.WithDefaults()
-	b := &batchRoute{generation: g, rest: api, limits: requestLimits(limits), most: limits.Operations, rules: map[*rest.Route]batchRule{}}
+	b := &batchRoute{generation: g, rest: api, limits: requestLimits(limits), most: limits.Operations, rules: map[*rest.Route]routeRule{}}
 	if api != nil {
 		for _, route := range api.Routes() {
-			b.rules[route] = g.batchRule(route)
+			b.rules[route] = g.ruleOf(route)
 		}
 	}
 	return []Route{{Method: http.MethodPost, Path: g.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve, keyed: true}}
-}
-
-// batchRule returns who may use a route in a batch. Its policies and middlewares judge requests to the route, which a batch is not. So a route
-// that has some, or that the program has replaced or opened, is not part of batches.
-func (g *generation) batchRule(route *rest.Route) batchRule {
-	name := nameOfGenerated(g.Settings.REST.Prefix, route)
-	config, _ := g.extensions.configured(name)
-	replaced := slices.ContainsFunc(g.extensions.routes, func(own Route) bool { return own.name().place == name.place })
-	rule := batchRule{scopes: config.Scopes, alone: replaced || config.Open || len(config.Policies)+len(config.Middlewares) > 0}
-	if len(rule.scopes) == 0 {
-		rule.scopes = []string{route.Type.UID + "." + route.Action}
-	}
-	return rule
 }
 
 // POST /api/_batch: several creates, updates, deletes and publications at once.
@@ -76,20 +56,15 @@ func (b *batchRoute) carryOut(w http.ResponseWriter, r *http.Request, who auth.P
 	})
 }
 
-// permit returns an error unless a caller may use a route in a batch.
+// permit returns an error unless a caller may use a route in a batch. A route that the program has opened is not part of batches either.
 func (b *batchRoute) permit(route *rest.Route, who auth.Principal) error {
+	const advice = "send it to"
 	rule := b.rules[route]
-	for _, scope := range rule.scopes {
-		if !who.Access.AllowsAction(scope) {
-			return apierror.Forbidden()
-		}
+	err := rule.permit(who, advice)
+	if err == nil && rule.open {
+		err = rule.refusal(advice)
 	}
-	if rule.alone {
-		return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Reason: apierror.Policy,
-			Message: route.Action + " of " + route.Type.UID + " has rules of its own on this server; send it to " + route.Method + " " +
-				b.generation.Settings.REST.Prefix + route.Path}
-	}
-	return nil
+	return err
 }
 
 // told returns what the client is told of the error of an operation that has failed by itself, and logs an error that is not meant for clients.

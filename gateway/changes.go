@@ -22,7 +22,8 @@ const changesPath = "/_changes"
 type changeFeed struct {
 	generation *generation
 	rest       *rest.API
-	types      map[string]*contenttypes.ContentType // by uid, and by their names in paths
+	types      map[string]*contenttypes.ContentType    // by uid, and by their names in paths
+	lists      map[*contenttypes.ContentType]routeRule // of the routes that read documents of a type
 	limits     requestLimits
 	*positions
 
@@ -33,7 +34,7 @@ type changeFeed struct {
 func (g *generation) newChangeFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *changeFeed {
 	f := &changeFeed{
 		generation: g, rest: api, authenticate: authenticate, types: map[string]*contenttypes.ContentType{},
-		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), positions: g.positions,
+		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), positions: g.positions, lists: g.rules(api, "find"),
 	}
 	for _, t := range g.Model.Types {
 		if !t.BuiltIn {
@@ -142,12 +143,30 @@ func (f *changeFeed) query(p *changesParams, who auth.Principal, codec *changes.
 		if types == nil {
 			types = f.all()
 		}
-		var err error
+		err := f.permitDocuments(types, who)
+		if err != nil {
+			return nil, err
+		}
 		if q.Shown, err = f.rest.Shown(types, p.selection, &q.Query); err != nil {
 			return nil, err
 		}
 	}
 	return q, nil
+}
+
+// permitDocuments returns an error if the feed would show the caller documents of a type that the caller has to read elsewhere. Types that the caller may
+// not find are not in the feed.
+func (f *changeFeed) permitDocuments(types []*contenttypes.ContentType, who auth.Principal) error {
+	for _, t := range types {
+		rule, listed := f.lists[t]
+		if !listed || !who.Access.Allows(t, "find") {
+			continue
+		}
+		if err := rule.permit(who, "follow it without include=document, and read its documents with"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *changeFeed) all() (list []*contenttypes.ContentType) {

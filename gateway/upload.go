@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -50,7 +51,8 @@ type uploads struct {
 	params  *params.Parser
 	limits  requestLimits
 	answers *rest.Limits
-	source  fileSource // nil if the server has its files for itself
+	source  fileSource                              // nil if the server has its files for itself
+	updates map[*contenttypes.ContentType]routeRule // of the routes that change documents of a type
 
 	generation *generation
 }
@@ -61,7 +63,10 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 		return nil
 	}
 	u := &uploads{library: g.media, api: api, params: parser, limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), answers: g.answers,
-		generation: g}
+		generation: g, updates: g.rules(api, "update")}
+	if t := g.Model.Type(contenttypes.UserUID); t != nil {
+		u.updates[t] = g.ruleOfUsers(t)
+	}
 	switch p := g.project; {
 	case p == nil:
 	case p.follower != nil:
@@ -247,6 +252,9 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, who auth.Princi
 // add stores the files of a form, and answers with a list of them.
 func (u *uploads) add(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.withForm(w, r, who, func(form *media.Form, once *store.Once) error {
+		if err := u.permitLinks(form, who); err != nil {
+			return err
+		}
 		all, err := u.all()
 		if err != nil {
 			return err
@@ -271,6 +279,16 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, who auth.Principal
 		}
 		return u.limits.sendJSON(w, r, http.StatusCreated, body)
 	})
+}
+
+// permitLinks returns an error if a form links its files to a document that the caller may not change in this way. The library checks the other things that
+// the fields of the form say.
+func (u *uploads) permitLinks(form *media.Form, who auth.Principal) error {
+	rule, ok := u.updates[u.generation.Model.Type(form.Ref())]
+	if !ok {
+		return nil
+	}
+	return rule.permit(who, "upload the files without ref, and link them with")
 }
 
 // change replaces the content of a file, or changes its name, alternative text and caption.

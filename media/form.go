@@ -105,6 +105,14 @@ func (f *Form) Close() error {
 // Files returns how many files the form contains.
 func (f *Form) Files() int { return len(f.files) }
 
+// Ref returns the uid of the content-type to whose document the form links its files, "" if it links them to none.
+func (f *Form) Ref() string {
+	if f.parsed == nil {
+		return ""
+	}
+	return f.parsed.Text("ref")
+}
+
 // Hash returns a hash of what the form says: its fields and files, in their order. The bytes that clients send differ each time, in the
 // boundary between the parts. Hash must be called before the files are stored.
 func (f *Form) Hash() ([]byte, error) {
