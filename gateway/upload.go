@@ -424,6 +424,9 @@ func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form,
 	if err != nil {
 		return nil, err
 	}
+	if body != io.Reader(r.Body) {
+		body = u.library.Inflated(body)
+	}
 	form, err := u.library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), formFields)
 	if err == nil {
 		return form, nil

@@ -24,6 +24,7 @@ const (
 	maxFiles      = 100
 	maxFieldBytes = 1 << 20 // of all text fields together
 	maxFields     = 1000
+	maxParts      = 10 * (maxFiles + maxFields) // also of those that do not count
 )
 
 // ErrMalformed means that a form could not be read to its end: it is not well-formed, or the connection broke.
@@ -51,7 +52,8 @@ type received struct {
 }
 
 // ReadForm reads a form and streams its files to the spool, each up to the size limit. Only files in the field named files
-// count. parse builds a tree from the other fields, as names and values.
+// count. parse builds a tree from the other fields, as names and values. Parts that do not count are bounded as well, since a compressed form can have
+// very many of them in few bytes.
 func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string) (*jsontree.Object, error)) (form *Form, err error) {
 	form = &Form{spool: l.spool}
 	defer func() {
@@ -59,7 +61,8 @@ func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func(
 			err = errors.Join(err, form.Close())
 		}
 	}()
-	for room := int64(maxFieldBytes); ; {
+	room, others := int64(maxFieldBytes), l.settings.SizeLimit
+	for parts := 0; ; parts++ {
 		part, err := r.NextPart()
 		if err == io.EOF {
 			break
@@ -67,12 +70,15 @@ func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func(
 		if err != nil {
 			return form, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
+		if parts == maxParts {
+			return form, tooLarge("the form has too many parts")
+		}
 		name, file, isFile := disposition(part)
 		switch {
 		case isFile && name == "files":
 			err = l.receive(ctx, form, part, file)
 		case isFile:
-			_, err = io.Copy(io.Discard, io.LimitReader(part, l.settings.SizeLimit+1))
+			err = skip(part, &others)
 		case name != "":
 			err = form.field(name, part, &room)
 		}
@@ -138,6 +144,40 @@ func disposition(part *multipart.Part) (name, file string, isFile bool) {
 	}
 	file, isFile = params["filename"]
 	return params["name"], file, isFile
+}
+
+// skip reads a file in a field that does not count. room is how many bytes all of them may have together.
+func skip(part io.Reader, room *int64) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(part, *room+1))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if *room -= n; *room < 0 {
+		return tooLarge("the files in fields other than files are too long")
+	}
+	return nil
+}
+
+// An inflated form is what a compressed form is decompressed to. Reading it fails when it is too long.
+type inflated struct {
+	io.Reader
+	room  int64
+	limit string
+}
+
+// Inflated returns a reader of a decompressed form, which may have the size limit of one file, beside its fields and the heads of its parts. A client that sends
+// more than that sends it as it is, and not a thousand times smaller.
+func (l *Library) Inflated(form io.Reader) io.Reader {
+	return &inflated{form, l.settings.SizeLimit + 2*maxFieldBytes, readable(l.settings.SizeLimit)}
+}
+
+// Read implements io.Reader.
+func (r *inflated) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if r.room -= int64(n); r.room < 0 {
+		return 0, tooLarge("the compressed form exceeds size limit of " + r.limit + " when it is decompressed. Send its files without Content-Encoding.")
+	}
+	return n, err
 }
 
 func (f *Form) field(name string, r io.Reader, room *int64) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -274,6 +275,41 @@ func TestMalformedForms(t *testing.T) {
 	s.empty()
 	if a := s.do("POST", "/api/upload", contentType, body.Bytes(), "Content-Encoding", "gzip"); a.status != 201 {
 		t.Errorf("a compressed form: %d %s", a.status, a.body)
+	}
+}
+
+// TestCompressedForms uploads forms that are much longer than what is sent.
+func TestCompressedForms(t *testing.T) {
+	s := serve(t, "upload: {config: {sizeLimit: 1000000}}")
+	zeros := strings.Repeat("\x00", 900_000)
+	elsewhere := func(data string) part {
+		return part{name: "attachments", file: "a.bin", isFile: true, data: []byte(data)}
+	}
+	many := func(n int, p part) []part { return slices.Repeat([]part{p}, n) }
+	for _, test := range []struct {
+		name   string
+		parts  []part
+		status int
+		says   string
+	}{
+		{"one file", many(1, file("a.bin", "", zeros)), 201, ""},
+		{"a file and fields", []part{field("x", strings.Repeat("x", 1<<20-100)), file("a.bin", "", zeros)}, 201, ""},
+		{"many files", many(20, file("a.bin", "", zeros)), 413, "the compressed form exceeds size limit of 1 MB"},
+		{"files in another field", append(many(2, elsewhere(zeros)), file("a.txt", "", "hello")), 413, "the files in fields other than files are too long"},
+		{"a file in another field", []part{elsewhere(zeros), file("a.txt", "", "hello")}, 201, ""},
+		{"many parts", append(many(12_000, part{}), file("a.txt", "", "hello")), 413, "too many parts"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var sent bytes.Buffer
+			body, contentType := form(test.parts...)
+			z := gzip.NewWriter(&sent)
+			z.Write(body)
+			z.Close()
+			a := s.do("POST", "/api/upload", contentType, sent.Bytes(), "Content-Encoding", "gzip")
+			if a.status != test.status || !strings.Contains(string(a.body), test.says) {
+				t.Errorf("%d bytes of %d: %d %s", sent.Len(), len(body), a.status, a.body)
+			}
+		})
 	}
 }
 
