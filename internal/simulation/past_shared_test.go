@@ -54,6 +54,31 @@ func TestHistoryOfSharedValues(t *testing.T) {
 	}
 }
 
+// TestRestoreBesideEditedDraft restores a localization that is gone, as it was before an attribute was added that the localizations share. It gets
+// the value of the other draft, not that of the published version: a draft that is brought back does not undo what was written to the others.
+func TestRestoreBesideEditedDraft(t *testing.T) {
+	m := newSharedModel()
+	added := &Attribute{Name: "added", Type: "string"}
+	write := func(kind, locale, status string, data ...Field) *Operation {
+		return &Operation{Kind: kind, Type: m.page, Number: 1, Locale: locale, Status: status, Data: data}
+	}
+	server := serveLectern(t, m.model)
+	err := NewRun(1, Quirks{}, m.model, server).Remembering().Replay([]*Operation{
+		write("create", "en", published, Field{Attr: m.title, Value: same("one")}),
+		{Kind: "redefine", Redefinition: &Redefinition{Type: m.page, Attr: added}},
+		write("update", "fr", published, Field{Attr: added, Value: same("first")}),
+		write("update", "fr", draft, Field{Attr: added, Value: same("second")}),
+		{Kind: "delete", Type: m.page, Number: 1, Locale: "en"},
+		{Kind: "restore", Type: m.page, Number: 1, Locale: "en", Status: published, Moment: 0},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := server.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A sharedModel has a localized type with drafts. All its attributes but the title are shared between localizations.
 type sharedModel struct {
 	model                             *Model

@@ -131,10 +131,7 @@ func sharedNullsOut(doc *Document, data []Field) []Field {
 func (w *World) localization(doc *Document, locale, version string) *Row {
 	row := &Row{Doc: doc, Locale: locale, Status: version, ID: &Generated{Kind: "id"}, Created: &Generated{Kind: "time"},
 		Fields: map[string]any{}, Items: map[string][]*Item{}}
-	from := doc.other(locale, published)
-	if from == nil {
-		from = doc.other(locale, draft)
-	}
+	from := doc.other(locale, version)
 	for _, a := range doc.Type.Attributes {
 		switch {
 		case from != nil && doc.shares(a):
