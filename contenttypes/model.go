@@ -42,6 +42,14 @@ type ContentType struct {
 	Internal        bool // built-in and never served by the generated APIs (API tokens, …)
 }
 
+// PathName returns the name of the type in paths of the REST API: "articles" in /api/articles.
+func (t *ContentType) PathName() string {
+	if t.Kind == SingleType {
+		return t.Singular
+	}
+	return t.Plural
+}
+
 // A Component is a group of attributes that documents contain as one value.
 type Component struct {
 	Schema

@@ -153,8 +153,9 @@ func recorded(e *apierror.Error) *jsontree.Object {
 	details := jsontree.NewObject()
 	if given, ok := e.Details.(*jsontree.Object); ok {
 		if list, ok := given.Value("errors").([]any); ok {
-			kept := make([]any, 0, min(len(list), maxRecorded))
-			for _, item := range list[:cap(kept)] {
+			list = list[:min(len(list), maxRecorded)]
+			kept := make([]any, 0, len(list))
+			for _, item := range list {
 				kept = append(kept, withoutValue(item))
 			}
 			details.Set("errors", kept)

@@ -20,8 +20,8 @@ const ExportVersion = 2
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
 
-// exportPage is how many rows are read at a time. Reading in pages keeps the memory independent of the content.
-const exportPage = 500
+// rowsAtOnce is how many rows are read at a time. Reading in pages keeps the memory independent of the content.
+const rowsAtOnce = 500
 
 // Exported reports whether exports contain documents of a type. They contain no locales and roles, which are created from the
 // configuration, and no documents of internal types such as API tokens.
@@ -114,19 +114,11 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 
 // eachRow calls do with the rows of one type and status, in all locales, in order of id.
 func eachRow(ctx context.Context, s *store.Snapshot, t *contenttypes.ContentType, status store.Status, do func(store.Record) error) error {
-	id, last := t.Attribute("id"), uint64(0)
-	for {
+	for last := uint64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		after, err := FilterOf(t, Gt("id", last))
-		if err != nil {
-			return err
-		}
-		page, err := s.Find(&store.Query{
-			Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
-			Filter: after, Limit: exportPage,
-		})
+		page, err := s.Find(rowsAfter(t, status, last))
 		if err != nil {
 			return fmt.Errorf("read %s: %w", t.UID, err)
 		}
@@ -136,9 +128,18 @@ func eachRow(ctx context.Context, s *store.Snapshot, t *contenttypes.ContentType
 			}
 			last = r.ID()
 		}
-		if len(page.Rows) < exportPage {
+		if len(page.Rows) < rowsAtOnce {
 			return nil
 		}
+	}
+}
+
+// rowsAfter returns the query of the next rowsAtOnce rows of one type and status, in all locales, in order of id. last is the id of the row before them.
+func rowsAfter(t *contenttypes.ContentType, status store.Status, last uint64) *store.Query {
+	id := t.Attribute("id")
+	return &store.Query{
+		Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
+		Filter: store.Compare{Attr: id, Op: store.Gt, Values: []any{float64(last)}}, Limit: rowsAtOnce,
 	}
 }
 

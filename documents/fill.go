@@ -23,9 +23,6 @@ type Filled struct {
 	Versions int `json:"versions"` // how many versions got a value
 }
 
-// filledRows is how many versions Fill reads in one transaction. It writes at most as many.
-const filledRows = 500
-
 // Fill replaces null by values in all versions of all documents, drafts and published, in all locales, and in components at any depth. It
 // first checks the values by the rules of their attributes; if one violates a rule, it writes nothing. Versions keep their updatedAt, since
 // nobody edited them.
@@ -71,18 +68,16 @@ type fillPlan struct {
 	raw  []byte // the value as it is stored
 }
 
-// eachPage calls yield with the versions of one status of a type in order of id. It reads them in pages, each from a new snapshot, and calls
-// next after each page.
+// eachPage calls yield with the versions of one status of a type in order of id. Unlike eachRow, it reads each page from a new snapshot, so that it may take
+// long. It calls next after each page.
 func eachPage(ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, yield func(store.Record), next func(done, total int) error) error {
-	id := t.Attribute("id")
 	total, done := 0, 0
 	for last := uint64(0); ; {
 		rows := 0
 		err := st.View(func(snap *store.Snapshot) error {
-			page, err := snap.Find(&store.Query{
-				Type: t, Status: status, Locales: store.LocaleSet{All: true}, Limit: filledRows, Count: last == 0,
-				Filter: store.Compare{Attr: id, Op: store.Gt, Values: []any{float64(last)}}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
-			})
+			q := rowsAfter(t, status, last)
+			q.Count = last == 0
+			page, err := snap.Find(q)
 			if last == 0 {
 				total = page.Total
 			}

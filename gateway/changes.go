@@ -10,7 +10,6 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
 	"lectern/jsontree"
-	"lectern/shadowcrud/qs"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -38,7 +37,7 @@ func (g *generation) newChangeFeed(api *rest.API, authenticate func(*http.Reques
 	}
 	for _, t := range g.Model.Types {
 		if !t.BuiltIn {
-			f.types[contentName(t)], f.types[t.UID] = t, t
+			f.types[strings.ToLower(t.PathName())], f.types[t.UID] = t, t
 		}
 	}
 	return f
@@ -58,9 +57,9 @@ func (f *changeFeed) serve(w http.ResponseWriter, r *http.Request, who auth.Prin
 	if f.generation.Settings.Server.Log.Limits().Off {
 		return errNoFeed
 	}
-	query, err := qs.Parse(r.URL.RawQuery)
+	query, err := readQuery(r)
 	if err != nil {
-		return apierror.Validation(err.Error())
+		return err
 	}
 	p, err := parseChanges(query)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
-	"lectern/contenttypes"
 	"lectern/shadowcrud/rest"
 )
 
@@ -133,7 +132,7 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 	names := map[string]bool{}
 	if rt.REST != nil {
 		for _, route := range rt.REST.Routes() {
-			names[contentName(route.Type)] = true
+			names[strings.ToLower(route.Type.PathName())] = true
 			if err := h.addGenerated(t, route); err != nil {
 				return nil, err
 			}
@@ -145,14 +144,6 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 		}
 	}
 	return h, t.addTo(h.router, rt.Prefix, names)
-}
-
-// contentName returns the name of a content-type in paths, in lower case: "articles" in /api/articles.
-func contentName(t *contenttypes.ContentType) string {
-	if t.Kind == contenttypes.SingleType {
-		return strings.ToLower(t.Singular)
-	}
-	return strings.ToLower(t.Plural)
 }
 
 // addGenerated adds the route of a content-type.

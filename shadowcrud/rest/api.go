@@ -63,18 +63,10 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 		if !t.BuiltIn {
 			a.addReads(t)
 			a.addWrites(t)
-			a.typesByName[strings.ToLower(t.UID)], a.typesByName[strings.ToLower(nameInPaths(t))] = t, t
+			a.typesByName[strings.ToLower(t.UID)], a.typesByName[strings.ToLower(t.PathName())] = t, t
 		}
 	}
 	return a
-}
-
-// nameInPaths returns the name of a type in paths: "articles" in /api/articles.
-func nameInPaths(t *contenttypes.ContentType) string {
-	if t.Kind == contenttypes.SingleType {
-		return t.Singular
-	}
-	return t.Plural
 }
 
 // SetVersion gives the answers to reads ETags. The version identifies everything that decides the bytes of an answer besides the content, the

@@ -36,6 +36,9 @@ func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(l.bytes()) }
 
 func (l *Limits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
 
+// tooLong returns the error for an answer that is too long.
+func (l *Limits) tooLong() error { return cmp.Or[error](l.TooLong, errTooLong) }
+
 // errTooLong is the error for an answer that is too long, unless Limits.TooLong is set.
 var errTooLong = apierror.Validation("The answer is too large: ask for fewer documents, fields or populated relations")
 

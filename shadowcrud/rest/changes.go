@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -64,7 +63,7 @@ func (a *API) Changes(ctx context.Context, q ChangesQuery, l *Limits, use func(p
 			p.changesPage(&q, &page)
 			return p.err
 		})
-		if tooLong := cmp.Or[error](l.TooLong, errTooLong); errors.Is(err, tooLong) && q.Limit > 1 {
+		if errors.Is(err, l.tooLong()) && q.Limit > 1 {
 			q.Limit /= 4
 			continue
 		}

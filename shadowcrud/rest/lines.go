@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -120,7 +119,7 @@ func (l *lineWriter) block(rows []store.Record, shown *documents.Selection) erro
 
 // isTooMuch reports whether fewer documents would not have had this error.
 func (l *lineWriter) isTooMuch(err error) bool {
-	return errors.Is(err, budget.ErrExhausted) || errors.Is(err, cmp.Or[error](l.bound.limits.TooLong, errTooLong))
+	return errors.Is(err, budget.ErrExhausted) || errors.Is(err, l.bound.limits.tooLong())
 }
 
 // print prints rows to the empty buffer.

@@ -59,9 +59,7 @@ func (p *printer) fail(err error) {
 	case errors.Is(err, budget.ErrExhausted):
 		p.buf, p.loader = nil, nil // free their memory for other answers
 	case errors.Is(err, budget.ErrTooLong), errors.Is(err, levels.ErrTooMany):
-		if err = p.bound.limits.TooLong; err == nil {
-			err = errTooLong
-		}
+		err = p.bound.limits.tooLong()
 	}
 	p.err = err
 }

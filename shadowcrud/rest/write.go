@@ -11,7 +11,7 @@ import (
 	"lectern/store"
 )
 
-// addWrites adds the routes that write documents of a type. Only types with drafts have actions.
+// addWrites adds the routes that write documents of a type. Of the actions, types without drafts have restore alone.
 func (a *API) addWrites(t *contenttypes.ContentType) {
 	one := "/" + t.Plural + "/{documentId}"
 	if t.Kind == contenttypes.SingleType {

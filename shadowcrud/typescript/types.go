@@ -197,7 +197,7 @@ func (w *writer) byPath(name, comment string, kind contenttypes.Kind) {
 	w.line("export interface %s {", name)
 	for _, t := range w.types() {
 		if !t.BuiltIn && t.Kind == kind {
-			w.line("  %s: %s", key(nameInPaths(t)), quote(t.UID))
+			w.line("  %s: %s", key(t.PathName()), quote(t.UID))
 		}
 	}
 	w.line("}")

@@ -233,16 +233,8 @@ func (w *writer) paths(constant, of string, kind contenttypes.Kind) {
 	w.line("const %s: { readonly [N in keyof %s]: string } = {", constant, of)
 	for _, t := range w.types() {
 		if !t.BuiltIn && t.Kind == kind {
-			w.line("  %s: %s,", key(nameInPaths(t)), quote("/"+nameInPaths(t)))
+			w.line("  %s: %s,", key(t.PathName()), quote("/"+t.PathName()))
 		}
 	}
 	w.line("}")
-}
-
-// nameInPaths returns the name of a type in paths: "articles" in /api/articles.
-func nameInPaths(t *contenttypes.ContentType) string {
-	if t.Kind == contenttypes.SingleType {
-		return t.Singular
-	}
-	return t.Plural
 }
