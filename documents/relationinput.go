@@ -372,18 +372,21 @@ func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale stri
 	return ref, 0, false
 }
 
+// lost notes that there is no document with this documentId in a locale.
 func (lr *linkReader) lost(id, locale string) {
 	if lr.missing == nil {
 		lr.missing = apierror.Validation(`Document with id "` + id + `", locale "` + locale + `" not found`)
 	}
 }
 
+// refuse notes that a value is not a relation.
 func (lr *linkReader) refuse(message string) {
 	if lr.invalid == "" {
 		lr.invalid = message
 	}
 }
 
+// lacks notes that no row of a type has this numeric id.
 func (lr *linkReader) lacks(t *contenttypes.ContentType, id string) {
 	uid := ""
 	if t != nil {

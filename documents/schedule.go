@@ -307,7 +307,7 @@ func (s *Service) scheduled(err error) error {
 }
 
 // EachSchedule calls yield with the row and the action of each schedule of the document that r is a version of, in the locale of r, until yield returns
-// false. Answers show them by ScheduleFields, to callers who may use the action.
+// false. Answers may show a schedule only to callers who may use its action.
 func (s *Service) EachSchedule(snap *store.Snapshot, r store.Record, yield func(store.Record, Action) bool) {
 	s.schedules.of(snap, r.Type(), r.DocumentID(), func(row store.Record, sc Schedule) bool {
 		return sc.Locale != r.Locale() || yield(row, sc.Action)

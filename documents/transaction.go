@@ -27,8 +27,7 @@ func (s *Service) Prepare(ctx context.Context, w Write) (*Prepared, error) {
 	return s.prepare(ctx, w, UpdateAction, nil)
 }
 
-// PrepareHooked prepares a create, update or delete with hooks. It calls the hooks before the write, so it must not be called
-// within a Transaction.
+// PrepareHooked prepares any write, with hooks. It calls the hooks before the write, so it must not be called within a Transaction.
 func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*Prepared, error) {
 	h := s.hooks[w.Type.UID]
 	if h == nil {

@@ -36,11 +36,11 @@ func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) stri
 	// Numbers are assigned in order, so a binary search finds the first free one quickly even if many documents have the same
 	// title.
 	taken, free := -1, 0
-	for wr.isUID(a, numbered(free)) {
+	for wr.uidTaken(a, numbered(free)) {
 		taken, free = free, max(1, 2*free)
 	}
 	for free-taken > 1 {
-		if n := taken + (free-taken)/2; wr.isUID(a, numbered(n)) {
+		if n := taken + (free-taken)/2; wr.uidTaken(a, numbered(n)) {
 			taken = n
 		} else {
 			free = n
@@ -60,8 +60,8 @@ func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) s
 	return text
 }
 
-// isUID reports whether another document has this uid, as a draft or published, in the locale that is written.
-func (wr *writing) isUID(a *contenttypes.Attribute, uid string) bool {
+// uidTaken reports whether another document has this uid, as a draft or published, in the locale that is written.
+func (wr *writing) uidTaken(a *contenttypes.Attribute, uid string) bool {
 	raw := storedJSON(uid)
 	for _, st := range statusesOf(wr.t) {
 		if wr.taken(a, st, wr.locale, raw) {
