@@ -233,7 +233,12 @@ func parseMultipart(text []byte, boundary string) (any, error) {
 	if err != nil {
 		return nil, badBody("BadRequestError", "the multipart body is malformed")
 	}
-	form, err := qs.Fields(func(yield func(name, value string) bool) {
+	return treeOfFields(fields)
+}
+
+// treeOfFields returns names and values of a form as a tree.
+func treeOfFields(fields [][2]string) (*jsontree.Object, error) {
+	tree, err := qs.Fields(func(yield func(name, value string) bool) {
 		for _, f := range fields {
 			if !yield(f[0], f[1]) {
 				return
@@ -243,7 +248,7 @@ func parseMultipart(text []byte, boundary string) (any, error) {
 	if err != nil {
 		return nil, badBody("BadRequestError", err.Error())
 	}
-	return form, nil
+	return tree, nil
 }
 
 // multipartFields returns the names and values of the fields of a multipart form. It skips files, which the content API does not accept.

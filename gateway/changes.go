@@ -94,12 +94,9 @@ func (f *changeFeed) answer(w http.ResponseWriter, r *http.Request, who auth.Pri
 func (f *changeFeed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams, since *changes.Position, late bool) (answered bool, err error) {
 	codec := f.codecs.Get().(*changes.Codec)
 	defer f.codecs.Put(codec)
-	q, err := f.query(p, who, codec)
+	q, err := f.queryAfter(*since, p, who, codec)
 	if err != nil {
 		return false, err
-	}
-	if q.Since = *since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
-		return false, apierror.Forbidden()
 	}
 	answered = true
 	err = f.answerPage(w, r, q, func(page *changes.Page) bool {
@@ -168,6 +165,25 @@ func (f *changeFeed) permitDocuments(types []*contenttypes.ContentType, who auth
 	return nil
 }
 
+// queryAfter is query with a position. A caller who may find none of the types gets an error, unless the position says that they could, so that they
+// must be told what they lost.
+func (f *changeFeed) queryAfter(since changes.Position, p *changesParams, who auth.Principal, codec *changes.Codec) (*rest.ChangesQuery, error) {
+	q, err := f.query(p, who, codec)
+	if err != nil {
+		return nil, err
+	}
+	if q.Since = since; !f.tells(q, since) {
+		return nil, apierror.Forbidden()
+	}
+	return q, nil
+}
+
+// tells reports whether a caller who was at a position may be told anything: they may find one of the types, or could.
+func (f *changeFeed) tells(q *rest.ChangesQuery, since changes.Position) bool {
+	return since.HasTypes() || q.Sees(f.generation.Model)
+}
+
+// all returns the types of the project.
 func (f *changeFeed) all() (list []*contenttypes.ContentType) {
 	for _, t := range f.generation.Model.Types {
 		if !t.BuiltIn {
@@ -177,19 +193,15 @@ func (f *changeFeed) all() (list []*contenttypes.ContentType) {
 	return list
 }
 
-// since returns the position that a text names. A text that is no position stands for one that the log does not reach. A caller who may
-// find none of the types gets an error, unless the position says that they could, so that they must be told what they lost.
+// since returns the position that a text names. A text that is no position stands for one that the log does not reach. Callers who may be told nothing get
+// an error, as from queryAfter.
 func (f *changeFeed) since(q *rest.ChangesQuery, text string) (at changes.Position, err error) {
-	sees := q.Sees(f.generation.Model)
-	switch text {
-	case nowText:
+	if text == nowText {
 		err = f.generation.store.View(func(s *store.Snapshot) error { at, err = changes.Now(s, &q.Query); return err })
-	default:
-		if at, err = q.Codec.Parse(text); err != nil {
-			at, err = changes.Unknown, nil
-		}
+	} else if at, err = q.Codec.Parse(text); err != nil {
+		at, err = changes.Unknown, nil
 	}
-	if err == nil && !sees && !at.HasTypes() {
+	if err == nil && !f.tells(q, at) {
 		err = apierror.Forbidden()
 	}
 	return at, err

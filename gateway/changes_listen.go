@@ -149,12 +149,9 @@ func (d *feedDelivery) deliver(ctx context.Context, f *changeFeed, l *changeList
 	}
 	codec := f.codecs.Get().(*changes.Codec)
 	defer f.codecs.Put(codec)
-	q, err := f.query(d.params, who, codec)
+	q, err := f.queryAfter(l.since, d.params, who, codec)
 	if err != nil {
 		return false, err
-	}
-	if q.Since = l.since; !q.Sees(f.generation.Model) && !q.Since.HasTypes() {
-		return false, apierror.Forbidden()
 	}
 	err = f.rest.Changes(ctx, *q, f.generation.answers, func(page changes.Page, text []byte) error {
 		l.since, more = page.Next, page.Pending > 0

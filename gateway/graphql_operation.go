@@ -136,24 +136,25 @@ func fromQuery(u *url.URL) (*operationRequest, *graphqlError) {
 		return nil, noStore(badRequest("The query string cannot be decoded."))
 	}
 	op := &operationRequest{}
-	query, wrong := once(given, "query")
+	query, wrong := parameter(given, "query")
 	if wrong != nil {
 		return nil, wrong
 	}
 	if query != nil {
 		op.query, op.hasQuery = *query, *query != ""
 	}
-	if op.name, wrong = once(given, "operationName"); wrong != nil {
+	if op.name, wrong = parameter(given, "operationName"); wrong != nil {
 		return nil, wrong
 	}
-	if op.variables, wrong = objectOnce(given, "variables"); wrong != nil {
+	if op.variables, wrong = objectParameter(given, "variables"); wrong != nil {
 		return nil, wrong
 	}
-	op.extensions, wrong = objectOnce(given, "extensions")
+	op.extensions, wrong = objectParameter(given, "extensions")
 	return op, wrong
 }
 
-func once(given url.Values, key string) (*string, *graphqlError) {
+// parameter returns a parameter of a query string, nil if it is missing.
+func parameter(given url.Values, key string) (*string, *graphqlError) {
 	switch values := given[key]; len(values) {
 	case 0:
 		return nil, nil
@@ -163,8 +164,9 @@ func once(given url.Values, key string) (*string, *graphqlError) {
 	return nil, noStore(badRequest("The '" + key + "' search parameter may only be specified once."))
 }
 
-func objectOnce(given url.Values, key string) (*jsontree.Object, *graphqlError) {
-	text, wrong := once(given, key)
+// objectParameter returns a parameter of a query string that is a JSON object, nil if it is missing.
+func objectParameter(given url.Values, key string) (*jsontree.Object, *graphqlError) {
+	text, wrong := parameter(given, key)
 	if text == nil {
 		return nil, wrong
 	}

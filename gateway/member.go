@@ -211,7 +211,7 @@ func readNote(st *store.Store, name string, to any) error {
 
 // takeDefinitions serves the definitions of the cluster, which a store has, with the store that redefine returns. It changes nothing while the
 // content is converted to them.
-func (m *member) takeDefinitions(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+func (m *member) takeDefinitions(from *store.Store, redefine redefiner) error {
 	err := m.redefine(from, redefine)
 	if errors.Is(err, store.ErrOtherDefinitions) { // more transactions follow
 		return nil
@@ -220,7 +220,7 @@ func (m *member) takeDefinitions(from *store.Store, redefine func(context.Contex
 }
 
 // redefine does what takeDefinitions does, but returns store.ErrOtherDefinitions while the content is converted.
-func (m *member) redefine(from *store.Store, redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+func (m *member) redefine(from *store.Store, redefine redefiner) error {
 	served, err := readOwnFiles(m.files())
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (m *member) redefine(from *store.Store, redefine func(context.Context, *gen
 }
 
 // replace serves the definition that load returns with the store that redefine returns. If nothing is served yet, openProject waits for that.
-func (m *member) replace(load func() (*Definition, error), redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+func (m *member) replace(load func() (*Definition, error), redefine redefiner) error {
 	p := m.project
 	if p.Store() != nil {
 		return p.replace(m.ctx, m.server, load, redefine)

@@ -36,8 +36,12 @@ func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evo
 	return removed, err
 }
 
+// A redefiner returns a generation of a definition, with a store that has its Model and no services yet. former is the generation that is served; nil if
+// there is none.
+type redefiner func(ctx context.Context, former *generation, d *Definition) (*generation, error)
+
 // replace builds a generation of the definition that load returns, with the store that redefine returns, and serves it.
-func (p *Project) replace(ctx context.Context, server *Server, load func() (*Definition, error), redefine func(context.Context, *generation, *Definition) (*generation, error)) error {
+func (p *Project) replace(ctx context.Context, server *Server, load func() (*Definition, error), redefine redefiner) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
 	began := time.Now()
@@ -63,7 +67,8 @@ func (p *Project) replace(ctx context.Context, server *Server, load func() (*Def
 	return nil
 }
 
-// redefine makes a generation whose store is the former store under new definitions. The former generation cannot be used afterwards.
+// redefine is the redefiner of changed files: its generation has the former store under the new definitions. The former generation cannot be used
+// afterwards.
 func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
 	g = p.newGeneration(d)
 	if p.follower != nil || p.member != nil && !p.member.leads() {

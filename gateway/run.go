@@ -133,28 +133,12 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	stopping := make(chan struct{})
 	p.stops.Store(&stopping)
 	var parts sync.WaitGroup
-	var failed error
-	parts.Go(func() { defer stop(); err = control.Serve(serving) })
+	var controlFailed, metricsFailed error
+	parts.Go(func() { defer stop(); controlFailed = control.Serve(serving) })
 	if metrics != nil {
-		parts.Go(func() { defer stop(); failed = metrics.run(serving) })
+		parts.Go(func() { defer stop(); metricsFailed = metrics.run(serving) })
 	}
-	parts.Go(func() { p.recoverMedia(serving) })
-	parts.Go(func() { p.hub.run(serving, server) })
-	parts.Go(func() { p.returnMemory(serving) })
-	switch {
-	case p.follower != nil:
-		parts.Go(func() { p.follower.run(serving, server) })
-	case p.member != nil:
-		p.member.run()
-	default:
-		parts.Go(func() { p.scheduler.run(serving) })
-		parts.Go(func() { p.webhooks.Run(serving) })
-	}
-	p.queueReport(p.generation.Load())
-	parts.Go(func() { p.reportServed(serving) })
-	if watch := p.watch(server); watch != nil {
-		parts.Go(func() { watch.run(serving) })
-	}
+	p.startParts(serving, server, &parts)
 	p.announce(ready)
 	select {
 	case <-serving.Done(): // a part of the server has failed
@@ -169,7 +153,28 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	close(stopping)
 	stop()
 	parts.Wait()
-	return errors.Join(err, failed)
+	return errors.Join(controlFailed, metricsFailed)
+}
+
+// startParts starts what runs beside the requests until ctx ends. A node of a cluster goes on until it is closed.
+func (p *Project) startParts(ctx context.Context, server *Server, parts *sync.WaitGroup) {
+	parts.Go(func() { p.recoverMedia(ctx) })
+	parts.Go(func() { p.hub.run(ctx, server) })
+	parts.Go(func() { p.returnMemory(ctx) })
+	switch {
+	case p.follower != nil:
+		parts.Go(func() { p.follower.run(ctx, server) })
+	case p.member != nil:
+		p.member.run()
+	default:
+		parts.Go(func() { p.scheduler.run(ctx) })
+		parts.Go(func() { p.webhooks.Run(ctx) })
+	}
+	p.queueReport(p.generation.Load())
+	parts.Go(func() { p.reportServed(ctx) })
+	if watch := p.watch(server); watch != nil {
+		parts.Go(func() { watch.run(ctx) })
+	}
 }
 
 // stopping returns a channel that is closed when the server stops, for answers that would not end of themselves.

@@ -23,7 +23,6 @@ import (
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/params"
-	"lectern/shadowcrud/qs"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -427,7 +426,7 @@ func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form,
 	if body != io.Reader(r.Body) {
 		body = u.library.Inflated(body)
 	}
-	form, err := u.library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), formFields)
+	form, err := u.library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), treeOfFields)
 	if err == nil {
 		return form, nil
 	}
@@ -436,20 +435,6 @@ func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form,
 	}
 	io.CopyN(io.Discard, r.Body, drained) // a client that sends its whole body before it reads receives the answer, too
 	return nil, err
-}
-
-func formFields(fields [][2]string) (*jsontree.Object, error) {
-	tree, err := qs.Fields(func(yield func(name, value string) bool) {
-		for _, f := range fields {
-			if !yield(f[0], f[1]) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return nil, badBody("BadRequestError", err.Error())
-	}
-	return tree, nil
 }
 
 // GET /uploads/{path}: the content of a file.
