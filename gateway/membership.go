@@ -314,6 +314,7 @@ func (m *member) run() {
 	m.advance()
 	close(m.serving)
 	m.served.Go(func() { m.uploads.Run(m.ctx) })
+	m.served.Go(func() { m.uploads.Scrub(m.ctx) })
 	m.served.Go(func() { m.watchAge(m.ctx) })
 }
 

@@ -113,6 +113,7 @@ func (m *member) figures() *metrics.Cluster {
 	return &metrics.Cluster{
 		Leads: f.Leads, Term: f.Term, LastIndex: f.LastIndex, Committed: f.Committed, Applied: f.Applied, LastContact: f.LastContact,
 		Members: f.Members, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
+		DamagedFiles: m.uploads.Damage.Found.Load(), RepairedFiles: m.uploads.Damage.Repaired.Load(),
 	}
 }
 

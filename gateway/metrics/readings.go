@@ -47,6 +47,7 @@ type Cluster struct {
 	LastContact                   time.Duration // 0 at the leader, negative if there was none
 	Members, Voters               int
 	Proposals, FailedProposals    uint64
+	DamagedFiles, RepairedFiles   uint64 // of the uploads on this node's disk
 }
 
 // Places are the places of a semaphore.
@@ -198,6 +199,8 @@ var families = []family{
 	ofCluster(gauge, "voters", "Nodes that have a vote.", func(c *Cluster) float64 { return float64(c.Voters) }),
 	ofCluster(counter, "proposals_total", "Transactions that this node has proposed as the leader.", func(c *Cluster) float64 { return float64(c.Proposals) }),
 	ofCluster(counter, "failed_proposals_total", "Proposals that were refused, or of which the outcome was not known.", func(c *Cluster) float64 { return float64(c.FailedProposals) }),
+	ofCluster(counter, "damaged_files_total", "Uploaded files that were found damaged on the disk of this node.", func(c *Cluster) float64 { return float64(c.DamagedFiles) }),
+	ofCluster(counter, "repaired_files_total", "Damaged files that were replaced by the content that another node has.", func(c *Cluster) float64 { return float64(c.RepairedFiles) }),
 
 	{
 		prometheus.NewDesc("lectern_reloads_total", "Changes of the project's files, by result: served, or failed.", []string{"result"}, nil), counter,

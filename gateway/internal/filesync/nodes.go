@@ -61,6 +61,7 @@ type NodesOptions struct {
 // Nodes keeps the uploaded files of a node of a cluster as the notes in the store list them. The leader stages the contents of new files at a majority of
 // the nodes before it proposes the notes, so that a file that is listed can be had. It implements media.Nodes. Its methods are safe for concurrent use.
 type Nodes struct {
+	Damage  Damage
 	options NodesOptions
 	staged  string // the directory of contents that are not in place yet
 	woken   chan struct{}
@@ -318,6 +319,11 @@ func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 	if f.isStaged(file) || f.inPlace(file) {
 		return nil
 	}
+	return f.stage(file, from)
+}
+
+// stage is receive, also if the content is here already.
+func (f *Nodes) stage(file *replication.File, from io.Reader) error {
 	if err := os.MkdirAll(f.staged, 0o700); err != nil {
 		return err
 	}
@@ -370,18 +376,19 @@ func (f *Nodes) place(ctx context.Context, name string) error {
 			return nil
 		}
 		if file != nil && !f.isStaged(file) {
-			if err := f.fetch(ctx, file); err != nil {
+			if err := f.fetch(ctx, file, f.receive); err != nil {
 				return fmt.Errorf("fetch %s from another node: %w", name, err)
 			}
 		}
-		if done, err := f.placeStaged(name, file); done || err != nil {
+		if done, err := f.placeStaged(name, file, false); done || err != nil {
 			return err
 		}
 	}
 }
 
-// placeStaged does what place does if the file is staged or not listed. It reports false if the store says something else by now.
-func (f *Nodes) placeStaged(name string, file *replication.File) (done bool, err error) {
+// placeStaged does what place does if the file is staged or not listed. With again it replaces what is in place. It
+// reports false if the store says something else by now.
+func (f *Nodes) placeStaged(name string, file *replication.File, again bool) (done bool, err error) {
 	f.placing.Lock()
 	defer f.placing.Unlock()
 	now, err := f.listed(name)
@@ -395,7 +402,7 @@ func (f *Nodes) placeStaged(name string, file *replication.File) (done bool, err
 		return true, nil
 	case file == nil || now == nil || !sameFile(*now, *file):
 		return false, nil
-	case f.inPlace(file): // by another call
+	case !again && f.inPlace(file): // by another call
 		return true, nil
 	}
 	path := f.stagedPath(file)
@@ -417,8 +424,8 @@ func (f *Nodes) isStaged(file *replication.File) bool {
 	return err == nil
 }
 
-// fetch stages a content that another node has.
-func (f *Nodes) fetch(ctx context.Context, file *replication.File) error {
+// fetch has stage take a content that another node has.
+func (f *Nodes) fetch(ctx context.Context, file *replication.File, stage func(*replication.File, io.Reader) error) error {
 	list, err := f.options.Members()
 	if err != nil {
 		return err
@@ -428,7 +435,7 @@ func (f *Nodes) fetch(ctx context.Context, file *replication.File) error {
 		if n.Name == f.options.Name {
 			continue
 		}
-		failed := f.fetchFrom(ctx, n.Address, file)
+		failed := f.fetchFrom(ctx, n.Address, file, stage)
 		if failed == nil {
 			return nil
 		}
@@ -440,7 +447,7 @@ func (f *Nodes) fetch(ctx context.Context, file *replication.File) error {
 	return fmt.Errorf("no other node has sent it (%s)", strings.Join(reasons, "; "))
 }
 
-func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File) error {
+func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File, stage func(*replication.File, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
 	from, err := fileURL(address, file)
@@ -459,7 +466,7 @@ func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers with %s", address, answer.Status)
 	}
-	return f.receive(file, answer.Body)
+	return stage(file, answer.Body)
 }
 
 // Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
