@@ -168,7 +168,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 		if !isObject {
 			br.issues = append(br.issues, wrongType(at, "object", nil, v, v != nil))
 			if zone {
-				br.invalidZone(noComponent)
+				br.invalidZone(badRelations)
 			}
 			continue
 		}
@@ -185,7 +185,11 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 	br.checkUnique(path)
 }
 
-const noComponent = "Cannot build relations store from dynamiczone, component identifier is undefined"
+// Messages of the reference about zones whose items it cannot read.
+const (
+	noComponent  = "Cannot build relations store from dynamiczone, component identifier is undefined"
+	badRelations = "Invalid relations" // an item that is no object, or of an unknown component
+)
 
 // invalidZone sets the message about an invalid zone, unless it is already set.
 func (br *bodyReader) invalidZone(message string) {
@@ -207,7 +211,7 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 		return c
 	}
 	br.issues = append(br.issues, issueAt(path, "must be one of the following values: "+componentNames(a.Components), v))
-	br.invalidZone("Invalid relations")
+	br.invalidZone(badRelations)
 	return nil
 }
 

@@ -111,6 +111,7 @@ func TestBeyondQueries(t *testing.T) {
 	b.wants("/api/meal-plans?filters[places][name]=Secret draft", "data", `[]`)
 	b.wants("/api/meal-plans?filters[places][name]=Secret draft&status=draft", "data.0.title", `"Week"`)
 	b.wants("/api/restaurants?fields=id&sort=name&filters[owner][firstName]=Zoe", "data.0.name", `null`)
+	b.wants("/api/restaurants/{a}?page=0&pageSize=x&start=1&limit=x", "data.name", `"a_b"`)
 }
 
 func TestBeyondRelations(t *testing.T) {
