@@ -72,13 +72,13 @@ func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, access *perm
 	if err := m.check(r); err != nil {
 		return err
 	}
-	memory := m.project.memory.Reservation()
-	defer memory.Release()
-	if err := memory.Grow(mcpMemory); err != nil {
-		return err
-	}
 	body, err := m.limits.readAll(r, m.limits.JSONBytes)
 	if err != nil {
+		return err
+	}
+	memory := m.project.memory.Reservation() // after the body: a client that sends slowly holds none
+	defer memory.Release()
+	if err := memory.Grow(mcpMemory); err != nil {
 		return err
 	}
 	if mcp.IsBatch(body) {

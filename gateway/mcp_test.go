@@ -1,15 +1,42 @@
 package gateway_test
 
 import (
+	"bufio"
+	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"lectern/gateway"
 )
+
+// TestSlowMessages sends the heads of messages of MCP on as many connections as would use up limits.memory if each held the memory of its answer, and
+// expects another message to be answered.
+func TestSlowMessages(t *testing.T) {
+	a := serve(t, map[string]string{
+		"config/server.yaml":  "limits: {memory: 32mb}\n",
+		"config/plugins.yaml": peopleFiles["config/plugins.yaml"] + "mcp: {enabled: true}\n",
+	})
+	for range 8 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(a.Base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprint(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+		line, err := bufio.NewReader(c).ReadString('\n') // when it has come, the server waits for the body
+		if err != nil || !strings.Contains(line, "100 Continue") {
+			t.Fatalf("a slow client is answered %q, %v", line, err)
+		}
+	}
+	a.want(200, "POST", "/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+}
 
 // TestToolsOfReplica calls tools of MCP at a replica that forwards writes: what one of them writes at the origin, the next one reads at the replica.
 func TestToolsOfReplica(t *testing.T) {
