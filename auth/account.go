@@ -66,7 +66,8 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 		form.Email("email")
 	}
 	username, hasName := form.Filled("username")
-	if password, _ := form.Filled("password"); password != "" {
+	password, _ := form.Filled("password")
+	if password != "" {
 		form.Password("password")
 	}
 	hasRole := form.Has("role")
@@ -84,6 +85,9 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	}
 	if hasRole {
 		data.Set("role", role)
+	}
+	if (password != "" || email != "") && !form.Has(u.resetCode.Name) {
+		data.Set(u.resetCode.Name, nil) // the code that was mailed ends
 	}
 	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {

@@ -58,6 +58,7 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	}
 	data := jsontree.NewObject()
 	data.Set("password", password)
+	data.Set(u.resetCode.Name, nil) // whoever could read the mailbox until now must not change it back
 	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		now := u.Row(s, who.id)
 		if string(now.JSON(u.password)) != string(who.hash) {

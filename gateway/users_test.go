@@ -67,6 +67,40 @@ func TestResetByMail(t *testing.T) {
 	}
 }
 
+// TestCodesEndWithThePassword uses codes that were mailed before the password or the address of the user was changed. Whoever could read the mailbox then must
+// not get the account back.
+func TestCodesEndWithThePassword(t *testing.T) {
+	box := newMailbox(t)
+	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+"\n"))
+	jwt, id := a.register("ann")
+	a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("authenticated")), "full", object{"permissions": object{
+		"plugin::users-permissions": object{"controllers": object{"auth": object{"changePassword": object{"enabled": true}}}}}})
+	for _, c := range []struct {
+		name, method, path, as string
+		body                   object
+		works                  bool
+	}{
+		{"a new name", "PUT", userPath(id), "full", object{"username": "anna"}, true},
+		{"a new password", "POST", "/api/auth/change-password", "ann", object{"currentPassword": "secret-ann", "password": "second", "passwordConfirmation": "second"}, false},
+		{"a new password by an administrator", "PUT", userPath(id), "full", object{"password": "the third"}, false},
+		{"a new address", "PUT", userPath(id), "full", object{"email": "anna@people.test"}, false},
+		{"a new password and a code", "PUT", userPath(id), "full", object{"password": "fourth", "resetPasswordToken": "by hand"}, false},
+	} {
+		a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
+		code := box.next().after("?code=")
+		a.Tokens["ann"] = jwt
+		a.want(200, c.method, c.path, c.as, c.body)
+		password := "secret-ann"
+		r := a.do("POST", "/api/auth/reset-password", "", object{"code": code, "password": password, "passwordConfirmation": password})
+		if works := r.status == 200; works != c.works {
+			t.Errorf("%s: a code that was mailed before is answered %d %s", c.name, r.status, r.text)
+		} else if works {
+			jwt = r.at("jwt").(string)
+		}
+		a.want(200, "PUT", userPath(id), "full", object{"email": "ann@people.test"})
+	}
+}
+
 // TestConfirmByMail registers a user whose address must be confirmed, and confirms it with the link from a mail.
 func TestConfirmByMail(t *testing.T) {
 	box := newMailbox(t)
