@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -52,9 +51,6 @@ func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Obje
 	}
 	return r, u.actions.tree(granted), nil
 }
-
-// RoleType returns the content-type of roles.
-func (u *Users) RoleType() *contenttypes.ContentType { return u.roles.role }
 
 // Permissions returns the tree of all permissions, none of them enabled.
 func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }

@@ -114,7 +114,8 @@ func (l *Library) Recover(ctx context.Context) error {
 		}
 	}
 	for _, name := range l.left {
-		if needed := unread && !strings.HasSuffix(name, entrySuffix); !keep[name] && !needed { // by the entry that could not be read, perhaps
+		mayBeNeeded := unread && !strings.HasSuffix(name, entrySuffix) // an entry that could not be read may need any file in the spool
+		if !keep[name] && !mayBeNeeded {
 			errs = append(errs, l.spool.remove(name))
 		}
 	}
@@ -215,7 +216,7 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err != nil {
 		return err
 	}
-	store := func() ([]documents.Note, error) { // not before the hooks have accepted it: the former content is gone then
+	putFiles := func() ([]documents.Note, error) { // not before the hooks have accepted it: the former content is gone then
 		notes, err := l.put(ctx, storage, put)
 		l.forgetVariants(namesOf(put)...)
 		if _, ok := storage.(*onNodes); err != nil && !ok && !errors.Is(err, errNoneStored) {
@@ -223,7 +224,7 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 		}
 		return append(notes, unlisted(storage, r.Drop)...), err
 	}
-	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, Ready: store, After: show})
+	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, Ready: putFiles, After: show})
 	if err != nil {
 		return err
 	}

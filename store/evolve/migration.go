@@ -149,18 +149,6 @@ var Operations = []Operation{
 
 func migration(op string, args ...string) Migration { return Migration{Op: op, Args: args} }
 
-// ParseMigration parses the words of a command line with one operation.
-func ParseMigration(words []string) (Migration, error) {
-	ms, err := ParseMigrations(words)
-	if err == nil && len(ms) > 1 {
-		err = fmt.Errorf("%s takes %s; got %s", words[0], operationNamed(words[0]).Usage(), plural(len(words)-1, "argument"))
-	}
-	if err != nil {
-		return Migration{}, err
-	}
-	return ms[0], nil
-}
-
 // ParseMigrations parses the words of a command line with one or more operations, each followed by its arguments.
 func ParseMigrations(words []string) (ms Migrations, err error) {
 	if len(words) == 0 {
