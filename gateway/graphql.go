@@ -155,16 +155,16 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 			return err
 		}
 	}
-	answers := h.mediaType(r.Header["Accept"])
+	mediaType := h.mediaType(r.Header["Accept"])
 	op, wrong := h.operation(r, body)
-	if wrong == nil && answers == "" {
+	if wrong == nil && mediaType == "" {
 		wrong = &graphqlError{status: http.StatusNotAcceptable, message: acceptMessage, code: "BAD_REQUEST"}
 	}
 	if wrong == nil {
 		wrong = h.persisted.resolve(op)
 	}
 	if wrong != nil {
-		h.refuse(w, answers, wrong)
+		h.refuse(w, mediaType, wrong)
 		return nil
 	}
 	hasKey := r.Header[idempotencyKeyHeader] != nil
@@ -181,22 +181,22 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	}
 	keyed := hasKey && mutates
 	switch {
-	case keyed && answers == eventStreamType:
-		h.refuse(w, answers, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
+	case keyed && mediaType == eventStreamType:
+		h.refuse(w, mediaType, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
 		return nil
 	case keyed:
-		return h.executeOnce(w, r, answers, op, who)
-	case answers == eventStreamType:
+		return h.executeOnce(w, r, mediaType, op, who)
+	case mediaType == eventStreamType:
 		return h.stream(w, r, op, who)
 	}
-	return h.execute(w, r, answers, op, who, nil)
+	return h.execute(w, r, mediaType, op, who, nil)
 }
 
 var anyOrigin = []string{"*"}
 
 // execute executes an operation and answers with its result. once is nil for a request without an idempotency key.
-func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal, once *store.Once) error {
-	request := h.request(w, r, answers, op, who)
+func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, mediaType string, op *operationRequest, who auth.Principal, once *store.Once) error {
+	request := h.request(w, r, mediaType, op, who)
 	request.Once = once
 	answer, err := h.engine.Execute(h.withCaller(r, who).Context(), request)
 	if err != nil {
@@ -204,7 +204,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, answers
 	}
 	defer answer.Release()
 	h.done(op, answer)
-	h.send(w, r, answers, answer)
+	h.send(w, r, mediaType, answer)
 	return nil
 }
 
@@ -215,12 +215,12 @@ func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *oper
 	return h.forward.serve(w, forwarded, at)
 }
 
-// request returns the request of an operation to the engine. answers is the media type of the answer.
-func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) *execution.Request {
+// request returns the request of an operation to the engine. mediaType is that of the answer.
+func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, mediaType string, op *operationRequest, who auth.Principal) *execution.Request {
 	request := h.requestAs(w.Header().Get(requestIDHeader), r, op, who)
 	request.CountCall = func(name string) error { return h.allow(w, r, name) }
 	if r.Method == http.MethodGet {
-		request.Conditional = &execution.Conditional{Version: h.version + " " + answers, Known: r.Header["If-None-Match"]}
+		request.Conditional = &execution.Conditional{Version: h.version + " " + mediaType, Known: r.Header["If-None-Match"]}
 	}
 	return request
 }
@@ -242,14 +242,14 @@ func (h *graphqlHandler) done(op *operationRequest, answer *execution.Response) 
 }
 
 // send answers with the result of an operation.
-func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, answers string, answer *execution.Response) {
+func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, mediaType string, answer *execution.Response) {
 	header := w.Header()
 	header["Cache-Control"] = noStoreValue
 	if answer.NotByGet {
 		header["Allow"] = postAlone
 	}
 	if answer.Tag != "" && etag.Excludes(r.Header["If-Match"], []byte(answer.Tag)) {
-		sendGraphQLError(w, answers, errOtherAnswer)
+		sendGraphQLError(w, mediaType, errOtherAnswer)
 		return
 	}
 	if answer.Tag != "" {
@@ -260,7 +260,7 @@ func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, answers st
 			return
 		}
 	}
-	writeHead(w, typeOf(answers), answer.Status, answer.Body)
+	writeHead(w, typeOf(mediaType), answer.Status, answer.Body)
 	_ = h.limits.send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise
 }
 
@@ -278,7 +278,7 @@ var (
 )
 
 // refuse answers with an error of the transport.
-func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphqlError) {
+func (h *graphqlHandler) refuse(w http.ResponseWriter, mediaType string, e *graphqlError) {
 	header := w.Header()
 	if e.allow != "" {
 		header["Allow"] = []string{e.allow}
@@ -287,14 +287,14 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, answers string, e *graphq
 		header["Cache-Control"] = []string{e.cache}
 	}
 	h.countOperation(&execution.Response{Status: e.status})
-	sendGraphQLError(w, answers, e)
+	sendGraphQLError(w, mediaType, e)
 }
 
 // sendGraphQLError answers with an error in the form of GraphQL, in the media type that the client accepts.
-func sendGraphQLError(w http.ResponseWriter, answers string, e *graphqlError) {
+func sendGraphQLError(w http.ResponseWriter, mediaType string, e *graphqlError) {
 	varyByAccept(w.Header())
 	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
-	_ = sendBody(w, typeOf(answers), e.status, append(body, '}', '\n')) // it fails only if the client is gone
+	_ = sendBody(w, typeOf(mediaType), e.status, append(body, '}', '\n')) // it fails only if the client is gone
 }
 
 // typeOf returns the header Content-Type of an answer with a media type.

@@ -278,10 +278,10 @@ func withoutKeys(routes []Route) []Route {
 }
 
 // executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its variables are.
-func (h *graphqlHandler) executeOnce(w http.ResponseWriter, r *http.Request, answers string, op *operationRequest, who auth.Principal) error {
+func (h *graphqlHandler) executeOnce(w http.ResponseWriter, r *http.Request, mediaType string, op *operationRequest, who auth.Principal) error {
 	w.Header()["Cache-Control"] = noStoreValue
 	return h.idempotency.carryOut(w, r, who, op.appendBody(nil), func(once *store.Once) error {
-		once.ContentType = typeOf(answers)[0]
-		return h.execute(w, r, answers, op, who, once)
+		once.ContentType = typeOf(mediaType)[0]
+		return h.execute(w, r, mediaType, op, who, once)
 	})
 }
