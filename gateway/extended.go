@@ -178,9 +178,9 @@ func (x *Extensions) checkName(said *namedConfig, server, generated []routeName,
 }
 
 // namesGraphQL reports whether a configuration is for the GraphQL endpoint.
-func (said *namedConfig) namesGraphQL(g *config.GraphQL) bool {
+func (n *namedConfig) namesGraphQL(g *config.GraphQL) bool {
 	return g.Enabled && slices.ContainsFunc(graphqlMethods, func(method string) bool {
-		return said.names(routeName{place: methodPath(method, g.Endpoint)})
+		return n.names(routeName{place: methodPath(method, g.Endpoint)})
 	})
 }
 

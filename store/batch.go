@@ -242,7 +242,7 @@ func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot)
 		at += 2
 	}
 	v = slices.Insert(v, at, byte(sl>>8), byte(sl))
-	tx.put(docs, appendDocKey(nil, b.number, string(documentID)), freshValue{v})
+	tx.put(docs, docKey(b.number, string(documentID)), freshValue{v})
 	return nil
 }
 
@@ -257,7 +257,7 @@ func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
 			v = append(v, rest[:2]...)
 		}
 	}
-	key := appendDocKey(nil, b.number, string(documentID))
+	key := docKey(b.number, string(documentID))
 	if len(v) == 8 {
 		tx.delete(docs, key)
 	} else {

@@ -203,7 +203,7 @@ func (c *checker) rows() {
 		}
 		c.take(len(unique))
 		ids[unique] = true
-		key := string(appendDocKey(nil, b.number, string(unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
+		key := string(docKey(b.number, string(unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
 		c.take(len(key))
 		c.versions[key] = append(c.versions[key], r.slot)
 	})

@@ -44,8 +44,8 @@ func (s *Store) Inspect(model *contenttypes.Model, opts Options, look func(*Prev
 }
 
 // inspect reads the definitions and the content in one transaction.
-func (s *file) inspect(model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
-	switch u, _, err := s.plannedUpgrade(opts); {
+func (f *file) inspect(model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
+	switch u, _, err := f.plannedUpgrade(opts); {
 	case err != nil:
 		return o, err
 	case u.Copy != "":
@@ -55,16 +55,16 @@ func (s *file) inspect(model *contenttypes.Model, opts Options, look func(*Previ
 		o.First = fmt.Sprintf("brings the store from format %d to format %d", u.From, u.To)
 		return o, nil
 	}
-	err = s.read(func(tx *bolt.Tx) error {
-		meta := s.meta(tx)
-		if err := s.checkFormat(meta); err != nil {
+	err = f.read(func(tx *bolt.Tx) error {
+		meta := f.meta(tx)
+		if err := f.checkFormat(meta); err != nil {
 			return err
 		}
 		cat, locales, err := loadCatalog(meta)
 		if err != nil {
 			return err
 		}
-		s.locales.current.CompareAndSwap(nil, locales)
+		f.locales.current.CompareAndSwap(nil, locales)
 		left, err := loadPending(meta)
 		switch {
 		case err != nil:
@@ -75,14 +75,14 @@ func (s *file) inspect(model *contenttypes.Model, opts Options, look func(*Previ
 		}
 		plan := &evolve.Plan{}
 		if o.Converts = evolve.Changed(model, cat); o.Converts {
-			if plan, err = s.planner(tx, opts).Convert(cat, model); err != nil {
+			if plan, err = f.planner(tx, opts).Convert(cat, model); err != nil {
 				return err
 			}
 		}
 		if look == nil {
 			return nil
 		}
-		p, err := s.preview(tx, model, cat, plan)
+		p, err := f.preview(tx, model, cat, plan)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ type Preview struct {
 }
 
 // preview returns the Preview of the content after a plan.
-func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catalog, plan *evolve.Plan) (*Preview, error) {
+func (f *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catalog, plan *evolve.Plan) (*Preview, error) {
 	left, err := cat.Clone() // new numbers must not get into cat
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catal
 	if err != nil {
 		return nil, err
 	}
-	p.snap = newSnapshot(&Store{file: s, bound: bound}, tx)
+	p.snap = newSnapshot(&Store{file: f, bound: bound}, tx)
 	return p, nil
 }
 

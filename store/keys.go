@@ -74,8 +74,9 @@ func appendRowKey(b []byte, schema uint16, s slot, doc uint64) []byte {
 	return be.AppendUint64(b, doc)
 }
 
-func appendDocKey(b []byte, schema uint16, documentID string) []byte {
-	return append(be.AppendUint16(b, schema), documentID...)
+// docKey returns the key of a document in the bucket docs.
+func docKey(schema uint16, documentID string) []byte {
+	return append(be.AppendUint16(nil, schema), documentID...)
 }
 
 // spaceLen is the length of the prefix that all index keys of one attribute and slot share.

@@ -59,7 +59,7 @@ type eventLog struct {
 	epoch   Epoch
 	trimmed time.Time // when the age of the oldest entry was looked at, zero if there may be more to remove
 	ops     []byte    // memory for the changes of the present batch
-	former  []byte    // memory for the former of one change
+	former  []byte    // memory for the former row of one change, as its op has it
 	touches openTouches
 }
 

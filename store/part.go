@@ -273,7 +273,7 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 			return nil
 		}
 		id, err := f.snap.loggedID(b, o)
-		documents[string(appendDocKey(nil, o.schema, id))] = true
+		documents[string(docKey(o.schema, id))] = true
 		return err
 	})
 	if err != nil {
@@ -281,7 +281,7 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 	}
 	reduced.changes = slices.DeleteFunc(slices.Clone(e.changes), func(c docChange) bool {
 		known := f.snap.bound.numbered(c.schema) != nil
-		return !f.hasSchema(c.schema) || !allVersions && known && !documents[string(appendDocKey(nil, c.schema, string(c.documentID)))]
+		return !f.hasSchema(c.schema) || !allVersions && known && !documents[string(docKey(c.schema, string(c.documentID)))]
 	})
 	reduced.raw = reduced.append(nil)
 	return &reduced, nil

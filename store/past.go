@@ -227,7 +227,7 @@ func (s *Snapshot) pastRow(b *boundSchema, sl slot, doc uint64) Record {
 
 // pastDocument is document for a snapshot of the past. Documents that were deleted since are found by the entries that removed their rows.
 func (s *Snapshot) pastDocument(b *boundSchema, documentID string) []byte {
-	present := s.get(docs, appendDocKey(nil, b.number, documentID))
+	present := s.get(docs, docKey(b.number, documentID))
 	if present != nil {
 		if v := s.pastVersions(b.number, number(present), present); v != nil {
 			return v

@@ -186,7 +186,7 @@ func (s *Snapshot) document(b *boundSchema, documentID string) []byte {
 	if s.past != nil {
 		return s.pastDocument(b, documentID)
 	}
-	return s.get(docs, appendDocKey(nil, b.number, documentID))
+	return s.get(docs, docKey(b.number, documentID))
 }
 
 // slots returns the slots of a document's versions, as listed in the bucket docs.

@@ -414,16 +414,16 @@ func (s *Store) WriteOnce(ctx context.Context, once *Once, f func(*Tx) error) er
 }
 
 // submit hands a request to the writer goroutine.
-func (s *file) submit(req *writeRequest) error {
-	s.senders.RLock()
-	defer s.senders.RUnlock()
+func (f *file) submit(req *writeRequest) error {
+	f.senders.RLock()
+	defer f.senders.RUnlock()
 	select {
-	case <-s.closing:
+	case <-f.closing:
 		return ErrClosed
 	default:
 	}
 	select {
-	case s.requests <- req:
+	case f.requests <- req:
 		return nil
 	case <-req.ctx.Done():
 		return req.ctx.Err()

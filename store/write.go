@@ -39,22 +39,22 @@ var maxBuffered = 100_000
 var maxEntered = 8 << 20
 
 // writeLoop runs in the writer goroutine, the only one that changes the file.
-func (s *file) writeLoop() {
-	defer s.writer.Done()
-	batcher := commitBatcher{requests: s.requests}
+func (f *file) writeLoop() {
+	defer f.writer.Done()
+	batcher := commitBatcher{requests: f.requests}
 	for {
 		group, alone := split(batcher.next())
 		if group == nil && alone == nil {
 			return
 		}
 		began := time.Now()
-		s.commit(group)
+		f.commit(group)
 		batcher.committed(len(group), time.Since(began))
 		for _, r := range group {
 			r.done <- r.err
 		}
 		for _, r := range alone {
-			r.done <- s.guard(r.alone)
+			r.done <- f.guard(r.alone)
 		}
 	}
 }
@@ -138,17 +138,17 @@ func (b *commitBatcher) next() []*writeRequest {
 // it. If the disk has no space for the group, each write is tried in a transaction of its own.
 //
 // The writes of a transaction see those before them. So no write may fail for what it has seen in a transaction that is not committed.
-func (s *file) commit(group []*writeRequest) {
+func (f *file) commit(group []*writeRequest) {
 	for len(group) > 0 {
 		together := group
-		if s.health.load().State == Full {
+		if f.health.load().State == Full {
 			together = group[:1]
 		}
-		done, failed, err := s.try(together)
+		done, failed, err := f.try(together)
 		together = together[:done]
 		switch {
 		case failed > 0:
-			s.commit(group[:failed])
+			f.commit(group[:failed])
 			group = group[failed:]
 			continue
 		case failed == 0: // it has seen none but its own batches
@@ -156,7 +156,7 @@ func (s *file) commit(group []*writeRequest) {
 			continue
 		case (errors.Is(err, ErrFull) || errors.Is(err, ErrTooLarge)) && len(together) > 1:
 			for i := range together {
-				s.commit(together[i : i+1])
+				f.commit(together[i : i+1])
 			}
 		case err != nil:
 			for _, r := range together {
@@ -173,34 +173,34 @@ func (s *file) commit(group []*writeRequest) {
 
 // try runs the first requests of a group in one transaction, and returns how many it ran. failed is the index of the request because of
 // which the transaction was rolled back, or -1. err is the error of the whole transaction.
-func (s *file) try(group []*writeRequest) (done, failed int, err error) {
-	corrupt := s.guard(func() error {
-		done, failed, err = s.carryOut(group)
+func (f *file) try(group []*writeRequest) (done, failed int, err error) {
+	corrupt := f.guard(func() error {
+		done, failed, err = f.carryOut(group)
 		return nil
 	})
 	if corrupt != nil {
-		return len(group), -1, s.health.err()
+		return len(group), -1, f.health.err()
 	}
 	return done, failed, err
 }
 
 // carryOut is try without guard.
-func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
+func (f *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	done = len(group)
 	for _, r := range group {
 		r.err = nil
 	}
-	if h := s.health.load(); h.State > Full {
+	if h := f.health.load(); h.State > Full {
 		return done, -1, h.Err
 	}
-	defer s.snapshots.Drain()()
+	defer f.snapshots.Drain()()
 	began := time.Now()
-	btx, err := s.beginWrite()
+	btx, err := f.beginWrite()
 	if err != nil {
 		return done, -1, err
 	}
 	defer rollback(btx)
-	current := s.current.Load()
+	current := f.current.Load()
 	tx := newTx(current, btx)
 	defer tx.end()
 	applied := 0
@@ -214,7 +214,7 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		}
 		r.err = tx.run(r)
 		if errors.Is(tx.failed, ErrCorrupt) { // bbolt may have half of a change in memory
-			r.err = s.health.err()
+			r.err = f.health.err()
 			return done, -1, r.err
 		}
 		if r.err != nil && tx.applied > 0 {
@@ -237,11 +237,11 @@ func (s *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 	if err := tx.commit(!tx.adds); err != nil {
 		return done, -1, err
 	}
-	s.stats.commits.Add(1)
-	s.stats.writes.Add(uint64(applied))
-	if s.onCommit != nil {
+	f.stats.commits.Add(1)
+	f.stats.writes.Add(uint64(applied))
+	if f.onCommit != nil {
 		written := btx.Stats()
-		s.onCommit(Commit{Writes: applied, Took: time.Since(began), Synced: written.GetWriteTime()})
+		f.onCommit(Commit{Writes: applied, Took: time.Since(began), Synced: written.GetWriteTime()})
 	}
 	return done, -1, nil
 }

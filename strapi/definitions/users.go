@@ -20,7 +20,7 @@ func (c *converter) users(s *schema) {
 		case built == nil || built.System:
 			attributes.set(e.Key, e.Value)
 		default:
-			if stricter := c.stricter(s, e, built); len(stricter.Entries) > 0 {
+			if stricter := c.stricter(e, built); len(stricter.Entries) > 0 {
 				attributes.set(e.Key, stricter)
 			}
 		}
@@ -37,7 +37,7 @@ func (c *converter) users(s *schema) {
 }
 
 // stricter returns what the schema says of a built-in attribute beside its definition in Lectern.
-func (c *converter) stricter(s *schema, e yamlfile.Entry, built *contenttypes.Attribute) *yamlfile.Node {
+func (c *converter) stricter(e yamlfile.Entry, built *contenttypes.Attribute) *yamlfile.Node {
 	w := newWriter()
 	for _, option := range e.Value.Entries {
 		switch value := option.Value; option.Key {

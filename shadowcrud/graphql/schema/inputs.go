@@ -14,10 +14,10 @@ func (b *builder) newInput(name, owner string) *Input {
 }
 
 // field adds a field to an input.
-func (in *Input) field(f *InputField, t graphql.Input) *argument {
-	in.Fields = append(in.Fields, f)
-	in.byName[f.Name] = f
-	return in.in.add(f.Name, t)
+func (i *Input) field(f *InputField, t graphql.Input) *argument {
+	i.Fields = append(i.Fields, f)
+	i.byName[f.Name] = f
+	return i.in.add(f.Name, t)
 }
 
 // fillInput adds the fields that write the attributes of a type to its input. None is required, since a draft may lack required attributes
