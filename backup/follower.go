@@ -21,7 +21,7 @@ type Source interface {
 	// Log calls next with what happens after a position, until next fails, ctx ends or the connection breaks. The error wraps
 	// store.ErrTrimmed or store.ErrOtherEpoch if the log does not have the entries after the position.
 	Log(ctx context.Context, after store.Position, next func(Update) error) error
-	// Pin keeps all uploaded files as they are until unpin is called.
+	// Pin keeps all uploaded files as they are until unpin is called. Later calls of unpin do nothing.
 	Pin(ctx context.Context) (unpin func(), err error)
 	// Uploads returns the directory of uploaded files.
 	Uploads() string
