@@ -28,11 +28,13 @@ var (
 	streamActions      = []string{"stream"} // of collections
 )
 
-// pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they need.
+// pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they need, if any.
 var pluginActions = []struct {
 	needs, uid string
 	names      []string
 }{
+	{"", "plugin::content-type-builder.content-types", []string{"getContentTypes", "getContentType"}},
+	{"", "plugin::content-type-builder.components", []string{"getComponents", "getComponent"}},
 	{contenttypes.LocaleUID, "plugin::i18n.locales", []string{"listLocales"}},
 	{contenttypes.FileUID, "plugin::upload.content-api", []string{"find", "findOne", "upload", "destroy"}},
 	{contenttypes.UserUID, authActions, []string{"callback", "connect", "register", "forgotPassword",
@@ -79,7 +81,7 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 		a.names[t.UID] = slices.Concat(names, historyActions, more)
 	}
 	for _, p := range pluginActions {
-		if model.Type(p.needs) != nil {
+		if p.needs == "" || model.Type(p.needs) != nil {
 			a.names[p.uid] = p.names
 		}
 	}

@@ -196,7 +196,7 @@ func (g *generation) runtime() (Runtime, error) {
 	}, nil
 }
 
-// routes returns the routes of batches, locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
+// routes returns the routes of batches, definitions, locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
 func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
-	return slices.Concat(g.batchRoutes(api), g.localeRoutes(), g.scheduleRoutes(api), g.uploadRoutes(api, parser), g.userRoutes(api, parser, limiter), g.replicationRoutes())
+	return slices.Concat(g.batchRoutes(api), g.typeBuilderRoutes(), g.localeRoutes(), g.scheduleRoutes(api), g.uploadRoutes(api, parser), g.userRoutes(api, parser, limiter), g.replicationRoutes())
 }

@@ -11,7 +11,6 @@ package moveout
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"lectern/contenttypes"
@@ -168,6 +167,3 @@ func (e *exporter) settings() error {
 		"id", jsontree.Number("1"), "key", "plugin_i18n_default_locale", "value", e.DefaultLocale, "type", "string", "environment", nil, "tag", nil,
 	)})
 }
-
-// collectionName returns the name of the table that Strapi gives to a type or component whose definition does not name one.
-func collectionName(name string) string { return strings.ReplaceAll(name, "-", "_") }
