@@ -82,9 +82,21 @@ func (c *populateReader) read(at scope, v any) {
 		}
 	case *jsontree.Object:
 		for _, key := range v.Keys {
-			c.named(at, key, v.Value(key))
+			if !isPassedOver(key) {
+				c.named(at, key, v.Value(key))
+			}
 		}
 	}
+}
+
+// isPassedOver reports whether a key of a populate object is ignored, as Strapi does with what looks like a truth value. So the first two
+// elements of a list may stand beside names: populate[0]=owner&populate[owner][fields]=name.
+func isPassedOver(key string) bool {
+	switch key {
+	case "", "0", "1", "t", "f", "true", "false":
+		return true
+	}
+	return false
 }
 
 func (c *populateReader) tooDeep() {
