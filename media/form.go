@@ -45,7 +45,7 @@ type Form struct {
 // A received file was read from a form and is in the spool.
 type received struct {
 	name    string // name in the form, without directories
-	mime    string // media type that the client declared
+	mime    string // media type that its document states
 	spooled string
 	size    int64
 	kind    kind
@@ -209,10 +209,16 @@ func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part,
 	if err != nil {
 		return fmt.Errorf("receive a file: %w", err)
 	}
-	file := &received{name: name, mime: declaredType(part.Header.Get("Content-Type")), spooled: f.name}
+	file := &received{name: name, spooled: f.name}
 	err = l.copyWithin(ctx, f, part, name)
 	if err == nil {
-		file.kind, err = kindOfFile(f, extensionOf(name, file.mime))
+		file.kind, err = kindOfFile(f, extension(name))
+	}
+	if err == nil {
+		file.mime = statedType(extension(name), declaredType(part.Header.Get("Content-Type")), file.kind)
+		if extension(name) == "" {
+			file.kind, err = kindOfFile(f, extensionOf(name, file.mime))
+		}
 	}
 	if err == nil {
 		err = l.policy.check(name, file.kind)
@@ -291,8 +297,7 @@ func readable(bytes int64) string {
 	return strconv.FormatFloat(float64(int64(n*10+0.5))/10, 'f', -1, 64) + " " + unit
 }
 
-// extensionOf returns the extension that a file is stored with: that of its name or, if it has none, the usual one of its
-// declared type.
+// extensionOf returns the extension that a file is stored with: that of its name or, if it has none, the usual one of its type.
 func extensionOf(name, mime string) string {
 	if ext := extension(name); ext != "" {
 		return ext

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"io"
 	"mime"
 	"strings"
@@ -56,7 +57,7 @@ func agrees(m *mimetype.MIME, byName string) bool {
 		return true
 	}
 	switch content := plainType(m.String()); content {
-	case "application/octet-stream": // the content is unknown, but it is not text
+	case unknownType: // the content is unknown, but it is not text
 		return !isTextual(byName)
 	case "text/plain":
 		return isTextual(byName)
@@ -149,12 +150,32 @@ func matches(patterns []string, t string) bool {
 	return false
 }
 
+// statedType returns the media type that the document of a file states: that of its extension, or else of its content if a file of that type
+// can be recognised, or else the declared one. Many clients declare application/octet-stream, or no type, for every file that they
+// send; there the content comes first.
+func statedType(ext, declared string, k kind) string {
+	byName, byContent := plainType(typeByExtension(ext)), ""
+	switch {
+	case k.named:
+		byContent = byName
+	case k.content != unknownType && !isTextual(k.content):
+		byContent = k.content
+	}
+	if ext == "" || declared == unknownType {
+		return cmp.Or(byContent, byName, declared)
+	}
+	return cmp.Or(byName, declared)
+}
+
+// unknownType is the media type of bytes of which nothing else is known.
+const unknownType = "application/octet-stream"
+
 // declaredType returns the media type that a form declares for a file, without parameters. A malformed type, or one longer than
 // any real type, counts as absent.
 func declaredType(header string) string {
 	t, _, err := mime.ParseMediaType(header)
 	if err != nil || len(t) > 100 || !strings.Contains(t, "/") {
-		return "application/octet-stream"
+		return unknownType
 	}
 	return t
 }

@@ -177,7 +177,7 @@ func (f *prepared) formatsValue(none any) any {
 // sameKind refuses new content whose type is not the one that the file's extension stands for.
 func (l *Library) sameKind(f *prepared) error {
 	byName := typeByExtension(f.ext)
-	if byName == "" || byName == "application/octet-stream" {
+	if byName == "" || byName == unknownType {
 		return nil
 	}
 	file, err := l.dir.root().Open(f.spooled)

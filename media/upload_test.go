@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"image"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,6 +106,40 @@ func TestNames(t *testing.T) {
 	}
 	if len(spooled) > 0 {
 		t.Errorf("in the spool: %v", spooled)
+	}
+}
+
+// TestStatedType uploads files as clients do that know no types: Go's CreateFormFile and Blobs declare application/octet-stream for all files.
+func TestStatedType(t *testing.T) {
+	s := serve(t, "")
+	const unknown = "application/octet-stream"
+	png := pngOf(image.NewNRGBA(image.Rect(0, 0, 2, 2)))
+	for _, test := range []struct{ name, declared, data, mime, ext string }{
+		{"a.png", unknown, png, "image/png", ".png"},
+		{"a.png", "", png, "image/png", ".png"},
+		{"a.jpg", unknown, png, "image/png", ".jpg"},
+		{"a.dat", unknown, png, "image/png", ".dat"},
+		{"blob", unknown, png, "image/png", ".png"},
+		{"blob", "text/plain", png, "image/png", ".png"},
+		{"a.pdf", "image/png", png, "application/pdf", ".pdf"},
+		{"a.dat", "image/png", png, "image/png", ".dat"},
+		{"blob", unknown, "%PDF-1.4\n%x", "application/pdf", ".pdf"},
+		{"a.PDF", "text/plain", "%PDF-1.4\n%x", "application/pdf", ".PDF"},
+		{"a.csv", unknown, "a,b\n1,2\n", "text/csv", ".csv"},
+		{"a.csv", "text/plain", "a,b\n1,2\n", "text/csv", ".csv"},
+		{"a.docx", unknown, "PK\x03\x04" + strings.Repeat("a", 30), "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"},
+		{"a.mp4", unknown, "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom", "video/mp4", ".mp4"},
+		{"a.svg", unknown, `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="2"/>`, "image/svg+xml", ".svg"},
+		{"a.txt", "nonsense", "hello", "text/plain", ".txt"},
+		{"a.zzz", "application/x-zzz", "hello", "application/x-zzz", ".zzz"},
+		{"a.zzz", unknown, "hello", unknown, ".zzz"},
+		{"blob", unknown, "hello", unknown, ".bin"},
+		{"blob", "text/plain", "<html>", "text/plain", ".txt"},
+	} {
+		f := s.upload(file(test.name, test.declared, test.data))[0]
+		if f.Mime != test.mime || f.Ext != test.ext || !strings.HasSuffix(f.URL, test.ext) {
+			t.Errorf("%s declared as %q: mime %q, ext %q, url %q, want %q, %q", test.name, test.declared, f.Mime, f.Ext, f.URL, test.mime, test.ext)
+		}
 	}
 }
 
