@@ -123,7 +123,7 @@ func TestWebhookAsStrapi(t *testing.T) {
 		}, nil},
 		{"upload", func() { a.upload("full", fileForm("a.txt", []byte("hello"))) }, []string{
 			`{"event":"media.create","createdAt":"TIME","media":{"id":1,"documentId":"ID","name":"a.txt","alternativeText":null,"caption":null,"focalPoint":null,"width":null,"height":null,` +
-				`"formats":null,"hash":"a_HASH","ext":".txt","mime":"application/octet-stream","size":0.01,"url":"/uploads/a_HASH.txt","previewUrl":null,"provider":"local","provider_metadata":null,` +
+				`"formats":null,"hash":"a_HASH","ext":".txt","mime":"text/plain","size":0.01,"url":"/uploads/a_HASH.txt","previewUrl":null,"provider":"local","provider_metadata":null,` +
 				`"createdAt":"TIME","updatedAt":"TIME","publishedAt":"TIME"}}`,
 		}},
 	} {
