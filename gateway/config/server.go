@@ -102,7 +102,7 @@ type corsFile struct {
 	// Default: `Content-Type,Authorization,Origin,Accept`
 	Headers *wordList
 	// headers of answers that scripts in pages of other origins may read, beside those that any script may read
-	// Default: `ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After`
+	// Default: `Accept-Encoding,Allow,Content-Range,ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id`
 	Expose *wordList
 	// how long a browser may keep a preflight's answer
 	// Default: a year
