@@ -94,6 +94,7 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 			plain(w, r)
 			return
 		}
+		withoutFalseZstd(r)
 		c := &compression{memory: memory.Reservation()}
 		defer c.memory.Release()
 		r = r.WithContext(context.WithValue(r.Context(), compressionKey{}, c))
@@ -103,6 +104,22 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 		}
 		compressed(w, r)
 	}), nil
+}
+
+// withoutFalseZstd takes zstd from the encodings that a request accepts if its client may be unable to read it. The fetch of @whatwg-node, by
+// which GraphQL Code Generator and other tools load a schema, asks for zstd under every Node.js, and ends its process when it gets zstd under one
+// before 22.15. It calls itself "node", as other clients do that do not ask for zstd at all.
+func withoutFalseZstd(r *http.Request) {
+	if r.UserAgent() != "node" {
+		return
+	}
+	for i, accepted := range r.Header["Accept-Encoding"] {
+		encodings := slices.DeleteFunc(strings.Split(accepted, ","), func(e string) bool {
+			name, _, _ := strings.Cut(e, ";")
+			return strings.EqualFold(strings.TrimSpace(name), "zstd")
+		})
+		r.Header["Accept-Encoding"][i] = strings.Join(encodings, ",")
+	}
 }
 
 // A headWriter drops the compressed body of an answer to HEAD. The server would drop it too, but may take its length for that of the answer to GET:

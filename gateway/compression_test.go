@@ -83,3 +83,35 @@ func TestCompression(t *testing.T) {
 		}
 	}
 }
+
+// TestCompressionForNode checks that no answer is compressed by zstd for the fetch of @whatwg-node, which asks for zstd also where it cannot
+// read it.
+func TestCompressionForNode(t *testing.T) {
+	s, err := gateway.NewServer(gateway.Config{Compress: true}, gateway.Runtime{Routes: []gateway.Route{{
+		Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			_, err := io.WriteString(w, strings.Repeat("long ", 1000))
+			return err
+		},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ client, accepted, encoding string }{
+		{"node", "gzip, deflate, br, zstd", "gzip"},
+		{"node", "gzip;q=0.5, zstd;q=1", "gzip"},
+		{"node", "zstd", ""},
+		{"node", "gzip, deflate", "gzip"},
+		{"Mozilla/5.0", "gzip, deflate, br, zstd", "zstd"},
+		{"", "gzip, deflate, br, zstd", "zstd"},
+	} {
+		r := httptest.NewRequest("GET", "/long", nil)
+		r.Header.Set("User-Agent", c.client)
+		r.Header.Set("Accept-Encoding", c.accepted)
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding"); got != c.encoding || w.Code != 200 {
+			t.Errorf("%q, Accept-Encoding %q: %d, encoded as %q, want %q", c.client, c.accepted, w.Code, got, c.encoding)
+		}
+	}
+}

@@ -25,7 +25,7 @@ type serverFile struct {
 	// connections
 	// Default: none
 	TrustedProxies []netPrefix `yaml:"trustedProxies"`
-	// compress answers of 1 KiB or more (zstd or gzip) for clients that accept it; uploaded files are sent as they are
+	// compress answers of 1 KiB or more (zstd or gzip) for clients that accept it, without zstd for clients that are called `node`; uploaded files are sent as they are
 	Compress    *bool
 	CORS        corsFile
 	Limits      limitsFile
