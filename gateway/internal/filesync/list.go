@@ -3,10 +3,7 @@ package filesync
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,9 +80,5 @@ func sumOf(root *os.Root, name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return replication.Checksum(f)
 }

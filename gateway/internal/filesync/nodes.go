@@ -168,11 +168,11 @@ func (f *Nodes) describe(from media.Staged) (*replication.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, in); err != nil {
+	sum, err := replication.Checksum(in)
+	if err != nil {
 		return nil, err
 	}
-	file := &replication.File{Name: from.Name, Size: info.Size(), Modified: info.ModTime(), SHA256: hex.EncodeToString(sum.Sum(nil))}
+	file := &replication.File{Name: from.Name, Size: info.Size(), Modified: info.ModTime(), SHA256: sum}
 	former, err := f.listed(from.Name)
 	if err == nil && former != nil && !file.Modified.After(former.Modified) {
 		file.Modified = former.Modified.Add(time.Second)

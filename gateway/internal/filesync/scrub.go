@@ -2,8 +2,6 @@ package filesync
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -89,14 +87,11 @@ func (f *Nodes) verify(ctx context.Context, file *replication.File, pace *paced.
 	if err != nil || !file.Same(info) {
 		return err
 	}
-	sum := sha256.New()
-	if _, err := io.Copy(pace.Writer(ctx, sum), in); err != nil {
-		return err
+	sum, err := replication.Checksum(io.TeeReader(in, pace.Writer(ctx, io.Discard)))
+	if err == nil && sum != file.SHA256 {
+		err = replication.ErrDamaged
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != file.SHA256 {
-		return replication.ErrDamaged
-	}
-	return nil
+	return err
 }
 
 // repair puts the content that another node has in the place of a damaged one. The damaged one stays until then.

@@ -136,12 +136,18 @@ func checkSum(path, want string) error {
 		return err
 	}
 	defer f.Close()
+	sum, err := Checksum(f)
+	if err == nil && sum != want {
+		err = ErrDamaged
+	}
+	return err
+}
+
+// Checksum reads a content to its end and returns its SHA-256 in hexadecimal digits, as File.SHA256 has it.
+func Checksum(content io.Reader) (string, error) {
 	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return err
+	if _, err := io.Copy(sum, content); err != nil {
+		return "", err
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != want {
-		return ErrDamaged
-	}
-	return nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
