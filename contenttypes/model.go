@@ -42,7 +42,7 @@ type ContentType struct {
 	Internal        bool // built-in and never served by the generated APIs (API tokens, …)
 }
 
-// PathName returns the name of the type in paths of the REST API: "articles" in /api/articles.
+// PathName returns the name of the type in paths of the REST API: "articles" in /api/articles. It is in lower case.
 func (t *ContentType) PathName() string {
 	if t.Kind == SingleType {
 		return t.Singular

@@ -37,7 +37,7 @@ func (g *generation) newChangeFeed(api *rest.API, authenticate func(*http.Reques
 	}
 	for _, t := range g.Model.Types {
 		if !t.BuiltIn {
-			f.types[strings.ToLower(t.PathName())], f.types[t.UID] = t, t
+			f.types[t.PathName()], f.types[t.UID] = t, t
 		}
 	}
 	return f

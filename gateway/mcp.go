@@ -60,7 +60,7 @@ func mcpTypes(api *rest.API) (types []mcp.Type) {
 		i := slices.IndexFunc(types, func(t mcp.Type) bool { return t.ContentType == route.Type })
 		if i < 0 {
 			i = len(types)
-			types = append(types, mcp.Type{ContentType: route.Type, Name: strings.ToLower(route.Type.PathName())})
+			types = append(types, mcp.Type{ContentType: route.Type, Name: route.Type.PathName()})
 		}
 		types[i].Actions = append(types[i].Actions, route.Action)
 	}

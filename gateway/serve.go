@@ -132,7 +132,7 @@ func (s *Server) newHandlers(rt Runtime) (*handlers, error) {
 	names := map[string]bool{}
 	if rt.REST != nil {
 		for _, route := range rt.REST.Routes() {
-			names[strings.ToLower(route.Type.PathName())] = true
+			names[route.Type.PathName()] = true
 			if err := h.addGenerated(t, route); err != nil {
 				return nil, err
 			}

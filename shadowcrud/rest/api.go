@@ -63,7 +63,7 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 		if !t.BuiltIn {
 			a.addReads(t)
 			a.addWrites(t)
-			a.typesByName[strings.ToLower(t.UID)], a.typesByName[strings.ToLower(t.PathName())] = t, t
+			a.typesByName[strings.ToLower(t.UID)], a.typesByName[t.PathName()] = t, t
 		}
 	}
 	return a
