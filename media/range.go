@@ -59,11 +59,8 @@ func position(s string) (n int64, ok bool) {
 	if s == "" {
 		return 0, true
 	}
-	if strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil
+	u, err := strconv.ParseUint(s, 10, 63) // unlike ParseInt, it takes no sign
+	return int64(u), err == nil
 }
 
 // isUnchanged reports whether a read is answered 304: it has If-None-Match or, without it, If-Modified-Since, for the present content.
