@@ -72,17 +72,7 @@ func TestOpenPositions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newLinkedModel(c.drafts)
 			server := serveLectern(t, m.model)
-			run := c.prepare(NewRun(1, Quirks{}, m.model, server))
-			err := run.Replay(c.request(m))
-			if err == nil {
-				err = run.compareLinks()
-			}
-			if err != nil {
-				t.Error(err)
-			}
-			if err := server.end(); err != nil {
-				t.Error(err)
-			}
+			replayLinks(t, server, c.prepare(NewRun(1, Quirks{}, m.model, server)), c.request(m))
 		})
 	}
 }
@@ -99,9 +89,8 @@ func TestRemovedNeighbour(t *testing.T) {
 	(&modelGenerator{model: model}).system()
 
 	server := serveLectern(t, model)
-	run := NewRun(1, Quirks{}, model, server)
 	beside := Field{Attr: children, Value: &Edit{Form: "change", Connect: []Target{{Number: 3, Wrapped: true, Position: "after", Next: 1}}}}
-	err := run.Replay([]*Operation{
+	replayLinks(t, server, NewRun(1, Quirks{}, model, server), []*Operation{
 		{Kind: "create", Type: node, Number: 1},
 		{Kind: "create", Type: node, Number: 2},
 		{Kind: "create", Type: node, Number: 3},
@@ -109,6 +98,12 @@ func TestRemovedNeighbour(t *testing.T) {
 		{Kind: "update", Type: node, Number: 1, Data: append(linked(parent, 2), beside)},
 		{Kind: "update", Type: node, Number: 1, Data: []Field{beside}},
 	})
+}
+
+// replayLinks replays operations, compares the links in the store of the server with the expected ones, and ends the server.
+func replayLinks(t *testing.T, server *lectern, run *Run, operations []*Operation) {
+	t.Helper()
+	err := run.Replay(operations)
 	if err == nil {
 		err = run.compareLinks()
 	}
