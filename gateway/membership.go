@@ -156,7 +156,7 @@ func (m *member) waitForCopy(ctx context.Context) error {
 	}
 }
 
-// findOrBegin waits until there is a cluster that the node can join, or begins it. begun reports which of the two it was.
+// findOrBegin waits until there is a cluster that the node can join, or begins one. begun reports whether it has begun one.
 func (m *member) findOrBegin(ctx context.Context, path string) (begun bool, err error) {
 	retry := backoff.New()
 	for told := false; ; {

@@ -191,7 +191,8 @@ func (m *move) checkSize(name string, want fileSize, got int64) {
 	}
 }
 
-// copyFile writes a file by a rename, so a file that is there is complete. It never replaces a file with another content.
+// copyFile writes a file under another name and renames it at the end, so that a file that is there is complete. It never replaces a file whose content
+// differs.
 func (m *move) copyFile(root *os.Root, name string, size int64, content io.Reader) error {
 	switch info, err := root.Lstat(name); {
 	case err == nil && info.Size() == size:
