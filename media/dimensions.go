@@ -30,13 +30,13 @@ var errImage = apierror.Application("File is not a valid image")
 
 // pictureFormats maps the media type of a file's content to the format that readPicture reads.
 var pictureFormats = map[string]string{
-	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
+	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", svgType: "svg",
 }
 
 // readPicture reads the header of an image. It returns nil for content of any other type.
 func readPicture(f io.ReaderAt, k kind) (*picture, error) {
 	p := &picture{format: pictureFormats[k.content], orientation: 1}
-	if k.served == "image/svg+xml" { // SVG may look like any other XML in its first bytes
+	if k.served == svgType { // SVG may look like any other XML in its first bytes
 		p.format = "svg"
 	}
 	head := func() io.Reader { return io.NewSectionReader(f, 0, 1<<62) }
@@ -46,7 +46,7 @@ func readPicture(f io.ReaderAt, k kind) (*picture, error) {
 	case "":
 		return nil, nil
 	case "svg":
-		p.width, p.height = svgSize(head())
+		p.width, p.height = svgSize(f)
 		return p, nil
 	case "jpeg":
 		c, err = jpeg.DecodeConfig(head())

@@ -22,10 +22,13 @@ type kind struct {
 	named   bool   // served was chosen by the extension
 }
 
-// kindOf derives the type of a file from its content. The extension counts only if it refines the type of the content: a .csv
-// is text, a .docx is an archive.
-func kindOf(head []byte, ext string) kind {
+// kindOf derives the type of a file from its content, which begins with head. The extension counts only if it refines the type of the
+// content: a .csv is text, a .docx is an archive.
+func kindOf(head []byte, r io.ReaderAt, ext string) kind {
 	m := mimetype.Detect(head)
+	if !m.Is(svgType) && isTextual(plainType(m.String())) && isSVG(head, r) {
+		m = mimetype.Lookup(svgType)
+	}
 	k := kind{content: plainType(m.String()), served: m.String()}
 	if byName := typeByExtension(ext); byName != "" && agrees(m, byName) {
 		k.served, k.named = byName, true
@@ -47,7 +50,7 @@ func kindOfFile(r io.ReaderAt, ext string) (kind, error) {
 	if err != nil && err != io.EOF {
 		return kind{}, err
 	}
-	return kindOf(head[:n], ext), nil
+	return kindOf(head[:n], r, ext), nil
 }
 
 // agrees reports whether the type that an extension stands for is the detected type or a refinement of it.
@@ -167,8 +170,10 @@ func statedType(ext, declared string, k kind) string {
 	return cmp.Or(byName, declared)
 }
 
-// unknownType is the media type of bytes of which nothing else is known.
-const unknownType = "application/octet-stream"
+const (
+	unknownType = "application/octet-stream" // of bytes of which nothing else is known
+	svgType     = "image/svg+xml"
+)
 
 // declaredType returns the media type that a form declares for a file, without parameters. A malformed type, or one longer than
 // any real type, counts as absent.

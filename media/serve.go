@@ -39,7 +39,7 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	if _, err := o.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	k := kindOf(head, path.Ext(name))
+	k := kindOf(head, o, path.Ext(name))
 	if v != nil && hasVariants(k, head) {
 		of := origin{name, o.ETag, o.Modified}
 		o.Close() // a request that waits holds no file

@@ -1,34 +1,73 @@
 package media
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
-// maxSVGHead is how many bytes of an SVG file are searched for its root element.
+// maxSVGHead is how many bytes of a file are searched for the root element of an SVG image.
 const maxSVGHead = 64 << 10
 
 // svgSize returns the size that the root element of an SVG file states, 0 if it states none.
-func svgSize(r io.Reader) (width, height int) {
-	d := xml.NewDecoder(io.LimitReader(r, maxSVGHead))
+func svgSize(r io.ReaderAt) (width, height int) {
+	root, err := rootElement(headOf(r, maxSVGHead))
+	if err != nil || root.Name.Local != "svg" {
+		return 0, 0
+	}
+	return rootSize(root.Attr)
+}
+
+// isSVG reports whether the root element of a file that begins with head is that of an SVG image. Comments, an XML declaration and a
+// document type may come before it. Only if they fill head does it read more of the file.
+func isSVG(head []byte, r io.ReaderAt) bool {
+	text, _, err := transform.Bytes(byteOrder(), head[:len(head)&^1]) // UTF-16 has two bytes for each character
+	if err != nil || !bytes.HasPrefix(bytes.TrimLeft(text, "\ufeff \t\r\n"), []byte("<")) {
+		return false
+	}
+	root, err := rootElement(bytes.NewReader(head))
+	if err != nil && len(head) == sniffed {
+		root, err = rootElement(headOf(r, maxSVGHead))
+	}
+	return err == nil && root.Name.Local == "svg"
+}
+
+// headOf reads the first bytes of a file, at most n of them, at once.
+func headOf(r io.ReaderAt, n int) io.Reader {
+	return bufio.NewReaderSize(io.NewSectionReader(r, 0, int64(n)), n)
+}
+
+// byteOrder returns a transformer of UTF-16 with a byte order mark to UTF-8. It leaves other text as it is.
+func byteOrder() transform.Transformer { return unicode.BOMOverride(transform.Nop) }
+
+var errHTML = errors.New("the document type is that of HTML")
+
+// rootElement returns the first element of an XML document.
+func rootElement(r io.Reader) (xml.StartElement, error) {
+	d := xml.NewDecoder(transform.NewReader(r, byteOrder()))
 	d.Strict = false
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
 	for {
 		token, err := d.RawToken()
 		if err != nil {
-			return 0, 0
+			return xml.StartElement{}, err
 		}
-		root, ok := token.(xml.StartElement)
-		if !ok {
-			continue
+		switch t := token.(type) {
+		case xml.StartElement:
+			return t, nil
+		case xml.Directive:
+			if words := strings.Fields(string(t)); len(words) > 1 && strings.EqualFold(words[1], "html") {
+				return xml.StartElement{}, errHTML
+			}
 		}
-		if root.Name.Local != "svg" {
-			return 0, 0
-		}
-		return rootSize(root.Attr)
 	}
 }
 
