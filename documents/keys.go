@@ -266,7 +266,7 @@ func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) boo
 	}
 	switch v := v.(type) {
 	case *jsontree.Object:
-		if uid, ok := v.Value("__type").(string); ok && !access.AllowsAction(uid+".find") {
+		if uid, ok := v.Value("__type").(string); ok && !access.AllowsAction(permission.ActionOn(uid, "find")) {
 			return false
 		}
 		return mayLink(access, attr, v.Value("set")) && mayLink(access, attr, v.Value("connect")) && mayLink(access, attr, v.Value("disconnect"))

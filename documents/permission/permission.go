@@ -22,6 +22,24 @@ type Access struct {
 // A grant is an action on a subject: a content-type, or the routes of a plugin, which have a uid too.
 type grant struct{ subject, action string }
 
+// grantOn returns the grant that allows an action on a content-type. Files and locales have no actions of their own: those of the routes that
+// show them apply, as in the reference.
+func grantOn(uid, action string) grant {
+	switch {
+	case uid == contenttypes.FileUID:
+		return grant{"plugin::upload.content-api", action}
+	case uid == contenttypes.LocaleUID && (action == "find" || action == "findOne"):
+		return grant{"plugin::i18n.locales", "listLocales"}
+	}
+	return grant{uid, action}
+}
+
+// ActionOn returns the permission, written "uid.action", that allows an action on the content-type with this uid.
+func ActionOn(uid, action string) string {
+	g := grantOn(uid, action)
+	return g.subject + "." + g.action
+}
+
 // parseGrant splits "uid.action" at its last dot.
 func parseGrant(s string) grant {
 	dot := strings.LastIndexByte(s, '.')
@@ -42,7 +60,7 @@ func NewAccess(actions []string) *Access {
 
 // Allows reports whether the caller may use an action (find, findOne, create, update, delete, publish, …) on t.
 func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
-	return a.all || a.actions[grant{t.UID, action}]
+	return a.all || a.actions[grantOn(t.UID, action)]
 }
 
 // AllowsAction reports whether the caller may use an action written as "uid.action", such as

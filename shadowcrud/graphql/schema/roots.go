@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 )
 
 const (
@@ -88,7 +89,7 @@ func (b *builder) querySchedules(s *shapes) {
 
 // root adds a field of Query or Mutation for the documents of a type.
 func (b *builder) root(o *Object, s *shapes, m *FieldSpec, action, locale string) {
-	m.Type, m.Scope = s.typ, s.typ.UID+"."+action
+	m.Type, m.Scope = s.typ, permission.ActionOn(s.typ.UID, action)
 	if s.typ.Localized {
 		m.Localized = true
 		m.args = append(m.args, b.localeArg(locale))

@@ -6,6 +6,7 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 )
 
 const authUID = "plugin::users-permissions.auth"
@@ -74,11 +75,11 @@ func (b *builder) mutateFiles() {
 	s, info := b.shapes[&t.Schema], b.Input("FileInfoInput")
 	if s.off.allows("update") {
 		b.field(b.Mutation, &FieldSpec{Kind: UpdateFile, Name: "updateUploadFile", Type: t, Object: s.object, NonNull: true, Input: info,
-			Scope: "plugin::upload.content-api.upload", args: []*argument{b.idArg("id"), {name: "info", typ: info.in.graphql}}})
+			Scope: permission.ActionOn(t.UID, "upload"), args: []*argument{b.idArg("id"), {name: "info", typ: info.in.graphql}}})
 	}
 	if s.off.allows("delete") {
 		b.field(b.Mutation, &FieldSpec{Kind: DeleteFile, Name: "deleteUploadFile", Type: t, Object: s.object,
-			Scope: "plugin::upload.content-api.destroy", args: []*argument{b.idArg("id")}})
+			Scope: permission.ActionOn(t.UID, "destroy"), args: []*argument{b.idArg("id")}})
 	}
 }
 
@@ -121,7 +122,7 @@ func (b *builder) administer(t *contenttypes.ContentType, operations []administe
 			continue
 		}
 		m := &FieldSpec{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.Object(op.payload), NonNull: t.UID == contenttypes.UserUID,
-			Scope: t.UID + "." + op.permission, description: op.description}
+			Scope: permission.ActionOn(t.UID, op.permission), description: op.description}
 		if op.action != "create" {
 			m.args = append(m.args, b.idArg("id"))
 		}
