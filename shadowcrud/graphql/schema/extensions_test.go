@@ -10,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/internal/storetest"
+	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -270,6 +271,30 @@ func TestBuiltInMutations(t *testing.T) {
 	}
 	if s.FieldSpec("MealPlan", "author") != nil {
 		t.Error("a relation leads to what is disabled")
+	}
+}
+
+// TestAllActions checks that "*" stands for all actions, from a program and from a file.
+func TestAllActions(t *testing.T) {
+	m := loadFiles(t, blog)
+	var called, read schema.Extensions
+	called.ShadowCRUD("api::article.article").DisableAction("*")
+	n, problems := yamlfile.Parse("plugins.yaml", []byte("api::article.article: {disableAction: '*'}\n"), nil)
+	if problems = append(problems, read.Shadow().Read(n, m)...); problems != nil {
+		t.Fatal(problems)
+	}
+	for name, e := range map[string]*schema.Extensions{"called": &called, "read": &read} {
+		s := build(t, m, schema.Options{Extensions: e, DocumentActions: true, Subscriptions: true})
+		for _, root := range []*schema.Object{s.Query, s.Mutation, s.Subscription} {
+			for _, f := range root.Fields {
+				if f.Type != nil && f.Type.UID == "api::article.article" {
+					t.Errorf("%s: %s.%s is still there", name, root.Name, f.Name)
+				}
+			}
+		}
+		if s.Object("Article") == nil || !e.ShadowCRUD("api::article.article").IsActionDisabled("publish") {
+			t.Errorf("%s: the type is gone, or publish is enabled", name)
+		}
 	}
 }
 

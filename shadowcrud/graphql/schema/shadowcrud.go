@@ -50,12 +50,15 @@ func (s *ShadowCRUD) clone() *ShadowCRUD {
 // nil *TypeOptions leaves out nothing.
 type TypeOptions struct {
 	disabled, noQueries, noMutations bool
-	actions                          map[string]bool // that are disabled
+	actions                          map[string]bool // that are disabled; allActions stands for each of them
 	fields                           map[string]*FieldOptions
 }
 
 // actions lists the actions that DisableAction accepts. publish, unpublish and discardDraft exist only with Options.DocumentActions.
 var actions = []string{"find", "findOne", "create", "update", "delete", "publish", "unpublish", "discardDraft"}
+
+// allActions is the name that DisableAction takes for every action, as the reference does.
+const allActions = "*"
 
 // Disable removes the type: its operations, and each field and filter that leads to it.
 func (t *TypeOptions) Disable() *TypeOptions { t.disabled = true; return t }
@@ -66,7 +69,8 @@ func (t *TypeOptions) DisableQueries() *TypeOptions { t.noQueries = true; return
 // DisableMutations removes the fields of Mutation.
 func (t *TypeOptions) DisableMutations() *TypeOptions { t.noMutations = true; return t }
 
-// DisableAction removes the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish or discardDraft.
+// DisableAction removes the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish or discardDraft, or
+// those of all actions: "*".
 func (t *TypeOptions) DisableAction(action string) *TypeOptions {
 	if t.actions == nil {
 		t.actions = map[string]bool{}
@@ -74,6 +78,8 @@ func (t *TypeOptions) DisableAction(action string) *TypeOptions {
 	t.actions[action] = true
 	return t
 }
+
+func isAction(name string) bool { return name == allActions || slices.Contains(actions, name) }
 
 // DisableActions calls DisableAction for each of several actions.
 func (t *TypeOptions) DisableActions(actions []string) *TypeOptions {
@@ -102,7 +108,9 @@ func (t *TypeOptions) AreMutationsEnabled() bool { return t == nil || !t.noMutat
 func (t *TypeOptions) AreMutationsDisabled() bool { return !t.AreMutationsEnabled() }
 
 // IsActionEnabled reports whether an action is not disabled.
-func (t *TypeOptions) IsActionEnabled(action string) bool { return t == nil || !t.actions[action] }
+func (t *TypeOptions) IsActionEnabled(action string) bool {
+	return t == nil || !t.actions[action] && !t.actions[allActions]
+}
 
 // IsActionDisabled is the opposite of IsActionEnabled.
 func (t *TypeOptions) IsActionDisabled(action string) bool { return !t.IsActionEnabled(action) }
@@ -187,7 +195,7 @@ func (s *ShadowCRUD) check(m *contenttypes.Model) (errs []error) {
 		}
 		t := s.types[uid]
 		for _, action := range slices.Sorted(maps.Keys(t.actions)) {
-			if !slices.Contains(actions, action) {
+			if !isAction(action) {
 				errs = append(errs, fmt.Errorf("shadowCRUD of %s: there is no action %q; there are %s", uid, action, oneOf(actions)))
 			}
 		}
@@ -290,7 +298,7 @@ func (t *TypeOptions) read(n *yamlfile.Node, schema *contenttypes.Schema) yamlfi
 }
 
 func (t *TypeOptions) readAction(n *yamlfile.Node, action string) yamlfile.Problems {
-	if !slices.Contains(actions, action) {
+	if !isAction(action) {
 		return yamlfile.Problems{n.Problem("there is no action %q; there are %s", action, oneOf(actions))}
 	}
 	t.DisableAction(action)
