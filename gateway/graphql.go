@@ -48,6 +48,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	engine := execution.New(execution.Options{
 		Schema: built, Store: g.store, Documents: g.docs, Params: parser, Users: g.users, Media: g.media,
 		Limits: limits, Memory: g.project.memory, TooLong: tooLong, Log: g.project.log, Server: host{g},
+		NoSuggestions: settings.HideSchemaDetails,
 	})
 	persisted := g.project.shared.persistedOf(settings.Limits.Persisted)
 	g.project.observed.engine.Store(engine)
@@ -57,10 +58,17 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		project: g.project, store: g.store, noLog: g.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, quotas: g.quotas, proxies: g.Settings.Server.TrustedProxies,
 		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller,
-		forward:     g.forward,
-		idempotency: g.idempotency(),
-		anyOrigin:   g.Settings.Server.CORS.AnyOrigin(),
-		version:     g.version(),
+		forward:          g.forward,
+		idempotency:      g.idempotency(),
+		anyOrigin:        g.Settings.Server.CORS.AnyOrigin(),
+		preflightHeaders: settings.PreflightHeaders,
+		version:          g.version(),
+	}
+	if settings.Batches {
+		h.maxBatch = cmp.Or(settings.Limits.Batch, batchOperations)
+	}
+	if settings.WithoutPersisted {
+		h.persisted = nil
 	}
 	if settings.Subscriptions {
 		h.positions = g.positions
@@ -106,6 +114,9 @@ type graphqlHandler struct {
 	idempotency *idempotency
 	anyOrigin   bool   // pages of all origins may read answers
 	version     string // of the answers to queries, for their ETags
+	maxBatch    int    // operations of a request; 0: a request holds one that is no array
+	// preflightHeaders are headers that only requests with a CORS preflight can have; nil: requests without a preflight are executed too.
+	preflightHeaders []string
 }
 
 // A graphqlError is the answer to a request without an operation that can be executed.
@@ -121,6 +132,12 @@ func badRequest(message string) *graphqlError {
 	return &graphqlError{status: http.StatusBadRequest, message: message, code: "BAD_REQUEST"}
 }
 
+// response returns the error as the result of an operation.
+func (e *graphqlError) response() *execution.Response {
+	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
+	return &execution.Response{Status: e.status, Body: append(body, '}', '\n')}
+}
+
 // noStore adds the header Cache-Control: no-store to an error.
 func noStore(e *graphqlError) *graphqlError {
 	e.cache = "no-store"
@@ -130,7 +147,8 @@ func noStore(e *graphqlError) *graphqlError {
 // errOtherAnswer answers a query by GET whose header If-Match names other answers.
 var errOtherAnswer = &graphqlError{status: http.StatusPreconditionFailed, message: rest.ErrOtherAnswer.Message, code: "PRECONDITION_FAILED"}
 
-const acceptMessage = "The header accept allows neither application/json nor application/graphql-response+json."
+var errNotAcceptable = &graphqlError{status: http.StatusNotAcceptable, code: "BAD_REQUEST",
+	message: "The header accept allows neither application/json nor application/graphql-response+json."}
 
 // POST /graphql, GET /graphql: executes an operation, or answers browsers with a page. It authenticates the request itself, since the order
 // of its errors differs from that of other routes.
@@ -156,9 +174,12 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		}
 	}
 	mediaType := h.mediaType(r.Header["Accept"])
+	if list, isBatch := body.([]any); isBatch && r.Method == http.MethodPost && h.maxBatch > 0 {
+		return h.serveBatch(w, r, mediaType, list, who)
+	}
 	op, wrong := h.operation(r, body)
 	if wrong == nil && mediaType == "" {
-		wrong = &graphqlError{status: http.StatusNotAcceptable, message: acceptMessage, code: "BAD_REQUEST"}
+		wrong = errNotAcceptable
 	}
 	if wrong == nil {
 		wrong = h.persisted.resolve(op)
@@ -176,7 +197,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		}
 		defer end()
 		if at != nil {
-			return h.sendOn(w, r, op, at)
+			return h.sendOn(w, r, op.appendBody(nil), at)
 		}
 	}
 	keyed := hasKey && mutates
@@ -208,9 +229,9 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, mediaTy
 	return nil
 }
 
-// sendOn sends a mutation to the server that takes the writes.
-func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, op *operationRequest, at *url.URL) error {
-	forwarded := withBody(r, op.appendBody(nil))
+// sendOn sends a request whose body is this JSON to the server that takes the writes.
+func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, body []byte, at *url.URL) error {
+	forwarded := withBody(r, body)
 	forwarded.Header.Set("Content-Type", jsonType)
 	return h.forward.serve(w, forwarded, at)
 }
@@ -286,15 +307,14 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, mediaType string, e *grap
 	if e.cache != "" {
 		header["Cache-Control"] = []string{e.cache}
 	}
-	h.countOperation(&execution.Response{Status: e.status})
+	h.countOperation(e.response())
 	sendGraphQLError(w, mediaType, e)
 }
 
 // sendGraphQLError answers with an error in the form of GraphQL, in the media type that the client accepts.
 func sendGraphQLError(w http.ResponseWriter, mediaType string, e *graphqlError) {
 	varyByAccept(w.Header())
-	body := language.AppendErrors([]byte("{"), []*language.Error{{Message: e.message, Code: e.code}})
-	_ = sendBody(w, typeOf(mediaType), e.status, append(body, '}', '\n')) // it fails only if the client is gone
+	_ = sendBody(w, typeOf(mediaType), e.status, e.response().Body) // it fails only if the client is gone
 }
 
 // typeOf returns the header Content-Type of an answer with a media type.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"lectern/jsontree"
@@ -16,8 +17,9 @@ type operationRequest struct {
 	variables  *jsontree.Object
 	extensions *jsontree.Object
 
-	hash    string // SHA-256 of a persisted query
-	persist bool   // persist the query under the hash
+	hash    string        // SHA-256 of a persisted query
+	persist bool          // persist the query under the hash
+	refused *graphqlError // of a batch: the result, if there is no query to execute
 }
 
 // readBody reads the body of a request: JSON of any content type, or a form. It returns nil for other bodies.
@@ -44,7 +46,7 @@ const (
 
 // operation reads the operation of a request.
 func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest, *graphqlError) {
-	if !preflighted(r.Header) {
+	if !h.preflighted(r.Header) {
 		return nil, badRequest(csrfMessage)
 	}
 	switch r.Method {
@@ -56,17 +58,15 @@ func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest
 	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}
 }
 
-// preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers.
-func preflighted(h http.Header) bool {
-	for _, name := range []string{"X-Apollo-Operation-Name", "Apollo-Require-Preflight"} {
-		if h.Get(name) != "" {
-			return true
-		}
+// preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers, or none is required.
+func (h *graphqlHandler) preflighted(header http.Header) bool {
+	if h.preflightHeaders == nil || slices.ContainsFunc(h.preflightHeaders, func(name string) bool { return header.Get(name) != "" }) {
+		return true
 	}
-	if h.Get("Content-Type") == "" {
+	if header.Get("Content-Type") == "" {
 		return false
 	}
-	kind, _, err := contentType(h)
+	kind, _, err := contentType(header)
 	if err != nil && kind == "" {
 		return true // only three valid types need no preflight
 	}
@@ -81,6 +81,11 @@ func fromBody(body any) (*operationRequest, *graphqlError) {
 	if _, batch := body.([]any); batch {
 		return nil, badRequest("Operation batching disabled.")
 	}
+	return fromObject(body)
+}
+
+// fromObject reads an operation from the JSON object that is a body or an element of a batch.
+func fromObject(body any) (*operationRequest, *graphqlError) {
 	o, ok := body.(*jsontree.Object)
 	if !ok || len(o.Keys) == 0 {
 		return nil, badRequest(noBodyMessage)

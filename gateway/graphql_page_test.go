@@ -35,8 +35,11 @@ func TestLandingPage(t *testing.T) {
 		{"production", "", true, nil, plain},
 		{"set to true", "landingPage: true", true, nil, wanted},
 		{"set to false", "landingPage: false", false, nil, plain},
-		{"playgroundAlways", "playgroundAlways: true", true, nil, wanted},
-		{"landingPage beside playgroundAlways", "{playgroundAlways: true, landingPage: false}", true, nil, plain},
+		{"playgroundAlways in production", "playgroundAlways: true", true, nil, wanted},
+		{"playgroundAlways beside landingPage", "{playgroundAlways: true, landingPage: false}", true, nil, wanted},
+		{"no playgroundAlways", "playgroundAlways: false", false, nil, wanted},
+		{"no playgroundAlways in production", "playgroundAlways: false", true, nil, plain},
+		{"no playgroundAlways beside landingPage", "{playgroundAlways: false, landingPage: true}", true, nil, wanted},
 		{"a program says true", "landingPage: false", true, choose(true, nil), wanted},
 		{"a program says false", "landingPage: true", false, choose(false, nil), plain},
 		{"a program renders it", "landingPage: false", true, choose(false, own), custom},
@@ -56,7 +59,7 @@ func TestLandingPage(t *testing.T) {
 			switch {
 			case r.text == "a page of its own":
 				got = custom
-			case !strings.Contains(r.text, `id="ide"`) && !strings.Contains(r.text, "go generate"):
+			case !strings.Contains(r.text, `id="ide"`) && !strings.Contains(r.text, "generate ./gateway"):
 				got = plain
 			}
 			if r.status != 200 || got != tt.want {

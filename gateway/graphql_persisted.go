@@ -10,7 +10,7 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// persistedQueries holds the queries that clients have persisted, by hash.
+// persistedQueries holds the queries that clients have persisted, by hash. A nil *persistedQueries refuses to persist any.
 type persistedQueries struct {
 	*lru.Cache[string, string]
 	most int
@@ -42,6 +42,10 @@ func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
 			return noStore(badRequest(emptyMessage))
 		}
 		return nil
+	}
+	if p == nil {
+		return &graphqlError{status: http.StatusOK, message: "PersistedQueryNotSupported",
+			code: "PERSISTED_QUERY_NOT_SUPPORTED", cache: "private, no-cache, must-revalidate"}
 	}
 	failed := func(message string) *graphqlError {
 		return noStore(&graphqlError{status: http.StatusBadRequest, message: message, code: language.Internal})

@@ -40,6 +40,9 @@ type GraphQLLimits struct {
 	// length of an answer
 	// Default: `limits.answer`, 16 MiB
 	Bytes int
+	// operations of a request, if `apolloServer.allowBatchedHttpRequests` allows more than one
+	// Default: `10`
+	Batch int
 	// compiled operations that the server keeps
 	Plans int
 	// persisted queries that the server keeps: the last used ones, of at most 8 MiB together
@@ -58,24 +61,36 @@ func (g *GraphQL) readMore(f *graphqlFile, config *yamlfile.Node) (problems yaml
 	}
 	if f.PlaygroundAlways != nil {
 		g.Warnings = append(g.Warnings, "graphql.config.playgroundAlways is deprecated: set landingPage")
-		if g.LandingPage == nil {
+		if *f.PlaygroundAlways {
 			g.LandingPage = f.PlaygroundAlways
 		}
 	}
 	return append(problems, g.readApollo(f.ApolloServer)...)
 }
 
-// elsewhere maps settings of Apollo Server that have no effect to what Lectern does instead.
+// elsewhere maps settings of Apollo Server that have no effect to what Lectern does instead. docs/graphql.md lists them.
 var elsewhere = map[string]string{
-	"tracing":                  "answers hold no traces",
-	"cache":                    "limits.plans and limits.persisted limit the caches",
-	"csrfPrevention":           "it is always on",
-	"allowBatchedHttpRequests": "a request holds one operation",
-	"persistedQueries":         "they are on; limits.persisted limits how many are cached",
-	"playground":               "landingPage says what browsers see",
+	"bodyParserConfig":                   "limits of config/server.yaml bound bodies",
+	"cache":                              "limits.plans and limits.persisted limit the caches",
+	"cors":                               "cors of config/server.yaml applies",
+	"dangerouslyDisableValidation":       "every operation is validated",
+	"documentStore":                      "limits.plans limits the cache of operations",
+	"formatError":                        "errors have one form, and tell nothing internal",
+	"includeStacktraceInErrorResponses":  "stack traces stay in the log",
+	"logger":                             "log of config/server.yaml applies",
+	"maxRecursiveSelections":             "limits.selections limits them",
+	"nodeEnv":                            "lectern serve --env says it",
+	"playground":                         "landingPage says what browsers see",
+	"plugins":                            "a program that extends Lectern adds middlewares and policies to fields",
+	"status400ForVariableCoercionErrors": "such errors are always answered 400",
+	"stopOnTerminationSignals":           "the server always ends its requests and stops",
+	"subscriptions":                      "graphql.config.subscriptions turns them on",
+	"tracing":                            "answers hold no traces",
+	"uploads":                            "files are sent to /api/upload",
+	"validationRules":                    "limits bound operations",
 }
 
-// readApollo reads introspection from the settings of Apollo Server, and warns that the other settings have no effect.
+// readApollo reads the settings of Apollo Server that Lectern has too, and warns that the others have no effect.
 func (g *GraphQL) readApollo(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if n.IsNull() {
 		return nil
@@ -84,15 +99,59 @@ func (g *GraphQL) readApollo(n *yamlfile.Node) (problems yamlfile.Problems) {
 		return yamlfile.Problems{n.Problem("apolloServer must be a map, such as {introspection: true}")}
 	}
 	for _, e := range n.Entries {
-		if e.Key == "introspection" {
+		switch e.Key {
+		case "introspection":
 			problems = append(problems, e.Value.Decode(&g.Introspection)...)
-			continue
+		case "allowBatchedHttpRequests":
+			problems = append(problems, e.Value.Decode(&g.Batches)...)
+		case "hideSchemaDetailsFromClientErrors":
+			problems = append(problems, e.Value.Decode(&g.HideSchemaDetails)...)
+		case "csrfPrevention":
+			problems = append(problems, g.readPreflight(e.Value)...)
+		case "persistedQueries":
+			problems = append(problems, g.readPersisted(e.Value)...)
+		default:
+			why := elsewhere[e.Key]
+			if why == "" {
+				why = "it is a setting of another server"
+			}
+			g.Warnings = append(g.Warnings, "graphql.config.apolloServer."+e.Key+" has no effect: "+why)
 		}
-		why := elsewhere[e.Key]
-		if why == "" {
-			why = "it is a setting of another server"
-		}
-		g.Warnings = append(g.Warnings, "graphql.config.apolloServer."+e.Key+" has no effect: "+why)
 	}
+	return problems
+}
+
+// readPreflight reads csrfPrevention: true, false or {requestHeaders: [names]}.
+func (g *GraphQL) readPreflight(n *yamlfile.Node) yamlfile.Problems {
+	if n.Kind == yamlfile.Map {
+		var f struct {
+			RequestHeaders []string `yaml:"requestHeaders"`
+		}
+		problems := n.Decode(&f)
+		if len(f.RequestHeaders) > 0 {
+			g.PreflightHeaders = f.RequestHeaders
+		}
+		return problems
+	}
+	on := true
+	problems := n.Decode(&on)
+	if !on {
+		g.PreflightHeaders = nil
+	}
+	return problems
+}
+
+// readPersisted reads persistedQueries: false, or a map whose keys have no effect.
+func (g *GraphQL) readPersisted(n *yamlfile.Node) yamlfile.Problems {
+	if n.Kind == yamlfile.Map {
+		for _, e := range n.Entries {
+			g.Warnings = append(g.Warnings, "graphql.config.apolloServer.persistedQueries."+e.Key+
+				" has no effect: limits.persisted limits how many queries are kept")
+		}
+		return nil
+	}
+	on := true
+	problems := n.Decode(&on)
+	g.WithoutPersisted = !on
 	return problems
 }

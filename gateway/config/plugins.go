@@ -119,11 +119,10 @@ type graphqlFile struct {
 	// what browsers see: an IDE, or a small page. [graphql.md](graphql.md)
 	// Default: `true` in development
 	LandingPage **bool `yaml:"landingPage"`
-	// the old name of `landingPage`, read with a warning
-	// Default: none
+	// deprecated, read with a warning: `true` shows the IDE whatever `landingPage` says; `false` has no effect
+	// Default: `false`
 	PlaygroundAlways *bool `yaml:"playgroundAlways"`
-	// `introspection`: whether clients may read the schema, by default in development only. Other keys have no effect, and the server names
-	// them at start
+	// settings of Apollo Server, such as `introspection` and `allowBatchedHttpRequests`: [graphql.md](graphql.md#settings-of-apollo-server)
 	// Default: none
 	ApolloServer *yamlfile.Node `yaml:"apolloServer"`
 }

@@ -168,8 +168,14 @@ type GraphQL struct {
 
 	Introspection *bool // whether clients may read the schema; nil: in development only
 	LandingPage   *bool // whether browsers get the GraphQL page; nil: in development only, and a plain page in production
-	Limits        GraphQLLimits
-	Warnings      []string // about settings that have no effect, or will lose it
+	Batches       bool  // whether a request may be an array of operations; default false
+	// PreflightHeaders are headers that web pages can send to other origins only after a CORS preflight. A request needs one of them, or a
+	// content-type that causes a preflight. nil: any request is executed.
+	PreflightHeaders  []string
+	WithoutPersisted  bool // whether persisted queries are refused; default false
+	HideSchemaDetails bool // whether errors suggest no names of the schema; default false
+	Limits            GraphQLLimits
+	Warnings          []string // about settings that have no effect, or will lose it
 }
 
 // Default returns the settings of a project without config/.
@@ -179,7 +185,7 @@ func Default() Settings {
 		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits},
 		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,
-			DefaultLimit: 10, MaxLimit: -1},
+			DefaultLimit: 10, MaxLimit: -1, PreflightHeaders: []string{"x-apollo-operation-name", "apollo-require-preflight"}},
 		Upload: defaultUpload,
 		Users:  defaultUsers,
 		Roles:  map[string][]string{},

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -44,8 +45,10 @@ type Options struct {
 	Memory    *budget.Budget // shared by all requests; nil is unlimited
 	// TooLong is the error of an answer longer than Limits.Bytes. If it is nil, the error names the GraphQL setting.
 	TooLong error
-	Log     *slog.Logger  // nil: slog.Default
-	Server  schema.Server // passed to policies and resolvers of extensions; nil if there are none
+	// NoSuggestions leaves suggestions of similar names out of the errors of operations that are not valid.
+	NoSuggestions bool
+	Log           *slog.Logger  // nil: slog.Default
+	Server        schema.Server // passed to policies and resolvers of extensions; nil if there are none
 }
 
 // Limits restrict an operation. A zero field has its value of DefaultLimits.
@@ -103,26 +106,28 @@ func (l Limits) orDefaults() Limits {
 
 // An Engine runs operations. Any number of goroutines may use it.
 type Engine struct {
-	schema    *schema.Schema
-	language  *language.Schema
-	store     *store.Store
-	documents *documents.Service
-	params    *params.Parser
-	users     *auth.Users
-	media     *media.Library
-	uses      []*contenttypes.Attribute // the media attributes of content-types
-	limits    Limits
-	memory    *budget.Budget
-	tooLong   error
-	log       *slog.Logger
-	server    schema.Server
-	prepared  *lru.Cache[planKey, *prepared]
+	schema        *schema.Schema
+	language      *language.Schema
+	store         *store.Store
+	documents     *documents.Service
+	params        *params.Parser
+	users         *auth.Users
+	media         *media.Library
+	uses          []*contenttypes.Attribute // the media attributes of content-types
+	limits        Limits
+	memory        *budget.Budget
+	tooLong       error
+	log           *slog.Logger
+	server        schema.Server
+	noSuggestions bool
+	prepared      *lru.Cache[planKey, *prepared]
 }
 
 // New makes an Engine.
 func New(o Options) *Engine {
 	e := &Engine{schema: o.Schema, language: language.New(o.Schema), store: o.Store, documents: o.Documents,
-		users: o.Users, media: o.Media, uses: levels.FileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory, tooLong: o.TooLong, log: o.Log, server: o.Server}
+		users: o.Users, media: o.Media, uses: levels.FileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory,
+		tooLong: o.TooLong, log: o.Log, server: o.Server, noSuggestions: o.NoSuggestions}
 	e.params = o.Params.WithSortKeys(e.limits.SortKeys, settings+"sortKeys")
 	if e.log == nil {
 		e.log = slog.Default()
@@ -225,7 +230,7 @@ func (x *execution) respond() (*Response, error) {
 func (e *Engine) begin(ctx context.Context, r *Request) (x *execution, refusal *Response) {
 	p, errs := e.prepare(r.Query, r.Operation)
 	if errs != nil {
-		return nil, refuse(errs)
+		return nil, e.refuse(errs)
 	}
 	if refusal = r.notByGet(p.op.Operation); refusal == nil {
 		x, refusal = e.bound(ctx, r, p)
@@ -263,7 +268,7 @@ func (e *Engine) bound(ctx context.Context, r *Request, p *prepared) (x *executi
 	}
 	vars, errs := e.language.Variables(p.doc, p.op, r.Variables)
 	if errs != nil {
-		return nil, refuse(errs)
+		return nil, e.refuse(errs)
 	}
 	pl, wrong := p.plan(e, vars)
 	if wrong != nil {
@@ -285,6 +290,19 @@ func (e *Engine) bound(ctx context.Context, r *Request, p *prepared) (x *executi
 // refuse returns the answer to an operation that is not run.
 func refuse(errs []*language.Error) *Response {
 	return &Response{Status: http.StatusBadRequest, Body: message(errs...), Errors: errs}
+}
+
+// suggestion matches the end of an error that suggests names of the schema.
+var suggestion = regexp.MustCompile(` ?Did you mean .+\?$`)
+
+// refuse returns the answer to an operation whose document or variables are not valid.
+func (e *Engine) refuse(errs []*language.Error) *Response {
+	if e.noSuggestions {
+		for _, wrong := range errs {
+			wrong.Message = suggestion.ReplaceAllString(wrong.Message, "")
+		}
+	}
+	return refuse(errs)
 }
 
 // withoutData returns the answer to an operation that failed as a whole.

@@ -45,7 +45,7 @@ func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Res
 	p, errs := e.prepare(r.Query, r.Operation)
 	switch {
 	case errs != nil:
-		return nil, refuse(errs)
+		return nil, e.refuse(errs)
 	case p.op.Operation != ast.Subscription:
 		return nil, nil
 	}
