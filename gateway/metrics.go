@@ -64,8 +64,9 @@ func (p *Project) reading() metrics.Reading {
 	r := metrics.Reading{
 		Store: g.store.Stats(), State: g.store.Health().State,
 		Places: map[string]metrics.Places{
-			"passwords": {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
-			"listeners": {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
+			"passwords":  {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
+			"listeners":  {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
+			"processors": {Stats: p.processors.Stats(), Limit: p.processors.Limits().Places},
 		},
 		Budgets:         map[string]budget.Stats{"requests": p.memory.Stats()},
 		Caches:          map[string]lru.Stats{},

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,16 +125,17 @@ type Project struct {
 	sums       filesync.Sums                   // of uploaded files, for replicas
 	loaded     fileDigest                      // of the files that the project was opened with
 
-	clock     Clock
-	scheduler *scheduler
-	follower  *follower                     // of a replica; nil: the project takes writes
-	member    *member                       // of a cluster; nil: the project is served by one server
-	node      bool                          // the data directory is that of a node, and the project is only opened, to look into it
-	files     string                        // the directory that the project is read from
-	stops     atomic.Pointer[chan struct{}] // see stopping; nil before Run
-	webhooks  *webhooks.Dispatcher
-	hub       *changeHub
-	listeners *admission.Semaphore // of clients that wait for changes
+	clock      Clock
+	scheduler  *scheduler
+	follower   *follower                     // of a replica; nil: the project takes writes
+	member     *member                       // of a cluster; nil: the project is served by one server
+	node       bool                          // the data directory is that of a node, and the project is only opened, to look into it
+	files      string                        // the directory that the project is read from
+	stops      atomic.Pointer[chan struct{}] // see stopping; nil before Run
+	webhooks   *webhooks.Dispatcher
+	hub        *changeHub
+	listeners  *admission.Semaphore // of clients that wait for changes
+	processors *admission.Semaphore // of reads that take long; see store.Options
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -218,9 +220,14 @@ func newProject(dir string, o Options, m *member) (*Project, *Definition, error)
 	p.answers = limits.answers(p.memory)
 	p.copies = paced.NewPace(limits.CopyRate)
 	p.hub = newChangeHub(p.log)
+	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
 	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
 	return p, d, nil
 }
+
+// processorsOfReads returns how many processors reads that take long may have together. One is left for everything else, if there are
+// several: where all of them are busy, Go takes up to ten milliseconds to notice that a request has arrived.
+func processorsOfReads() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
 // asNode opens the data directory of a node of a cluster to look into it: with the definitions of the cluster, and without a change.
 func (p *Project) asNode() (err error) {
@@ -275,7 +282,7 @@ func (p *Project) openStore(d *Definition) (*store.Store, error) {
 			p.unready.Store(&converting)
 			progress(what, done, total)
 		},
-		HealthChanged: p.logHealth, Replaced: p.logReplaced, Committed: p.committed(),
+		Processors: p.processors, HealthChanged: p.logHealth, Replaced: p.logReplaced, Committed: p.committed(),
 		NoUpgradeCopy: p.options.NoUpgradeCopy, Upgrading: func(u store.Upgrade) {
 			p.unready.Store(&converting)
 			p.log.Warn(u.String())

@@ -27,8 +27,9 @@ type (
 	}
 	// test tests the JSON of a scalar attribute. It never holds for null.
 	test struct {
-		attr *contenttypes.Attribute
-		ok   func(raw []byte) bool
+		attr   *contenttypes.Attribute
+		ok     func(raw []byte) bool
+		values int // how many values ok compares with at most
 	}
 	isNull struct {
 		attr *contenttypes.Attribute
@@ -61,9 +62,9 @@ func (c anyOf) holds(s *Snapshot, r Record) bool {
 	return false
 }
 
-func (c test) holds(_ *Snapshot, r Record) bool {
+func (c test) holds(s *Snapshot, r Record) bool {
 	raw := r.JSON(c.attr)
-	return raw != nil && c.ok(raw)
+	return raw != nil && s.spend((1+len(raw)/testedAtATime)*c.values) && c.ok(raw)
 }
 
 func (c isNull) holds(_ *Snapshot, r Record) bool { return (r.JSON(c.attr) == nil) == c.want }
@@ -226,9 +227,9 @@ func compileSearch(f Search, negate bool) cond {
 	for _, a := range f.Attrs {
 		ok := func(raw []byte) bool { return found(unquote(raw)) != negate }
 		if negate {
-			conds = append(conds, anyOf{isNull{a, true}, test{a, ok}})
+			conds = append(conds, anyOf{isNull{a, true}, test{a, ok, 1}})
 		} else {
-			conds = append(conds, test{a, ok})
+			conds = append(conds, test{a, ok, 1})
 		}
 	}
 	if negate {
@@ -249,9 +250,9 @@ func compileCompare(f Compare, negate bool) cond {
 		return constant(false) // a comparison with null is unknown
 	}
 	if negate {
-		return test{f.Attr, func(raw []byte) bool { return !ok(raw) }}
+		return test{f.Attr, func(raw []byte) bool { return !ok(raw) }, len(f.Values)}
 	}
-	return test{f.Attr, ok}
+	return test{f.Attr, ok, len(f.Values)}
 }
 
 // predicate compiles a comparison to a test of JSON that is not null. It returns nil if the comparison is unknown for every value.

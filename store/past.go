@@ -61,8 +61,8 @@ func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
 	then := newSnapshot(s.store, s.tx)
 	then.bound, then.work = s.bound, s.work
 	then.past = &past{sequence: sequence, unblocked: unblocked, rows: map[rowRef]pastRows{}, links: map[ref]undoneLinks{}, entries: map[uint64]*Entry{}}
+	defer func() { s.work = then.work }()
 	err = f(then)
-	s.work = then.work
 	s.store.stats.add(&then.stats)
 	if then.failed != nil {
 		s.failed = then.failed

@@ -63,8 +63,9 @@ func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}
 }
 
-// end adds the snapshot's counters to those of the store.
+// end adds the snapshot's counters to those of the store, and gives back what its work has taken.
 func (s *Snapshot) end() {
+	s.work.leave()
 	s.endTrace()
 	s.store.stats.add(&s.stats)
 	s.cache.searched(s)

@@ -17,6 +17,9 @@ func (f *finder) sortHits(hits []hit) {
 	}
 	keyed, keys := make([]keyedHit, len(hits)), f.snap.sorter(q.Sort, q.Status)
 	for i, h := range hits {
+		if !f.snap.step() {
+			return
+		}
 		r := f.record(h)
 		keyed[i] = keyedHit{f.load(h, r), keys.of(r)}
 		if f.memory != nil && !f.memory.take(f.snap, keyed[i].keys) {
@@ -24,6 +27,7 @@ func (f *finder) sortHits(hits []hit) {
 		}
 	}
 	slices.SortFunc(keyed, func(x, y keyedHit) int {
+		f.snap.step()
 		if c := compareKeys(x.keys, y.keys, q.Sort); c != 0 {
 			return c
 		}

@@ -26,6 +26,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/internal/admission"
 	"lectern/internal/durable"
 	"lectern/store/internal/pool"
 )
@@ -75,9 +76,10 @@ type file struct {
 	health health
 	stats  counters
 
-	readers  readers
-	onCommit func(Commit) // nil if nothing observes commits
-	answers  AnswerLimits
+	readers    readers
+	processors *admission.Semaphore // see Options.Processors
+	onCommit   func(Commit)         // nil if nothing observes commits
+	answers    AnswerLimits
 
 	// Used by the writer goroutine only:
 	committed int // the last transaction
@@ -106,6 +108,10 @@ type Options struct {
 	HealthChanged func(Health)
 	// Committed, if set, is called by the writer goroutine after each transaction that commits writes. It must not use the store.
 	Committed func(Commit)
+	// Processors, if set, are the places that long reads share: a read whose work is limited (see Snapshot.Within) must hold one after its
+	// first few thousand steps, and lets the clients that wait have their turns after each few thousand more. So clients with long reads
+	// delay neither short reads nor one another by more than such a slice each. Writes take no turns.
+	Processors *admission.Semaphore
 	// NoUpgradeCopy upgrades a file of an older format without keeping a copy of it as it is.
 	NoUpgradeCopy bool
 	// Upgrading, if set, is called before a file of an older format is changed, and after the copy of it was made.
@@ -155,7 +161,7 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	if err := removeUnfinished(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
 	}
-	f.health.changed, f.onCommit = opts.HealthChanged, opts.Committed
+	f.health.changed, f.onCommit, f.processors = opts.HealthChanged, opts.Committed, opts.Processors
 	f.log.limits, f.answers = opts.Log.withDefaults(), opts.Answers.withDefaults()
 	var s *Store
 	if f.propose = opts.Propose; opts.Origin != "" || opts.Propose != nil {
@@ -338,6 +344,7 @@ func (s *Store) View(f func(*Snapshot) error) error {
 		return s.viewPinned(f)
 	}
 	snap.since.Store(s.readers.now.Load())
+	snap.work.processors = s.processors
 	defer s.giveBack(snap)
 	return s.view(snap, f)
 }

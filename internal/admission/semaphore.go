@@ -1,5 +1,5 @@
-// Package admission shares scarce resources (requests at work, connections, processors that hash passwords) fairly among clients,
-// so that one client cannot take all of a resource.
+// Package admission shares scarce resources (requests at work, connections, processors that hash passwords or read for long) fairly
+// among clients, so that one client cannot take all of a resource.
 //
 // A Semaphore has a number of places. A client holds places through its Share, which limits how many it may hold. Waiting clients
 // take turns: a client with one request waits for at most one place of each other client, however many requests the others sent
@@ -129,12 +129,40 @@ func (sh *Share) Acquire(ctx context.Context) error {
 		s.mu.Unlock()
 		return ErrWaiting
 	}
-	granted := make(chan struct{})
+	granted := s.wait(sh)
+	s.mu.Unlock()
+	return sh.await(ctx, granted)
+}
+
+// Yield lets every client that waits have its turn: it gives back a place and takes one again, unless nobody waits. When ctx ends
+// before, Yield returns the error of ctx, and the place is not held any more. Limits.Waiting does not apply.
+func (sh *Share) Yield(ctx context.Context) error {
+	s := sh.semaphore
+	s.mu.Lock()
+	if len(s.turns) == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	s.stats.Held--
+	sh.held--
+	granted := s.wait(sh)
+	s.grant()
+	s.mu.Unlock()
+	return sh.await(ctx, granted)
+}
+
+// wait adds a waiter of a share. It is called with mu held.
+func (s *Semaphore) wait(sh *Share) (granted chan struct{}) {
+	granted = make(chan struct{})
 	sh.waiting = append(sh.waiting, granted)
 	s.stats.Waiting++
 	s.queue(sh)
-	s.mu.Unlock()
+	return granted
+}
 
+// await waits until a waiter has its place or ctx ends, in which case it returns the error of ctx.
+func (sh *Share) await(ctx context.Context, granted chan struct{}) error {
+	s := sh.semaphore
 	select {
 	case <-granted:
 		return nil

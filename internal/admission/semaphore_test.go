@@ -121,6 +121,59 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestYield checks that a place changes hands when its holder yields and others wait, and only then.
+func TestYield(t *testing.T) {
+	s := admission.New(admission.Limits{Places: 1})
+	a, b := s.Share(client("192.0.2.1")), s.Share(client("192.0.2.2"))
+	if err := a.TryAcquire(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Yield(context.Background()); err != nil {
+		t.Errorf("while nobody waits: %v", err)
+	}
+	var order []string
+	granted := make(chan error)
+	wait := func(sh *admission.Share, name string) {
+		waiting := s.Stats().Waiting
+		go func() {
+			err := sh.Acquire(context.Background())
+			order = append(order, name) // the place guards order
+			granted <- err
+		}()
+		waitUntil(t, func() bool { return s.Stats().Waiting == waiting+1 })
+	}
+	wait(a, "a")
+	wait(b, "b")
+	yielded := make(chan error)
+	go func() { yielded <- a.Yield(context.Background()) }()
+	for _, sh := range []*admission.Share{a, b} {
+		if err := <-granted; err != nil {
+			t.Error(err)
+		}
+		sh.Release()
+	}
+	if err := <-yielded; err != nil || order[0] != "a" || order[1] != "b" {
+		t.Errorf("%v after %q, want the place after a and b", err, order)
+	}
+
+	wait(b, "b")
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { yielded <- a.Yield(ctx) }()
+	if err := <-granted; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-yielded; !errors.Is(err, context.Canceled) {
+		t.Errorf("a holder that was cancelled: %v", err)
+	}
+	b.Release()
+	a.Close()
+	b.Close()
+	if got := s.Stats(); got.Held != 0 || got.Waiting != 0 || got.Clients != 0 {
+		t.Errorf("in the end: %+v", got)
+	}
+}
+
 // TestWaitingAtTheLimit checks that a client at its limit waits even while places are free, and does not block other clients.
 func TestWaitingAtTheLimit(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 3, Share: 1, Waiting: 2})

@@ -19,10 +19,14 @@ func (ld *Loader[S]) Weigh(printed int) error {
 			l.sizes[i] = size
 		}
 	}
+	below := 0
 	for _, size := range ld.queue[0].sizes {
-		if printed += size; printed > ld.Most {
+		if below += size; printed+below > ld.Most {
 			return ErrTooMany
 		}
+	}
+	if !ld.Snapshot.Steps(below) { // printing them is work, too
+		return ld.Snapshot.Err()
 	}
 	return nil
 }

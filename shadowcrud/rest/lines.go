@@ -109,6 +109,7 @@ func (l *lineWriter) block(rows []store.Record, shown *documents.Selection) erro
 		if !l.begun {
 			l.begin()
 		}
+		l.snapshot.Rest() // the client may be slow
 		if err := l.lines.Write(l.buf); err != nil {
 			return err
 		}

@@ -80,6 +80,9 @@ func (p *printer) list(rows []store.Record, s *documents.Selection) {
 	p.buf = append(p.buf, ']')
 }
 
+// bytesAtATime is how many bytes of a row are printed in a step of work.
+const bytesAtATime = 256
+
 // document prints row i of a level, a version of a document: scalars in the order of the schema, then populated attributes.
 func (p *printer) document(l *level, i int) {
 	if p.err == nil {
@@ -88,6 +91,9 @@ func (p *printer) document(l *level, i int) {
 		}
 	}
 	r, s := &l.Rows[i], &l.Selection
+	if p.err == nil && !p.snapshot.Steps(r.Size()/bytesAtATime) {
+		p.fail(p.snapshot.Err())
+	}
 	if p.err == nil {
 		p.reserve(r, s.Selection)
 	}
