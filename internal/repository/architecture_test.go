@@ -1,7 +1,6 @@
 package repository
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -62,11 +61,7 @@ var owners = map[string]string{
 const module = "lectern"
 
 func TestImportsRunOneWay(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
+	for _, line := range packages(t, `{{join .Imports " "}}`) {
 		names := strings.Fields(line)
 		pkg := inModule(names[0])
 		if layerOf(pkg) < 0 {

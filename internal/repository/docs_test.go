@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,18 +14,12 @@ import (
 func documentation(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
-		names, err := filepath.Glob(pattern)
+	for _, name := range trackedFiles(t, "*.md", "docs/*.md", "examples/*/*.md") {
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages[name] = string(text)
-		}
+		pages[name] = string(text)
 	}
 	if len(pages) < 10 {
 		t.Fatalf("found only %d pages", len(pages))
@@ -53,7 +46,7 @@ func anchors(text string) []string {
 
 // TestLinks follows every link of the documentation that leads to a file of the repository or to a heading.
 func TestLinks(t *testing.T) {
-	pages := documentation(t)
+	pages, tracked := documentation(t), trackedPaths(t)
 	followed := 0
 	for page, text := range pages {
 		for _, g := range link.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
@@ -66,8 +59,8 @@ func TestLinks(t *testing.T) {
 			if target != "" {
 				name = path.Join(path.Dir(page), target)
 			}
-			if _, err := os.Stat(name); err != nil {
-				t.Errorf("%s links to %s: %v", page, g[1], err)
+			if !tracked[name] && name != "." {
+				t.Errorf("%s links to %s, which is not in the repository", page, g[1])
 			} else if anchor != "" && !slices.Contains(anchors(pages[name]), anchor) {
 				t.Errorf("%s links to %s, and %s has no such heading", page, g[1], name)
 			}
@@ -81,16 +74,11 @@ func TestLinks(t *testing.T) {
 // TestNamedFilesExist looks for every file and folder of the repository that the documentation names in backquotes. A page may
 // leave out the first folders of a path, and may name several files by a pattern.
 func TestNamedFilesExist(t *testing.T) {
-	out, err := exec.Command("git", "ls-files").Output()
-	if err != nil {
-		t.Skip("the repository is not a git checkout: ", err)
-	}
+	tracked := trackedPaths(t)
 	known := map[string]bool{} // paths of files and folders, complete and without their first folders
-	for file := range strings.Lines(string(out)) {
-		for name := strings.TrimSpace(file); name != "."; name = path.Dir(name) {
-			for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
-				known[rest] = true
-			}
+	for name := range tracked {
+		for rest, more := name, true; more; _, rest, more = strings.Cut(rest, "/") {
+			known[rest] = true
 		}
 	}
 	looked := 0
@@ -98,7 +86,7 @@ func TestNamedFilesExist(t *testing.T) {
 		for _, g := range quoted.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
 			name := strings.TrimSuffix(strings.TrimPrefix(g[1], module+"/"), "/")
 			first, _, isPath := strings.Cut(name, "/")
-			if _, err := os.Stat(first); err != nil || !isPath {
+			if !tracked[first] || !isPath {
 				if path.Ext(name) != ".go" {
 					continue // a setting, a value, or a file of a project
 				}
@@ -136,12 +124,8 @@ func TestEveryPackageIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "list", "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
-		pkg := inModule(strings.TrimSpace(line))
+	for _, line := range packages(t, "") {
+		pkg := inModule(line)
 		if pkg == "" {
 			pkg = "main.go"
 		}

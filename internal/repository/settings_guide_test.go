@@ -26,16 +26,12 @@ var settingsFiles = map[string]string{
 // TestGuideSettings puts each example of a settings file in the guides into a project of its own and checks that: it must have no problem but
 // a type or component that only the guide knows.
 func TestGuideSettings(t *testing.T) {
-	guides, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"IMAGE_SECRET", "S3_ACCESS_KEY", "S3_SECRET_KEY", "METRICS_TOKEN", "TRACING_KEY", "JWT_SECRET", "LECTERN_REPLICA_TOKEN"} {
 		t.Setenv(name, "a secret that only this test uses")
 	}
 	t.Setenv("SEARCH_WEBHOOK_SECRET", "whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	checked := 0
-	for _, guide := range guides {
+	for _, guide := range trackedFiles(t, "docs/*.md") {
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Fatal(err)
