@@ -1,13 +1,13 @@
 package gateway
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 
 	"lectern/internal/durable"
@@ -49,17 +49,18 @@ func checkSecret(s string) error {
 	return err
 }
 
-// isShipped reports whether a secret is in a file of the example project, so that it is public.
+// isShipped reports whether a secret is in a file of the projects that Init and InitEmpty write, so that it is public.
 func isShipped(secret string) (shipped bool, err error) {
-	files, err := initFiles()
-	for _, name := range files {
-		text, err := initProject.ReadFile(path.Join(initRoot, name))
+	for _, root := range []string{initRoot, emptyRoot} {
+		files, err := initFiles(root)
 		if err != nil {
 			return false, err
 		}
-		shipped = shipped || strings.Contains(string(text), secret)
+		for _, text := range files {
+			shipped = shipped || bytes.Contains(text, []byte(secret))
+		}
 	}
-	return shipped, err
+	return shipped, nil
 }
 
 // keptSecret returns the secret in the data directory, which it generates if there is none.
