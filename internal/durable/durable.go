@@ -1,11 +1,16 @@
 // Package durable writes files that survive a loss of power: completely, or not at all.
+//
+// Where the name of a file comes from somebody else (another server, an archive, a backup, a document), WriteIn writes it below an os.Root: no such
+// name, and no symbolic link on the way, leads out of that directory.
 package durable
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -24,16 +29,56 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err = write(f); err == nil {
-		err = f.Sync()
+	if err := fill(f, write); err != nil {
+		return errors.Join(err, os.Remove(unfinished))
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(unfinished, path)
-	}
-	if err != nil {
+	if err := os.Rename(unfinished, path); err != nil {
 		return errors.Join(err, os.Remove(unfinished))
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// WriteIn is WriteFile for a file below root. It makes the directories above the file, with the permissions dirs. name has slashes.
+func WriteIn(root *os.Root, name string, dirs fs.FileMode, write func(io.Writer) error) error {
+	if !fs.ValidPath(name) || name == "." {
+		return fmt.Errorf("%q is no name of a file below %s", name, root.Name())
+	}
+	unfinished := name + Suffix
+	if err := root.MkdirAll(path.Dir(name), dirs); err != nil {
+		return err
+	}
+	if err := root.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+		return err
+	}
+	f, err := root.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := fill(f, write); err != nil {
+		return errors.Join(err, root.Remove(unfinished))
+	}
+	if err := root.Rename(unfinished, name); err != nil {
+		return errors.Join(err, root.Remove(unfinished))
+	}
+	return SyncIn(root, path.Dir(name))
+}
+
+// fill writes, syncs and closes a file.
+func fill(f *os.File, write func(io.Writer) error) error {
+	err := write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// SyncIn is SyncDir for a directory below root.
+func SyncIn(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // SyncDir makes the names in a directory durable, such as that of a file that was renamed.

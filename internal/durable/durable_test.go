@@ -10,6 +10,49 @@ import (
 	"lectern/internal/durable"
 )
 
+// TestWriteIn writes files below a directory, and none outside of it.
+func TestWriteIn(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	for name, target := range map[string]string{"out": outside, "up": "..", "file": filepath.Join(outside, "file"), "in": "there"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	write := func(name string) error {
+		return durable.WriteIn(root, name, 0o700, func(w io.Writer) error {
+			_, err := io.WriteString(w, name)
+			return err
+		})
+	}
+	for _, name := range []string{"a", "there/b", "there/deeper/c", "in/d", "a"} {
+		if err := write(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != name {
+			t.Errorf("%s has %q (%v)", name, text, err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "../a", "there/../../a", "/tmp/a", "there//b", "a\x00b", "out/a", "out/deeper/a", "up/a", "a/b"} {
+		if err := write(name); err == nil {
+			t.Errorf("%q was written", name)
+		}
+	}
+	if err := write("file"); err != nil { // the link is replaced, and what it leads to is not
+		t.Error(err)
+	}
+	if there, err := os.ReadDir(outside); err != nil || len(there) > 0 {
+		t.Errorf("outside there is %v (%v)", there, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*"+durable.Suffix)); err != nil || len(left) > 0 {
+		t.Errorf("left %v (%v)", left, err)
+	}
+}
+
 // TestWriteFile replaces a file, beside which a killed process has left another.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()

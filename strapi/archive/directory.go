@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 )
 
@@ -108,9 +107,9 @@ func (d *Directory) HasAsset(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// LinkAsset adds a file as an asset, without a copy if the file system can link it. The content and the size of the Asset are not used. The file
-// must not change afterwards.
-func (d *Directory) LinkAsset(asset Asset, file string) error {
+// LinkAsset adds a file below from as an asset, without a copy if the directory of the archive is below from, too, at the path within, and the file
+// system can link files. The content and the size of the Asset are not used. The file must not change afterwards.
+func (d *Directory) LinkAsset(asset Asset, from *os.Root, file, within string) error {
 	name, err := cleanName(asset.Name)
 	if err != nil {
 		return err
@@ -118,11 +117,11 @@ func (d *Directory) LinkAsset(asset Asset, file string) error {
 	if err := d.sink.root.MkdirAll(path.Dir(assetName(name)), 0o700); err != nil {
 		return err
 	}
-	if os.Link(file, filepath.Join(d.sink.root.Name(), filepath.FromSlash(assetName(name)))) == nil {
+	if from.Link(file, path.Join(within, assetName(name))) == nil {
 		d.sink.note(assetName(name))
 		return d.writeSidecar(name, asset.Sidecar)
 	}
-	f, err := os.Open(file)
+	f, err := from.Open(file)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +67,35 @@ func TestWrongFilesAreNamed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			refuses(t, write(t, "a.tar", tarOf(t, with(test.file, test.content))), "", test.message)
 		})
+	}
+}
+
+// hostileUIDs would lead out of a directory, or to a hidden file, if a file were named after them.
+var hostileUIDs = []string{
+	"x./../../../name", "../name.x", "x.../name", "/tmp/x.name", `x.\..\..\name`, "api::../../x.name", "api::x/y.z", "x.na\x00me", "x.name\n",
+	".x", "x.", "x..y", "::x.y", "a::b::c", "x.c:name", " . ", strings.Repeat("x", 300),
+}
+
+func TestHostileUIDsAreRefused(t *testing.T) {
+	for _, uid := range hostileUIDs {
+		text, err := json.Marshal(uid)
+		must(t, err)
+		for file, line := range map[string]string{
+			"schemas/schemas_00001.jsonl":   `{"uid":%s,"modelType":"component","attributes":{}}`,
+			"entities/entities_00001.jsonl": `{"type":%s,"id":1,"data":{}}`,
+			"links/links_00001.jsonl":       `{"kind":"k","relation":"r","left":{"type":"a","ref":1},"right":{"type":%s,"ref":1}}`,
+		} {
+			t.Run(uid+" in "+file, func(t *testing.T) {
+				refuses(t, write(t, "a.tar", tarOf(t, with(file, fmt.Sprintf(line, text)))), "", "cannot be the uid of a content-type or component")
+			})
+		}
+	}
+	for _, uid := range []string{
+		"a", "api::blog-post.blog_post", "plugin::users-permissions.user", "strapi::core-store", "admin::api-token", "blocks.hero banner", "Größe.Maß", "a.b.c",
+	} {
+		if err := archive.CheckUID(uid); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 )
 
 func newSchema(o *jsontree.Object) (Schema, error) {
-	uid, err := textOf(o, "uid")
+	uid, err := uidOf(o, "uid")
 	return Schema{UID: uid, Data: o}, err
 }
 
 func newEntity(o *jsontree.Object) (e Entity, err error) {
-	if e.Type, err = textOf(o, "type"); err != nil {
+	if e.Type, err = uidOf(o, "type"); err != nil {
 		return e, err
 	}
 	if e.ID, err = idOf(o, "id"); err != nil {
@@ -42,7 +42,7 @@ func endOf(link *jsontree.Object, side string) (e End, err error) {
 	if err != nil {
 		return e, err
 	}
-	if e.Type, err = textOf(o, "type"); err != nil {
+	if e.Type, err = uidOf(o, "type"); err != nil {
 		return e, fmt.Errorf("%s: %w", side, err)
 	}
 	e.Field = o.Text("field")
@@ -75,6 +75,14 @@ func textOf(o *jsontree.Object, key string) (string, error) {
 		return "", fmt.Errorf("no text under %q", key)
 	}
 	return s, nil
+}
+
+func uidOf(o *jsontree.Object, key string) (string, error) {
+	uid, err := textOf(o, key)
+	if err == nil {
+		err = CheckUID(uid)
+	}
+	return uid, err
 }
 
 func objectOf(o *jsontree.Object, key string) (*jsontree.Object, error) {

@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/internal/yamlfile"
+	"lectern/strapi/archive"
 )
 
 // archiveFile is what notes call the schemas of an archive.
@@ -24,6 +25,9 @@ func (c *converter) readArchive(schemas Schemas) error {
 		if uid == "" {
 			return fmt.Errorf("schema %d of the archive has no uid", number)
 		}
+		if err := archive.CheckUID(uid); err != nil {
+			return fmt.Errorf("schema %d of the archive: %w", number, err)
+		}
 		c.add(&schema{uid: uid, file: archiveFile, node: n}, textOf(n.Get("modelType")) == "component")
 		return nil
 	})
@@ -31,6 +35,10 @@ func (c *converter) readArchive(schemas Schemas) error {
 
 // add adds a schema, unless there is one of its uid already or it is not one of the project.
 func (c *converter) add(s *schema, component bool) {
+	if err := archive.CheckUID(s.uid); err != nil {
+		c.note(Lost, s.file, "", "correct the name and convert again", "%v", err)
+		return
+	}
 	switch {
 	case c.names[s.uid]:
 		return

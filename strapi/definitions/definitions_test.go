@@ -114,6 +114,50 @@ func checks(t *testing.T, p *definitions.Project) {
 	}
 }
 
+// TestHostileNames converts sources with names that lead elsewhere.
+func TestHostileNames(t *testing.T) {
+	const article = `{"info":{"singularName":%q,"pluralName":"articles","displayName":"A"},"attributes":{"title":{"type":"string"}}}`
+	for _, name := range []string{"../../../name", "/tmp/name", "..", "a/b", "name\n", ""} {
+		files := fstest.MapFS{
+			"src/api/article/content-types/article/schema.json": {Data: fmt.Appendf(nil, article, "article")},
+			"src/api/other/content-types/other/schema.json":     {Data: fmt.Appendf(nil, article, name)},
+		}
+		p, err := definitions.FromTree(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files := schemaFiles(p); !slices.Equal(files, []string{"content-types/article.yaml"}) {
+			t.Errorf("singularName %q: made %v", name, files)
+		}
+		if !slices.ContainsFunc(p.Notes, func(n definitions.Note) bool { return strings.Contains(n.What, "cannot be the uid") }) {
+			t.Errorf("singularName %q: no note says why the type is left out: %v", name, p.Notes)
+		}
+	}
+	_, err := definitions.FromSchemas(schemas(`{"uid":"x./../../../name","modelType":"component","attributes":{}}`))
+	if err == nil || !strings.Contains(err.Error(), "schema 1 of the archive") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestWriteOutside checks that no symbolic link leads the files of a project out of its directory.
+func TestWriteOutside(t *testing.T) {
+	p, err := definitions.FromSchemas(schemas(`{"uid":"api::article.article","modelType":"contentType","kind":"collectionType",` +
+		`"info":{"singularName":"article","pluralName":"articles","displayName":"A"},"attributes":{"title":{"type":"string"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "content-types")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(dir); err == nil {
+		t.Error("it wrote through a symbolic link")
+	}
+	if there, _ := os.ReadDir(outside); len(there) > 0 {
+		t.Errorf("it wrote %v", there)
+	}
+}
+
 // TestTreeSchemas reads the schemas of the projects in testdata, and converts them as those of an archive: the types and components are those
 // that the project is converted to.
 func TestTreeSchemas(t *testing.T) {

@@ -1,10 +1,11 @@
 package definitions
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 
 	"lectern/internal/yamlfile"
@@ -21,37 +22,49 @@ func (p *Project) File(name string) []byte {
 	return nil
 }
 
-// Write writes the files of the project into dir, which it makes. It replaces no file.
+// Write writes the files of the project into dir, which it makes. It replaces no file, and writes none outside of dir, whatever the names in the source are.
 func (p *Project) Write(dir string) error {
-	for _, name := range []string{"config", "content-types"} { // they may stay empty
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return fmt.Errorf("write the project: %w", err)
-		}
-	}
-	for _, name := range p.Files() {
-		if err := create(filepath.Join(dir, filepath.FromSlash(name)), p.File(name), 0o644); err != nil {
-			return err
-		}
-	}
-	if p.env != nil {
-		return create(filepath.Join(dir, ".env"), p.env, 0o600) // it holds secrets
+	if err := p.write(dir); err != nil {
+		return fmt.Errorf("write the project: %w", err)
 	}
 	return nil
 }
 
-func create(file string, text []byte, mode os.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+func (p *Project) write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("write the project: %w", err)
+		return err
 	}
-	if _, err := f.Write(text); err != nil {
-		f.Close()
-		return fmt.Errorf("write the project: %w", err)
+	defer root.Close()
+	for _, name := range []string{"config", "content-types"} { // they may stay empty
+		if err := root.MkdirAll(name, 0o755); err != nil {
+			return err
+		}
 	}
-	return f.Close()
+	for _, name := range p.Files() {
+		if err := create(root, name, p.File(name), 0o644); err != nil {
+			return err
+		}
+	}
+	if p.env != nil {
+		return create(root, ".env", p.env, 0o600) // it holds secrets
+	}
+	return nil
+}
+
+func create(root *os.Root, file string, text []byte, mode os.FileMode) error {
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // Set sets a value in a file of the project, which it adds if there is none. keys lead to the value.

@@ -2,6 +2,7 @@ package movein_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,35 @@ func temporaryIn(t *testing.T) {
 			t.Errorf("temporary files are left: %v, %v", left, err)
 		}
 	})
+}
+
+// TestHostileNames moves in an archive whose component has a uid that leads out of the directory in which its definition is written. Neither a move nor a dry
+// run writes a file elsewhere.
+func TestHostileNames(t *testing.T) {
+	for _, uid := range []string{"x./../../../name", "x./../../name", "../../../x.name", "x./../../../../../../../../../../../../tmp/lectern-hostile"} {
+		source := copied(t, copying{schema: func(s *archive.Schema) {
+			if s.IsComponent() && s.UID != uid {
+				s.UID = uid
+				s.Data.Set("uid", uid)
+			}
+		}})
+		for _, dry := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s %t", uid, dry), func(t *testing.T) {
+				beside := t.TempDir()
+				temporaryIn(t)
+				o := movein.Options{Source: source, Dir: filepath.Join(beside, "project"), DryRun: dry, Project: gateway.Options{LogTo: t.Output()}}
+				if _, err := movein.Move(t.Context(), o); err == nil || !strings.Contains(err.Error(), "cannot be the uid") {
+					t.Errorf("error %v", err)
+				}
+				if left, _ := os.ReadDir(beside); len(left) > 0 {
+					t.Errorf("it left %v", left)
+				}
+				if _, err := os.Lstat("/tmp/lectern-hostile.yaml"); err == nil {
+					t.Error("it wrote /tmp/lectern-hostile.yaml", os.Remove("/tmp/lectern-hostile.yaml"))
+				}
+			})
+		}
+	}
 }
 
 // TestDryRunRefuses checks that a dry run finds what the move would refuse: values that are not valid, a directory with files, and files

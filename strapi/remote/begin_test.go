@@ -3,6 +3,7 @@ package remote_test
 import (
 	"errors"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +15,23 @@ type noServer struct{}
 
 func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection refused")
+}
+
+// TestHostileUIDs reads definitions that name a type so that the directory of its rows would lie elsewhere.
+func TestHostileUIDs(t *testing.T) {
+	for _, uid := range []string{"api::/../../../../escape.note", "x./../../../escape", `api::..\..\escape.x`, "api::a\x00.b"} {
+		dir := filepath.Join(t.TempDir(), "a", "b", "c")
+		schema := schemasOf(t, noteSchemas)[:1]
+		schema[0].Set("uid", uid)
+		_, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schema,
+			Clock: newFakeClock(), Transport: cannedTransport{}, Attempts: 1})
+		if err == nil || !strings.Contains(err.Error(), "cannot be the uid") {
+			t.Errorf("%s: error %v", uid, err)
+		}
+		if names, _ := filepath.Glob(filepath.Join(dir, "../../../*")); len(names) != 1 {
+			t.Errorf("%s: files outside of the directory: %s", uid, names)
+		}
+	}
 }
 
 // TestMistakenURL begins with a URL that leads to no server. The same directory then serves for the right one, and for no other.

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,11 +35,12 @@ func (r *reader) download(ctx context.Context, assets []asset) error {
 }
 
 func (r *reader) downloadOne(ctx context.Context, a asset) error {
-	name := r.staging.file(a.name)
-	info, err := os.Stat(name)
-	if errors.Is(err, os.ErrNotExist) {
-		if err = r.client.download(ctx, a.url, name); err == nil {
-			info, err = os.Stat(name)
+	name := stagedFile(a.name)
+	info, err := r.staging.root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		write := func(content io.Reader) error { return r.staging.writeFile(name, content) }
+		if err = r.client.download(ctx, a.url, write); err == nil {
+			info, err = r.staging.root.Stat(name)
 		}
 	}
 	switch {
@@ -58,7 +60,8 @@ func (r *reader) downloadOne(ctx context.Context, a asset) error {
 	return nil
 }
 
-func (s staging) file(name string) string { return filepath.Join(s.dir, "files", name) }
+// stagedFile returns where the content of an uploaded file is staged.
+func stagedFile(name string) string { return path.Join("files", name) }
 
 // assets lists the files of the lane of files, with their formats.
 func (r *reader) assets(lanes []*lane) ([]asset, error) {
@@ -130,13 +133,13 @@ func isFileName(name string) bool {
 		!strings.ContainsFunc(name, func(c rune) bool { return c < ' ' })
 }
 
-// download writes the content of a file to a path. It never sends the token.
-func (c *client) download(ctx context.Context, from, to string) error {
+// download gives write the content of a file. It never sends the token.
+func (c *client) download(ctx context.Context, from string, write func(io.Reader) error) error {
 	target, err := c.resolve(from)
 	if err != nil {
 		return err
 	}
-	return c.retry(ctx, func() error { return c.downloadOnce(ctx, target, to) })
+	return c.retry(ctx, func() error { return c.downloadOnce(ctx, target, write) })
 }
 
 // resolve returns the URL of a file, which may be on another server.
@@ -157,7 +160,7 @@ func (c *client) resolve(from string) (*url.URL, error) {
 	return u, nil
 }
 
-func (c *client) downloadOnce(ctx context.Context, from *url.URL, to string) error {
+func (c *client) downloadOnce(ctx context.Context, from *url.URL, write func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := time.AfterFunc(c.timeout, func() { cancel(context.DeadlineExceeded) })
@@ -182,7 +185,7 @@ func (c *client) downloadOnce(ctx context.Context, from *url.URL, to string) err
 		return c.mayPass(&StatusError{Path: from.Path, Status: resp.StatusCode}, resp)
 	}
 	content := &boundedReader{r: resp.Body, left: c.maxFile, read: func() { idle.Reset(c.timeout) }}
-	switch err := writeFile(to, content); {
+	switch err := write(content); {
 	case content.left < 0:
 		return fmt.Errorf("GET %s: the file is larger than the limit of %d bytes", from.Path, c.maxFile)
 	case content.failed:

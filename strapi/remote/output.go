@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"lectern/strapi/archive"
 )
@@ -49,11 +47,10 @@ func (w *output) setting(s archive.Setting) {
 
 // write makes the archive of what is staged.
 func (r *reader) write(ctx context.Context, lanes []*lane, a *accounts, assets []asset) error {
-	dir := Archive(r.staging.dir)
-	if err := os.RemoveAll(dir); err != nil { // lines of a run that was interrupted
+	if err := r.staging.root.RemoveAll(archiveName); err != nil { // lines of a run that was interrupted
 		return err
 	}
-	d, err := archive.CreateDirectory(dir)
+	d, err := archive.CreateDirectory(Archive(r.staging.root.Name()))
 	if err != nil {
 		return err
 	}
@@ -85,7 +82,7 @@ func (r *reader) write(ctx context.Context, lanes []*lane, a *accounts, assets [
 
 func (r *reader) writeAssets(d *archive.Directory, assets []asset) error {
 	for _, a := range assets {
-		err := d.LinkAsset(archive.Asset{Name: a.name, Sidecar: a.sidecar}, r.staging.file(a.name))
+		err := d.LinkAsset(archive.Asset{Name: a.name, Sidecar: a.sidecar}, r.staging.root, stagedFile(a.name), archiveName)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // noted when it could not be downloaded
 		case err != nil:
@@ -103,19 +100,19 @@ func (s staging) writeReport(report *Report) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(s.dir, "report.json"), bytes.NewReader(text))
+	return s.writeFile("report.json", bytes.NewReader(text))
 }
 
 // readReport returns the report of an archive that is complete, and nil if there is none.
 func (s staging) readReport(ctx context.Context) (*Report, error) {
-	a, err := archive.Open(ctx, Archive(s.dir), archive.Options{})
+	a, err := archive.Open(ctx, Archive(s.root.Name()), archive.Options{})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, archive.ErrIncomplete) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir, "report.json"))
+	text, err := s.root.ReadFile("report.json")
 	if err = errors.Join(err, a.Close()); err != nil {
 		return nil, err
 	}

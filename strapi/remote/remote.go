@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -98,7 +99,9 @@ type Note struct{ About, Text string }
 func (n Note) String() string { return n.About + ": " + n.Text }
 
 // Archive returns the directory of the archive that Read writes in dir.
-func Archive(dir string) string { return filepath.Join(dir, "archive") }
+func Archive(dir string) string { return filepath.Join(dir, archiveName) }
+
+const archiveName = "archive"
 
 // A reader carries out one call of Read.
 type reader struct {
@@ -118,7 +121,15 @@ type reader struct {
 // this one fails. If the archive is complete already, Read returns its report and asks for nothing. Remove the directory afterwards.
 func Read(ctx context.Context, dir string, o Options) (*Report, error) {
 	o = o.withDefaults()
-	r := &reader{o: o, staging: staging{dir}, report: Report{Rows: map[string]int64{}}, linked: map[version]bool{}}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	r := &reader{o: o, staging: staging{root}, report: Report{Rows: map[string]int64{}}, linked: map[version]bool{}}
 	if err := r.connect(); err != nil {
 		return nil, err
 	}

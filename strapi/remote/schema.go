@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lectern/jsontree"
+	"lectern/strapi/archive"
 )
 
 // The types that have routes of their own.
@@ -63,6 +64,9 @@ func newDefinitions(list []*jsontree.Object) (*definitions, error) {
 			return nil, fmt.Errorf("definitions: a schema has no uid")
 		case d.byUID[s.uid] != nil:
 			return nil, fmt.Errorf("definitions: there are two schemas %s", s.uid)
+		}
+		if err := archive.CheckUID(s.uid); err != nil {
+			return nil, fmt.Errorf("definitions: %w", err)
 		}
 		d.list = append(d.list, s)
 		d.byUID[s.uid] = s

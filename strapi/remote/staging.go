@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 
 	"lectern/internal/durable"
@@ -22,8 +22,8 @@ import (
 //	lanes/NAME/000001.jsonl pages of a lane, in the order in which they were read: a header, then one row in each line
 //	files/NAME              uploaded files
 //
-// A file appears under its name when it is complete.
-type staging struct{ dir string }
+// A file appears under its name when it is complete. Names come from the server that is read, so all files are opened below root.
+type staging struct{ root *os.Root }
 
 // A header is the first line of a page.
 type header struct {
@@ -64,7 +64,7 @@ func parseHeader(o *jsontree.Object) header {
 }
 
 func (s staging) pageFile(l *lane, n int) string {
-	return filepath.Join(s.dir, "lanes", l.name, fmt.Sprintf("%06d.jsonl", n))
+	return path.Join("lanes", l.name, fmt.Sprintf("%06d.jsonl", n))
 }
 
 // addPage stores the n-th page of a lane.
@@ -74,13 +74,13 @@ func (s staging) addPage(l *lane, n int, h header, rows []*jsontree.Object) erro
 	for _, row := range rows {
 		b = append(jsontree.Append(b, row), '\n')
 	}
-	return writeFile(s.pageFile(l, n), bytes.NewReader(b))
+	return s.writeFile(s.pageFile(l, n), bytes.NewReader(b))
 }
 
 // readPage calls row with each row of the n-th page of a lane, and returns its header. The page is missing if ok is false. row may be
 // nil.
 func (s staging) readPage(l *lane, n int, row func(*jsontree.Object) error) (h header, ok bool, err error) {
-	f, err := os.Open(s.pageFile(l, n))
+	f, err := s.root.Open(s.pageFile(l, n))
 	if errors.Is(err, fs.ErrNotExist) {
 		return header{}, false, nil
 	}
@@ -120,11 +120,8 @@ func (s staging) eachRow(l *lane, row func(*jsontree.Object) error, gone func(id
 }
 
 // writeFile writes a file that appears when it is complete and on disk.
-func writeFile(name string, content io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return durable.WriteFile(name, func(w io.Writer) error {
+func (s staging) writeFile(name string, content io.Reader) error {
+	return durable.WriteIn(s.root, name, 0o700, func(w io.Writer) error {
 		_, err := io.Copy(w, content)
 		return err
 	})
@@ -132,17 +129,17 @@ func writeFile(name string, content io.Reader) error {
 
 // check makes sure that the directory was not used for another source before: a server, or its definitions.
 func (s staging) check(name, source string) error {
-	before, err := os.ReadFile(filepath.Join(s.dir, name))
+	before, err := s.root.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && string(before) != source:
-		return fmt.Errorf("%s holds what was read from another server, or under other definitions; remove it to begin anew", s.dir)
+		return fmt.Errorf("%s holds what was read from another server, or under other definitions; remove it to begin anew", s.root.Name())
 	}
 	return err
 }
 
 // use notes what the directory is used for from now on.
 func (s staging) use(name, source string) error {
-	return writeFile(filepath.Join(s.dir, name), strings.NewReader(source))
+	return s.writeFile(name, strings.NewReader(source))
 }
