@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"lectern/internal/publicaddr"
 )
 
 const maxRedirects = 5
@@ -102,7 +104,7 @@ func publicTransport(base *url.URL) http.RoundTripper {
 		if err != nil {
 			return err
 		}
-		if a := to.Addr().Unmap(); !a.IsGlobalUnicast() || a.IsPrivate() {
+		if !publicaddr.Is(to.Addr()) {
 			return errPrivate
 		}
 		return nil
