@@ -164,6 +164,11 @@ func (l *loader) notRead(name string, problems yamlfile.Problems) {
 // list returns the directories and definition files in a directory, sorted by name. It skips hidden files and files with
 // another extension, such as the backup copies of editors.
 func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
+	info, err := fs.Stat(l.fsys, dir)
+	if err == nil && !info.IsDir() { // reading a named pipe would wait for its writer
+		l.report(yamlfile.Problem{File: dir, Message: "is " + yamlfile.FileKind(info.Mode()) + ", not a directory; remove it, and make a directory in its place"})
+		return nil, true
+	}
 	all, err := fs.ReadDir(l.fsys, dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

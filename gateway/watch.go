@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"lectern/internal/yamlfile"
 	"lectern/store"
 )
 
@@ -156,7 +157,7 @@ type fileDigest = [sha256.Size]byte
 func digestFiles(project fs.FS) (sum fileDigest, err error) {
 	hash := sha256.New()
 	add := func(name string) error {
-		text, err := fs.ReadFile(project, name)
+		text, err := yamlfile.ReadFile(project, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"lectern/internal/yamlfile"
@@ -15,12 +14,12 @@ import (
 // environment returns a lookup of environment variables for the files of the project in dir. The variables of the process take
 // precedence over those in the file .env.
 func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
-	text, err := os.ReadFile(filepath.Join(dir, ".env"))
+	text, err := yamlfile.ReadFile(os.DirFS(dir), ".env")
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return os.LookupEnv, nil
 		}
-		return os.LookupEnv, yamlfile.Problems{{File: ".env", Message: "cannot be read: " + yamlfile.Reason(err)}}
+		return os.LookupEnv, yamlfile.Problems{{File: ".env", Message: yamlfile.ReadProblem(err)}}
 	}
 	file, problems := parseDotEnv(text)
 	return func(name string) (string, bool) {

@@ -113,7 +113,7 @@ func TestReadFileThatIsNone(t *testing.T) {
 	if _, problems := yamlfile.Read(fsys, "config/b.yaml", nil); problems.Error() != "config/b.yaml: does not exist" {
 		t.Error(problems)
 	}
-	if _, problems := yamlfile.Read(fsys, "config", nil); problems.Error() != "config: is not a regular file" {
+	if _, problems := yamlfile.Read(fsys, "config", nil); problems.Error() != "config: is a directory, not a regular file; remove it, or put a file in its place" {
 		t.Error(problems)
 	}
 	name, problems := yamlfile.Find(fsys, "config/a")

@@ -96,32 +96,83 @@ const tooLarge = "the file is larger than 512 KiB; split it up"
 
 // readLimited reads a regular file of at most MaxFileBytes. problem says why that failed.
 func readLimited(fsys fs.FS, name string) (data []byte, problem string) {
+	info, err := statRegular(fsys, name)
+	if err != nil {
+		return nil, openProblem(err)
+	}
+	if info.Size() > MaxFileBytes {
+		return nil, tooLarge
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, openProblem(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, "cannot be read: " + Reason(err)
-	case !info.Mode().IsRegular():
-		return nil, "is not a regular file"
-	case info.Size() > MaxFileBytes:
-		return nil, tooLarge
-	}
 	data, err = io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return nil, "cannot be read: " + Reason(err)
+		return nil, ReadProblem(err)
 	}
 	return data, ""
+}
+
+// ReadFile is fs.ReadFile for a file of a project. It refuses what is no regular file; reading a named pipe would wait for its writer, and a device may have
+// no end.
+func ReadFile(fsys fs.FS, name string) ([]byte, error) {
+	if _, err := statRegular(fsys, name); err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(fsys, name)
+}
+
+// statRegular describes a file, and returns a kindError if it is not regular. The file is not opened.
+func statRegular(fsys fs.FS, name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(fsys, name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: name, Err: kindError(info.Mode())}
+	}
+	return info, err
+}
+
+// A kindError is the kind of what is not a regular file.
+type kindError fs.FileMode
+
+func (e kindError) Error() string {
+	return "is " + FileKind(fs.FileMode(e)) + ", not a regular file; remove it, or put a file in its place"
+}
+
+// FileKind names the kind of a file.
+func FileKind(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode.IsRegular():
+		return "a file"
+	}
+	return "a special file"
 }
 
 func openProblem(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "does not exist"
 	}
+	if kind := kindError(0); errors.As(err, &kind) {
+		return kind.Error()
+	}
 	return "cannot be opened: " + Reason(err)
+}
+
+// ReadProblem returns the message of a Problem for an error of ReadFile.
+func ReadProblem(err error) string {
+	if kind := kindError(0); errors.As(err, &kind) {
+		return kind.Error()
+	}
+	return "cannot be read: " + Reason(err)
 }
 
 // Reason returns the message of a file error without its operation and path.

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lectern/internal/yamlfile"
 )
 
 // noteCode lists the files of a project with code of its own, which does not come along. The files that Strapi generates for each
@@ -31,7 +33,7 @@ func (c *converter) noteCode(tree fs.FS) {
 		if c.code[file] {
 			return nil
 		}
-		source, err := fs.ReadFile(tree, file)
+		source, err := yamlfile.ReadFile(tree, file)
 		if err != nil {
 			return err
 		}

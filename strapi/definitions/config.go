@@ -42,7 +42,7 @@ var configExtensions = []string{".ts", ".js", ".json", ".mjs", ".cjs"}
 func (c *converter) configFile(tree fs.FS, name string, rules map[string]rule) (file string, n *yamlfile.Node) {
 	for _, ext := range configExtensions {
 		file = path.Join("config", name+ext)
-		source, err := fs.ReadFile(tree, file)
+		source, err := yamlfile.ReadFile(tree, file)
 		if err != nil {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"lectern/internal/yamlfile"
 )
 
 // variable matches a reference to an environment variable in a file of the configuration.
@@ -42,7 +44,7 @@ func (c *converter) variables(tree fs.FS) {
 
 // envLines returns the lines of the file .env that set a variable, keyed by its name.
 func envLines(tree fs.FS) map[string]string {
-	data, err := fs.ReadFile(tree, ".env")
+	data, err := yamlfile.ReadFile(tree, ".env")
 	if err != nil {
 		return nil // it is optional
 	}

@@ -100,7 +100,7 @@ func (c *converter) readSchema(tree fs.FS, file string) *yamlfile.Node {
 // readSchemaCode reads a schema that is the export of a module.
 func (c *converter) readSchemaCode(tree fs.FS, file string) *yamlfile.Node {
 	const advice = "move in from an archive, which has the schema, or write it as schema.json"
-	source, err := fs.ReadFile(tree, file)
+	source, err := yamlfile.ReadFile(tree, file)
 	if err != nil {
 		c.note(Lost, file, "", "", "%v", err)
 		return nil
