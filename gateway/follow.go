@@ -101,7 +101,7 @@ func newFollower(p *Project) (*follower, error) {
 		return nil, err
 	}
 	f := &follower{project: p, follow: p.options.Follow, dir: d, id: rand.Text()}
-	f.files = filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), filepath.Join(d.data, admin.ReplicaName, "incoming"), f.namedFiles)
+	f.files = filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), f.namedFiles)
 	f.kept = d.inStep().UnixMilli()
 	f.current.Store(f.kept)
 	return f, nil

@@ -23,7 +23,6 @@ import (
 //	served.json   the definition files that are served
 //	next.json     the newest definition files of the origin, until they are served
 //	in-step       empty; its time is when the content was last that of the origin, within inStepInterval
-//	incoming/     uploaded files that have not arrived completely
 //
 // The files of the project are written from served.json, or from next.json if the content has those definitions already: a replica may be
 // killed between the entry of the log that changes the definitions and the renaming of next.json.

@@ -85,6 +85,10 @@ func TestRestoreRefuses(t *testing.T) {
 		{"a symbolic link", makeBackup(t, []entry{head, {name: "uploads/evil", text: "/etc/passwd", kind: tar.TypeSymlink}, db}, false), "does not belong in a backup"},
 		{"a hard link", makeBackup(t, []entry{head, {name: "uploads/evil", text: "content.db", kind: tar.TypeLink}, db}, false), "does not belong in a backup"},
 		{"a device", makeBackup(t, []entry{head, {name: "uploads/evil", kind: tar.TypeChar}, db}, false), "does not belong in a backup"},
+		{"a note for the next start", makeBackup(t, []entry{head, {name: "uploads/.incoming/x.note", text: "{}"}, db}, false), "does not belong in a backup"},
+		{"a hidden directory", makeBackup(t, []entry{head, {name: "uploads/a/.b/c", text: "x"}, db}, false), "does not belong in a backup"},
+		{"a name that is not clean", makeBackup(t, []entry{head, {name: "uploads/./.incoming/x.note", text: "{}"}, db}, false), "does not belong in a backup"},
+		{"the spool", makeBackup(t, []entry{head, {name: "uploads/.incoming", text: "x"}, db}, false), "check the backup"}, // left out
 		{"a file twice", makeBackup(t, []entry{head, {name: "uploads/a", text: "x"}, {name: "uploads/a", text: "y"}, db}, false), "exists"},
 	}
 	for _, c := range cases {

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/within"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -105,6 +107,10 @@ func (l *Library) Recover(ctx context.Context) error {
 		if errors.Is(err, store.ErrRedefined) {
 			return err
 		}
+		if errors.Is(err, errForeign) {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
 		if err != nil { // the next start tries again
 			errs = append(errs, fmt.Errorf("clear up after an interrupted upload: %w", err))
 			keep[name], unread = true, unread || n == nil
@@ -133,9 +139,33 @@ func (n *entry) spooled() (names []string) {
 	return names
 }
 
+// errForeign: an entry names files that no library names. Somebody has put it there, perhaps to have files removed.
+var errForeign = errors.New("the note of an interrupted upload names files that are none of an upload; it is removed, and nothing is done")
+
+// check returns errForeign unless an entry names only uploaded files, and contents in the spool.
+func (n *entry) check() error {
+	var names []string
+	for _, f := range n.Files {
+		names = append(names, f.Names...)
+	}
+	if n.Replace != nil {
+		names = append(names, n.Replace.Drop...)
+		for _, f := range n.Replace.Put {
+			if dir, name := path.Split(f.Spooled); dir != incoming+"/" || !isStoredName(name) || strings.HasSuffix(name, entrySuffix) {
+				return errForeign
+			}
+			names = append(names, f.Name)
+		}
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !isStoredName(name) }) {
+		return errForeign
+	}
+	return nil
+}
+
 // readEntry reads an entry. It returns nil for an incomplete one, which was interrupted before its operation began.
 func (l *Library) readEntry(name string) (*entry, error) {
-	f, err := l.dir.root().Open(name)
+	f, err := within.OpenIn(l.dir.root(), name)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +178,7 @@ func (l *Library) readEntry(name string) (*entry, error) {
 	if json.Unmarshal(text, n) != nil {
 		return nil, nil
 	}
-	return n, nil
+	return n, n.check()
 }
 
 // finish finishes the operation of an entry, or undoes it.
@@ -177,7 +207,7 @@ func (l *Library) finish(ctx context.Context, n *entry) error {
 		}
 	}
 	for _, f := range n.Files {
-		unused, err := l.unused(f)
+		unused, err := l.unused(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -234,8 +264,9 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	return err
 }
 
-// unused returns the names in f that no document has.
-func (l *Library) unused(f entryFiles) (names []string, err error) {
+// unused returns the names in f that no document has. The document with the hash in f has them, as a rule. If it does not, all documents are asked:
+// an entry does not have a file removed that another document names.
+func (l *Library) unused(ctx context.Context, f entryFiles) (names []string, err error) {
 	err = l.store.View(func(s *store.Snapshot) error {
 		hash, url, formats := l.typ.Attribute("hash"), l.typ.Attribute("url"), l.typ.Attribute("formats")
 		var used []string
@@ -252,7 +283,16 @@ func (l *Library) unused(f entryFiles) (names []string, err error) {
 				names = append(names, name)
 			}
 		}
-		return nil
+		if len(names) == 0 {
+			return nil
+		}
+		return s.Each(&store.Query{Type: l.typ, Limit: -1}, func(int64) error { return nil }, func(rows []store.Record) error {
+			for _, row := range rows {
+				used := existingIn(l.typ, row).names
+				names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(used, name) })
+			}
+			return ctx.Err()
+		})
 	})
 	return names, err
 }

@@ -3,7 +3,6 @@ package media
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"lectern/documents"
 )
@@ -24,7 +23,8 @@ type Nodes interface {
 // A Staged is a file to be stored.
 type Staged struct {
 	Name string
-	Path string // of its content, which is durable
+	// Spooled is the name of its content, which is durable, below the directory of uploads.
+	Spooled string
 }
 
 // onNodes is the Storage that keeps files in the directories of the nodes of a cluster.
@@ -53,7 +53,7 @@ func (l *Library) put(ctx context.Context, to Storage, files []Stored) ([]docume
 	}
 	staged := make([]Staged, len(files))
 	for i, f := range files {
-		staged[i] = Staged{f.Name, filepath.Join(l.dir.path, filepath.FromSlash(f.Spooled))}
+		staged[i] = Staged{f.Name, f.Spooled}
 	}
 	return t.nodes.Stage(ctx, staged)
 }

@@ -2,6 +2,7 @@ package media_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +86,53 @@ func TestRecover(t *testing.T) {
 	}
 	if err := st.Check(); err != nil {
 		t.Error(err)
+	}
+	l.Close()
+	st.Close()
+}
+
+// TestRecoverCrafted opens a library whose spool has notes that no library has written. No file is removed, moved or replaced.
+func TestRecoverCrafted(t *testing.T) {
+	s := serve(t, "")
+	kept := s.upload(file("kept.png", "image/png", pngOf(picture(300, 300))))[0]
+	s.stop()
+	uploads := filepath.Join(s.dir, "data/uploads")
+	name, thumbnail := kept.Hash+".png", "thumbnail_"+kept.Hash+".png"
+	writeFile(t, filepath.Join(s.dir, "data/mine.txt"), "mine")
+	writeFile(t, filepath.Join(uploads, ".incoming/content"), "another content")
+	type o = map[string]any
+	put := func(name, spooled string) []o { return []o{{"hash": "x", "Name": name, "Spooled": spooled}} }
+	for i, note := range []o{
+		{"files": []o{{"hash": "another", "names": []string{name, thumbnail}}}},
+		{"files": []o{{"hash": "", "names": []string{name}}}, "removes": true},
+		{"files": []o{{"hash": "another", "names": []string{"../mine.txt"}}}},
+		{"files": []o{{"hash": "another", "names": []string{".incoming"}}}},
+		{"replace": o{"id": kept.ID, "data": o{"size": 0.1}, "put": put("x.png", name)}},
+		{"replace": o{"id": kept.ID, "data": o{"size": 0.1}, "put": put("x.png", "../mine.txt")}},
+		{"replace": o{"id": kept.ID, "data": o{"size": 0.1}, "put": put("../x.png", ".incoming/content")}},
+		{"replace": o{"id": kept.ID, "data": o{"size": 0.1}, "put": put("x.png", ".incoming/../"+name)}},
+		{"replace": o{"id": kept.ID, "data": o{"size": 0.1}, "drop": []string{"../mine.txt"}}},
+	} {
+		note["provider"] = "local"
+		text, err := json.Marshal(note)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(uploads, ".incoming", fmt.Sprint(i, ".note")), string(text))
+	}
+	st, l := openLibrary(t, s.dir)
+	if err := l.Recover(t.Context()); err == nil || !strings.Contains(err.Error(), "names files that are none of an upload") {
+		t.Errorf("error %v", err)
+	}
+	files, spooled := listUploads(t, s.dir)
+	if diff := cmp.Diff([]string{name, thumbnail}, files); diff != "" || len(spooled) > 0 {
+		t.Errorf("%s %v", diff, spooled)
+	}
+	if docs := documentsOf(t, st); len(docs) != 1 || docs[0].Size == 0.1 {
+		t.Errorf("%+v", docs)
+	}
+	if text, err := os.ReadFile(filepath.Join(s.dir, "data/mine.txt")); string(text) != "mine" {
+		t.Errorf("a file outside has %q (%v)", text, err)
 	}
 	l.Close()
 	st.Close()

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"time"
 
 	"lectern/internal/ctxio"
@@ -167,13 +166,13 @@ func (b *backupWriter) addUploads(dir string) error {
 		if os.IsNotExist(err) {
 			return nil
 		}
-		if err == nil && e.IsDir() && name != "." && name[0] == '.' {
+		if err == nil && e.IsDir() && isHidden(name) {
 			return fs.SkipDir // skip incomplete uploads
 		}
-		if err != nil || !e.Type().IsRegular() {
+		if err != nil || !e.Type().IsRegular() || isHidden(name) {
 			return err
 		}
-		f, err := root.Open(filepath.FromSlash(name))
+		f, err := root.Open(name)
 		if os.IsNotExist(err) {
 			return nil
 		}

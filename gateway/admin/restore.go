@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -218,16 +219,35 @@ func checkBackupHead(head *tar.Header, r io.Reader, sums map[string]string) erro
 	return nil
 }
 
-// unpackFile writes one file of a backup. No name in the backup can make it write outside root.
+// isBackedUp reports whether a backup may have a file of this name. Hidden directories of uploads are those of files that are not complete, with notes
+// on what the next start does about them; Backup leaves them out.
+func isBackedUp(name string) bool {
+	upload, isUpload := strings.CutPrefix(name, UploadsName+"/")
+	return fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name)) && (name == StoreName || isUpload && !isHidden(path.Dir(upload)))
+}
+
+// isHidden reports whether a file, or a directory above it, has a name that begins with a dot.
+func isHidden(name string) bool {
+	return name != "." && (strings.HasPrefix(name, ".") || strings.Contains(name, "/."))
+}
+
+// unpackFile writes one file of a backup. No name in the backup can make it write outside root. Hidden files, which former versions added to backups, are no
+// uploads, and are left out.
 func unpackFile(root *os.Root, head *tar.Header, r io.Reader, sums map[string]string) error {
-	name := filepath.FromSlash(head.Name)
-	if head.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || head.Name != StoreName && !strings.HasPrefix(head.Name, UploadsName+"/") {
-		return fmt.Errorf("%q does not belong in a backup", head.Name)
+	name := head.Name
+	if head.Typeflag != tar.TypeReg || !isBackedUp(name) {
+		return fmt.Errorf("%q does not belong in a backup", name)
 	}
-	if parent := filepath.Dir(name); parent != "." {
-		if err := root.MkdirAll(parent, 0o700); err != nil {
-			return err
+	if isHidden(name) {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, r); err != nil {
+			return errCutOff
 		}
+		sums[name] = hexSum(sum)
+		return nil
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -44,7 +44,7 @@ func WriteIn(root *os.Root, name string, dirs fs.FileMode, write func(io.Writer)
 		return fmt.Errorf("%q is no name of a file below %s", name, root.Name())
 	}
 	unfinished := name + Suffix
-	if err := root.MkdirAll(path.Dir(name), dirs); err != nil {
+	if err := MkdirAllIn(root, path.Dir(name), dirs); err != nil {
 		return err
 	}
 	if err := root.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
@@ -106,6 +106,26 @@ func MkdirAll(path string) error {
 		return err
 	}
 	return SyncDir(parent)
+}
+
+// MkdirAllIn is MkdirAll for a directory below root.
+func MkdirAllIn(root *os.Root, name string, mode fs.FileMode) error {
+	there := func() bool {
+		info, err := root.Stat(name)
+		return err == nil && info.IsDir()
+	}
+	if there() {
+		return nil
+	}
+	if parent := path.Dir(name); parent != name {
+		if err := MkdirAllIn(root, parent, mode); err != nil {
+			return err
+		}
+	}
+	if err := root.Mkdir(name, mode); err != nil && !there() { // another may have made it meanwhile
+		return err
+	}
+	return SyncIn(root, path.Dir(name))
 }
 
 func isDirectory(path string) bool {

@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,14 @@ import (
 
 	"lectern/internal/ctxio"
 	"lectern/internal/durable"
+	"lectern/internal/within"
 )
 
 // ErrChanged: an object is not as long as the program that extends it left it, because another program wrote it.
 var ErrChanged = errors.New("another program has changed it")
 
-// A Directory keeps objects as files below a directory, with mode 0600. Put writes a file in the directory incoming, syncs and renames it.
+// A Directory keeps objects as files below a directory, with mode 0600. Put writes a file in the directory incoming, syncs and renames it. No name of an
+// object, and no symbolic link, leads out of the directory.
 type Directory struct{ path string }
 
 const incoming = ".incoming"
@@ -53,29 +56,31 @@ func OpenDirectory(path string) (*Directory, error) {
 // String implements Store.
 func (d *Directory) String() string { return d.path }
 
-func (d *Directory) at(name string) (string, error) {
+// do opens the directory for the work on one object.
+func (d *Directory) do(name string, work func(*os.Root) error) error {
 	if !fs.ValidPath(name) || name == "." || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
-		return "", fmt.Errorf("%q is not the name of an object", name)
+		return fmt.Errorf("%q is not the name of an object", name)
 	}
-	return filepath.Join(d.path, filepath.FromSlash(name)), nil
+	return within.Do(d.path, work)
 }
 
 // Put implements Store.
-func (d *Directory) Put(ctx context.Context, name string, r io.Reader, _ int64) (err error) {
-	to, err := d.at(name)
-	if err != nil {
+func (d *Directory) Put(ctx context.Context, name string, r io.Reader, _ int64) error {
+	return d.do(name, func(root *os.Root) error { return put(ctx, root, name, r) })
+}
+
+func put(ctx context.Context, root *os.Root, name string, r io.Reader) (err error) {
+	if err := durable.MkdirAllIn(root, path.Dir(name), 0o700); err != nil {
 		return err
 	}
-	if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Join(d.path, incoming), "")
+	unfinished := path.Join(incoming, rand.Text())
+	f, err := root.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, ignoreClosed(f.Close()), os.Remove(f.Name()))
+			err = errors.Join(err, ignoreClosed(f.Close()), root.Remove(unfinished))
 		}
 	}()
 	if _, err = io.Copy(ctxio.NewWriter(ctx, f), r); err != nil {
@@ -87,10 +92,10 @@ func (d *Directory) Put(ctx context.Context, name string, r io.Reader, _ int64) 
 	if err = f.Close(); err != nil {
 		return err
 	}
-	if err = os.Rename(f.Name(), to); err != nil {
+	if err = root.Rename(unfinished, name); err != nil {
 		return err
 	}
-	return durable.SyncDir(filepath.Dir(to))
+	return durable.SyncIn(root, path.Dir(name))
 }
 
 func ignoreClosed(err error) error {
@@ -101,19 +106,19 @@ func ignoreClosed(err error) error {
 }
 
 // Extend implements Store.
-func (d *Directory) Extend(_ context.Context, name string, content []byte, from int) (err error) {
-	to, err := d.at(name)
-	if err != nil {
-		return err
-	}
+func (d *Directory) Extend(_ context.Context, name string, content []byte, from int) error {
+	return d.do(name, func(root *os.Root) error { return extend(root, name, content, from) })
+}
+
+func extend(root *os.Root, name string, content []byte, from int) (err error) {
 	flags := os.O_WRONLY
 	if from == 0 {
 		flags |= os.O_CREATE | os.O_TRUNC
-		if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
+		if err := durable.MkdirAllIn(root, path.Dir(name), 0o700); err != nil {
 			return err
 		}
 	}
-	f, err := os.OpenFile(to, flags, 0o600)
+	f, err := root.OpenFile(name, flags, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", ErrChanged, err)
 	}
@@ -131,31 +136,35 @@ func (d *Directory) Extend(_ context.Context, name string, content []byte, from 
 		return errors.Join(err, f.Truncate(int64(from)))
 	}
 	if from == 0 {
-		return durable.SyncDir(filepath.Dir(to))
+		return durable.SyncIn(root, path.Dir(name))
 	}
 	return nil
 }
 
 // Open implements Store.
-func (d *Directory) Open(_ context.Context, name string) (io.ReadCloser, error) {
-	at, err := d.at(name)
+func (d *Directory) Open(_ context.Context, name string) (r io.ReadCloser, err error) {
+	err = d.do(name, func(root *os.Root) error {
+		r, err = within.OpenIn(root, name)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(at)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return r, nil
 }
 
 // List implements Store. It leaves out files that are being written.
 func (d *Directory) List(ctx context.Context, prefix string) (list []Info, err error) {
-	top, err := d.at(path.Clean(prefix))
-	if err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(top, func(at string, e fs.DirEntry, err error) error {
+	top := path.Clean(prefix)
+	err = d.do(top, func(root *os.Root) error {
+		list, err = listBelow(ctx, root, top)
+		return err
+	})
+	return list, err
+}
+
+func listBelow(ctx context.Context, root *os.Root, top string) (list []Info, err error) {
+	err = fs.WalkDir(root.FS(), top, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -171,9 +180,8 @@ func (d *Directory) List(ctx context.Context, prefix string) (list []Info, err e
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(d.path, at)
-		list = append(list, Info{filepath.ToSlash(name), info.Size(), info.ModTime()})
-		return err
+		list = append(list, Info{name, info.Size(), info.ModTime()})
+		return nil
 	})
 	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return list, err
@@ -181,12 +189,9 @@ func (d *Directory) List(ctx context.Context, prefix string) (list []Info, err e
 
 // Delete implements Store.
 func (d *Directory) Delete(_ context.Context, name string) error {
-	at, err := d.at(name)
-	if err != nil {
-		return err
+	err := d.do(name, func(root *os.Root) error { return root.Remove(name) })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -127,6 +128,42 @@ func TestDirectoryPaths(t *testing.T) {
 		if list, err := s.List(t.Context(), "x/"); err != nil || len(list) != 1 || list[0].Name != "x/y/1" {
 			t.Errorf("in %s: %v, %v", path, list, err)
 		}
+	}
+}
+
+// TestHostileNames uses names, and symbolic links in the way, that lead out of the directory.
+func TestHostileNames(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	s, err := objects.At(dir, nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(outside, "mine"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link")), os.Symlink(filepath.Join(outside, "mine"), filepath.Join(dir, "file"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", ".", "..", "../a", "a/../../b", outside + "/mine", "a//b", "a\x00b", ".incoming/a", "a/.b", "link/mine", "link/a/b"} {
+		if err := s.Put(t.Context(), name, strings.NewReader("x"), 1); err == nil {
+			t.Errorf("%q was put", name)
+		}
+		if err := s.Extend(t.Context(), name, []byte("x"), 0); err == nil {
+			t.Errorf("%q was extended", name)
+		}
+		if r, err := s.Open(t.Context(), name); err == nil {
+			r.Close()
+			t.Errorf("%q was opened", name)
+		}
+		_ = s.Delete(t.Context(), name)
+	}
+	if r, err := s.Open(t.Context(), "file"); err == nil {
+		r.Close()
+		t.Error("a link to a file outside was opened")
+	}
+	there, err := os.ReadDir(outside)
+	if text, failed := os.ReadFile(filepath.Join(outside, "mine")); err != nil || len(there) != 1 || failed != nil || string(text) != "mine" {
+		t.Errorf("outside there is %v, and %q (%v, %v)", there, text, err, failed)
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"lectern/gateway/internal/replication"
+	"lectern/internal/within"
 )
 
 // compareEvery is how often all files are compared, beside when something has changed.
@@ -75,7 +75,7 @@ func each(dir string, f func(*os.Root, string, fs.FileInfo) error) error {
 }
 
 func sumOf(root *os.Root, name string) (string, error) {
-	f, err := root.Open(filepath.FromSlash(name))
+	f, err := within.OpenIn(root, name)
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +25,7 @@ import (
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
+	"lectern/internal/within"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/store"
@@ -63,7 +64,6 @@ type NodesOptions struct {
 type Nodes struct {
 	Damage  Damage
 	options NodesOptions
-	staged  string // the directory of contents that are not in place yet
 	woken   chan struct{}
 
 	placing sync.Mutex                  // held while a file is put in place or removed
@@ -75,23 +75,18 @@ var _ media.Nodes = (*Nodes)(nil)
 
 // NewNodes returns the Nodes of one node.
 func NewNodes(o NodesOptions) *Nodes {
-	return &Nodes{options: o, staged: filepath.Join(o.Uploads, stagedName), woken: make(chan struct{}, 1), placed: map[string]replication.File{}}
+	return &Nodes{options: o, woken: make(chan struct{}, 1), placed: map[string]replication.File{}}
 }
 
-// path is where a file is when it is in place.
-func (f *Nodes) path(name string) string {
-	return filepath.Join(f.options.Uploads, filepath.FromSlash(name))
-}
-
-// stagedPath is where a content is until the file is put in place.
-func (f *Nodes) stagedPath(file *replication.File) string {
+// stagedAt is where a content is, among the uploads, until the file is put in place.
+func stagedAt(file *replication.File) string {
 	key := sha256.Sum256([]byte(file.Name + "\n" + file.SHA256))
-	return filepath.Join(f.staged, hex.EncodeToString(key[:]))
+	return path.Join(stagedName, hex.EncodeToString(key[:]))
 }
 
 // inPlace reports whether this node has a file with its content.
 func (f *Nodes) inPlace(file *replication.File) bool {
-	info, err := os.Lstat(f.path(file.Name))
+	info, err := within.Lstat(f.options.Uploads, file.Name)
 	return err == nil && file.Same(info)
 }
 
@@ -131,15 +126,17 @@ func (f *Nodes) change() documents.Note {
 
 // Stage implements media.Nodes.
 func (f *Nodes) Stage(ctx context.Context, files []media.Staged) ([]documents.Note, error) {
-	if err := os.MkdirAll(f.staged, 0o700); err != nil {
+	root, err := f.openStaged()
+	if err != nil {
 		return nil, err
 	}
+	defer root.Close()
 	notes := []documents.Note{f.change()}
 	var list []*replication.File
 	for _, from := range files {
-		file, err := f.describe(from)
+		file, err := f.describe(root, from)
 		if err == nil {
-			err = os.Rename(from.Path, f.stagedPath(file))
+			err = root.Rename(from.Spooled, stagedAt(file))
 		}
 		var text []byte
 		if err == nil {
@@ -151,15 +148,30 @@ func (f *Nodes) Stage(ctx context.Context, files []media.Staged) ([]documents.No
 		list = append(list, file)
 		notes = append(notes, documents.Note{Name: fileNote + file.Name, Value: text})
 	}
-	if err := durable.SyncDir(f.staged); err != nil {
+	if err := durable.SyncIn(root, stagedName); err != nil {
 		return nil, err
 	}
 	return notes, f.push(ctx, list)
 }
 
+// openStaged opens the directory of uploads, with the one of contents that are not in place yet.
+func (f *Nodes) openStaged() (*os.Root, error) {
+	if err := os.MkdirAll(f.options.Uploads, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(f.options.Uploads)
+	if err != nil {
+		return nil, err
+	}
+	if err := root.MkdirAll(stagedName, 0o700); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
 // describe returns the file that a content is to be. Its time is later than that of the former content, so that the two differ.
-func (f *Nodes) describe(from media.Staged) (*replication.File, error) {
-	in, err := os.Open(from.Path)
+func (f *Nodes) describe(root *os.Root, from media.Staged) (*replication.File, error) {
+	in, err := within.OpenIn(root, from.Spooled)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +273,7 @@ func fileURL(address string, file *replication.File) (string, error) {
 func (f *Nodes) send(ctx context.Context, address string, file *replication.File) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
-	in, err := os.Open(f.stagedPath(file))
+	in, err := within.Open(f.options.Uploads, stagedAt(file))
 	if err != nil {
 		return err
 	}
@@ -302,9 +314,9 @@ func (f *Nodes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	in, err := os.Open(f.stagedPath(file))
+	in, err := within.Open(f.options.Uploads, stagedAt(file))
 	if errors.Is(err, fs.ErrNotExist) && f.inPlace(file) {
-		in, err = os.Open(f.path(file.Name))
+		in, err = within.Open(f.options.Uploads, file.Name)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotFound)
@@ -324,12 +336,14 @@ func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 
 // stage is receive, also if the content is here already.
 func (f *Nodes) stage(file *replication.File, from io.Reader) error {
-	if err := os.MkdirAll(f.staged, 0o700); err != nil {
+	root, err := f.openStaged()
+	if err != nil {
 		return err
 	}
-	sum, path := sha256.New(), f.stagedPath(file)
-	own := path + "-" + rand.Text()
-	err := durable.WriteFile(own, func(w io.Writer) error {
+	defer root.Close()
+	sum, at := sha256.New(), stagedAt(file)
+	own := at + "-" + rand.Text()
+	err = durable.WriteIn(root, own, 0o700, func(w io.Writer) error {
 		n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(from, file.Size))
 		if err == nil && (n != file.Size || hex.EncodeToString(sum.Sum(nil)) != file.SHA256) {
 			err = replication.ErrDamaged
@@ -339,10 +353,10 @@ func (f *Nodes) stage(file *replication.File, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(own, path); err != nil {
+	if err := root.Rename(own, at); err != nil {
 		return err
 	}
-	return durable.SyncDir(f.staged)
+	return durable.SyncIn(root, stagedName)
 }
 
 // Unlist implements media.Nodes.
@@ -396,7 +410,8 @@ func (f *Nodes) placeStaged(name string, file *replication.File, again bool) (do
 	case err != nil:
 		return false, err
 	case file == nil && now == nil:
-		if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := within.Do(f.options.Uploads, func(root *os.Root) error { return root.Remove(name) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
 		return true, nil
@@ -405,22 +420,25 @@ func (f *Nodes) placeStaged(name string, file *replication.File, again bool) (do
 	case !again && f.inPlace(file): // by another call
 		return true, nil
 	}
-	path := f.stagedPath(file)
-	err = os.Chtimes(path, file.Modified, file.Modified)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(f.path(name)), 0o755)
-	}
-	if err == nil {
-		err = os.Rename(path, f.path(name))
-	}
-	if err == nil {
-		err = durable.SyncDir(f.options.Uploads)
-	}
+	err = within.Do(f.options.Uploads, func(root *os.Root) error {
+		at := stagedAt(file)
+		err := root.Chtimes(at, file.Modified, file.Modified)
+		if err == nil {
+			err = root.MkdirAll(path.Dir(name), 0o755)
+		}
+		if err == nil {
+			err = root.Rename(at, name)
+		}
+		if err == nil {
+			err = durable.SyncIn(root, ".")
+		}
+		return err
+	})
 	return err == nil, err
 }
 
 func (f *Nodes) isStaged(file *replication.File) bool {
-	_, err := os.Stat(f.stagedPath(file))
+	_, err := within.Lstat(f.options.Uploads, stagedAt(file))
 	return err == nil
 }
 

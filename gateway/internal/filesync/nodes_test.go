@@ -10,12 +10,47 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/replication"
 )
+
+// TestHostileNames lets another node give and ask for files whose names lead elsewhere.
+func TestHostileNames(t *testing.T) {
+	uploads := filepath.Join(t.TempDir(), "data", "uploads")
+	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: uploads, Log: slog.New(slog.DiscardHandler)})
+	outside := filepath.Join(uploads, "..", "content.db")
+	if err := os.MkdirAll(uploads, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../content.db", filepath.Join(uploads, "link.db")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("x"))
+	for _, name := range []string{"../content.db", "a/../../content.db", outside, `..\content.db`, ".hidden", "", "a\x00b", "link.db"} {
+		file, err := json.Marshal(replication.File{Name: name, Size: 1, SHA256: hex.EncodeToString(sum[:]), Modified: info.ModTime()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := filesync.NodesPath + "?" + url.Values{"file": {string(file)}}.Encode()
+		w := httptest.NewRecorder()
+		nodes.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		if w.Code < 400 || w.Body.String() == "x" {
+			t.Errorf("%q: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
 
 // TestReceiveTwice sends a node the same file over two connections at once. The second connection breaks off after the first has sent the whole file.
 func TestReceiveTwice(t *testing.T) {

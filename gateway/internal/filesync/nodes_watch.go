@@ -6,11 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"time"
 
 	"lectern/gateway/internal/replication"
 	"lectern/internal/backoff"
+	"lectern/internal/within"
 	"lectern/media"
 	"lectern/store"
 )
@@ -118,7 +119,7 @@ func (f *Nodes) Complete(ctx context.Context) error {
 		return err
 	}
 	for name := range list {
-		if _, err := os.Lstat(f.path(name)); err == nil {
+		if _, err := within.Lstat(f.options.Uploads, name); err == nil {
 			continue
 		}
 		if err := f.Place(ctx, []string{name}); err != nil {
@@ -149,13 +150,18 @@ func (f *Nodes) sweep(ctx context.Context, library *media.Library, list map[stri
 		}
 		return f.drop(ctx, library, name)
 	})
-	staged, failed := os.ReadDir(f.staged)
-	if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+	if failed := within.Do(f.options.Uploads, sweepStaged); !errors.Is(failed, fs.ErrNotExist) {
 		err = errors.Join(err, failed)
 	}
+	return err
+}
+
+// sweepStaged removes contents that have been staged for too long.
+func sweepStaged(uploads *os.Root) error {
+	staged, err := fs.ReadDir(uploads.FS(), stagedName)
 	for _, e := range staged {
 		if info, gone := e.Info(); gone == nil && time.Since(info.ModTime()) > maxStaged {
-			err = errors.Join(err, os.Remove(filepath.Join(f.staged, e.Name())))
+			err = errors.Join(err, uploads.Remove(path.Join(stagedName, e.Name())))
 		}
 	}
 	return err

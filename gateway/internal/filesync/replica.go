@@ -4,23 +4,23 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"lectern/gateway/internal/replication"
 	"lectern/internal/backoff"
+	"lectern/internal/within"
 )
 
 // A Replica keeps the uploaded files of a replica in step with those of its origin: all of them in the background, and one at once when a client
 // asks for it. Its methods are safe for concurrent use.
 type Replica struct {
-	uploads, incoming string // directories
-	named             func() (map[string]bool, error)
-	woken             chan struct{}
-	inTouch           atomic.Bool // the origin answers
-	origin            atomic.Pointer[replication.Origin]
+	uploads string // directory
+	named   func() (map[string]bool, error)
+	woken   chan struct{}
+	inTouch atomic.Bool // the origin answers
+	origin  atomic.Pointer[replication.Origin]
 
 	mu      sync.Mutex
 	fetches map[string]chan struct{} // by name; closed at the end
@@ -33,10 +33,9 @@ type Replica struct {
 // listEvery bounds how often clients that ask for missing files make the replica ask its origin for the list.
 const listEvery = time.Second
 
-// NewReplica returns a Replica that keeps files in the directory uploads, and those that are not complete in the directory incoming. named returns
-// the names of the files that the documents of the replica describe.
-func NewReplica(uploads, incoming string, named func() (map[string]bool, error)) *Replica {
-	return &Replica{uploads: uploads, incoming: incoming, named: named, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
+// NewReplica returns a Replica that keeps files in the directory uploads. named returns the names of the files that the documents of the replica describe.
+func NewReplica(uploads string, named func() (map[string]bool, error)) *Replica {
+	return &Replica{uploads: uploads, named: named, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
 }
 
 // SetInTouch tells the Replica whether the origin answers. It is not asked for single files otherwise.
@@ -100,15 +99,14 @@ func (f *Replica) compare(ctx context.Context) error {
 		if there[name] || named[name] {
 			return nil
 		}
-		return root.Remove(filepath.FromSlash(name))
+		return root.Remove(name)
 	})
 }
 
 // fetch fetches a file unless it is there. Callers at the same time share the work.
 func (f *Replica) fetch(ctx context.Context, file *replication.File) error {
-	path := filepath.Join(f.uploads, filepath.FromSlash(file.Name))
 	for {
-		if info, err := os.Lstat(path); err == nil && file.Same(info) {
+		if info, err := within.Lstat(f.uploads, file.Name); err == nil && file.Same(info) {
 			return nil
 		}
 		f.mu.Lock()
@@ -132,7 +130,7 @@ func (f *Replica) fetch(ctx context.Context, file *replication.File) error {
 		delete(f.fetches, file.Name)
 		close(done)
 	}()
-	return f.origin.Load().Fetch(ctx, file, path, f.incoming)
+	return within.Make(f.uploads, 0o700, func(root *os.Root) error { return f.origin.Load().Fetch(ctx, file, root) })
 }
 
 // Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.

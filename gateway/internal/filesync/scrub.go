@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"sync/atomic"
 	"time"
 
 	"lectern/gateway/internal/paced"
 	"lectern/gateway/internal/replication"
+	"lectern/internal/within"
 	"lectern/media"
 )
 
@@ -75,7 +75,7 @@ func (f *Nodes) scrub(ctx context.Context, pace *paced.Pace) error {
 
 // verify returns why a file that is in place is damaged, nil if it is not. Run cares for those that are not in place.
 func (f *Nodes) verify(ctx context.Context, file *replication.File, pace *paced.Pace) error {
-	in, err := os.Open(f.path(file.Name))
+	in, err := within.Open(f.options.Uploads, file.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -14,8 +14,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"lectern/internal/durable"
+	"lectern/internal/within"
+	"lectern/internal/yamlfile"
 )
 
 // Definitions are the files that decide how a project answers: its content-types and components, and the files of config/ that are the
@@ -29,7 +32,7 @@ var sharedConfig = []string{"api", "plugins", "permissions"}
 
 // contains reports whether Definitions contain the file with a path.
 func contains(name string) bool {
-	if !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+	if !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) || strings.ContainsFunc(name, unicode.IsControl) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
 		return false
 	}
 	switch dir, rest, _ := strings.Cut(name, "/"); dir {
@@ -52,7 +55,7 @@ func ReadDefinitions(project fs.FS) (*Definitions, error) {
 			if err != nil || e.IsDir() || !contains(name) {
 				return err
 			}
-			text, err := fs.ReadFile(project, name)
+			text, err := yamlfile.ReadFile(project, name)
 			d.Files[name] = string(text)
 			return err
 		})
@@ -69,12 +72,20 @@ func ParseDefinitions(text []byte) (*Definitions, error) {
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("read the definitions: %w", err)
 	}
-	for name := range d.Files {
-		if !contains(name) {
-			return nil, fmt.Errorf("read the definitions: %q is no definition file", name)
-		}
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("read the definitions: %w", err)
 	}
 	return d, nil
+}
+
+// check returns an error if a path is not that of a definition file.
+func (d *Definitions) check() error {
+	for name := range d.Files {
+		if !contains(name) {
+			return fmt.Errorf("%q is no definition file", name)
+		}
+	}
+	return nil
 }
 
 // Encode returns the JSON that ParseDefinitions parses.
@@ -91,19 +102,29 @@ func (d *Definitions) Hash() string {
 
 // Unpack makes the definition files in dir those of d. It leaves all other files alone.
 func (d *Definitions) Unpack(dir string) error {
+	if err := within.Make(dir, 0o755, d.unpack); err != nil {
+		return fmt.Errorf("write the definitions: %w", err)
+	}
+	return nil
+}
+
+func (d *Definitions) unpack(root *os.Root) error {
+	if err := d.check(); err != nil {
+		return err
+	}
 	for _, own := range []string{"content-types", "config"} { // what makes a directory a project
-		if err := os.MkdirAll(filepath.Join(dir, own), 0o755); err != nil {
-			return fmt.Errorf("write the definitions: %w", err)
+		if err := root.MkdirAll(own, 0o755); err != nil {
+			return err
 		}
 	}
-	there, err := ReadDefinitions(os.DirFS(dir))
+	there, err := ReadDefinitions(root.FS())
 	if err != nil {
 		return err
 	}
 	for name := range there.Files {
 		if _, keep := d.Files[name]; !keep {
-			if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
-				return fmt.Errorf("write the definitions: %w", err)
+			if err := root.Remove(name); err != nil {
+				return err
 			}
 		}
 	}
@@ -111,11 +132,18 @@ func (d *Definitions) Unpack(dir string) error {
 		if is, ok := there.Files[name]; ok && is == text {
 			continue
 		}
-		if err := WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)); err != nil {
-			return fmt.Errorf("write the definitions: %w", err)
+		if err := durable.WriteIn(root, name, 0o755, writeText([]byte(text))); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func writeText(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
 }
 
 // WriteFile writes a file durably, completely or not at all, and makes its directory if there is none.
@@ -123,8 +151,5 @@ func WriteFile(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return durable.WriteFile(name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return durable.WriteFile(name, writeText(text))
 }

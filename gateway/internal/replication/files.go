@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -65,31 +66,34 @@ func (o *Origin) Files(ctx context.Context) ([]File, error) {
 	return ParseFiles(payload)
 }
 
-// Fetch stores a file of the origin at path. It goes on where an attempt before was cut off: until the file is complete and has its
-// checksum, it is in the directory incoming.
-func (o *Origin) Fetch(ctx context.Context, f *File, path, incoming string) error {
-	if err := os.MkdirAll(incoming, 0o700); err != nil {
+// Fetched is the directory, among the uploaded files, with those that Fetch has not completed.
+const Fetched = ".fetched"
+
+// Fetch stores a file of the origin below uploads, under its name. It goes on where an attempt before was cut off: until the file is complete and
+// has its checksum, it is in the directory Fetched.
+func (o *Origin) Fetch(ctx context.Context, f *File, uploads *os.Root) error {
+	if err := uploads.MkdirAll(Fetched, 0o700); err != nil {
 		return err
 	}
-	part := filepath.Join(incoming, f.SHA256)
-	if err := o.download(ctx, f, part); err != nil {
+	part := path.Join(Fetched, f.SHA256)
+	if err := o.download(ctx, f, uploads, part); err != nil {
 		return fmt.Errorf("fetch %s: %w", f.Name, err)
 	}
-	if err := checkSum(part, f.SHA256); err != nil {
-		return errors.Join(fmt.Errorf("fetch %s: %w", f.Name, err), os.Remove(part))
+	if err := checkSum(uploads, part, f.SHA256); err != nil {
+		return errors.Join(fmt.Errorf("fetch %s: %w", f.Name, err), uploads.Remove(part))
 	}
-	if err := os.Chtimes(part, f.Modified, f.Modified); err != nil {
+	if err := uploads.Chtimes(part, f.Modified, f.Modified); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := uploads.MkdirAll(path.Dir(f.Name), 0o755); err != nil {
 		return err
 	}
-	return os.Rename(part, path)
+	return uploads.Rename(part, f.Name)
 }
 
 // download appends to part what is missing of a file.
-func (o *Origin) download(ctx context.Context, f *File, part string) error {
-	to, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o600)
+func (o *Origin) download(ctx context.Context, f *File, uploads *os.Root, part string) error {
+	to, err := uploads.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -129,9 +133,9 @@ func (o *Origin) download(ctx context.Context, f *File, part string) error {
 	return errors.Join(to.Truncate(f.Size), to.Sync())
 }
 
-// checkSum returns an error if the file at path has another checksum.
-func checkSum(path, want string) error {
-	f, err := os.Open(path)
+// checkSum returns an error if a file has another checksum.
+func checkSum(root *os.Root, name, want string) error {
+	f, err := root.Open(name)
 	if err != nil {
 		return err
 	}

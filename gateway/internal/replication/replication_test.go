@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -114,6 +115,84 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
+// hostileNames lead out of a directory, or are no names of files.
+var hostileNames = []string{
+	"../a.yaml", "content-types/../../a.yaml", "components/x/../../../a.yaml", "/tmp/a.yaml", `content-types\..\..\a.yaml`, "content-types//a.yaml",
+	"content-types/./a.yaml", "config/../../api.yaml", "C:/a.yaml", "content-types/a\x00.yaml", "content-types/", "", ".", "..",
+}
+
+func TestHostileNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "project")
+	for _, name := range hostileNames {
+		d := &Definitions{Files: map[string]string{name: "x"}}
+		text, err := d.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseDefinitions(text); err == nil {
+			t.Errorf("%q is taken for a definition file", name)
+		}
+		if err := d.Unpack(dir); err == nil {
+			t.Errorf("%q was written", name)
+		}
+		list, err := json.Marshal([]File{{Name: name, SHA256: strings.Repeat("0", 64)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := ParseFiles(list); err == nil && name[0] != 'c' {
+			t.Errorf("%q is taken for an uploaded file: %v", name, list)
+		}
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "../*")); err != nil || len(names) != 1 {
+		t.Errorf("files outside of the directory: %v (%v)", names, err)
+	}
+}
+
+// TestLinksInTheWay unpacks definitions, and fetches a file, into directories with symbolic links that lead elsewhere.
+func TestLinksInTheWay(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "old.yaml"), []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range []string{"content-types", "components", "config"} {
+		dir := t.TempDir()
+		if err := os.Symlink(outside, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		d := &Definitions{Files: map[string]string{"content-types/a.yaml": "1", "components/b/c.yaml": "2", "config/api.yaml": "3"}}
+		if err := d.Unpack(dir); err == nil {
+			t.Errorf("definitions were written through the link %s", link)
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "text") }))
+	defer server.Close()
+	o, err := NewOrigin(server.URL, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	uploads, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer uploads.Close()
+	if err := uploads.Symlink(outside, "link"); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("text"))
+	for _, name := range []string{"link/a.txt", "../a.txt", filepath.Join(outside, "a.txt")} {
+		if err := o.Fetch(t.Context(), &File{Name: name, Size: 4, SHA256: hex.EncodeToString(sum[:])}, uploads); err == nil {
+			t.Errorf("%s was fetched", name)
+		}
+	}
+	if there, err := os.ReadDir(outside); err != nil || len(there) != 1 {
+		t.Errorf("outside there is %v (%v)", there, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(outside, "old.yaml")); err != nil || string(text) != "theirs" {
+		t.Errorf("the file outside has %q (%v)", text, err)
+	}
+}
+
 // TestFetch fetches a file that was cut off before, one whose beginning is wrong, and one that is not what the list says.
 func TestFetch(t *testing.T) {
 	text := strings.Repeat("0123456789", 5000)
@@ -130,29 +209,36 @@ func TestFetch(t *testing.T) {
 	defer o.Close()
 	sum := sha256.Sum256([]byte(text))
 	file := &File{Name: "a.txt", Size: int64(len(text)), Modified: time.Unix(1e9, 5), SHA256: hex.EncodeToString(sum[:])}
-	incoming, path := t.TempDir(), filepath.Join(t.TempDir(), "a.txt")
-	part := filepath.Join(incoming, file.SHA256)
+	uploads, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer uploads.Close()
+	if err := uploads.Mkdir(Fetched, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	part := Fetched + "/" + file.SHA256
 	for _, c := range []struct{ part, ranges string }{{"", ""}, {text[:100], "bytes=100-"}, {text, ""}, {text + "more", ""}} {
 		ranges = nil
-		if err := os.WriteFile(part, []byte(c.part), 0o600); err != nil {
+		if err := uploads.WriteFile(part, []byte(c.part), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.Fetch(context.Background(), file, path, incoming); err != nil {
+		if err := o.Fetch(context.Background(), file, uploads); err != nil {
 			t.Errorf("%d bytes were there: %v", len(c.part), err)
 		}
-		got, _ := os.ReadFile(path)
-		info, err := os.Stat(path)
+		got, _ := uploads.ReadFile(file.Name)
+		info, err := uploads.Stat(file.Name)
 		if err != nil || string(got) != text || !file.Same(info) || strings.Join(ranges, " ") != c.ranges {
 			t.Errorf("%d bytes were there: %d bytes, ranges %q, %v", len(c.part), len(got), ranges, err)
 		}
 	}
-	if err := os.WriteFile(part, []byte("wrong"), 0o600); err != nil {
+	if err := uploads.WriteFile(part, []byte("wrong"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Fetch(context.Background(), file, path, incoming); !errors.Is(err, ErrDamaged) {
+	if err := o.Fetch(context.Background(), file, uploads); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a wrong beginning: %v", err)
 	}
-	if err := o.Fetch(context.Background(), file, path, incoming); err != nil {
+	if err := o.Fetch(context.Background(), file, uploads); err != nil {
 		t.Errorf("after a wrong beginning: %v", err)
 	}
 }
