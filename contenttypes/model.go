@@ -214,6 +214,22 @@ func (a *Attribute) AllComponents() []*Component {
 	return a.Components
 }
 
+// UniquePaths lists the ways from a component attribute or dynamic zone to the unique attributes in its components, at any depth. Each way begins with
+// a, leads through attributes of components and ends with a unique one. Values at the end of one way must differ among the documents of a type.
+func (a *Attribute) UniquePaths() (paths [][]*Attribute) {
+	for _, c := range a.AllComponents() {
+		for _, b := range c.Attributes {
+			if b.IsScalar() && (b.Unique || b.Type == UID) {
+				paths = append(paths, []*Attribute{a, b})
+			}
+			for _, inner := range b.UniquePaths() {
+				paths = append(paths, append([]*Attribute{a}, inner...))
+			}
+		}
+	}
+	return paths
+}
+
 // TargetSchema returns the schema of the targets of a relation or media attribute, or of the items of a component attribute. It is nil where
 // these may have several schemas (dynamic zones, polymorphic relations), and for scalars.
 func (a *Attribute) TargetSchema() *Schema {

@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -88,14 +87,12 @@ func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, er
 			continue // only the server writes these types
 		}
 		au.typ, au.unique, au.rules = t, nil, map[*contenttypes.Schema][]*contenttypes.Attribute{}
-		for _, a := range t.Attributes {
-			switch {
-			case a.System || !a.IsScalar() || !isUnique(a):
-			case p.Indexed(a):
-				au.unique = append(au.unique, a)
-			default:
-				au.Unindexed = append(au.Unindexed, t.UID+"."+a.Name)
+		for _, attrs := range uniquePaths(t) {
+			indexed := len(attrs) > 1 && p.IndexedInside(attrs[0]) || len(attrs) == 1 && p.Indexed(attrs[0])
+			if !indexed {
+				au.Unindexed = append(au.Unindexed, t.UID+"."+attrsName(attrs))
 			}
+			au.unique = append(au.unique, uniquePath{attrs, indexed})
 		}
 		if err := p.Each(ctx, t, au.version); err != nil {
 			return Audit{}, err
@@ -117,7 +114,7 @@ type auditor struct {
 	found   map[misfitKey]*misfit
 
 	typ    *contenttypes.ContentType
-	unique []*contenttypes.Attribute                          // unique attributes of typ with an index
+	unique []uniquePath                                       // what is unique in typ
 	rules  map[*contenttypes.Schema][]*contenttypes.Attribute // attributes of each schema that have rules
 
 	row   store.Record
@@ -153,10 +150,8 @@ func (au *auditor) version(r store.Record) {
 	}
 	au.record(&au.typ.Schema, r)
 	if au.stage == publishStage {
-		for _, a := range au.unique {
-			if au.taken(a) {
-				au.count(au.misfit(attributeOf(a), "is unique and has a value that another document has"))
-			}
+		for _, u := range au.unique {
+			au.checkUnique(u)
 		}
 	}
 }
@@ -219,22 +214,12 @@ func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 			continue
 		}
 		n := 0
-		var values map[*contenttypes.Attribute][][]byte
 		r.Each(a, func(item store.Record) bool {
 			n++
 			au.record(&item.Component().Schema, item)
-			if s.UID == au.typ.UID {
-				values = au.uniqueIn(item, values)
-			}
 			return true
 		})
 		au.items(a, n)
-		for attr, list := range values {
-			slices.SortFunc(list, bytes.Compare)
-			if len(slices.CompactFunc(list, bytes.Equal)) < len(values[attr]) {
-				au.count(au.misfit(attributeOf(attr), "is unique and has one value in several components of a version"))
-			}
-		}
 	}
 }
 
@@ -299,47 +284,47 @@ func (au *auditor) items(a *contenttypes.Attribute, n int) {
 	}
 }
 
-// uniqueIn adds the values of unique attributes in a component, at any depth, to values. The caller checks that they differ within one
-// attribute of a document.
-func (au *auditor) uniqueIn(item store.Record, values map[*contenttypes.Attribute][][]byte) map[*contenttypes.Attribute][][]byte {
-	for _, a := range item.Component().Attributes {
-		switch {
-		case a.IsRelation() || a.Type == contenttypes.ID:
-		case !a.IsScalar():
-			item.Each(a, func(inner store.Record) bool {
-				values = au.uniqueIn(inner, values)
-				return true
-			})
-		case isUnique(a) && au.stage != draftStage:
-			if raw := au.preview.JSON(item, a); raw != nil && len(raw) > len(`""`) {
-				if values == nil {
-					values = map[*contenttypes.Attribute][][]byte{}
-				}
-				values[a] = append(values[a], raw)
-			}
-		}
-	}
-	return values
+// A uniquePath is a path of attributes from a type to a unique one.
+type uniquePath struct {
+	attrs   []*contenttypes.Attribute
+	indexed bool
 }
 
-// taken reports whether another document has the same value of a unique attribute as the current version.
-func (au *auditor) taken(a *contenttypes.Attribute) (taken bool) {
-	raw := au.preview.JSON(au.row, a)
-	if raw == nil || len(raw) == len(`""`) && raw[0] == '"' {
-		return false
-	}
-	locales := []string{au.row.Locale()}
-	if au.typ.Localized && !perLocale(a) {
-		locales = au.preview.Locales()
-	}
-	for _, l := range locales {
-		au.preview.Equal(au.typ, store.Published, l, a, raw, func(r store.Record) bool {
-			taken = r.Doc() != au.row.Doc() && bytes.Equal(r.JSON(a), raw)
-			return !taken
-		})
-		if taken {
+// checkUnique counts the values of a unique attribute of the current version that are taken: by another document, or by another component.
+func (au *auditor) checkUnique(u uniquePath) {
+	leaf := u.attrs[len(u.attrs)-1]
+	var there map[string]bool // values in components before
+	au.row.EachInside(u.attrs, func(raw []byte) bool {
+		if len(u.attrs) == 1 {
+			raw = au.preview.JSON(au.row, leaf)
+		}
+		if isFree(raw) {
 			return true
 		}
+		if there[string(raw)] {
+			au.count(au.misfit(attributeOf(leaf), "is unique and has one value in several components of a version"))
+			return true
+		}
+		if len(u.attrs) > 1 {
+			if there == nil {
+				there = map[string]bool{}
+			}
+			there[string(raw)] = true
+		}
+		if u.indexed && au.taken(u.attrs, raw) {
+			au.count(au.misfit(attributeOf(leaf), "is unique and has a value that another document has"))
+		}
+		return true
+	})
+}
+
+// taken reports whether another document has the same value at the end of a path of attributes as the current version.
+func (au *auditor) taken(attrs []*contenttypes.Attribute, raw []byte) bool {
+	locales := []string{au.row.Locale()}
+	if au.typ.Localized && !perLocale(attrs[0]) {
+		locales = au.preview.Locales()
 	}
-	return false
+	return slices.ContainsFunc(locales, func(l string) bool {
+		return otherWith(au.preview, au.typ, store.Published, l, attrs, raw, func(r store.Record) bool { return r.Doc() == au.row.Doc() }).Exists()
+	})
 }

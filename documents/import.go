@@ -154,6 +154,7 @@ type importer struct {
 	lines    int                                  // number of lines in the file
 	length   int64                                // length of the lines that were read
 	turns    map[*contenttypes.ContentType]uint64 // see turnsOf
+	unique   map[*contenttypes.ContentType][][]*contenttypes.Attribute
 
 	bad      map[int]bool   // lines that will not be stored
 	damaged  map[uint64]int // document with an invalid line → that line
@@ -180,6 +181,7 @@ func newImporter(ctx context.Context, s *Service, file io.ReadSeeker, o ImportOp
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
 		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.model),
+		unique: map[*contenttypes.ContentType][][]*contenttypes.Attribute{},
 	}
 	for _, sorter := range im.sorters() {
 		*sorter = extsort.New(im.dir(), sortedInMemory)

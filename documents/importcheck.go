@@ -1,11 +1,9 @@
 package documents
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"lectern/contenttypes"
 	"lectern/internal/extsort"
@@ -107,7 +105,7 @@ func (c *lineCheck) check() error {
 		if cl.kind != uniqueClaim {
 			continue
 		}
-		other := ownerOf(c.snap, l, cl.attr, cl.value)
+		other := ownerOf(c.snap, l, cl.attrs, cl.value)
 		switch {
 		case other == "":
 		case c.im.o.Partial: // the line of the other document may be left out
@@ -147,7 +145,7 @@ func (c *lineCheck) remember() error {
 		add(im.claims, extsort.Record{cl.hash, number, ordinal, c.doc, extent})
 	}
 	add(im.names, extsort.Record{im.hashLocalization(l.typ.UID, l.documentID, l.locale), present, number, 0, 0})
-	if hasUnique(l.typ) {
+	if len(im.uniqueIn(l.typ)) > 0 {
 		add(im.names, extsort.Record{c.doc, present, number, 0, 0})
 	}
 	for _, n := range c.needs {
@@ -176,12 +174,6 @@ func (c *lineCheck) lastPosition(e *edge) uint64 {
 	return c.snap.LastToPos(e.attr, e.set, store.Ref{Type: e.target.UID, Doc: doc, Locale: e.locale})
 }
 
-// hasUnique reports whether a type has attributes with unique values.
-func hasUnique(t *contenttypes.ContentType) bool { return slices.ContainsFunc(t.Attributes, isClaimed) }
-
-// isClaimed reports whether no two published versions may have the same value of an attribute.
-func isClaimed(a *contenttypes.Attribute) bool { return !a.System && a.IsScalar() && isUnique(a) }
-
 // hashLocalization returns the hash of a document in a locale.
 func (im *importer) hashLocalization(uid, id, locale string) uint64 { return im.hash(uid, id, locale) }
 
@@ -191,12 +183,10 @@ func (im *importer) hashList(e *edge) uint64 {
 }
 
 // ownerOf returns the documentId of another document in the store that has this unique value, or "" if there is none.
-func ownerOf(snap *store.Snapshot, l *importLine, a *contenttypes.Attribute, value []byte) (other string) {
-	snap.Equal(l.typ, store.Published, l.locale, a, value, func(r store.Record) bool {
-		if id := r.DocumentID(); id != l.documentID && bytes.Equal(r.JSON(a), value) {
-			other = id
-		}
-		return other == ""
-	})
-	return other
+func ownerOf(snap *store.Snapshot, l *importLine, attrs []*contenttypes.Attribute, value []byte) string {
+	other := otherWith(snap, l.typ, store.Published, l.locale, attrs, value, func(r store.Record) bool { return r.DocumentID() == l.documentID })
+	if !other.Exists() {
+		return ""
+	}
+	return other.DocumentID()
 }

@@ -13,10 +13,10 @@ import (
 type claim struct {
 	kind  claimKind
 	hash  uint64
-	id    idName                  // of an idClaim
-	attr  *contenttypes.Attribute // of a uniqueClaim
-	value []byte                  // of a uniqueClaim
-	edge  *edge                   // of a linkClaim
+	id    idName                    // of an idClaim
+	attrs []*contenttypes.Attribute // of a uniqueClaim: what leads from the document to the value
+	value []byte                    // of a uniqueClaim
+	edge  *edge                     // of a linkClaim
 }
 
 type claimKind uint8
@@ -78,12 +78,12 @@ func (im *importer) claimsOf(l *importLine) (list []claim) {
 				list = append(list, claim{kind: idClaim, hash: im.hashID(n.idName), id: n.idName})
 			}
 		}
-		for _, a := range l.typ.Attributes {
-			value := v.row.Values[a.Index].JSON
-			if v.row.Status == store.Draft || value == nil || string(value) == `""` || !isClaimed(a) {
-				continue
+		if v.row.Status == store.Published {
+			for _, attrs := range im.uniqueIn(l.typ) {
+				eachValue(v.row.Values, attrs, func(value []byte) {
+					list = append(list, claim{kind: uniqueClaim, hash: im.hash(l.typ.UID, l.locale, attrsName(attrs), string(value)), attrs: attrs, value: value})
+				})
 			}
-			list = append(list, claim{kind: uniqueClaim, hash: im.hash(l.typ.UID, l.locale, a.Name, string(value)), attr: a, value: value})
 		}
 		for i := range v.edges {
 			e := &v.edges[i]
@@ -93,6 +93,32 @@ func (im *importer) claimsOf(l *importLine) (list []claim) {
 		}
 	}
 	return list
+}
+
+// uniqueIn lists the paths of attributes from a type to its unique attributes, those in components included.
+func (im *importer) uniqueIn(t *contenttypes.ContentType) [][]*contenttypes.Attribute {
+	paths, known := im.unique[t]
+	if !known {
+		paths = uniquePaths(t)
+		im.unique[t] = paths
+	}
+	return paths
+}
+
+// eachValue calls yield with each value at the end of a path of attributes that only one document may have.
+func eachValue(values []store.Value, attrs []*contenttypes.Attribute, yield func(raw []byte)) {
+	v := values[attrs[0].Index]
+	if len(attrs) == 1 {
+		if !isFree(v.JSON) {
+			yield(v.JSON)
+		}
+		return
+	}
+	for _, item := range v.Items {
+		if &item.Component.Schema == attrs[1].Owner {
+			eachValue(item.Values, attrs[1:], yield)
+		}
+	}
 }
 
 // holdsOne reports whether only one document may have a link to the target of a link.
@@ -107,7 +133,7 @@ func (c *claim) taken(line int) error {
 	case idClaim:
 		return fmt.Errorf("id: line %d has the id %d of %s as well", line, c.id.id, c.id.uid)
 	case uniqueClaim:
-		return fmt.Errorf("%s: must be unique, and line %d has %s as well", c.attr.Name, line, c.value)
+		return fmt.Errorf("%s: must be unique, and line %d has %s as well", attrsName(c.attrs), line, c.value)
 	case linkClaim:
 		return fmt.Errorf("%s: document %s may be linked once, and line %d does so", pathName(c.edge.path), c.edge.id, line)
 	}
@@ -116,7 +142,7 @@ func (c *claim) taken(line int) error {
 
 // takenBy returns the problem of a line with a unique value that another document of the store has.
 func (c *claim) takenBy(documentID string) error {
-	return fmt.Errorf("%s: must be unique, and document %s has %s as well", c.attr.Name, documentID, c.value)
+	return fmt.Errorf("%s: must be unique, and document %s has %s as well", attrsName(c.attrs), documentID, c.value)
 }
 
 // resolve finds the problems between lines, after all lines were read.
@@ -214,7 +240,7 @@ func (im *importer) unmet(l *importLine, ordinal int) (problem error) {
 	if ordinal < len(claims) {
 		c := &claims[ordinal]
 		err := im.s.store.View(func(snap *store.Snapshot) error {
-			problem = c.takenBy(ownerOf(snap, l, c.attr, c.value))
+			problem = c.takenBy(ownerOf(snap, l, c.attrs, c.value))
 			return nil
 		})
 		return errors.Join(problem, err)

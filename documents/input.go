@@ -32,19 +32,13 @@ type bodyReader struct {
 	locales []string // locales in which unique values must be free
 	issues  []issue
 	links   linkReader
-	zone    string // message about the first invalid zone; it becomes the last issue
-	unique  map[*contenttypes.Attribute][]uniqueValue
-}
-
-// A uniqueValue is the value of a unique attribute in a component.
-type uniqueValue struct {
-	path  []string
-	value any
-	json  string
+	zone    string                    // message about the first invalid zone; it becomes the last issue
+	inside  []*contenttypes.Attribute // the attributes that lead from the document to the component being read
+	values  []uniqueValue             // in the components of one attribute of the document
 }
 
 func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
-	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}, unique: map[*contenttypes.Attribute][]uniqueValue{}}
+	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}}
 }
 
 // document parses the data of a body. It calls fresh for each attribute that the body leaves out. If fresh returns true, the
@@ -114,7 +108,7 @@ func (br *bodyReader) scalar(g *inputValue, a *contenttypes.Attribute, path []st
 		g.set, g.value = true, cast
 	}
 	if len(issues) == 0 && ok && br.stage == fullStage {
-		issues = br.free(a, path, cast)
+		issues = br.unique(a, path, cast, true)
 	}
 	br.issues = append(br.issues, issues...)
 }
@@ -132,8 +126,8 @@ func (br *bodyReader) single(g *inputValue, a *contenttypes.Attribute, path []st
 	case !isObject:
 		br.issues = append(br.issues, wrongType(path, "object", v, v, false))
 	default:
-		g.set, g.items = true, []*input{br.component(a.Component, o, path)}
-		br.checkUnique(path)
+		g.set, g.items = true, []*input{br.component(a, a.Component, o, path)}
+		br.checkInside(path)
 	}
 }
 
@@ -176,13 +170,13 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 			c = br.zoneComponent(a, o, at)
 		}
 		if c != nil {
-			g.items[i] = br.component(c, o, at)
+			g.items[i] = br.component(a, c, o, at)
 		}
 	}
 	if br.stage == fullStage {
 		br.issues = append(br.issues, listIssues(a, path, len(list), func() any { return shownItems(a, g) })...)
 	}
-	br.checkUnique(path)
+	br.checkInside(path)
 }
 
 // Messages of the reference about zones whose items it cannot read.
@@ -215,9 +209,9 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component parses one item. An item with an id changes an existing component. An item without an id is a new component, and so
+// component parses one item of the attribute a. An item with an id changes an existing component. An item without an id is a new component, and so
 // are all components in it.
-func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, path []string) *input {
+func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always
 	if hasID && !br.created {
@@ -226,7 +220,9 @@ func (br *bodyReader) component(c *contenttypes.Component, o *jsontree.Object, p
 		br.created = true
 		defer func() { br.created = false }()
 	}
+	br.inside = append(br.inside, a)
 	in := br.object(&c.Schema, o, path, fresh)
+	br.inside = br.inside[:len(br.inside)-1]
 	in.id, in.hasID = id, hasID
 	return in
 }

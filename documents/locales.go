@@ -49,13 +49,24 @@ func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 			continue
 		}
 		wr.copyShared(a, source, row)
-		raw := row.Values[a.Index].JSON
-		if wr.t.DraftAndPublish || !isUnique(a) || raw == nil || string(raw) == `""` {
+		if wr.t.DraftAndPublish {
 			continue
 		}
-		if wr.taken(a, store.Published, wr.locale, raw) {
-			return wr.refuse([]issue{{path: []string{a.Name}, message: notUnique, value: decode(raw), hasValue: true}})
+		if issues := wr.takenShared(a, row.Values[a.Index]); len(issues) > 0 {
+			return wr.refuse(issues)
 		}
+	}
+	return nil
+}
+
+// takenShared returns an issue for each unique value of an attribute, or in its components, that another document has in the locale that is written.
+func (wr *writing) takenShared(a *contenttypes.Attribute, v store.Value) []issue {
+	attrs, path := []*contenttypes.Attribute{a}, []string{a.Name}
+	switch {
+	case !a.IsScalar():
+		return wr.takenInside(attrs, path, v.Items)
+	case isUnique(a) && !isFree(v.JSON) && wr.taken(attrs, store.Published, wr.locale, v.JSON):
+		return []issue{{path: path, message: notUnique, value: decode(v.JSON), hasValue: true}}
 	}
 	return nil
 }

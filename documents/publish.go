@@ -167,19 +167,25 @@ func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, pat
 			br.checkValue(a, at, v.JSON)
 		case a.Type == contenttypes.ComponentType && !a.Repeatable:
 			if len(v.Items) > 0 {
-				br.checkRow(&v.Items[0].Component.Schema, v.Items[0].Values, at)
+				br.checkItem(a, v.Items[0], at)
 			} else if a.Required {
 				br.issues = append(br.issues, wrongType(at, "object", nil, nil, false))
 			}
-			br.checkUnique(at)
+			br.checkInside(at)
 		default:
 			for i, item := range v.Items {
-				br.checkRow(&item.Component.Schema, item.Values, below(at, strconv.Itoa(i)))
+				br.checkItem(a, item, below(at, strconv.Itoa(i)))
 			}
 			br.issues = append(br.issues, listIssues(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
-			br.checkUnique(at)
+			br.checkInside(at)
 		}
 	}
+}
+
+func (br *bodyReader) checkItem(a *contenttypes.Attribute, item *store.Item, path []string) {
+	br.inside = append(br.inside, a)
+	br.checkRow(&item.Component.Schema, item.Values, path)
+	br.inside = br.inside[:len(br.inside)-1]
 }
 
 // checkValue checks one value of a draft. No error shows the value of a private attribute: the caller has not sent it, and may not see it.
@@ -190,7 +196,7 @@ func (br *bodyReader) checkValue(a *contenttypes.Attribute, path []string, raw [
 	v := decode(raw)
 	cast, issues := castScalar(a, path, v, true, br.stage)
 	if len(issues) == 0 {
-		issues = br.free(a, path, cast)
+		issues = br.unique(a, path, cast, !a.Private)
 	}
 	for i := range issues {
 		issues[i].hasValue = issues[i].hasValue && !a.Private

@@ -64,7 +64,7 @@ func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) s
 func (wr *writing) uidTaken(a *contenttypes.Attribute, uid string) bool {
 	raw := storedJSON(uid)
 	for _, st := range statusesOf(wr.t) {
-		if wr.taken(a, st, wr.locale, raw) {
+		if wr.taken([]*contenttypes.Attribute{a}, st, wr.locale, raw) {
 			return true
 		}
 	}

@@ -84,6 +84,9 @@ var wantMisfits = []string{
 	"part.line.text in api::dish.dish is required and missing: 763 versions, and 764 drafts that cannot be published without it",
 }
 
+// takenInside is found only after a start with the strict definitions has made an index of the marks.
+const takenInside = "part.line.mark in api::dish.dish is unique and has a value that another document has: 763 versions"
+
 // TestMisfits compares stored content with files that have changed since. It does so for a stopped server, for a running server before it
 // serves the files, and while it serves them.
 func TestMisfits(t *testing.T) {
@@ -108,7 +111,7 @@ func TestMisfits(t *testing.T) {
 		return lines, forecast.Audit
 	}
 	before, audit := check()
-	if diff := cmp.Diff(wantMisfits, before); diff != "" || audit.Versions != 1527 || len(audit.Unindexed) > 0 {
+	if diff := cmp.Diff(wantMisfits, before); diff != "" || audit.Versions != 1527 || !slices.Equal(audit.Unindexed, []string{"api::dish.dish.lines.mark"}) {
 		t.Errorf("%d versions, without index %v\n%s", audit.Versions, audit.Unindexed, diff)
 	}
 	for _, m := range audit.Misfits {
@@ -133,8 +136,9 @@ func TestMisfits(t *testing.T) {
 	e := newEditingAt(t, dir)
 	e.awaitLog(`lack a required value`, `attribute=part.line.text`, `versions=763 drafts=764 fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.kind"`,
 		`fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.stars VALUE"`, `locale=de type=api::dish.dish versions=763`)
-	if served, _ := check(); !slices.Equal(served, before) {
-		t.Error(cmp.Diff(before, served))
+	indexed := slices.Sorted(slices.Values(append(slices.Clone(before), takenInside)))
+	if served, audit := check(); !slices.Equal(served, indexed) || len(audit.Unindexed) > 0 {
+		t.Errorf("without index %v\n%s", audit.Unindexed, cmp.Diff(indexed, served))
 	}
 
 	// Content in a locale that is no longer configured can be read and deleted, but not added.

@@ -217,6 +217,9 @@ func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 			tx.indexer.add(is, next.doc)
 		}
 	}
+	for i := range b.inner {
+		tx.reindexInner(b, &b.inner[i], old, next)
+	}
 }
 
 // indexKey returns the key of a row in the index of an attribute. In the index of the id the value is left out, since the key ends with

@@ -29,6 +29,7 @@ type boundSchema struct {
 	fields  []uint16                  // field numbers, by Attribute.Index
 	current *table                    // the layout of new rows
 	indexed []*contenttypes.Attribute // those with an index, id included
+	inner   []innerIndex              // the inner indexes that are complete
 	system  systemAttributes
 }
 
@@ -81,6 +82,9 @@ func bind(model *contenttypes.Model, c *evolve.Catalog) (*binding, error) {
 	}
 	for _, s := range b.byUID {
 		s.current = b.tables[c.Schemas[s.schema.UID].Layout]
+		if s.typ != nil {
+			s.inner = b.innerIndexes(c, s)
+		}
 	}
 	return b, nil
 }

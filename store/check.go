@@ -197,6 +197,12 @@ func (c *checker) rows() {
 			c.take(len(key))
 			c.index[string(key)] = r.doc
 		}
+		for i := range b.inner {
+			for _, key := range b.inner[i].keys(b, r) {
+				c.take(len(key))
+				c.index[string(key)] = r.doc
+			}
+		}
 		unique := fmt.Sprintf("%d/%d", b.number, r.ID())
 		if ids[unique] {
 			c.report("row %x: id %d is given twice", k, r.ID())
@@ -360,7 +366,7 @@ func (c *checker) known(k []byte) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(b.inner, func(x innerIndex) bool { return b.fields[x.attr.Index] == be.Uint16(k[2:]) })
 }
 
 // counts compares the counts in groups and spans with the entries that they count.

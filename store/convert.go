@@ -176,7 +176,7 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 // entry begins the entry of the transaction that carries out the next rows of a step.
 func (c *conversion) entry(s *evolve.Step) (e conversionEntry, err error) {
 	switch work := s.Work.(type) {
-	case *evolve.BuildIndex, *evolve.DropIndex:
+	case *evolve.BuildIndex, *evolve.BuildInner, *evolve.DropIndex:
 		e.rows = uint64(c.limit())
 		e.step, err = json.Marshal(s)
 	case *evolve.Define:
@@ -239,6 +239,8 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 		return c.dropIndex(work)
 	case *evolve.BuildIndex:
 		return c.buildIndex(work)
+	case *evolve.BuildInner:
+		return c.buildInner(work)
 	case *evolve.EditValues:
 		return c.editValues(work)
 	case *evolve.MoveLocale:

@@ -20,7 +20,7 @@ func (f *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 	if err := c.run(); err != nil {
 		return nil, fmt.Errorf("go on converting %s: %w", f.path, err)
 	}
-	if evolve.Changed(model, c.catalog) {
+	if evolve.Converts(model, c.catalog) {
 		c.pending = pending{}
 		if c.pending.Steps, err = f.plan(model, c.catalog, opts); err != nil {
 			return nil, err

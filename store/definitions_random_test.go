@@ -77,10 +77,7 @@ type randomModel struct {
 }
 
 func newRandomModel(t *testing.T, r *rand.Rand) *randomModel {
-	m := &randomModel{types: map[string]*randomType{}, files: map[string]string{
-		"components/part/line.yaml":  "info: {displayName: Line}\nattributes:\n  word: {type: string}\n  see: {type: relation, relation: oneToMany, target: api::b.b}\n",
-		"components/part/other.yaml": "info: {displayName: Other}\nattributes:\n  n: {type: integer}\n",
-	}}
+	m := &randomModel{types: map[string]*randomType{}, files: map[string]string{}}
 	sides := relationVariants[r.IntN(len(relationVariants))]
 	for i, name := range []string{"a", "b"} {
 		rt := &randomType{drafts: r.IntN(2) == 0, localized: r.IntN(3) == 0, values: map[string]func(*rand.Rand) string{}, relation: sides[i]}
@@ -106,6 +103,12 @@ func newRandomModel(t *testing.T, r *rand.Rand) *randomModel {
 		m.types[name] = rt
 		m.files["content-types/"+name+".yaml"] = b.String()
 	}
+	// The components follow from the types, so that they take nothing from r.
+	of := rand.New(rand.NewPCG(uint64(len(m.files["content-types/a.yaml"])), uint64(len(m.files["content-types/b.yaml"]))))
+	unique := pick("", ", unique: true")
+	m.files["components/part/line.yaml"] = fmt.Sprintf("info: {displayName: Line}\nattributes:\n  word: {type: string%s}\n"+
+		"  see: {type: relation, relation: oneToMany, target: api::b.b}\n", unique(of))
+	m.files["components/part/other.yaml"] = fmt.Sprintf("info: {displayName: Other}\nattributes:\n  n: {type: integer%s}\n", unique(of))
 	m.Model = modelOf(t, contenttypes.Options{}, m.files)
 	return m
 }

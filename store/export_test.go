@@ -1,9 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // Interrupted returns options under which a conversion converts this many rows in a transaction, and ends as if killed when committed
@@ -106,3 +110,34 @@ func PendingIndexChanges(tx *Tx) int { return len(tx.indexer.pending) }
 
 // MaxPinned returns how many readers can see the state before a conversion at the same time.
 func MaxPinned() int { return maxPinned() }
+
+// WithoutInner makes the file at path one of format 6, whose inner indexes are missing.
+func WithoutInner(path string) error {
+	db, err := openFile(path, Options{}, openThere)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		meta := newFile(db, path).meta(tx)
+		c, _, err := loadCatalog(meta)
+		if err != nil {
+			return err
+		}
+		for _, e := range c.Schemas {
+			for f := range e.Inner {
+				prefix := be.AppendUint16(be.AppendUint16(nil, e.Number), f)
+				for _, name := range [][]byte{bucketIndex, bucketGroups, bucketSpans} {
+					b := tx.Bucket(name)
+					for k, _ := b.Cursor().Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = b.Cursor().Seek(prefix) {
+						if err := b.Delete(k); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			e.Inner = nil
+		}
+		return errors.Join(saveCatalog(meta, c), putNumber(meta, keyFormat, 6))
+	})
+	return errors.Join(err, db.Close())
+}

@@ -65,6 +65,11 @@ func (r *applier) needs(model *contenttypes.Model) bool {
 	return len(r.conversion.pending.Steps) > 0 || evolve.Changed(model, r.conversion.catalog)
 }
 
+// lacks reports whether content with the definitions of a model lacks an index. The leader of a cluster or a promoted replica builds it.
+func (r *applier) lacks(model *contenttypes.Model) bool {
+	return evolve.Converts(model, r.conversion.catalog)
+}
+
 // bindTo binds a model to the catalog. It returns ErrOtherDefinitions if they differ, or if the content is half converted.
 func (r *applier) bindTo(model *contenttypes.Model) (*binding, error) {
 	if r.needs(model) {

@@ -16,9 +16,10 @@ import (
 //	3 had a log that named documents only, and no epoch
 //	4 had a log without the rows that it replaced, and no index of it
 //	5 had a log whose entries are not compressed
+//	6 had no inner indexes; the conversion after the upgrade builds them (inner.go)
 //
 // Whoever changes Format changes firstReader with it, and adds a fixture of the new format (see internal/formats).
-const Format = uint64(6)
+const Format = uint64(7)
 
 // firstReader is the first release of Lectern that reads Format. Each file names the one for its format, so that an older Lectern, which
 // cannot read the file, can say what it needs.

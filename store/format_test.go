@@ -144,7 +144,7 @@ func TestUpgradeCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreseen, err := store.Inspect(path, loadModel(t), store.Options{}, nil)
-	if want := "keeps a copy of the store in content.db.format-2 and brings it from format 2 to format 6"; err != nil || foreseen.First != want {
+	if want := "keeps a copy of the store in content.db.format-2 and brings it from format 2 to format 7"; err != nil || foreseen.First != want {
 		t.Errorf("foreseen is %q %v", foreseen.First, err)
 	}
 	upgrade := func(o store.Options) (told []store.Upgrade) {

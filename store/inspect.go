@@ -74,7 +74,7 @@ func (f *file) inspect(model *contenttypes.Model, opts Options, look func(*Previ
 			return nil
 		}
 		plan := &evolve.Plan{}
-		if o.Converts = evolve.Changed(model, cat); o.Converts {
+		if o.Converts = evolve.Converts(model, cat); o.Converts {
 			if plan, err = f.planner(tx, opts).Convert(cat, model); err != nil {
 				return err
 			}
@@ -154,4 +154,12 @@ func (p *Preview) Indexed(a *contenttypes.Attribute) bool { return p.catalog.IsI
 // Equal is Snapshot.Equal, for attributes that are Indexed.
 func (p *Preview) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
 	p.snap.Equal(t, status, locale, a, value, yield)
+}
+
+// IndexedInside reports whether the unique attributes inside a component attribute or dynamic zone have a complete index before the conversion.
+func (p *Preview) IndexedInside(a *contenttypes.Attribute) bool { return p.catalog.HasInner(a) }
+
+// EqualInside is Snapshot.EqualInside, for paths that begin with an attribute that is IndexedInside.
+func (p *Preview) EqualInside(t *contenttypes.ContentType, status Status, locale string, path []*contenttypes.Attribute, value []byte, yield func(Record) bool) {
+	p.snap.EqualInside(t, status, locale, path, value, yield)
 }

@@ -15,7 +15,7 @@ import "encoding/binary"
 //	history sequence u64                                          → which entries changed which documents (touches.go)
 //	answers a · sequence u64, and k · key                         → answers that are kept under idempotency keys (answers.go)
 //
-// An index key is schema u16 · field u16 · slot u16 · value · id u64.
+// An index key is schema u16 · field u16 · slot u16 · value · id u64. That of an inner index has the path of the value before it (inner.go).
 //
 // A slot is a locale and a status: the number of the locale shifted left by one, plus one for drafts.
 var (

@@ -121,7 +121,7 @@ func (r *redefinition) plan(s *Store) (*conversion, error) {
 // convert carries out a conversion.
 func (r *redefinition) convert(s *Store, c *conversion) (*binding, error) {
 	err := c.run()
-	if err == nil && r.resume && evolve.Changed(r.model, c.catalog) {
+	if err == nil && r.resume && evolve.Converts(r.model, c.catalog) {
 		c.pending = pending{}
 		if c.pending.Steps, err = s.plan(r.model, c.catalog, r.opts); err == nil {
 			err = c.run()
@@ -146,7 +146,7 @@ func (s *Store) conversionTo(model *contenttypes.Model, first evolve.Migrations,
 				c.pending.Migrations = first
 				c.pending.Steps, err = s.planner(tx, opts).Settle(c.catalog, first, model)
 			}
-		case evolve.Changed(model, c.catalog):
+		case evolve.Converts(model, c.catalog):
 			var plan *evolve.Plan
 			if plan, err = s.planner(tx, opts).Convert(c.catalog, model); err == nil {
 				c.pending.Steps = plan.Steps

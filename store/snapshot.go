@@ -296,6 +296,13 @@ func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale stri
 	}
 	b := s.bound.of(&t.Schema)
 	prefix := appendOrdered(appendSpace(nil, b.number, b.fields[a.Index], sl), a.Type, value)
+	s.eachEqual(b, sl, prefix, func(r Record) bool {
+		return isCut(prefix[spaceLen:]) && !bytes.Equal(r.JSON(a), value) || yield(r)
+	})
+}
+
+// eachEqual calls yield with the rows whose index keys begin with a prefix, in order of the keys, until yield returns false.
+func (s *Snapshot) eachEqual(b *boundSchema, sl slot, prefix []byte, yield func(Record) bool) {
 	s.stats.seeks++
 	if s.indexer != nil && s.failed == nil && s.indexer.lacks(prefix) {
 		return
@@ -304,11 +311,7 @@ func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale stri
 	defer s.give(index, c.c)
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		s.stats.entries++
-		r := s.row(b, sl, be.Uint64(v))
-		if isCut(prefix[spaceLen:]) && !bytes.Equal(r.JSON(a), value) {
-			continue
-		}
-		if !yield(r) {
+		if !yield(s.row(b, sl, be.Uint64(v))) {
 			return
 		}
 	}

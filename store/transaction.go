@@ -318,7 +318,7 @@ func (s *Store) Lead(ctx context.Context, model *contenttypes.Model, opts Option
 		if err := s.follow(); err != nil {
 			return err
 		}
-		same := s.bound.model == model && s.pinned.Load() == nil && !s.follower.needs(model)
+		same := s.bound.model == model && s.pinned.Load() == nil && !s.follower.needs(model) && !s.follower.lacks(model)
 		s.follower = nil // it does not know what the conversion changes
 		if same {
 			r.made = s

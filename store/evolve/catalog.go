@@ -24,6 +24,7 @@ type SchemaEntry struct {
 	NextField  uint16            `json:"nextField"`
 	Layout     uint16            `json:"layout"`            // the number of the layout in which new rows are written
 	Indexed    []uint16          `json:"indexed,omitempty"` // the fields whose index is complete
+	Inner      map[uint16]string `json:"inner,omitempty"`   // the fields whose inner index is complete, and its InnerKeys
 	Definition json.RawMessage   `json:"definition,omitempty"`
 }
 

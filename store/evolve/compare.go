@@ -87,15 +87,23 @@ func (c *comparison) compare() {
 }
 
 // steps returns the steps in the order in which to run them.
-func (c *comparison) steps() []*Step {
+func (c *comparison) steps() ([]*Step, error) {
 	list := append(c.before, &Step{Work: &c.define})
 	list = append(list, c.surplusIndexes()...)
+	left, err := c.catalog.Clone()
+	if err == nil {
+		err = c.define.Apply(left)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, droppedInner(c.catalog, left)...)
 	for _, t := range c.is.Types {
 		if e := c.edits[t.UID]; len(e) > 0 {
 			list = append(list, &Step{Work: &EditValues{Type: t.UID, Edits: e}})
 		}
 	}
-	return slices.Concat(list, c.flips, c.after, c.drafts, c.missingIndexes())
+	return slices.Concat(list, c.flips, c.after, c.drafts, c.missingIndexes(), c.missingInner(left)), nil
 }
 
 func (c *comparison) typeGone(t *contenttypes.ContentType) {
@@ -329,6 +337,16 @@ func (c *comparison) missingIndexes() (list []*Step) {
 		})
 		if missing {
 			list = append(list, &Step{Work: &BuildIndex{Type: t.UID}})
+		}
+	}
+	return list
+}
+
+// missingInner plans to build the inner indexes that types lack in the catalog after the definitions were replaced.
+func (c *comparison) missingInner(left *Catalog) (list []*Step) {
+	for _, t := range c.is.Types {
+		if left.lacksInner(t) {
+			list = append(list, &Step{Work: &BuildInner{Type: t.UID}})
 		}
 	}
 	return list

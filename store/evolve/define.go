@@ -31,6 +31,7 @@ func (d *Define) Apply(cat *Catalog) error {
 		return err
 	}
 	d.move(cat)
+	fresh := map[string]bool{}
 	for uid, e := range cat.Schemas {
 		if d.Definitions[uid] == nil {
 			e.Definition, e.Indexed = nil, nil
@@ -43,6 +44,7 @@ func (d *Define) Apply(cat *Catalog) error {
 	}
 	for uid, raw := range d.Definitions {
 		e := cat.Schemas[uid]
+		fresh[uid] = e.Definition == nil
 		if t := model.Type(uid); e.Definition == nil && t != nil { // a new type has no rows, so its empty indexes are complete
 			for _, a := range t.Attributes {
 				if HasIndex(a) {
@@ -52,6 +54,7 @@ func (d *Define) Apply(cat *Catalog) error {
 		}
 		e.Definition = raw
 	}
+	cat.settleInner(model, func(uid string) bool { return fresh[uid] })
 	return nil
 }
 

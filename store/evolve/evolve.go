@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"lectern/contenttypes"
@@ -61,6 +62,12 @@ func Changed(model *contenttypes.Model, cat *Catalog) bool {
 	return same != 0
 }
 
+// Converts reports whether content has to be converted for a model: the definitions differ, or a type lacks an inner index that an earlier Lectern
+// did not build.
+func Converts(model *contenttypes.Model, cat *Catalog) bool {
+	return Changed(model, cat) || slices.ContainsFunc(model.Types, cat.lacksInner)
+}
+
 // isDormant reports whether a schema of the catalog is a built-in type that the model does not have because its plugin is switched off.
 // The content of such a type is kept for when the plugin is switched on again.
 func isDormant(model *contenttypes.Model, uid string) bool {
@@ -77,7 +84,8 @@ func (p *Planner) Convert(cat *Catalog, model *contenttypes.Model) (*Plan, error
 	if len(c.refusals) > 0 {
 		return nil, c.advise()
 	}
-	return &Plan{Steps: c.steps(), Define: &c.define, Retyped: c.retyped}, nil
+	steps, err := c.steps()
+	return &Plan{Steps: steps, Define: &c.define, Retyped: c.retyped}, err
 }
 
 // Migrate plans migrations, one after the other. If model is not nil, it refuses the operations in contentOnly that the model does not
@@ -98,7 +106,7 @@ func (p *Planner) Settle(cat *Catalog, ms Migrations, model *contenttypes.Model)
 	if failed := m.addAll(ms, func(call Migration) error { return m.asked(call, model) }); len(failed) > 0 {
 		return nil, errors.Join(failed...)
 	}
-	if !Changed(model, m.left) {
+	if !Converts(model, m.left) {
 		return m.steps, nil
 	}
 	plan, err := p.Convert(m.left, model)

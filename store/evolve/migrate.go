@@ -74,8 +74,8 @@ func (p *migrationPlan) add(m Migration) error {
 	if err := mg.define.Apply(left); err != nil {
 		return err
 	}
+	p.steps = slices.Concat(p.steps, mg.before, steps(&mg.define), droppedInner(p.left, left), mg.after)
 	p.left = left
-	p.steps = slices.Concat(p.steps, mg.before, steps(&mg.define), mg.after)
 	return nil
 }
 

@@ -30,6 +30,7 @@ var kinds = map[string]reflect.Type{
 	"define":     reflect.TypeFor[Define](),
 	"dropIndex":  reflect.TypeFor[DropIndex](),
 	"buildIndex": reflect.TypeFor[BuildIndex](),
+	"buildInner": reflect.TypeFor[BuildInner](),
 	"values":     reflect.TypeFor[EditValues](),
 	"moveLocale": reflect.TypeFor[MoveLocale](),
 	"moveRefs":   reflect.TypeFor[MoveRefs](),
@@ -101,6 +102,13 @@ type BuildIndex struct {
 }
 
 func (s *BuildIndex) String() string { return "indexing " + s.Type }
+
+// BuildInner builds the inner indexes that a type lacks: those of unique attributes inside its components.
+type BuildInner struct {
+	Type string `json:"type"`
+}
+
+func (s *BuildInner) String() string { return "indexing components of " + s.Type }
 
 // EditValues changes values in the rows of one type, and in the components inside them.
 type EditValues struct {
