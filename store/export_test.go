@@ -141,3 +141,6 @@ func WithoutInner(path string) error {
 	})
 	return errors.Join(err, db.Close())
 }
+
+// TextTest returns the test of a text operator.
+func TextTest(op Op, text string) func(stored []byte) bool { return textTest(op, text) }

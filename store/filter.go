@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"lectern/contenttypes"
 )
@@ -381,9 +380,9 @@ func textTest(op Op, text string) func(stored []byte) bool {
 	case EndsWith:
 		return func(stored []byte) bool { return bytes.HasSuffix(stored, plain) }
 	case StartsWithI:
-		return func(stored []byte) bool { return strings.HasPrefix(fold(string(stored)), folded) }
+		return func(stored []byte) bool { return startsFold(stored, folded) }
 	case EndsWithI:
-		return func(stored []byte) bool { return strings.HasSuffix(fold(string(stored)), folded) }
+		return func(stored []byte) bool { return endsFold(stored, folded) }
 	case EqI, NeI:
 		return func(stored []byte) bool { return equalFold(stored, folded) == (op == EqI) }
 	}

@@ -3,17 +3,39 @@ package store
 import (
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
 )
 
-// fold returns s in lower case. Texts that differ in case alone have the same fold.
-func fold(s string) string { return strings.ToLower(s) }
+// folding is Unicode's full case folding. Several goroutines may use it at a time.
+var folding = cases.Fold()
 
-// equalFold reports whether the fold of text is folded.
+// fold returns the case folding of s. Texts that differ in case alone have the same fold: Σ, σ and ς become σ, and ß, ẞ and SS become ss. The fold may
+// be longer than s.
+func fold(s string) string { return folding.String(s) }
+
+// equalFold reports whether the fold of text is folded. Like startsFold and endsFold, it does not copy texts that are ASCII.
 func equalFold(text []byte, folded string) bool {
-	if len(text) != len(folded) && isASCII(text) {
-		return false
+	if isASCII(text) {
+		return len(text) == len(folded) && matchesFold(text, folded)
 	}
 	return fold(string(text)) == folded
+}
+
+// startsFold reports whether the fold of text begins with folded.
+func startsFold(text []byte, folded string) bool {
+	if isASCII(text) {
+		return len(text) >= len(folded) && matchesFold(text, folded)
+	}
+	return strings.HasPrefix(fold(string(text)), folded)
+}
+
+// endsFold reports whether the fold of text ends with folded.
+func endsFold(text []byte, folded string) bool {
+	if isASCII(text) {
+		return len(text) >= len(folded) && matchesFold(text[len(text)-len(folded):], folded)
+	}
+	return strings.HasSuffix(fold(string(text)), folded)
 }
 
 func isASCII(b []byte) bool {
@@ -37,7 +59,7 @@ func containsFold(needle string) func(text []byte) bool {
 		return func([]byte) bool { return true }
 	}
 	if !isASCII([]byte(folded)) {
-		return func(text []byte) bool { return strings.Contains(fold(string(text)), folded) }
+		return func(text []byte) bool { return !isASCII(text) && strings.Contains(fold(string(text)), folded) }
 	}
 	first := folded[0]
 	return func(text []byte) bool {
@@ -46,7 +68,7 @@ func containsFold(needle string) func(text []byte) bool {
 				return true
 			}
 		}
-		// The lower case of a letter outside ASCII may be an ASCII letter, as that of the Kelvin sign.
+		// The fold of a letter outside ASCII may be ASCII letters, as those of the Kelvin sign and of ß.
 		return !isASCII(text) && strings.Contains(fold(string(text)), folded)
 	}
 }
@@ -62,7 +84,8 @@ var lowerASCII = func() (t [256]byte) {
 	return t
 }()
 
-// matchesFold reports whether text begins with folded, ignoring case. folded must be ASCII and in lower case, and no longer than text.
+// matchesFold reports whether text begins with folded, ignoring the case of ASCII letters. folded must be a fold, and no longer than text. No text that
+// is ASCII begins with a fold that is not.
 func matchesFold(text []byte, folded string) bool {
 	for i := range len(folded) {
 		if lowerASCII[text[i]] != folded[i] {

@@ -27,7 +27,7 @@ var (
 		"alpha", "Alpha", "beta", "Beta inn", "100% sure", "under_score", `back\slash`, "it's", "", "  pad ", "Zed", "zed",
 		"élan", "naïve café", `say "hi"`, "null", "日本", "😀 smile", "delta & co", "a+b=c", "12", "[x]",
 	}
-	unfolded   = []string{"Élan", "NAÏVE"} // need case folding beyond ASCII
+	unfolded   = []string{"Élan", "NAÏVE", "ΟΔΟΣ", "οδος", "Straße", "STRASSE", "ﬁn", "İz"} // need case folding beyond ASCII
 	uids       = []string{"alpha", "Alpha-1", "b_2", "c.d~e", "zed", "12"}
 	emails     = []string{"a@example.org", "B.C@Example.org", "z+9@mail.example.com", "under_score@x.io"}
 	integers   = []int{-3, 0, 1, 2, 3, 5, 7, 12, 20, 35}

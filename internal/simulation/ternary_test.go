@@ -152,9 +152,18 @@ func like(op, v, text string) ternary {
 	panic("no operator " + op)
 }
 
-// fold maps upper and lower case to the same text.
+// fullFolds are the letters of the generator whose full case folding has several letters.
+var fullFolds = strings.NewReplacer("ß", "ss", "ẞ", "ss", "ﬁ", "fi", "İ", "i\u0307")
+
+// fold maps letters that differ in case alone to the same letter, the first in Unicode's order.
 func fold(s string) string {
-	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, s)
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, fullFolds.Replace(s))
 }
 
 // textOf returns the text form that searches and $contains use.
