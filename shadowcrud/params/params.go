@@ -217,6 +217,9 @@ func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permiss
 func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*Written, error) {
 	r := p.request(t, q, a, writeIssues)
 	w := &Written{Status: r.status()}
+	if !t.DraftAndPublish && r.params.status != "draft" { // an unknown status means the draft only where there are drafts
+		w.Status = store.Published
+	}
 	if t.Localized {
 		w.Locale = r.writtenLocale()
 	}

@@ -170,6 +170,8 @@ func TestRefused(t *testing.T) {
 
 		// sort
 		{"full", "sort[owner]=asc", `Invalid key asc at owner {"key":"asc","path":"owner"` + at + `"sort"}`},
+		{"full", "sort=owner:asc", `Invalid key asc at owner {"key":"asc","path":"owner"` + at + `"sort"}`},
+		{"full", "sort=menu.dishes:desc", `Invalid key desc at menu.dishes {"key":"desc","path":"menu.dishes"` + at + `"sort"}`},
 		{"full", "sort=owner.", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 		{"full", "sort=address.geo", `Invalid key geo at address.geo {"key":"geo","path":"address.geo"` + at + `"sort"}`},
 		{"full", "sort=name.foo", `Invalid key foo at name {"key":"foo","path":"name"` + at + `"sort"}`},
@@ -347,8 +349,12 @@ func TestWriteAndDelete(t *testing.T) {
 			t.Errorf("write %s: got %q, want %q", query, got, want)
 		}
 	}
-	if got, want := write("review", "locale=*"), "published  -"; got != want {
-		t.Errorf("a type without locales: got %q, want %q", got, want)
+	for query, want := range map[string]string{
+		"locale=*": "published  -", "status=draft": "draft  -", "status=nope": "published  -", "status[]=draft": "published  -",
+	} {
+		if got := write("review", query); got != want {
+			t.Errorf("a type without locales and drafts, %s: got %q, want %q", query, got, want)
+		}
 	}
 
 	for query, want := range map[string]string{

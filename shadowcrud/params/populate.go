@@ -33,6 +33,8 @@ type scope struct {
 	schema *contenttypes.Schema
 	// into is the selection; nil if the caller may not find the documents, so that the populate is only checked.
 	into *documents.Selection
+	// hidden is set for the options of an attribute whose documents the caller may not find.
+	hidden bool
 	// used is set to true if the populate names the documents that use a file. It is nil at the top, where they are added to into.
 	used  *bool
 	path  string // the dotted path of attributes that leads to this scope
@@ -342,6 +344,7 @@ func (c *populateReader) named(at scope, name string, v any) {
 // option reads the value of an attribute in a populate: a switch or an object of options.
 func (c *populateReader) option(shown *documents.Populate, at scope, a *contenttypes.Attribute, v any) {
 	below := at.below(a)
+	below.hidden = at.into == nil || !c.access.Follows(a)
 	if s, ok := v.(string); ok && readSwitch(s) == switchOn {
 		return
 	}
@@ -368,9 +371,11 @@ func (c *populateReader) option(shown *documents.Populate, at scope, a *contentt
 	c.markRelated(shown, below)
 }
 
-// word reads a text in place of options. It adds an issue, except for "*" if there is nothing to populate.
+// word reads a text in place of options. It adds an issue, except for "*" if there is nothing to populate or the caller may not find the
+// documents.
 func (c *populateReader) word(below scope, s string) {
 	switch {
+	case s == "*" && below.hidden:
 	case s == "*":
 		for _, a := range below.schema.Attributes {
 			if !a.IsScalar() {
@@ -401,7 +406,9 @@ func (c *populateReader) setting(shown *documents.Populate, below scope, key str
 		shown.Of = &documents.Selection{Fields: fields.Fields, Populate: populate}
 	case "populate":
 		shown.Of = editable(c.plans[below.schema], shown.Of)
-		below.into = shown.Of
+		if below.into = shown.Of; below.hidden {
+			below.into = nil
+		}
 		below.keys += ".populate"
 		c.read(below, v)
 	case "filters":

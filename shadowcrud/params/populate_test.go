@@ -60,6 +60,9 @@ func TestPopulate(t *testing.T) {
 
 		// relations that the caller may not find
 		{"public", "populate=owner", "-"},
+		{"public", "populate[owner]=*", "-"},
+		{"public", "populate[owner][0]=*", "-"},
+		{"public", "populate[owner][populate][restaurants]=*", "-"},
 		{"public", "populate=owner.avatar,categories.parent", "- categories{- parent{-}}"},
 		{"public", "populate=reviews.restaurant.menu", "-"},
 		{"public", "populate=reviews,reviews.restaurant.menu", "- reviews{-}"},

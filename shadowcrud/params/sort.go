@@ -69,11 +69,11 @@ func (c *sortReader) text(s string) {
 		if len(names) == 0 {
 			continue
 		}
-		desc, ok := readDirection(direction)
-		if !ok || given && strings.TrimSpace(direction) == "" {
+		direction = strings.TrimSpace(direction)
+		if given && direction == "" {
 			c.badDirection()
 		}
-		c.add(names, desc)
+		c.add(names, direction)
 	}
 }
 
@@ -83,17 +83,9 @@ func (c *sortReader) object(above []string, o *jsontree.Object) {
 		names := append(above[:len(above):len(above)], key)
 		switch v := o.Value(key).(type) {
 		case nil:
-			c.add(names, false)
+			c.add(names, "")
 		case string:
-			desc, ok := readDirection(v)
-			if !ok {
-				c.badDirection()
-			}
-			if c.leadsOn(names) && ok && v != "" {
-				c.unknown(c.param.key, v, strings.Join(names, "."), c.param.name)
-				continue
-			}
-			c.add(names, desc)
+			c.add(names, v)
 		case *jsontree.Object:
 			if c.resolve(names) != nil && !c.leadsOn(names) {
 				c.badDirection()
@@ -101,19 +93,28 @@ func (c *sortReader) object(above []string, o *jsontree.Object) {
 			}
 			c.object(names, v)
 		default:
-			c.add(names, false)
+			c.add(names, "")
 			c.badDirection()
 		}
 	}
 }
 
-// add adds a key, unless the sort has a key of the same path.
-func (c *sortReader) add(names []string, desc bool) {
+// add adds a key, unless the sort has a key of the same path. An empty direction means asc.
+func (c *sortReader) add(names []string, direction string) {
+	desc, ok := readDirection(direction)
+	if !ok {
+		c.badDirection()
+	}
 	path := c.resolve(names)
 	if path == nil {
 		return
 	}
-	if last := path[len(path)-1]; !last.IsScalar() {
+	switch last := path[len(path)-1]; {
+	case last.IsScalar():
+	case ok && direction != "": // read as an attribute of the target
+		c.unknown(c.param.key, direction, strings.Join(names, "."), c.param.name)
+		return
+	default:
 		c.forbidden(c.param.leaf, last.Name, strings.Join(names, "."), c.param.name)
 		return
 	}
