@@ -22,7 +22,9 @@ func (u *userRoutes) accountRoutes() []Route {
 		u.route("GET", "/users/{id}", userAction+"findOne", u.oneUser),
 		u.keyed("POST", "/users", userAction+"create", u.createUser),
 		u.keyed("PUT", "/users/{id}", userAction+"update", u.updateUser),
+		u.keyed("PUT", "/users/me", userAction+"update", u.updateUser), // as in the reference, no user has the id me
 		u.keyed("DELETE", "/users/{id}", userAction+"destroy", u.deleteUser),
+		u.keyed("DELETE", "/users/me", userAction+"destroy", u.deleteUser),
 	}
 }
 

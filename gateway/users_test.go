@@ -189,6 +189,39 @@ func TestMailOfEphemeralServers(t *testing.T) {
 }
 
 // TestUserSettings registers users under the settings allow_register, default_role and unique_email.
+// Users are written by number. The path of the caller itself is that of no user, as in the reference.
+func TestWriteMe(t *testing.T) {
+	a := serve(t, plugins(noRateLimit))
+	ann, _ := a.register("ann")
+	for _, c := range []struct {
+		method, as string
+		status     int
+		message    string
+	}{
+		{"PUT", ann, 403, "Forbidden"},
+		{"PUT", "full", 404, "User not found"},
+		{"DELETE", ann, 403, "Forbidden"},
+		{"DELETE", "full", 204, ""},
+	} {
+		if r := a.do(c.method, "/api/users/me", c.as, object{"username": "other"}); r.status != c.status || r.message() != c.message {
+			t.Errorf("%s: %d %s", c.method, r.status, r.text)
+		}
+	}
+	a.want(200, "GET", "/api/users/1", "full", nil)
+}
+
+// The role of a user who has just registered is shown to whoever may find roles.
+func TestRoleOfRegistered(t *testing.T) {
+	a := serve(t, plugins(noRateLimit))
+	for as, want := range map[string]string{"": `"role":null`, "full": `"role":{"name":"Authenticated"}`, "readonly": `"role":{"name":"Authenticated"}`} {
+		name := "user" + as
+		r := a.graphql(as, `mutation{register(input:{username:"`+name+`",email:"`+name+`@people.test",password:"secret12"}){user{role{name}}}}`)
+		if !strings.Contains(r.text, want) {
+			t.Errorf("registered as %q: %s", as, r.text)
+		}
+	}
+}
+
 func TestUserSettings(t *testing.T) {
 	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret"}
 	for _, c := range []struct {

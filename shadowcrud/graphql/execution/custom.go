@@ -337,9 +337,10 @@ func (r *customRun) showRelated(l *level, i int, f *field, path *graphql.Respons
 	}
 }
 
-// relatedRows returns the rows related to row i of a level by a field. Only the calling user has a visible role.
+// relatedRows returns the rows related to row i of a level by a field. The role of another user than the caller is visible to whoever may
+// find roles.
 func (r *customRun) relatedRows(l *level, i int, f *field) []int32 {
-	if f.spec.Kind == schema.MeRole && !r.showsCaller(l) {
+	if f.spec.Kind == schema.MeRole && !r.showsCaller(l) && !r.access.Follows(f.attr) {
 		return nil
 	}
 	return l.To[f.load].Of(i)

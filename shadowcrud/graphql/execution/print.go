@@ -198,7 +198,7 @@ func (x *execution) related(l *level, i int, f *field) bool {
 	}
 	to := &l.To[f.load]
 	items := to.Of(i)
-	if f.spec.Kind == schema.MeRole && !x.printsCaller && !x.custom.showsCaller(l) {
+	if f.spec.Kind == schema.MeRole && !x.printsCaller && !x.custom.showsCaller(l) && !x.access.Follows(f.attr) {
 		items = nil
 	}
 	x.push(f.name)
