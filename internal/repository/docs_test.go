@@ -27,6 +27,17 @@ func documentation(t *testing.T) map[string]string {
 	return pages
 }
 
+// TestOverviewListsEveryPage looks for every page of docs/ in docs/README.md.
+func TestOverviewListsEveryPage(t *testing.T) {
+	pages := documentation(t)
+	for page := range pages {
+		name, isGuide := strings.CutPrefix(page, "docs/")
+		if isGuide && name != "README.md" && !strings.Contains(pages["docs/README.md"], "]("+name+")") {
+			t.Errorf("docs/README.md leaves out %s", name)
+		}
+	}
+}
+
 var (
 	fencedBlock  = regexp.MustCompile("(?ms)^```.*?^```$")
 	link         = regexp.MustCompile(`\]\(([^)\s]+)\)`)

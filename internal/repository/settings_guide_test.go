@@ -32,6 +32,9 @@ func TestGuideSettings(t *testing.T) {
 	t.Setenv("SEARCH_WEBHOOK_SECRET", "whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	checked := 0
 	for _, guide := range trackedFiles(t, "docs/*.md") {
+		if executedGuides[guide] != "" {
+			continue // TestGuidesFromAnEmptyProject serves its examples
+		}
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Fatal(err)
