@@ -26,9 +26,9 @@ func prefersLines(r *http.Request) bool {
 }
 
 // lines returns how to send the answer to a request as JSON Lines.
-func (s *Server) lines(w http.ResponseWriter, r *http.Request) *rest.Lines {
-	l := &lineSender{server: s, w: w, r: r, control: controlOf(r.Context(), w)}
-	l.to = paced.NewWriter(w, l.control, s.limits.AnswerRate)
+func (s *Server) lines(w http.ResponseWriter, r *http.Request, long *longAnswer) *rest.Lines {
+	l := &lineSender{server: s, w: w, r: r, control: long.control}
+	l.to = paced.NewWriter(w, long, s.limits.AnswerRate)
 	return &rest.Lines{Time: s.limits.Stream, TooLate: errStreamTime(s.limits.Stream), Open: l.open, Write: l.write, Cut: l.cut}
 }
 

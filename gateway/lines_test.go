@@ -223,8 +223,14 @@ func TestLinesCut(t *testing.T) {
 // cannot send the whole of a long stream.
 func beginStream(t *testing.T, base, path, header string) *rawClient {
 	t.Helper()
+	return beginBuffered(t, base, path, header, 4<<10)
+}
+
+// beginBuffered is beginStream with a client that buffers so many bytes.
+func beginBuffered(t *testing.T, base, path, header string, buffer int) *rawClient {
+	t.Helper()
 	c := dialFrom(t, "127.0.0.1", base)
-	if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+	if err := c.Conn.(*net.TCPConn).SetReadBuffer(buffer); err != nil {
 		t.Fatal(err)
 	}
 	if header != "" {

@@ -13,7 +13,6 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
-	"lectern/documents/permission"
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/paced"
 	"lectern/gateway/internal/replication"
@@ -24,8 +23,8 @@ import (
 // replicationRoutes returns the routes by which replicas follow the server.
 func (g *generation) replicationRoutes() []Route {
 	prefix := g.Settings.REST.Prefix + "/_replica"
-	route := func(path string, handle replicationHandler) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Handle: g.project.unlessPartial(handle), Streams: true, unmetered: true}
+	route := func(path string, handle longHandler) Route {
+		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, long: g.project.unlessPartial(handle), Streams: true, unmetered: true}
 	}
 	return []Route{
 		route("/log", g.project.sendLog),
@@ -46,11 +45,11 @@ func errReset(err error) *apierror.Error {
 
 // frames begins an answer that is a stream of frames. Its client must read at limits.answerRate. A pace, if there is one, limits the rate
 // at which the frames are sent.
-func (p *Project) frames(w http.ResponseWriter, r *http.Request, pace *paced.Pace) (*replication.Writer, *bufio.Writer) {
+func (p *Project) frames(w http.ResponseWriter, r *http.Request, l *longAnswer, pace *paced.Pace) (*replication.Writer, *bufio.Writer) {
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
 	rate := requestLimits(p.Definition().Settings.Server.Limits.WithDefaults()).AnswerRate
-	var to io.Writer = paced.NewWriter(w, controlOf(r.Context(), w), rate)
+	var to io.Writer = paced.NewWriter(w, l, rate)
 	if pace != nil {
 		to = pace.Writer(r.Context(), to)
 	}
@@ -72,19 +71,17 @@ var errPartial = &apierror.Error{Status: http.StatusConflict, Name: "ConflictErr
 	Message: "this server is a replica of a part of the content, which cannot be followed: follow its origin"}
 
 // unlessPartial wraps a handler of the routes of replicas, which a partial replica refuses.
-func (p *Project) unlessPartial(handle replicationHandler) replicationHandler {
-	return func(w http.ResponseWriter, r *http.Request, who *permission.Access) error {
+func (p *Project) unlessPartial(handle longHandler) longHandler {
+	return func(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
 		if !p.Store().Part().All() {
 			return errPartial
 		}
-		return handle(w, r, who)
+		return handle(w, r, l)
 	}
 }
 
-type replicationHandler = func(http.ResponseWriter, *http.Request, *permission.Access) error
-
 // GET /api/_replica/log: the entries after the position since, and those to come.
-func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
 	since, err := store.ParsePosition(r.URL.Query().Get("since"))
 	if err != nil {
 		return errReset(err)
@@ -96,14 +93,14 @@ func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, _ *permission.
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
 	}
-	frames, buffer := p.frames(w, r, nil)
-	l := &logSender{project: p, frames: frames, part: part, since: since, heartbeat: replication.HeartbeatOf(r.URL.Query().Get("heartbeat")), flush: func() error {
+	frames, buffer := p.frames(w, r, l, nil)
+	sender := &logSender{project: p, frames: frames, part: part, since: since, heartbeat: replication.HeartbeatOf(r.URL.Query().Get("heartbeat")), flush: func() error {
 		if err := buffer.Flush(); err != nil {
 			return err
 		}
-		return controlOf(r.Context(), w).Flush()
+		return l.control.Flush()
 	}}
-	return l.run(r.Context())
+	return sender.run(r.Context())
 }
 
 // A logSender sends the entries of the log to one replica.
@@ -239,7 +236,7 @@ func (l *logSender) send(g *generation) (all bool, err error) {
 }
 
 // GET /api/_replica/position: the position behind the last write.
-func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *longAnswer) error {
 	at, err := positionOf(p.generation.Load().store)
 	if err != nil {
 		return err
@@ -248,12 +245,12 @@ func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *permis
 }
 
 // GET /api/_replica/definitions: the definition files.
-func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
 	g := p.generation.Load()
 	if err := g.checkShared(); err != nil {
 		return err
 	}
-	frames, buffer := p.frames(w, r, nil)
+	frames, buffer := p.frames(w, r, l, nil)
 	if err := frames.JSON(replication.DefinitionsFrame, g.files); err != nil {
 		return err
 	}
@@ -262,7 +259,7 @@ func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, _ *per
 
 // GET /api/_replica/copy: the definition files and the store, at limits.copyRate. The replica checks what it has got for damage, because a
 // check of the whole file would delay the origin's other requests.
-func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
 	}
@@ -276,7 +273,7 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, _ *permission
 		return err
 	}
 	err = g.store.View(func(s *store.Snapshot) error {
-		frames, buffer := p.frames(w, r, p.copies)
+		frames, buffer := p.frames(w, r, l, p.copies)
 		begun = true
 		if err := frames.JSON(replication.DefinitionsFrame, g.files); err != nil {
 			return err
@@ -347,12 +344,12 @@ func (g *generation) checkShared() error {
 }
 
 // GET /api/_replica/files: the uploaded files with their checksums.
-func (p *Project) sendFiles(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (p *Project) sendFiles(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
 	list, err := p.sums.List(r.Context(), p.Data.Join(admin.UploadsName))
 	if err != nil {
 		return err
 	}
-	frames, buffer := p.frames(w, r, nil)
+	frames, buffer := p.frames(w, r, l, nil)
 	if err := frames.JSON(replication.FilesFrame, list); err != nil {
 		return err
 	}

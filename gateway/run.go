@@ -275,7 +275,7 @@ func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
 	return Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		ReplicaAge: p.replicaAge(), member: p.member,
+		ReplicaAge: p.replicaAge(), member: p.member, clock: p.clock,
 		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
 	}
 }

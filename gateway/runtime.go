@@ -68,6 +68,7 @@ type Route struct {
 
 	own   bool        // a program added the route
 	user  userHandler // in place of Handle, for handlers that need the user
+	long  longHandler // in place of Handle, for answers that may take long
 	limit rateLimit   // limits how often an address may use the route
 
 	absent    bool  // Handle answers that the path has no such method: Allow does not list it
@@ -86,7 +87,12 @@ func (r *Route) config() RouteConfig {
 }
 
 // answers returns the answer that calls the handler of the route.
-func (r *Route) answers() answer {
+func (r *Route) answers(s *Server) answer {
+	if long := r.long; long != nil {
+		return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
+			return s.whileAllowed(w, r, who, long)
+		}
+	}
 	if user := r.user; user != nil {
 		return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
 			return user(w, r, who)

@@ -53,6 +53,7 @@ type Config struct {
 	MetricsToken string
 
 	member *member // nil: the server is no node of a cluster
+	clock  Clock   // nil: the clock of the system
 }
 
 // requestLimits are the limits of a Server with all defaults filled in.
@@ -70,6 +71,7 @@ type Server struct {
 	headers *headers
 	ids     requestIDs
 	proxies []netip.Prefix
+	clock   Clock
 	age     func() time.Duration // see Config.ReplicaAge
 	member  *member              // nil: the server is no node of a cluster
 	serving atomic.Pointer[handlers]
@@ -108,13 +110,16 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 	l := requestLimits(c.Limits.WithDefaults())
 	s := &Server{
 		limits: l, tls: c.TLS, log: c.Log, tracer: c.Tracer, access: c.AccessLog, metrics: c.Metrics,
-		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge, member: c.member,
+		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge, member: c.member, clock: c.clock,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
 		streams:     admission.New(admission.Limits{Places: l.Streams}),
 	}
 	if s.log == nil {
 		s.log = slog.Default()
+	}
+	if s.clock == nil {
+		s.clock = systemClock{}
 	}
 	if s.memory = c.Memory; s.memory == nil {
 		s.memory = budget.New(s.limits.Memory)

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"lectern/auth"
+	"lectern/documents/apierror"
+)
+
+// recheckCaller is how often the server asks whether the caller of a long answer may still have it.
+const recheckCaller = 500 * time.Millisecond
+
+// errAccessChanged ends a long answer.
+var errAccessChanged = &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Reason: apierror.Permission,
+	Message: "your permissions have changed since the answer began"}
+
+// A longAnswer is an answer that may take long, such as a stream of lines or the log that a replica follows. It ends when the credential of its
+// caller is no longer valid, or when the permissions of the caller have changed.
+type longAnswer struct {
+	control *http.ResponseController
+
+	mu      sync.Mutex
+	refused error // why the answer had to end; nil as long as it need not
+}
+
+// A longHandler answers a request with a longAnswer. It writes with the deadlines of that.
+type longHandler func(w http.ResponseWriter, r *http.Request, l *longAnswer) error
+
+// whileAllowed calls answer, and ends it when its caller may no longer have it.
+func (s *Server) whileAllowed(w http.ResponseWriter, r *http.Request, who auth.Principal, answer longHandler) error {
+	ctx, end := context.WithCancelCause(r.Context())
+	l := &longAnswer{control: controlOf(r.Context(), w)}
+	var checking sync.WaitGroup
+	defer checking.Wait() // the connection may be used until the answer ends, and no longer
+	defer end(nil)
+	tick := s.clock.After(recheckCaller)
+	checking.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick:
+			}
+			if err := s.stillAllowed(r, who); err != nil {
+				l.refuse(err, end)
+				return
+			}
+			tick = s.clock.After(recheckCaller)
+		}
+	})
+	err := answer(w, r.WithContext(ctx), l)
+	if refused := l.refusal(); refused != nil && err != nil {
+		return refused
+	}
+	return err
+}
+
+// stillAllowed returns an error if the sender of a request is not who they were, or does not have the permissions that they had.
+func (s *Server) stillAllowed(r *http.Request, who auth.Principal) error {
+	authenticate := s.serving.Load().rt.Authenticate
+	if authenticate == nil {
+		return nil
+	}
+	now, err := authenticate(r)
+	var told *apierror.Error
+	switch {
+	case errors.As(err, &told):
+		return told
+	case err != nil: // the credential cannot be checked at this moment
+		return nil
+	case now.Access != who.Access && !bytes.Equal(now.Access.AppendFingerprint(nil), who.Access.AppendFingerprint(nil)):
+		return errAccessChanged
+	}
+	return nil
+}
+
+// refuse ends the answer, also while it waits for its client.
+func (l *longAnswer) refuse(err error, end context.CancelCauseFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = err
+	end(err)
+	_ = l.control.SetWriteDeadline(time.Now()) // if the connection has no deadlines, the next part is not written
+}
+
+// refusal returns why the answer had to end, nil if it need not.
+func (l *longAnswer) refusal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
+}
+
+// SetWriteDeadline implements paced.Deadline. It fails once the answer must end, so that nothing more is written.
+func (l *longAnswer) SetWriteDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused != nil {
+		return l.refused
+	}
+	return l.control.SetWriteDeadline(t)
+}
