@@ -120,7 +120,7 @@ type graphqlFile struct {
 	// Default: `true` in development
 	LandingPage **bool `yaml:"landingPage"`
 	// deprecated, read with a warning: `true` shows the IDE whatever `landingPage` says; `false` has no effect
-	// Default: `false`
+	// Default: none
 	PlaygroundAlways *bool `yaml:"playgroundAlways"`
 	// settings of Apollo Server, such as `introspection` and `allowBatchedHttpRequests`: [graphql.md](graphql.md#settings-of-apollo-server)
 	// Default: none
