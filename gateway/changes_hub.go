@@ -22,7 +22,7 @@ import (
 // and serves the listeners whom that concerns.
 type changeHub struct {
 	log     *slog.Logger
-	working chan struct{} // bounds how many listeners are served at a time, while they do not wait for their clients
+	working *admission.Semaphore // bounds how many listeners are served at a time, while they do not wait for their clients
 	wake    chan struct{}
 
 	mu        sync.Mutex
@@ -34,7 +34,7 @@ type changeHub struct {
 // A changeListener is a client that listens to changes.
 type changeListener struct {
 	conn      net.Conn // nil if the connection belongs to net/http
-	share     *admission.Share
+	place     *listenerPlace
 	delivery  delivery
 	heartbeat time.Duration
 
@@ -54,17 +54,16 @@ type delivery interface {
 	deliver(ctx context.Context, feed *changeFeed, l *changeListener, send func([]byte) error) (more bool, err error)
 }
 
-func newChangeListener(share *admission.Share, d delivery, since changes.Position, heartbeat time.Duration) *changeListener {
-	return &changeListener{share: share, delivery: d, since: since, told: since, heartbeat: heartbeat, beatAt: time.Now().Add(heartbeat)}
+func newChangeListener(place *listenerPlace, d delivery, since changes.Position, heartbeat time.Duration) *changeListener {
+	return &changeListener{place: place, delivery: d, since: since, told: since, heartbeat: heartbeat, beatAt: time.Now().Add(heartbeat)}
 }
 
 func newChangeHub(log *slog.Logger) *changeHub {
-	return &changeHub{
-		log: log, working: make(chan struct{}, 2*runtime.GOMAXPROCS(0)), wake: make(chan struct{}, 1), listeners: map[*changeListener]bool{},
-	}
+	working := admission.New(admission.Limits{Places: 2 * runtime.GOMAXPROCS(0)})
+	return &changeHub{log: log, working: working, wake: make(chan struct{}, 1), listeners: map[*changeListener]bool{}}
 }
 
-// add begins to serve a listener. The hub closes its connection and gives back its share in the end.
+// add begins to serve a listener. The hub closes its connection and gives back its place in the end.
 func (h *changeHub) add(l *changeListener) {
 	h.mu.Lock()
 	ended := h.ended
@@ -90,11 +89,10 @@ func (l *changeListener) close() {
 	if l.conn != nil {
 		_ = l.conn.Close() // the client sees that the stream has ended
 	}
-	l.share.Release()
-	l.share.Close()
+	l.place.leave()
 }
 
-// dropGone drops the listeners who have closed their connections, so that others can have their shares.
+// dropGone drops the listeners who have closed their connections, so that others can have their places.
 func (h *changeHub) dropGone() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -255,12 +253,16 @@ func (h *changeHub) logFailure(err error) {
 
 // tell sends a listener what is new, or a heartbeat. more reports whether there is more for it.
 func (h *changeHub) tell(feed *changeFeed, l *changeListener) (more bool, err error) {
-	h.working <- struct{}{}
-	defer func() { <-h.working }()
+	client := l.place.client()
+	ctx := admission.WithClient(context.Background(), client) // never ends, so that turns always come
+	turn := h.working.Share(client)
+	defer turn.Close()
+	_ = turn.Acquire(ctx)
+	defer turn.Release()
 	to := paced.NewWriter(l.conn, l.conn, feed.limits.AnswerRate)
-	return l.tell(context.Background(), feed, func(text []byte) error {
-		<-h.working // the client may be slow
-		defer func() { h.working <- struct{}{} }()
+	return l.tell(ctx, feed, func(text []byte) error {
+		turn.Release() // the client may be slow
+		defer func() { _ = turn.Acquire(ctx) }()
 		_, err := to.Write(text)
 		return err
 	})

@@ -19,19 +19,19 @@ import (
 
 // listen answers a client that waits for changes.
 func (f *changeFeed) listen(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams, since changes.Position) error {
-	share, err := f.generation.project.newListener(w, r)
+	place, err := f.generation.project.newListener(w, r, 0)
 	if err != nil {
 		return err
 	}
 	d := &feedDelivery{as: &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}}, params: p}
 	if p.feed == longFeed {
-		defer func() { share.Release(); share.Close() }()
+		defer place.leave()
 		return f.poll(w, r, who, d, since)
 	}
-	return f.generation.project.serveListener(w, r, newChangeListener(share, d, since, p.heartbeat))
+	return f.generation.project.serveListener(w, r, newChangeListener(place, d, since, p.heartbeat))
 }
 
-// serveListener answers a request with a stream of events, for as long as the client listens. In the end it gives back the listener's share.
+// serveListener answers a request with a stream of events, for as long as the client listens. In the end it gives back the listener's place.
 func (p *Project) serveListener(w http.ResponseWriter, r *http.Request, l *changeListener) error {
 	setEventHeaders(w.Header())
 	if r.ProtoMajor == 1 {
@@ -45,18 +45,55 @@ func (p *Project) serveListener(w http.ResponseWriter, r *http.Request, l *chang
 	return p.stream(w, r, l)
 }
 
-// newListener counts a client that will wait for changes, or returns an error if too many do. The caller releases and closes the share when
-// the client no longer waits.
-func (p *Project) newListener(w http.ResponseWriter, r *http.Request) (*admission.Share, error) {
-	share := p.listeners.Share(admission.ClientOf(r.Context()))
-	if err := share.TryAcquire(); err != nil {
-		share.Close()
-		w.Header()["Retry-After"] = retrySoon
+// A listenerPlace is what a client holds while it waits for changes.
+type listenerPlace struct {
+	listeners  *admission.Share
+	conditions *admission.Share // nil: it has none
+	count      int              // of the conditions
+}
+
+// newListener counts a client that will wait for changes, and the conditions with which each change will be compared for it. It returns an
+// error if there are too many. The caller leaves the place when the client no longer waits.
+func (p *Project) newListener(w http.ResponseWriter, r *http.Request, conditions int) (*listenerPlace, error) {
+	client := admission.ClientOf(r.Context())
+	place := &listenerPlace{listeners: p.listeners.Share(client), count: conditions}
+	if err := place.listeners.TryAcquire(); err != nil {
+		place.listeners.Close()
 		limits := p.listeners.Limits()
-		return nil, &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places,
-			Message: fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again", limits.Places, limits.Share)}
+		return nil, errNoListener(w, fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again",
+			limits.Places, limits.Share))
 	}
-	return share, nil
+	if conditions == 0 {
+		return place, nil
+	}
+	conditionsOf := p.conditions.Share(client)
+	if err := conditionsOf.TryAcquireN(conditions); err != nil {
+		conditionsOf.Close()
+		place.leave()
+		limits := p.conditions.Limits()
+		return nil, errNoListener(w, fmt.Sprintf("too many conditions in the filters of subscriptions (limits.subscriptionConditions: %d, "+
+			"limits.subscriptionConditionsPerAddress: %d): use fewer, or try again", limits.Places, limits.Share))
+	}
+	place.conditions = conditionsOf
+	return place, nil
+}
+
+func errNoListener(w http.ResponseWriter, message string) error {
+	w.Header()["Retry-After"] = retrySoon
+	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places, Message: message}
+}
+
+// client returns the client that waits.
+func (l *listenerPlace) client() admission.Client { return l.listeners.Client() }
+
+// leave gives back the place.
+func (l *listenerPlace) leave() {
+	l.listeners.Release()
+	l.listeners.Close()
+	if l.conditions != nil {
+		l.conditions.ReleaseN(l.count)
+		l.conditions.Close()
+	}
 }
 
 // takeConn takes the connection of a request from net/http, after it has begun an answer that lasts as long as the connection.

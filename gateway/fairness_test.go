@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -97,5 +98,85 @@ func TestHeavyReads(t *testing.T) {
 				s = a.scrape() // until the reads notice that their clients are gone
 			}
 		})
+	}
+}
+
+// TestHeavySubscriptions compares one long text with many conditions of many subscriptions: they take turns at the processors, as reads do.
+func TestHeavySubscriptions(t *testing.T) {
+	files := maps.Clone(essayFiles)
+	files["config/server.yaml"] += "limits: {subscriptionConditions: 100000, subscriptionConditionsPerAddress: 100000}\n"
+	files["config/plugins.yaml"] = "graphql: {config: {subscriptions: true}}\n"
+	a := serve(t, files)
+	_, conditions := search(99)
+	asked, err := json.Marshal(object{
+		"query": "subscription($f: EssayFiltersInput) { essayChanged(filters: $f) { change } }", "variables": object{"f": object{"or": conditions}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var streams []*stream
+	for range 4 * runtime.GOMAXPROCS(0) {
+		streams = append(streams, a.stream("POST", "/graphql", "", asked))
+	}
+	a.want(201, "POST", "/api/essays", "", object{"data": object{"title": "long", "text": strings.Repeat("a text without end ", 40_000)}})
+	told, waited := make(chan bool), false
+	go func() {
+		defer close(told)
+		for _, s := range streams {
+			if e := <-s.events; e.data != `{"data":{"essayChanged":{"change":"DELETE"}}}` {
+				t.Errorf("event %q with %s", e.name, e.data)
+			}
+		}
+	}()
+	for done := false; !done; {
+		waited = waited || a.scrape().value("lectern_places_waiting", "of", "processors") > 0
+		select {
+		case <-told:
+			done = true
+		default:
+		}
+	}
+	if !waited {
+		t.Error("no subscription waited for its turn")
+	}
+}
+
+// TestSubscriptionConditions subscribes with more conditions than all subscriptions may have together, in the operation and in its variables.
+func TestSubscriptionConditions(t *testing.T) {
+	files := maps.Clone(essayFiles)
+	files["config/server.yaml"] += "limits: {subscriptionConditions: 6, subscriptionConditionsPerAddress: 6}\n"
+	files["config/plugins.yaml"] = "graphql: {config: {subscriptions: true}}\n"
+	a := serve(t, files)
+	text := func(query string, variables object) []byte {
+		body, err := json.Marshal(object{"query": query, "variables": variables})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	three := text(`subscription { essayChanged(filters: {title: {contains: "a", startsWith: "b"}}) { change } }`, nil) // and their object
+	inVariables := text("subscription($f: EssayFiltersInput) { essayChanged(filters: $f) { change } }", object{"f": object{"title": object{"contains": "a", "startsWith": "b"}}})
+	first := a.stream("POST", "/graphql", "", three)
+	second := a.stream("POST", "/graphql", "", inVariables)
+	for _, s := range []*stream{first, second} {
+		if s.status != 200 {
+			t.Fatalf("as many conditions as there may be: %d", s.status)
+		}
+	}
+	for _, body := range [][]byte{three, inVariables} {
+		r := a.do("POST", "/graphql", "", string(body), "Accept", "text/event-stream")
+		if r.status != 503 || r.header.Get("Retry-After") == "" || !strings.Contains(r.text, "limits.subscriptionConditions: 6") {
+			t.Errorf("more conditions: %d %s", r.status, r.text)
+		}
+	}
+	if s := a.subscribe("subscription { essayChanged { change } }", ""); s.status != 200 {
+		t.Errorf("without conditions: %d", s.status)
+	}
+	first.stop()
+	for a.stream("POST", "/graphql", "", inVariables).status != 200 { // the server notices a moment later that the first is gone
+		runtime.Gosched()
+	}
+	if held := a.scrape().value("lectern_places", "of", "conditions"); held != 6 {
+		t.Errorf("%v conditions are counted, want 6", held)
 	}
 }

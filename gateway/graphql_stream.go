@@ -53,12 +53,12 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 	} else if err != nil {
 		return err
 	}
-	share, err := h.project.newListener(w, r)
+	place, err := h.project.newListener(w, r, s.Conditions)
 	if err != nil {
 		return err
 	}
 	h.done(op, &execution.Response{Status: http.StatusOK, Operation: "subscription"})
-	return h.project.serveListener(w, r, newChangeListener(share, newSubscription(w, r, op), at, aliveEvery))
+	return h.project.serveListener(w, r, newChangeListener(place, newSubscription(w, r, op), at, aliveEvery))
 }
 
 // hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if it cannot be told which

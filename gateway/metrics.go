@@ -66,6 +66,7 @@ func (p *Project) reading() metrics.Reading {
 		Places: map[string]metrics.Places{
 			"passwords":  {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
 			"listeners":  {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
+			"conditions": {Stats: p.conditions.Stats(), Limit: p.conditions.Limits().Places},
 			"processors": {Stats: p.processors.Stats(), Limit: p.processors.Limits().Places},
 		},
 		Budgets:         map[string]budget.Stats{"requests": p.memory.Stats()},

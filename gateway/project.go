@@ -135,6 +135,7 @@ type Project struct {
 	webhooks   *webhooks.Dispatcher
 	hub        *changeHub
 	listeners  *admission.Semaphore // of clients that wait for changes
+	conditions *admission.Semaphore // in the filters of subscriptions
 	processors *admission.Semaphore // of reads that take long; see store.Options
 
 	memory  *budget.Budget // of all requests
@@ -222,6 +223,7 @@ func newProject(dir string, o Options, m *member) (*Project, *Definition, error)
 	p.hub = newChangeHub(p.log)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
 	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
+	p.conditions = admission.New(admission.Limits{Places: limits.SubscriptionConditions, Share: limits.SubscriptionConditionsPerAddress})
 	return p, d, nil
 }
 

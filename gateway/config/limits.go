@@ -44,32 +44,36 @@ type Limits struct {
 	// Listeners is how many clients may wait for changes at a time, and ListenersPerAddress how many of them may come from one address; the
 	// defaults are half of Connections, and a quarter of that. Further ones are answered 503. Each has a connection.
 	Listeners, ListenersPerAddress int
+	// SubscriptionConditions is how many conditions the filters of all GraphQL subscriptions may have together, since each change is compared
+	// with all of them, and SubscriptionConditionsPerAddress how many of them may come from one address; its default is a quarter.
+	SubscriptionConditions, SubscriptionConditionsPerAddress int
 	// Streams is how many lists in JSON Lines are sent at a time. Further ones are answered 503.
 	Streams int
 }
 
 // DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the machine are zero.
 var DefaultLimits = Limits{
-	ReadHeader:  10 * time.Second,
-	Read:        60 * time.Second,
-	Write:       120 * time.Second,
-	Idle:        120 * time.Second,
-	Handle:      30 * time.Second,
-	Shutdown:    20 * time.Second,
-	Stream:      10 * time.Minute,
-	HeaderBytes: 64 << 10,
-	JSONBytes:   1 << 20,
-	FormBytes:   56 << 10,
-	BodyRate:    1 << 10,
-	Concurrent:  1024,
-	Connections: 8192,
-	Streams:     16,
-	Links:       10_000,
-	Components:  5_000,
-	Operations:  1_000,
-	AnswerBytes: rest.DefaultAnswerBytes,
-	AnswerRate:  32 << 10,
-	CopyRate:    48 << 20,
+	ReadHeader:             10 * time.Second,
+	Read:                   60 * time.Second,
+	Write:                  120 * time.Second,
+	Idle:                   120 * time.Second,
+	Handle:                 30 * time.Second,
+	Shutdown:               20 * time.Second,
+	Stream:                 10 * time.Minute,
+	HeaderBytes:            64 << 10,
+	JSONBytes:              1 << 20,
+	FormBytes:              56 << 10,
+	BodyRate:               1 << 10,
+	Concurrent:             1024,
+	Connections:            8192,
+	Streams:                16,
+	SubscriptionConditions: 100_000,
+	Links:                  10_000,
+	Components:             5_000,
+	Operations:             1_000,
+	AnswerBytes:            rest.DefaultAnswerBytes,
+	AnswerRate:             32 << 10,
+	CopyRate:               48 << 20,
 }
 
 // minAnswers is how many answers of the largest size must fit into the memory of all requests.
@@ -102,6 +106,8 @@ func (l Limits) WithDefaults() Limits {
 	l.ConnectionsPerAddress = cmp.Or(l.ConnectionsPerAddress, shareOf(l.Connections))
 	l.Listeners = cmp.Or(l.Listeners, max(1, l.Connections/2))
 	l.ListenersPerAddress = cmp.Or(l.ListenersPerAddress, shareOf(l.Listeners))
+	l.SubscriptionConditions = cmp.Or(l.SubscriptionConditions, d.SubscriptionConditions)
+	l.SubscriptionConditionsPerAddress = cmp.Or(l.SubscriptionConditionsPerAddress, shareOf(l.SubscriptionConditions))
 	if l.Memory == 0 {
 		l.Memory = max(budget.Default(budget.MachineMemory()), minAnswers*l.AnswerBytes)
 	}
@@ -152,6 +158,12 @@ type limitsFile struct {
 	// clients of one address that wait for changes; more are answered 503
 	// Default: a quarter of them, at least 64
 	ListenersPerAddress *int `yaml:"listenersPerAddress"`
+	// conditions in the filters of all [subscriptions](graphql.md#subscriptions) together, counted as `graphql.config.limits.conditions`
+	// does, since each change is compared with all of them; more are answered 503
+	SubscriptionConditions *int `yaml:"subscriptionConditions"`
+	// conditions in the filters of the subscriptions of one address; more are answered 503
+	// Default: a quarter of them, at least 64
+	SubscriptionConditionsPerAddress *int `yaml:"subscriptionConditionsPerAddress"`
 	// [streams](streams.md) at one time; more are answered 503
 	Streams *int
 	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
@@ -217,6 +229,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		{"concurrent", l.Concurrent, "requests are answered at a time"},
 		{"connections", l.Connections, "connections there may be at a time"},
 		{"streams", l.Streams, "streams are sent at a time"},
+		{"subscriptionConditions", l.SubscriptionConditions, "of them the filters of all subscriptions may have"},
 		{"bodyRate", int(l.BodyRate), "bytes of a body must come each second"},
 	} {
 		if c.count < 1 {
@@ -230,6 +243,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		{"concurrentPerAddress", "concurrent", l.ConcurrentPerAddress, l.Concurrent},
 		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
 		{"listenersPerAddress", "listeners", l.ListenersPerAddress, cmp.Or(l.Listeners, max(1, l.Connections/2))},
+		{"subscriptionConditionsPerAddress", "subscriptionConditions", l.SubscriptionConditionsPerAddress, l.SubscriptionConditions},
 	} {
 		if c.share < 0 || c.share > c.all {
 			problems.Add(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)

@@ -164,6 +164,7 @@ func (s *Server) file() serverFile {
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
 			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams,
+			SubscriptionConditions: &l.SubscriptionConditions, SubscriptionConditionsPerAddress: &l.SubscriptionConditionsPerAddress,
 		},
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown, &l.Stream},
 		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,

@@ -20,7 +20,7 @@ type Reading struct {
 	Usage store.Usage
 	State store.State
 
-	Places             map[string]Places       // requests, connections, passwords, listeners, streams, processors
+	Places             map[string]Places       // requests, connections, passwords, listeners, conditions, streams, processors
 	Budgets            map[string]budget.Stats // requests, bodies
 	Caches             map[string]lru.Stats    // plans, persisted
 	RefusedConnections int64
@@ -144,7 +144,7 @@ var families = []family{
 	one(gauge, "lectern_store_oldest_snapshot_seconds", "Age of the oldest snapshot in use, exact to two seconds. While it lives, the pages that it sees cannot be used again.",
 		func(r *Reading) float64 { return r.Usage.Oldest.Seconds() }),
 
-	by(gauge, "lectern_places", "Places that are taken: requests at work, open connections, passwords being hashed, listeners to changes, streams, processors that long reads hold.", "of", places, func(p Places) float64 { return float64(p.Held) }),
+	by(gauge, "lectern_places", "Places that are taken: requests at work, open connections, passwords being hashed, listeners to changes, conditions of subscriptions, streams, processors that long reads hold.", "of", places, func(p Places) float64 { return float64(p.Held) }),
 	by(gauge, "lectern_places_limit", "How many places there are.", "of", places, func(p Places) float64 { return float64(p.Limit) }),
 	by(gauge, "lectern_places_waiting", "How many wait for a place.", "of", places, func(p Places) float64 { return float64(p.Waiting) }),
 	by(counter, "lectern_places_refused_total", "How many got no place.", "of", places, func(p Places) float64 { return float64(p.Refused) }),

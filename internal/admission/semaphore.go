@@ -103,12 +103,18 @@ func (s *Semaphore) forget(sh *Share) {
 	}
 }
 
+// Client returns the client whose share it is.
+func (sh *Share) Client() Client { return sh.client }
+
 // TryAcquire takes a place without waiting; the error is ErrFull or ErrShare when there is none.
-func (sh *Share) TryAcquire() error {
+func (sh *Share) TryAcquire() error { return sh.TryAcquireN(1) }
+
+// TryAcquireN takes n places without waiting, or none of them; the error is ErrFull or ErrShare then.
+func (sh *Share) TryAcquireN(n int) error {
 	s := sh.semaphore
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.take(sh)
+	err := s.take(sh, n)
 	if err != nil {
 		s.stats.Refused++
 	}
@@ -120,7 +126,7 @@ func (sh *Share) TryAcquire() error {
 func (sh *Share) Acquire(ctx context.Context) error {
 	s := sh.semaphore
 	s.mu.Lock()
-	if s.take(sh) == nil {
+	if s.take(sh, 1) == nil {
 		s.mu.Unlock()
 		return nil
 	}
@@ -181,28 +187,31 @@ func (sh *Share) await(ctx context.Context, granted chan struct{}) error {
 }
 
 // Release gives back a place.
-func (sh *Share) Release() {
+func (sh *Share) Release() { sh.ReleaseN(1) }
+
+// ReleaseN gives back n places.
+func (sh *Share) ReleaseN(n int) {
 	s := sh.semaphore
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.Held--
-	sh.held--
+	s.stats.Held -= n
+	sh.held -= n
 	s.queue(sh)
 	s.grant()
 	s.forget(sh)
 }
 
-// take takes a free place. It is called with mu held. Taking a place overtakes no waiter: while a place is free, only clients that
+// take takes n free places. It is called with mu held. Taking a place overtakes no waiter: while a place is free, only clients that
 // hold as many as they may are waiting.
-func (s *Semaphore) take(sh *Share) error {
-	if s.stats.Held >= s.limits.Places {
+func (s *Semaphore) take(sh *Share, n int) error {
+	if s.stats.Held+n > s.limits.Places {
 		return ErrFull
 	}
-	if s.limits.Share > 0 && sh.held >= s.limits.Share && sh.client != (Client{}) {
+	if s.limits.Share > 0 && sh.held+n > s.limits.Share && sh.client != (Client{}) {
 		return ErrShare
 	}
-	s.stats.Held++
-	sh.held++
+	s.stats.Held += n
+	sh.held += n
 	return nil
 }
 
@@ -220,7 +229,7 @@ func (s *Semaphore) grant() {
 		sh := s.turns[0]
 		s.turns = slices.Delete(s.turns, 0, 1)
 		sh.inTurns = false
-		if len(sh.waiting) == 0 || s.take(sh) != nil { // its next turn comes when it gives a place back
+		if len(sh.waiting) == 0 || s.take(sh, 1) != nil { // its next turn comes when it gives a place back
 			continue
 		}
 		close(sh.waiting[0])

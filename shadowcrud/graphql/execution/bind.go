@@ -30,8 +30,9 @@ type binding struct {
 
 // callerBindings holds the bindings of a static plan for one caller.
 type callerBindings struct {
-	access   *permission.Access
-	bindings []binding
+	access     *permission.Access
+	bindings   []binding
+	conditions int
 }
 
 // maxCachedBindings is how many callers a plan caches bindings for.
@@ -41,7 +42,8 @@ const maxCachedBindings = 8
 func (x *execution) bind(vars language.Variables) *language.Error {
 	x.vars = vars
 	if x.plan.static {
-		if x.bindings = x.plan.cachedBindings(x.access); x.bindings != nil {
+		if k := x.plan.cachedBindings(x.access); k != nil {
+			x.bindings, x.conditions = k.bindings, k.conditions
 			return nil
 		}
 		x.bindings = make([]binding, x.plan.slots)
@@ -59,18 +61,21 @@ func (x *execution) bind(vars language.Variables) *language.Error {
 	if b.tooExpensive() {
 		return tooExpensive(op, limits.Cost)
 	}
+	if b.conditionCount != nil {
+		x.conditions = b.conditionCount.n
+	}
 	if x.plan.static {
-		x.plan.cacheBindings(x.access, x.bindings)
+		x.plan.cacheBindings(callerBindings{x.access, x.bindings, x.conditions})
 	}
 	return nil
 }
 
 // cachedBindings returns the cached bindings of a caller, nil if there are none.
-func (p *plan) cachedBindings(access *permission.Access) []binding {
+func (p *plan) cachedBindings(access *permission.Access) *callerBindings {
 	if list := p.cached.Load(); list != nil {
-		for _, k := range *list {
-			if k.access == access {
-				return k.bindings
+		for i := range *list {
+			if k := &(*list)[i]; k.access == access {
+				return k
 			}
 		}
 	}
@@ -78,8 +83,8 @@ func (p *plan) cachedBindings(access *permission.Access) []binding {
 }
 
 // cacheBindings caches the bindings of a static plan for a caller. If there are maxCachedBindings already, they replace the oldest.
-func (p *plan) cacheBindings(access *permission.Access, bindings []binding) {
-	list := []callerBindings{{access, bindings}}
+func (p *plan) cacheBindings(k callerBindings) {
+	list := []callerBindings{k}
 	if known := p.cached.Load(); known != nil {
 		list = append(list, (*known)[:min(len(*known), maxCachedBindings-1)]...)
 	}

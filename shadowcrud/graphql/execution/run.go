@@ -19,23 +19,24 @@ import (
 
 // An execution runs a plan once. Its memory is pooled.
 type execution struct {
-	engine    *Engine
-	ctx       context.Context
-	plan      *plan
-	bindings  []binding
-	memory    []binding // pooled; holds the bindings of plans that are not static
-	access    *permission.Access
-	user      auth.User
-	by        store.Principal
-	countCall func(name string) error // see Request.CountCall
-	limit     time.Duration
-	once      *store.Once // see Request.Once
-	vars      language.Variables
-	http      *http.Request
-	id        string // identifies the request in the log
-	request   *Request
-	tag       []byte     // the ETag of the answer; empty: none
-	custom    *customRun // set if the plan is custom
+	engine     *Engine
+	ctx        context.Context
+	plan       *plan
+	conditions int // in the filters of the operation
+	bindings   []binding
+	memory     []binding // pooled; holds the bindings of plans that are not static
+	access     *permission.Access
+	user       auth.User
+	by         store.Principal
+	countCall  func(name string) error // see Request.CountCall
+	limit      time.Duration
+	once       *store.Once // see Request.Once
+	vars       language.Variables
+	http       *http.Request
+	id         string // identifies the request in the log
+	request    *Request
+	tag        []byte     // the ETag of the answer; empty: none
+	custom     *customRun // set if the plan is custom
 
 	loader  levels.Loader[*selection]
 	change  *Change // that the event of a subscription is about; nil for other operations

@@ -21,6 +21,8 @@ type Subscription struct {
 	// Filter and Access say which changes the operation asks for, and which of them its caller may see; see Concerns, too.
 	Filter changes.Filter
 	Access *permission.Access
+	// Conditions is how many conditions the filters of the operation have, as Limits.Conditions counts them.
+	Conditions int
 
 	only      any // the documentId that the operation asks for; nil if it asks for all documents
 	engine    *Engine
@@ -64,7 +66,8 @@ func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Res
 	b := &x.bindings[f.slot]
 	s := &Subscription{
 		Filter: changes.Filter{Types: []*contenttypes.ContentType{f.spec.Type}, Status: b.query.Status}, Access: r.Access,
-		only: b.args.value("documentId"), engine: e, request: r, plan: x.plan, vars: x.vars,
+		Conditions: x.conditions,
+		only:       b.args.value("documentId"), engine: e, request: r, plan: x.plan, vars: x.vars,
 	}
 	if !b.query.Locales.All {
 		s.Filter.Locales = b.query.Locales.Codes
