@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"lectern/documents"
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
@@ -165,6 +166,7 @@ func TestThereAndBack(t *testing.T) {
 // TestDefinitionsComeBack makes a project of the definitions in an archive of ours, and compares it with the one that was exported.
 func TestDefinitionsComeBack(t *testing.T) {
 	dir := moved(t, kitchen)
+	must(t, os.WriteFile(filepath.Join(dir, "content-types", "user.yaml"), []byte(usersOfTheProject), 0o600))
 	out := filepath.Join(t.TempDir(), "out.tar.gz")
 	export(t, dir, out, "")
 	_, a := read(t, out, "")
@@ -191,6 +193,81 @@ func TestDefinitionsComeBack(t *testing.T) {
 			t.Errorf("%s (-before +after): %s", part, diff)
 		}
 	}
+}
+
+// usersOfTheProject are attributes that a project adds to users, and rules that it adds to theirs.
+const usersOfTheProject = `# Made from plugin::users-permissions.user in an archive of a Strapi project: attributes of users beside the built-in ones.
+uid: plugin::users-permissions.user
+attributes:
+  username:
+    maxLength: 20
+  email:
+    private: true
+  nickname:
+    type: string
+    required: true
+    private: true
+    maxLength: 30
+    default: nobody
+  mood:
+    type: enumeration
+    enum: [calm, loud]
+  avatar:
+    type: media
+    multiple: false
+    allowedTypes: [images]
+  friends:
+    type: relation
+    relation: manyToMany
+    target: plugin::users-permissions.user
+    inversedBy: friendsOf
+  friendsOf:
+    type: relation
+    relation: manyToMany
+    target: plugin::users-permissions.user
+    mappedBy: friends
+  home:
+    type: relation
+    relation: manyToOne
+    target: api::restaurant.restaurant
+`
+
+// TestUsersComeBack moves a project out and in again that adds attributes to users: their definitions and values come back.
+func TestUsersComeBack(t *testing.T) {
+	dir := moved(t, kitchen)
+	must(t, os.WriteFile(filepath.Join(dir, "content-types", "user.yaml"), []byte(usersOfTheProject), 0o600))
+	p, err := gateway.Open(dir, gateway.Options{LogTo: t.Output(), NoWatch: true})
+	must(t, err)
+	const user = `{"type":"plugin::users-permissions.user","documentId":"ada","data":{"username":"ada","email":"ada@example.org","provider":"local",
+"confirmed":true,"blocked":false,"nickname":"Countess","mood":"calm","friends":["ada"],"role":"authenticated"}}`
+	_, err = p.Import(t.Context(), strings.NewReader(strings.ReplaceAll(user, "\n", "")), documents.ImportOptions{})
+	must(t, err)
+	must(t, p.Close())
+	out := filepath.Join(t.TempDir(), "out.tar.gz")
+	export(t, dir, out, "")
+	again := moved(t, out)
+	want, got := lines(t, dir), lines(t, again)
+	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(strings.Join(want, ""), "Countess") {
+		t.Errorf("(-before +after): %s", diff)
+	}
+	third := filepath.Join(t.TempDir(), "out.tar.gz")
+	export(t, again, third, "")
+	if diff := cmp.Diff(userSchema(t, out), userSchema(t, third)); diff != "" {
+		t.Errorf("(-before +after): %s", diff)
+	}
+}
+
+// userSchema returns the definition of users in an archive.
+func userSchema(t *testing.T, path string) string {
+	_, a := read(t, path, "")
+	for s, err := range a.Schemas(t.Context()) {
+		must(t, err)
+		if s.UID == "plugin::users-permissions.user" {
+			return string(jsontree.Append(nil, s.Data))
+		}
+	}
+	t.Fatal("the archive has no definition of users")
+	return ""
 }
 
 // TestContentComesBack moves a project out and in again, and compares what Lectern exports of both: all rows with their ids, and links

@@ -8,11 +8,11 @@ import (
 	"lectern/strapi/archive"
 )
 
-// schemas writes the definitions of the project's own types and components. Strapi compares those that an archive has with its own, so
-// those of plugins, whose details belong to a release of Strapi, are left out.
+// schemas writes the definitions of the project's own types and components, and that of users, to which a project may add attributes. Strapi compares
+// those that an archive has with its own, so those of other built-in types, whose details belong to a release of Strapi, are left out.
 func (e *exporter) schemas() error {
 	for _, t := range e.Model.Types {
-		if t.BuiltIn {
+		if t.BuiltIn && t.UID != contenttypes.UserUID {
 			continue
 		}
 		if err := e.w.WriteSchema(archive.Schema{UID: t.UID, Data: typeSchema(t)}); err != nil {
@@ -36,11 +36,17 @@ func typeSchema(t *contenttypes.ContentType) *jsontree.Object {
 	if t.Localized {
 		plugins.Set("i18n", jsontree.ObjectOf("localized", true))
 	}
-	return jsontree.ObjectOf(
+	schema := jsontree.ObjectOf(
 		"collectionName", t.CollectionName(), "info", info, "options", jsontree.ObjectOf("draftAndPublish", t.DraftAndPublish),
 		"pluginOptions", plugins, "attributes", t.AttributesJSON(), "kind", t.Kind.String(),
 		"modelType", "contentType", "modelName", t.Singular, "uid", t.UID, "globalId", pascal(t.Singular),
 	)
+	if t.UID == contenttypes.UserUID {
+		schema.Set("collectionName", "up_users")
+		schema.Set("plugin", "users-permissions")
+		schema.Set("globalId", "UsersPermissionsUser")
+	}
+	return schema
 }
 
 func componentSchema(c *contenttypes.Component) *jsontree.Object {
