@@ -105,6 +105,7 @@ func (c *exportCommand) strapi(s *session, dir, file string) error {
 type importCommand struct {
 	Args    []string `arg:"" name:"[dir] file" help:"Project directory (default: here) and the file to read; - is the standard input."`
 	Partial bool     `help:"Import the valid lines even if others are invalid."`
+	Keep    bool     `help:"Import values that break a rule of their attribute as long as it can hold them, such as one that an enumeration does not list. lectern check lists them."`
 	projectFlags
 }
 
@@ -120,9 +121,9 @@ func (c *importCommand) Run(s *session) error {
 	defer file.Close()
 	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
-		result, err := a.Import(s.ctx, file, c.Partial, func(at documents.ImportProgress) {
+		result, err := a.Import(s.ctx, file, documents.ImportOptions{Partial: c.Partial, Keep: c.Keep, KeepTaken: c.Keep, Progress: func(at documents.ImportProgress) {
 			p.show("%s: %d of %d lines", at.Phase, at.Done, at.Total)
-		})
+		}})
 		p.clear()
 		var wrong documents.LineProblems
 		if err != nil && !errors.As(err, &wrong) {

@@ -17,6 +17,7 @@ type moveInCommand struct {
 	Archive string `help:"Archive with the content, if SOURCE is a Strapi project." type:"path" placeholder:"FILE"`
 	Key     string `help:"Key of an encrypted archive." env:"LECTERN_ARCHIVE_KEY"`
 	Into    bool   `help:"Add the content to the project in DIR, which has the same types, also while it is served. Documents with the same documentId are replaced."`
+	Misfits string `help:"What becomes of values that break a rule of their definition, such as one that an enumeration does not list: keep (those that cannot be kept are left out) or leave-out. Without it they are kept, and the command stops if one cannot be. The report lists them." enum:",keep,leave-out" default:"" placeholder:"POLICY"`
 	DryRun  bool   `help:"Rehearse all of it in a temporary directory, print the report, and write nothing else."`
 
 	From    string   `help:"Read the content from a running Strapi at this URL." placeholder:"URL"`
@@ -43,7 +44,7 @@ func (c *moveInCommand) Run(s *session) error {
 func (c *moveInCommand) move(s *session, p *progress, notes []movein.Note) error {
 	pace := pace{}
 	report, err := movein.Move(s.ctx, movein.Options{
-		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, Into: c.Into, DryRun: c.DryRun, Notes: notes,
+		Source: c.Source, Archive: c.Archive, Key: c.Key, Dir: c.Dir, Into: c.Into, Misfits: movein.Policy(c.Misfits), DryRun: c.DryRun, Notes: notes,
 		Project: projectFlags{Env: "development"}.options(s),
 		Progress: func(at movein.Progress) {
 			p.show("%s", pace.text(at.Phase, at.Done, at.Total))

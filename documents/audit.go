@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
-	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -183,7 +182,7 @@ func (au *auditor) count(m *misfit) {
 
 // missing counts a required value that is null. Drafts may lack it, but a GraphQL query that reads it gets an error.
 func (au *auditor) missing(a *contenttypes.Attribute) {
-	m := au.misfit(attributeOf(a), requiredAndMissing)
+	m := au.misfit(attributeOf(a), RequiredAndMissing)
 	if !m.Missing {
 		m.Misfit = *missingMisfit(au.typ, a)
 	}
@@ -195,10 +194,11 @@ func (au *auditor) missing(a *contenttypes.Attribute) {
 	}
 }
 
-const requiredAndMissing = "is required and missing"
+// RequiredAndMissing is the problem of a required value that is null.
+const RequiredAndMissing = "is required and missing"
 
 func missingMisfit(t *contenttypes.ContentType, a *contenttypes.Attribute) *Misfit {
-	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: requiredAndMissing, Missing: true, Fillable: fillable(a) == nil, Default: a.HasDefault}
+	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: RequiredAndMissing, Missing: true, Fillable: fillable(a) == nil, Default: a.HasDefault}
 }
 
 // record checks the attributes of a version, or of a component in it.
@@ -260,27 +260,19 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 	if most, bounded := a.LengthLimit(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
 		return // such a value cannot violate a rule
 	}
-	_, issues := castScalar(a, []string{"it"}, decode(raw), true, au.stage)
+	_, issues := castScalar(a, fitPath, decode(raw), true, au.stage)
 	for _, f := range issues {
-		problem := strings.TrimSuffix(strings.TrimPrefix(f.message, "it "), ", ")
-		if strings.Contains(problem, "but the final value was") { // the message contains the value; count all values as one problem
-			problem = "has a value of another type"
-		}
-		au.count(au.misfit(attributeOf(a), problem))
+		au.count(au.misfit(attributeOf(a), f.rule()))
 	}
 }
 
 // items checks the number of components of an attribute.
 func (au *auditor) items(a *contenttypes.Attribute, n int) {
-	switch {
-	case a.Type == contenttypes.ComponentType && !a.Repeatable:
-		if n == 0 && a.Required {
-			au.missing(a)
-		}
-	case au.stage != draftStage && a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min:
-		au.count(au.misfit(attributeOf(a), "must have at least "+jsontree.FormatNumber(*a.Min)+" items"))
-	case au.stage != draftStage && a.Max != nil && float64(n) > *a.Max:
-		au.count(au.misfit(attributeOf(a), "must have at most "+jsontree.FormatNumber(*a.Max)+" items"))
+	switch problem := FitItems(a, n); {
+	case problem == RequiredAndMissing:
+		au.missing(a)
+	case problem != "" && au.stage != draftStage:
+		au.count(au.misfit(attributeOf(a), problem))
 	}
 }
 

@@ -21,6 +21,9 @@ import (
 type ImportOptions struct {
 	// Partial stores the valid lines even if others are invalid.
 	Partial bool
+	// Keep stores values that break a rule of their attribute, as long as it can hold them: Fit says which these are. KeepTaken stores
+	// unique values that other documents have.
+	Keep, KeepTaken bool
 	// Progress, if set, is called with the progress of the import.
 	Progress func(ImportProgress)
 	// Reserve, if set, is called before the import needs more memory, with its total number of bytes from then on. An error

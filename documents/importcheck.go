@@ -70,7 +70,7 @@ func (im *importer) checkLine(snap *store.Snapshot, at lineRef, o *jsontree.Obje
 	c := lineCheck{im: im, snap: snap, at: at, line: l, doc: im.hashDocument(l.typ, l.documentID)}
 	if wrong = c.check(); wrong != nil {
 		im.damaged[c.doc] = at.number
-		return wrong, nil
+		return wrong, im.names.Add(c.name())
 	}
 	return nil, c.remember()
 }
@@ -127,6 +127,11 @@ func (c *lineCheck) hasLocalization(e *edge) bool {
 	return ok && hasLocalization(c.snap, e.target, doc, e.locale)
 }
 
+// name returns the record of the localization that a line has.
+func (c *lineCheck) name() extsort.Record {
+	return extsort.Record{c.im.hashLocalization(c.line.typ.UID, c.line.documentID, c.line.locale), present, uint64(c.at.number), 0, 0}
+}
+
 // remember adds what a valid line says to the Sorters.
 func (c *lineCheck) remember() error {
 	im, l, extent := c.im, c.line, c.at.extent()
@@ -144,7 +149,7 @@ func (c *lineCheck) remember() error {
 		}
 		add(im.claims, extsort.Record{cl.hash, number, ordinal, c.doc, extent})
 	}
-	add(im.names, extsort.Record{im.hashLocalization(l.typ.UID, l.documentID, l.locale), present, number, 0, 0})
+	add(im.names, c.name())
 	if len(im.uniqueIn(l.typ)) > 0 {
 		add(im.names, extsort.Record{c.doc, present, number, 0, 0})
 	}

@@ -78,7 +78,7 @@ func (im *importer) claimsOf(l *importLine) (list []claim) {
 				list = append(list, claim{kind: idClaim, hash: im.hashID(n.idName), id: n.idName})
 			}
 		}
-		if v.row.Status == store.Published {
+		if v.row.Status == store.Published && !im.o.KeepTaken {
 			for _, attrs := range im.uniqueIn(l.typ) {
 				eachValue(v.row.Values, attrs, func(value []byte) {
 					list = append(list, claim{kind: uniqueClaim, hash: im.hash(l.typ.UID, l.locale, attrsName(attrs), string(value)), attrs: attrs, value: value})
@@ -123,8 +123,7 @@ func eachValue(values []store.Value, attrs []*contenttypes.Attribute, yield func
 
 // holdsOne reports whether only one document may have a link to the target of a link.
 func (im *importer) holdsOne(e *edge) bool {
-	le := linkEdits{model: im.s.model}
-	return le.holdsOne(end{attr: e.attr, set: e.set}, store.Ref{Type: e.target.UID})
+	return LinkedOnce(im.s.model, e.attr, e.target)
 }
 
 // taken returns the problem of a line whose claim an earlier line has.
@@ -213,25 +212,39 @@ func (im *importer) decide(contested *extsort.Sorter) error {
 	return errors.Join(err, settle())
 }
 
-// checkNeeds finds the lines whose needs no valid line meets.
+// checkNeeds finds the lines whose needs no valid line meets. A link to a document with a wrong line is no further problem unless the import goes on
+// without that document.
 func (im *importer) checkNeeds() error {
-	var met uint64 // the last name that is present
+	var met uint64           // the last name that is present in a valid line
+	var wrong extsort.Record // the last name that is present in a wrong line
 	return im.names.Each(func(r extsort.Record) error {
+		inWrong := r[nameHash] == wrong[nameHash]
 		switch {
 		case r[nameState] == present:
 			if !im.bad[int(r[nameLine])] {
 				met = r[nameHash]
+			} else {
+				wrong = r
 			}
 			return nil
-		case r[nameHash] == met:
+		case r[nameHash] == met, inWrong && !im.o.Partial:
 			return nil
 		}
 		at := lineAt(r[nameLine], r[nameExtent])
 		return im.explain(at, func(l *importLine) error {
 			im.damaged[im.hashDocument(l.typ, l.documentID)] = at.number
+			if inWrong {
+				e := im.needed(l, int(r[nameOrdinal]))
+				return fmt.Errorf("%s: document %s is left out, since line %d is wrong", pathName(e.path), e.id, wrong[nameLine])
+			}
 			return im.unmet(l, int(r[nameOrdinal]))
 		})
 	})
+}
+
+// needed returns the link of a need whose ordinal is one of a link.
+func (im *importer) needed(l *importLine, ordinal int) *edge {
+	return l.edges()[ordinal-len(im.claimsOf(l))]
 }
 
 // unmet returns the problem of a line with a need that is not met.
@@ -245,7 +258,7 @@ func (im *importer) unmet(l *importLine, ordinal int) (problem error) {
 		})
 		return errors.Join(problem, err)
 	}
-	e, in := l.edges()[ordinal-len(claims)], ""
+	e, in := im.needed(l, ordinal), ""
 	if e.target.Localized {
 		in = " in " + e.locale
 	}

@@ -33,6 +33,7 @@ type importVersion struct {
 	ids   []importedID // of the row, then of its components
 	edges []edge
 	fresh uint64 // number of the row among the rows of its type without id, from 0
+	keep  bool   // see ImportOptions
 }
 
 // edges returns the links of all versions.
@@ -147,7 +148,7 @@ func (im *importer) completeLine(l *importLine) error {
 // build makes the versions of a line, and returns the first issue in them.
 func (im *importer) build(l *importLine) error {
 	for _, status := range l.statuses {
-		v := &importVersion{row: &store.Row{Type: l.typ, Status: status, Locale: l.locale}}
+		v := &importVersion{row: &store.Row{Type: l.typ, Status: status, Locale: l.locale}, keep: im.o.Keep}
 		v.ids = append(v.ids, importedID{idName: idName{l.typ.UID, l.id}})
 		var err error
 		if v.row.Values, err = v.values(&l.typ.Schema, l.data, make([]string, 0, 8)); err != nil {
@@ -208,7 +209,7 @@ func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Obje
 		v := data.Value(key)
 		var err error
 		if a.IsScalar() {
-			values[a.Index].JSON, err = importScalar(a, at, v)
+			values[a.Index].JSON, err = version.scalar(a, at, v)
 		} else {
 			values[a.Index].Items, err = version.items(a, v, at)
 		}
@@ -222,7 +223,19 @@ func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Obje
 // passwordHash matches the bcrypt hash of a password.
 var passwordHash = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 
-// importScalar casts and checks a value by the rules of drafts, since exported content may violate rules that were added later.
+// scalar casts a value. Unless values are kept, it checks it by the rules of drafts, since exported content may violate rules that were
+// added later.
+func (version *importVersion) scalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
+	if version.keep {
+		f := Fit(a, v, version.row.Status == store.Published)
+		if f.Value == nil && v != nil {
+			return nil, fmt.Errorf("%s: %s", pathName(path), f.Problem)
+		}
+		return storedJSON(f.Value), nil
+	}
+	return importScalar(a, path, v)
+}
+
 func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
 	if a.Type == contenttypes.Password && v != nil {
 		if s, _ := v.(string); !passwordHash.MatchString(s) {

@@ -428,6 +428,12 @@ func (le *linkEdits) holdsOne(e end, ref store.Ref) bool {
 	return shown != nil && !shown.ToMany()
 }
 
+// LinkedOnce reports whether only one document may have a link to a document of type t under an owning attribute.
+func LinkedOnce(model *contenttypes.Model, a *contenttypes.Attribute, t *contenttypes.ContentType) bool {
+	le := linkEdits{model: model}
+	return le.holdsOne(end{attr: a}, store.Ref{Type: t.UID})
+}
+
 // mappedBy returns the attribute of t that shows the links of a polymorphic attribute from the other side.
 func mappedBy(t *contenttypes.ContentType, owning *contenttypes.Attribute) *contenttypes.Attribute {
 	if t == nil {

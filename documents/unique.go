@@ -19,7 +19,7 @@ func isUnique(a *contenttypes.Attribute) bool { return a.Unique || a.Type == con
 // uniquePaths lists the paths of attributes from a type to its unique attributes, those in components included.
 func uniquePaths(t *contenttypes.ContentType) (paths [][]*contenttypes.Attribute) {
 	for _, a := range t.Attributes {
-		if !a.System && a.IsScalar() && isUnique(a) {
+		if IsUnique(a) {
 			paths = append(paths, []*contenttypes.Attribute{a})
 		}
 		paths = append(paths, a.UniquePaths()...)

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/budget"
@@ -69,7 +70,7 @@ func newCircleWith(t *testing.T, limits string, o gateway.Options) *circle {
 	for i := range 40 {
 		fmt.Fprintf(&lines, `{"type":"api::post.post","documentId":"post%d","data":{"title":"Post %d","text":%q,"tags":%s}}`+"\n", i, i, strings.Repeat("x", 100), list)
 	}
-	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), false, nil); err != nil {
+	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), documents.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/documents"
 	"lectern/gateway"
 )
 
@@ -186,7 +187,7 @@ func serveForCost(t *testing.T, content, settings string) *costClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Import(t.Context(), strings.NewReader(content), false, nil); err != nil {
+	if _, err := p.Import(t.Context(), strings.NewReader(content), documents.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"lectern/auth"
+	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/servertest"
@@ -62,7 +63,7 @@ func TestReaderGone(t *testing.T) {
 	for i := range 6000 {
 		fmt.Fprintf(&lines, `{"type":"api::article.article","documentId":"d%d","data":{"title":"%s"}}`+"\n", i, strings.Repeat("long ", 50))
 	}
-	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), false, nil); err != nil {
+	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), documents.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	leave("unix", dir+"/data/control.sock", "/export")

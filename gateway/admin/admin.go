@@ -55,8 +55,8 @@ type Project interface {
 	// ExportStrapi writes all content as an archive that strapi import takes, encrypted with key unless it is empty.
 	ExportStrapi(ctx context.Context, w io.Writer, key string) error
 	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns documents.LineProblems,
-	// unless partial is set. progress may be nil.
-	Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (documents.ImportResult, error)
+	// unless o.Partial is set. It sets o.Reserve by itself.
+	Import(ctx context.Context, file io.ReadSeeker, o documents.ImportOptions) (documents.ImportResult, error)
 	// Fill sets attributes that have no value. progress may be nil; a running server does not call it.
 	Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (documents.Filled, error)
 	// Webhooks tells how the webhooks are doing.
@@ -268,14 +268,15 @@ func (l *Local) Export(ctx context.Context, w io.Writer) error {
 }
 
 // Import implements Project.
-func (l *Local) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (result documents.ImportResult, err error) {
+func (l *Local) Import(ctx context.Context, file io.ReadSeeker, o documents.ImportOptions) (result documents.ImportResult, err error) {
 	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
 		return result, err
 	}
 	defer release()
 	err = l.Update(ctx, func(ctx context.Context, c Content) error {
-		result, err = c.Documents.Import(ctx, file, documents.ImportOptions{Partial: partial, Progress: progress, Reserve: reserve})
+		o.Reserve = reserve
+		result, err = c.Documents.Import(ctx, file, o)
 		return err
 	})
 	return result, err

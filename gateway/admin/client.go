@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"lectern/auth"
@@ -137,8 +136,9 @@ func (r *remote) Export(ctx context.Context, w io.Writer) error {
 	return r.do(ctx, http.MethodGet, "/export", nil, copyTo(w))
 }
 
-func (r *remote) Import(ctx context.Context, file io.ReadSeeker, partial bool, progress func(documents.ImportProgress)) (result documents.ImportResult, err error) {
-	err = r.do(ctx, http.MethodPost, "/import?partial="+strconv.FormatBool(partial), io.NopCloser(file), func(body io.Reader) error {
+func (r *remote) Import(ctx context.Context, file io.ReadSeeker, o documents.ImportOptions) (result documents.ImportResult, err error) {
+	path := fmt.Sprintf("/import?partial=%t&keep=%t&taken=%t", o.Partial, o.Keep, o.KeepTaken)
+	err = r.do(ctx, http.MethodPost, path, io.NopCloser(file), func(body io.Reader) error {
 		lines := json.NewDecoder(bufio.NewReader(body))
 		for {
 			var e importEvent
@@ -146,8 +146,8 @@ func (r *remote) Import(ctx context.Context, file io.ReadSeeker, partial bool, p
 				return fmt.Errorf("the server ended the import: %w", err)
 			}
 			switch {
-			case e.Progress != nil && progress != nil:
-				progress(*e.Progress)
+			case e.Progress != nil && o.Progress != nil:
+				o.Progress(*e.Progress)
 			case e.Result != nil:
 				result = *e.Result
 				if e.Error != "" {

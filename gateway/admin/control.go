@@ -52,7 +52,7 @@ import (
 //	GET    /downloads/{id}  why a backup or export failed: controlError
 //	GET    /debug/{kind}?time= a Recording
 //	GET    /problems        the problems of the store: a list of texts
-//	POST   /import?partial= JSON Lines → importEvents, one a line
+//	POST   /import?partial=&keep=&taken= JSON Lines → importEvents, one a line
 //	POST   /foresee         sentDefinitions → foreseen
 //	POST   /fill            []documents.Filling → documents.Filled
 //	POST   /migrate         evolve.Migrations → evolve.Removed
@@ -326,7 +326,10 @@ func (c *Control) replayWebhook(r *http.Request) (webhooks.Replayed, error) {
 
 // importFile imports the body of a request. It first copies the body to a file, since an import reads it several times.
 func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
-	partial, _ := strconv.ParseBool(r.URL.Query().Get("partial"))
+	is := func(name string) bool {
+		v, _ := strconv.ParseBool(r.URL.Query().Get(name))
+		return v
+	}
 	file, err := spool(r.Body, c.Project.Data.Path)
 	if err != nil {
 		writeError(w, err)
@@ -335,10 +338,11 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	defer file.Close()
 	control := http.NewResponseController(w)
 	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate)) // the import holds a snapshot while it writes progress
-	result, err := c.Project.Import(r.Context(), file, partial, func(p documents.ImportProgress) {
+	o := documents.ImportOptions{Partial: is("partial"), Keep: is("keep"), KeepTaken: is("taken"), Progress: func(p documents.ImportProgress) {
 		events.Encode(importEvent{Progress: &p})
 		control.Flush()
-	})
+	}}
+	result, err := c.Project.Import(r.Context(), file, o)
 	end := importEvent{Result: &result}
 	if err != nil && !errors.As(err, &end.Problems) {
 		end.Error = describe(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"lectern/documents"
 	"lectern/gateway"
 	"lectern/internal/servertest"
 	"lectern/strapi/archive"
@@ -80,7 +81,7 @@ func importLines(t *testing.T, dir, lines string) {
 		t.Error(err)
 		return
 	}
-	_, err = p.Import(t.Context(), strings.NewReader(lines), false, nil)
+	_, err = p.Import(t.Context(), strings.NewReader(lines), documents.ImportOptions{})
 	if err := errors.Join(err, p.Close()); err != nil {
 		t.Error(err)
 	}

@@ -22,6 +22,7 @@ type index struct {
 	defaultLocale string
 	counter       *counter
 	notes         *notes
+	misfits       *misfits
 
 	schemas map[string]*indexedSchema // by uid, of types and components
 	rows    []row
@@ -29,6 +30,8 @@ type index struct {
 	hasher
 	texts map[string]string // each locale once
 	links []link
+	// claimed has the links to documents that only one document may link to: hash of the list of the target → hash of the document that links to it.
+	claimed map[uint64]uint64
 }
 
 // An indexedSchema is a type or component of the model.
@@ -37,6 +40,7 @@ type indexedSchema struct {
 	typ    *contenttypes.ContentType // nil for components
 	number uint64
 	rows   map[uint64]uint32 // of a type: by row id, the number of the row
+	single string            // documentId of the document of a single type
 }
 
 // A row is a version of a document in the archive.
@@ -58,9 +62,9 @@ type link struct {
 	attribute uint16  // index in the schema of the owner
 }
 
-func newIndex(model *contenttypes.Model, defaultLocale string, counter *counter, notes *notes) *index {
-	x := &index{model: model, defaultLocale: defaultLocale, counter: counter, notes: notes, schemas: map[string]*indexedSchema{},
-		version: map[uint64]uint32{}, hasher: newHasher(), texts: map[string]string{}}
+func newIndex(model *contenttypes.Model, defaultLocale string, counter *counter, notes *notes, misfits *misfits) *index {
+	x := &index{model: model, defaultLocale: defaultLocale, counter: counter, notes: notes, misfits: misfits, schemas: map[string]*indexedSchema{},
+		version: map[uint64]uint32{}, hasher: newHasher(), texts: map[string]string{}, claimed: map[uint64]uint64{}}
 	for _, t := range model.Types {
 		if comesAlong(t) || t.UID == contenttypes.RoleUID {
 			x.schemas[t.UID] = &indexedSchema{Schema: &t.Schema, typ: t, number: uint64(len(x.schemas)), rows: map[uint64]uint32{}}
@@ -90,8 +94,18 @@ func (x *index) addEntity(e archive.Entity) {
 		return
 	}
 	r := x.versionOf(s.typ, e.Data)
-	if r.documentID == "" {
+	switch {
+	case r.documentID == "":
 		x.notes.add("rows of "+e.Type, "they have no documentId")
+		return
+	case !documents.ValidDocumentID(r.documentID):
+		x.notes.add("rows of "+e.Type, "their documentId has other characters than letters, digits, - and _, or more than 64 of them")
+		return
+	case !documents.ValidLocale(r.locale):
+		x.notes.add("rows of "+e.Type, "there can be no such locale")
+		return
+	case s.typ.Kind == contenttypes.SingleType && !x.isSingle(s, r.documentID):
+		x.notes.add("rows of "+e.Type, "it is a single type, and document "+s.single+" comes first")
 		return
 	}
 	x.counter.version(s.typ, r.locale, r.status).Source++
@@ -111,6 +125,14 @@ func (x *index) addEntity(e archive.Entity) {
 		s.rows[e.ID] = x.add(r)
 		x.dropped(s.typ, r)
 	}
+}
+
+// isSingle reports whether a row is of the document that a single type has: of those in the archive the one that comes first.
+func (x *index) isSingle(s *indexedSchema, documentID string) bool {
+	if s.single == "" {
+		s.single = documentID
+	}
+	return s.single == documentID
 }
 
 func (x *index) add(r row) uint32 {

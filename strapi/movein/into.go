@@ -43,6 +43,9 @@ func (m *move) convertInto(dir string, w *bufio.Writer) error {
 		}
 	}
 	m.report.Definitions = nil
+	if m.o.Misfits != KeepOrStop {
+		m.notes.say("unique values", "they are not compared with those of other documents of the project; `lectern check` lists what is there twice")
+	}
 	m.notes.say("definitions, settings, roles and permissions", "those of the project stay")
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -41,6 +42,7 @@ type Options struct {
 	Into    bool   // add the content to the project at Dir, which has the same types, instead of making one
 	DryRun  bool   // rehearse all of it in a temporary directory; nothing is written at Dir
 	Notes   []Note // what is known to be missing in the source; the report has them
+	Misfits Policy // what becomes of values that break a rule of their definition; the report lists them
 
 	Project  gateway.Options // how the new project is opened
 	Progress func(Progress)  // may be nil
@@ -108,7 +110,7 @@ func (m *move) build() error {
 	if err := fits(m.o.Dir); err != nil {
 		return err
 	}
-	identity, err := m.source.identify(fmt.Sprint(m.o.Project.Version, m.o.Into))
+	identity, err := m.source.identify(fmt.Sprint(m.o.Project.Version, m.o.Into, m.o.Misfits))
 	if err != nil {
 		return err
 	}
@@ -270,7 +272,7 @@ func (m *move) define(dir string) (*definitions.Project, error) {
 // spool writes the content of the archive as lines.
 func (m *move) spool(definition *config.Definition, set *settings, roles *roles, w *bufio.Writer) error {
 	bucket := definition.Settings.Upload.S3 != nil
-	x := newIndex(definition.Model, set.defaultLocale(), m.counter, m.notes)
+	x := newIndex(definition.Model, set.defaultLocale(), m.counter, m.notes, newMisfits(m.o.Misfits))
 	rows, elsewhere := 0, false
 	for e, err := range m.source.archive.Entities(m.ctx) {
 		if err != nil {
@@ -311,7 +313,7 @@ func (m *move) spool(definition *config.Definition, set *settings, roles *roles,
 			return err
 		}
 	}
-	sp := &spooler{index: x, w: w, files: &m.files}
+	sp := &spooler{index: x, w: w, files: &m.files, now: time.Now().UTC().Format(contenttypes.TimeFormat), unique: map[uint64]bool{}}
 	done := 0
 	for e, err := range m.source.archive.Entities(m.ctx) {
 		if err != nil {
@@ -324,7 +326,8 @@ func (m *move) spool(definition *config.Definition, set *settings, roles *roles,
 		m.o.Progress(Progress{"writing documents", done, rows})
 	}
 	sp.finish()
-	return nil
+	m.report.Misfits = sp.misfits.list()
+	return sp.misfits.refusal()
 }
 
 // load imports the lines into the store of the project.
@@ -345,9 +348,9 @@ func (m *move) load() error {
 			return err
 		}
 		defer spool.Close()
-		_, err = p.Import(m.ctx, spool, false, func(at documents.ImportProgress) {
+		_, err = p.Import(m.ctx, spool, documents.ImportOptions{Keep: true, KeepTaken: m.o.Misfits != KeepOrStop, Progress: func(at documents.ImportProgress) {
 			m.o.Progress(Progress{at.Phase, at.Done, at.Total})
-		})
+		}})
 		if err != nil {
 			return m.explain(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"lectern/documents"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 )
@@ -77,7 +78,7 @@ func (m *move) copyContent() error {
 		return err
 	}
 	err = m.open(func(p admin.Project) error {
-		_, err := p.Import(m.ctx, content, false, nil)
+		_, err := p.Import(m.ctx, content, documents.ImportOptions{Keep: true, KeepTaken: true})
 		return err
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ type Report struct {
 	ExportedAt  string           `json:"exportedAt"` // when the archive was made
 	Definitions []DefinitionNote `json:"definitions"`
 	Notes       []Note           `json:"notes"`
+	Misfits     []Misfit         `json:"misfits"` // values that the definitions do not allow
 	Roles       []Role           `json:"roles"`
 	Census      Census           `json:"census"`
 	Compared    int              `json:"compared"` // versions that were compared value by value
@@ -46,6 +47,9 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(b, n)
+	}
+	for _, misfit := range r.Misfits {
+		misfit.print(b)
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nversions\tin the source\tleft out\tarrived\t")

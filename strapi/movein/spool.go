@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/strapi/archive"
@@ -16,9 +17,11 @@ import (
 // index knows the rows and links by then.
 type spooler struct {
 	*index
-	w     *bufio.Writer
-	line  []byte // memory of the current line
-	files *files
+	w      *bufio.Writer
+	line   []byte // memory of the current line
+	files  *files
+	now    string          // the time of the move
+	unique map[uint64]bool // hashes of the values of unique attributes in published versions
 }
 
 // addEntity writes the line of a row, unless the row does not come along.
@@ -51,9 +54,15 @@ func (sp *spooler) appendRow(b []byte, s *indexedSchema, e archive.Entity, r *ro
 	}
 	b = jsontree.AppendString(append(b, `,"status":`...), r.status.String())
 	for _, name := range systemTimes {
-		if t, ok := e.Data.Value(name).(string); ok && s.Attribute(name) != nil && (name != "publishedAt" || r.status == store.Published) {
-			b = jsontree.AppendString(append(b, `,"`+name+`":`...), t)
+		t, a := e.Data.Value(name), s.Attribute(name)
+		if t == nil || a == nil || name == "publishedAt" && r.status == store.Draft {
+			continue
 		}
+		if t = documents.Fit(a, moment(t), false).Value; t == nil {
+			sp.notes.add(name+" of "+s.UID, "it is no time; the time of the move stands for it")
+			t = sp.now
+		}
+		b = jsontree.Append(append(b, `,"`+name+`":`...), t)
 	}
 	b = append(b, `,"data":{`...)
 	b = sp.appendValues(b, s, e.ID, e.Data, r)
@@ -83,11 +92,10 @@ func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jso
 		switch v := data.Value(a.Name); {
 		case a.IsRelation():
 			b = sp.appendLinks(b, s, a, id, r)
-		case v == nil:
 		case a.Type == contenttypes.DateTime:
-			b = jsontree.Append(b, moment(v))
+			b = appendValue(b, sp.fit(a, moment(v), r))
 		case a.IsScalar():
-			b = jsontree.Append(b, v)
+			b = appendValue(b, sp.fit(a, v, r))
 		default:
 			b = sp.appendItems(b, a, v, r)
 		}
@@ -96,6 +104,14 @@ func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jso
 		}
 	}
 	return b
+}
+
+// appendValue appends a value unless it is null.
+func appendValue(b []byte, v any) []byte {
+	if v == nil {
+		return b
+	}
+	return jsontree.Append(b, v)
 }
 
 // moment returns the value of a datetime. The type timestamp of Strapi, which is a datetime here, has the milliseconds since 1970 as text.
@@ -111,12 +127,12 @@ func moment(v any) any {
 // appendItems appends the components of an attribute: one, or a list.
 func (sp *spooler) appendItems(b []byte, a *contenttypes.Attribute, v any, r *row) []byte {
 	items, isList := v.([]any)
-	if !isList {
+	if !isList && v != nil {
 		items = []any{v}
 	}
 	list := a.Type == contenttypes.DynamicZone || a.Repeatable
-	start := len(b)
-	for _, v := range items {
+	start, n := len(b), 0
+	for i, v := range items {
 		item, _ := v.(*jsontree.Object)
 		s := sp.componentOf(a, item)
 		if s == nil {
@@ -130,6 +146,7 @@ func (sp *spooler) appendItems(b []byte, a *contenttypes.Attribute, v any, r *ro
 			}
 			b = append(b, ',')
 		}
+		n++
 		id, _ := strconv.ParseUint(string(number(item.Value("id"))), 10, 64)
 		b = append(b, '{')
 		if a.Type == contenttypes.DynamicZone {
@@ -138,12 +155,18 @@ func (sp *spooler) appendItems(b []byte, a *contenttypes.Attribute, v any, r *ro
 		if id > 0 {
 			b = append(strconv.AppendUint(append(b, `"id":`...), id, 10), ',')
 		}
+		outer := len(sp.misfits.path)
+		if sp.misfits.path = append(sp.misfits.path, a.Name); list {
+			sp.misfits.path = append(sp.misfits.path, strconv.Itoa(i))
+		}
 		b = sp.appendValues(b, s, id, item, r)
+		sp.misfits.path = sp.misfits.path[:outer]
 		if b[len(b)-1] == ',' {
 			b = b[:len(b)-1]
 		}
 		b = append(b, '}')
 	}
+	sp.fitItems(a, n, r)
 	if !list || len(b) == start {
 		return b
 	}

@@ -2,6 +2,7 @@ package movein
 
 import (
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/store"
 )
 
@@ -23,7 +24,6 @@ func (x *index) targets(s *indexedSchema, a *contenttypes.Attribute, id uint64, 
 		return nil
 	}
 	var draft, published []link // by the set
-	both := true
 	for _, l := range links {
 		to := &x.rows[l.target]
 		switch {
@@ -35,23 +35,25 @@ func (x *index) targets(s *indexedSchema, a *contenttypes.Attribute, id uint64, 
 			draft, published = append(draft, l), append(published, l)
 		case to.status == store.Draft:
 			draft = append(draft, l)
-			if x.hasOther(l) {
-				both = false
-			} else {
+			if !x.hasOther(l) {
 				published = append(published, l)
 			}
 		default:
 			published = append(published, l)
-			if x.hasOther(l) {
-				both = false
-			} else {
+			if !x.hasOther(l) {
 				draft = append(draft, l)
 			}
 		}
 	}
 	draft, published = x.distinct(a, draft), x.distinct(a, published)
+	if r.typ.DraftAndPublish || !a.HasDraftLinks() { // the row is in one of the sets
+		draft = x.claim(a, r.status, r, published)
+		published = draft
+	} else {
+		draft, published = x.claim(a, store.Draft, r, draft), x.claim(a, store.Published, r, published)
+	}
 	list := planed(published, "")
-	if !both && !x.same(draft, published) {
+	if !x.same(draft, published) {
 		list = append(planed(draft, "draft"), planed(published, "published")...)
 	}
 	x.count(a, links, list)
@@ -110,6 +112,25 @@ func (x *index) distinct(a *contenttypes.Attribute, links []link) []link {
 			continue
 		}
 		seen[name] = true
+		kept = append(kept, l)
+	}
+	return kept
+}
+
+// claim leaves out links to documents that only one document may link to, if a row of another one has a link to it in the same set.
+func (x *index) claim(a *contenttypes.Attribute, set store.Status, r *row, links []link) []link {
+	kept := links[:0]
+	for _, l := range links {
+		to := &x.rows[l.target]
+		if documents.LinkedOnce(x.model, a, to.typ) {
+			key := x.hash(fieldName(a), set.String(), to.typ.UID, to.documentID, to.locale)
+			by := x.hash(r.typ.UID, r.documentID)
+			if other, taken := x.claimed[key]; taken && other != by {
+				x.misfits.add(a, linkedProblem, x.misfits.outcome(linkedProblem, false), r, to.documentID)
+				continue
+			}
+			x.claimed[key] = by
+		}
 		kept = append(kept, l)
 	}
 	return kept
