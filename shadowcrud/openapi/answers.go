@@ -122,7 +122,8 @@ func (b *builder) failure(responses *jsontree.Object, status int) {
 		example := jsontree.ObjectOf("data", nil, "error", jsontree.ObjectOf("status", status, "name", f.example, "message", f.message, "details", jsontree.NewObject()))
 		schema := b.schema(f.schema(), func() any {
 			inner := object("status", jsontree.ObjectOf("const", status), "name", typed("string", "enum", errorNames(status)), "message", typed("string"))
-			inner.Value("properties").(*jsontree.Object).Set("details", jsontree.ObjectOf("type", []any{"object", "array"}, "additionalProperties", true,
+			inner.Value("properties").(*jsontree.Object).Set("details", jsontree.ObjectOf("type", []any{"object", "array"},
+				"additionalProperties", true, "items", jsontree.NewObject(),
 				"description", "What is wrong, in the form that the message calls for. For several problems: `errors`, a list of `{path, message, name}`."))
 			return object("data", typed("null"), "error", inner)
 		})

@@ -13,7 +13,7 @@ func (b *builder) content(r *Route) *operation {
 	t := r.Type
 	one, many := contenttypes.GraphQLName(t.Singular), contenttypes.GraphQLName(t.Plural)
 	op := &operation{tag: cmp.Or(t.DisplayName, one)}
-	b.tags.Set(op.tag, t.Description)
+	b.tags.Set(op.tag, cmp.Or(t.Description, "Documents of the type "+t.UID+"."))
 	single := t.Kind == contenttypes.SingleType
 	switch r.Action {
 	case "find":

@@ -202,11 +202,7 @@ func (b *builder) document() *jsontree.Object {
 	}
 	tags := make([]any, 0, len(b.tags.Keys))
 	for _, name := range b.tags.Keys {
-		tag := jsontree.ObjectOf("name", name)
-		if text := b.tags.Text(name); text != "" {
-			tag.Set("description", text)
-		}
-		tags = append(tags, tag)
+		tags = append(tags, jsontree.ObjectOf("name", name, "description", b.tags.Value(name)))
 	}
 	components := jsontree.NewObject()
 	for _, part := range []struct {

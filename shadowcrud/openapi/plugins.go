@@ -47,11 +47,18 @@ var routes = map[string]func(*builder) *operation{
 	"GET /users-permissions/permissions":   (*builder).listPermissions,
 }
 
+// tagTexts describe the tags of the server's own operations.
+var tagTexts = map[string]string{
+	serverTag: "The server as a whole, and what spans content-types.",
+	filesTag:  "Uploaded files.",
+	authTag:   "Registration, login and passwords.",
+	usersTag:  "Users who can log in.",
+	rolesTag:  "Roles of users, and what they are granted.",
+}
+
 // operation returns an operation under a tag of the server's own, which answers 200.
 func (b *builder) operation(tag, id, summary, description string, schema any) *operation {
-	if _, ok := b.tags.Get(tag); !ok {
-		b.tags.Set(tag, "")
-	}
+	b.tags.Set(tag, tagTexts[tag])
 	return &operation{id: id, tag: tag, summary: summary, responses: jsontree.ObjectOf("200", answer(description, schema, nil)), errors: pluginErrors}
 }
 
