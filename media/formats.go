@@ -67,7 +67,7 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 }
 
 // render decodes an image and makes its formats, largest first, each scaled down from the one before. It decodes an image
-// without formats too, to refuse one that is damaged.
+// without formats, too, to find out whether that is possible.
 func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []*format) error {
 	done, err := l.reserveImage(ctx, l.images, formatsMemory(p, formats))
 	if err != nil {
@@ -78,11 +78,11 @@ func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []
 	if err != nil {
 		return err
 	}
-	palette := paletteOf(source)
+	made := madeOf{p, p.coloursOf(f), paletteOf(source)}
 	if p.format == "gif" && len(formats) > 0 {
 		source = onCanvas(source, p.width, p.height)
 	}
-	for _, x := range largestFirst(formats) {
+	for i, x := range largestFirst(formats) {
 		width, height := x.width, x.height
 		if p.orientation >= 5 {
 			width, height = height, width
@@ -91,17 +91,31 @@ func (l *Library) render(ctx context.Context, f *os.File, p *picture, formats []
 		if err != nil {
 			return err
 		}
+		if i == 0 { // the others are made of it
+			made.colours.apply(scaled)
+		}
 		source = scaled
-		if err := l.encode(x, p, turned(scaled, p.orientation), palette); err != nil {
+		if err := l.encode(x, made, turned(scaled, p.orientation)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// A madeOf describes the image that formats are made of.
+type madeOf struct {
+	*picture
+	colours colours
+	palette color.Palette // nil if it has none
+}
+
+// largestFirst sorts formats so that none is larger than the one before it, in width or in height: one side may be the same for several,
+// because no side is shorter than one pixel.
 func largestFirst(formats []*format) []*format {
 	sorted := slices.Clone(formats)
-	slices.SortStableFunc(sorted, func(a, b *format) int { return cmp.Compare(b.width, a.width) })
+	slices.SortStableFunc(sorted, func(a, b *format) int {
+		return cmp.Or(cmp.Compare(b.width, a.width), cmp.Compare(b.height, a.height))
+	})
 	return sorted
 }
 
@@ -121,21 +135,24 @@ func formatsMemory(p *picture, formats []*format) int64 {
 }
 
 // decodeFile decodes the image from its file. When ctx ends it returns the error of ctx.
-func (p *picture) decodeFile(ctx context.Context, f io.ReaderAt) (image.Image, error) {
+func (p *picture) decodeFile(ctx context.Context, file io.ReaderAt) (image.Image, error) {
+	f := &checkedReader{ReaderAt: file}
 	m, err := p.decode(bufio.NewReaderSize(ctxio.NewReader(ctx, io.NewSectionReader(f, 0, math.MaxInt64)), 64<<10))
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, unreadableImage(err)
+	case f.failed != nil:
+		return nil, f.failed
+	case err != nil:
+		return nil, errUndecodable
 	}
 	return m, nil
 }
 
 // encode writes a format to the spool in the file type of its image, or as JPEG if writtenFormat chooses that.
-func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Palette) error {
-	form := writtenFormat(p.format, m)
-	if form != p.format {
+func (l *Library) encode(x *format, of madeOf, m *image.RGBA) error {
+	form := writtenFormat(of.format, m)
+	if form != of.format {
 		x.ext, x.mime = ".jpg", "image/jpeg"
 	}
 	s, err := l.spool.create()
@@ -144,7 +161,7 @@ func (l *Library) encode(x *format, p *picture, m *image.RGBA, palette color.Pal
 	}
 	x.spooled = s.name
 	out := bufio.NewWriterSize(s, 64<<10)
-	err = writeImage(out, form, m, palette)
+	err = writeImage(out, form, m, of)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -163,23 +180,24 @@ func writtenFormat(of string, m *image.RGBA) string {
 	return of
 }
 
-// writeImage writes an image in a format. palette is that of the image it was made of, for a GIF.
-func writeImage(w io.Writer, form string, m *image.RGBA, palette color.Palette) error {
+// writeImage writes an image in a format, with the colour profile or, as GIF, in the palette of the image that it was made of.
+func writeImage(w io.Writer, form string, m *image.RGBA, of madeOf) error {
+	w = of.colours.embedding(w, form)
 	switch form {
 	case "jpeg":
 		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
 	case "png":
 		return png.Encode(w, m)
 	case "gif":
-		return gif.Encode(w, paletted(m, palette), nil)
+		return gif.Encode(w, paletted(m, of.palette), nil)
 	}
-	return encodeWebP(w, m)
+	return encodeWebP(w, m, of.colours.profile)
 }
 
 // written returns how many bytes an image has in a format.
 func written(form string, m *image.RGBA) int64 {
 	var n counter
-	if writeImage(&n, form, m, nil) != nil {
+	if writeImage(&n, form, m, madeOf{}) != nil {
 		return math.MaxInt64
 	}
 	return int64(n)
@@ -207,9 +225,40 @@ func onCanvas(m image.Image, width, height int) image.Image {
 	return canvas
 }
 
-// paletted reduces an image to a palette, with dithering.
+// paletted reduces an image to a palette, with dithering. If a part of the image is transparent, the palette gets a transparent colour.
 func paletted(m *image.RGBA, colors color.Palette) *image.Paletted {
+	if !m.Opaque() {
+		colors = withTransparency(colors)
+	}
 	out := image.NewPaletted(m.Rect, colors)
 	draw.FloydSteinberg.Draw(out, m.Rect, m, m.Rect.Min)
 	return out
+}
+
+// withTransparency returns a palette with a transparent colour. In a full one, that takes the place of a colour that is much like another.
+func withTransparency(colors color.Palette) color.Palette {
+	if slices.ContainsFunc(colors, func(c color.Color) bool { _, _, _, a := c.RGBA(); return a == 0 }) {
+		return colors
+	}
+	colors = append(slices.Clone(colors), color.RGBA{})
+	if len(colors) <= 256 {
+		return colors
+	}
+	spare, least := 0, math.MaxInt
+	for i, a := range colors[:256] {
+		for _, b := range colors[:i] {
+			if d := difference(a, b); d < least {
+				spare, least = i, d
+			}
+		}
+	}
+	return slices.Delete(colors, spare, spare+1)
+}
+
+// difference returns how much two colours differ: the sum of the squares of the differences of red, green and blue.
+func difference(a, b color.Color) int {
+	ar, ag, ab, _ := a.RGBA()
+	br, bg, bb, _ := b.RGBA()
+	square := func(x, y uint32) int { d := int(x>>8) - int(y>>8); return d * d }
+	return square(ar, br) + square(ag, bg) + square(ab, bb)
 }

@@ -2,8 +2,6 @@ package media
 
 import (
 	"context"
-	"encoding/binary"
-	"io"
 	"runtime"
 
 	"golang.org/x/sync/semaphore"
@@ -74,43 +72,14 @@ func (p *picture) memory(largest int64, format string) int64 {
 	if format == "webp" {
 		made = 15 * 4 // the encoder takes up to 51, measured with noise
 	}
-	return int64(float64(p.pixels())*p.pixelBytes) + made*largest
+	bytes := int64(float64(p.pixels())*p.pixelBytes) + made*largest
+	if p.profiled {
+		bytes += 2 * maxProfile
+	}
+	return bytes
 }
 
-// jpegBytes returns how many bytes decoding takes for each pixel of a JPEG file: one for each sample; five times that for a
-// progressive file, whose coefficients are all in memory until its end; and four more for pixels that are not YCbCr, which are
-// converted. For a header that it does not understand it returns the maximum.
-func jpegBytes(r io.Reader) float64 {
-	const most = 3*5 + 4
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:2]); err != nil {
-		return most
-	}
-	for range 1024 { // segments
-		if _, err := io.ReadFull(r, head[:]); err != nil || head[0] != 0xff {
-			return most
-		}
-		size := int64(binary.BigEndian.Uint16(head[2:])) - 2
-		switch marker := head[1]; marker {
-		case 0xc0, 0xc1, 0xc2:
-			frame := make([]byte, max(size, 0))
-			if _, err := io.ReadFull(r, frame); err != nil || len(frame) < 6 || len(frame) < 6+3*int(frame[5]) {
-				return most
-			}
-			return frameBytes(frame, marker == 0xc2)
-		default:
-			if size < 0 {
-				return most
-			}
-			if _, err := io.CopyN(io.Discard, r, size); err != nil {
-				return most
-			}
-		}
-	}
-	return most
-}
-
-// frameBytes computes the result of jpegBytes from a frame header.
+// frameBytes computes the result of jpegHead.pixelBytes from a frame header.
 func frameBytes(frame []byte, progressive bool) float64 {
 	components := int(frame[5])
 	samples, wide, high := 0, 1, 1

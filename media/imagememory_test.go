@@ -136,7 +136,8 @@ func TestJPEGBytes(t *testing.T) {
 		{"no segment", []byte{0xff, 0xd8, 0, 0, 0, 0}, 19},
 		{"a segment without length", []byte{0xff, 0xd8, 0xff, 0xe0, 0, 1}, 19},
 	} {
-		if got := jpegBytes(bytes.NewReader(test.file)); got != test.want {
+		head := readJPEGHead(bytes.NewReader(test.file))
+		if got := head.pixelBytes(); got != test.want {
 			t.Errorf("%s: %v, not %v", test.name, got, test.want)
 		}
 	}

@@ -3,91 +3,29 @@ package media
 import (
 	"encoding/binary"
 	"image"
-	"io"
 )
 
-// maxEXIF limits how many bytes of an image are searched for its orientation.
+// maxEXIF limits how many bytes of an image are read for its orientation.
 const maxEXIF = 128 << 10
 
-// jpegOrientation returns the EXIF orientation of a JPEG file, 1 if it states none.
-func jpegOrientation(r io.Reader) int {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:2]); err != nil {
-		return 1
-	}
-	for range 64 { // segments
-		if _, err := io.ReadFull(r, head[:]); err != nil || head[0] != 0xff || head[1] == 0xda {
-			return 1
-		}
-		size := int64(binary.BigEndian.Uint16(head[2:])) - 2
-		if size < 0 {
-			return 1
-		}
-		if head[1] != 0xe1 {
-			if _, err := io.CopyN(io.Discard, r, size); err != nil {
-				return 1
-			}
-			continue
-		}
-		segment := make([]byte, size)
-		if _, err := io.ReadFull(r, segment); err != nil {
-			return 1
-		}
-		if len(segment) > 6 && string(segment[:6]) == "Exif\x00\x00" {
-			return orientationOf(segment[6:])
-		}
-	}
-	return 1
-}
-
-// pngOrientation returns the EXIF orientation of a PNG file, from its chunk eXIf, 1 if it states none.
-func pngOrientation(r io.Reader) int {
-	if _, err := io.CopyN(io.Discard, r, 8); err != nil {
-		return 1
-	}
-	for range 256 { // chunks
-		var head [8]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return 1
-		}
-		size := int64(binary.BigEndian.Uint32(head[:]))
-		switch string(head[4:]) {
-		case "eXIf":
-			return tiffOrientation(io.LimitReader(r, min(size, maxEXIF)))
-		case "IDAT", "IEND":
-			return 1
-		}
-		if _, err := io.CopyN(io.Discard, r, size+4); err != nil {
-			return 1
-		}
-	}
-	return 1
-}
-
-func tiffOrientation(r io.Reader) int {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return 1
-	}
-	if len(text) > 6 && string(text[:6]) == "Exif\x00\x00" {
-		text = text[6:]
-	}
-	return orientationOf(text)
-}
-
-// orientationOf returns the tag Orientation of the first directory of a TIFF header, 1 if there is none.
+// orientationOf returns the tag Orientation of the first directory of a TIFF header, 1 if there is none. As in browsers, only one
+// that is stored as a single number of 16 bits counts.
 func orientationOf(tiff []byte) int {
-	if len(tiff) < 8 {
-		return 1
-	}
-	var order binary.ByteOrder = binary.BigEndian
-	if tiff[0] == 'I' {
+	var order binary.ByteOrder
+	switch {
+	case hasMark(tiff, "II*\x00"):
 		order = binary.LittleEndian
+	case hasMark(tiff, "MM\x00*"):
+		order = binary.BigEndian
+	}
+	if order == nil || len(tiff) < 8 {
+		return 1
 	}
 	at := int64(order.Uint32(tiff[4:]))
 	if at+2 > int64(len(tiff)) {
 		return 1
 	}
+	const short = 3 // the type of numbers of 16 bits
 	entries := int64(order.Uint16(tiff[at:]))
 	for i := range entries {
 		entry := at + 2 + 12*i
@@ -97,7 +35,8 @@ func orientationOf(tiff []byte) int {
 		if order.Uint16(tiff[entry:]) != 0x0112 {
 			continue
 		}
-		if o := int(order.Uint16(tiff[entry+8:])); 1 <= o && o <= 8 {
+		o := int(order.Uint16(tiff[entry+8:]))
+		if order.Uint16(tiff[entry+2:]) == short && order.Uint32(tiff[entry+4:]) == 1 && 1 <= o && o <= 8 {
 			return o
 		}
 		return 1

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"lectern/documents/apierror"
@@ -48,7 +49,7 @@ func (l *Library) replacing(ctx context.Context, r *received, info Info, old exi
 	return f, l.examine(ctx, f)
 }
 
-// examine reads the size of an image and makes its formats. It does nothing for other files.
+// examine reads the size of an image and makes its formats. It does nothing for other files, and for images that cannot be decoded.
 func (l *Library) examine(ctx context.Context, f *prepared) error {
 	file, err := l.dir.root().Open(f.spooled)
 	if err != nil {
@@ -56,18 +57,23 @@ func (l *Library) examine(ctx context.Context, f *prepared) error {
 	}
 	defer file.Close()
 	p, err := readPicture(file, f.kind)
-	if err != nil || p == nil {
+	if p == nil {
 		return err
 	}
-	f.width, f.height = p.size()
-	if p.format == "svg" || p.animated {
-		return nil
-	}
-	if p.pixels() > l.settings.PixelLimit {
+	if p.format != "svg" && !p.animated && p.pixels() > l.settings.PixelLimit {
 		return apierror.Application("File is not a valid image: it has more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
 	}
-	f.formats = formatsOf(l.settings.Breakpoints, f.width, f.height)
-	return l.render(ctx, file, p, f.formats)
+	width, height := p.size()
+	if err == nil && p.format != "svg" && !p.animated {
+		f.formats = formatsOf(l.settings.Breakpoints, width, height)
+		err = l.render(ctx, file, p, f.formats)
+	}
+	if errors.Is(err, errUndecodable) {
+		f.formats = nil
+		return nil
+	}
+	f.width, f.height = width, height
+	return err
 }
 
 // tidy removes from the spool the formats that were made for a file and not stored; f may be nil.

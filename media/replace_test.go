@@ -55,12 +55,11 @@ func TestReplace(t *testing.T) {
 		t.Errorf("stored: %v", files)
 	}
 	for name, parts := range map[string][]part{
-		"a text":      {file("x.png", "image/png", "hello")},
-		"a page":      {file("x.png", "image/png", "<html><script>")},
-		"another":     {file("x.jpg", "image/jpeg", jpegOf(picture(3, 2), 0))},
-		"two":         {file("a.png", "image/png", next), file("b.png", "image/png", next)},
-		"half of one": {file("a.png", "image/png", next[:len(next)/2])},
-		"a bad info":  {file("a.png", "image/png", next), field("fileInfo", "[]")},
+		"a text":     {file("x.png", "image/png", "hello")},
+		"a page":     {file("x.png", "image/png", "<html><script>")},
+		"another":    {file("x.jpg", "image/jpeg", jpegOf(picture(3, 2), 0))},
+		"two":        {file("a.png", "image/png", next), file("b.png", "image/png", next)},
+		"a bad info": {file("a.png", "image/png", next), field("fileInfo", "[]")},
 	} {
 		if a := s.post(fmt.Sprint("?id=", old.ID), parts...); a.status != 400 {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
@@ -68,6 +67,13 @@ func TestReplace(t *testing.T) {
 	}
 	if a := s.get(f.URL); string(a.body) != pngOf(picture(3, 2)) {
 		t.Error("a refused content was taken")
+	}
+	half := next[:len(next)/2] // it cannot be decoded, and is taken like any other file
+	if damaged := s.changed(old.ID, file("a.png", "image/png", half)); damaged.Width != nil || len(damaged.Formats) > 0 {
+		t.Errorf("half of one: %s", shape(damaged))
+	}
+	if a := s.get(f.URL); string(a.body) != half {
+		t.Error("half of one is not served")
 	}
 	for _, id := range []string{"99999", "abc", "-1", "1e0", "18446744073709551616"} {
 		for _, p := range []part{file("a.png", "image/png", next), field("fileInfo", `{"name":"x"}`)} {

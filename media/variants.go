@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -29,7 +30,7 @@ const (
 	// variantTime is how long making an image on request may take, with all waiting.
 	variantTime = 30 * time.Second
 	// variantVersion is part of the keys of cached images. Increase it when the same parameters are to give another image.
-	variantVersion = 1
+	variantVersion = 2
 )
 
 // variants makes images on request and caches them on disk.
@@ -157,12 +158,35 @@ func (l *Library) serveVariant(w http.ResponseWriter, r *http.Request, of origin
 		if err != nil {
 			return err
 		}
+		if len(data) == 0 {
+			return l.serveOriginal(w, r, of)
+		}
 		if content, ok = l.variants.cache.Get(key); !ok {
 			return l.serveUncached(w, r, data, of, etag)
 		}
 	}
 	defer content.Close()
+	if content.Size() == 0 {
+		return l.serveOriginal(w, r, of)
+	}
 	return l.serveImage(w, r, content, of, etag)
+}
+
+// serveOriginal serves a file of which no variant can be made.
+func (l *Library) serveOriginal(w http.ResponseWriter, r *http.Request, of origin) error {
+	o, err := l.OpenFile(r.Context(), of.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return apierror.NotFound()
+	}
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	k, err := kindOfFile(o, path.Ext(of.name))
+	if err != nil {
+		return err
+	}
+	return l.serve(w, r, o, k, o.ETag, o.Modified)
 }
 
 // serveUncached serves a variant that is not in the cache, because it is too large or the disk is full.
@@ -209,7 +233,9 @@ func (l *Library) makeVariant(ctx context.Context, of origin, key string, v *Var
 	if err != nil {
 		return nil, err
 	}
-	l.variants.made.Add(1)
+	if len(data) > 0 {
+		l.variants.made.Add(1)
+	}
 	err = l.variants.cache.Add(key, data)
 	if failing := err != nil; l.variants.failing.Swap(failing) != failing && failing {
 		l.failed(fmt.Errorf("images on request are served and not cached: %w", err))
@@ -231,7 +257,7 @@ func (l *Library) isCurrent(ctx context.Context, of origin) bool {
 	return o.ETag == of.etag
 }
 
-// renderVariant reads a file, and returns a variant of it as the bytes of an image file.
+// renderVariant reads a file, and returns a variant of it as the bytes of an image file: none if the file cannot be decoded.
 func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]byte, error) {
 	o, err := l.OpenFile(ctx, of.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,12 +275,30 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 		return nil, err
 	}
 	p, err := readPicture(o, k)
-	if err != nil {
-		return nil, err
+	switch {
+	case p != nil && p.pixels() > l.settings.PixelLimit:
+		return nil, l.tooManyPixels()
+	case err == nil && p != nil:
+		var data []byte
+		if data, err = l.renderPicture(ctx, o, p, v); err == nil {
+			return data, nil
+		}
 	}
+	if errors.Is(err, errUndecodable) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+func (l *Library) tooManyPixels() error {
+	return apierror.Application("the image has, or would have, more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
+}
+
+// renderPicture does the work of renderVariant for an image whose header was read.
+func (l *Library) renderPicture(ctx context.Context, file io.ReaderAt, p *picture, v *Variant) ([]byte, error) {
 	at := v.layout(p.size())
-	if most := l.settings.PixelLimit; p.pixels() > most || at.pixels() > most {
-		return nil, apierror.Application("the image has, or would have, more than " + strconv.FormatInt(most, 10) + " pixels")
+	if at.pixels() > l.settings.PixelLimit {
+		return nil, l.tooManyPixels()
 	}
 	stored := at.turned(p.orientation)
 	form := cmp.Or(v.Format, p.format)
@@ -263,7 +307,7 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 		return nil, err
 	}
 	defer done()
-	source, err := p.decodeFile(ctx, o)
+	source, err := p.decodeFile(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -271,12 +315,14 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 	if err != nil {
 		return nil, err
 	}
+	made := madeOf{picture: p, colours: p.coloursOf(file)}
+	made.colours.apply(scaled)
 	m := onBars(turned(scaled, p.orientation), at.canvas)
 	if v.Format == "" {
 		form = writtenFormat(form, m)
 	}
 	var out bytes.Buffer
-	err = writeImage(ctxio.NewWriter(ctx, &out), form, m, nil)
+	err = writeImage(ctxio.NewWriter(ctx, &out), form, m, made)
 	return out.Bytes(), err
 }
 

@@ -113,7 +113,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestVariantsOfOtherFiles checks that files of which no variant is made are served as they are, and damaged images refused.
+// TestVariantsOfOtherFiles checks that files of which no variant is made are served as they are, also images that cannot be decoded, and
+// images of too many pixels refused.
 func TestVariantsOfOtherFiles(t *testing.T) {
 	s := serve(t, imageConfig(", pixelLimit: 10000"))
 	animated := riff("VP8X", "\x02"+vp8x(10, 10)[1:], "ANIM", "\x00\x00\x00\x00\x00\x00")
@@ -130,7 +131,7 @@ func TestVariantsOfOtherFiles(t *testing.T) {
 		}
 	}
 	for name, data := range map[string]string{
-		"cut-off.png": pngOf(picture(100, 100))[:200], "huge.png": pngHead(100000, 100000), "large.png": pngOf(picture(101, 100)),
+		"huge.png": pngHead(100000, 100000), "large.png": pngOf(picture(101, 100)),
 		"hidden.webp": riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
 	} {
 		writeFile(t, filepath.Join(s.dir, "data/uploads", name), data) // as an operator may
@@ -139,6 +140,16 @@ func TestVariantsOfOtherFiles(t *testing.T) {
 		}
 	}
 	if got := s.imageStats(); got.Made != 0 || got.Cache.Files != 0 {
+		t.Errorf("%+v", got)
+	}
+	cut := still[:200]
+	writeFile(t, filepath.Join(s.dir, "data/uploads/cut-off.png"), cut)
+	for range 2 {
+		if a := s.get("/uploads/cut-off.png?width=40"); a.status != 200 || string(a.body) != cut || a.header.Get("Content-Type") != "image/png" {
+			t.Errorf("cut off: %d %q", a.status, a.body)
+		}
+	}
+	if got := s.imageStats(); got.Made != 0 || got.Cached != 1 { // it was decoded once
 		t.Errorf("%+v", got)
 	}
 }

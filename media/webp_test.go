@@ -35,7 +35,7 @@ func TestEncodeWebP(t *testing.T) {
 					}
 				}
 				var b bytes.Buffer
-				if err := encodeWebP(&b, m); err != nil {
+				if err := encodeWebP(&b, m, nil); err != nil {
 					t.Fatal(err)
 				}
 				got, err := webp.Decode(bytes.NewReader(b.Bytes()))
