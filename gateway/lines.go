@@ -51,8 +51,11 @@ func (l *lineSender) open() (done func(), err error) {
 	if err := share.TryAcquire(); err != nil {
 		share.Close()
 		l.w.Header()["Retry-After"] = retrySoon
-		return nil, &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places,
-			Message: fmt.Sprintf("too many streams are being sent (limits.streams: %d), try again", s.streams.Limits().Places)}
+		message := fmt.Sprintf("too many streams are being sent (limits.streams: %d), try again", s.streams.Limits().Places)
+		if errors.Is(err, admission.ErrShare) {
+			message = fmt.Sprintf("too many streams are being sent to your address (limits.streamsPerAddress: %d), try again", s.streams.Limits().Share)
+		}
+		return nil, &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places, Message: message}
 	}
 	if c := connOf(l.r); c != nil {
 		c.delays = false // the lines are to arrive at once

@@ -243,6 +243,31 @@ func beginBuffered(t *testing.T, base, path, header string, buffer int) *rawClie
 	return c
 }
 
+// TestStreamsOfOneAddress holds as many streams as one address may. More of it are refused, and those of others are not.
+func TestStreamsOfOneAddress(t *testing.T) {
+	files := map[string]string{"config/server.yaml": "limits: {streams: 3, streamsPerAddress: 2}\n"}
+	for name, text := range linesFiles {
+		files[name] = text
+	}
+	a := serve(t, files)
+	const notes = 7
+	for range notes { // more than the buffers of a connection take
+		a.want(201, "POST", "/api/notes?fields[0]=title", "full", object{"data": object{"data": strings.Repeat("x", 900_000)}})
+	}
+	for range 2 {
+		defer beginStream(t, a.Base, "/api/notes", "").Close()
+	}
+	if got := a.lines("/api/notes", "full"); got.status != 503 || !strings.Contains(got.lines[0], "to your address (limits.streamsPerAddress: 2)") {
+		t.Errorf("a third stream of one address: %d %.300q", got.status, got.lines)
+	}
+	other := dialFrom(t, "127.0.0.2", a.Base)
+	defer other.Close()
+	other.send("GET /api/notes HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n")
+	if line, err := other.answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+		t.Errorf("a stream of another address: %q %v", line, err)
+	}
+}
+
 // TestLinesBound expects no more streams than limits.streams, and those whose clients are gone to be counted no more.
 func TestLinesBound(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {streams: 1}\nmetrics: {token: " + metricsToken + "}\n"}

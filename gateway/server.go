@@ -113,7 +113,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, age: c.ReplicaAge, member: c.member, clock: c.clock,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
-		streams:     admission.New(admission.Limits{Places: l.Streams}),
+		streams:     admission.New(admission.Limits{Places: l.Streams, Share: l.StreamsPerAddress}),
 	}
 	if s.log == nil {
 		s.log = slog.Default()

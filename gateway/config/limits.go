@@ -47,8 +47,9 @@ type Limits struct {
 	// SubscriptionConditions is how many conditions the filters of all GraphQL subscriptions may have together, since each change is compared
 	// with all of them, and SubscriptionConditionsPerAddress how many of them may come from one address; its default is a quarter.
 	SubscriptionConditions, SubscriptionConditionsPerAddress int
-	// Streams is how many lists in JSON Lines are sent at a time. Further ones are answered 503.
-	Streams int
+	// Streams is how many lists in JSON Lines are sent at a time, and StreamsPerAddress how many of them may go to one address; its default is a
+	// quarter. Further ones are answered 503.
+	Streams, StreamsPerAddress int
 }
 
 // DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the machine are zero.
@@ -102,6 +103,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Concurrent = cmp.Or(l.Concurrent, d.Concurrent)
 	l.Connections = min(cmp.Or(l.Connections, d.Connections), maxConnections())
 	l.Streams = cmp.Or(l.Streams, d.Streams)
+	l.StreamsPerAddress = cmp.Or(l.StreamsPerAddress, min(l.Streams, max(l.Streams/4, leastStreams)))
 	l.ConcurrentPerAddress = cmp.Or(l.ConcurrentPerAddress, shareOf(l.Concurrent))
 	l.ConnectionsPerAddress = cmp.Or(l.ConnectionsPerAddress, shareOf(l.Connections))
 	l.Listeners = cmp.Or(l.Listeners, max(1, l.Connections/2))
@@ -113,6 +115,9 @@ func (l Limits) WithDefaults() Limits {
 	}
 	return l
 }
+
+// leastStreams is the default of streams of one address where a quarter would be fewer.
+const leastStreams = 4
 
 // shareOf returns the default share of one address: a quarter, but at least 64, since a client may itself be a server.
 func shareOf(all int) int { return min(all, max(all/4, 64)) }
@@ -166,6 +171,9 @@ type limitsFile struct {
 	SubscriptionConditionsPerAddress *int `yaml:"subscriptionConditionsPerAddress"`
 	// [streams](streams.md) at one time; more are answered 503
 	Streams *int
+	// streams of one client address at one time; more are answered 503
+	// Default: a quarter of them, at least 4
+	StreamsPerAddress *int `yaml:"streamsPerAddress"`
 	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
 	// Default: a quarter of the memory that the process may have
 	Memory *ByteSize
@@ -242,6 +250,7 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}{
 		{"concurrentPerAddress", "concurrent", l.ConcurrentPerAddress, l.Concurrent},
 		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
+		{"streamsPerAddress", "streams", l.StreamsPerAddress, l.Streams},
 		{"listenersPerAddress", "listeners", l.ListenersPerAddress, cmp.Or(l.Listeners, max(1, l.Connections/2))},
 		{"subscriptionConditionsPerAddress", "subscriptionConditions", l.SubscriptionConditionsPerAddress, l.SubscriptionConditions},
 	} {

@@ -163,7 +163,7 @@ func (s *Server) file() serverFile {
 			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components, Operations: &l.Operations,
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
-			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams,
+			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams, StreamsPerAddress: &l.StreamsPerAddress,
 			SubscriptionConditions: &l.SubscriptionConditions, SubscriptionConditionsPerAddress: &l.SubscriptionConditionsPerAddress,
 		},
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown, &l.Stream},
