@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 
 	"lectern/contenttypes"
 	"lectern/store"
@@ -15,9 +16,12 @@ type Attachment struct {
 	Row  uint64
 }
 
+// ErrNoRow means that the version to which CreateAll was to link documents does not exist.
+var ErrNoRow = errors.New("there is no such row")
+
 // CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them to that
 // attribute in their order. They are added at the end of a list, or the last of them replaces the one linked document. If the row of at does not
-// exist, the documents are created without links. Of several Once, that of the first write counts.
+// exist, none is created, and the error is ErrNoRow. Of several Once, that of the first write counts.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
 		return nil
@@ -57,7 +61,7 @@ func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment)
 func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	doc, status, locale, ok := tx.DocumentByRow(at.Type, at.Row)
 	if !ok {
-		return nil
+		return ErrNoRow
 	}
 	wr := &writing{s: s, tx: tx, w: &Write{Type: at.Type}, t: at.Type, locale: locale}
 	row := tx.Version(at.Type, doc, status, locale)

@@ -17,6 +17,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/internal/ctxio"
 	"lectern/jsontree"
+	"lectern/store"
 )
 
 // Limits of one form, beside the size limit of each file.
@@ -274,7 +275,18 @@ func (l *Library) attachment(fields *jsontree.Object, access *permission.Access)
 	if err != nil {
 		return nil, apierror.Validation("refId must be the numeric id of an entry, not " + id)
 	}
-	return &documents.Attachment{Type: t, Attr: attr, Row: row}, nil
+	err = l.store.View(func(s *store.Snapshot) error {
+		if _, _, _, ok := s.DocumentByRow(t, row); !ok {
+			return errNoEntry(ref, row)
+		}
+		return nil
+	})
+	return &documents.Attachment{Type: t, Attr: attr, Row: row}, err
+}
+
+// errNoEntry is the answer to a form that links its files to an entry that does not exist.
+func errNoEntry(ref string, row uint64) error {
+	return apierror.Validation(fmt.Sprintf("refId names no entry of %s: %d", ref, row))
 }
 
 // hundredths returns a size in hundredths of a kilobyte, rounded.

@@ -37,6 +37,8 @@ func TestAttach(t *testing.T) {
 		return []part{field("ref", ref), field("refId", fmt.Sprint(id)), field("field", field_)}
 	}
 	person, personRow := s.created("/api/people", `{"data":{"name":"P"}}`)
+	deleted, deletedRow := s.created("/api/people", `{"data":{"name":"D"}}`)
+	s.json("DELETE", "/api/people/"+deleted, "", 204)
 	article, publishedRow := s.created("/api/articles", `{"data":{"title":"A"}}`)
 	draftRow := int(s.json("GET", "/api/articles/"+article+"?status=draft", "", 200)["data"].(map[string]any)["id"].(float64))
 
@@ -70,12 +72,11 @@ func TestAttach(t *testing.T) {
 	expect("the draft as it was", shown(gallery+"&status=draft", "gallery"), "1.txt", "2.txt", "3.txt")
 
 	before := len(s.allFiles())
-	s.upload(append(to("api::person.person", 99999, "avatar"), one)...)
 	s.upload(append(to("api::person.person", "", "avatar"), one)...)
 	s.upload(append(to("api::person.person", personRow, ""), one)...)
 	s.upload(append(to("", personRow, "avatar"), one)...)
-	if got := len(s.allFiles()); got != before+4 {
-		t.Errorf("%d files, want %d", got, before+4)
+	if got := len(s.allFiles()); got != before+3 {
+		t.Errorf("%d files, want %d", got, before+3)
 	}
 	expect("nothing changed", shown(avatar, "avatar"), "three.txt")
 	for _, test := range []struct {
@@ -88,6 +89,12 @@ func TestAttach(t *testing.T) {
 		{to("parts.seo", 1, "image"), 400, "ref names no content-type"},
 		{to("api::person.person", person, "avatar"), 400, "refId must be the numeric id"},
 		{to("api::person.person", "1 OR 1=1", "avatar"), 400, "refId must be the numeric id"},
+		{to("api::person.person", "-1", "avatar"), 400, "refId must be the numeric id"},
+		{to("api::person.person", "18446744073709551616", "avatar"), 400, "refId must be the numeric id"},
+		{to("api::person.person", 99999, "avatar"), 400, "refId names no entry of api::person.person: 99999"},
+		{to("api::person.person", 0, "avatar"), 400, "refId names no entry of api::person.person: 0"},
+		{to("api::person.person", deletedRow, "avatar"), 400, "refId names no entry"},
+		{to("api::article.article", personRow+1000, "gallery"), 400, "refId names no entry of api::article.article"},
 		{to("api::person.person", personRow, "nope"), 400, "field names no media attribute"},
 		{to("api::person.person", personRow, "name"), 400, "field names no media attribute"},
 		{to("api::article.article", draftRow, "secret"), 400, "field names no media attribute"},
@@ -99,8 +106,11 @@ func TestAttach(t *testing.T) {
 			t.Errorf("%s: %d %s", test.parts[0].data, a.status, a.body)
 		}
 	}
-	if got := len(s.allFiles()); got != before+4 {
+	if got := len(s.allFiles()); got != before+3 {
 		t.Errorf("something was kept: %d files", got)
+	}
+	if files, spooled := listUploads(t, s.dir); len(files) != before+3 || len(spooled) > 0 {
+		t.Errorf("something was kept on the disk: %q, %q", files, spooled)
 	}
 }
 

@@ -44,7 +44,11 @@ func (l *Library) Add(ctx context.Context, once *store.Once, form *Form, access 
 	}
 	return l.storeAll(ctx, files, func(notes []documents.Note) error {
 		writes[0].Notes, writes[0].Once = notes, once
-		return l.documents.CreateAll(ctx, writes, at)
+		err := l.documents.CreateAll(ctx, writes, at)
+		if errors.Is(err, documents.ErrNoRow) { // it was deleted meanwhile
+			return errNoEntry(at.Type.UID, at.Row)
+		}
+		return err
 	})
 }
 

@@ -229,6 +229,8 @@ func TestBeyondUploads(t *testing.T) {
 		{field("ref", "api::nothing.nothing"), field("refId", id), field("field", "cover")},
 		{field("ref", "api::restaurant.restaurant"), field("refId", id), field("field", "nothing")},
 		{field("ref", "api::restaurant.restaurant"), field("refId", id), field("field", "name")},
+		{field("ref", "api::restaurant.restaurant"), field("refId", "99999"), field("field", "cover")},
+		{field("ref", "api::restaurant.restaurant"), field("refId", "tclb1iwvwv3zxa3zfxk9rrcp"), field("field", "cover")},
 	} {
 		if status, body := upload(fields...); status != http.StatusBadRequest {
 			t.Errorf("an upload with %s answers %d: %v", fields[0].Value, status, body)
