@@ -74,6 +74,7 @@ type Token struct {
 	FormerUntil time.Time `json:"formerUntil,omitzero"`
 
 	hash, former digest
+	noted        bool // the document says that permissions.yaml has declared the token
 }
 
 // TokenOptions are the arguments of OpenTokens.
@@ -84,7 +85,7 @@ type TokenOptions struct {
 	Actions   *Actions // nil means ActionsOf the Model
 
 	// Declared are the tokens of permissions.yaml. A token with a declared name has the type and permissions that the file
-	// states at the last start; a permission that is removed from the file is thus revoked.
+	// states at the last start; a permission that is removed from the file is thus revoked. See FollowFile for tokens that are removed.
 	Declared []Declaration
 
 	// Uses holds the last uses of the tokens. It is passed on when another Tokens replaces this one on the same store; nil
@@ -224,7 +225,7 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 	}
 	key, hash := newKey()
 	if err := t.o.Documents.Create(ctx, documents.Write{
-		Type: t.typ, Access: permission.FullAccess, Data: tokenData(d, hash, t.o.Now()),
+		Type: t.typ, Access: permission.FullAccess, Data: tokenData(d, hash, t.o.Now(), t.declared(d.Name) != nil),
 	}); err != nil {
 		return Token{}, "", fmt.Errorf("create token %s: %w", d.Name, err)
 	}

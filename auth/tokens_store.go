@@ -10,13 +10,16 @@ import (
 	"lectern/store"
 )
 
-// tokenData returns the data for the document of a new token.
-func tokenData(d Declaration, hash digest, now time.Time) *jsontree.Object {
+// tokenData returns the data for the document of a new token. declared is true if permissions.yaml declares it.
+func tokenData(d Declaration, hash digest, now time.Time, declared bool) *jsontree.Object {
 	data := jsontree.NewObject()
 	data.Set("name", d.Name)
 	data.Set("description", d.Description)
 	data.Set("type", string(d.Kind))
 	data.Set("hash", hash.String())
+	if declared {
+		data.Set("declared", true)
+	}
 	permissions := make([]any, len(d.Permissions))
 	for i, p := range d.Permissions {
 		permissions[i] = p
@@ -90,6 +93,7 @@ func readToken(typ *contenttypes.ContentType, r store.Record) (tok Token, ok boo
 	read("hash", &hash)
 	read("formerHash", &formerHash)
 	read("formerUntil", &tok.FormerUntil)
+	read("declared", &tok.noted)
 	if ms, err := strconv.ParseInt(lifespan, 10, 64); err == nil {
 		tok.Lifespan = time.Duration(ms) * time.Millisecond
 	}

@@ -10,10 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/internal/shell"
 	"lectern/store/evolve"
 )
 
@@ -160,6 +162,7 @@ func (c *checkCommand) checkFiles(s *session, dir string) error {
 		if n := s.printMisfits(c.directory(s, dir), forecast.Audit); n > 0 {
 			wrong = append(wrong, count(n, "rule")+" that stored content breaks")
 		}
+		s.warnOfTokens(c.directory(s, dir), forecast.Tokens)
 	}
 	if len(wrong) > 0 {
 		fmt.Fprintln(s.Stderr, strings.Join(wrong, ", "))
@@ -199,6 +202,17 @@ func (s *session) printMisfits(d *admin.Directory, a documents.Audit) int {
 		fmt.Fprintf(s.Stdout, "whether %s is unique can be told after the next start, which makes its index\n", name)
 	}
 	return len(a.Misfits)
+}
+
+// warnOfTokens tells which tokens permissions.yaml does not declare.
+func (s *session) warnOfTokens(d *admin.Directory, f auth.TokenForecast) {
+	for _, name := range f.Revoked {
+		fmt.Fprintf(s.Stderr, "warning: permissions.yaml no longer declares the token %s: the next start or reload revokes it\n", name)
+	}
+	for _, name := range f.Kept {
+		fmt.Fprintf(s.Stderr, "warning: permissions.yaml does not declare the token %s: it works until you revoke it:\n    %s\n", name,
+			d.Command("token revoke")+" "+shell.Path(name))
+	}
 }
 
 func count(n int, what string) string {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -108,7 +109,22 @@ func (g *generation) open() (err error) {
 		return err
 	}
 	g.teller = sync.OnceValue(g.newTeller)
-	return g.openUsers()
+	if err := g.openUsers(); err != nil {
+		return err
+	}
+	return g.revokeUndeclared()
+}
+
+// revokeUndeclared revokes the tokens that permissions.yaml no longer declares.
+func (g *generation) revokeUndeclared() error {
+	revoked, err := g.tokens.FollowFile(context.Background())
+	if err != nil {
+		return fmt.Errorf("revoke the tokens that permissions.yaml no longer declares: %w", err)
+	}
+	for _, tok := range revoked {
+		g.project.log.Warn("an API token was revoked, since permissions.yaml no longer declares it", "token", tok.Name)
+	}
+	return nil
 }
 
 // content returns the content of the generation for administration.

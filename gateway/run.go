@@ -257,6 +257,12 @@ func (p *Project) announce(ready Ready) {
 			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", p.directory.Command("token create")+" "+shell.Path(d.Name))
 		}
 	}
+	for _, tok := range g.tokens.List() {
+		if !tok.Declared {
+			p.log.Warn("an API token that permissions.yaml does not declare works until it is revoked", "token", tok.Name,
+				"revoke", p.directory.Command("token revoke")+" "+shell.Path(tok.Name))
+		}
+	}
 }
 
 // cannotListen returns an error with the system's reason for not listening at an address and what to do about it.

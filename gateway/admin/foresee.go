@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway/config"
@@ -19,7 +20,8 @@ import (
 // A Forecast tells how a start with changed definitions would convert the content, and which content does not fit them.
 type Forecast struct {
 	store.Outlook
-	Audit documents.Audit
+	Audit  documents.Audit
+	Tokens auth.TokenForecast
 }
 
 // Foresee tells how a start with def would convert the content in the data directory. If the start would fail, the error is its
@@ -37,16 +39,25 @@ func (d *Directory) Foresee(ctx context.Context, def *config.Definition) (f Fore
 }
 
 func (f files) foresee(ctx context.Context, d *config.Definition) (o Forecast, err error) {
-	o.Outlook, err = store.Inspect(f.data.Join(StoreName), d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale}, o.audit(ctx, d.Settings.I18n.Codes()))
+	o.Outlook, err = store.Inspect(f.data.Join(StoreName), d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale}, o.look(ctx, d.Settings.I18n.Codes(), namesOf(d.Settings.Tokens)))
 	return o, err
 }
 
-// audit returns a function that stores in f.Audit which content of a preview does not fit the definitions.
-func (f *Forecast) audit(ctx context.Context, locales []string) func(*store.Preview) error {
+// look returns a function that stores in f which content of a preview does not fit the definitions, and which tokens are not declared.
+func (f *Forecast) look(ctx context.Context, locales, tokens []string) func(*store.Preview) error {
 	return func(p *store.Preview) (err error) {
-		f.Audit, err = documents.AuditOf(ctx, p, locales)
+		if f.Audit, err = documents.AuditOf(ctx, p, locales); err == nil {
+			f.Tokens, err = auth.ForeseeTokens(ctx, p, tokens)
+		}
 		return err
 	}
+}
+
+func namesOf(tokens []auth.Declaration) (names []string) {
+	for _, d := range tokens {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // sentDefinitions is the body of POST /foresee: the definitions of a project.
@@ -54,6 +65,7 @@ type sentDefinitions struct {
 	Definitions   []json.RawMessage `json:"definitions"` // including the rules for checking content
 	DefaultLocale string            `json:"defaultLocale"`
 	Locales       []string          `json:"locales"`
+	Tokens        []string          `json:"tokens"` // the names of those that are declared
 }
 
 // foreseen is the answer to POST /foresee.
@@ -63,7 +75,7 @@ type foreseen struct {
 }
 
 func (r *remote) foresee(ctx context.Context, d *config.Definition) (Forecast, error) {
-	sent := sentDefinitions{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.Codes()}
+	sent := sentDefinitions{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.Codes(), Tokens: namesOf(d.Settings.Tokens)}
 	for _, raw := range d.Model.DefinitionsWithRules() {
 		sent.Definitions = append(sent.Definitions, raw)
 	}
@@ -84,7 +96,7 @@ func (c *Control) foresee(ctx context.Context, sent sentDefinitions) (answer for
 		return answer, err
 	}
 	f := &answer.Forecast
-	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, f.audit(ctx, sent.Locales))
+	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, f.look(ctx, sent.Locales, sent.Tokens))
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
 		answer.Refusals, err = refused.Refusals, nil
