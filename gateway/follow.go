@@ -141,6 +141,7 @@ func (f *follower) run(ctx context.Context, server *Server) {
 		log.Error("the origin cannot be followed", "error", err)
 		return
 	}
+	f.origin.Memory = f.project.memory
 	defer f.origin.Close()
 	var background sync.WaitGroup
 	defer background.Wait()

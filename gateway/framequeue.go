@@ -7,42 +7,58 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/sync/semaphore"
+
 	"lectern/gateway/internal/replication"
 	"lectern/store"
 )
 
 // A frameQueue reads the stream of an origin's log ahead, so that all entries that have arrived share a transaction.
 type frameQueue struct {
-	stream *replication.Stream
+	stream frameStream
 	frames chan logFrame
-	done   chan struct{} // closed when no more is read
-	failed error         // why frames was closed
+	room   *semaphore.Weighted // of bytes that are read ahead
+	done   chan struct{}       // closed when no more is read
+	stop   func()
+	failed error // why frames was closed
+}
+
+// A frameStream is a replication.Stream.
+type frameStream interface {
+	Next() (kind replication.Kind, payload []byte, err error)
+	Close() error
 }
 
 // A logFrame is an entry or a Status.
 type logFrame struct {
+	size   int64 // what it takes of the room
 	entry  *store.Entry
 	status *replication.Status
 }
 
 const (
-	// maxQueued is how many frames are read ahead.
-	maxQueued = 1024
+	// maxQueued is how many frames are read ahead, and maxQueuedBytes is how many bytes they have beside the last one.
+	maxQueued      = 1024
+	maxQueuedBytes = 16 << 20
 	// maxAppliedBytes bounds the bytes of entries that are applied together.
 	maxAppliedBytes = 4 << 20
 )
 
-func newFrameQueue(s *replication.Stream) *frameQueue {
-	q := &frameQueue{stream: s, frames: make(chan logFrame, maxQueued), done: make(chan struct{})}
-	go q.read()
+func newFrameQueue(s frameStream) *frameQueue {
+	ctx, stop := context.WithCancel(context.Background())
+	q := &frameQueue{stream: s, frames: make(chan logFrame, maxQueued), room: semaphore.NewWeighted(maxQueuedBytes), done: make(chan struct{}), stop: stop}
+	go q.read(ctx)
 	return q
 }
 
 // read reads frames until the stream ends or close is called.
-func (q *frameQueue) read() {
+func (q *frameQueue) read(ctx context.Context) {
 	defer close(q.frames)
 	for {
 		frame, err := q.readFrame()
+		if err == nil {
+			err = q.room.Acquire(ctx, frame.size) // before the next frame is read
+		}
 		if err != nil {
 			q.failed = err
 			return
@@ -57,6 +73,7 @@ func (q *frameQueue) read() {
 
 func (q *frameQueue) readFrame() (f logFrame, err error) {
 	kind, payload, err := q.stream.Next()
+	f.size = min(int64(len(payload)), maxQueuedBytes)
 	switch {
 	case errors.Is(err, io.EOF):
 		return f, errors.New("the origin has ended the connection")
@@ -98,7 +115,10 @@ func (q *frameQueue) next(ctx context.Context) (entries []*store.Entry, status *
 		switch {
 		case !ok && wait:
 			return nil, nil, q.failed
-		case !ok || frame.status != nil:
+		case !ok:
+			return entries, nil, nil
+		}
+		if q.room.Release(frame.size); frame.status != nil {
 			return entries, frame.status, nil
 		}
 		entries = append(entries, frame.entry)
@@ -110,6 +130,7 @@ func (q *frameQueue) next(ctx context.Context) (entries []*store.Entry, status *
 // close ends the stream and waits until nothing reads it.
 func (q *frameQueue) close() {
 	close(q.done)
+	q.stop()
 	_ = q.stream.Close() // what is still to come is of no interest
 	for range q.frames {
 	}

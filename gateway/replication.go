@@ -273,6 +273,7 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, l *longAnswer
 		return err
 	}
 	err = g.store.View(func(s *store.Snapshot) error {
+		replication.AnnounceCopy(w.Header(), s.CopySize())
 		frames, buffer := p.frames(w, r, l, p.copies)
 		begun = true
 		if err := frames.JSON(replication.DefinitionsFrame, g.files); err != nil {
@@ -326,6 +327,7 @@ func loadWithFiles(dir string, load func() (*Definition, error)) (*Definition, e
 // checkShared returns an error if a definition file contains a secret, which must not leave the server.
 func (g *generation) checkShared() error {
 	secrets := map[string]string{"jwtSecret": g.Settings.Users.Secret}
+	secrets["the secret of images"] = g.Settings.Upload.Images.Secret
 	if s3 := g.Settings.Upload.S3; s3 != nil {
 		secrets["the secret key of the bucket"] = s3.SecretKey
 	}

@@ -56,6 +56,7 @@ func TestSecretsInDefinitions(t *testing.T) {
 	plugins := map[string]string{
 		"jwtSecret":                       "users-permissions: {config: {jwtSecret: %s}}\n",
 		"the password of the mail server": "users-permissions: {config: {email: {from: cms@example.org, smtp: {host: mail.example.org, username: cms, password: %s}}}}\n",
+		"the secret of images":            "upload: {config: {images: {secret: %s}}}\n",
 		"the secret key of the bucket":    "upload: {config: {provider: s3, providerOptions: {endpoint: 'http://127.0.0.1:9', bucket: files, region: eu, accessKey: key, secretKey: %s}}}\n",
 	}
 	for name, text := range plugins {

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,16 +39,32 @@ func IsFileName(name string) bool {
 
 // ParseFiles parses the JSON of a list of Files. It refuses names that lead elsewhere.
 func ParseFiles(text []byte) (list []File, err error) {
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("read the list of files: %w", err)
+	d := json.NewDecoder(bytes.NewReader(text))
+	switch start, err := d.Token(); {
+	case err != nil:
+		return nil, listError(err)
+	case start == nil: // there are none
+		return nil, nil
+	case start != json.Delim('['):
+		return nil, listError(ErrDamaged)
 	}
-	for _, f := range list {
-		if sum, err := hex.DecodeString(f.SHA256); !IsFileName(f.Name) || err != nil || len(sum) != sha256.Size {
-			return nil, fmt.Errorf("read the list of files: %q: %w", f.Name, ErrDamaged)
+	for d.More() { // one after the other, so that empty ones do not take memory
+		var f File
+		if err := d.Decode(&f); err != nil {
+			return nil, listError(err)
 		}
+		if sum, err := hex.DecodeString(f.SHA256); !IsFileName(f.Name) || f.Size < 0 || err != nil || len(sum) != sha256.Size {
+			return nil, listError(fmt.Errorf("%q: %w", f.Name, ErrDamaged))
+		}
+		list = append(list, f)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, listError(err)
 	}
 	return list, nil
 }
+
+func listError(err error) error { return fmt.Errorf("read the list of files: %w", err) }
 
 // Files returns the uploaded files of the origin.
 func (o *Origin) Files(ctx context.Context) ([]File, error) {
@@ -110,6 +127,9 @@ func (o *Origin) download(ctx context.Context, f *File, uploads *os.Root, part s
 		header.Set("Range", fmt.Sprintf("bytes=%d-", have))
 	}
 	if have < f.Size {
+		if err := requireSpace(to, f.Size-have); err != nil {
+			return err
+		}
 		s, answer, err := o.get(ctx, o.Base()+"/uploads/"+(&url.URL{Path: f.Name}).EscapedPath(), header)
 		if err != nil {
 			return err

@@ -17,7 +17,6 @@
 package replication
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -26,6 +25,7 @@ import (
 	"io"
 	"time"
 
+	"lectern/internal/budget"
 	"lectern/store"
 )
 
@@ -65,8 +65,11 @@ func HeartbeatOf(asked string) time.Duration {
 	return min(max(d, shortestHeartbeat), Heartbeat)
 }
 
-// maxFrame bounds the payload of a frame. An entry is about as long as the body of the request that wrote it.
-const maxFrame = 1 << 30
+// longest is how many bytes the payload of a frame may have. An entry is about as long as the body of the request that wrote it.
+var longest = map[Kind]int64{
+	StatusFrame: 64 << 10, EntryFrame: 256 << 20, PartFrame: 256 << 20, ResetFrame: 64 << 10, DefinitionsFrame: 16 << 20, ChunkFrame: chunkSize, FilesFrame: 64 << 20,
+	EndFrame: 0,
+}
 
 // ErrDamaged: the bytes of a stream are not those that were sent.
 var ErrDamaged = errors.New("a frame of the stream is damaged")
@@ -138,11 +141,19 @@ func (c chunks) Write(b []byte) (n int, err error) {
 
 const chunkSize = 256 << 10
 
-// A Reader reads frames.
-type Reader struct{ from io.Reader }
+// A Reader reads frames. It trusts no length before the bytes have arrived.
+type Reader struct {
+	from   io.Reader
+	memory budget.Reservation // of the last frame
+}
 
-// NewReader returns a Reader from from, which should be buffered.
-func NewReader(from io.Reader) *Reader { return &Reader{from} }
+// NewReader returns a Reader from from, which should be buffered. Frames take the memory of a budget, which may be nil; Release gives it back.
+func NewReader(from io.Reader, memory *budget.Budget) *Reader {
+	return &Reader{from: from, memory: memory.Reservation()}
+}
+
+// Release gives back the memory of the last frame.
+func (r *Reader) Release() { r.memory.Release() }
 
 // Next returns the next frame. At the end of the stream the error is io.EOF, or io.ErrUnexpectedEOF within a frame.
 func (r *Reader) Next() (kind Kind, payload []byte, err error) {
@@ -151,23 +162,39 @@ func (r *Reader) Next() (kind Kind, payload []byte, err error) {
 		return 0, nil, err
 	}
 	length := int64(binary.BigEndian.Uint32(head[1:]))
-	if length > maxFrame {
-		return 0, nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, length)
+	if most, known := longest[Kind(head[0])]; !known || length > most {
+		return 0, nil, fmt.Errorf("%w: it is of the kind %q and has %d bytes", ErrDamaged, head[0], length)
 	}
-	var buf bytes.Buffer // grows with what arrives, so that a wrong length costs nothing
-	buf.Grow(int(min(length+4, chunkSize+4)))
-	if _, err := io.CopyN(&buf, r.from, length+4); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
+	buf, err := r.read(int(length) + 4)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
 		return 0, nil, err
 	}
-	payload = buf.Bytes()[:length]
+	payload = buf[:length]
 	sum := crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, payload)
-	if binary.BigEndian.Uint32(buf.Bytes()[length:]) != sum {
+	if binary.BigEndian.Uint32(buf[length:]) != sum {
 		return 0, nil, ErrDamaged
 	}
 	return Kind(head[0]), payload[:length:length], nil
+}
+
+// read reads so many bytes. Its memory grows with what arrives, and is reserved before.
+func (r *Reader) read(length int) ([]byte, error) {
+	r.memory.Release()
+	buf := make([]byte, min(length, chunkSize+4))
+	for have := 0; ; {
+		n, err := io.ReadFull(r.from, buf[have:])
+		if have += n; err != nil || have == length {
+			return buf, err
+		}
+		longer := min(2*have, length)
+		if err := r.memory.Grow(int64(have + longer)); err != nil {
+			return nil, fmt.Errorf("read a frame of %d bytes: %w", length, err)
+		}
+		buf = append(make([]byte, 0, longer), buf...)[:longer]
+	}
 }
 
 // ParseEntry returns the entry in the payload of an EntryFrame.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"lectern/internal/budget"
 	"lectern/store"
 )
 
@@ -30,6 +31,8 @@ type Origin struct {
 	Part  store.Part // what is followed
 	// Silence is how long nothing may come from the origin before a connection is given up; 0: three times Heartbeat.
 	Silence time.Duration
+	// Memory is the budget of what comes from the origin; nil: it has no limit.
+	Memory *budget.Budget
 
 	client *http.Client
 }
@@ -82,6 +85,9 @@ type Stream struct {
 func (s *Stream) Close() error {
 	s.alive.Stop()
 	s.cancel(nil)
+	if s.Reader != nil {
+		s.Release()
+	}
 	return s.body.Close()
 }
 
@@ -114,7 +120,7 @@ func (o *Origin) get(ctx context.Context, address string, header http.Header) (*
 		err := failure(answer)
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	s.Reader = NewReader(bufio.NewReaderSize(&watched{s, streaming}, 64<<10))
+	s.Reader = NewReader(bufio.NewReaderSize(&watched{s, streaming}, 64<<10), o.Memory)
 	return s, answer, nil
 }
 
@@ -210,25 +216,32 @@ func (s *Stream) definitions() (*Definitions, error) {
 }
 
 // Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the definition files that belong
-// to it. progress is called with the bytes that have arrived. Copy fails if the copy, and so the origin, is damaged.
+// to it. progress is called with the bytes that have arrived. Copy fails if the copy, and so the origin, is damaged, if it is longer than the origin
+// has announced, and if the disk has no room for it.
 func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
-	s, _, err := o.get(ctx, o.replica("copy?"+queryOf(o.Part).Encode()), nil)
+	s, answer, err := o.get(ctx, o.replica("copy?"+queryOf(o.Part).Encode()), nil)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
+	size, err := announcedSize(answer.Header)
+	if err != nil {
+		return nil, err
+	}
 	d, err := s.definitions()
 	if err != nil {
 		return nil, err
 	}
 	if !o.Part.All() {
-		return d, s.copyPart(o.Part, path, progress)
+		return d, s.copyPart(o.Part, path, size, progress)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("copy the store: %w", err)
 	}
-	err = s.chunks(f, progress)
+	if err = requireSpace(f, size); err == nil {
+		err = s.chunks(f, size, progress)
+	}
 	if err == nil {
 		err = f.Sync()
 	}
@@ -241,8 +254,8 @@ func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*
 	return d, nil
 }
 
-// chunks writes the chunks of a copy to f, up to the EndFrame.
-func (s *Stream) chunks(f *os.File, progress func(int64)) error {
+// chunks writes the chunks of a copy to f, up to the EndFrame. There may be size bytes.
+func (s *Stream) chunks(f *os.File, size int64, progress func(int64)) error {
 	for arrived := int64(0); ; {
 		kind, payload, err := s.Next()
 		switch {
@@ -255,10 +268,15 @@ func (s *Stream) chunks(f *os.File, progress func(int64)) error {
 		case kind != ChunkFrame:
 			return ErrDamaged
 		}
+		if arrived += int64(len(payload)); arrived > size {
+			return errTooLong
+		}
 		if _, err := f.Write(payload); err != nil {
 			return err
 		}
-		arrived += int64(len(payload))
+		if err := requireSpace(f, 0); err != nil { // others fill the disk as well
+			return err
+		}
 		progress(arrived)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"lectern/store"
@@ -47,20 +48,25 @@ func PartOf(query url.Values) store.Part {
 // filledBytes is how many bytes of entries a partial copy applies together.
 const filledBytes = 4 << 20
 
-// copyPart makes the file of a partial replica at path from the entries of a copy, up to the EndFrame.
-func (s *Stream) copyPart(p store.Part, path string, progress func(int64)) error {
+// copyPart makes the file of a partial replica at path from the entries of a copy, up to the EndFrame. The whole store has size bytes.
+func (s *Stream) copyPart(p store.Part, path string, size int64, progress func(int64)) error {
 	r, err := store.NewPartialReplica(path, p)
 	if err != nil {
 		return fmt.Errorf("copy a part of the store: %w", err)
 	}
-	err = s.fill(r, progress)
+	dir, err := os.Open(filepath.Dir(path))
+	if err == nil {
+		err = s.fill(r, dir, 2*size+spareSpace, progress)
+		dir.Close()
+	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return errors.Join(fmt.Errorf("copy a part of the store: %w", err), os.Remove(path))
 	}
 	return nil
 }
 
-func (s *Stream) fill(r *store.Replica, progress func(int64)) error {
+// fill applies the entries of a copy, of which there may be most bytes: entries of a part are shorter than the pages of the whole. The file is in dir.
+func (s *Stream) fill(r *store.Replica, dir *os.File, most int64, progress func(int64)) error {
 	var list []*store.Entry
 	arrived, gathered := int64(0), 0
 	for {
@@ -81,10 +87,13 @@ func (s *Stream) fill(r *store.Replica, progress func(int64)) error {
 		}
 		list = append(list, e)
 		arrived, gathered = arrived+int64(len(payload)), gathered+len(payload)
+		if arrived > most {
+			return errTooLong
+		}
 		if gathered < filledBytes {
 			continue
 		}
-		if err := r.Fill(list...); err != nil {
+		if err := errors.Join(requireSpace(dir, 0), r.Fill(list...)); err != nil {
 			return err
 		}
 		progress(arrived)

@@ -25,7 +25,7 @@ func TestFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(b []byte) (text string, err error) {
-		for r := NewReader(bytes.NewReader(b)); ; {
+		for r := NewReader(bytes.NewReader(b), nil); ; {
 			kind, payload, err := r.Next()
 			if err != nil {
 				return text, err
@@ -52,7 +52,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(stream.Bytes())
 	f.Add([]byte{'E', 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for r := NewReader(bytes.NewReader(b)); ; {
+		for r := NewReader(bytes.NewReader(b), nil); ; {
 			kind, payload, err := r.Next()
 			if err != nil {
 				return
