@@ -31,6 +31,24 @@ func buildExample(t *testing.T, name string) (program string) {
 	return program
 }
 
+// copyExample copies the project of an example to a directory of the test, without the content and the settings that somebody who tried it may have
+// left there.
+func copyExample(t *testing.T, name string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	from := "examples/" + name + "/"
+	files := map[string]string{}
+	for _, file := range trackedFiles(t, from+"content-types/*", from+"config/*") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[strings.TrimPrefix(file, from)] = string(text)
+	}
+	writeFiles(t, dir, files)
+	return dir
+}
+
 // A client sends requests to a served example.
 type client struct {
 	base string
@@ -150,8 +168,8 @@ func (c *client) exchange(t *testing.T, list []exchange) {
 
 // TestMagazine serves examples/magazine and tests everything that its code adds.
 func TestMagazine(t *testing.T) {
-	program := buildExample(t, "magazine")
-	c := serveEphemeral(t, program, filepath.Join("examples", "magazine"))
+	program, project := buildExample(t, "magazine"), copyExample(t, "magazine")
+	c := serveEphemeral(t, program, project)
 	c.register(t, "ada")
 	c.register(t, "tom")
 	const (
@@ -252,15 +270,15 @@ func TestMagazine(t *testing.T) {
 			t.Errorf("the middleware of %s says %q, want %q", path, res.Header.Get("Cache-Control"), want)
 		}
 	}
-	check := exec.Command(program, "check", filepath.Join("examples", "magazine"))
+	check := exec.Command(program, "check", project)
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("check: %s", out)
 	}
-	lectern := exec.Command("go", "run", ".", "check", filepath.Join("examples", "magazine"))
+	lectern := exec.Command("go", "run", ".", "check", project)
 	if out, err := lectern.CombinedOutput(); err == nil || !strings.Contains(string(out), `has no action "feature"`) {
 		t.Errorf("a program without the extensions takes their permissions: %s", out)
 	}
-	schema, err := exec.Command(program, "schema", filepath.Join("examples", "magazine")).Output()
+	schema, err := exec.Command(program, "schema", project).Output()
 	if err != nil || !strings.Contains(string(schema), "articleBySlug(slug: String!): Article") {
 		t.Errorf("schema: %v\n%s", err, schema)
 	}
@@ -344,18 +362,12 @@ func TestGenerateFromAnExample(t *testing.T) {
 
 // TestMagazineREADME runs the commands of the README of examples/magazine and compares their output with the README.
 func TestMagazineREADME(t *testing.T) {
-	from := filepath.Join("examples", "magazine")
-	dir := t.TempDir()
-	for _, part := range []string{"content-types", "config"} {
-		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(from, part))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dir := copyExample(t, "magazine")
 	program := filepath.Join(dir, "magazine")
 	if err := os.Rename(buildExample(t, "magazine"), program); err != nil {
 		t.Fatal(err)
 	}
-	follow(t, filepath.Join(from, "README.md"), dir, serve(t, dir, program, "."))
+	follow(t, filepath.Join("examples", "magazine", "README.md"), dir, serve(t, dir, program, "."))
 }
 
 // TestExamplesShipNoSecret checks that examples contain no secrets, which everybody would know: the server generates its own.
