@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/image/webp"
 
+	"lectern/internal/anyjpeg"
 	"lectern/internal/lenient"
 )
 
@@ -24,6 +25,7 @@ type picture struct {
 	animated    bool
 	gray        bool
 	bareCMYK    bool                     // a JPEG of four components that does not say how to read them
+	sampled     bool                     // a JPEG whose sampling only package anyjpeg knows
 	profiled    bool                     // it has a colour profile
 	icc         struct{ at, size int64 } // where the profile of a WebP file is
 }
@@ -100,7 +102,11 @@ func (p *picture) pixels() int64 { return int64(p.width) * int64(p.height) }
 func (p *picture) decode(r io.Reader) (image.Image, error) {
 	switch p.format {
 	case "jpeg":
-		return jpeg.Decode(lenient.JPEG(r, p.bareCMYK))
+		r := lenient.JPEG(r, p.bareCMYK)
+		if p.sampled {
+			return anyjpeg.Decode(r)
+		}
+		return jpeg.Decode(r)
 	case "png":
 		return png.Decode(lenient.PNG(r))
 	case "gif":

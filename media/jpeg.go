@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+
+	"lectern/internal/anyjpeg"
 )
 
 // A jpegHead is what the segments of a JPEG file before its picture say.
@@ -95,16 +97,20 @@ func (p *picture) readJPEG(r io.Reader) {
 	p.width, p.height = h.size()
 	p.orientation, p.pixelBytes = h.orientation, h.pixelBytes()
 	p.gray = h.components() == 1
+	p.sampled = anyjpeg.Unusual(h.frame)
 	cmyk := h.components() == 4
 	p.bareCMYK = cmyk && !h.adobe
 	p.profiled = h.profiled && !cmyk // CMYK is converted without its profile
 }
 
 // pixelBytes returns how many bytes decoding takes for each pixel: one for each sample; five times that for a progressive file, whose
-// coefficients are all in memory until its end; and four more for pixels that are not YCbCr, which are converted.
+// coefficients are all in memory until its end; and four more for pixels that are not YCbCr, which are converted. Package anyjpeg tells what it takes itself.
 func (h *jpegHead) pixelBytes() float64 {
 	if h.frame == nil {
 		return 3*5 + 4
+	}
+	if width, height := h.size(); anyjpeg.Unusual(h.frame) {
+		return float64(anyjpeg.Memory(h.frame)) / float64(width*height)
 	}
 	return frameBytes(h.frame, h.progressive)
 }

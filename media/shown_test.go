@@ -14,7 +14,8 @@ import (
 )
 
 // The files of these tests are made of pictures of 300×200 pixels whose corners are red, green, blue and white, clockwise. Their sizes and
-// colours are those that Chromium shows. testdata/cmyk.jpg and lossy-alpha.webp were written by sharp.
+// colours are those that Chromium shows. testdata/sampling-*.jpg were written by cjpeg of libjpeg-turbo with the sampling factors in their
+// names (sampling-progressive.jpg has 3x2, 1x1, 1x2); cmyk.jpg and lossy-alpha.webp by sharp.
 
 var (
 	red, green, blue, white = color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255}, color.NRGBA{255, 255, 255, 255}
@@ -93,6 +94,10 @@ func TestShownImages(t *testing.T) {
 		{"no end.jpg", photo[:len(photo)-2], "300x200", upright},
 		{"cmyk.jpg", cmyk, "300x200", inks},
 		{"cmyk without Adobe.jpg", withoutSegment(cmyk, 0xee), "300x200", inks},
+		{"3x1.jpg", testdata(t, "sampling-3x1-1x1-1x1.jpg"), "300x200", upright},
+		{"1x4.jpg", testdata(t, "sampling-1x4-1x1-1x1.jpg"), "300x200", upright},
+		{"uneven chroma.jpg", testdata(t, "sampling-2x2-1x1-1x2.jpg"), "300x200", upright},
+		{"uneven chroma, progressive.jpg", testdata(t, "sampling-progressive.jpg"), "300x200", upright},
 		{"no screen.gif", gif[:6] + "\x00\x00\x00\x00" + gif[10:], "300x200", upright},
 		{"small screen.gif", gif[:6] + "\x64\x00\x32\x00" + gif[10:], "300x200", upright},
 		{"no end.gif", gif[:len(gif)-1], "300x200", upright},
