@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lectern/internal/servertest"
+	"lectern/shadowcrud/params"
 )
 
 // TestREADME runs the commands of README.md in order on the example project, and compares their output with README.md.
@@ -49,6 +50,31 @@ func TestGuidesFromAnEmptyProject(t *testing.T) {
 
 // executedGuides are the guides that begin with an empty project, and its name in them.
 var executedGuides = map[string]string{"docs/rest.md": "town", "docs/tutorial.md": "club"}
+
+// TestRESTReferenceIsComplete looks for every operator and every parameter in the commands of docs/rest.md.
+func TestRESTReferenceIsComplete(t *testing.T) {
+	var commands strings.Builder
+	for _, block := range blocksOf(t, "rest.md", consoleBlock) {
+		for line := range strings.Lines(block) {
+			if strings.HasPrefix(line, "$ ") {
+				commands.WriteString(line)
+			}
+		}
+	}
+	wants := []string{"[$and]", "[$or]", "[$not]", "filters[", "sort=", "sort[", "fields=", "fields[", "populate=", "populate[", "[on]", "[count]",
+		"pagination[page]", "pagination[pageSize]", "pagination[start]", "pagination[limit]", "pagination[withCount]", "_q=", "status=", "locale=",
+		"publicationFilter=", "hasPublishedVersion=", `"connect"`, `"disconnect"`, `"set"`, `"start"`, `"end"`, `"before"`, `"after"`, `"__component"`, `"__type"`}
+	for operator := range params.Operators {
+		wants = append(wants, "["+operator+"]")
+	}
+	for _, want := range wants {
+		if !strings.Contains(commands.String(), want) {
+			t.Errorf("no command of docs/rest.md has %s", want)
+		}
+	}
+}
+
+var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
