@@ -43,6 +43,8 @@ type rulesJSON struct {
 	MinLength  *int     `json:"minLength,omitempty"`
 	MaxLength  *int     `json:"maxLength,omitempty"`
 	Regex      string   `json:"regex,omitempty"`
+
+	AllowedTypes []string `json:"allowedTypes,omitempty"`
 }
 
 // Definition returns the part of the definition that decides how content is stored, as JSON. Equal definitions give equal
@@ -96,7 +98,7 @@ func (s *Schema) definition(rules bool) []attributeJSON {
 			j.Components = append(j.Components, c.UID)
 		}
 		if rules {
-			j.Rules = &rulesJSON{a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength, a.RegexSource}
+			j.Rules = &rulesJSON{a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength, a.RegexSource, a.AllowedTypes}
 		}
 		attributes[i] = j
 	}

@@ -2,6 +2,8 @@ package contenttypes
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // A Model holds all definitions of a project, checked and linked. It is immutable: any number of
@@ -228,6 +230,18 @@ func (a *Attribute) UniquePaths() (paths [][]*Attribute) {
 		}
 	}
 	return paths
+}
+
+// AllowsFile reports whether a media attribute takes files of a MIME type. Of the words in AllowedTypes, files are all that are no images, videos or
+// audios.
+func (a *Attribute) AllowsFile(mime string) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(mime), "/")
+	switch kind += "s"; kind {
+	case "images", "videos", "audios":
+	default:
+		kind = "files"
+	}
+	return len(a.AllowedTypes) == 0 || slices.Contains(a.AllowedTypes, kind)
 }
 
 // TargetSchema returns the schema of the targets of a relation or media attribute, or of the items of a component attribute. It is nil where

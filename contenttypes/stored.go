@@ -84,6 +84,7 @@ func (s *Schema) addStored(attributes []attributeJSON) error {
 
 func (a *Attribute) addRules(j *rulesJSON) error {
 	a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength = j.Required, j.HasDefault, j.Min, j.Max, j.MinLength, j.MaxLength
+	a.AllowedTypes = j.AllowedTypes
 	if j.Regex == "" {
 		return nil
 	}

@@ -73,6 +73,9 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	for _, ref := range refs {
 		in.connect = append(in.connect, linkItem{connection: connection{ref: ref}})
 	}
+	if issues := wr.checkFiles(at.Attr, []string{at.Attr.Name}, refs); len(issues) > 0 {
+		return issuesError(issues)
+	}
 	if err := wr.relate(in, wr.ref(locale), status); err != nil {
 		return err
 	}

@@ -209,6 +209,10 @@ func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 		au.rules[s] = checked
 	}
 	for _, a := range checked {
+		if a.IsRelation() {
+			au.files(a, r)
+			continue
+		}
 		if a.IsScalar() {
 			au.scalar(a, au.preview.JSON(r, a))
 			continue
@@ -226,6 +230,8 @@ func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 // hasRules reports whether the attribute has a rule that a stored value can violate.
 func hasRules(a *contenttypes.Attribute) bool {
 	switch {
+	case a.Type == contenttypes.Media:
+		return len(a.AllowedTypes) > 0 && a.Target != nil
 	case a.System || a.Type == contenttypes.ID || a.IsRelation():
 		return false
 	case !a.IsScalar() || a.Required:
@@ -264,6 +270,19 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 	for _, f := range issues {
 		au.count(au.misfit(attributeOf(a), f.rule()))
 	}
+}
+
+// files checks the types of the files that a media attribute holds.
+func (au *auditor) files(a *contenttypes.Attribute, r store.Record) {
+	mime := a.Target.Attribute("mime")
+	au.preview.Related(r, a, au.row.Status(), func(file store.Record) bool {
+		text, _ := decode(file.JSON(mime)).(string)
+		fits := a.AllowsFile(text)
+		if !fits {
+			au.count(au.misfit(attributeOf(a), takesOnly(a)+", and a file is of another type"))
+		}
+		return fits
+	})
 }
 
 // items checks the number of components of an attribute.

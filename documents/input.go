@@ -77,6 +77,7 @@ func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path
 		case a.IsRelation():
 			if ok {
 				g.set, g.link = true, br.links.relation(a, v)
+				br.checkLinks(g.link, at)
 			}
 		case a.IsScalar():
 			if !ok && a.Generate {

@@ -24,7 +24,7 @@ func (wr *writing) publishDraft() error {
 func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
 	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
-	br.checkRow(&wr.t.Schema, draft.Values, nil)
+	br.checkRow(&wr.t.Schema, draft.Values, wr.ref(wr.locale), nil)
 	if len(br.issues) > 0 {
 		return issuesError(br.issues)
 	}
@@ -152,17 +152,19 @@ func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	return found
 }
 
-// checkRow checks the values of a draft to be published, or of a component in it.
-func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, path []string) {
+// checkRow checks the values of a draft to be published, or of a component in it. Its links begin at owner.
+func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, owner store.Ref, path []string) {
 	if !br.wr.tx.Step() {
 		return
 	}
 	for _, a := range s.Attributes {
-		if a.System || a.Type == contenttypes.ID || a.IsRelation() {
+		if a.System || a.Type == contenttypes.ID {
 			continue
 		}
 		at, v := below(path, a.Name), values[a.Index]
 		switch {
+		case a.IsRelation():
+			br.checkLinked(a, owner, at)
 		case a.IsScalar():
 			br.checkValue(a, at, v.JSON)
 		case a.Type == contenttypes.ComponentType && !a.Repeatable:
@@ -184,7 +186,7 @@ func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, pat
 
 func (br *bodyReader) checkItem(a *contenttypes.Attribute, item *store.Item, path []string) {
 	br.inside = append(br.inside, a)
-	br.checkRow(&item.Component.Schema, item.Values, path)
+	br.checkRow(&item.Component.Schema, item.Values, itemRef(item), path)
 	br.inside = br.inside[:len(br.inside)-1]
 }
 

@@ -163,3 +163,8 @@ func (p *Preview) IndexedInside(a *contenttypes.Attribute) bool { return p.catal
 func (p *Preview) EqualInside(t *contenttypes.ContentType, status Status, locale string, path []*contenttypes.Attribute, value []byte, yield func(Record) bool) {
 	p.snap.EqualInside(t, status, locale, path, value, yield)
 }
+
+// Related is Snapshot.Related.
+func (p *Preview) Related(r Record, a *contenttypes.Attribute, status Status, yield func(Record) bool) {
+	p.snap.Related(r, a, status, yield)
+}
