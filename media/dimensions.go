@@ -112,5 +112,12 @@ func (p *picture) decode(r io.Reader) (image.Image, error) {
 	case "gif":
 		return gif.Decode(lenient.GIF(r, p.width, p.height))
 	}
-	return webp.Decode(lenient.WebP(r))
+	m, err := webp.Decode(lenient.WebP(r))
+	switch m := m.(type) {
+	case *image.YCbCr:
+		fullRange(m)
+	case *image.NYCbCrA:
+		fullRange(&m.YCbCr)
+	}
+	return m, err
 }

@@ -2,7 +2,9 @@ package media
 
 import (
 	"encoding/binary"
+	"image"
 	"io"
+	"math"
 )
 
 // maxWebPChunks is how many chunks of a WebP file are read.
@@ -73,3 +75,27 @@ func (p *picture) webpPicture(name string, data []byte) (width, height int) {
 }
 
 func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+
+// fullRange converts the samples of lossy WebP to those of image.YCbCr, which have all values: in WebP, black is 16 and white 235, and colours go
+// from 16 to 240.
+func fullRange(m *image.YCbCr) {
+	for i, v := range m.Y {
+		m.Y[i] = fullY[v]
+	}
+	for _, plane := range [][]uint8{m.Cb, m.Cr} {
+		for i, v := range plane {
+			plane[i] = fullC[v]
+		}
+	}
+}
+
+// fullY and fullC hold the values of fullRange for brightness and colours.
+var fullY, fullC = stretched(16, 0, 219), stretched(128, 128, 224)
+
+// stretched maps the value from to the value to, and what is so many steps away from it to what is 255 steps away.
+func stretched(from, to, steps float64) (table [256]uint8) {
+	for i := range table {
+		table[i] = uint8(math.Round(max(0, min((float64(i)-from)*255/steps+to, 255))))
+	}
+	return table
+}
