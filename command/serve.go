@@ -16,6 +16,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/internal/shell"
+	"lectern/internal/spelling"
 	"lectern/store/evolve"
 )
 
@@ -215,9 +216,4 @@ func (s *session) warnOfTokens(d *admin.Directory, f auth.TokenForecast) {
 	}
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return spelling.Count(n, what) }

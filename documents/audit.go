@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/internal/spelling"
 	"lectern/store"
 )
 
@@ -62,12 +62,7 @@ func (e Example) String() string {
 	return e.DocumentID + " (" + e.Status + ")"
 }
 
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
+func countOf(n int, what string) string { return spelling.Count(n, what) }
 
 // An Audit is the result of checking all stored content.
 type Audit struct {

@@ -1,7 +1,8 @@
-// Package spelling suggests the known word that a misspelled word stands for.
+// Package spelling suggests the known word that a misspelled word stands for, and writes how many of a thing there are.
 package spelling
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -28,6 +29,21 @@ func Suggest(word string, known []string) string {
 		return "known are " + strings.Join(known[:listed], ", ") + ", …"
 	}
 	return "known are " + strings.Join(known, ", ")
+}
+
+// Count returns how many of a thing there are, such as "1 entry" and "28 entries". what is the singular; only its last word is changed.
+func Count(n int, what string) string {
+	text := strconv.Itoa(n) + " " + what
+	last := len(text) - 1
+	switch {
+	case n == 1:
+		return text
+	case strings.HasSuffix(text, "y") && !strings.ContainsRune("aeiou", rune(text[last-1])):
+		return text[:last] + "ies"
+	case strings.HasSuffix(text, "s"), strings.HasSuffix(text, "x"), strings.HasSuffix(text, "ch"), strings.HasSuffix(text, "sh"):
+		return text + "es"
+	}
+	return text + "s"
 }
 
 // Distance returns the number of letters to insert, delete, change or swap with a neighbour to turn a into b, ignoring case.

@@ -11,11 +11,11 @@ package evolve
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/internal/spelling"
 )
 
 // A Planner plans conversions and migrations. The content must not change while it works.
@@ -120,9 +120,4 @@ func (p *Planner) Settle(cat *Catalog, ms Migrations, model *contenttypes.Model)
 	return append(m.steps, plan.Steps...), nil
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func plural(n int, what string) string { return spelling.Count(n, what) }
