@@ -17,7 +17,8 @@ type progress struct {
 	terminal bool
 	every    time.Duration
 	last     time.Time
-	open     bool // the cursor is on the line that show rewrites
+	shown    string // what show has printed last; "" if something else was printed since
+	open     bool   // the cursor is on the line that show rewrites
 	lines    int
 	bytes    int64
 }
@@ -36,18 +37,22 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// show prints the progress, unless it did so a moment ago.
+// show prints the progress, unless it did so a moment ago, or nothing has changed since.
 func (p *progress) show(format string, args ...any) {
 	if time.Since(p.last) < p.every {
 		return
 	}
-	p.last = time.Now()
-	if p.terminal {
-		p.open = true
-		fmt.Fprintf(p.w, "\r\x1b[K"+format, args...)
+	text := fmt.Sprintf(format, args...)
+	if text == p.shown {
 		return
 	}
-	fmt.Fprintf(p.w, format+"\n", args...)
+	p.last, p.shown = time.Now(), text
+	if p.terminal {
+		p.open = true
+		fmt.Fprint(p.w, "\r\x1b[K"+text)
+		return
+	}
+	fmt.Fprintln(p.w, text)
 }
 
 // A pace tells how fast a phase of a command goes on, and when it will be done.
@@ -86,13 +91,14 @@ func (c *pace) text(phase string, done, total int) string {
 func (p *progress) clear() {
 	if p.open {
 		fmt.Fprint(p.w, "\r\x1b[K")
-		p.open = false
+		p.open, p.shown = false, ""
 	}
 }
 
 // done prints the result.
 func (p *progress) done(format string, args ...any) {
 	p.clear()
+	p.shown = ""
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
