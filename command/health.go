@@ -2,11 +2,14 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	"lectern/gateway/admin"
@@ -15,6 +18,7 @@ import (
 type healthCommand struct {
 	Dir     string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 	URL     string        `name:"url" help:"Ask the server at this address, such as http://127.0.0.1:1337, instead of the one that runs on DIR." placeholder:"URL"`
+	CA      string        `name:"ca" help:"With --url, believe the certificates of the authorities in this PEM file, besides those of the system." type:"path" placeholder:"FILE"`
 	Timeout time.Duration `help:"How long to wait for the answer." default:"5s" placeholder:"DURATION"`
 	projectFlags
 }
@@ -24,10 +28,13 @@ func (c *healthCommand) Run(s *session) error {
 	defer cancel()
 	var condition admin.Condition
 	var err error
-	if c.URL == "" {
+	switch {
+	case c.URL == "" && c.CA != "":
+		return usageError("--ca is for --url: without it, the server is asked over its control socket")
+	case c.URL == "":
 		condition, err = c.directory(s, c.Dir).Health(ctx)
-	} else {
-		condition, err = healthAt(ctx, c.URL)
+	default:
+		condition, err = healthAt(ctx, c.URL, c.CA)
 	}
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
@@ -39,8 +46,27 @@ func (c *healthCommand) Run(s *session) error {
 	return nil
 }
 
+// clientBelieving returns a client that believes the authorities in a file, besides those of the system.
+func clientBelieving(file string) (*http.Client, error) {
+	if file == "" {
+		return http.DefaultClient, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	authorities, err := x509.SystemCertPool()
+	if err != nil {
+		authorities = x509.NewCertPool()
+	}
+	if !authorities.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in PEM", file)
+	}
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: authorities}}}, nil
+}
+
 // healthAt asks the server at a URL whether it is ready.
-func healthAt(ctx context.Context, base string) (condition admin.Condition, err error) {
+func healthAt(ctx context.Context, base, authorities string) (condition admin.Condition, err error) {
 	address, err := url.JoinPath(base, "_ready")
 	if err != nil {
 		return condition, err
@@ -49,7 +75,12 @@ func healthAt(ctx context.Context, base string) (condition admin.Condition, err 
 	if err != nil {
 		return condition, err
 	}
-	res, err := http.DefaultClient.Do(r)
+	client, err := clientBelieving(authorities)
+	if err != nil {
+		return condition, err
+	}
+	defer client.CloseIdleConnections()
+	res, err := client.Do(r)
 	if err != nil {
 		return condition, err
 	}
