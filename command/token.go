@@ -22,8 +22,8 @@ type tokenCommand struct {
 }
 
 type tokenCreateCommand struct {
-	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. A token that permissions.yaml declares needs no flags."`
-	Type        string   `help:"full-access, read-only or custom (default: custom with --permission, else read-only)." placeholder:"TYPE"`
+	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. A token that permissions.yaml declares needs no flags; for another one, say --type or --permission."`
+	Type        string   `help:"full-access, read-only or custom (default: custom with --permission)." placeholder:"TYPE"`
 	Permission  []string `help:"A permission of a custom token, such as api::article.article.find, or lectern::replica.follow for a replica. May be repeated." placeholder:"UID.ACTION"`
 	Lifespan    string   `help:"How long the token works, such as 30d or 12h (default: until it is revoked)." placeholder:"TIME"`
 	Description string   `help:"Purpose of the token." placeholder:"TEXT"`
@@ -49,6 +49,9 @@ func (c *tokenCreateCommand) Run(s *session) error {
 	}
 	return c.administer(s, dir, func(a admin.Project) error {
 		tok, key, err := a.CreateToken(s.ctx, d)
+		if errors.Is(err, admin.ErrUndeclared) {
+			return usageError(err.Error())
+		}
 		if err != nil {
 			return err
 		}

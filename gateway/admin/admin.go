@@ -22,6 +22,7 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/config"
+	"lectern/internal/spelling"
 	"lectern/media"
 	"lectern/store"
 	"lectern/webhooks"
@@ -31,8 +32,8 @@ import (
 type Project interface {
 	// Tokens lists the API tokens in the order in which they were created.
 	Tokens(ctx context.Context) ([]auth.Token, error)
-	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has no Kind, the token gets
-	// the permissions that permissions.yaml declares under its name, or else may only read.
+	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has neither a Kind
+	// nor permissions, the token gets what permissions.yaml declares under its name; the error wraps ErrUndeclared if that is nothing.
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
 	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key remains valid for the
 	// duration grace.
@@ -180,6 +181,9 @@ func (l *Local) CreateToken(ctx context.Context, d auth.Declaration) (t auth.Tok
 	return t, key, err
 }
 
+// ErrUndeclared means that a token was asked for without saying what it may do.
+var ErrUndeclared = errors.New("the token would have no permissions")
+
 // createToken completes d by the declaration of the same name in permissions.yaml, if there is one, and creates the token.
 func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token, string, error) {
 	i := slices.IndexFunc(c.Definition.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
@@ -198,7 +202,12 @@ func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token
 	case d.Kind == "" && len(d.Permissions) > 0:
 		d.Kind = auth.Custom
 	case d.Kind == "":
-		d.Kind = auth.ReadOnly
+		var declared []string
+		for _, x := range c.Definition.Settings.Tokens {
+			declared = append(declared, x.Name)
+		}
+		return auth.Token{}, "", fmt.Errorf("%w: permissions.yaml declares no token %s (%s), so say what it may do: --type full-access, --type read-only, "+
+			"or --permission UID.ACTION", ErrUndeclared, d.Name, spelling.Suggest(d.Name, declared))
 	}
 	return c.Tokens.Create(ctx, d)
 }

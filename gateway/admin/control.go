@@ -393,7 +393,7 @@ func describe(err error) string {
 
 // controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the client's side.
 var controlCodes = map[string]error{
-	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "unasked": evolve.ErrNotAsked,
+	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": ErrUndeclared, "unasked": evolve.ErrNotAsked,
 	"trimmed": store.ErrTrimmed, "epoch": store.ErrOtherEpoch,
 }
 
