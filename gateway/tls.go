@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ func (p *Project) tlsConfig() (*tls.Config, http.Handler, error) {
 		return nil, nil, nil
 	case s.Certificate == "":
 		authority := certificates.Authority{Directory: s.ACME.Directory, Email: s.ACME.Email, Cache: filepath.Join(p.Data.Path, "acme")}
-		return authority.ForDomains(s.ACME.Domains...)
+		return authority.ForDomains(p.httpsPort(), s.ACME.Domains...)
 	}
 	c, err := certificates.FromFiles(p.inProject(s.Certificate), p.inProject(s.Key), func(err error) {
 		p.log.Error("the former certificate is still used", "error", err)
@@ -27,7 +28,15 @@ func (p *Project) tlsConfig() (*tls.Config, http.Handler, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("tls: %w; mend tls.certificate and tls.key in config/server.yaml", err)
 	}
-	return c, certificates.Redirect, nil
+	return c, certificates.RedirectTo(p.httpsPort()), nil
+}
+
+// httpsPort returns the port of the address at which clients reach the server, if the settings say one.
+func (p *Project) httpsPort() string {
+	if u, err := url.Parse(p.Definition().Settings.Server.URL); err == nil && u.Scheme == "https" {
+		return u.Port()
+	}
+	return ""
 }
 
 // inProject returns a path that may be relative to the project.

@@ -34,7 +34,7 @@ type tlsFile struct {
 	// PEM file with the private key of the certificate
 	// Default: none
 	Key *string
-	// address, such as `0.0.0.0:80`, at which plain requests are redirected to https, at port 443 of the same host
+	// address, such as `0.0.0.0:80`, at which plain requests are redirected to https, at the port of `url` (443 if it has none) of the same host
 	// Default: none
 	Redirect *string
 	ACME     acmeFile `yaml:"acme"`

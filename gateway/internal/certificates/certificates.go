@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -104,9 +106,9 @@ type Authority struct {
 }
 
 // ForDomains returns a configuration with certificates of the authority for the given domains. The authority checks the domains by
-// handshakes at port 443 of each, or by requests at port 80, which the returned handler answers. It redirects all other requests to https.
-// A certificate is obtained in the first handshake for its domain.
-func (a Authority) ForDomains(domains ...string) (*tls.Config, http.Handler, error) {
+// handshakes at port 443 of each, or by requests at port 80, which the returned handler answers. It redirects all other requests as
+// RedirectTo does. A certificate is obtained in the first handshake for its domain.
+func (a Authority) ForDomains(port string, domains ...string) (*tls.Config, http.Handler, error) {
 	if len(domains) == 0 {
 		return nil, nil, errors.New("there is no domain to get a certificate for")
 	}
@@ -118,15 +120,21 @@ func (a Authority) ForDomains(domains ...string) (*tls.Config, http.Handler, err
 	}
 	c := m.TLSConfig()
 	c.MinVersion = tls.VersionTLS12
-	return c, m.HTTPHandler(Redirect), nil
+	return c, m.HTTPHandler(RedirectTo(port)), nil
 }
 
-// Redirect answers each request with a redirection to the same host and path by https at the default port. Requests other than GET and HEAD
-// keep their method.
-var Redirect http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host // it has no port
-	}
-	http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusPermanentRedirect)
-})
+// RedirectTo answers each request with a redirection to the same host and path by https, at a port; "" is the default port. Requests other
+// than GET and HEAD keep their method.
+func RedirectTo(port string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := url.URL{Host: r.Host}
+		host := to.Hostname()
+		switch {
+		case port != "":
+			host = net.JoinHostPort(host, port)
+		case strings.Contains(host, ":"):
+			host = "[" + host + "]" // an IPv6 address
+		}
+		http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusPermanentRedirect)
+	})
+}
