@@ -31,7 +31,7 @@ func (a AccessLog) has(o *observation) bool {
 }
 
 // logRequest logs a request at level info if the access log has it, and otherwise at level debug. The line has the path at level debug
-// alone, since a path may name a document.
+// alone, since a path may name a document, unless no route has the path: whoever looks for a wrong link needs it.
 func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration) {
 	ctx, level := r.Context(), slog.LevelDebug
 	if s.access.has(o) {
@@ -45,8 +45,11 @@ func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration)
 		slog.String("id", o.Header().Get(requestIDHeader)),
 		slog.String("method", methodOf(r)),
 		slog.String("route", o.route))
-	if s.log.Enabled(ctx, slog.LevelDebug) {
+	switch {
+	case s.log.Enabled(ctx, slog.LevelDebug):
 		attrs = append(attrs, slog.String("path", r.URL.EscapedPath()))
+	case o.route == noRoute:
+		attrs = append(attrs, slog.String("path", loggedPath(r.URL.EscapedPath())))
 	}
 	attrs = append(attrs,
 		slog.Int("status", o.status), slog.Int64("bytes", o.bytes), slog.Duration("took", took),
@@ -56,6 +59,17 @@ func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration)
 		attrs = append(attrs, slog.String("reason", string(o.refusal)))
 	}
 	s.log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// maxLoggedPath is how many bytes of a path without a route the log has: clients can make up paths of any length.
+const maxLoggedPath = 200
+
+// loggedPath returns a path as the log has it: in ASCII, and cut off after maxLoggedPath bytes.
+func loggedPath(escaped string) string {
+	if len(escaped) > maxLoggedPath {
+		return escaped[:maxLoggedPath] + "…"
+	}
+	return escaped
 }
 
 // appendCaller appends who sent the request: the kind of principal, and the name of an API token or the name and id of a user. It appends

@@ -46,7 +46,7 @@ func (l *lineLog) request(t *testing.T, id any) object {
 }
 
 // TestAccessLog compares the lines of requests with what the access log promises, and expects nothing secret in them: no query, no body, no
-// credential and no documentId.
+// credential, no documentId, and of paths only those without a route.
 func TestAccessLog(t *testing.T) {
 	var log lineLog
 	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Production: true, LogTo: &log}, nil)
@@ -67,7 +67,8 @@ func TestAccessLog(t *testing.T) {
 		{"POST", "/api/articles", "", object{"data": object{"title": "secret-body"}}, object{"route": "/api/articles", "status": 403., "principal": "public", "reason": "permission"}},
 		{"POST", "/api/articles", "full", strings.Repeat(" ", 1<<20+1), object{"route": "/api/articles", "status": 413., "principal": "token", "name": "full", "reason": "body_size"}},
 		{"GET", "/api/users/me", "", nil, object{"route": "/api/users/me", "status": 403., "principal": "public", "reason": "permission"}},
-		{"GET", "/secret-path?secret-query", "", nil, object{"route": "none", "status": 404.}},
+		{"GET", "/no%20such page\u00e9?secret-query", "", nil, object{"route": "none", "path": "/no%20such%20page%C3%A9", "status": 404.}},
+		{"GET", "/" + strings.Repeat("a", 5000), "", nil, object{"route": "none", "path": "/" + strings.Repeat("a", 199) + "…", "status": 404.}},
 		{"PROPFIND", "/api/articles", "", nil, object{"method": "other", "route": "/api/articles", "status": 405.}},
 		{"POST", "/graphql", "full", graphql, object{"route": "/graphql", "status": 200., "principal": "token", "name": "full"}},
 		{"GET", "/uploads/secret-file.png", "", nil, object{"route": "/uploads/{path:.*}", "status": 404.}},
