@@ -19,6 +19,7 @@ type healthCommand struct {
 	Dir     string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
 	URL     string        `name:"url" help:"Ask the server at this address, such as http://127.0.0.1:1337, instead of the one that runs on DIR." placeholder:"URL"`
 	CA      string        `name:"ca" help:"With --url, believe the certificates of the authorities in this PEM file, besides those of the system." type:"path" placeholder:"FILE"`
+	Verbose bool          `help:"Also list the replicas that follow the server that runs on DIR."`
 	Timeout time.Duration `help:"How long to wait for the answer." default:"5s" placeholder:"DURATION"`
 	projectFlags
 }
@@ -29,6 +30,8 @@ func (c *healthCommand) Run(s *session) error {
 	var condition admin.Condition
 	var err error
 	switch {
+	case c.URL != "" && c.Verbose:
+		return usageError("--verbose is not for --url: only the control socket tells what the server knows of its replicas")
 	case c.URL == "" && c.CA != "":
 		return usageError("--ca is for --url: without it, the server is asked over its control socket")
 	case c.URL == "":
@@ -40,6 +43,15 @@ func (c *healthCommand) Run(s *session) error {
 		return fmt.Errorf("health: %w", err)
 	}
 	fmt.Fprintln(s.Stdout, condition)
+	if c.Verbose {
+		replicas, err := c.directory(s, c.Dir).Replicas(ctx)
+		if err != nil {
+			return fmt.Errorf("health: %w", err)
+		}
+		for _, replica := range replicas {
+			fmt.Fprintln(s.Stdout, replica)
+		}
+	}
 	if condition.State != admin.Ready.State {
 		return errReported
 	}

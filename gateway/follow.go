@@ -87,6 +87,7 @@ type follower struct {
 	status *replication.Status // the last one; nil before the first
 
 	current atomic.Int64 // when the content was last equal to that of the origin, in Unix milliseconds
+	inStep  atomic.Bool  // nothing has come from the origin since then that is not applied
 	kept    int64        // current as of the file in-step
 }
 
@@ -127,9 +128,44 @@ func (p *Project) replicaAge() func() time.Duration {
 	return nil
 }
 
-// age returns how long ago the content was that of the origin.
+// age returns how long ago the content was that of the origin: 0 while the replica is in step, as far as it knows.
 func (f *follower) age() time.Duration {
-	return max(0, time.Since(time.UnixMilli(f.current.Load())))
+	age := max(0, time.Since(time.UnixMilli(f.current.Load())))
+	if f.inStep.Load() && age < 2*f.heartbeat() {
+		return 0
+	}
+	return age
+}
+
+// heartbeat returns how often the origin says how far its log goes, even if nothing happens.
+func (f *follower) heartbeat() time.Duration {
+	if f.follow == nil {
+		return replication.Heartbeat
+	}
+	return replication.HeartbeatWithin(f.follow.Silence)
+}
+
+// fallBehind notes that there is something of the origin that the replica has not applied. Until now it had everything.
+func (f *follower) fallBehind() {
+	if f.age() == 0 {
+		f.current.Store(time.Now().UnixMilli())
+	}
+	f.inStep.Store(false)
+}
+
+// state returns how far the replica is behind its origin.
+func (f *follower) state() *admin.ReplicaState {
+	s := &admin.ReplicaState{InStep: f.inStep.Load()}
+	if at, err := positionOf(f.project.Store()); err == nil {
+		s.Position = at.String()
+	}
+	if f.current.Load() <= 0 {
+		return s // it was never in step
+	}
+	age := int64(f.age() / time.Second)
+	s.Age = &age
+	s.InStep = s.InStep && age == 0
+	return s
 }
 
 // run follows the origin until ctx ends.
@@ -154,6 +190,7 @@ func (f *follower) run(ctx context.Context, server *Server) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := f.connect(ctx)
+		f.inStep.Store(false)
 		f.files.SetInTouch(false)
 		if errors.Is(err, replication.ErrReset) {
 			log.Warn("the replica begins anew with a copy", "reason", err)
@@ -212,6 +249,7 @@ func (f *follower) apply(ctx context.Context, entries []*store.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
+	f.fallBehind()
 	g := f.project.generation.Load()
 	behind, err := g.store.ApplyEntries(ctx, entries)
 	if err != nil {
@@ -228,6 +266,9 @@ func (f *follower) apply(ctx context.Context, entries []*store.Entry) error {
 // look compares the replica with what the origin says of itself.
 func (f *follower) look(ctx context.Context, status *replication.Status) error {
 	f.status = status
+	if status.Position != f.known.String() || status.Definitions != f.project.Definition().files.Hash() {
+		f.fallBehind()
+	}
 	if status.Definitions != f.project.Definition().files.Hash() || f.behind {
 		if err := f.takeDefinitions(ctx); err != nil {
 			return err
@@ -237,7 +278,9 @@ func (f *follower) look(ctx context.Context, status *replication.Status) error {
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	if f.current.Store(now); now-f.kept > inStepInterval.Milliseconds() {
+	f.current.Store(now)
+	f.inStep.Store(true)
+	if now-f.kept > inStepInterval.Milliseconds() {
 		f.kept = now
 		if err := f.dir.noteInStep(); err != nil {
 			return err

@@ -202,6 +202,7 @@ func (g *generation) runtime() (Runtime, error) {
 		Host:         host{g},
 		health:       g.health,
 		ready:        g.project.readiness,
+		replica:      g.project.replicaState,
 		Routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
 		feed:         feed,
 		forward:      g.forward,

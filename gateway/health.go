@@ -112,6 +112,7 @@ type probe struct {
 type conditionHandler struct {
 	condition func() *admin.Condition // returns nil if there is no problem; nil: never a problem
 	fine      func(http.ResponseWriter)
+	replica   func() *admin.ReplicaState // of a condition; nil while the project is opened
 }
 
 // addProbes adds the routes of the probes, which answer all methods:
@@ -123,8 +124,10 @@ type conditionHandler struct {
 // The first two otherwise answer 503 with the condition of the server.
 func (h *handlers) addProbes() {
 	probes := []*probe{
-		{pattern{{literalPart, "_health"}}, &conditionHandler{h.rt.health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }}},
-		{pattern{{literalPart, "_ready"}}, &conditionHandler{h.rt.ready, func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, &admin.Ready) }}},
+		{pattern{{literalPart, "_health"}}, &conditionHandler{h.rt.health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, h.rt.replica}},
+		{pattern{{literalPart, "_ready"}}, &conditionHandler{h.rt.ready, func(w http.ResponseWriter) {
+			writeCondition(w, http.StatusOK, admin.Ready, h.rt.replica)
+		}, h.rt.replica}},
 	}
 	if h.server.scrape != nil && !h.rt.starting { // metrics are read from the open store
 		probes = append(probes, &probe{pattern{{literalPart, "_metrics"}}, h.server.scrape})
@@ -144,10 +147,14 @@ func (c *conditionHandler) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		c.fine(w)
 		return
 	}
-	writeCondition(w, http.StatusServiceUnavailable, problem)
+	writeCondition(w, http.StatusServiceUnavailable, *problem, c.replica)
 }
 
-func writeCondition(w http.ResponseWriter, status int, c *admin.Condition) {
+// writeCondition answers with a condition and, if replica returns one, the state of the replica.
+func writeCondition(w http.ResponseWriter, status int, c admin.Condition, replica func() *admin.ReplicaState) {
+	if replica != nil {
+		c.Replica = replica()
+	}
 	header := w.Header()
 	header["Content-Type"] = typeJSON
 	header["Cache-Control"] = noStoreValue

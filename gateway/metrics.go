@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -94,6 +95,16 @@ func (p *Project) reading() metrics.Reading {
 		r.Caches["persisted"] = persisted.Stats()
 	}
 	r.Webhooks, r.Cluster = p.webhookStatus(), p.member.figures()
+	if s := p.replicaState(); s != nil {
+		r.Replica = &metrics.Replica{InStep: s.InStep, Age: math.NaN()}
+		if s.Age != nil {
+			r.Replica.Age = float64(*s.Age)
+		}
+	}
+	for _, f := range p.followers() {
+		r.Replicas++
+		r.ReplicasBehind = max(r.ReplicasBehind, f.Behind)
+	}
 	if g.media != nil {
 		r.Uploads, r.UploadsWritable = g.media.Stats(), g.media.Health() == nil
 	}

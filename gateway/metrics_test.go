@@ -284,11 +284,12 @@ func TestMetricsPage(t *testing.T) {
 		}
 		served[name] = strings.Join(labels, " ")
 	}
-	for name, family := range scrapeCluster(t) {
-		if served[name] == "" && strings.HasPrefix(name, "lectern_cluster_") {
+	for name, family := range scrapeOthers(t) {
+		switch of := strings.HasPrefix(name, "lectern_cluster_") || strings.HasPrefix(name, "lectern_replica_"); {
+		case of && served[name] == "":
 			served[name] = strings.ToLower(family.GetType().String())
-		} else if strings.HasPrefix(name, "lectern_cluster_") {
-			t.Errorf("a server without a cluster has the metric %s", name)
+		case of:
+			t.Errorf("a server that is neither a node of a cluster nor a replica has the metric %s", name)
 		}
 	}
 	sorted := func(all map[string]string) {
@@ -305,11 +306,13 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// scrapeCluster returns the metrics of a node that leads a cluster.
-func scrapeCluster(t *testing.T) scraped {
+// scrapeOthers returns the metrics of a server that is what others are not: a node that leads a cluster, and a replica.
+func scrapeOthers(t *testing.T) scraped {
 	t.Helper()
 	m := metrics.New("", func() metrics.Reading {
-		return metrics.Reading{Cluster: &metrics.Cluster{Leads: true, Members: 3, Voters: 2, LastContact: time.Second}}
+		return metrics.Reading{
+			Cluster: &metrics.Cluster{Leads: true, Members: 3, Voters: 2, LastContact: time.Second}, Replica: &metrics.Replica{Age: 7},
+		}
 	})
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
@@ -319,9 +322,11 @@ func scrapeCluster(t *testing.T) scraped {
 		t.Fatal(err)
 	}
 	s := scraped(families)
-	for name, want := range map[string]float64{"leader": 1, "members": 3, "voters": 2, "last_contact_seconds": 1} {
-		if got := s.value("lectern_cluster_" + name); got != want {
-			t.Errorf("lectern_cluster_%s is %v, want %v", name, got, want)
+	for name, want := range map[string]float64{
+		"cluster_leader": 1, "cluster_members": 3, "cluster_voters": 2, "cluster_last_contact_seconds": 1, "replica_in_step": 0, "replica_age_seconds": 7,
+	} {
+		if got := s.value("lectern_" + name); got != want {
+			t.Errorf("lectern_%s is %v, want %v", name, got, want)
 		}
 	}
 	return s

@@ -122,6 +122,7 @@ type Project struct {
 	server     atomic.Pointer[Server]          // nil before Run
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
+	replicas   replicaList                     // that follow the server
 	sums       filesync.Sums                   // of uploaded files, for replicas
 	loaded     fileDigest                      // of the files that the project was opened with
 

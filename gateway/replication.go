@@ -16,6 +16,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/paced"
 	"lectern/gateway/internal/replication"
+	"lectern/internal/admission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -100,6 +101,9 @@ func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, l *longAnswer)
 		}
 		return l.control.Flush()
 	}}
+	var remove func()
+	sender.follows, remove = p.replicas.add(admission.ClientOf(r.Context()), part, since)
+	defer remove()
 	return sender.run(r.Context())
 }
 
@@ -111,6 +115,7 @@ type logSender struct {
 	flush   func() error
 	since   store.Position // behind the last entry that was sent
 	begun   bool           // something was sent
+	follows *following
 
 	heartbeat time.Duration
 }
@@ -220,6 +225,7 @@ func (l *logSender) send(g *generation) (all bool, err error) {
 		}
 		l.begun = true
 		l.since = next
+		l.follows.sent.Store(&next)
 		return nil
 	})
 	if err != nil {

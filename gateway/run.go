@@ -234,7 +234,7 @@ func (p *Project) control(server *Server, base string) *admin.Control {
 	return &admin.Control{
 		ByLeader: byLeader,
 		Project:  p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
-		Readiness: p.readiness, Cluster: p.clusterAdmin(),
+		Readiness: p.readiness, Replica: p.replicaState, Replicas: p.followers, Cluster: p.clusterAdmin(),
 		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
 	}
 }

@@ -29,12 +29,13 @@ type Runtime struct {
 	Extensions *Extensions
 	Host       Host
 
-	health, ready func() *admin.Condition // what the probes answer: nil if there is no problem. If not set: never a problem
-	forward       *forwarder              // sends writes to the origin of a replica or the leader of a cluster; nil: the server answers them
-	graphql       string                  // the path of the GraphQL endpoint
-	idempotency   *idempotency            // carries out requests with an Idempotency-Key; nil: the header is ignored
-	feed          *changeFeed             // what listeners read; nil: there are none
-	quotas        *quotas                 // rate limits; nil: there are none
+	health, ready func() *admin.Condition    // what the probes answer: nil if there is no problem. If not set: never a problem
+	replica       func() *admin.ReplicaState // what the probes say of a replica; returns nil if the server is none
+	forward       *forwarder                 // sends writes to the origin of a replica or the leader of a cluster; nil: the server answers them
+	graphql       string                     // the path of the GraphQL endpoint
+	idempotency   *idempotency               // carries out requests with an Idempotency-Key; nil: the header is ignored
+	feed          *changeFeed                // what listeners read; nil: there are none
+	quotas        *quotas                    // rate limits; nil: there are none
 	// moment is Store.Moment: as long as it returns the same, the content is the same. It is nil while the project is not open: nothing is repeated.
 	moment   func() (store.Moment, bool)
 	starting bool // the project is not open yet: every path but those of probes is answered 503

@@ -266,6 +266,59 @@ func TestReplicaInSilence(t *testing.T) {
 	})
 }
 
+// TestReplicaTellsHowOldItIs reads how far a replica is behind its origin from both: while it is in step, also between two heartbeats; when it
+// has lost touch; and when it is in step again.
+func TestReplicaTellsHowOldItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin, over := newOrigin(t)
+		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.dial}})
+		replica.background(func(ctx context.Context) { replica.project.follower.run(ctx, replica.server) })
+		inStep := func() {
+			t.Helper()
+			for range 30 {
+				if time.Sleep(700 * time.Millisecond); replica.project.follower.age() != 0 {
+					t.Fatalf("in step, the replica is %v old", replica.project.follower.age())
+				}
+			}
+			head, err := positionOf(origin.project.Store())
+			origin.must(err)
+			want := fmt.Sprintf(`{"state":"ready","replica":{"inStep":true,"age":0,"position":%q}}`, head)
+			if status, got := replica.ask("GET", "/_ready", "", ""); status != 200 || strings.TrimSpace(got) != want {
+				t.Errorf("/_ready answers %d %s, want %s", status, got, want)
+			}
+			if r := replica.project.reading(); r.Replica == nil || !r.Replica.InStep || r.Replica.Age != 0 {
+				t.Errorf("metrics of the replica: %+v", r.Replica)
+			}
+			list := origin.project.followers()
+			if len(list) != 1 || list[0].Position != head.String() || list[0].Behind != 0 || list[0].Client == "" {
+				t.Errorf("the origin has these replicas: %+v", list)
+			}
+			if r := origin.project.reading(); r.Replicas != 1 || r.ReplicasBehind != 0 || r.Replica != nil {
+				t.Errorf("metrics of the origin: %d replicas, %d entries behind, %+v", r.Replicas, r.ReplicasBehind, r.Replica)
+			}
+		}
+		time.Sleep(time.Minute)
+		inStep()
+		origin.write("one more")
+		time.Sleep(time.Second)
+		inStep()
+
+		over.fallSilent(true)
+		origin.write("not arrived")
+		time.Sleep(time.Minute)
+		state := replica.project.follower.state()
+		if state.InStep || state.Age == nil || *state.Age < 50 || *state.Age > 70 {
+			t.Errorf("a minute after the last contact: %s", state)
+		}
+		if status, got := replica.ask("GET", "/_ready", "", ""); status != 200 || !strings.Contains(got, `"inStep":false`) {
+			t.Errorf("/_ready answers %d %s", status, got)
+		}
+		over.comeBack()
+		time.Sleep(5 * time.Minute)
+		inStep()
+	})
+}
+
 // TestListenerInSilence lets a network between a listener to changes and the server fall silent for an hour. The server must give up the
 // listener, who then goes on where it was.
 func TestListenerInSilence(t *testing.T) {

@@ -71,6 +71,10 @@ type Control struct {
 	Load func() any
 	// Readiness returns why the server should get no requests; nil if it should.
 	Readiness func() *Condition
+	// Replica returns how far a replica is behind its origin; nil: the server is none.
+	Replica func() *ReplicaState
+	// Replicas lists the replicas that follow the server.
+	Replicas func() []Following
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
 	// ByLeader, if set, wraps the handler of the requests that are for the leader of a cluster, which may be another server: that answers them.
@@ -215,6 +219,7 @@ func (c *Control) Handler() http.Handler {
 		return serverInfo{PID: os.Getpid(), Base: c.Base, Version: p.Version, Memory: c.Memory.Stats(), Load: c.Load()}, nil
 	}))
 	mux.Handle("GET /ready", answer(c.readiness))
+	mux.Handle("GET /replicas", answer(func(*http.Request) ([]Following, error) { return c.Replicas(), nil }))
 	mux.Handle("GET /tokens", answer(func(r *http.Request) ([]auth.Token, error) { return p.Tokens(r.Context()) }))
 	mux.Handle("POST /tokens", answerJSON(maxJSON, c.createToken))
 	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))

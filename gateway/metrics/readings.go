@@ -34,6 +34,10 @@ type Reading struct {
 	Webhooks map[string]webhooks.Status // by name
 
 	Cluster *Cluster // nil unless the server is a node of a cluster
+	Replica *Replica // nil unless the server is a replica
+
+	Replicas       int    // that follow the server
+	ReplicasBehind uint64 // entries that the last of them was not sent yet
 
 	Reloads, FailedReloads int64
 	LastBackup             time.Time // zero if none was taken since the start
@@ -48,6 +52,12 @@ type Cluster struct {
 	Members, Voters               int
 	Proposals, FailedProposals    uint64
 	DamagedFiles, RepairedFiles   uint64 // of the uploads on this node's disk
+}
+
+// A Replica is what a replica knows of itself.
+type Replica struct {
+	InStep bool
+	Age    float64 // seconds since it had everything of its origin; NaN: it never had
 }
 
 // Places are the places of a semaphore.
@@ -82,6 +92,15 @@ func ofCluster(kind prometheus.ValueType, name, help string, value func(*Cluster
 	return family{prometheus.NewDesc("lectern_cluster_"+name, help, nil, nil), kind, func(r *Reading, emit func(float64, ...string)) {
 		if r.Cluster != nil {
 			emit(value(r.Cluster))
+		}
+	}}
+}
+
+// ofReplica returns a family of one value, which only replicas have.
+func ofReplica(kind prometheus.ValueType, name, help string, value func(*Replica) float64) family {
+	return family{prometheus.NewDesc("lectern_replica_"+name, help, nil, nil), kind, func(r *Reading, emit func(float64, ...string)) {
+		if r.Replica != nil {
+			emit(value(r.Replica))
 		}
 	}}
 }
@@ -188,6 +207,11 @@ var families = []family{
 	by(gauge, "lectern_webhook_lag_seconds", "Age of the oldest event in memory that is not delivered; 0 if there is none.", "webhook", hooks, age),
 	by(gauge, "lectern_webhook_up", "1 unless the receiver is down, or the webhook is stopped.", "webhook", hooks, func(h webhooks.Status) float64 { return boolean(!h.Down && h.Stopped == "") }),
 
+	ofReplica(gauge, "in_step", "1 if this replica has everything of its origin.", func(s *Replica) float64 { return boolean(s.InStep) }),
+	ofReplica(gauge, "age_seconds", "How long ago this replica had everything of its origin; 0 while it is in step.", func(s *Replica) float64 { return s.Age }),
+	one(gauge, "lectern_replicas", "Replicas that follow this server now.", func(r *Reading) float64 { return float64(r.Replicas) }),
+	one(gauge, "lectern_replicas_behind_entries", "Entries of the log that were not sent yet to the replica that is furthest behind.",
+		func(r *Reading) float64 { return float64(r.ReplicasBehind) }),
 	ofCluster(gauge, "leader", "1 if this node leads its cluster.", func(c *Cluster) float64 { return boolean(c.Leads) }),
 	ofCluster(gauge, "term", "The term of Raft, which grows with each election.", func(c *Cluster) float64 { return float64(c.Term) }),
 	ofCluster(gauge, "last_index", "The end of this node's log of Raft.", func(c *Cluster) float64 { return float64(c.LastIndex) }),

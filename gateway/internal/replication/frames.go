@@ -17,6 +17,7 @@
 package replication
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -55,6 +56,11 @@ const Heartbeat = 5 * time.Second
 
 // shortestHeartbeat is the shortest interval that a replica may ask for.
 const shortestHeartbeat = 100 * time.Millisecond
+
+// HeartbeatWithin returns how often a replica asks for a Status that gives up a connection after a silence; 0: three times Heartbeat.
+func HeartbeatWithin(silence time.Duration) time.Duration {
+	return min(cmp.Or(silence/3, Heartbeat), Heartbeat)
+}
 
 // HeartbeatOf returns the interval that a replica asks for, within what an origin allows.
 func HeartbeatOf(asked string) time.Duration {

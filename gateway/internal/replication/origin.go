@@ -175,7 +175,7 @@ type RefusedError struct{ error }
 func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
 	query := queryOf(o.Part)
 	query.Set("since", since.String())
-	query.Set("heartbeat", min(o.silence()/3, Heartbeat).String())
+	query.Set("heartbeat", HeartbeatWithin(o.Silence).String())
 	s, _, err := o.get(ctx, o.replica("log?"+query.Encode()), nil)
 	return s, err
 }
