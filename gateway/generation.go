@@ -27,6 +27,7 @@ type generation struct {
 	users    *auth.Users    // nil if users are switched off
 	media    *media.Library // nil if upload is switched off
 	teller   func() *teller // made when a webhook is sent
+	hidden   func() string  // see hiddenIn
 	answers  *rest.Limits   // shared by all generations
 	replaced chan struct{}  // closed when the next generation serves
 	copied   bool           // the store is a new copy of the origin's, in a file of its own
@@ -39,7 +40,7 @@ type generation struct {
 }
 
 func (p *Project) newGeneration(d *Definition) *generation {
-	return &generation{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{})}
+	return &generation{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{}), hidden: sync.OnceValue(func() string { return hiddenIn(d.Model) })}
 }
 
 // shared holds the services that a generation passes to the next one, unless their settings change.
@@ -136,7 +137,7 @@ func (g *generation) content() admin.Content {
 func (g *generation) idempotency() *idempotency {
 	s := &g.Settings.Server
 	return &idempotency{
-		store: g.store, settings: s.Idempotency, limits: requestLimits(s.Limits.WithDefaults()), now: g.project.clock.Now, atWork: g.project.shared.keysAtWork(),
+		store: g.store, settings: s.Idempotency, limits: requestLimits(s.Limits.WithDefaults()), hidden: g.hidden(), now: g.project.clock.Now, atWork: g.project.shared.keysAtWork(),
 	}
 }
 

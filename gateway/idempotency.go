@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/gateway/config"
 	"lectern/jsontree"
@@ -31,7 +32,7 @@ var (
 	errKeyAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "pending"),
 		Message: "a request with this Idempotency-Key is still at work; try again"}
 	errKeyAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
-		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions have changed since"}
+		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions, or which attributes are private, have changed since"}
 	errKeyNotHere = badBody("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
 	errKeySecret  = badBody("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
 	errKeysOff    = badBody("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
@@ -43,6 +44,7 @@ type idempotency struct {
 	store    *store.Store
 	settings config.Idempotency
 	limits   requestLimits
+	hidden   string // names what no answer shows: see hiddenIn
 	now      func() time.Time
 	atWork   *keysAtWork // shared by all generations
 }
@@ -131,15 +133,37 @@ func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*s
 	if format := r.Header.Get(rest.FormatHeader); format != "" { // of the answer
 		request = append(request, format)
 	}
+	former := hashOf(callerName(who), key)
 	return &store.Once{
-		Key:     hashOf(callerName(who), key),
+		Key:     store.KeyOf(hashOf(callerName(who)), former),
+		Former:  former,
 		Request: hashOf(request...),
-		Access:  store.Hash(who.Access.AppendFingerprint(nil)),
+		Access:  hashOf(string(who.Access.AppendFingerprint(nil)), k.hidden),
 		At:      k.now(),
 		MaxBody: k.settings.MaxAnswer,
 		TooLong: apierror.Validation(fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most (idempotency.maxAnswer); nothing was written. "+
 			"Ask for fewer fields, or populate less", config.ByteSize(k.settings.MaxAnswer))),
 	}, nil
+}
+
+// hiddenIn returns a text that names the attributes that no answer shows. Answers that were kept while another set was hidden are not shown.
+func hiddenIn(m *contenttypes.Model) string {
+	h := sha256.New()
+	hide := func(s *contenttypes.Schema) {
+		for _, a := range s.Attributes {
+			if a.Private || a.Type == contenttypes.Password {
+				writeText(h, s.UID)
+				writeText(h, a.Name)
+			}
+		}
+	}
+	for _, t := range m.Types {
+		hide(&t.Schema)
+	}
+	for _, c := range m.Components {
+		hide(&c.Schema)
+	}
+	return string(h.Sum(nil))
 }
 
 // callerName names a caller. No two callers have the same name.
@@ -174,7 +198,7 @@ func writeText(h hash.Hash, text string) {
 // kept returns the answer under the key of once, nil if there is none.
 func (k *idempotency) kept(once *store.Once) (kept *store.KeptAnswer, err error) {
 	err = k.store.View(func(s *store.Snapshot) error {
-		kept, err = s.KeptAnswer(once.Key, once.At)
+		kept, err = once.Kept(s)
 		return err
 	})
 	return kept, err

@@ -402,3 +402,40 @@ func TestIdempotencyKeysAfterChangedPermissions(t *testing.T) {
 		t.Errorf("%d articles", a.articles())
 	}
 }
+
+// TestIdempotencyKeysAfterMadePrivate does not show a kept answer after one of its attributes was made private, in a type or in a component.
+func TestIdempotencyKeysAfterMadePrivate(t *testing.T) {
+	for _, file := range []string{"content-types/note.yaml", "components/page/part.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			note := noteHead + "  title: {type: string}\n  pin: {type: string}\n  part: {type: component, component: page.part}\n"
+			part := "info: {displayName: Part}\nattributes:\n  pin: {type: string}\n"
+			e := &editing{T: t, dir: t.TempDir()}
+			e.write("content-types/note.yaml", note)
+			e.write("components/page/part.yaml", part)
+			e.serve(nil)
+			const path, body = "/api/notes?populate=part", `{"data":{"title":"Soup","pin":"hidden later","part":{"pin":"hidden later"}}}`
+			add := func() *http.Response {
+				r, err := http.NewRequest("POST", e.base+path, strings.NewReader(body))
+				e.must(err)
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Authorization", "Bearer "+e.key)
+				r.Header.Set("Idempotency-Key", "one")
+				answer, err := e.client.Do(r)
+				e.must(err)
+				t.Cleanup(func() { answer.Body.Close() })
+				return answer
+			}
+			if first := add(); first.StatusCode != http.StatusCreated {
+				t.Fatal(first.Status)
+			}
+			text := map[string]string{"content-types/note.yaml": note, "components/page/part.yaml": part}[file]
+			e.carryOut(edit{what: "private", file: file, text: strings.Replace(text, "pin: {type: string}", "pin: {type: string, private: true}", 1)})
+			again := add()
+			told, err := io.ReadAll(again.Body)
+			e.must(err)
+			if again.StatusCode != http.StatusConflict || !strings.Contains(string(told), `"outcome":"applied"`) || strings.Contains(string(told), "hidden later") {
+				t.Errorf("%s %s", again.Status, told)
+			}
+		})
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -13,13 +12,16 @@ import (
 // keeps the answer to such a write, in the transaction of the write. The entry of the write in the log holds the answer too, so replicas
 // and restored stores know it.
 //
-// Answers are in the bucket answers, in the order in which they were given, with an index by key:
+// Answers are in the bucket answers, in the order in which they were given, with an index by key and one by caller:
 //
 //	a · sequence u64 → key 32 bytes · the answer (see KeptAnswer.append)
+//	c · caller 16 bytes → number of answers u64 · their bytes u64
 //	k · key 32 bytes → sequence u64
+//	o · caller 16 bytes · sequence u64 → bytes u64
 //
-// The counters answers/count and answers/bytes are in the bucket meta. Each write with a key removes answers that AnswerLimits do not allow,
-// oldest first, a bounded number at a time. Files of older versions of Lectern have no such bucket; the first answer makes it.
+// The counters answers/count, answers/bytes and answers/callers are in the bucket meta. Each write with a key removes answers that AnswerLimits do
+// not allow (see answers_trim.go), a bounded number at a time. Files of older versions of Lectern have no such bucket; the first answer makes it. Others
+// have answers without an owner: these are removed first.
 
 // AnswerLimits bound the answers that are kept.
 type AnswerLimits struct {
@@ -48,9 +50,21 @@ func (l AnswerLimits) withDefaults() AnswerLimits {
 // A Hash identifies a key of a caller, a request, or the permissions of a caller.
 type Hash [sha256.Size]byte
 
+// KeyOf returns the Hash of a key of a caller, given the hashes of the caller and of both: half of either, so that the key tells whose it is.
+func KeyOf(caller, key Hash) Hash {
+	copy(key[:callerLen], caller[:])
+	return key
+}
+
+// callerLen is how many bytes of a key name its caller.
+const callerLen = 16
+
+func (h *Hash) caller() []byte { return h[:callerLen] }
+
 // A Once is a write that must not be carried out twice.
 type Once struct {
-	Key     Hash // of the caller and their idempotency key
+	Key     Hash // of the caller and their idempotency key: see KeyOf
+	Former  Hash // the key as older versions made it, under which an answer may still be kept; zero: there is none
 	Request Hash // of the request
 	Access  Hash // of what the caller may do and see
 	At      time.Time
@@ -124,8 +138,10 @@ func decodeAnswer(raw []byte) (key Hash, kept *KeptAnswer, err error) {
 }
 
 const (
-	prefixAnswer    = 'a'
-	prefixAnswerKey = 'k'
+	prefixAnswer       = 'a'
+	prefixAnswerCaller = 'c'
+	prefixAnswerKey    = 'k'
+	prefixAnswerOf     = 'o'
 	// answerOverhead is how many bytes an answer counts in addition to its encoding: its two keys and their values.
 	answerOverhead = 64
 )
@@ -160,6 +176,15 @@ func (s *Snapshot) KeptAnswer(key Hash, now time.Time) (*KeptAnswer, error) {
 	return kept, nil
 }
 
+// Kept returns a copy of the answer that is kept for a write, nil if there is none.
+func (o *Once) Kept(s *Snapshot) (*KeptAnswer, error) {
+	kept, err := s.KeptAnswer(o.Key, o.At)
+	if err == nil && kept == nil && o.Former != (Hash{}) {
+		return s.KeptAnswer(o.Former, o.At)
+	}
+	return kept, err
+}
+
 // KeptAnswers returns how many answers are kept, and their bytes.
 func (s *Snapshot) KeptAnswers() (count int, bytes int64) {
 	meta := s.bucket(metas)
@@ -168,7 +193,7 @@ func (s *Snapshot) KeptAnswers() (count int, bytes int64) {
 
 // carryOut calls f, unless there is an answer under the key, and then keeps the answer. If f applies no batch, no answer is kept.
 func (o *Once) carryOut(tx *Tx, f func(*Tx) error) error {
-	kept, err := tx.KeptAnswer(o.Key, o.At)
+	kept, err := o.Kept(tx.Snapshot)
 	switch {
 	case err != nil:
 		return err
@@ -195,100 +220,4 @@ func (o *Once) keep(tx *Tx) error {
 	}
 	tx.log.answer = made.append(append(make([]byte, 0, len(answer.Body)+200), o.Key[:]...))
 	return tx.putAnswer(tx.sequence, tx.log.answer)
-}
-
-// putAnswer stores an answer, given encoded with its key, that belongs to the entry of a sequence. It removes answers that AnswerLimits do not
-// allow.
-func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
-	key, kept, err := decodeAnswer(raw)
-	if err != nil {
-		return err
-	}
-	t := tx.bucket(answers)
-	if err := errors.Join(t.Put(answerName(sequence), copied(raw)), t.Put(answerKeyName(key), freshValue{be.AppendUint64(nil, sequence)})); err != nil {
-		return fmt.Errorf("keep answer: %w", err)
-	}
-	count, size := tx.KeptAnswers()
-	count, size = count+1, size+int64(len(raw)+answerOverhead)
-	for _, old := range tx.oldAnswers(kept.At, &count, &size, sequence) {
-		if err := tx.deleteAnswer(old); err != nil {
-			return fmt.Errorf("remove an old answer: %w", err)
-		}
-	}
-	meta := tx.bucket(metas)
-	return errors.Join(putNumber(meta, keyAnswerCount, uint64(count)), putNumber(meta, keyAnswerBytes, uint64(size)))
-}
-
-// oldAnswers returns the sequences of answers to remove at a time, oldest first, and counts the answers without them. It spares the answer of
-// the sequence newest.
-func (tx *Tx) oldAnswers(now time.Time, count *int, size *int64, newest uint64) (old []uint64) {
-	l := tx.store.answers
-	c := tx.bucket(answers).Cursor()
-	for k, v := c.First(); len(k) == 9 && len(old) < trimmedAtOnce; k, v = c.Next() {
-		sequence := be.Uint64(k[1:])
-		if sequence == newest {
-			break
-		}
-		raw := withoutNamedChecksum(v)
-		if *count <= l.Count && *size <= l.MaxSize {
-			if _, kept, err := decodeAnswer(raw); err != nil || now.Sub(kept.At) < l.Keep {
-				break
-			}
-		}
-		*count, *size = *count-1, *size-int64(len(raw)+answerOverhead)
-		old = append(old, sequence)
-	}
-	return old
-}
-
-// deleteAnswer removes the answer of a sequence, and its key unless a later answer has the same.
-func (tx *Tx) deleteAnswer(sequence uint64) error {
-	t := tx.bucket(answers)
-	raw := t.Get(answerName(sequence))
-	key, _, err := decodeAnswer(withoutNamedChecksum(raw))
-	if err != nil {
-		return err
-	}
-	if at := t.Get(answerKeyName(key)); len(at) == 8+checksumLen && be.Uint64(at) == sequence {
-		if err := t.Delete(answerKeyName(key)); err != nil {
-			return err
-		}
-	}
-	return t.Delete(answerName(sequence))
-}
-
-// answers checks that the answers, their index by key and their counters agree.
-func (c *checker) answers() {
-	if !c.snap.bucket(answers).exists() {
-		return
-	}
-	count, size := 0, int64(0)
-	names := map[Hash]uint64{} // the latest sequence under each key
-	c.each(answers, func(k, v []byte) {
-		v = withoutNamedChecksum(v)
-		switch {
-		case len(k) == 9 && k[0] == prefixAnswer:
-			count, size = count+1, size+int64(len(v)+answerOverhead)
-			key, _, err := decodeAnswer(v)
-			if err != nil {
-				c.report("answer %x: %w", k, err)
-			}
-			c.take(len(key))
-			names[key] = be.Uint64(k[1:]) // answers come before keys
-		case len(k) == 1+len(Hash{}) && k[0] == prefixAnswerKey && len(v) == 8:
-			key := Hash(k[1:])
-			if sequence, ok := names[key]; !ok || sequence != be.Uint64(v) {
-				c.report("answer key %x: leads to %d, the answer is under %d", k, be.Uint64(v), sequence)
-			}
-			delete(names, key)
-		default:
-			c.report("answer %x: malformed", k)
-		}
-	})
-	for key, sequence := range names {
-		c.report("answer %d: its key %x is missing", sequence, key)
-	}
-	if n, bytes := c.snap.KeptAnswers(); n != count || bytes != size {
-		c.report("answers: the counters say %d with %d bytes, there are %d with %d", n, bytes, count, size)
-	}
 }

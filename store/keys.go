@@ -13,7 +13,7 @@ import "encoding/binary"
 //	links   schema u16 · field u16 · side u8 · link set u8 · ref · pos u64 → the other end (links.go)
 //	log     sequence u64 [· part u32]                             → an entry, or a part of one (entry.go, log.go)
 //	history sequence u64                                          → which entries changed which documents (touches.go)
-//	answers a · sequence u64, and k · key                         → answers that are kept under idempotency keys (answers.go)
+//	answers a · sequence u64, k · key, c · caller, o · caller · sequence → answers that are kept under idempotency keys (answers.go)
 //
 // An index key is schema u16 · field u16 · slot u16 · value · id u64. That of an inner index has the path of the value before it (inner.go).
 //
@@ -49,6 +49,7 @@ var (
 	keyConverted     = []byte("history/converted")
 	keyAnswerCount   = []byte("answers/count")
 	keyAnswerBytes   = []byte("answers/bytes")
+	keyAnswerCallers = []byte("answers/callers")
 	keyDocs          = []byte("docs")
 	keyItems         = []byte("items")
 	keyPart          = []byte("part")           // of a partial replica (part.go)
