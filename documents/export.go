@@ -235,8 +235,9 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 	if len(lists) == 2 && !named {
 		lists = lists[:1]
 	}
-	start := len(b)
+	start, n := len(b), 0
 	for i := range lists {
+		n += len(lists[i])
 		for _, l := range lists[i] {
 			set := ""
 			if named {
@@ -250,7 +251,7 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 			}
 		}
 	}
-	if len(b) > start && (a.ToMany() || named) {
+	if len(b) > start && (a.ToMany() || named || n > 1) {
 		b = append(append(b, 0), ']')
 		copy(b[start+1:], b[start:len(b)-2])
 		b[start] = '['

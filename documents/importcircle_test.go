@@ -65,3 +65,51 @@ attributes: {page: {type: relation, relation: oneToOne, target: api::page.page},
 		}
 	}
 }
+
+// TestImportLocalizationsOfOne takes a document without locales to another store that holds two localizations of one document in an attribute for one.
+// Two documents in it are refused.
+func TestImportLocalizationsOfOne(t *testing.T) {
+	model := storetest.Model(t, storetest.Files(map[string]string{
+		"content-types/page.yaml": `
+kind: collectionType
+info: {singularName: page, pluralName: pages, displayName: Page}
+pluginOptions: {i18n: {localized: true}}
+attributes:
+  notes: {type: relation, relation: oneToMany, target: api::note.note, mappedBy: page}
+`,
+		"content-types/note.yaml": `
+kind: collectionType
+info: {singularName: note, pluralName: notes, displayName: Note}
+attributes:
+  page: {type: relation, relation: manyToOne, target: api::page.page, inversedBy: notes}
+`,
+	}))
+	line := func(typ, id, locale, data string) string {
+		return fmt.Sprintf(`{"type":"api::%s.%[1]s","documentId":%q,%s"data":{%s}}`+"\n", typ, id, locale, data)
+	}
+	pages := line("page", "a", `"locale":"en",`, "") + line("page", "a", `"locale":"es",`, "") + line("page", "b", `"locale":"en",`, "")
+	const both = `"page":[{"documentId":"a","locale":"en","order":1},{"documentId":"a","locale":"es","order":1}]`
+	st := storetest.Open(t, model)
+	if _, err := documents.NewService(st, model, "en").Import(t.Context(), strings.NewReader(pages+line("note", "n", "", both)), documents.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var first, second strings.Builder
+	if err := documents.Export(t.Context(), st, model, &first, nil); err != nil {
+		t.Fatal(err)
+	}
+	again := storetest.Open(t, model)
+	if _, err := documents.NewService(again, model, "en").Import(t.Context(), strings.NewReader(first.String()), documents.ImportOptions{}); err != nil {
+		t.Fatal(err, first.String())
+	}
+	if err := documents.Export(t.Context(), again, model, &second, nil); err != nil {
+		t.Fatal(err)
+	}
+	if first.String() != second.String() || strings.Count(first.String(), `"documentId":"a","locale":"e`) != 4 {
+		t.Errorf("the first store has\n%s\nthe second\n%s", first.String(), second.String())
+	}
+	two := line("note", "n", "", strings.Replace(both, `"a","locale":"es"`, `"b","locale":"en"`, 1))
+	_, err := documents.NewService(again, model, "en").Import(t.Context(), strings.NewReader(two), documents.ImportOptions{})
+	if err == nil || err.Error() != "line 1: page: holds one document" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -81,7 +81,7 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, ite
 	}
 	seen := make(map[target]bool, len(list))
 	for _, set := range linkSetsUnder(a, w.sets) {
-		n := 0
+		n, one := 0, target{}
 		for _, v := range list {
 			e, only, err := w.entry(a, v, path)
 			if err != nil {
@@ -96,9 +96,11 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, ite
 			}
 			seen[to] = true
 			e.set, e.item, e.index = set, item, n
-			if n++; n > 1 && !a.ToMany() {
+			n++
+			if to.locale = ""; n > 1 && to != one && !a.ToMany() { // it may hold several localizations of it
 				return fmt.Errorf("%s: holds one document", pathName(path))
 			}
+			one = to
 			w.version.edges = append(w.version.edges, e)
 		}
 	}

@@ -46,7 +46,8 @@ type End struct {
 	// DocumentID is set instead of ID at the right end of the links named localizations.
 	DocumentID string
 
-	// Pos is the position of the link in the list that Field holds, and 0 if the archive says none. Only the order of positions counts.
+	// Pos is the position of the link in the list that Field holds, and 0 if the archive says none. Only the order of positions counts, so a position 0 of
+	// an archive is the least number above 0 here.
 	Pos float64
 }
 

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"lectern/jsontree"
@@ -48,6 +49,9 @@ func endOf(link *jsontree.Object, side string) (e End, err error) {
 	e.Field = o.Text("field")
 	if n, ok := o.Value("pos").(jsontree.Number); ok {
 		e.Pos = n.Float()
+		if e.Pos == 0 {
+			e.Pos = math.SmallestNonzeroFloat64
+		}
 	}
 	if ref, ok := o.Value("ref").(string); ok {
 		if e.ID, err = strconv.ParseUint(ref, 10, 64); err != nil {

@@ -107,7 +107,7 @@ func (x *index) distinct(a *contenttypes.Attribute, links []link) []link {
 		case seen[name]:
 			x.notes.add("links of "+a.Owner.UID+"."+a.Name, "another link leads to the same document")
 			continue
-		case len(kept) > 0 && !a.ToMany():
+		case len(kept) > 0 && !a.ToMany() && !x.sameDocument(l, kept[0]):
 			x.notes.add("links of "+a.Owner.UID+"."+a.Name, "the attribute holds one")
 			continue
 		}
@@ -134,6 +134,13 @@ func (x *index) claim(a *contenttypes.Attribute, set store.Status, r *row, links
 		kept = append(kept, l)
 	}
 	return kept
+}
+
+// sameDocument reports whether two links lead to one document, be it in different locales. A row of a type without locales may have a link to each
+// localization of the document that an attribute holds.
+func (x *index) sameDocument(a, b link) bool {
+	n, m := x.nameOf(a), x.nameOf(b)
+	return n.typ == m.typ && n.id == m.id
 }
 
 // documentName identifies a document in a locale.

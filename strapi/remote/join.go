@@ -36,12 +36,27 @@ type joiner struct {
 	gone    map[version]bool // documents of which a row was there when the run began, and has been removed since
 	lost    map[string]int64 // links to unknown targets, by attribute
 	morphs  map[morphEdge]bool
+	far     []farLink     // links that their owner may not show
+	shown   map[edge]bool // those of the same kind that it shows
 	texts   map[string]string
+}
+
+// A farLink is a link as its target shows it.
+type farLink struct {
+	lane  *lane
+	owner *schema
+	edge
+}
+
+// hidesLocales reports whether a row does not show all links that it has in a relation: one without locales that holds one document shows one
+// localization of it, and may have a link to each.
+func hidesLocales(owner *schema, relation *attribute, target *schema) bool {
+	return !owner.localized && target.localized && (relation.relation == "manyToOne" || relation.relation == "oneToOne") && !relation.private
 }
 
 func newJoiner(r *reader, out *output) *joiner {
 	return &joiner{r: r, out: out, ids: map[version]uint64{}, inverse: map[edge]int{}, gone: map[version]bool{}, lost: map[string]int64{},
-		morphs: map[morphEdge]bool{}, texts: map[string]string{}}
+		morphs: map[morphEdge]bool{}, shown: map[edge]bool{}, texts: map[string]string{}}
 }
 
 // eachLive calls do with the last reading of each row of a lane that is still there, and dead, if it is not nil, with those of the
@@ -201,7 +216,11 @@ func (j *joiner) addInverse(l *lane, from linkFrom) {
 		}
 		for n, t := range from.targets {
 			for _, id := range j.resolve(l, from.attribute, owner, t) {
-				j.inverse[edge{relation, id, from.id}] = n + 1
+				e := edge{relation, id, from.id}
+				j.inverse[e] = n + 1
+				if hidesLocales(owner, relation, from.owner) {
+					j.far = append(j.far, farLink{l, owner, e})
+				}
 			}
 		}
 	}
@@ -248,7 +267,19 @@ func (j *joiner) write(ctx context.Context, lanes []*lane) error {
 			return err
 		}
 	}
+	j.writeFar()
 	return nil
+}
+
+// writeFar writes the links that only their targets show.
+func (j *joiner) writeFar() {
+	for _, f := range j.far {
+		if !j.shown[f.edge] {
+			j.shown[f.edge] = true
+			from := linkFrom{owner: f.owner, id: f.edge.owner, attribute: f.relation}
+			j.link(j.linkTo(f.lane, from, j.r.definitions.byUID[f.relation.target], f.target, 0))
+		}
+	}
 }
 
 // writeLinks writes the links of an attribute that owns them.
@@ -277,6 +308,9 @@ func (j *joiner) writeLinks(l *lane, from linkFrom) {
 		for _, id := range ids {
 			if a.isPolymorphic() && !j.isNew(morphEdge{edge{a, from.id, id}, target.uid}) {
 				continue
+			}
+			if hidesLocales(from.owner, a, target) {
+				j.shown[edge{a, from.id, id}] = true
 			}
 			j.link(j.linkTo(l, from, target, id, i))
 		}
