@@ -26,10 +26,8 @@ func (p *picture) readPNG(head func() io.Reader) error {
 	}
 	white := c.ColorModel.Convert(color.White)
 	p.pixelBytes = pngBytes(white, start[28] != 0)
-	switch white.(type) {
-	case color.Gray, color.Gray16:
-		p.gray = true
-	}
+	const colourType, colourUsed = 25, 2
+	p.gray = start[colourType]&colourUsed == 0
 	if exif := pngChunk(head(), "eXIf", maxEXIF); exif != nil {
 		if hasMark(exif, exifMark) {
 			exif = exif[len(exifMark):]

@@ -18,6 +18,18 @@ func withProfile(file string, profile []byte) string {
 	return withChunk(file, pngChunk("iCCP", "name\x00\x00"+b.String()), "IDAT")
 }
 
+// grayWithAlpha returns a PNG file of 300×200 opaque pixels of gray with an alpha channel.
+func grayWithAlpha(gray byte) string {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	for range 200 {
+		z.Write([]byte("\x00" + strings.Repeat(string([]byte{gray, 255}), 300)))
+	}
+	z.Close()
+	head := pngChunk("IHDR", "\x00\x00\x01\x2c\x00\x00\x00\xc8\x08\x04\x00\x00\x00")
+	return "\x89PNG\r\n\x1a\n" + head + pngChunk("IDAT", b.String()) + pngChunk("IEND", "")
+}
+
 const profileMark = "ICC_PROFILE\x00"
 
 // jpegWithProfile puts a colour profile into a JPEG file, in parts of at least so many bytes, the last one first.

@@ -267,6 +267,9 @@ func TestColourProfiles(t *testing.T) {
 			opaque := webpOf(test.was.(color.NRGBA))
 			files["a.webp"] = riff("VP8X", "\x20"+vp8x(300, 200)[1:], "ICCP", string(test.profile), "VP8L", opaque)
 		}
+		if test.name == "gray" {
+			files["transparency.png"] = withProfile(grayWithAlpha(55), test.profile)
+		}
 		for name, data := range files {
 			f := s.upload(file(name, "image/png", data))[0]
 			for _, url := range []string{f.Formats["thumbnail"].URL, f.URL + "?width=40", s.signed(f.URL, "width=30&format=png"), s.signed(f.URL, "width=30&format=jpeg"), s.signed(f.URL, "width=30&format=webp")} {
