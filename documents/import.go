@@ -154,6 +154,7 @@ type importer struct {
 
 	reserved int64                                // number of bytes in the last call of Reserve
 	longest  int                                  // length of the longest line so far, or later of the longest document
+	densest  int64                                // most bytes that the values of a line have taken so far
 	lines    int                                  // number of lines in the file
 	length   int64                                // length of the lines that were read
 	turns    map[*contenttypes.ContentType]uint64 // see turnsOf
@@ -252,7 +253,7 @@ const (
 // reserve reserves memory for lines of this length, in steps of at least 256 KiB.
 func (im *importer) reserve(length int) error {
 	im.longest = max(im.longest, length)
-	bytes := max(int64(im.longest), min(im.length, loadedAhead)) * perLineByte
+	bytes := max(im.densest, max(int64(im.longest), min(im.length, loadedAhead))*perLineByte)
 	bytes += int64(len(im.bad)+len(im.damaged)+len(im.ids.taken)) * perProblem
 	for _, sorter := range im.sorters() {
 		bytes += (*sorter).Memory()

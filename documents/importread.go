@@ -99,8 +99,8 @@ func (r *lineReader) object() (o *jsontree.Object, wrong, err error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return nil, nil, nil
 	}
-	if o, wrong = parseObject(text); wrong != nil {
-		return nil, wrong, nil
+	if o, wrong, err = r.im.parseObject(text); wrong != nil || err != nil {
+		return nil, wrong, err
 	}
 	if r.at.number == 1 {
 		if header, wrong := isHeader(o); header {
@@ -111,16 +111,37 @@ func (r *lineReader) object() (o *jsontree.Object, wrong, err error) {
 	return o, nil, nil
 }
 
-func parseObject(text []byte) (*jsontree.Object, error) {
-	v, err := jsontree.Parse(text, jsontree.MaxDepth)
-	if err != nil {
-		return nil, fmt.Errorf("not valid JSON: %w", err)
+// parseObject parses a line. wrong says why it is no object; err ends the import.
+func (im *importer) parseObject(text []byte) (o *jsontree.Object, wrong, err error) {
+	memory := lineMemory{im: im}
+	v, err := jsontree.ParseWithin(text, jsontree.MaxDepth, &memory)
+	var syntax *jsontree.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("not valid JSON: %w", err), nil
+	case err != nil:
+		return nil, nil, err
 	}
 	o, ok := v.(*jsontree.Object)
 	if !ok {
-		return nil, errors.New("a line must be a JSON object")
+		return nil, errors.New("a line must be a JSON object"), nil
 	}
-	return o, nil
+	return o, nil, nil
+}
+
+// A lineMemory reserves the memory of the values of one line. Few lines take more than reserve estimates.
+type lineMemory struct {
+	im    *importer
+	bytes int64
+}
+
+// Add implements jsontree.Memory.
+func (m *lineMemory) Add(bytes int64) error {
+	if m.bytes += bytes; m.bytes <= m.im.densest {
+		return nil
+	}
+	m.im.densest = m.bytes
+	return m.im.reserve(0)
 }
 
 // readAgain reads and parses a line that was found to be valid before.
@@ -132,8 +153,8 @@ func (im *importer) readAgain(at lineRef) (*importLine, error) {
 	if _, err := io.ReadFull(im.file, text); err != nil {
 		return nil, fmt.Errorf("read line %d again: %w", at.number, err)
 	}
-	o, err := parseObject(bytes.TrimSpace(text))
-	if err != nil {
+	o, wrong, err := im.parseObject(bytes.TrimSpace(text))
+	if err := errors.Join(wrong, err); err != nil {
 		return nil, fmt.Errorf("line %d has changed since it was checked: %w", at.number, err)
 	}
 	l, err := im.parseLine(o)

@@ -93,3 +93,18 @@ func TestImportReserves(t *testing.T) {
 		}
 	}
 }
+
+// TestImportReservesDenseLines checks that an import reserves the values of a line that takes far more memory when it is parsed than it has bytes.
+func TestImportReservesDenseLines(t *testing.T) {
+	model := noteModel(t)
+	line := `{"type":"api::note.note","documentId":"a","data":{"text":[` + strings.Repeat(`{"":0},`, 200_000) + "0]}}\n"
+	least := int64(30 * len(line))
+	for _, limit := range []int64{least, 1 << 30} {
+		svc := documents.NewService(storetest.Open(t, model), model, "en")
+		reserve, reserved := limited(limit)
+		_, err := svc.Import(t.Context(), strings.NewReader(line), documents.ImportOptions{Reserve: reserve})
+		if refused := errors.Is(err, errNothingLeft); refused != (limit == least) || !refused && *reserved < least {
+			t.Errorf("%d bytes at most: %d reserved, %v", limit, *reserved, err)
+		}
+	}
+}

@@ -52,19 +52,19 @@ func (l *requestLimits) readBody(w http.ResponseWriter, r *http.Request) (any, e
 		if err != nil {
 			return nil, err
 		}
-		return parseJSON(text)
+		return parseJSON(text, memoryOf(r))
 	case "application/x-www-form-urlencoded":
 		text, err := l.readAll(r, l.FormBytes)
 		if err != nil {
 			return nil, err
 		}
-		return parseForm(string(text))
+		return parseForm(string(text), memoryOf(r))
 	case "multipart/form-data":
 		text, err := l.readAll(r, l.FormBytes)
 		if err != nil {
 			return nil, err
 		}
-		return parseMultipart(text, params["boundary"])
+		return parseMultipart(text, params["boundary"], memoryOf(r))
 	}
 	if strings.HasPrefix(kind, "text/") {
 		_, err := l.readAll(r, l.FormBytes)
@@ -86,7 +86,11 @@ func contentType(h http.Header) (kind string, params map[string]string, err erro
 func (l *requestLimits) readAll(r *http.Request, limit int64) ([]byte, error) {
 	kept := replayableBodyOf(r.Body)
 	if kept == nil {
-		return readFrom(r, r.Body, limit, &budget.Reservation{})
+		memory := &budget.Reservation{}
+		if state := stateOf(r.Context()); state != nil {
+			memory = &state.another
+		}
+		return readFrom(r, r.Body, limit, memory)
 	}
 	if !kept.whole {
 		var err error
@@ -197,7 +201,7 @@ func inflate(body io.Reader, header []string) (io.Reader, error) {
 }
 
 // parseJSON reads a JSON body, which must be an object or an array.
-func parseJSON(text []byte) (any, error) {
+func parseJSON(text []byte, memory jsontree.Memory) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if len(text) == 0 {
 		return nil, nil
@@ -205,7 +209,7 @@ func parseJSON(text []byte) (any, error) {
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) == 0 || start[0] != '{' && start[0] != '[' {
 		return nil, errNotJSON
 	}
-	v, err := jsontree.Parse(text, maxJSONDepth)
+	v, err := jsontree.ParseWithin(text, maxJSONDepth, memory)
 	var wrong *jsontree.SyntaxError
 	switch {
 	case errors.As(err, &wrong):
@@ -216,7 +220,10 @@ func parseJSON(text []byte) (any, error) {
 	return v, nil
 }
 
-func parseForm(text string) (any, error) {
+func parseForm(text string, memory jsontree.Memory) (any, error) {
+	if err := memory.Add(qs.MemoryOfForm(text)); err != nil {
+		return nil, err
+	}
 	form, err := qs.ParseForm(text)
 	if err != nil {
 		return nil, badBody("BadRequestError", err.Error())
@@ -225,19 +232,27 @@ func parseForm(text string) (any, error) {
 }
 
 // parseMultipart reads the fields of a multipart form as a tree.
-func parseMultipart(text []byte, boundary string) (any, error) {
+func parseMultipart(text []byte, boundary string, memory jsontree.Memory) (any, error) {
 	if boundary == "" {
 		return nil, badBody("BadRequestError", "the multipart body has no boundary")
 	}
-	fields, err := multipartFields(text, boundary)
-	if err != nil {
+	fields, err := multipartFields(text, boundary, memory)
+	switch {
+	case isMemory(err):
+		return nil, err
+	case err != nil:
 		return nil, badBody("BadRequestError", "the multipart body is malformed")
 	}
-	return treeOfFields(fields)
+	return treeOfFields(fields, memory)
 }
 
 // treeOfFields returns names and values of a form as a tree.
-func treeOfFields(fields [][2]string) (*jsontree.Object, error) {
+func treeOfFields(fields [][2]string, memory jsontree.Memory) (*jsontree.Object, error) {
+	for _, f := range fields {
+		if err := memory.Add(qs.MemoryOfForm(f[0])); err != nil {
+			return nil, err
+		}
+	}
 	tree, err := qs.Fields(func(yield func(name, value string) bool) {
 		for _, f := range fields {
 			if !yield(f[0], f[1]) {
@@ -251,12 +266,21 @@ func treeOfFields(fields [][2]string) (*jsontree.Object, error) {
 	return tree, nil
 }
 
+// partBytes is what reading one part of a multipart form takes beside its text, in bytes.
+const partBytes = 1 << 10
+
 // multipartFields returns the names and values of the fields of a multipart form. It skips files, which the content API does not accept.
-func multipartFields(text []byte, boundary string) (fields [][2]string, err error) {
+func multipartFields(text []byte, boundary string, memory jsontree.Memory) (fields [][2]string, err error) {
+	if err := memory.Add(int64(len(text))); err != nil {
+		return nil, err
+	}
 	for parts := multipart.NewReader(bytes.NewReader(text), boundary); ; {
 		part, err := parts.NextPart()
 		if err == io.EOF {
 			return fields, nil
+		}
+		if err == nil {
+			err = memory.Add(partBytes)
 		}
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/replication"
+	"lectern/internal/yamlfile"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -36,6 +37,18 @@ func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admi
 	}
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
+	grow, release, err := a.project.reserve(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer release()
+	memory := int64(len(o.Definitions))
+	for _, text := range next.Files {
+		memory += yamlfile.Memory(text)
+	}
+	if err := grow(memory); err != nil {
+		return done, err
+	}
 	former := a.project.Definition().files
 	if done.Changed = differences(former, next); len(done.Changed) == 0 {
 		return done, nil

@@ -62,6 +62,8 @@ func (s *Server) told(w http.ResponseWriter, r *http.Request, err error) (told *
 	case errors.Is(err, budget.ErrExhausted):
 		told = errNoMemory(s.memory)
 		w.Header()["Retry-After"] = []string{"1"}
+	case errors.Is(err, budget.ErrNever):
+		told = errNeverMemory(s.memory)
 	case errors.Is(err, store.ErrClosed):
 		told = errStopping
 	case errors.Is(err, store.ErrRedefined):

@@ -10,6 +10,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/gateway/config"
 	"lectern/gateway/metrics"
+	"lectern/internal/budget"
 	"lectern/internal/etag"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
@@ -17,6 +18,9 @@ import (
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
+
+// variableCopies is how many times variables are converted: to the types of the operation, to the data of a write, and to what that writes.
+const variableCopies = 3
 
 // graphqlMethods are the methods of the GraphQL endpoint. Those other than GET and POST are answered with a GraphQL error.
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
@@ -168,16 +172,34 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		return nil
 	}
 	var body any
-	if r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
+	memory := (*budget.Tally)(nil)
+	switch {
+	case r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch:
 		if body, err = h.readBody(w, r); err != nil {
 			return err
 		}
+		memory = memoryOf(r)
+	case len(r.URL.RawQuery) > unreservedQuery:
+		tally := h.project.memory.Tally()
+		defer tally.Release()
+		memory = &tally
 	}
 	mediaType := h.mediaType(r.Header["Accept"])
 	if list, isBatch := body.([]any); isBatch && r.Method == http.MethodPost && h.maxBatch > 0 {
+		if err = memory.Add(variableCopies * memory.Counted()); err != nil {
+			return err
+		}
 		return h.serveBatch(w, r, mediaType, list, who)
 	}
-	op, wrong := h.operation(r, body)
+	op, wrong, err := h.operation(r, body, memory)
+	if err != nil {
+		return err
+	}
+	if wrong == nil && op.variables != nil {
+		if err = memory.Add(variableCopies * memory.Counted()); err != nil {
+			return err
+		}
+	}
 	if wrong == nil && mediaType == "" {
 		wrong = errNotAcceptable
 	}
@@ -189,7 +211,12 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		return nil
 	}
 	hasKey := r.Header[idempotencyKeyHeader] != nil
-	mutates := (hasKey || h.forward != nil) && r.Method == http.MethodPost && h.engine.IsMutation(op.query, op.name)
+	mutates := false
+	if (hasKey || h.forward != nil) && r.Method == http.MethodPost {
+		if mutates, err = h.engine.IsMutation(op.query, op.name); err != nil {
+			return err
+		}
+	}
 	if mutates && h.forward != nil {
 		end, at, err := h.forward.to.begin(r.Context())
 		if err != nil {
@@ -268,6 +295,9 @@ func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, mediaType 
 	header["Cache-Control"] = noStoreValue
 	if answer.NotByGet {
 		header["Allow"] = postAlone
+	}
+	if answer.Status == http.StatusServiceUnavailable {
+		header["Retry-After"] = retrySoon
 	}
 	if answer.Tag != "" && etag.Excludes(r.Header["If-Match"], []byte(answer.Tag)) {
 		sendGraphQLError(w, mediaType, errOtherAnswer)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"lectern/auth"
@@ -35,9 +34,14 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 	}
 	b := graphqlBatch{graphqlHandler: h, memory: h.project.answers.Answer(), began: time.Now(), status: http.StatusOK}
 	defer b.memory.Release()
-	b.mutates = slices.ContainsFunc(ops, func(op *operationRequest) bool {
-		return op.refused == nil && h.engine.IsMutation(op.query, op.name)
-	})
+	for _, op := range ops {
+		if op.refused == nil && !b.mutates {
+			var err error
+			if b.mutates, err = h.engine.IsMutation(op.query, op.name); err != nil {
+				return err
+			}
+		}
+	}
 	if b.mutates && r.Header[idempotencyKeyHeader] != nil {
 		h.refuse(w, mediaType, badRequest("An Idempotency-Key is for one mutation: send each mutation as a request of its own."))
 		return nil

@@ -30,7 +30,7 @@ func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, 
 		if err != nil {
 			return nil, err
 		}
-		return parseJSON(text)
+		return parseJSON(text, memoryOf(r))
 	}
 	if kind == "multipart/form-data" {
 		return nil, nil // GraphQL takes no files
@@ -44,18 +44,19 @@ const (
 	noBodyMessage = "POST body missing, invalid Content-Type, or JSON object has no keys."
 )
 
-// operation reads the operation of a request.
-func (h *graphqlHandler) operation(r *http.Request, body any) (*operationRequest, *graphqlError) {
+// operation reads the operation of a request. memory is for what the query string of a request by GET is parsed to.
+func (h *graphqlHandler) operation(r *http.Request, body any, memory jsontree.Memory) (op *operationRequest, wrong *graphqlError, err error) {
 	if !h.preflighted(r.Header) {
-		return nil, badRequest(csrfMessage)
+		return nil, badRequest(csrfMessage), nil
 	}
 	switch r.Method {
 	case http.MethodPost:
-		return fromBody(body)
+		op, wrong = fromBody(body)
+		return op, wrong, nil
 	case http.MethodGet:
-		return fromQuery(r.URL)
+		return fromQuery(r.URL, memory)
 	}
-	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}
+	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}, nil
 }
 
 // preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers, or none is required.
@@ -135,27 +136,27 @@ func objectOrNil(v any, wrong string) (*jsontree.Object, *graphqlError) {
 }
 
 // fromQuery reads an operation from a query string.
-func fromQuery(u *url.URL) (*operationRequest, *graphqlError) {
+func fromQuery(u *url.URL, memory jsontree.Memory) (op *operationRequest, wrong *graphqlError, err error) {
 	given, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, noStore(badRequest("The query string cannot be decoded."))
+		return nil, noStore(badRequest("The query string cannot be decoded.")), nil
 	}
-	op := &operationRequest{}
+	op = &operationRequest{}
 	query, wrong := parameter(given, "query")
 	if wrong != nil {
-		return nil, wrong
+		return nil, wrong, nil
 	}
 	if query != nil {
 		op.query, op.hasQuery = *query, *query != ""
 	}
 	if op.name, wrong = parameter(given, "operationName"); wrong != nil {
-		return nil, wrong
+		return nil, wrong, nil
 	}
-	if op.variables, wrong = objectParameter(given, "variables"); wrong != nil {
-		return nil, wrong
+	if op.variables, wrong, err = objectParameter(given, "variables", memory); wrong != nil || err != nil {
+		return nil, wrong, err
 	}
-	op.extensions, wrong = objectParameter(given, "extensions")
-	return op, wrong
+	op.extensions, wrong, err = objectParameter(given, "extensions", memory)
+	return op, wrong, err
 }
 
 // parameter returns a parameter of a query string, nil if it is missing.
@@ -170,16 +171,20 @@ func parameter(given url.Values, key string) (*string, *graphqlError) {
 }
 
 // objectParameter returns a parameter of a query string that is a JSON object, nil if it is missing.
-func objectParameter(given url.Values, key string) (*jsontree.Object, *graphqlError) {
+func objectParameter(given url.Values, key string, memory jsontree.Memory) (o *jsontree.Object, wrong *graphqlError, err error) {
 	text, wrong := parameter(given, key)
 	if text == nil {
-		return nil, wrong
+		return nil, wrong, nil
 	}
-	v, err := jsontree.Parse([]byte(*text), maxJSONDepth)
-	if err != nil {
-		return nil, noStore(badRequest("The " + key + " search parameter contains invalid JSON."))
+	v, err := jsontree.ParseWithin([]byte(*text), maxJSONDepth, memory)
+	switch {
+	case isMemory(err):
+		return nil, nil, err
+	case err != nil:
+		return nil, noStore(badRequest("The " + key + " search parameter contains invalid JSON.")), nil
 	}
-	return objectOrNil(v, "The "+key+" search parameter should contain a JSON-encoded object.")
+	o, wrong = objectOrNil(v, "The "+key+" search parameter should contain a JSON-encoded object.")
+	return o, wrong, nil
 }
 
 // appendBody appends a JSON body that asks for the operation.

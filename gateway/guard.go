@@ -16,6 +16,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/budget"
 	"lectern/internal/etag"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -122,6 +123,9 @@ type requestState struct {
 	documentID string
 	writer     http.ResponseWriter // the writer of the server, which middlewares may have wrapped
 	err        error               // store.ErrRedefined if the request is to be retried
+
+	kept    *replayableBody    // the body of the request, which middlewares may have replaced by another one; nil if there is none
+	another budget.Reservation // of the text of a body that replaces it
 }
 
 type requestStateKey struct{}
@@ -235,7 +239,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 
 // serveExtended checks the policies and then calls the middlewares and the handler.
 func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, writer: w}
+	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, writer: w, kept: replayableBodyOf(r.Body),
+		another: g.handlers.server.bodies.Reservation()}
+	defer state.another.Release()
 	caller := &Caller{Access: who.Access, User: who.User, Server: g.handlers.rt.Host}
 	r = r.WithContext(context.WithValue(schema.WithCaller(ctx, caller), requestStateKey{}, state))
 	caller.HTTP = r

@@ -55,26 +55,32 @@ func (k *idempotency) serve(w http.ResponseWriter, r *http.Request, who auth.Pri
 	if err != nil {
 		return err
 	}
-	return k.carryOut(w, r, who, withoutBoundary(r, body), do)
+	if body, err = withoutBoundary(r, body); err != nil {
+		return err
+	}
+	return k.carryOut(w, r, who, body, do)
 }
 
 // withoutBoundary returns a hash of the fields of a multipart form, and any other body as it is. Clients make up another boundary between the parts of a form
 // each time that they send it.
-func withoutBoundary(r *http.Request, body []byte) []byte {
+func withoutBoundary(r *http.Request, body []byte) ([]byte, error) {
 	kind, params, err := contentType(r.Header)
 	if err != nil || kind != "multipart/form-data" {
-		return body
+		return body, nil
 	}
-	fields, err := multipartFields(body, params["boundary"])
-	if err != nil {
-		return body // nothing is written
+	fields, err := multipartFields(body, params["boundary"], memoryOf(r))
+	switch {
+	case isMemory(err):
+		return nil, err
+	case err != nil:
+		return body, nil // nothing is written
 	}
 	h := sha256.New()
 	for _, f := range fields {
 		writeText(h, f[0])
 		writeText(h, f[1])
 	}
-	return h.Sum(nil)
+	return h.Sum(nil), nil
 }
 
 // carryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request

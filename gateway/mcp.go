@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway/internal/mcp"
+	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
 
@@ -22,6 +24,28 @@ const mcpPath = "/mcp"
 
 // mcpMemory is what a message of the protocol takes while it is answered: the answer of the REST API, and the message that it becomes.
 const mcpMemory = 4 * mcp.MaxAnswer
+
+// mcpCopies is how many copies of a message there are while it is read: as a whole, its parameters, the arguments among them, and the request to the
+// REST API that they become.
+const mcpCopies = 5
+
+// A messageMemory is the memory for what a message is parsed to. Its errors are those that clients are told.
+type messageMemory struct {
+	budget.Tally
+	of *budget.Budget
+}
+
+// Add implements jsontree.Memory.
+func (m *messageMemory) Add(bytes int64) error {
+	switch err := m.Tally.Add(bytes); {
+	case errors.Is(err, budget.ErrExhausted):
+		return errNoMemory(m.of)
+	case errors.Is(err, budget.ErrNever):
+		return errNeverMemory(m.of)
+	default:
+		return err
+	}
+}
 
 // An mcpEndpoint carries messages of the Model Context Protocol over HTTP.
 type mcpEndpoint struct {
@@ -76,9 +100,9 @@ func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, access *perm
 	if err != nil {
 		return err
 	}
-	memory := m.project.memory.Reservation() // after the body: a client that sends slowly holds none
+	memory := &messageMemory{Tally: m.project.memory.Tally(), of: m.project.memory} // after the body: a client that sends slowly holds none
 	defer memory.Release()
-	if err := memory.Grow(mcpMemory); err != nil {
+	if err := memory.Tally.Add(mcpMemory + mcpCopies*int64(len(body))); err != nil {
 		return err
 	}
 	if mcp.IsBatch(body) {
@@ -90,7 +114,7 @@ func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, access *perm
 	message.Body, message.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	message.Header[requestIDHeader] = w.Header()[requestIDHeader]
 	w.Header()["Cache-Control"] = noStoreValue
-	m.handler.Serve(w, message, access)
+	m.handler.Serve(w, message, access, memory)
 	return nil
 }
 

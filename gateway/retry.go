@@ -44,6 +44,7 @@ func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayabl
 	}
 	again := r.WithContext(context.WithValue(r.Context(), retryKey{}, times+1))
 	if kept != nil {
+		kept.parsed.Release() // it is parsed again
 		again.Body = kept
 	}
 	s.serving.Load().serve(w, again)
@@ -58,6 +59,7 @@ type replayableBody struct {
 	whole  bool // text is the whole body, decompressed
 	text   []byte
 	memory budget.Reservation // of text
+	parsed budget.Tally       // of what text was parsed to
 	form   *media.Form
 
 	begun []byte // the first bytes of the body, as they were read
@@ -101,6 +103,7 @@ func (k *replayableBody) rewind() bool {
 // discard frees the memory and files of the body.
 func (k *replayableBody) discard() {
 	k.memory.Release()
+	k.parsed.Release()
 	if k.form != nil {
 		k.form.Close()
 	}

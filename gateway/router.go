@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/documents/apierror"
+	"lectern/shadowcrud/qs"
 	"lectern/store"
 )
 
@@ -137,10 +138,18 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	if f := h.rt.forward; f != nil && f.takes(r, &h.rt) {
 		serve = f.wrap(serve)
 	}
+	if len(r.URL.RawQuery) > unreservedQuery {
+		memory := h.server.memory.Tally()
+		defer memory.Release()
+		if err := memory.Add(qs.Memory(r.URL.RawQuery)); err != nil {
+			h.server.fail(w, r, err)
+			return
+		}
+	}
 	kept, isRetry := r.Body.(*replayableBody)
 	if !isRetry && r.Body != nil && r.Body != http.NoBody {
 		sent := r.Body
-		kept = &replayableBody{ReadCloser: sent, memory: h.server.bodies.Reservation()}
+		kept = &replayableBody{ReadCloser: sent, memory: h.server.bodies.Reservation(), parsed: h.server.memory.Tally()}
 		if conn := connOf(r); conn != nil {
 			kept.client = newClientBody(r, conn, &h.server.limits)
 			conn.body, kept.ReadCloser = &kept.client, &kept.client

@@ -9,6 +9,9 @@ type Object struct {
 	indexes map[string]int // from a key to its index in Keys; nil for a small object
 }
 
+// usualKeys is for how many keys an object has room at first.
+const usualKeys = 4
+
 // fewKeys is the number of keys up to which a linear search is faster than a map.
 const fewKeys = 12
 
@@ -55,8 +58,14 @@ func (o *Object) Set(key string, v any) {
 		o.values[i] = v
 		return
 	}
-	if o.Keys == nil {
-		o.Keys, o.values = make([]string, 0, 4), make([]any, 0, 4)
+	o.add(key, v)
+}
+
+// add adds a key that the object does not have.
+func (o *Object) add(key string, v any) {
+	if n := len(o.Keys); n == cap(o.Keys) {
+		n = max(usualKeys, 2*n)
+		o.Keys, o.values = append(make([]string, 0, n), o.Keys...), append(make([]any, 0, n), o.values...)
 	}
 	o.Keys, o.values = append(o.Keys, key), append(o.values, v)
 	switch n := len(o.Keys); {

@@ -17,8 +17,16 @@ var ErrPrototype = &SyntaxError{"Object contains forbidden prototype property"}
 // Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units. Parse
 // refuses a byte order mark, so the caller must remove it. The strings and numbers of the value share one copy of data, which
 // stays in memory as long as any of them.
-func Parse(data []byte, maxDepth int) (any, error) {
-	p := parser{data: string(data), left: maxDepth}
+func Parse(data []byte, maxDepth int) (any, error) { return ParseWithin(data, maxDepth, nil) }
+
+// ParseWithin is Parse for a text that somebody else has sent, which may be made to become many times larger as a value: [{},{},…] takes 27
+// bytes for each byte. It asks for memory before it allocates it, and fails with the error of memory.
+func ParseWithin(data []byte, maxDepth int, memory Memory) (any, error) {
+	p := parser{left: maxDepth, memory: memory}
+	if err := p.take(len(data)); err != nil {
+		return nil, err
+	}
+	p.data = string(data)
 	p.blanks()
 	v, err := p.value()
 	if err != nil {
@@ -40,6 +48,10 @@ type parser struct {
 	pos       int
 	left      int // how many levels of nesting are still allowed
 	prototype bool
+	scratch   []byte // of escaped
+
+	memory Memory // nil: without a limit
+	room   int    // bytes that were asked for and are not allocated yet
 }
 
 // peek returns the next byte, or 0, which no rule accepts, at the end.
@@ -69,7 +81,11 @@ func (p *parser) value() (any, error) {
 	case '[':
 		return p.array()
 	case '"':
-		return p.string()
+		s, err := p.string()
+		if err == nil && s != "" {
+			err = p.take(textBytes)
+		}
+		return s, err
 	case 't':
 		return true, p.literal("true")
 	case 'f':
@@ -90,9 +106,12 @@ func (p *parser) object() (any, error) {
 	}
 	if p.blanks(); p.peek() == '}' {
 		p.leave()
-		return NewObject(), nil
+		return NewObject(), p.take(objectBytes)
 	}
-	o := NewObjectOf(4) // most objects have few keys
+	if err := p.take(objectBytes + usualKeys*keyBytes); err != nil {
+		return nil, err
+	}
+	o := NewObjectOf(usualKeys)
 	for first := true; ; first = false {
 		if p.peek() != '"' {
 			if first {
@@ -116,7 +135,13 @@ func (p *parser) object() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Set(key, v)
+		if i := o.index(key); i >= 0 {
+			o.values[i] = v
+		} else if err := p.take(o.growth()); err != nil {
+			return nil, err
+		} else {
+			o.add(key, v)
+		}
 		p.prototype = p.prototype || key == "__proto__"
 		p.blanks()
 		switch p.peek() {
@@ -139,12 +164,17 @@ func (p *parser) array() (any, error) {
 	list := []any{}
 	if p.blanks(); p.peek() == ']' {
 		p.leave()
-		return list, nil
+		return list, p.take(listBytes)
 	}
 	for {
 		v, err := p.value()
 		if err != nil {
 			return nil, err
+		}
+		if len(list) == cap(list) {
+			if list, err = p.longer(list); err != nil {
+				return nil, err
+			}
 		}
 		list = append(list, v)
 		p.blanks()
@@ -154,11 +184,23 @@ func (p *parser) array() (any, error) {
 			p.blanks()
 		case ']':
 			p.leave()
-			return list, nil
+			return list, p.take(listBytes)
 		default:
 			return nil, p.fail("Expected ',' or ']' after array element in JSON")
 		}
 	}
+}
+
+// longer returns a list with room for more elements.
+func (p *parser) longer(list []any) ([]any, error) {
+	n := 1
+	if len(list) > 0 {
+		n = max(usualElements, 2*len(list))
+	}
+	if err := p.take(n * valueBytes); err != nil {
+		return nil, err
+	}
+	return append(make([]any, 0, n), list...), nil
 }
 
 // enter skips an opening bracket and counts the level. leave skips a closing bracket.
@@ -216,7 +258,7 @@ func (p *parser) number() (any, error) {
 			return nil, p.fail("Exponent part is missing a number in JSON")
 		}
 	}
-	return Number(p.data[start:p.pos]), nil
+	return Number(p.data[start:p.pos]), p.take(textBytes)
 }
 
 // digits skips digits and reports whether there were any.
@@ -256,15 +298,26 @@ func (p *parser) string() (string, error) {
 	return "", p.fail("Unterminated string in JSON")
 }
 
+// leastScratch is for how many bytes there is room at first to collect a string with escapes.
+const leastScratch = 64
+
 // escaped reads a string with escapes or invalid UTF-8, rune by rune. Its contents begin at start.
 func (p *parser) escaped(start int) (string, error) {
-	buf := make([]byte, 0, p.pos-start+32)
+	buf := p.scratch[:0]
 	p.pos = start
 	for p.pos < len(p.data) {
+		if cap(buf)-len(buf) < utf8.UTFMax {
+			room := max(leastScratch, 2*cap(buf))
+			if err := p.take(room); err != nil {
+				return "", err
+			}
+			buf = append(make([]byte, 0, room), buf...)
+		}
 		switch c := p.data[p.pos]; {
 		case c == '"':
 			p.pos++
-			return string(buf), nil
+			p.scratch = buf
+			return string(buf), p.take(len(buf) + allocated)
 		case c == '\\':
 			p.pos++
 			r, err := p.escape()

@@ -15,6 +15,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/budget"
 	"lectern/internal/ctxio"
 	"lectern/jsontree"
 	"lectern/store"
@@ -41,6 +42,7 @@ type Form struct {
 	fields [][2]string
 	parsed *jsontree.Object // made from fields
 	spool  *spool
+	memory budget.Tally // of fields and parsed
 }
 
 // A received file was read from a form and is in the spool.
@@ -53,10 +55,10 @@ type received struct {
 }
 
 // ReadForm reads a form and streams its files to the spool, each up to the size limit. Only files in the field named files
-// count. parse builds a tree from the other fields, as names and values. Parts that do not count are bounded as well, since a compressed form can have
+// count. parse builds a tree from the other fields, as names and values, within the memory of the form. Parts that do not count are bounded as well, since a compressed form can have
 // very many of them in few bytes.
-func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string) (*jsontree.Object, error)) (form *Form, err error) {
-	form = &Form{spool: l.spool}
+func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string, jsontree.Memory) (*jsontree.Object, error)) (form *Form, err error) {
+	form = &Form{spool: l.spool, memory: l.memory.Tally()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, form.Close())
@@ -88,17 +90,23 @@ func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func(
 		}
 	}
 	if len(form.files) == 1 && form.files[0].size == 0 { // browsers send an empty file if the user chose none
-		if err = form.Close(); err != nil {
+		if err = form.discard(); err != nil {
 			return form, err
 		}
 		form.files = nil
 	}
-	form.parsed, err = parse(form.fields)
+	form.parsed, err = parse(form.fields, &form.memory)
 	return form, err
 }
 
-// Close removes the files that were not stored.
+// Close removes the files that were not stored, and gives back the memory of the fields.
 func (f *Form) Close() error {
+	f.memory.Release()
+	return f.discard()
+}
+
+// discard removes the files that were not stored.
+func (f *Form) discard() error {
 	var names []string
 	if f.spool == nil {
 		return nil
@@ -182,8 +190,11 @@ func (r *inflated) Read(p []byte) (int, error) {
 }
 
 func (f *Form) field(name string, r io.Reader, room *int64) error {
-	value, err := io.ReadAll(io.LimitReader(r, *room+1))
-	if err != nil {
+	value, err := io.ReadAll(&counted{io.LimitReader(r, *room+1), &f.memory})
+	switch {
+	case errors.Is(err, budget.ErrExhausted), errors.Is(err, budget.ErrNever):
+		return err
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if *room -= int64(len(value)); *room < 0 || len(f.fields) >= maxFields {
@@ -191,6 +202,24 @@ func (f *Form) field(name string, r io.Reader, room *int64) error {
 	}
 	f.fields = append(f.fields, [2]string{name, string(value)})
 	return nil
+}
+
+// copies is how many times a field is in memory while it is read: in a buffer that grows, and as a text.
+const copies = 3
+
+// counted is a reader of a field, which asks for the memory of what was read.
+type counted struct {
+	io.Reader
+	memory *budget.Tally
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if failed := c.memory.Add(copies * int64(n)); failed != nil {
+		return 0, failed
+	}
+	return n, err
 }
 
 func tooLarge(message string) error {

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"errors"
 	"strconv"
 
 	"lectern/documents"
@@ -16,14 +17,14 @@ type Info struct {
 
 const infoField = "fileInfo"
 
-// infos reads the field fileInfo for n files: an object for one file, a list of objects for several.
-func infos(fields *jsontree.Object, n int) ([]Info, error) {
+// infos reads the field fileInfo of a form about n files: an object for one file, a list of objects for several.
+func (f *Form) infos(n int) ([]Info, error) {
 	list := make([]Info, n)
-	given, ok := fields.Get(infoField)
+	given, ok := f.parsed.Get(infoField)
 	if !ok {
 		return list, nil
 	}
-	value, err := decodedInfo(given)
+	value, err := decodedInfo(given, &f.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (f *Form) Info() (Info, error) {
 	if f.parsed == nil {
 		return Info{}, nil
 	}
-	list, err := infos(f.parsed, 1)
+	list, err := f.infos(1)
 	if err != nil {
 		return Info{}, err
 	}
@@ -59,22 +60,26 @@ func (f *Form) Info() (Info, error) {
 }
 
 // decodedInfo parses the JSON in a form field, or in each of several fields of the same name.
-func decodedInfo(v any) (any, error) {
+func decodedInfo(v any, memory jsontree.Memory) (any, error) {
 	switch v := v.(type) {
 	case string:
 		if v == "" {
 			return "", nil
 		}
-		tree, err := jsontree.Parse([]byte(v), 20)
-		if err != nil {
+		tree, err := jsontree.ParseWithin([]byte(v), 20, memory)
+		var wrong *jsontree.SyntaxError
+		switch {
+		case errors.As(err, &wrong):
 			return nil, apierror.Validation("fileInfo must be JSON")
+		case err != nil:
+			return nil, err
 		}
 		return tree, nil
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
 			var err error
-			if list[i], err = decodedInfo(item); err != nil {
+			if list[i], err = decodedInfo(item, memory); err != nil {
 				return nil, err
 			}
 		}

@@ -19,7 +19,7 @@ func (l *Library) Add(ctx context.Context, once *store.Once, form *Form, access 
 	if len(form.files) == 0 {
 		return errEmpty
 	}
-	said, err := infos(form.parsed, len(form.files))
+	said, err := form.infos(len(form.files))
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	if len(form.files) > 1 {
 		return errSeveral
 	}
-	said, err := infos(form.parsed, 1)
+	said, err := form.infos(1)
 	if err != nil {
 		return err
 	}

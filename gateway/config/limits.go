@@ -174,7 +174,7 @@ type limitsFile struct {
 	// streams of one client address at one time; more are answered 503
 	// Default: a quarter of them, at least 4
 	StreamsPerAddress *int `yaml:"streamsPerAddress"`
-	// memory of all requests together: answers until they are sent, images while they are decoded; see [operations](operations.md#memory)
+	// memory of all requests together: answers until they are sent, images while they are decoded, what bodies are parsed to; see [operations](operations.md#memory)
 	// Default: a quarter of the memory that the process may have
 	Memory *ByteSize
 	// one answer; a longer one is refused with 400

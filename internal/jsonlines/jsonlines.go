@@ -61,9 +61,24 @@ func (r *Reader) next() ([]byte, error) {
 	}
 }
 
+// maxObject is what an object may take, in bytes. It is far above that of real ones: a text may be made so that its values take forty times more.
+const maxObject = 512 << 20
+
+// An objectMemory counts the bytes of one object.
+type objectMemory int64
+
+// Add implements jsontree.Memory.
+func (m *objectMemory) Add(bytes int64) error {
+	if *m += objectMemory(bytes); *m > maxObject {
+		return fmt.Errorf("a JSON object that takes more than %d MB of memory", maxObject>>20)
+	}
+	return nil
+}
+
 // Object parses a JSON object. It accepts the key "__proto__" too.
 func Object(text []byte) (*jsontree.Object, error) {
-	v, err := jsontree.Parse(text, jsontree.MaxDepth)
+	memory := objectMemory(0)
+	v, err := jsontree.ParseWithin(text, jsontree.MaxDepth, &memory)
 	if err != nil && !errors.Is(err, jsontree.ErrPrototype) {
 		return nil, err
 	}

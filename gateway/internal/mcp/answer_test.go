@@ -9,6 +9,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/permission"
 	"lectern/gateway/internal/mcp"
+	"lectern/internal/budget"
 )
 
 // TestAnswersThatCannotBeShown calls tools whose requests have answers that are too long, or break off. A client must learn that a write was
@@ -51,7 +52,7 @@ func TestAnswersThatCannotBeShown(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		w := httptest.NewRecorder()
-		h.Serve(w, r, permission.FullAccess)
+		h.Serve(w, r, permission.FullAccess, new(budget.Tally))
 		text := w.Body.String()
 		if strings.Contains(text, `"isError":true`) != c.isError || !strings.Contains(text, c.contains) {
 			t.Errorf("%s answered %d %.9q, cut %v: %.300s", c.call, c.status, c.body, c.cut, text)

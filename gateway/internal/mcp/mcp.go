@@ -18,6 +18,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/permission"
+	"lectern/jsontree"
 )
 
 // Options are what a Handler is made of.
@@ -87,9 +88,10 @@ const instructions = "This server holds structured content. Call list_types firs
 // IsBatch reports whether a body holds several messages, which the protocol no longer allows.
 func IsBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
 
-// Serve answers a request whose body is one message. access is what its caller may do.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, access *permission.Access) {
-	ctx := context.WithValue(r.Context(), callerKey{}, &caller{request: r, access: access})
+// Serve answers a request whose body is one message. access is what its caller may do, and memory is for what the message is parsed to. Its errors are
+// told to the client.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, access *permission.Access, memory jsontree.Memory) {
+	ctx := context.WithValue(r.Context(), callerKey{}, &caller{request: r, access: access, memory: memory})
 	h.http.ServeHTTP(w, r.WithContext(ctx))
 }
 
@@ -97,6 +99,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, access *permissi
 type caller struct {
 	request *http.Request
 	access  *permission.Access
+	memory  jsontree.Memory
 }
 
 type callerKey struct{}

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"lectern/documents/apierror"
 	"lectern/jsontree"
+	"lectern/shadowcrud/qs"
 )
 
 // MaxAnswer is how many bytes the result of a tool may have.
@@ -189,6 +191,9 @@ func appendOption(dst []byte, name, key string, v any) ([]byte, error) {
 func appendPopulate(dst []byte, name string, populate *jsontree.Object) (_ []byte, err error) {
 	for _, shown := range populate.Keys {
 		at := name + "[" + shown + "]"
+		if err := checkParameter(dst, at); err != nil {
+			return nil, err
+		}
 		options, isObject := populate.Value(shown).(*jsontree.Object)
 		if !isObject {
 			if dst, err = appendParameter(dst, at, populate.Value(shown)); err != nil {
@@ -209,9 +214,31 @@ func appendPopulate(dst []byte, name string, populate *jsontree.Object) (_ []byt
 	return dst, nil
 }
 
+const (
+	// maxQuery is how long a query string of arguments may be, in bytes.
+	maxQuery = 64 << 10
+	// maxNested is how deeply the value of an argument may be nested.
+	maxNested = qs.MaxLevels
+)
+
+// checkParameter returns an error if a parameter is nested more deeply than the REST API reads it, or if the query string becomes too long with it.
+// A text of a megabyte may stand for a query string that is a million times longer, since each value of it has all the names that lead there.
+func checkParameter(dst []byte, name string) error {
+	switch {
+	case len(dst)+len(name) > maxQuery:
+		return apierror.Validation("the arguments are too long for a query: at most " + strconv.Itoa(maxQuery>>10) + " KiB")
+	case strings.Count(name, "[") > maxNested:
+		return apierror.Validation("the arguments are nested too deeply: at most " + strconv.Itoa(maxNested) + " levels")
+	}
+	return nil
+}
+
 // appendParameter appends a value in the nested form of query strings, after a "&". Nothing of a value is left out silently, since a condition that is
 // missing would show documents that nobody asked for.
 func appendParameter(dst []byte, name string, v any) (_ []byte, err error) {
+	if err := checkParameter(dst, name); err != nil {
+		return nil, err
+	}
 	switch v := v.(type) {
 	case *jsontree.Object:
 		for _, key := range v.Keys {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"mime/multipart"
@@ -146,9 +147,13 @@ func (h *Handler) run(c *call, arguments json.RawMessage) (string, error) {
 func (c *call) read(arguments json.RawMessage) error {
 	c.arguments = jsontree.NewObject()
 	if len(arguments) > 0 {
-		v, err := jsontree.Parse(arguments, jsontree.MaxDepth)
-		if err != nil {
+		v, err := jsontree.ParseWithin(arguments, jsontree.MaxDepth, c.caller.memory)
+		var wrong *jsontree.SyntaxError
+		switch {
+		case errors.As(err, &wrong):
 			return apierror.Validation("the arguments are no JSON: " + err.Error())
+		case err != nil:
+			return err
 		}
 		var ok bool
 		if c.arguments, ok = v.(*jsontree.Object); !ok {

@@ -199,9 +199,9 @@ func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 }
 
 // IsMutation reports whether a Request with this query and name would run a mutation.
-func (e *Engine) IsMutation(query string, name *string) bool {
-	p, errs := e.prepare(query, name)
-	return errs == nil && p.op.Operation == ast.Mutation
+func (e *Engine) IsMutation(query string, name *string) (bool, error) {
+	p, errs, err := e.prepare(query, name)
+	return errs == nil && err == nil && p.op.Operation == ast.Mutation, err
 }
 
 // respond runs the plan and releases the execution, unless the Response does.
@@ -228,8 +228,11 @@ func (x *execution) respond() (*Response, error) {
 
 // begin finds or makes the plan of an operation and binds it to the request. If the operation cannot run, refusal is the answer.
 func (e *Engine) begin(ctx context.Context, r *Request) (x *execution, refusal *Response) {
-	p, errs := e.prepare(r.Query, r.Operation)
-	if errs != nil {
+	p, errs, err := e.prepare(r.Query, r.Operation)
+	switch {
+	case err != nil:
+		return nil, refuseMemory(err)
+	case errs != nil:
 		return nil, e.refuse(errs)
 	}
 	if refusal = r.notByGet(p.op.Operation); refusal == nil {
@@ -303,6 +306,17 @@ func (e *Engine) refuse(errs []*language.Error) *Response {
 		}
 	}
 	return refuse(errs)
+}
+
+// refuseMemory returns the answer to an operation that is not run because there is no memory to parse it.
+func refuseMemory(err error) *Response {
+	e := errNoMemory
+	if errors.Is(err, budget.ErrNever) {
+		e = errNeverMemory
+	}
+	refusal := refuse([]*language.Error{{Message: e.Message, Code: codeOf(e.Name), Refusal: e.Reason}})
+	refusal.Status = e.Status
+	return refusal
 }
 
 // withoutData returns the answer to an operation that failed as a whole.

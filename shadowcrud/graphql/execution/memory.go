@@ -20,6 +20,10 @@ const errorBytes = 512
 var errNoMemory = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
 	Message: "other requests use the memory that limits.memory gives to all of them", Reason: apierror.Memory}
 
+// errNeverMemory is the error of a document that needs more memory than there is.
+var errNeverMemory = &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError",
+	Message: "the document takes more memory when it is parsed than limits.memory allows", Reason: apierror.BodySize}
+
 // reserve reserves memory in addition to that of buf.
 func (x *execution) reserve(bytes int64) {
 	x.extra += bytes

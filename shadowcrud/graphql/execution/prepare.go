@@ -26,27 +26,32 @@ const (
 )
 
 // prepare returns a valid operation, from the cache or by parsing and validating the document.
-func (e *Engine) prepare(text string, name *string) (*prepared, []*language.Error) {
+//
+// Parsing takes memory in proportion to the tokens of the document, which is reserved until the operation is in the cache. err says that there
+// is none.
+func (e *Engine) prepare(text string, name *string) (_ *prepared, errs []*language.Error, err error) {
 	key := planKey{text: text}
 	if name != nil {
 		key.name, key.named = *name, true
 	}
 	if p, known := e.prepared.Get(key); known {
-		return p, nil
+		return p, nil, nil
 	}
-	doc, errs := e.language.Parse(text, e.limits.Document)
-	if errs != nil {
-		return nil, errs
+	memory := e.memory.Tally()
+	defer memory.Release()
+	doc, errs, err := e.language.ParseWithin(text, e.limits.Document, &memory)
+	if errs != nil || err != nil {
+		return nil, errs, err
 	}
 	op, wrong := doc.Operation(name)
 	if wrong != nil {
-		return nil, []*language.Error{wrong}
+		return nil, []*language.Error{wrong}, nil
 	}
 	p := &prepared{doc: doc, op: op}
 	p.plans.Store(&map[uint64]*plan{})
 	p.findSwitches()
 	e.prepared.Add(key, p, p.size(len(text)))
-	return p, nil
+	return p, nil, nil
 }
 
 // findSwitches collects the variables of @include and @skip.
@@ -130,11 +135,8 @@ func (p *prepared) cache(key uint64, pl *plan) {
 	}
 }
 
-// tokenBytes estimates the memory of the tree and the plan for each token of an operation.
-const tokenBytes = 600
-
 // size estimates the memory of a prepared operation with its plans. text is the length of the document.
-func (p *prepared) size(text int) int { return text + tokenBytes*p.doc.Tokens }
+func (p *prepared) size(text int) int { return text + language.TreeBytes*p.doc.Tokens }
 
 // A planKey is the key of an operation in the cache.
 type planKey struct {

@@ -44,8 +44,10 @@ type Change struct {
 // Both results are set if the operation cannot run because the caller may not find the documents. The Subscription then reports the deletions
 // that tell a caller which documents it has lost, if it had the permission before.
 func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Response) {
-	p, errs := e.prepare(r.Query, r.Operation)
+	p, errs, err := e.prepare(r.Query, r.Operation)
 	switch {
+	case err != nil:
+		return nil, refuseMemory(err)
 	case errs != nil:
 		return nil, e.refuse(errs)
 	case p.op.Operation != ast.Subscription:

@@ -101,7 +101,7 @@ func (c *coercer) invalid(v any, why string) {
 	}
 	b := append([]byte(`Variable "$`), c.at.Variable...)
 	b = append(b, `" got invalid value `...)
-	b = append(b, inspect(v)...)
+	b = append(b, inspectShort(v)...)
 	if len(c.path) > 0 {
 		b = append(b, ` at "`...)
 		b = append(b, c.at.Variable...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -131,7 +132,38 @@ type Document struct {
 
 // Parse parses and validates a document. It returns either the document or errors.
 func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
-	d, err := parse(text, l)
+	d, errs, _ := s.ParseWithin(text, l, unlimited{}) // which has no error
+	return d, errs
+}
+
+// unlimited is a Memory without a limit.
+type unlimited struct{}
+
+// Add implements jsontree.Memory.
+func (unlimited) Add(int64) error { return nil }
+
+// TreeBytes estimates the memory of the tree, and of what is made of it, for each token of a document.
+const TreeBytes = 600
+
+// ParseWithin is Parse, and asks for memory before it takes it. An error of memory is the last result.
+func (s *Schema) ParseWithin(text string, l Limits, memory jsontree.Memory) (*Document, []*Error, error) {
+	if err := memory.Add(int64(len(text)) + int64(min(len(text), l.Tokens))*tokenBytes); err != nil {
+		return nil, nil, err
+	}
+	src, wrong := scan(text, l)
+	if wrong != nil {
+		return nil, []*Error{wrong}, nil
+	}
+	if err := memory.Add(int64(len(src.tokens)) * TreeBytes); err != nil {
+		return nil, nil, err
+	}
+	d, errs := s.parse(src, l)
+	return d, errs, nil
+}
+
+// parse parses and validates a document that was split into tokens.
+func (s *Schema) parse(src *source, l Limits) (*Document, []*Error) {
+	d, err := parse(src)
 	if err != nil {
 		return nil, []*Error{err}
 	}

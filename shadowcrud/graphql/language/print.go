@@ -65,6 +65,18 @@ const (
 	maxInspectedDepth = 2
 )
 
+// maxInspected is how many bytes of a value a message quotes: an object may be quoted in many messages, once for each wrong key.
+const maxInspected = 4 << 10
+
+// inspectShort is inspect for a message, which quotes the beginning of a long value.
+func inspectShort(v any) string {
+	s := inspect(v)
+	if len(s) <= maxInspected {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxInspected], "") + "..."
+}
+
 // inspect prints the value of a variable for messages, in the format of graphql-js.
 func inspect(v any) string {
 	var b strings.Builder

@@ -27,9 +27,12 @@ type token struct {
 	column     int
 }
 
-// scan splits a text into tokens.
+// tokenBytes is what a token takes, in bytes.
+const tokenBytes = 64
+
+// scan splits a text into tokens, and checks the limits that can be checked by counting them.
 func scan(text string, l Limits) (*source, *Error) {
-	s := &source{text: text, ascii: isASCII(text), tokens: make([]token, 0, len(text)/5+8)}
+	s := &source{text: text, ascii: isASCII(text), tokens: make([]token, 0, min(len(text)/5, l.Tokens)+8)}
 	lex := lexer.New(&ast.Source{Input: text})
 	nesting, comments := 0, 0
 	for {

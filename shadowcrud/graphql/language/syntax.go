@@ -15,12 +15,9 @@ import (
 	"lectern/documents/apierror"
 )
 
-// parse parses a document. It first checks the limits that can be checked by counting tokens.
-func parse(text string, l Limits) (*Document, *Error) {
-	src, err := scan(text, l)
-	if err != nil {
-		return nil, err
-	}
+// parse parses a document that was split into tokens.
+func parse(src *source) (*Document, *Error) {
+	text := src.text
 	if !utf8.ValidString(text) {
 		return nil, src.syntaxError("The document is not valid UTF-8.", 0)
 	}
