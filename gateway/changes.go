@@ -143,7 +143,13 @@ func (f *changeFeed) query(p *changesParams, who auth.Principal, codec *changes.
 		if err != nil {
 			return nil, err
 		}
-		if q.Shown, err = f.rest.Shown(types, p.selection, &q.Query); err != nil {
+		memory := f.generation.project.memory.Tally()
+		defer memory.Release()
+		selection, err := p.shows(&memory)
+		if err != nil {
+			return nil, err
+		}
+		if q.Shown, err = f.rest.Shown(types, selection, &q.Query); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"lectern/documents/changes"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
+	"lectern/internal/budget"
 	"lectern/store"
 )
 
@@ -243,7 +244,7 @@ func (h *changeHub) logFailure(err error) {
 	if err == nil || errors.As(err, &told) || errors.As(err, &broken) {
 		return
 	}
-	for _, expected := range []error{io.EOF, net.ErrClosed, store.ErrRedefined, context.Canceled} {
+	for _, expected := range []error{io.EOF, net.ErrClosed, store.ErrRedefined, context.Canceled, budget.ErrExhausted} {
 		if errors.Is(err, expected) {
 			return
 		}

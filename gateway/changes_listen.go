@@ -10,20 +10,22 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents/apierror"
 	"lectern/documents/changes"
 	"lectern/gateway/internal/paced"
-	"lectern/internal/admission"
 	"lectern/store"
 )
 
 // listen answers a client that waits for changes.
 func (f *changeFeed) listen(w http.ResponseWriter, r *http.Request, who auth.Principal, p *changesParams, since changes.Position) error {
-	place, err := f.generation.project.newListener(w, r, 0)
+	d := &feedDelivery{as: &http.Request{Header: cloneHeaders(r.Header, "Authorization")}, params: p.compact()}
+	kept := d.bytes()
+	if p.feed == longFeed {
+		kept += requestBytes(r)
+	}
+	place, err := f.generation.project.newListener(w, r, 0, kept)
 	if err != nil {
 		return err
 	}
-	d := &feedDelivery{as: &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}}, params: p}
 	if p.feed == longFeed {
 		defer place.leave()
 		return f.poll(w, r, who, d, since)
@@ -42,58 +44,10 @@ func (p *Project) serveListener(w http.ResponseWriter, r *http.Request, l *chang
 		}
 	}
 	defer l.close()
+	if body := replayableBodyOf(r.Body); body != nil {
+		body.forget()
+	}
 	return p.stream(w, r, l)
-}
-
-// A listenerPlace is what a client holds while it waits for changes.
-type listenerPlace struct {
-	listeners  *admission.Share
-	conditions *admission.Share // nil: it has none
-	count      int              // of the conditions
-}
-
-// newListener counts a client that will wait for changes, and the conditions with which each change will be compared for it. It returns an
-// error if there are too many. The caller leaves the place when the client no longer waits.
-func (p *Project) newListener(w http.ResponseWriter, r *http.Request, conditions int) (*listenerPlace, error) {
-	client := admission.ClientOf(r.Context())
-	place := &listenerPlace{listeners: p.listeners.Share(client), count: conditions}
-	if err := place.listeners.TryAcquire(); err != nil {
-		place.listeners.Close()
-		limits := p.listeners.Limits()
-		return nil, errNoListener(w, fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again",
-			limits.Places, limits.Share))
-	}
-	if conditions == 0 {
-		return place, nil
-	}
-	conditionsOf := p.conditions.Share(client)
-	if err := conditionsOf.TryAcquireN(conditions); err != nil {
-		conditionsOf.Close()
-		place.leave()
-		limits := p.conditions.Limits()
-		return nil, errNoListener(w, fmt.Sprintf("too many conditions in the filters of subscriptions (limits.subscriptionConditions: %d, "+
-			"limits.subscriptionConditionsPerAddress: %d): use fewer, or try again", limits.Places, limits.Share))
-	}
-	place.conditions = conditionsOf
-	return place, nil
-}
-
-func errNoListener(w http.ResponseWriter, message string) error {
-	w.Header()["Retry-After"] = retrySoon
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places, Message: message}
-}
-
-// client returns the client that waits.
-func (l *listenerPlace) client() admission.Client { return l.listeners.Client() }
-
-// leave gives back the place.
-func (l *listenerPlace) leave() {
-	l.listeners.Release()
-	l.listeners.Close()
-	if l.conditions != nil {
-		l.conditions.ReleaseN(l.count)
-		l.conditions.Close()
-	}
 }
 
 // takeConn takes the connection of a request from net/http, after it has begun an answer that lasts as long as the connection.
@@ -174,9 +128,12 @@ func (f *changeFeed) poll(w http.ResponseWriter, r *http.Request, who auth.Princ
 
 // A feedDelivery delivers events of the change feed.
 type feedDelivery struct {
-	as     *http.Request // carries the credential
+	as     *http.Request // carries the credential, and nothing else of the request
 	params *changesParams
 }
+
+// bytes returns how many bytes the delivery keeps.
+func (d *feedDelivery) bytes() int { return headersBytes(d.as.Header) + d.params.bytes() }
 
 // deliver implements delivery.
 func (d *feedDelivery) deliver(ctx context.Context, f *changeFeed, l *changeListener, send func([]byte) error) (more bool, err error) {

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,7 +27,64 @@ type changesParams struct {
 	status    store.Status
 	document  bool             // show the documents
 	selection *jsontree.Object // fields and populate
+
+	// compacted is the selection as JSON, in place of selection, while a listener waits.
+	compacted []byte
 }
+
+// compact returns the parameters without their position, which a listener keeps. They share no memory with the request, and the lists have no value
+// twice.
+func (p *changesParams) compact() *changesParams {
+	kept := *p
+	kept.since = ""
+	kept.types, kept.locales = distinct(p.types), distinct(p.locales)
+	if kept.selection = nil; len(p.selection.Keys) > 0 {
+		kept.compacted = bytes.Clone(jsontree.Append(nil, p.selection))
+	}
+	return &kept
+}
+
+// distinct returns copies of the texts, in order and without repetitions. It returns nil for nil, which stands for all.
+func distinct(texts []string) []string {
+	if texts == nil {
+		return nil
+	}
+	sorted := slices.Clone(texts)
+	slices.Sort(sorted)
+	kept := slices.Clone(slices.Compact(sorted)) // Compact keeps the capacity
+	for i, text := range kept {
+		kept[i] = strings.Clone(text)
+	}
+	return slices.Clip(kept)
+}
+
+// bytes returns how many bytes compact parameters keep.
+func (p *changesParams) bytes() int {
+	const perText = 32 // of the allocator, and in the list
+	n := len(p.compacted)
+	for _, list := range [][]string{p.types, p.locales} {
+		for _, text := range list {
+			n += len(text) + perText
+		}
+	}
+	return n
+}
+
+// shows returns the selection. memory is for its values.
+func (p *changesParams) shows(memory jsontree.Memory) (*jsontree.Object, error) {
+	if p.compacted == nil {
+		return cmp.Or(p.selection, noSelection), nil
+	}
+	v, err := jsontree.ParseWithin(p.compacted, jsontree.MaxDepth, memory)
+	if isMemory(err) {
+		return nil, err
+	}
+	selection, _ := v.(*jsontree.Object) // it was printed by compact
+	return selection, nil
+}
+
+// noSelection is the selection of a request without fields and populate. It must not be changed.
+var noSelection = jsontree.NewObject()
 
 // A feedKind is a way in which changes are answered.
 type feedKind string
@@ -119,7 +178,7 @@ func (r *changesReader) oneOf(key string, values ...string) string {
 	}
 	for _, v := range values {
 		if text == v {
-			return text
+			return v // text belongs to the request
 		}
 	}
 	r.fail(key, "it must be "+strings.Join(strings.Fields(strings.Join(values, " ")), " or "))

@@ -62,6 +62,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		project: g.project, store: g.store, noLog: g.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, quotas: g.quotas, proxies: g.Settings.Server.TrustedProxies,
 		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller,
+		extended:         g.project.options.Extensions != nil,
 		forward:          g.forward,
 		idempotency:      g.idempotency(),
 		anyOrigin:        g.Settings.Server.CORS.AnyOrigin(),
@@ -116,6 +117,7 @@ type graphqlHandler struct {
 	metrics     *metrics.Metrics // nil if metrics are off
 	forward     *forwarder       // of mutations; nil: they are executed
 	idempotency *idempotency
+	extended    bool   // code of a program may see requests
 	anyOrigin   bool   // pages of all origins may read answers
 	version     string // of the answers to queries, for their ETags
 	maxBatch    int    // operations of a request; 0: a request holds one that is no array

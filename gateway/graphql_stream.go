@@ -7,12 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
+	"lectern/internal/budget"
+	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/store"
@@ -53,12 +59,13 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 	} else if err != nil {
 		return err
 	}
-	place, err := h.project.newListener(w, r, s.Conditions)
+	kept := h.newSubscription(w, r, op, s)
+	place, err := h.project.newListener(w, r, s.Conditions, kept.bytes())
 	if err != nil {
 		return err
 	}
 	h.done(op, &execution.Response{Status: http.StatusOK, Operation: "subscription"})
-	return h.project.serveListener(w, r, newChangeListener(place, newSubscription(w, r, op), at, aliveEvery))
+	return h.project.serveListener(w, r, newChangeListener(place, kept, at, aliveEvery))
 }
 
 // hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if it cannot be told which
@@ -133,16 +140,59 @@ func errorResponse(e *language.Error) *execution.Response {
 
 // A subscription delivers the results of a GraphQL subscription. Before each page of changes it authenticates the caller and checks the
 // operation again, with the permissions and definitions of that time. Between pages it holds no snapshot and no plan.
+//
+// It keeps what the operation needs and shares no memory with the request, which may be far larger.
 type subscription struct {
-	request *http.Request // without its body and its context, which net/http takes back
-	id      string        // of the request
-	op      *operationRequest
+	request   *http.Request // what authenticates the caller, and what code of a program may want to know
+	id        string        // of the request
+	query     string
+	name      *string
+	variables []byte // those that the operation declares, as JSON; nil: none
 }
 
-func newSubscription(w http.ResponseWriter, r *http.Request, op *operationRequest) *subscription {
-	request := r.WithContext(context.Background())
-	request.Body = http.NoBody
-	return &subscription{request: request, id: w.Header().Get(requestIDHeader), op: op}
+// newSubscription returns what is kept of the request of a subscription.
+func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request, op *operationRequest, s *execution.Subscription) *subscription {
+	kept := &subscription{id: w.Header().Get(requestIDHeader), query: strings.Clone(op.query)}
+	if op.name != nil {
+		name := strings.Clone(*op.name)
+		kept.name = &name
+	}
+	if declared := s.Declared(op.variables); len(declared.Keys) > 0 {
+		kept.variables = bytes.Clone(jsontree.Append(nil, declared))
+	}
+	kept.request = &http.Request{Method: strings.Clone(r.Method), URL: &url.URL{Path: strings.Clone(r.URL.Path)}, Proto: strings.Clone(r.Proto), ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+		Header: cloneHeaders(r.Header, "Authorization"), Body: http.NoBody, Host: strings.Clone(r.Host), RemoteAddr: r.RemoteAddr}
+	if h.extended {
+		kept.request.Header = cloneHeaders(r.Header, slices.Collect(maps.Keys(r.Header))...)
+		kept.request.URL.RawQuery = strings.Clone(r.URL.RawQuery)
+	}
+	return kept
+}
+
+// bytes returns how many bytes are kept.
+func (s *subscription) bytes() int {
+	n := len(s.query) + len(s.variables) + headersBytes(s.request.Header) + len(s.request.URL.Path) + len(s.request.URL.RawQuery) + len(s.request.Host)
+	if s.name != nil {
+		n += len(*s.name)
+	}
+	return n
+}
+
+// operation returns the operation. memory is for its variables.
+func (s *subscription) operation(memory *budget.Tally) (*operationRequest, error) {
+	op := &operationRequest{query: s.query, hasQuery: true, name: s.name}
+	if s.variables == nil {
+		return op, nil
+	}
+	v, err := jsontree.ParseWithin(s.variables, jsontree.MaxDepth, memory)
+	if err == nil {
+		err = memory.Add(variableCopies * memory.Counted())
+	}
+	if isMemory(err) {
+		return nil, err
+	}
+	op.variables, _ = v.(*jsontree.Object)
+	return op, nil
 }
 
 // deliver implements delivery. The stream ends without an event complete if GraphQL was switched off, so that clients connect again.
@@ -174,8 +224,17 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 		events.lastResult(errorResponse(&language.Error{Message: told.Message, Code: "UNAUTHENTICATED"}))
 		return false, io.EOF
 	}
+	memory := h.project.memory.Tally()
+	defer memory.Release()
+	op, err := s.operation(&memory)
+	if err != nil {
+		return false, err
+	}
 	ctx = store.WithPrincipal(h.withCaller(r, who).Context(), recordedAs(who))
-	checked, refusal := h.engine.Subscribe(ctx, h.requestAs(s.id, r, s.op, who))
+	checked, refusal := h.engine.Subscribe(ctx, h.requestAs(s.id, r, op, who))
+	if checked == nil && refusal.Status == http.StatusServiceUnavailable {
+		return false, budget.ErrExhausted // the client subscribes again
+	}
 	if checked == nil {
 		events.lastResult(refusal)
 		return false, io.EOF

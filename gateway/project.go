@@ -126,18 +126,19 @@ type Project struct {
 	sums       filesync.Sums                   // of uploaded files, for replicas
 	loaded     fileDigest                      // of the files that the project was opened with
 
-	clock      Clock
-	scheduler  *scheduler
-	follower   *follower                     // of a replica; nil: the project takes writes
-	member     *member                       // of a cluster; nil: the project is served by one server
-	node       bool                          // the data directory is that of a node, and the project is only opened, to look into it
-	files      string                        // the directory that the project is read from
-	stops      atomic.Pointer[chan struct{}] // see stopping; nil before Run
-	webhooks   *webhooks.Dispatcher
-	hub        *changeHub
-	listeners  *admission.Semaphore // of clients that wait for changes
-	conditions *admission.Semaphore // in the filters of subscriptions
-	processors *admission.Semaphore // of reads that take long; see store.Options
+	clock          Clock
+	scheduler      *scheduler
+	follower       *follower                     // of a replica; nil: the project takes writes
+	member         *member                       // of a cluster; nil: the project is served by one server
+	node           bool                          // the data directory is that of a node, and the project is only opened, to look into it
+	files          string                        // the directory that the project is read from
+	stops          atomic.Pointer[chan struct{}] // see stopping; nil before Run
+	webhooks       *webhooks.Dispatcher
+	hub            *changeHub
+	listeners      *admission.Semaphore // of clients that wait for changes
+	listenerMemory *budget.Budget       // of the clients that wait for changes, together
+	conditions     *admission.Semaphore // in the filters of subscriptions
+	processors     *admission.Semaphore // of reads that take long; see store.Options
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -223,6 +224,7 @@ func newProject(dir string, o Options, m *member) (*Project, *Definition, error)
 	p.copies = paced.NewPace(limits.CopyRate)
 	p.hub = newChangeHub(p.log)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
+	p.listenerMemory = newListenerMemory(p.memory)
 	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
 	p.conditions = admission.New(admission.Limits{Places: limits.SubscriptionConditions, Share: limits.SubscriptionConditionsPerAddress})
 	return p, d, nil

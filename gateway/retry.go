@@ -100,6 +100,12 @@ func (k *replayableBody) rewind() bool {
 	return !k.lost
 }
 
+// forget drops what was read and gives back its memory. The body cannot be read again.
+func (k *replayableBody) forget() {
+	k.discard()
+	k.text, k.begun, k.lost = nil, nil, true
+}
+
 // discard frees the memory and files of the body.
 func (k *replayableBody) discard() {
 	k.memory.Release()

@@ -10,6 +10,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/changes"
 	"lectern/documents/permission"
+	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
@@ -93,6 +94,20 @@ func (e *Engine) deletions(ctx context.Context, r *Request, f *field) *Subscript
 		s.Access, s.deletions = r.Access, true
 	}
 	return s
+}
+
+// Declared returns those of the variables of a request that the operation declares. variables may be nil.
+func (s *Subscription) Declared(variables *jsontree.Object) *jsontree.Object {
+	declared := jsontree.NewObject()
+	if variables == nil {
+		return declared
+	}
+	for _, def := range s.plan.op.VariableDefinitions {
+		if v, given := variables.Get(def.Variable); given {
+			declared.Set(def.Variable, v)
+		}
+	}
+	return declared
 }
 
 // Concerns reports whether the operation asks for the changes of a document.
