@@ -29,6 +29,10 @@ import (
 // unreservedQuery is the length up to which a query string reserves no memory for what it is parsed to.
 const unreservedQuery = 1 << 10
 
+// unreservedHeaders is up to how many headers a request reserves no memory for them. net/http has read them before, and keeps them until the request is
+// answered.
+const unreservedHeaders = 64
+
 // memoryOf returns the memory for what the body of a request is parsed to.
 func memoryOf(r *http.Request) *budget.Tally {
 	if kept := replayableBodyOf(r.Body); kept != nil {

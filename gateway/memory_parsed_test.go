@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -133,6 +134,24 @@ func TestMemoryOfQueries(t *testing.T) {
 			t.Errorf("%s: %+v, want a peak of %d", test.name, m, test.least)
 		}
 	}
+}
+
+// TestMemoryOfHeaders expects a request with very many headers to reserve what they take while it waits for its body.
+func TestMemoryOfHeaders(t *testing.T) {
+	c := newParsed(t, "{memory: 32mb, answer: 16mb}")
+	var headers strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&headers, "%x:\r\n", 0xa000+i)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(c.Base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n%s\r\n{", headers.String())
+	c.until("the headers to be counted", func(m budget.Stats) bool { return m.Reserved >= 5000*100 })
+	conn.Close()
+	c.until("all to be given back", func(m budget.Stats) bool { return m.Reserved == 0 })
 }
 
 // TestShortMessagesOfLongValues sends an object with many wrong keys and a long text as a variable. The answer, which quotes the object for each of them,

@@ -138,10 +138,10 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	if f := h.rt.forward; f != nil && f.takes(r, &h.rt) {
 		serve = f.wrap(serve)
 	}
-	if len(r.URL.RawQuery) > unreservedQuery {
+	if len(r.URL.RawQuery) > unreservedQuery || len(r.Header) > unreservedHeaders {
 		memory := h.server.memory.Tally()
 		defer memory.Release()
-		if err := memory.Add(qs.Memory(r.URL.RawQuery)); err != nil {
+		if err := memory.Add(qs.Memory(r.URL.RawQuery) + int64(headersBytes(r.Header))); err != nil {
 			h.server.fail(w, r, err)
 			return
 		}
