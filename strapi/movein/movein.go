@@ -382,6 +382,9 @@ func (m *move) explain(err error) error {
 		return fmt.Errorf("import the content: %w", err)
 	}
 	lines, readErr := linesOf(m.staging.join(spoolName), problems)
+	if m.o.Into && m.o.Misfits == KeepOrStop {
+		lines = append(lines, "--misfits keep adds unique values that documents of the project have already")
+	}
 	return errors.Join(&Difference{lines}, readErr)
 }
 

@@ -89,6 +89,8 @@ func TestDryRunRefuses(t *testing.T) {
 		}
 		return true
 	}})
+	twice, _ := move(t, movein.Options{Source: kitchen})
+	move(t, movein.Options{Source: renamed, Dir: twice, Into: true, Misfits: movein.Keep})
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -100,7 +102,7 @@ func TestDryRunRefuses(t *testing.T) {
 	}{
 		"value":        {options: movein.Options{Source: invalid}, want: "seats"},
 		"directory":    {options: movein.Options{Source: kitchen, Dir: full}, want: "is not empty"},
-		"unique value": {options: movein.Options{Source: renamed, Into: true}, want: "unique"},
+		"unique value": {options: movein.Options{Source: renamed, Into: true}, want: "--misfits keep"},
 		"file": {options: movein.Options{Source: kitchen, Into: true}, change: func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt"), []byte("other notes of mine"), 0o600)
 		}, want: "another uploaded file notes_61299e30d1.txt"},
