@@ -18,12 +18,20 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
+// closeValue ends the connection after a request with Transfer-Encoding. If the request has a Content-Length as well, a proxy in front may have taken that
+// for the length, and what follows for the body of the one or for another request; so the connection must end (RFC 9112, section 6.1). net/http takes the
+// Content-Length out of such a request, so that the two kinds cannot be told apart here.
+var closeValue = []string{"close"}
+
 // serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and answers if it gets a
 // place for the request. Probes need no place.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header[requestIDHeader] = []string{s.ids.next(r)}
 	s.headers.set(header, r)
+	if r.TransferEncoding != nil && r.ProtoMajor == 1 {
+		header["Connection"] = closeValue
+	}
 	if s.age != nil {
 		if age := s.age(); age >= 0 {
 			header[replicaAgeHeader] = []string{strconv.FormatInt(int64(age/time.Second), 10)}
