@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"lectern/gateway/admin"
+	"lectern/media"
 	"lectern/store"
 )
 
@@ -29,6 +31,12 @@ var uploadsUnwritable = admin.Condition{
 	State:   "unwritable",
 	Message: "Files cannot be stored: the directory of uploads is gone or cannot be written to. All else goes on.",
 	Action:  "Put the directory back, or let the server write into it. If it is gone for good, the next upload makes it anew.",
+}
+
+var uploadsFull = admin.Condition{
+	State:   "uploads-full",
+	Message: "There is no space left on the disk of uploads: uploads are answered 507. All else goes on.",
+	Action:  "Free space, or delete files. The server stores files again by itself.",
 }
 
 // Conditions of a server that is not ready although its store may be sound.
@@ -74,7 +82,13 @@ func (g *generation) health() *admin.Condition {
 	if problem := conditionOf(g.store.Health()); problem != nil {
 		return problem
 	}
-	if g.media != nil && g.media.Health() != nil { // a failing upload logs the cause
+	if g.media == nil {
+		return nil
+	}
+	switch err := g.media.Health(); { // a failing upload logs the cause
+	case errors.Is(err, media.ErrNoRoom):
+		return &uploadsFull
+	case err != nil:
 		return &uploadsUnwritable
 	}
 	return nil

@@ -4,14 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
 
-	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/internal/diskspace"
 )
+
+// ErrNoRoom is the answer to a client when the disk of uploads is full. Content has a disk of its own, perhaps, and can be written then.
+var ErrNoRoom = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", NoDetails: true, Reason: apierror.Space,
+	Message: "there is no space left on the disk of uploads; no file can be stored until there is"}
 
 // errUnwritable is the answer to a client when files cannot be stored.
 var errUnwritable = unavailable(apierror.Uploads, "files cannot be stored: the directory of uploads is gone or cannot be written to")
@@ -22,14 +28,30 @@ type directory struct {
 	path   string
 	failed func(error) // called with errors that the operator should see
 
+	overQuota atomic.Bool // the last file that was to be stored exceeded a quota, of which the file system does not tell
+
 	now    atomic.Pointer[os.Root]
 	mu     sync.Mutex // guards open and former
 	former []*os.Root // directories opened earlier; a request that began with one may still use it
 }
 
+// openDirectory opens the directory at a path. If nothing can be written there, it can be read from, and failed is told; the first file that can be stored
+// makes what is missing.
 func openDirectory(path string, failed func(error)) (*directory, error) {
 	d := &directory{path: path, failed: failed}
-	return d, d.open()
+	err := d.open()
+	if d.root() == nil {
+		return d, err
+	}
+	if err != nil {
+		failed(unstorable(err))
+	}
+	return d, nil
+}
+
+// unstorable says of an error at the start what it means for the files.
+func unstorable(err error) error {
+	return fmt.Errorf("uploaded files can be read, and none can be stored: %w", err)
 }
 
 // open opens the directory and creates it, and the directory of incoming files below it, if they do not exist.
@@ -41,11 +63,11 @@ func (d *directory) open() error {
 	if err != nil {
 		return fmt.Errorf("open the directory of uploads: %w", err)
 	}
-	if err := root.MkdirAll(incoming, 0o700); err != nil {
-		return fmt.Errorf("make the directory of incoming files: %w", errors.Join(err, root.Close()))
-	}
 	if former := d.now.Swap(root); former != nil {
 		d.former = append(d.former, former)
+	}
+	if err := root.MkdirAll(incoming, 0o700); err != nil {
+		return fmt.Errorf("make the directory of incoming files: %w", err)
 	}
 	return nil
 }
@@ -114,15 +136,26 @@ func (d *directory) create(name string) (f *os.File, root *os.Root, err error) {
 	return f, root, d.unwritable(err)
 }
 
-// unwritable logs an error of creating a file and makes it one that clients get as errUnwritable. A full disk has an answer of
-// its own and stays as it is.
+// unwritable logs an error of creating a file and makes it one that clients get as errUnwritable, or as ErrNoRoom if the disk is full.
 func (d *directory) unwritable(err error) error {
-	if err == nil || documents.Unavailable(err) != nil {
-		return err
+	if err == nil || noSpace(err) {
+		return d.noRoom(err)
 	}
 	d.failed(fmt.Errorf("files cannot be stored: %w", err))
 	return fmt.Errorf("%w: %w", errUnwritable, err)
 }
+
+// noRoom makes the error of a full disk one that clients get as ErrNoRoom. Other errors, and nil, stay as they are.
+func (d *directory) noRoom(err error) error {
+	d.overQuota.Store(errors.Is(err, syscall.EDQUOT))
+	if !noSpace(err) || errors.Is(err, ErrNoRoom) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNoRoom, err)
+}
+
+// leastRoom is the space below which the disk counts as full. Files that are larger than what is left are refused as well.
+const leastRoom = 1 << 20
 
 // health returns why files cannot be stored in the directory; nil means that they can.
 func (d *directory) health() error {
@@ -132,7 +165,35 @@ func (d *directory) health() error {
 	case !info.IsDir():
 		return &os.PathError{Op: "open", Path: d.path, Err: syscall.ENOTDIR}
 	}
-	return writable(d.path)
+	if err := writable(d.path); err != nil {
+		return err
+	}
+	in := filepath.Join(d.path, incoming)
+	switch info, err := os.Stat(in); {
+	case errors.Is(err, fs.ErrNotExist): // the next file makes it
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return &os.PathError{Op: "open", Path: in, Err: syscall.ENOTDIR}
+	default:
+		if err := writable(in); err != nil {
+			return err
+		}
+	}
+	return d.room()
+}
+
+// room returns ErrNoRoom if the disk is full.
+func (d *directory) room() error {
+	f, err := d.root().Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if d.overQuota.Load() || diskspace.Available(f) < leastRoom {
+		return ErrNoRoom
+	}
+	return nil
 }
 
 func (d *directory) close() error {

@@ -149,10 +149,14 @@ func (l *files) prepare(o Options) (err error) {
 	if l.variants, err = openVariants(l.settings.Images, o.Cache); err != nil {
 		return err
 	}
+	// What cannot be written to can be read from, so neither error ends the start.
 	if l.left, err = l.spool.list(); err != nil {
-		return err
+		l.failed(err)
 	}
-	return l.spare.ensure()
+	if err := l.spare.ensure(); err != nil {
+		l.failed(unstorable(err))
+	}
+	return nil
 }
 
 // Close closes the directory. No method may be running any more, of this Library or of one that Under returned.

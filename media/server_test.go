@@ -20,6 +20,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // projectFiles are the files of a project in which everybody may do everything with files, and almost everything with the
@@ -76,6 +77,7 @@ type server struct {
 
 	beforeUpdate documents.Hook // of documents of files; may be nil
 	expectErrors atomic.Bool    // set if errors in the log are expected
+	errors       servertest.LogBuffer
 }
 
 // writeProject creates a project; plugins is its config/plugins.yaml.
@@ -161,7 +163,7 @@ func (l *testLog) Write(p []byte) (int, error) {
 	if !l.s.expectErrors.Load() {
 		l.s.Errorf("log: %s", p)
 	}
-	return len(p), nil
+	return l.s.errors.Write(p)
 }
 
 // A part is a field or file of a form.

@@ -21,8 +21,9 @@ type spool struct{ dir *directory }
 // A spooled is a file in the spool that is open for writing.
 type spooled struct {
 	*os.File
-	name string // relative to root
-	root *os.Root
+	name   string // relative to root
+	root   *os.Root
+	noRoom func(error) error // see directory.noRoom
 }
 
 func randomName() string {
@@ -38,7 +39,7 @@ func (s *spool) create() (*spooled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &spooled{File: f, name: name, root: root}, nil
+	return &spooled{File: f, name: name, root: root, noRoom: s.dir.noRoom}, nil
 }
 
 // finish makes a file durable, closes it and returns its size. If failed is not nil, or one of the steps fails, it removes the
@@ -54,7 +55,7 @@ func (f *spooled) finish(failed error) (size int64, err error) {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = f.noRoom(errors.Join(err, f.Close())); err != nil {
 		return 0, errors.Join(err, f.root.Remove(f.name))
 	}
 	return size, nil
@@ -73,6 +74,9 @@ func (s *spool) copyTo(w io.Writer, name string) error {
 // list returns the names of all files in the spool and the journal, without the spare.
 func (s *spool) list() ([]string, error) {
 	entries, err := fs.ReadDir(s.dir.root().FS(), incoming)
+	if errors.Is(err, fs.ErrNotExist) { // it could not be made
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list the incoming files: %w", err)
 	}

@@ -2,15 +2,16 @@ package store
 
 import (
 	"errors"
-	"math"
 	"os"
 	"syscall"
+
+	"lectern/internal/diskspace"
 )
 
 // allocateFile and available call the file system. Tests replace them.
 var (
 	allocateFile = func(f *os.File, from, n int64) error { return syscall.Fallocate(int(f.Fd()), 0, from, n) }
-	available    = availableSpace
+	available    = diskspace.Available
 )
 
 // allocate grows a file from one length to another and allocates disk space for the difference.
@@ -37,18 +38,6 @@ func reallocate(f *os.File, from, to int64) error {
 		err = allocateFile(f, from, to-from)
 	}
 	return os.NewSyscallError("fallocate", err)
-}
-
-// availableSpace returns how many bytes the file system has left, or the greatest number if it does not say.
-func availableSpace(f *os.File) int64 {
-	var s syscall.Statfs_t
-	if err := syscall.Fstatfs(int(f.Fd()), &s); err != nil || s.Blocks == 0 {
-		return math.MaxInt64
-	}
-	if s.Bavail > math.MaxInt64/uint64(s.Bsize) {
-		return math.MaxInt64
-	}
-	return int64(s.Bavail) * int64(s.Bsize)
 }
 
 // duplicate returns another handle of the open file, which shares the lock that bbolt has on it.

@@ -1,0 +1,12 @@
+//go:build !linux
+
+// Package diskspace says how much space a file system has left.
+package diskspace
+
+import (
+	"math"
+	"os"
+)
+
+// Available returns the greatest number: on this system the first write that fails shows that a disk is full.
+func Available(*os.File) int64 { return math.MaxInt64 }
