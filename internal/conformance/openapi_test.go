@@ -117,6 +117,7 @@ type document struct {
 	root     map[string]any
 	compiler *jsonschema.Compiler
 	schemas  map[string]*jsonschema.Schema // by pointer
+	others   validatorOfOthers
 }
 
 // newContract returns a contract that has checked nothing yet.
@@ -184,6 +185,9 @@ func (c *contract) check(d *document, e *exchange) {
 	defer c.mu.Unlock()
 	c.checked++
 	err := d.conforms(e)
+	if err == nil && d.operation(e) != nil {
+		err = d.others.judge(e)
+	}
 	if err == nil {
 		return
 	}
@@ -222,11 +226,18 @@ func fetchDocument(t *testing.T, target *Target) *document {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	root, err := jsonschema.UnmarshalJSON(res.Body)
+	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("the OpenAPI document: %d, %v", res.StatusCode, err)
 	}
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	d := &document{root: root.(map[string]any), compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
+	if d.others, err = newValidator(text); err != nil {
+		t.Fatal(err)
+	}
 	closeObjects(root)
 	loosen(d.root)
 	if err := d.compiler.AddResource("document.json", root); err != nil {
