@@ -35,12 +35,14 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 	b := graphqlBatch{graphqlHandler: h, memory: h.project.answers.Answer(), began: time.Now(), status: http.StatusOK}
 	defer b.memory.Release()
 	for _, op := range ops {
-		if op.refused == nil && !b.mutates {
-			var err error
-			if b.mutates, err = h.engine.IsMutation(op.query, op.name); err != nil {
-				return err
-			}
+		if op.refused != nil {
+			continue
 		}
+		mutates, err := h.engine.IsMutation(op.query, op.name)
+		if err != nil {
+			return err
+		}
+		b.mutates = b.mutates || mutates
 	}
 	if b.mutates && r.Header[idempotencyKeyHeader] != nil {
 		h.refuse(w, mediaType, badRequest("An Idempotency-Key is for one mutation: send each mutation as a request of its own."))
@@ -150,8 +152,8 @@ func (b *graphqlBatch) add(i int, answer *execution.Response) {
 	if i == 0 {
 		separator = '['
 	}
-	if answer.Status != http.StatusOK {
-		b.status = answer.Status
+	if answer.Status == http.StatusBadRequest || answer.Status != http.StatusOK && !b.mutates {
+		b.status = answer.Status // other statuses would have clients send the batch again, with what it has written
 	}
 	body := answer.Body
 	if !b.memory.Fits(len(b.text), len(body)) {

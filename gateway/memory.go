@@ -33,6 +33,17 @@ const unreservedQuery = 1 << 10
 // answered.
 const unreservedHeaders = 64
 
+// hasManyHeaders reports whether a request has more than unreservedHeaders headers, each value of a repeated one counted.
+func hasManyHeaders(h http.Header) bool {
+	n := 0
+	for _, values := range h {
+		if n += len(values); n > unreservedHeaders {
+			return true
+		}
+	}
+	return false
+}
+
 // memoryOf returns the memory for what the body of a request is parsed to.
 func memoryOf(r *http.Request) *budget.Tally {
 	if kept := replayableBodyOf(r.Body); kept != nil {

@@ -138,7 +138,7 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	if f := h.rt.forward; f != nil && f.takes(r, &h.rt) {
 		serve = f.wrap(serve)
 	}
-	if len(r.URL.RawQuery) > unreservedQuery || len(r.Header) > unreservedHeaders {
+	if len(r.URL.RawQuery) > unreservedQuery || hasManyHeaders(r.Header) {
 		memory := h.server.memory.Tally()
 		defer memory.Release()
 		if err := memory.Add(qs.Memory(r.URL.RawQuery) + int64(headersBytes(r.Header))); err != nil {
