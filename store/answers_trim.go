@@ -8,7 +8,10 @@ import (
 
 // When there are more answers than AnswerLimits allow, a caller loses their own before others lose theirs. The share of a caller is the limit, divided by
 // the number of callers whose answers are kept. A caller who has more than that loses their oldest answers for those that they add. If the caller who adds
-// an answer has no more than their share, the one who has the most loses the oldest.
+// an answer has no more than their share, the one who has the most loses the oldest, or, among very many callers, the oldest answer of all goes.
+
+// callersCompared is among how many callers the one who has the most is looked for: every write with a key may have to, and other writes wait for it.
+const callersCompared = 1000
 
 // An answerShare is how many answers a caller has, and their bytes.
 type answerShare struct{ count, bytes int64 }
@@ -111,6 +114,9 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 	callers := int64(getNumber(tx.bucket(metas), keyAnswerCallers))
 	if own := tx.shareOf(caller); own.count > 1 && measure(own) > limit/callers {
 		return tx.oldestOf(caller), nil
+	}
+	if callers > callersCompared {
+		return first, nil
 	}
 	heaviest := tx.heaviest(caller, measure)
 	if heaviest == nil || string(key.caller()) != string(caller) && measure(tx.shareOf(key.caller())) == measure(tx.shareOf(heaviest)) {
