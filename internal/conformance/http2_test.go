@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"lectern/gateway"
 	"lectern/internal/servertest"
 )
 
@@ -35,7 +36,7 @@ func TestSuitesOverHTTP2(t *testing.T) {
 			}
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-				r := Replay(serveTLS(t, s.ProjectDir()), s)
+				r := Replay(serveTLS(t, s.ProjectDir(), nil), s)
 				mu.Lock()
 				defer mu.Unlock()
 				for _, x := range r {
@@ -76,7 +77,7 @@ func (v validTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // serveTLS serves a copy of a project over TLS, and returns a target that HTTP/2 reaches.
-func serveTLS(t *testing.T, project string) *Target {
+func serveTLS(t *testing.T, project string, x *gateway.Extensions) *Target {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
@@ -86,7 +87,7 @@ func serveTLS(t *testing.T, project string) *Target {
 		t.Fatal(err)
 	}
 	certificate := servertest.WriteCertificate(t, dir, 1)
-	target := serve(t, dir, nil)
+	target := serve(t, dir, x)
 	target.transport = validTransport{servertest.TLSTransport(t, certificate, true)}
 	return target
 }
