@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -163,26 +161,5 @@ func testIdempotencyKey(t *testing.T, server gateway.Ready) {
 	}
 	if found := get(t, server, "/api/notes?filters[text]=with%20a%20key"); len(found["data"].([]any)) != 0 {
 		t.Errorf("the refused call wrote %v", found)
-	}
-}
-
-// TestConformance runs the official conformance suite (npm @modelcontextprotocol/conformance) against the endpoint, if the environment variable
-// LECTERN_MCP_CONFORMANCE names its command. Version 0.1.16 passed. The other scenarios of the suite call tools, prompts and resources that a
-// server made for the suite has, such as test_simple_text, or need what this server does not offer: completion, sampling, elicitation, subscriptions.
-func TestConformance(t *testing.T) {
-	command := os.Getenv("LECTERN_MCP_CONFORMANCE")
-	if command == "" {
-		t.Skip("LECTERN_MCP_CONFORMANCE names no command")
-	}
-	server := serve(t, nil)
-	endpoint := strings.Replace(server.Base, "127.0.0.1", "localhost", 1) + "/mcp" // the suite tests DNS rebinding by the name localhost
-	for _, scenario := range []string{
-		"server-initialize", "logging-set-level", "ping", "tools-list", "resources-list", "prompts-list", "server-sse-multiple-streams", "server-sse-polling",
-		"dns-rebinding-protection",
-	} {
-		out, err := exec.CommandContext(t.Context(), command, "server", "--url", endpoint, "--scenario", scenario).CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %v\n%s", scenario, err, out)
-		}
 	}
 }
