@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/contenttypes"
+	"lectern/store/evolve"
 )
 
 // Several nodes of a cluster have the same content because they apply the same transactions in the same order. The store of the leader takes
@@ -56,9 +57,9 @@ type encodedEntry struct {
 // transactionVersion is the first byte of an encoded transaction. Readers refuse other versions.
 const transactionVersion = 1
 
-// TransactionFormat grows with each change of what a Transaction holds, the entries of the log included. This version of the store writes it, and
-// reads it and all former ones.
-const TransactionFormat = transactionVersion<<8 | lastVersion
+// TransactionFormat grows with each change of what a Transaction holds, of the entries of the log, of conversions, and of the file, which nodes copy
+// from one another. This version of the store writes it, and reads it and all former ones. Each of the four numbers has eight bits.
+const TransactionFormat = transactionVersion<<24 | int(Format)<<16 | evolve.Version<<8 | lastVersion
 
 // append appends the encoding:
 //

@@ -11,7 +11,8 @@ import (
 // TestStepNames asserts the names under which steps are kept in files, so that a conversion that an earlier version began goes on.
 func TestStepNames(t *testing.T) {
 	for name, work := range map[string]evolve.Work{
-		"define": &evolve.Define{}, "dropIndex": &evolve.DropIndex{}, "buildIndex": &evolve.BuildIndex{}, "values": &evolve.EditValues{},
+		"define": &evolve.Define{}, "dropIndex": &evolve.DropIndex{}, "buildIndex": &evolve.BuildIndex{},
+		"buildInner": &evolve.BuildInner{}, "values": &evolve.EditValues{},
 		"moveLocale": &evolve.MoveLocale{}, "moveRefs": &evolve.MoveRefs{}, "addDrafts": &evolve.AddDrafts{},
 		"dropDrafts": &evolve.DropDrafts{}, "prune": &evolve.Prune{}, "share": &evolve.Share{}, "copyPlane": &evolve.AddDraftLinks{},
 		"dropPlane": &evolve.DropDraftLinks{}, "dropLinks": &evolve.DropLinks{}, "trimLinks": &evolve.TrimLinks{}, "flipLinks": &evolve.FlipLinks{},
