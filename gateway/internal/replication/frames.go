@@ -71,9 +71,10 @@ func HeartbeatOf(asked string) time.Duration {
 	return min(max(d, shortestHeartbeat), Heartbeat)
 }
 
-// longest is how many bytes the payload of a frame may have. An entry is about as long as the body of the request that wrote it.
+// longest is how many bytes the payload of a frame may have. An entry is about as long as the body of the request that wrote it. The list of Files takes
+// about 170 bytes a file.
 var longest = map[Kind]int64{
-	StatusFrame: 64 << 10, EntryFrame: 256 << 20, PartFrame: 256 << 20, ResetFrame: 64 << 10, DefinitionsFrame: 16 << 20, ChunkFrame: chunkSize, FilesFrame: 64 << 20,
+	StatusFrame: 64 << 10, EntryFrame: 256 << 20, PartFrame: 256 << 20, ResetFrame: 64 << 10, DefinitionsFrame: 16 << 20, ChunkFrame: chunkSize, FilesFrame: 1 << 30,
 	EndFrame: 0,
 }
 
@@ -168,8 +169,11 @@ func (r *Reader) Next() (kind Kind, payload []byte, err error) {
 		return 0, nil, err
 	}
 	length := int64(binary.BigEndian.Uint32(head[1:]))
-	if most, known := longest[Kind(head[0])]; !known || length > most {
-		return 0, nil, fmt.Errorf("%w: it is of the kind %q and has %d bytes", ErrDamaged, head[0], length)
+	switch most, known := longest[Kind(head[0])]; {
+	case !known:
+		return 0, nil, fmt.Errorf("%w: it is of the kind %q, which this version of Lectern does not know", ErrDamaged, head[0])
+	case length > most:
+		return 0, nil, fmt.Errorf("%w: it is of the kind %q and has %d bytes, of which it may have %d at most", ErrDamaged, head[0], length, most)
 	}
 	buf, err := r.read(int(length) + 4)
 	if errors.Is(err, io.EOF) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -50,7 +51,8 @@ func TestHostileFrames(t *testing.T) {
 		{"an entry of 4 GB", PartFrame, math.MaxUint32, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"a status of 1 MB", StatusFrame, 1 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"definitions of 100 MB", DefinitionsFrame, 100 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
-		{"a list of files of 100 MB", FilesFrame, 100 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
+		{"a list of files of more than 1 GiB", FilesFrame, 1<<30 + 1, math.MaxInt64, ErrDamaged, 1 << 20},
+		{"a list of six million files", FilesFrame, 1 << 30, math.MaxInt64, budget.ErrExhausted, 2 * limit},
 		{"a chunk of 1 MB", ChunkFrame, 1 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"an end with a payload", EndFrame, 1, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"of an unknown kind", 'x', 1, math.MaxInt64, ErrDamaged, 1 << 20},
@@ -65,6 +67,9 @@ func TestHostileFrames(t *testing.T) {
 			took := allocated(func() { _, _, err = r.Next() })
 			if !errors.Is(err, tt.want) || took > tt.most {
 				t.Errorf("%v, and %d bytes were allocated; want %v and %d", err, took, tt.want, tt.most)
+			}
+			if most, known := longest[tt.kind]; known && errors.Is(err, ErrDamaged) && !strings.Contains(err.Error(), fmt.Sprint(most)) {
+				t.Errorf("%v: it does not say that %d bytes are allowed", err, most)
 			}
 			r.Release()
 			if memory.Stats().Reserved != 0 {
