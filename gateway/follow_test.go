@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
@@ -189,8 +190,23 @@ func TestPromote(t *testing.T) {
 	write(e.base, "first")
 	const reads = "/api/notes?status=draft"
 	promoted, other := t.TempDir(), t.TempDir()
+	fetched := func(parts ...string) (dir string) {
+		t.Helper()
+		dir = filepath.Join(append([]string{promoted, "data"}, parts...)...)
+		e.must(os.MkdirAll(dir, 0o700))
+		e.must(os.WriteFile(filepath.Join(dir, "part"), []byte("half a fi"), 0o600))
+		return dir
+	}
+	removed := func(dir string) {
+		t.Helper()
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
+	former := fetched("replica", "incoming") // where former versions kept what had not arrived completely
 	r := follow(t, promoted, e.base, e.key)
 	r.equals(e.base, e.key, reads)
+	removed(former)
 	if err := gateway.Promote(promoted, gateway.Options{}, false); err == nil {
 		t.Error("a replica was promoted while it was served")
 	}
@@ -201,9 +217,13 @@ func TestPromote(t *testing.T) {
 	r.stop()
 
 	write(e.base, "never replicated")
+	present := fetched("uploads", ".fetched")
+	fetched("replica", "incoming")
 	if err := gateway.Promote(promoted, gateway.Options{}, false); err != nil {
 		t.Fatal(err)
 	}
+	removed(present)
+	removed(former)
 	if err := gateway.Promote(promoted, gateway.Options{}, false); err == nil {
 		t.Error("an origin was promoted")
 	}

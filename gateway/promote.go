@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
 	"lectern/store"
 )
@@ -48,6 +50,9 @@ func Promote(dir string, o Options, partial bool) (err error) {
 		return errors.Join(fmt.Errorf("%s has a part of the content of its origin: to make that part all that there is, promote it with --partial", dir), r.Close())
 	}
 	if err := errors.Join(r.BeginEpoch(), r.Close()); err != nil { // before the mark goes: a write without a new epoch could never be told apart
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(d.data, admin.UploadsName, replication.Fetched)), d.removeFormerFetched()); err != nil {
 		return err
 	}
 	if err := os.Remove(d.path(admin.ReplicaMarkName)); err != nil {

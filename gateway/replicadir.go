@@ -146,6 +146,9 @@ func (d replicaDir) fits(def *Definition) error {
 	return errors.Join(r.Fits(def.Model), r.Close())
 }
 
+// removeFormerFetched removes files that had not arrived completely, from where they were before replication.Fetched.
+func (d replicaDir) removeFormerFetched() error { return os.RemoveAll(d.path("incoming")) }
+
 // copyName is the name of a copy of the origin's store while it arrives. A store that is opened removes what is left of one.
 const copyName = admin.StoreName + ".copy.new"
 
@@ -171,6 +174,9 @@ func (d replicaDir) prepare(ctx context.Context, o Options) error {
 	_, missing := os.Stat(d.store())
 	if missing == nil && former == "" {
 		return fmt.Errorf("%s has content of its own: take another directory for the replica, or remove replica from config/server.yaml if it has it", d.project)
+	}
+	if err := d.removeFormerFetched(); err != nil {
+		return err
 	}
 	load := func() (*Definition, error) { return Load(d.project, o.Extensions) }
 	if missing == nil {
