@@ -279,7 +279,7 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, l *longAnswer
 		return err
 	}
 	err = g.store.View(func(s *store.Snapshot) error {
-		replication.AnnounceCopy(w.Header(), s.CopySize())
+		replication.AnnounceCopy(w.Header(), s.Size())
 		frames, buffer := p.frames(w, r, l, p.copies)
 		begun = true
 		if err := frames.JSON(replication.DefinitionsFrame, g.files); err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
@@ -80,9 +79,6 @@ func (f *file) takeAhead(least int64) error {
 	}
 	return f.health.fail(Full, fmt.Errorf("take space: %w", err))
 }
-
-// Available returns how many bytes the disk of a file or directory has left, as far as that is known.
-func Available(f *os.File) int64 { return available(f) }
 
 // space returns how many bytes of the file are allocated on the disk, by this process or a former one.
 func (f *file) space() int64 {

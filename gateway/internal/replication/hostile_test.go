@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"lectern/internal/budget"
-	"lectern/store"
+	"lectern/internal/diskspace"
 )
 
 // zeros is an endless stream of zero bytes.
@@ -112,7 +112,7 @@ func endlessCopy(t *testing.T, size int64, sent *int64) *Origin {
 
 // TestEndlessCopy copies an origin that goes on sending: the copy must not get longer than announced, nor fill the disk.
 func TestEndlessCopy(t *testing.T) {
-	defer func() { available = store.Available }()
+	defer func() { available = diskspace.Available }()
 	const mb = 1 << 20
 	for _, tt := range []struct {
 		name    string
@@ -153,7 +153,7 @@ func TestEndlessCopy(t *testing.T) {
 
 // TestFetchWithoutRoom fetches a file that is longer than the disk has room for.
 func TestFetchWithoutRoom(t *testing.T) {
-	defer func() { available = store.Available }()
+	defer func() { available = diskspace.Available }()
 	available = func(*os.File) int64 { return 1 << 30 }
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strconv"
 
-	"lectern/store"
+	"lectern/internal/diskspace"
 )
 
 // copySizeHeader says in the answer with a copy how long the whole store is.
@@ -40,4 +40,4 @@ func requireSpace(dir *os.File, bytes int64) error {
 }
 
 // available returns how much room there is on the disk of a directory. Tests replace it.
-var available = store.Available
+var available = diskspace.Available
