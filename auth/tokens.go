@@ -75,7 +75,11 @@ type Token struct {
 
 	hash, former digest
 	noted        bool // the document says that permissions.yaml has declared the token
+	outdated     bool // permissions.yaml declares the token, and the document does not say so, or not with these permissions
 }
+
+// Removed reports whether permissions.yaml has declared the token and no longer does.
+func (t *Token) Removed() bool { return t.noted && !t.Declared }
 
 // TokenOptions are the arguments of OpenTokens.
 type TokenOptions struct {
@@ -303,6 +307,7 @@ func (t *Tokens) reload() error {
 	for i := range tokens {
 		tok := &tokens[i]
 		if d := t.declared(tok.Name); d != nil {
+			tok.outdated = !tok.noted || tok.Kind != d.Kind || !slices.Equal(tok.Permissions, d.Permissions)
 			tok.Declared, tok.Kind, tok.Permissions = true, d.Kind, d.Permissions
 		}
 		e := entry{hash: tok.hash, name: tok.Name, access: t.compile(tok.Declaration), used: t.o.Uses.of(*tok)}

@@ -8,33 +8,36 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
-	"lectern/jsontree"
 	"lectern/store"
 )
 
 // The document of a token says whether permissions.yaml has declared the token. So a token that is taken out of the file can be told from one that
-// was made at run time: the former is revoked, and the latter works until somebody revokes it.
+// was made at run time: the former is revoked, and the latter works until somebody revokes it. The document also says which permissions the file
+// gave the token last, so that the token has no others while the file is missing.
 
-// FollowFile revokes the tokens that permissions.yaml declared and no longer does, and notes which ones it declares. It returns the former. In a store
-// that follows another it does nothing, since the tokens come with the content.
+// FollowFile revokes the tokens that permissions.yaml declared and no longer does, and notes what it declares. It returns the former. In a store
+// that follows another it does nothing, since the tokens come with the content. Do not call it if the file is missing: it would revoke all of them.
 func (t *Tokens) FollowFile(ctx context.Context) (revoked []Token, err error) {
 	t.edit.Lock()
 	defer t.edit.Unlock()
-	var noted []Token
+	var outdated []Token
 	for _, tok := range t.table.Load().tokens {
 		switch {
-		case tok.Declared && !tok.noted:
-			noted = append(noted, tok)
-		case !tok.Declared && tok.noted:
+		case tok.outdated:
+			outdated = append(outdated, tok)
+		case tok.Removed():
 			revoked = append(revoked, tok)
 		}
 	}
-	if len(noted)+len(revoked) == 0 {
+	if len(outdated)+len(revoked) == 0 {
 		return nil, nil
 	}
-	note, err := t.o.Documents.Prepare(ctx, documents.Write{Type: t.typ, Data: jsontree.ObjectOf("declared", true), Access: permission.FullAccess})
-	if err != nil {
-		return nil, err
+	notes := make([]*documents.Prepared, len(outdated))
+	for i, tok := range outdated {
+		notes[i], err = t.o.Documents.Prepare(ctx, documents.Write{Type: t.typ, Data: declaredData(tok.Declaration), Access: permission.FullAccess})
+		if err != nil {
+			return nil, err
+		}
 	}
 	err = t.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		for _, tok := range revoked {
@@ -42,8 +45,8 @@ func (t *Tokens) FollowFile(ctx context.Context) (revoked []Token, err error) {
 				return fmt.Errorf("revoke token %s: %w", tok.Name, err)
 			}
 		}
-		for _, tok := range noted {
-			if err := tx.Update(tok.ID, note); err != nil {
+		for i, tok := range outdated {
+			if err := tx.Update(tok.ID, notes[i]); err != nil {
 				return fmt.Errorf("note that token %s is declared: %w", tok.Name, err)
 			}
 		}
@@ -63,7 +66,7 @@ func (t *Tokens) FollowFile(ctx context.Context) (revoked []Token, err error) {
 
 // A TokenForecast names the tokens of a store that permissions.yaml does not declare.
 type TokenForecast struct {
-	Revoked []string `json:"revoked,omitempty"` // at the next start: the file declared them before
+	Removed []string `json:"removed,omitempty"` // the file declared them before
 	Kept    []string `json:"kept,omitempty"`    // made at run time
 }
 
@@ -75,7 +78,7 @@ func ForeseeTokens(ctx context.Context, p *store.Preview, declared []string) (f 
 		switch tok := jsonText(p.JSON(r, name)); {
 		case slices.Contains(declared, tok):
 		case string(p.JSON(r, noted)) == "true":
-			f.Revoked = append(f.Revoked, tok)
+			f.Removed = append(f.Removed, tok)
 		default:
 			f.Kept = append(f.Kept, tok)
 		}

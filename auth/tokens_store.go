@@ -20,16 +20,25 @@ func tokenData(d Declaration, hash digest, now time.Time, declared bool) *jsontr
 	if declared {
 		data.Set("declared", true)
 	}
-	permissions := make([]any, len(d.Permissions))
-	for i, p := range d.Permissions {
-		permissions[i] = p
-	}
-	data.Set("permissions", permissions)
+	data.Set("permissions", permissionsData(d))
 	if d.Lifespan > 0 {
 		data.Set("lifespan", strconv.FormatInt(d.Lifespan.Milliseconds(), 10))
 		data.Set("expiresAt", now.Add(d.Lifespan).UTC().Format(contenttypes.TimeFormat))
 	}
 	return data
+}
+
+func permissionsData(d Declaration) []any {
+	permissions := make([]any, len(d.Permissions))
+	for i, p := range d.Permissions {
+		permissions[i] = p
+	}
+	return permissions
+}
+
+// declaredData returns the fields of the document of a token that follow what permissions.yaml declares.
+func declaredData(d Declaration) *jsontree.Object {
+	return jsontree.ObjectOf("declared", true, "type", string(d.Kind), "permissions", permissionsData(d))
 }
 
 // rotationData returns the fields that change in the document of a token when it gets another key.

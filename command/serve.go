@@ -163,7 +163,9 @@ func (c *checkCommand) checkFiles(s *session, dir string) error {
 		if n := s.printMisfits(c.directory(s, dir), forecast.Audit); n > 0 {
 			wrong = append(wrong, count(n, "rule")+" that stored content breaks")
 		}
-		s.warnOfTokens(c.directory(s, dir), forecast.Tokens)
+		if err := s.warnOfTokens(c.directory(s, dir), d, forecast.Tokens); err != nil {
+			return err
+		}
 	}
 	if len(wrong) > 0 {
 		fmt.Fprintln(s.Stderr, strings.Join(wrong, ", "))
@@ -205,15 +207,23 @@ func (s *session) printMisfits(d *admin.Directory, a documents.Audit) int {
 	return len(a.Misfits)
 }
 
-// warnOfTokens tells which tokens permissions.yaml does not declare.
-func (s *session) warnOfTokens(d *admin.Directory, f auth.TokenForecast) {
-	for _, name := range f.Revoked {
-		fmt.Fprintf(s.Stderr, "warning: permissions.yaml no longer declares the token %s: the next start or reload revokes it\n", name)
+// warnOfTokens tells which tokens permissions.yaml does not declare. Those of a replica are the matter of its origin.
+func (s *session) warnOfTokens(d *admin.Directory, def *gateway.Definition, f auth.TokenForecast) error {
+	if origin, err := d.Origin(); err != nil || origin != "" {
+		return err
+	}
+	for _, name := range f.Removed {
+		if def.HasPermissions {
+			fmt.Fprintf(s.Stderr, "warning: permissions.yaml no longer declares the token %s: the next start or reload of the server revokes it\n", name)
+		} else {
+			fmt.Fprintf(s.Stderr, "warning: config/permissions.yaml, which declared the token %s, is missing: the token is kept meanwhile\n", name)
+		}
 	}
 	for _, name := range f.Kept {
 		fmt.Fprintf(s.Stderr, "warning: permissions.yaml does not declare the token %s: it works until you revoke it:\n    %s\n", name,
 			d.Command("token revoke")+" "+shell.Path(name))
 	}
+	return nil
 }
 
 func count(n int, what string) string { return spelling.Count(n, what) }

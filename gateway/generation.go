@@ -110,14 +110,23 @@ func (g *generation) open() (err error) {
 		return err
 	}
 	g.teller = sync.OnceValue(g.newTeller)
-	if err := g.openUsers(); err != nil {
-		return err
-	}
-	return g.revokeUndeclared()
+	return g.openUsers()
 }
 
-// revokeUndeclared revokes the tokens that permissions.yaml no longer declares.
+// revokeUndeclared revokes the tokens that permissions.yaml no longer declares. It revokes none if the file is missing, which may be so for a moment
+// only. Call it when nothing else can fail: a revoked token does not come back with the former file.
 func (g *generation) revokeUndeclared() error {
+	if g.project.follower != nil { // its tokens come with the content
+		return nil
+	}
+	if !g.HasPermissions {
+		for _, tok := range g.tokens.List() {
+			if tok.Removed() {
+				g.project.log.Warn("an API token that permissions.yaml declared is kept, since the file is missing", "token", tok.Name)
+			}
+		}
+		return nil
+	}
 	revoked, err := g.tokens.FollowFile(context.Background())
 	if err != nil {
 		return fmt.Errorf("revoke the tokens that permissions.yaml no longer declares: %w", err)

@@ -94,6 +94,9 @@ func (g *generation) serve(server *Server, former *generation) error {
 	if err == nil {
 		err = server.Swap(rt)
 	}
+	if err == nil {
+		err = g.revokeUndeclared()
+	}
 	if err != nil {
 		g.retire()
 		return err

@@ -118,7 +118,8 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 			return err
 		}
 	}
-	runtime, err := p.generation.Load().runtime()
+	g := p.generation.Load()
+	runtime, err := g.runtime()
 	if err != nil {
 		return err
 	}
@@ -128,6 +129,11 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	metrics, err := p.listenMetrics()
 	if err != nil {
 		return err
+	}
+	if p.member == nil { // in a cluster its leader does so
+		if err := g.revokeUndeclared(); err != nil {
+			return err
+		}
 	}
 	p.unready.Store(nil)
 	stopping := make(chan struct{})
@@ -258,7 +264,7 @@ func (p *Project) announce(ready Ready) {
 		}
 	}
 	for _, tok := range g.tokens.List() {
-		if !tok.Declared {
+		if !tok.Declared && !tok.Removed() {
 			p.log.Warn("an API token that permissions.yaml does not declare works until it is revoked", "token", tok.Name,
 				"revoke", p.directory.Command("token revoke")+" "+shell.Path(tok.Name))
 		}

@@ -103,3 +103,49 @@ func TestUndeclaredTokens(t *testing.T) {
 	}
 	e.close()
 }
+
+// TestTokensWithoutTheFile reloads, opens and serves a project while its permissions.yaml is missing. A token that the file declared must be kept, with the
+// permissions that the file gave it last, until a server finds a file that does not declare it. What only opens the project, such as a command, revokes nothing.
+func TestTokensWithoutTheFile(t *testing.T) {
+	const file = "config/permissions.yaml"
+	e := &editing{T: t, dir: t.TempDir()}
+	e.write("content-types/note.yaml", noteFile())
+	e.write(file, "tokens: [{name: clerk, type: full-access}]\n")
+	e.serve(nil)
+	_, key, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "clerk"})
+	e.must(err)
+	expect := func(when string, find, create int) {
+		t.Helper()
+		if status, answer := get(t, e.base+"/api/notes", key); status != find {
+			t.Errorf("%s: find: %d %s, want %d", when, status, answer, find)
+		}
+		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", key, `{"data":{"title":"x"}}`); status != create {
+			t.Errorf("%s: create: %d %s, want %d", when, status, answer, create)
+		}
+	}
+	restart := func(when string) {
+		t.Helper()
+		e.close()
+		project, closeProject := openProject(t, e.dir, gateway.Options{})
+		tokens, err := project.Tokens(t.Context())
+		e.must(err)
+		if !slices.ContainsFunc(tokens, func(tok auth.Token) bool { return tok.Name == "clerk" }) {
+			t.Errorf("%s: a project that is only opened has lost the token", when)
+		}
+		closeProject()
+		var ready gateway.Ready
+		ready, e.close = run(t, e.dir, gateway.Options{NoWatch: true}, nil)
+		e.base = ready.Base
+	}
+	expect("declared", 200, 201)
+	e.carryOut(edit{what: "declared with less", file: file, text: tokensFile("clerk")})
+	expect("declared with less", 200, 403)
+	e.carryOut(edit{what: "missing after a reload", file: file})
+	expect("missing after a reload", 200, 403)
+	e.awaitLog(`msg="an API token that permissions.yaml declared is kept, since the file is missing" token=clerk`)
+	restart("missing")
+	expect("missing at a start", 200, 403)
+	e.write(file, tokensFile())
+	restart("not declared")
+	expect("not declared", 401, 401)
+}

@@ -20,12 +20,13 @@ type Problem = yamlfile.Problem
 
 // A Definition holds the content types and settings of a project. It does not change.
 type Definition struct {
-	Dir      string              // the project's directory
-	Model    *contenttypes.Model // nil if the content types have problems
-	Settings Settings
-	Actions  *auth.Actions                              // the actions that permissions.yaml can grant to roles and tokens
-	Populate params.Defaults                            // the relations to populate by default
-	Cache    map[*contenttypes.ContentType]CacheControl // nil: none is set
+	Dir            string              // the project's directory
+	Model          *contenttypes.Model // nil if the content types have problems
+	Settings       Settings
+	HasPermissions bool                                       // there is a permissions.yaml, which may be empty
+	Actions        *auth.Actions                              // the actions that permissions.yaml can grant to roles and tokens
+	Populate       params.Defaults                            // the relations to populate by default
+	Cache          map[*contenttypes.ContentType]CacheControl // nil: none is set
 }
 
 // Load reads and checks the files of the project in dir. It calls check when Model and Actions are set; check may add actions and returns
@@ -55,6 +56,7 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 		problems = append(problems, d.Settings.Users.checkFields(outline.Model)...)
 	}
 	problems = append(problems, d.Settings.checkEndpoint(outline.Model)...)
+	d.HasPermissions = configFile(project, permissionsName) != ""
 	permissions, found := readConfig(project, permissionsName, lookup)
 	problems = append(problems, found...)
 	if permissions != nil {
