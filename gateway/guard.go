@@ -156,7 +156,11 @@ func controlOf(ctx context.Context, w http.ResponseWriter) *http.ResponseControl
 
 // identify authenticates a request. Without an authenticator, the caller has no permissions.
 func (g *guard) identify(r *http.Request) (auth.Principal, error) {
-	authenticate := g.handlers.rt.Authenticate
+	return g.identifyBy(g.handlers.rt.Authenticate, r)
+}
+
+// identifyBy is identify with another authenticator, such as that of a later generation.
+func (g *guard) identifyBy(authenticate func(*http.Request) (auth.Principal, error), r *http.Request) (auth.Principal, error) {
 	if authenticate == nil {
 		return auth.Principal{Access: permission.NewAccess(nil)}, nil
 	}

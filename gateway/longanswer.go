@@ -10,6 +10,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/paced"
 )
 
 // recheckCaller is how often the server asks whether the caller of a long answer may still have it.
@@ -25,6 +26,7 @@ type longAnswer struct {
 	control *http.ResponseController
 
 	mu      sync.Mutex
+	begun   bool  // something was sent, or is about to be
 	refused error // why the answer had to end; nil as long as it need not
 }
 
@@ -32,7 +34,8 @@ type longAnswer struct {
 type longHandler func(w http.ResponseWriter, r *http.Request, l *longAnswer) error
 
 // whileAllowed calls answer, and ends it when its caller may no longer have it.
-func (s *Server) whileAllowed(w http.ResponseWriter, r *http.Request, who auth.Principal, answer longHandler) error {
+func (g *guard) whileAllowed(w http.ResponseWriter, r *http.Request, who auth.Principal, answer longHandler) error {
+	s := g.handlers.server
 	ctx, end := context.WithCancelCause(r.Context())
 	l := &longAnswer{control: controlOf(r.Context(), w)}
 	var checking sync.WaitGroup
@@ -46,7 +49,7 @@ func (s *Server) whileAllowed(w http.ResponseWriter, r *http.Request, who auth.P
 				return
 			case <-tick:
 			}
-			if err := s.stillAllowed(r, who); err != nil {
+			if err := g.stillAllowed(r, who); err != nil {
 				l.refuse(err, end)
 				return
 			}
@@ -55,18 +58,22 @@ func (s *Server) whileAllowed(w http.ResponseWriter, r *http.Request, who auth.P
 	})
 	err := answer(w, r.WithContext(ctx), l)
 	if refused := l.refusal(); refused != nil && err != nil {
+		l.giveTime(paced.PartTime(s.limits.AnswerRate))
 		return refused
 	}
 	return err
 }
 
 // stillAllowed returns an error if the sender of a request is not who they were, or does not have the permissions that they had.
-func (s *Server) stillAllowed(r *http.Request, who auth.Principal) error {
-	authenticate := s.serving.Load().rt.Authenticate
+func (g *guard) stillAllowed(r *http.Request, who auth.Principal) error {
+	authenticate := g.handlers.server.serving.Load().rt.Authenticate
 	if authenticate == nil {
 		return nil
 	}
-	now, err := authenticate(r)
+	if caller := CallerOf(r.Context()); caller.HTTP != nil {
+		r = caller.HTTP // that the guard has seen: a middleware may hand on another one
+	}
+	now, err := g.identifyBy(authenticate, r)
 	var told *apierror.Error
 	switch {
 	case errors.As(err, &told):
@@ -85,7 +92,18 @@ func (l *longAnswer) refuse(err error, end context.CancelCauseFunc) {
 	defer l.mu.Unlock()
 	l.refused = err
 	end(err)
-	_ = l.control.SetWriteDeadline(time.Now()) // if the connection has no deadlines, the next part is not written
+	if l.begun {
+		_ = l.control.SetWriteDeadline(time.Now()) // if the connection has no deadlines, the next part is not written
+	}
+}
+
+// giveTime gives the client so much time to read why it was refused, if nothing was sent before.
+func (l *longAnswer) giveTime(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.begun {
+		_ = l.control.SetWriteDeadline(time.Now().Add(d))
+	}
 }
 
 // refusal returns why the answer had to end, nil if it need not.
@@ -102,5 +120,6 @@ func (l *longAnswer) SetWriteDeadline(t time.Time) error {
 	if l.refused != nil {
 		return l.refused
 	}
+	l.begun = true
 	return l.control.SetWriteDeadline(t)
 }

@@ -3,7 +3,9 @@ package gateway_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -88,6 +90,46 @@ func TestLongAnswersEnd(t *testing.T) {
 	}
 }
 
+// TestOpenLongAnswers reads a stream of a route that a program opens for everybody. The server must go on with it although the credential of the
+// client, which the route does not look at, has other permissions than the public, or none. A middleware may hand on another request.
+func TestOpenLongAnswers(t *testing.T) {
+	files := maps.Clone(longAnswerFiles)
+	files["config/permissions.yaml"] = "roles: {public: {api::note.note: [find, stream]}}\n"
+	stripped := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r = r.Clone(r.Context())
+			r.Header.Del("Authorization")
+			next.ServeHTTP(w, r)
+		})
+	}
+	for name, config := range map[string]gateway.RouteConfig{
+		"open":     {Open: true},
+		"stripped": {Middlewares: []gateway.MiddlewareUse{{Func: stripped}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := &gateway.Extensions{}
+			x.Route("api::note.note.find", config)
+			e := serveLastingWith(t, files, x)
+			credentials := map[string]string{"full": e.Tokens["full"]}
+			if config.Open {
+				credentials["nobody"] = "unknown"
+			}
+			for who, credential := range credentials {
+				c := beginBuffered(t, e.Base, "/api/notes", "Authorization: Bearer "+credential, 256<<10)
+				end := ""
+				for !strings.HasSuffix(end, "\r\n0\r\n\r\n") {
+					e.clock.fire()
+					part := make([]byte, 64<<10)
+					n, err := c.answers.Read(part)
+					if end = end[max(0, len(end)-20):] + string(part[:n]); err != nil {
+						t.Fatalf("as %s: %v after %q", who, err, end)
+					}
+				}
+			}
+		})
+	}
+}
+
 // A lasting is a server of answers that last.
 type lasting struct {
 	*api
@@ -96,10 +138,13 @@ type lasting struct {
 }
 
 // serveLasting serves so much content that no answer ends soon.
-func serveLasting(t *testing.T) *lasting {
+func serveLasting(t *testing.T) *lasting { return serveLastingWith(t, longAnswerFiles, nil) }
+
+// serveLastingWith is serveLasting with other files and extensions.
+func serveLastingWith(t *testing.T, files map[string]string, x *gateway.Extensions) *lasting {
 	e := &lasting{clock: newFakeClock()}
 	key := ""
-	ready, _ := run(t, writeProject(t, longAnswerFiles), gateway.Options{Clock: e.clock}, func(p *gateway.Project) {
+	ready, _ := run(t, writeProject(t, files), gateway.Options{Clock: e.clock, Extensions: x}, func(p *gateway.Project) {
 		var err error
 		if e.project = p; err == nil {
 			_, key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "full", Kind: auth.FullAccess})

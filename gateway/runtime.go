@@ -87,11 +87,11 @@ func (r *Route) config() RouteConfig {
 	return c
 }
 
-// answers returns the answer that calls the handler of the route.
-func (r *Route) answers(s *Server) answer {
+// answers returns the answer that calls the handler of the route behind g.
+func (r *Route) answers(g *guard) answer {
 	if long := r.long; long != nil {
 		return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
-			return s.whileAllowed(w, r, who, long)
+			return g.whileAllowed(w, r, who, long)
 		}
 	}
 	if user := r.user; user != nil {

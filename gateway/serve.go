@@ -170,7 +170,7 @@ func (h *handlers) addGenerated(t *routeTable, route *rest.Route) error {
 		call := rest.Call{Access: who.Access, By: recordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers,
 			Untagged: g.extended, CacheControl: cached[roleOf(who)]}
 		if prefersLines(r) {
-			return h.server.whileAllowed(w, r, who, func(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+			return g.whileAllowed(w, r, who, func(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
 				call.Lines = h.server.lines(w, r, l)
 				return route.Serve(w, r, call)
 			})
@@ -209,7 +209,7 @@ func (h *handlers) addRoute(t *routeTable, route *Route) error {
 		return err
 	}
 	g.metered = g.metered && !route.unmetered
-	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers(h.server)
+	g.streams, g.whole, g.limit, g.answer = route.Streams, route.Whole, route.limit, route.answers(g)
 	g.keyless, g.absent = route.keyless, route.absent
 	g.writes = !route.own && route.Method != http.MethodGet && route.Method != http.MethodHead
 	g.extended = configured || len(h.rt.Extensions.hooks) > 0 && !route.Open
