@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // local is the Storage that keeps files in a directory.
@@ -26,8 +27,8 @@ func (s *local) Put(_ context.Context, files []Stored) error {
 		var err error
 		if !isStoredName(f.Name) {
 			err = errors.New("this is not a valid file name")
-		} else {
-			err = root.Rename(f.Spooled, f.Name)
+		} else if err = root.Rename(f.Spooled, f.Name); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+			err = s.dir.unwritable(err)
 		}
 		if err != nil && i == 0 {
 			err = fmt.Errorf("%w: %w", errNoneStored, err)
