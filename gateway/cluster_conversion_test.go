@@ -118,6 +118,9 @@ func TestStartedHalfConverted(t *testing.T) {
 			}
 			stopped.start()
 			stopped.serves(token, "more")
+			if !strings.Contains(half.String(), "until the leader has converted the content") {
+				t.Errorf("the node does not say what it waits for:\n%s", half.String())
+			}
 		})
 	}
 }

@@ -294,6 +294,7 @@ func (m *member) openProject(ctx context.Context, d *Definition) error {
 	if st.Model() != d.Model {
 		m.halfConverted.Store(st)
 		p.unready.Store(&converting)
+		m.log.Warn("this node answers requests 503 until the leader has converted the content: the node was stopped meanwhile, or is of a newer version than the leader")
 		close(m.opened)
 		select {
 		case <-m.converted:
