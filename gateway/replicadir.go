@@ -183,7 +183,8 @@ func (d replicaDir) prepare(ctx context.Context, o Options) error {
 		if err := d.restore(load); !errors.Is(err, store.ErrOtherDefinitions) {
 			return err
 		}
-		o.Log.Warn("the replica was stopped while its content was converted to changed definitions; it begins anew with a copy, and serves when the origin has sent it",
+		o.Log.Warn("the replica was stopped while its content was converted to changed definitions, or is of another version than before; "+
+			"it begins anew with a copy, and serves when the origin has sent it",
 			"origin", o.Follow.URL)
 	}
 	if err := d.mark(o.Follow.URL); err != nil {
