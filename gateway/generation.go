@@ -113,8 +113,8 @@ func (g *generation) open() (err error) {
 	return g.openUsers()
 }
 
-// revokeUndeclared revokes the tokens that permissions.yaml no longer declares. It revokes none if the file is missing, which may be so for a moment
-// only. Call it when nothing else can fail: a revoked token does not come back with the former file.
+// revokeUndeclared revokes the tokens that permissions.yaml no longer declares. It revokes none if the file is missing or empty, which may be so for a
+// moment only. Call it when nothing else can fail: a revoked token does not come back with the former file.
 func (g *generation) revokeUndeclared() error {
 	if g.project.follower != nil { // its tokens come with the content
 		return nil
@@ -122,7 +122,7 @@ func (g *generation) revokeUndeclared() error {
 	if !g.HasPermissions {
 		for _, tok := range g.tokens.List() {
 			if tok.Removed() {
-				g.project.log.Warn("an API token that permissions.yaml declared is kept, since the file is missing", "token", tok.Name)
+				g.project.log.Warn("an API token that permissions.yaml declared is kept, since the file is missing or empty", "token", tok.Name)
 			}
 		}
 		return nil

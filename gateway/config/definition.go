@@ -23,7 +23,7 @@ type Definition struct {
 	Dir            string              // the project's directory
 	Model          *contenttypes.Model // nil if the content types have problems
 	Settings       Settings
-	HasPermissions bool                                       // there is a permissions.yaml, which may be empty
+	HasPermissions bool                                       // there is a permissions.yaml with content, which may be {}
 	Actions        *auth.Actions                              // the actions that permissions.yaml can grant to roles and tokens
 	Populate       params.Defaults                            // the relations to populate by default
 	Cache          map[*contenttypes.ContentType]CacheControl // nil: none is set
@@ -56,9 +56,9 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 		problems = append(problems, d.Settings.Users.checkFields(outline.Model)...)
 	}
 	problems = append(problems, d.Settings.checkEndpoint(outline.Model)...)
-	d.HasPermissions = configFile(project, permissionsName) != ""
 	permissions, found := readConfig(project, permissionsName, lookup)
 	problems = append(problems, found...)
+	d.HasPermissions = !permissions.IsNull()
 	if permissions != nil {
 		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
 	}

@@ -144,12 +144,6 @@ func readConfig(project fs.FS, name string, lookup yamlfile.Lookup) (*yamlfile.N
 	return n, append(problems, more...)
 }
 
-// configFile returns the path of a file of config/, "" if it does not exist.
-func configFile(project fs.FS, name string) string {
-	file, _ := yamlfile.Find(project, path.Join("config", name))
-	return file
-}
-
 // fileNames returns the names of all files of config/, without their extensions.
 func fileNames() []string {
 	names := []string{permissionsName, webhooksName}
