@@ -64,7 +64,7 @@ func TestPowerLossAtFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, trace := s.disk(t), newTrace(t)
-	command := append(trace.command(), s.binary, "token", "create", s.dir, "power")
+	command := append(trace.command(), s.binary, "token", "create", "--type", "read-only", s.dir, "power")
 	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
