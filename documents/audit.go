@@ -47,9 +47,9 @@ func (m Misfit) String() string {
 			subject += " in " + m.Type
 		}
 	}
-	line := fmt.Sprintf("%s %s: %s", subject, m.Problem, countOf(m.Versions, "version"))
+	line := fmt.Sprintf("%s %s: %s", subject, m.Problem, spelling.Count(m.Versions, "version"))
 	if m.Drafts > 0 {
-		line += fmt.Sprintf(", and %s that cannot be published without it", countOf(m.Drafts, "draft"))
+		line += fmt.Sprintf(", and %s that cannot be published without it", spelling.Count(m.Drafts, "draft"))
 	}
 	return line
 }
@@ -61,8 +61,6 @@ func (e Example) String() string {
 	}
 	return e.DocumentID + " (" + e.Status + ")"
 }
-
-func countOf(n int, what string) string { return spelling.Count(n, what) }
 
 // An Audit is the result of checking all stored content.
 type Audit struct {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"lectern/internal/within"
 	"lectern/internal/yamlfile"
 )
 
@@ -24,21 +25,13 @@ func (p *Project) File(name string) []byte {
 
 // Write writes the files of the project into dir, which it makes. It replaces no file, and writes none outside of dir, whatever the names in the source are.
 func (p *Project) Write(dir string) error {
-	if err := p.write(dir); err != nil {
+	if err := within.Make(dir, 0o755, p.write); err != nil {
 		return fmt.Errorf("write the project: %w", err)
 	}
 	return nil
 }
 
-func (p *Project) write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+func (p *Project) write(root *os.Root) error {
 	for _, name := range []string{"config", "content-types"} { // they may stay empty
 		if err := root.MkdirAll(name, 0o755); err != nil {
 			return err

@@ -158,16 +158,7 @@ func TestFetchWithoutRoom(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer server.Close()
-	o, err := NewOrigin(server.URL, "key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	uploads, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer uploads.Close()
+	o, uploads := originAt(t, server.URL)
 	if err := o.Fetch(t.Context(), &File{Name: "a.bin", Size: 1 << 50, SHA256: strings.Repeat("0", 64)}, uploads); err == nil || asked > 0 {
 		t.Errorf("%v, and the origin was asked %d times", err, asked)
 	}

@@ -166,16 +166,7 @@ func TestLinksInTheWay(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "text") }))
 	defer server.Close()
-	o, err := NewOrigin(server.URL, "key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.Close()
-	uploads, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer uploads.Close()
+	o, uploads := originAt(t, server.URL)
 	if err := uploads.Symlink(outside, "link"); err != nil {
 		t.Fatal(err)
 	}
@@ -269,4 +260,20 @@ func TestSilence(t *testing.T) {
 	if _, _, err := s.Next(); !errors.Is(err, ErrSilent) {
 		t.Errorf("the stream ends with %v", err)
 	}
+}
+
+// originAt returns a client of the origin at a URL, and an empty directory of uploads.
+func originAt(t *testing.T, url string) (*Origin, *os.Root) {
+	t.Helper()
+	o, err := NewOrigin(url, "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	uploads, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { uploads.Close() })
+	return o, uploads
 }
