@@ -59,7 +59,7 @@ func TestSlowDownload(t *testing.T) {
 	}
 	const reason = "let go of a reader that took less than 256kb in"
 	stuck := func(path string) {
-		conn, err := net.Dial("unix", filepath.Join(c.data, "control.sock"))
+		conn, err := admin.DialControl(t.Context(), c.data)
 		if err != nil {
 			t.Fatal(err)
 		}

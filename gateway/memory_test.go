@@ -23,6 +23,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/internal/budget"
 )
 
@@ -85,7 +86,7 @@ func deepPosts(posts int) string {
 func (c *circle) memory() budget.Stats {
 	c.t.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(c.data, "control.sock"))
+		return admin.DialControl(ctx, c.data)
 	}}}
 	defer client.CloseIdleConnections()
 	answer, err := client.Get("http://control/server")

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/gateway"
+	"lectern/gateway/admin"
 	"lectern/internal/servertest"
 )
 
@@ -38,8 +40,7 @@ func TestReaderGone(t *testing.T) {
 	dir := writeProject(t, nil)
 	ready, stop := run(t, dir, gateway.Options{Extensions: x, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
 
-	leave := func(network, address, path string) {
-		conn, err := net.Dial(network, address)
+	leave := func(conn net.Conn, err error, path string) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,8 @@ func TestReaderGone(t *testing.T) {
 		}
 		conn.Close()
 	}
-	leave("tcp", strings.TrimPrefix(ready.Base, "http://"), "/long")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(ready.Base, "http://"))
+	leave(conn, err, "/long")
 	if err := <-failed; err == nil {
 		t.Error("the handler could write on")
 	}
@@ -66,7 +68,8 @@ func TestReaderGone(t *testing.T) {
 	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), documents.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	leave("unix", dir+"/data/control.sock", "/export")
+	conn, err = admin.DialControl(t.Context(), filepath.Join(dir, "data"))
+	leave(conn, err, "/export")
 
 	if status, body := get(t, ready.Base+"/elsewhere", ""); status != 500 {
 		t.Error(status, body)

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"time"
 
 	"lectern/auth"
@@ -30,14 +29,7 @@ type remote struct {
 // dial connects to the server that runs on the data directory data. It fails if no server answers there.
 func dial(ctx context.Context, data string) (*remote, error) {
 	r := &remote{http: &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			short, done, err := shortSocketPath(filepath.Join(data, controlName))
-			if err != nil {
-				return nil, err
-			}
-			defer done()
-			return new(net.Dialer).DialContext(ctx, "unix", short)
-		},
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return DialControl(ctx, data) },
 		DisableCompression: true,
 	}}}
 	var err error

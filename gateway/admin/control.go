@@ -429,6 +429,16 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	return net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 }
 
+// DialControl connects to the control socket of the server that runs on a data directory, whose path may be longer than the kernel accepts.
+func DialControl(ctx context.Context, data string) (net.Conn, error) {
+	short, done, err := shortSocketPath(filepath.Join(data, controlName))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return new(net.Dialer).DialContext(ctx, "unix", short)
+}
+
 // shortSocketPath returns another path of the same socket that is short enough for the kernel. The path is valid until done is called.
 // On Linux it goes through /proc to the opened directory; other systems get path itself.
 func shortSocketPath(path string) (short string, done func(), err error) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lectern/gateway/admin"
 )
 
 var flood = flag.Int("flood", 0, "TestUnreadAnswers: how many connections ask for a large answer and do not read it; 0 is the short form")
@@ -150,8 +152,7 @@ type memoryStats struct{ Limit, Reserved, Peak, Denied, Refused int64 }
 func (s *server) memory(t *testing.T, p *project) memoryStats {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", filepath.Join(p.data, "control.sock"))
+		return admin.DialControl(ctx, p.data)
 	}}}
 	defer client.CloseIdleConnections()
 	answer, err := client.Get("http://control/server")
