@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"lectern/documents/permission"
+	"lectern/gateway/internal/accept"
 	"lectern/internal/etag"
 )
 
@@ -94,7 +95,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Acce
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if accept.Gzip(r.Header.Get("Accept-Encoding")) {
 		header["Content-Encoding"] = gzipEncoding
 		return sendBody(w, a.kind, http.StatusOK, a.packed)
 	}
@@ -125,19 +126,4 @@ func (b *bundle) links(at, nonce string) string {
 <link rel="license" href="` + from + b.licences.name + `">
 <script type="module" nonce="` + nonce + `" src="` + from + b.script.name + `"></script>
 `
-}
-
-// acceptsGzip reports whether a header Accept-Encoding accepts gzip.
-func acceptsGzip(header string) bool {
-	accepted := false
-	for part := range strings.SplitSeq(header, ",") {
-		name, parameters, _ := strings.Cut(part, ";")
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "gzip":
-			return quality(parameters) > 0
-		case "*":
-			accepted = quality(parameters) > 0
-		}
-	}
-	return accepted
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
+	"lectern/gateway/internal/accept"
 	"lectern/internal/budget"
 	"lectern/internal/etag"
 	"lectern/shadowcrud/rest"
@@ -53,7 +54,7 @@ func plainConditions(r *http.Request) (sent string) {
 // acceptedSuffixes returns those of etag.Suffixes whose encoding a header Accept-Encoding names and accepts.
 func acceptedSuffixes(header string) (accepted []string) {
 	for _, suffix := range etag.Suffixes {
-		if q, _ := wanted(header, suffix[1:]); q > 0 {
+		if q, _ := accept.Quality(header, suffix[1:]); q > 0 {
 			accepted = append(accepted, suffix)
 		}
 	}
@@ -90,7 +91,7 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 	})
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header["Accept-Encoding"] == nil || prefersEvents(r) { // a stream of events would keep its compressor for hours
+		if r.Header["Accept-Encoding"] == nil || accept.PrefersEvents(r.Header["Accept"]) { // a stream of events would keep its compressor for hours
 			plain(w, r)
 			return
 		}
@@ -258,5 +259,5 @@ func mayBeCompressed(h http.Header) bool {
 
 // isCompressible reports whether answers with this header Content-Type are compressed. Events are not: each must arrive at once.
 func isCompressible(kind string) bool {
-	return kind == typeJSON[0] || !strings.HasPrefix(kind, eventStreamType) && gzhttp.DefaultContentTypeFilter(kind)
+	return kind == typeJSON[0] || !strings.HasPrefix(kind, accept.Events) && gzhttp.DefaultContentTypeFilter(kind)
 }

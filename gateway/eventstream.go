@@ -3,12 +3,12 @@ package gateway
 import (
 	"bytes"
 	"net/http"
+
+	"lectern/gateway/internal/accept"
 )
 
-const eventStreamType = "text/event-stream"
-
 var (
-	typeEventStream = []string{eventStreamType + "; charset=utf-8"}
+	typeEventStream = []string{accept.Events + "; charset=utf-8"}
 	notBuffered     = []string{"no"}
 )
 

@@ -9,6 +9,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/permission"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/accept"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
 	"lectern/internal/etag"
@@ -231,12 +232,12 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 	}
 	keyed := hasKey && mutates
 	switch {
-	case keyed && mediaType == eventStreamType:
+	case keyed && mediaType == accept.Events:
 		h.refuse(w, mediaType, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
 		return nil
 	case keyed:
 		return h.executeOnce(w, r, mediaType, op, who)
-	case mediaType == eventStreamType:
+	case mediaType == accept.Events:
 		return h.stream(w, r, op, who)
 	}
 	return h.execute(w, r, mediaType, op, who, nil)
@@ -261,7 +262,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, mediaTy
 // sendOn sends a request whose body is this JSON to the server that takes the writes.
 func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, body []byte, at *url.URL) error {
 	forwarded := withBody(r, body)
-	forwarded.Header.Set("Content-Type", jsonType)
+	forwarded.Header.Set("Content-Type", accept.JSON)
 	return h.forward.serve(w, forwarded, at)
 }
 
@@ -351,15 +352,25 @@ func sendGraphQLError(w http.ResponseWriter, mediaType string, e *graphqlError) 
 
 // typeOf returns the header Content-Type of an answer with a media type.
 func typeOf(mediaType string) []string {
-	if mediaType == graphqlType {
+	if mediaType == accept.GraphQL {
 		return typeGraphQL
 	}
 	return typeJSON
 }
 
-const (
-	jsonType    = "application/json"
-	graphqlType = "application/graphql-response+json"
-)
+var typeGraphQL = []string{accept.GraphQL + "; charset=utf-8"}
 
-var typeGraphQL = []string{graphqlType + "; charset=utf-8"}
+// mediaType returns the media type of the answer to a request with these headers Accept, "" if the client accepts none. If there are
+// subscriptions, clients may ask for a stream of events too.
+func (h *graphqlHandler) mediaType(headers []string) string {
+	if h.positions != nil {
+		return accept.Choose(headers, accept.JSON, accept.GraphQL, accept.Events)
+	}
+	return accept.Choose(headers, accept.JSON, accept.GraphQL)
+}
+
+// prefersHTML reports whether the client prefers HTML to JSON, as browsers do.
+func prefersHTML(r *http.Request) bool {
+	headers := r.Header["Accept"]
+	return r.Method == http.MethodGet && len(headers) > 0 && accept.Choose(headers, accept.JSON, accept.GraphQL, typeHTML[0]) == typeHTML[0]
+}

@@ -9,6 +9,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/accept"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -74,7 +75,7 @@ func (h *graphqlHandler) operations(r *http.Request, mediaType string, list []an
 		return nil, badRequest(csrfMessage)
 	case mediaType == "":
 		return nil, errNotAcceptable
-	case mediaType == eventStreamType:
+	case mediaType == accept.Events:
 		return nil, badRequest("A batch is not answered as a stream of events: send Accept: application/json.")
 	case len(list) == 0:
 		return nil, badRequest("No operations found in request.")

@@ -8,40 +8,15 @@ import (
 	"testing"
 
 	"log/slog"
-)
 
-func TestChoose(t *testing.T) {
-	for _, tt := range []struct{ accept, want string }{
-		{"", jsonType},
-		{"*/*", jsonType},
-		{"application/*", jsonType},
-		{graphqlType, graphqlType},
-		{graphqlType + "; charset=utf-8, */*", graphqlType},
-		{"*/*, " + graphqlType, jsonType},
-		{"application/json;q=0.5, " + graphqlType + ";q=0.6", graphqlType},
-		{"application/json;q=0", ""},
-		{"application/json;q=0, */*", graphqlType},
-		{"*/*;q=0.1, application/json;q=0.2", jsonType},
-		{"text/html", ""},
-		{"APPLICATION/JSON", jsonType},
-		{"application/json;q=x", ""},
-		{",,;", ""},
-	} {
-		var accept []string
-		if tt.accept != "" {
-			accept = []string{tt.accept}
-		}
-		if got := mediaType(accept); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.accept, got, tt.want)
-		}
-	}
-}
+	"lectern/gateway/internal/accept"
+)
 
 // FuzzGraphQLTransport sends arbitrary requests to the endpoint, and expects a status below 500 with JSON or the page.
 func FuzzGraphQLTransport(f *testing.F) {
 	for _, s := range []struct{ method, query, body, contentType, accept, preflight string }{
 		{"POST", "", `{"query":"{__typename}"}`, "application/json", "", ""},
-		{"POST", "", `{"query":"query($s:[String]){restaurants(sort:$s){name}}","variables":{"s":["name"]}}`, "application/json", graphqlType, ""},
+		{"POST", "", `{"query":"query($s:[String]){restaurants(sort:$s){name}}","variables":{"s":["name"]}}`, "application/json", accept.GraphQL, ""},
 		{"POST", "", `query=%7B__typename%7D`, "application/x-www-form-urlencoded", "", "1"},
 		{"POST", "", `[{}]`, "application/vnd.api+json", "", ""},
 		{"POST", "", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}`, "application/json", "", ""},
@@ -69,14 +44,14 @@ func FuzzGraphQLTransport(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, method, query, body, contentType, accept, preflight string) {
+	f.Fuzz(func(t *testing.T, method, query, body, contentType, accepted, preflight string) {
 		r := httptest.NewRequest("POST", "/graphql", strings.NewReader(body))
 		switch method {
 		case "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS":
 			r.Method = method
 		}
 		r.URL.RawQuery = query
-		r.Header["Content-Type"], r.Header["Accept"] = []string{contentType}, []string{accept}
+		r.Header["Content-Type"], r.Header["Accept"] = []string{contentType}, []string{accepted}
 		if preflight != "" {
 			r.Header["Apollo-Require-Preflight"] = []string{preflight}
 		}

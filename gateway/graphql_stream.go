@@ -17,6 +17,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
+	"lectern/gateway/internal/accept"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -30,7 +31,7 @@ import (
 
 // stream answers an operation with a stream of events.
 func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) error {
-	request := h.request(w, r, eventStreamType, op, who)
+	request := h.request(w, r, accept.Events, op, who)
 	s, answer := h.engine.Subscribe(h.withCaller(r, who).Context(), request)
 	if s == nil && answer == nil {
 		var err error
@@ -42,7 +43,7 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 	if answer != nil && !h.hasLost(r, s) {
 		h.done(op, answer)
 		if answer.NotByGet {
-			h.send(w, r, jsonType, answer)
+			h.send(w, r, accept.JSON, answer)
 			return nil
 		}
 		h.streamOne(w, r, answer)

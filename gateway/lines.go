@@ -6,11 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
 	"lectern/shadowcrud/rest"
@@ -20,9 +19,7 @@ const linesType = "application/x-ndjson"
 
 // prefersLines reports whether a request asks for JSON Lines, or for the head of such an answer.
 func prefersLines(r *http.Request) bool {
-	accept := r.Header["Accept"]
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
-		slices.ContainsFunc(accept, func(value string) bool { return strings.Contains(value, linesType) }) && choose(accept, jsonType, linesType) == linesType
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && accept.Prefers(r.Header["Accept"], linesType, accept.JSON)
 }
 
 // lines returns how to send the answer to a request as JSON Lines.

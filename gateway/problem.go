@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/accept"
 	"lectern/jsontree"
 )
 
@@ -22,13 +23,13 @@ var errNotAllowed = &apierror.Error{Status: http.StatusMethodNotAllowed, Name: "
 // prefersProblem reports whether a request asks for errors as problem details (RFC 9457): it names their media type, and does not prefer JSON.
 // A client that accepts both equally gets problems, since it names the type for nothing but errors.
 func prefersProblem(r *http.Request) bool {
-	accept := r.Header["Accept"]
-	if !slices.ContainsFunc(accept, func(value string) bool { return strings.Contains(strings.ToLower(value), problemType) }) {
+	named := r.Header["Accept"]
+	if !slices.ContainsFunc(named, func(value string) bool { return strings.Contains(strings.ToLower(value), problemType) }) {
 		return false
 	}
-	header := strings.Join(accept, ",")
-	q, _ := wanted(header, problemType)
-	other, _ := wanted(header, jsonType)
+	header := strings.Join(named, ",")
+	q, _ := accept.Quality(header, problemType)
+	other, _ := accept.Quality(header, accept.JSON)
 	return q > 0 && q >= other
 }
 

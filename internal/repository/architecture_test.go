@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"shadowcrud/graphql/"},
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
+	{"gateway/internal/accept"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
 	{"gateway/internal/cluster/credentials"},
 	{"gateway/internal/cluster/port"},
