@@ -7,7 +7,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"lectern/contenttypes"
-	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/jsontree"
@@ -152,7 +151,7 @@ func (b *binder) field(f *field, in scope) {
 	case asMutation:
 		b.mutation(f, to)
 	case asMe:
-		if to.page.limit = 1; !b.allowed(f.spec) {
+		if to.page.limit = 1; !b.engine.mayUse(f.spec, b.access, false) {
 			to.err = errForbidden
 		}
 	case asCustom:
@@ -308,33 +307,11 @@ func (a arguments) object(name string) *jsontree.Object {
 	return o
 }
 
-// allowed reports whether the caller may use a root field.
-func (b *binder) allowed(m *schema.FieldSpec) bool {
-	if m.Auth.IsSet() {
-		return allows(b.access, m.Auth)
-	}
-	if m.Type != nil && m.Type.UID == contenttypes.ScheduleUID {
-		_, ok := documents.VisibleSchedules(b.engine.schema.Model, b.access)
-		return ok
-	}
-	return m.Scope == "" || b.access.AllowsAction(m.Scope)
-}
-
-// allows reports whether a caller has the permissions that an extension demands.
-func allows(access *permission.Access, a schema.Auth) bool {
-	for _, scope := range a.Scopes() {
-		if !access.AllowsAction(scope) {
-			return false
-		}
-	}
-	return true
-}
-
 // root binds a field of Query that returns documents of a content-type, or a field of Subscription for their changes.
 func (b *binder) root(f *field, to *binding) {
 	m := f.spec
 	to.page.limit = 1
-	if !b.allowed(m) {
+	if !b.engine.mayUse(m, b.access, false) {
 		to.err = errForbidden
 		return
 	}

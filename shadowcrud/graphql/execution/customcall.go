@@ -68,16 +68,12 @@ var errPolicy = apierror.PolicyFailed()
 func (r *customRun) authorize(c *call) error {
 	f, m := c.field, c.field.spec
 	switch {
+	case c.isRoot():
+		if !r.engine.mayUse(m, r.access, r.user.ID != 0) {
+			return errForbidden
+		}
 	case m.Auth.IsSet():
 		if !allows(r.access, m.Auth) {
-			return errForbidden
-		}
-	case c.isRoot() && m.Kind == schema.Custom:
-		if r.user.ID == 0 && !r.access.AllowsAction(m.Of.Name+"."+m.Name) { // a caller without an account needs full access
-			return errForbidden
-		}
-	case c.isRoot():
-		if m.Scope != "" && !r.access.AllowsAction(m.Scope) {
 			return errForbidden
 		}
 	case f.load >= 0 && c.level != nil:

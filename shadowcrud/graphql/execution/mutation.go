@@ -19,7 +19,7 @@ import (
 
 // mutation computes the binding of a field of Mutation.
 func (b *binder) mutation(f *field, to *binding) {
-	if !b.allowed(f.spec) {
+	if !b.engine.mayUse(f.spec, b.access, false) {
 		to.err = errForbidden
 		return
 	}
