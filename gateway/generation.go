@@ -219,7 +219,6 @@ func (g *generation) runtime() (Runtime, error) {
 		idempotency:  g.idempotency(),
 		graphql:      g.Settings.GraphQL.Endpoint,
 		quotas:       g.quotas,
-		moment:       g.store.Moment,
 	}, nil
 }
 

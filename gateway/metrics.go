@@ -85,7 +85,7 @@ func (p *Project) reading() metrics.Reading {
 		r.Places["requests"] = metrics.Places{Stats: stats.Requests, Limit: s.places.Limits().Places}
 		r.Places["streams"] = metrics.Places{Stats: stats.Streams, Limit: s.streams.Limits().Places}
 		r.Places["connections"] = metrics.Places{Stats: stats.Connections, Limit: s.connections.Limits().Places}
-		r.RefusedConnections, r.AcceptErrors, r.Repeated = stats.RefusedConnections, stats.AcceptErrors, stats.Repeated
+		r.RefusedConnections, r.AcceptErrors = stats.RefusedConnections, stats.AcceptErrors
 		r.Budgets["bodies"] = stats.Bodies
 	}
 	if engine := p.observed.engine.Load(); engine != nil {

@@ -9,7 +9,6 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/shadowcrud/rest"
-	"lectern/store"
 )
 
 // A Runtime holds the routes and services of one Model, which a Server serves.
@@ -36,9 +35,7 @@ type Runtime struct {
 	idempotency   *idempotency               // carries out requests with an Idempotency-Key; nil: the header is ignored
 	feed          *changeFeed                // what listeners read; nil: there are none
 	quotas        *quotas                    // rate limits; nil: there are none
-	// moment is Store.Moment: as long as it returns the same, the content is the same. It is nil while the project is not open: nothing is repeated.
-	moment   func() (store.Moment, bool)
-	starting bool // the project is not open yet: every path but those of probes is answered 503
+	starting      bool                       // the project is not open yet: every path but those of probes is answered 503
 }
 
 // A Route is one operation beside the generated API.

@@ -111,8 +111,6 @@ type handlers struct {
 	rt       Runtime
 	router   *mux.Router
 	replaced chan struct{} // closed when other handlers replace these
-
-	repeatable repeatable
 }
 
 // newHandlers makes the routes of a Runtime. If several routes have the same method and path, one of extensions goes before the other routes

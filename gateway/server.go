@@ -82,7 +82,7 @@ type Server struct {
 
 	places, connections *admission.Semaphore
 	streams             *admission.Semaphore // of lists in JSON Lines
-	counters            struct{ refusedConnections, acceptErrors, repeated atomic.Int64 }
+	counters            struct{ refusedConnections, acceptErrors atomic.Int64 }
 }
 
 // Stats are the counters of a Server.
@@ -92,7 +92,6 @@ type Stats struct {
 	Streams            admission.Stats // of lists in JSON Lines
 	RefusedConnections int64           // connections that were closed at once because there were too many
 	AcceptErrors       int64           // connections that the system did not accept, for example for lack of file descriptors
-	Repeated           int64           // requests that were answered 304 without further work, as the same request before
 	Bodies             budget.Stats
 }
 
@@ -101,7 +100,7 @@ func (s *Server) Stats() Stats {
 	return Stats{
 		Requests: s.places.Stats(), Connections: s.connections.Stats(), Streams: s.streams.Stats(),
 		RefusedConnections: s.counters.refusedConnections.Load(), AcceptErrors: s.counters.acceptErrors.Load(),
-		Repeated: s.counters.repeated.Load(), Bodies: s.bodies.Stats(),
+		Bodies: s.bodies.Stats(),
 	}
 }
 
@@ -138,9 +137,6 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 		if s.handler, err = compressing(s.serve, s.memory); err != nil {
 			return nil, err
 		}
-	}
-	if s.member == nil && s.age == nil { // the answers of others tell their age
-		s.handler = newRepeater(s, s.handler)
 	}
 	return s, nil
 }

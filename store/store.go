@@ -323,16 +323,6 @@ func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 // snapshot, and use what was read until the revision changes.
 func (s *Store) Revision() uint64 { return s.revised.Load() }
 
-// A Moment is the time between two transactions that write.
-type Moment int64
-
-// Moment returns the present moment; ok is false while a transaction is under way. All snapshots that begin in the same moment show the same. It is
-// stricter than Revision: a snapshot may show what a transaction has written before Revision tells of it.
-func (s *Store) Moment() (m Moment, ok bool) {
-	e, ok := s.snapshots.Epoch()
-	return Moment(e), ok
-}
-
 // View calls f with a snapshot. Nothing that f reads from the snapshot may be used after f has returned.
 func (s *Store) View(f func(*Snapshot) error) error {
 	snap, err := s.snapshot()

@@ -25,7 +25,6 @@ type Reading struct {
 	Caches             map[string]lru.Stats    // plans, persisted
 	RefusedConnections int64
 	AcceptErrors       int64
-	Repeated           int64 // see gateway.Stats
 
 	Uploads         media.Stats
 	UploadsWritable bool
@@ -169,7 +168,6 @@ var families = []family{
 	by(counter, "lectern_places_refused_total", "How many got no place.", "of", places, func(p Places) float64 { return float64(p.Refused) }),
 	one(counter, "lectern_connections_refused_total", "Connections that were closed at once because there were too many.", func(r *Reading) float64 { return float64(r.RefusedConnections) }),
 	one(counter, "lectern_accept_errors_total", "Connections that the system did not accept, for example for lack of file descriptors.", func(r *Reading) float64 { return float64(r.AcceptErrors) }),
-	one(counter, "lectern_http_repeated_total", "Requests that were answered 304 at once, because the same request was and nothing has changed since.", func(r *Reading) float64 { return float64(r.Repeated) }),
 
 	by(gauge, "lectern_memory_limit_bytes", "Memory that all requests, or all bodies, may reserve.", "budget", budgets, func(b budget.Stats) float64 { return float64(b.Limit) }),
 	by(gauge, "lectern_memory_reserved_bytes", "Memory that is reserved.", "budget", budgets, func(b budget.Stats) float64 { return float64(b.Reserved) }),

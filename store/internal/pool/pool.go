@@ -70,13 +70,6 @@ func (p *Pool[T]) Drain() (release func()) {
 	})
 }
 
-// Epoch returns the present epoch; ok is false during a write.
-func (p *Pool[T]) Epoch() (e Epoch, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.epoch, p.writers == 0
-}
-
 // Idle returns how many values the Pool keeps now.
 func (p *Pool[T]) Idle() int {
 	p.mu.Lock()
