@@ -32,6 +32,7 @@ func TestCompression(t *testing.T) {
 		answer("/untold", nil, long),
 		answer("/short", http.Header{"Content-Length": {"5"}}, "short"),
 		answer("/picture", http.Header{"Content-Type": {"image/jpeg"}}, long),
+		answer("/packed", http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Origin, Accept-Encoding"}}, long),
 		answer("/raw", http.Header{"No-Gzip-Compression": {"1"}}, long),
 		{Method: "GET", Path: "/unchanged", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 			w.Header()["No-Gzip-Compression"] = []string{"1"}
@@ -58,6 +59,7 @@ func TestCompression(t *testing.T) {
 		{"GET", "/short", "gzip", "", origin},
 		{"GET", "/short", "", "", origin},
 		{"GET", "/picture", "gzip", "", origin},
+		{"GET", "/packed", "gzip, zstd", "gzip", both},
 		{"GET", "/raw", "gzip", "", origin},
 		{"GET", "/raw", "", "", origin},
 		{"GET", "/unchanged", "gzip", "", origin},
@@ -80,6 +82,9 @@ func TestCompression(t *testing.T) {
 		}
 		if got := strings.Join(w.Header()["Vary"], ", "); got != c.vary {
 			t.Errorf("%s %s, Accept-Encoding %q: Vary %q, want %q", c.method, c.path, c.accepted, got, c.vary)
+		}
+		if c.path == "/packed" && w.Body.String() != long {
+			t.Errorf("what a handler has compressed is compressed again")
 		}
 	}
 }

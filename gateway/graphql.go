@@ -372,5 +372,5 @@ func (h *graphqlHandler) mediaType(headers []string) string {
 // prefersHTML reports whether the client prefers HTML to JSON, as browsers do.
 func prefersHTML(r *http.Request) bool {
 	headers := r.Header["Accept"]
-	return r.Method == http.MethodGet && len(headers) > 0 && accept.Choose(headers, accept.JSON, accept.GraphQL, typeHTML[0]) == typeHTML[0]
+	return r.Method == http.MethodGet && len(headers) > 0 && accept.Choose(headers, accept.JSON, accept.GraphQL, "text/html") == "text/html"
 }

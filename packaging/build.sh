@@ -6,7 +6,7 @@
 #	packaging/build.sh OUT [TARGET…]
 #
 # A TARGET is GOOS_GOARCH, such as linux_armv7; without one, all are built. VERSION is that of the tag of the commit; a commit without one
-# gets a version that Go and package managers sort before the next release. With REUSE_IDE=1 the GraphQL IDE in gateway/sandbox/dist is taken as it is.
+# gets a version that Go and package managers sort before the next release. With REUSE_IDE=1 the GraphQL IDE in gateway/internal/pages/sandbox/dist is taken as it is.
 set -euo pipefail
 
 out=$(mkdir -p "${1:?usage: packaging/build.sh OUT [TARGET…]}" && cd "$1" && pwd)
@@ -67,7 +67,7 @@ build() {
 	GOOS=$os GOARCH=${arch/armv7/arm} compile "$program"
 	cp -r LICENSE README.md CHANGELOG.md "$work/completions" "$work/man" "$dir"
 	licences "$program" >"$dir/THIRD_PARTY_LICENSES"
-	"$work/sbom" -version "$version" -time "$SOURCE_DATE_EPOCH" -npm gateway/sandbox/package-lock.json "$program" >"$out/$name.cdx.json"
+	"$work/sbom" -version "$version" -time "$SOURCE_DATE_EPOCH" -npm gateway/internal/pages/sandbox/package-lock.json "$program" >"$out/$name.cdx.json"
 	find "$dir" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 	if [ "$os" = windows ]; then
 		rm -f "$out/$name.zip"

@@ -25,7 +25,7 @@ func TestSandbox(t *testing.T) {
 	if chromium == "" {
 		lack(t, "no Chromium: install one (apt-get install chromium), or name it by CHROMIUM")
 	}
-	if files, _ := filepath.Glob("../../gateway/sandbox/dist/assets/*.gz"); len(files) == 0 {
+	if files, _ := filepath.Glob("../../gateway/internal/pages/sandbox/dist/assets/*.gz"); len(files) == 0 {
 		lack(t, "the build would hold no IDE: run go generate ./gateway")
 	}
 	if err := install(t.Context(), "."); err != nil {

@@ -27,6 +27,7 @@ var layers = [][]string{
 	{"shadowcrud/rest", "shadowcrud/graphql"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
 	{"gateway/internal/accept"},
+	{"gateway/internal/pages"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
 	{"gateway/internal/cluster/credentials"},
 	{"gateway/internal/cluster/port"},

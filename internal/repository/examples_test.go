@@ -344,7 +344,7 @@ func TestGenerateFromAnExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := regexp.MustCompile("(?m)^go -C .* generate ./gateway$").FindString(string(guide))
-	page, err := os.ReadFile(filepath.Join("gateway", "graphql_page.go"))
+	page, err := os.ReadFile(filepath.Join("gateway", "internal", "pages", "pages.go"))
 	if err != nil || call == "" || !strings.Contains(string(page), call) {
 		t.Fatalf("docs/graphql.md proposes %q, and pages do not: %v", call, err)
 	}

@@ -1,6 +1,6 @@
 // Sbom writes the bill of materials of a Lectern binary to standard output, in the JSON format of CycloneDX 1.5.
 //
-//	sbom -version v1.2.3 -time 1767225600 -npm gateway/sandbox/package-lock.json BINARY
+//	sbom -version v1.2.3 -time 1767225600 -npm gateway/internal/pages/sandbox/package-lock.json BINARY
 //
 // It lists the Go modules and the standard library that are linked into the binary, as the binary itself tells, and the npm packages of the
 // GraphQL IDE, as the lock file tells. The same arguments give the same bytes.

@@ -1,4 +1,4 @@
-package gateway
+package pages
 
 import (
 	"bytes"
@@ -12,22 +12,17 @@ import (
 	"strings"
 	"sync"
 
-	"lectern/documents/permission"
 	"lectern/gateway/internal/accept"
 	"lectern/internal/etag"
 )
 
-//go:generate npm --prefix sandbox ci --ignore-scripts --no-audit --no-fund
-//go:generate npm --prefix sandbox run --silent build
-
-// sandbox holds the files of the pages for browsers that go generate built from the directory sandbox. Without go generate it has no usable
-// file.
+// sandbox holds the bundles that go generate built from the folder sandbox. Without go generate it has no usable file.
 //
 //go:embed all:sandbox/dist
 var sandbox embed.FS
 
-// assetsPath is the path of the files of a page below the page.
-const assetsPath = "assets/"
+// assets is the folder of the files of a page, below the page.
+const assets = "assets/"
 
 // A bundle holds the files of a page for browsers in a build of the program.
 type bundle struct {
@@ -71,41 +66,40 @@ func readBundle(files fs.FS, dir string) *bundle {
 	return b
 }
 
-// routes returns the routes of the files.
-func (b *bundle) routes(page string) (routes []Route) {
+// files returns the files.
+func (b *bundle) files() (files []File) {
 	for _, a := range []*asset{b.script, b.style, b.licences} {
-		routes = append(routes, Route{Method: http.MethodGet, Path: page + "/" + assetsPath + a.name, Handle: a.serve, Open: true})
+		files = append(files, File{"/" + assets + a.name, a})
 	}
-	return routes
+	return files
 }
 
 var (
 	forGood      = []string{"public, max-age=31536000, immutable"}
 	gzipEncoding = []string{"gzip"}
+	vary         = []string{"Origin, Accept-Encoding"}
 )
 
-// GET /graphql/assets/{name}, GET /api/_docs/assets/{name}: the compressed file, decompressed for clients that do not accept gzip.
-func (a *asset) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+// ServeHTTP implements http.Handler: it sends the compressed file, decompressed for clients that do not accept gzip.
+func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	tag := `"` + a.name + `"`
 	header["Cache-Control"] = forGood
 	header["Etag"] = []string{"W/" + tag}
-	header["Vary"] = varyByEncoding
+	header["Vary"] = vary
 	if known := r.Header["If-None-Match"]; etag.Lists(known, []byte(tag)) || etag.IsAny(known) {
 		w.WriteHeader(http.StatusNotModified)
-		return nil
+		return
 	}
 	if accept.Gzip(r.Header.Get("Accept-Encoding")) {
 		header["Content-Encoding"] = gzipEncoding
-		return sendBody(w, a.kind, http.StatusOK, a.packed)
-	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(a.packed))
-	if err != nil {
-		return err
+		sendBody(w, a.kind, a.packed)
+		return
 	}
 	header["Content-Type"] = a.kind
-	_, err = io.Copy(w, unpacked)
-	return err
+	if unpacked, err := gzip.NewReader(bytes.NewReader(a.packed)); err == nil { // the build made it
+		_, _ = io.Copy(w, unpacked) // it fails only if the client is gone
+	}
 }
 
 // policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce for its script.
@@ -115,13 +109,9 @@ func (b *bundle) policy() (policy []string, nonce string) {
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
 }
 
-// links returns the elements of the head of a page at a path that load the bundle. The links are relative, so that a proxy may serve the page at
-// another path.
+// links returns the elements of the head of a page at a path that load the bundle.
 func (b *bundle) links(at, nonce string) string {
-	from := path.Base(at) + "/" + assetsPath
-	if strings.HasSuffix(at, "/") {
-		from = assetsPath
-	}
+	from := base(at) + assets
 	return `<link rel="stylesheet" href="` + from + b.style.name + `">
 <link rel="license" href="` + from + b.licences.name + `">
 <script type="module" nonce="` + nonce + `" src="` + from + b.script.name + `"></script>

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"net/http"
+
+	"lectern/documents/permission"
+	"lectern/gateway/internal/pages"
+)
+
+//go:generate npm --prefix internal/pages/sandbox ci --ignore-scripts --no-audit --no-fund
+//go:generate npm --prefix internal/pages/sandbox run --silent build
+
+// A LandingPage decides what a browser shows at the GraphQL endpoint: page if it is not nil, otherwise the IDE if ide is true, and otherwise
+// a small page. It is called whenever the routes of a project are made.
+type LandingPage func(p *Project) (ide bool, page http.Handler)
+
+// LandingPage sets the function that decides what a browser shows at the GraphQL endpoint. It replaces the setting landingPage.
+func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
+
+// landing returns the page at the GraphQL endpoint and the routes of the files that the page loads.
+func (g *generation) landing(introspection bool) (http.Handler, []Route) {
+	wanted, asked := !g.project.options.Production, false
+	if setting := g.Settings.GraphQL.LandingPage; setting != nil {
+		wanted, asked = *setting, true
+	}
+	if choose := g.extensions.landingPage; choose != nil {
+		var page http.Handler
+		if wanted, page = choose(g.project); page != nil {
+			return page, nil
+		}
+		asked = true
+	}
+	if !wanted {
+		return pages.PlainGraphQL(), nil
+	}
+	ide := pages.GraphQL(g.Settings.GraphQL.Endpoint, introspection)
+	if ide.Missing && asked {
+		g.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: where the program is built, run " + pages.Generate + " and build again")
+	}
+	return ide, fileRoutes(g.Settings.GraphQL.Endpoint, ide)
+}
+
+// docsPath is the path of the page that shows the OpenAPI document, below the prefix of the API.
+const docsPath = "/_docs"
+
+// docsRoutes returns the routes of the page that shows the OpenAPI document and of its files; none if the page is switched off. Without the
+// setting openapi.page there is a page in development only.
+func (g *generation) docsRoutes() []Route {
+	wanted := !g.project.options.Production
+	if setting := g.Settings.REST.DocsPage; setting != nil {
+		wanted = *setting
+	}
+	if !wanted {
+		return nil
+	}
+	at := g.Settings.REST.Prefix + docsPath
+	page := pages.OpenAPI(at, openAPIPath[1:])
+	if page.Missing && g.Settings.REST.DocsPage != nil {
+		g.project.log.Warn("openapi.page is true, but this build holds no page: where the program is built, run " + pages.Generate + " and build again")
+	}
+	return append(fileRoutes(at, page), openRoute(at, page))
+}
+
+// fileRoutes returns the routes of the files of a page.
+func fileRoutes(at string, page pages.Page) (routes []Route) {
+	for _, file := range page.Files {
+		routes = append(routes, openRoute(at+file.Path, file))
+	}
+	return routes
+}
+
+// openRoute returns the route of a page or file that is for everybody.
+func openRoute(at string, h http.Handler) Route {
+	return Route{Method: http.MethodGet, Path: at, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+		h.ServeHTTP(w, r)
+		return nil
+	}}
+}
