@@ -127,20 +127,3 @@ func TestUnchangedIsNotPlanned(t *testing.T) {
 		unchangedReader(t, h, fmt.Sprintf("/api/articles?pagination[page]=%d", i+1))()
 	}
 }
-
-// TestAllocations expects the allocations of a read not to grow with the number of printed values: the long list has hundreds more than the
-// short one.
-func TestAllocations(t *testing.T) {
-	if raceDetector {
-		t.Skip("counts nothing under the race detector")
-	}
-	h, _ := newLibrary(t)
-	for _, query := range []string{"", "&populate=*", "&populate[tags][populate]=articles&status=draft"} {
-		few, _ := reader(h, "/api/articles?pagination[pageSize]=5"+query)
-		many, _ := reader(h, "/api/articles?pagination[pageSize]=50"+query)
-		a, b := testing.AllocsPerRun(100, few), testing.AllocsPerRun(100, many)
-		if b > a+60 {
-			t.Errorf("%q: 5 documents take %v allocations, 50 take %v", query, a, b)
-		}
-	}
-}
