@@ -17,14 +17,6 @@ import (
 // A clusterAdmin administers the cluster of a member.
 type clusterAdmin struct{ *member }
 
-// clusterAdmin returns the administration of the cluster of which the server is a node, nil if it is alone.
-func (p *Project) clusterAdmin() admin.Cluster {
-	if p.member == nil {
-		return nil
-	}
-	return clusterAdmin{p.member}
-}
-
 // statusTimeout bounds how long a node may take to tell its state.
 const statusTimeout = 2 * time.Second
 
@@ -128,7 +120,7 @@ func (a clusterAdmin) change(ctx context.Context, path string, n newNode, here m
 	if _, err := a.running(); err != nil {
 		return err
 	}
-	if a.leads() {
+	if a.Leads() {
 		return here(a.member, ctx, n)
 	}
 	leader, err := a.awaitLeader(ctx, "")

@@ -93,15 +93,16 @@ func newStoppedMember(ctx context.Context, dir string, o Options, lock *admin.Da
 		if err := m.takeStored(path); err != nil {
 			return nil, err
 		}
-		p, d, err := newProject(dir, o, m)
+		p := newProject(dir, o)
+		p.role, p.Data, m.project = m, lock, p
+		d, err := p.read()
 		if err != nil {
 			return nil, err
 		}
-		p.Data = lock
 		if err := p.prepare(ctx, d); err != nil {
 			return nil, err
 		}
-		return p.openStore(d)
+		return p.openStore(d.Definition)
 	}}, nil
 }
 

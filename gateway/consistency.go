@@ -77,7 +77,7 @@ func (m *member) await(ctx context.Context, least, consistency string) *apierror
 func (m *member) latest(ctx context.Context) (revision uint64, err error) {
 	retry := backoff.New()
 	for {
-		if m.leads() {
+		if m.Leads() {
 			if err = m.node.Load().Verify(ctx); err == nil {
 				return m.shown()
 			}

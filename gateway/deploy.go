@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/yamlfile"
 	"lectern/store"
@@ -28,7 +29,7 @@ func DefinitionFiles(dir string) ([]byte, error) {
 // Deploy implements admin.Cluster. The leader carries it out: it checks the files, and makes them the definitions of the cluster in the transaction that
 // begins the conversion of the content. The other nodes follow. If the leader is lost meanwhile, the next one goes on.
 func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admin.Deployed, err error) {
-	if !a.leads() {
+	if !a.Leads() {
 		return done, store.ErrNotLeader
 	}
 	next, err := replication.ParseDefinitions(o.Definitions)
@@ -62,13 +63,14 @@ func (a clusterAdmin) Deploy(ctx context.Context, o admin.Deployment) (done admi
 		return done, err
 	}
 	by := store.PrincipalOf(ctx)
-	err = a.replace(func() (*Definition, error) { return loaded, nil }, func(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
-		g = a.project.newGeneration(d)
-		options := a.project.storeOptions(d)
-		options.Notes = notes
-		g.store, done.Removed, err = former.store.Settle(store.WithPrincipal(ctx, by), o.Migrations, d.Model, options)
-		return g, err
-	})
+	err = a.replace(replacement{
+		load: func() (*Definition, error) { return loaded, nil },
+		store: func(ctx context.Context, before *store.Store, d *config.Definition) (st *store.Store, err error) {
+			options := a.project.storeOptions(d)
+			options.Notes = notes
+			st, done.Removed, err = before.Settle(store.WithPrincipal(ctx, by), o.Migrations, d.Model, options)
+			return st, err
+		}})
 	if err == nil {
 		a.advance()
 		return done, a.unpackStored(a.project.Store())
@@ -96,7 +98,7 @@ func (m *member) loadDeployment(files *replication.Definitions) (*Definition, er
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	served, err := readOwnFiles(m.files())
+	served, err := readOwnFiles(m.Files())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 	"lectern/gateway/config"
 	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/replication"
+	"lectern/gateway/metrics"
 	"lectern/internal/backoff"
 	"lectern/media"
 	"lectern/store"
@@ -47,9 +50,6 @@ func (f *Follow) origin() (*replication.Origin, error) {
 
 // following returns the options of a server with what config/server.yaml says about a replica, unless Follow says that.
 func (o Options) following(dir string) (Options, error) {
-	if o.Ephemeral {
-		return o, nil
-	}
 	r, err := config.ReadReplica(dir)
 	if err != nil || r.URL == "" {
 		return o, err
@@ -77,8 +77,8 @@ type follower struct {
 	follow  *Follow // nil if the project is only opened, to look into it
 	dir     replicaDir
 	origin  *replication.Origin
-	server  *Server
 	files   *filesync.Replica
+	address string // of the origin, as writers are told it
 	id      string // names the running server among replicas that forward writes to one another
 	changed uint64 // the revision of the documents of files when the files were last compared
 
@@ -91,41 +91,100 @@ type follower struct {
 	kept    int64        // current as of the file in-step
 }
 
-// newFollower returns the follower of a project, nil if it is no replica.
+// newFollower returns the role of a project whose data directory is that of a replica; nil if it is not.
 func newFollower(p *Project) (*follower, error) {
-	if p.options.Ephemeral {
-		return nil, nil // it has a data directory of its own
-	}
 	d := replicaDir{p.directory.Dir, p.directory.DataPath()}
 	origin, err := d.origin()
 	if err != nil || origin == "" {
 		return nil, err
 	}
-	f := &follower{project: p, follow: p.options.Follow, dir: d, id: rand.Text()}
+	f := &follower{project: p, follow: p.options.Follow, dir: d, id: rand.Text(), address: origin}
+	if f.follow == nil {
+		p.Refused = p.directory.RefuseFollower()
+	} else {
+		f.address = f.follow.URL
+	}
 	f.files = filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), f.namedFiles)
 	f.kept = d.inStep().UnixMilli()
 	f.current.Store(f.kept)
 	return f, nil
 }
 
-// address returns the address of the origin as writers are told it.
-func (f *follower) address() string {
-	if f.follow != nil {
-		return f.follow.URL
+// Files implements role.
+func (f *follower) Files() string { return f.dir.project }
+
+// Check implements role.
+func (*follower) Check(*config.Definition) error { return nil }
+
+// FilesDecide implements role.
+func (*follower) FilesDecide() bool { return false }
+
+// Leads implements role.
+func (*follower) Leads() bool { return false }
+
+// HasOwnContent implements role.
+func (*follower) HasOwnContent() bool { return false }
+
+// AwaitContent implements role.
+func (*follower) AwaitContent(context.Context) error { return nil }
+
+// Condition implements role.
+func (*follower) Condition() *admin.Condition { return nil }
+
+// MissingFiles implements role.
+func (f *follower) MissingFiles() fileSource { return f.files }
+
+// SetUpServer implements role.
+func (f *follower) SetUpServer(c *Config) { c.ReplicaAge = f.age }
+
+// SetUpControl implements role.
+func (*follower) SetUpControl(*admin.Control) {}
+
+// SetUpMedia implements role.
+func (*follower) SetUpMedia(*media.Options) {}
+
+// Retire implements role.
+func (*follower) Retire(context.Context) {}
+
+// OpenStore implements role.
+func (f *follower) OpenStore(o store.Options, _ *contenttypes.Model, open opener) (*store.Store, error) {
+	o.Origin = f.address
+	st, err := open(o)
+	if errors.Is(err, store.ErrOtherDefinitions) {
+		err = fmt.Errorf("%w: it was stopped while its content was converted to them; serve it by `%s --token KEY` while its origin can be "+
+			"reached, or make it an origin by `%s`",
+			err, f.project.directory.Command("follow "+f.address), f.project.directory.Command("promote"))
 	}
-	origin, _ := f.dir.origin() // newFollower has read it
-	return origin
+	return st, err
 }
 
-// replicaAge returns the function for Config.ReplicaAge.
-func (p *Project) replicaAge() func() time.Duration {
-	switch {
-	case p.follower != nil:
-		return p.follower.age
-	case p.member != nil:
-		return p.member.age
+// Upstream implements role.
+func (f *follower) Upstream(prefix string) (*upstreamLink, error) {
+	if f.follow == nil || !f.follow.Forward {
+		return nil, nil
 	}
-	return nil
+	origin, err := newOriginOf(f.project, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &upstreamLink{origin, "1.1 lectern-" + f.id, &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: origin.dial, TLSHandshakeTimeout: 5 * time.Second,
+		IdleConnTimeout: originIdle, MaxIdleConnsPerHost: 16, DisableCompression: true,
+	}}, nil
+}
+
+// Read implements role.
+func (f *follower) Read(r *metrics.Reading) {
+	s := f.ReplicaState()
+	r.Replica = &metrics.Replica{InStep: s.InStep, Age: math.NaN()}
+	if s.Age != nil {
+		r.Replica.Age = float64(*s.Age)
+	}
+}
+
+// Start implements role: it follows the origin.
+func (f *follower) Start(ctx context.Context, parts *sync.WaitGroup) {
+	parts.Go(func() { f.run(ctx) })
 }
 
 // age returns how long ago the content was that of the origin: 0 while the replica is in step, as far as it knows.
@@ -153,8 +212,8 @@ func (f *follower) fallBehind() {
 	f.inStep.Store(false)
 }
 
-// state returns how far the replica is behind its origin.
-func (f *follower) state() *admin.ReplicaState {
+// ReplicaState implements role.
+func (f *follower) ReplicaState() *admin.ReplicaState {
 	s := &admin.ReplicaState{InStep: f.inStep.Load()}
 	if at, err := positionOf(f.project.Store()); err == nil {
 		s.Position = at.String()
@@ -169,8 +228,7 @@ func (f *follower) state() *admin.ReplicaState {
 }
 
 // run follows the origin until ctx ends.
-func (f *follower) run(ctx context.Context, server *Server) {
-	f.server = server
+func (f *follower) run(ctx context.Context) {
 	log := f.project.log.With("origin", f.follow.URL)
 	var err error
 	if f.origin, err = f.follow.origin(); err != nil {
@@ -336,7 +394,7 @@ func (f *follower) takeDefinitions(ctx context.Context) error {
 	if err := files.Unpack(f.dir.project); err != nil {
 		return err
 	}
-	err = f.project.replace(ctx, f.server, f.project.load, f.project.redefine)
+	err = f.project.reload(ctx)
 	switch {
 	case errors.Is(err, store.ErrOtherDefinitions), errors.Is(err, store.ErrSchemaLocked): // more entries follow, or the next Status
 		return nil
@@ -361,12 +419,10 @@ func (f *follower) beginAnew(ctx context.Context) error {
 	if err := f.dir.place(copied, files); err != nil {
 		return err
 	}
-	err = f.project.replace(ctx, f.server, f.project.load, func(_ context.Context, _ *generation, d *Definition) (g *generation, err error) {
-		g = f.project.newGeneration(d)
-		g.copied = true
-		g.store, err = f.project.openStore(d)
-		return g, err
-	})
+	err = f.project.replace(ctx, replacement{load: f.project.load, copied: true,
+		store: func(_ context.Context, _ *store.Store, d *config.Definition) (*store.Store, error) {
+			return f.project.openStore(d)
+		}})
 	if err != nil {
 		return fmt.Errorf("serve the copy of the origin: %w", err)
 	}

@@ -64,31 +64,24 @@ type upstream interface {
 // A forwarder sends the writes that clients send to this server to another, with the credentials of the clients. It is safe for concurrent
 // use.
 type forwarder struct {
+	upstreamLink
+	log *slog.Logger
+}
+
+// An upstreamLink is how requests reach an upstream.
+type upstreamLink struct {
 	to        upstream
-	log       *slog.Logger
-	transport *http.Transport
 	via       string // names this server in the header Via
+	transport *http.Transport
 }
 
 // newForwarder returns the forwarder of a replica that forwards writes, or of a node in a cluster; nil for other servers.
 func (g *generation) newForwarder() (*forwarder, error) {
-	p := g.project
-	f := &forwarder{log: p.log}
-	switch {
-	case p.member != nil:
-		f.to, f.via, f.transport = leaderOf{p.member}, p.member.via, newNodeTransport(p.member.port.DialHTTP)
-	case p.follower != nil && p.follower.follow != nil && p.follower.follow.Forward:
-		origin, err := newOriginOf(p, g.Settings.REST.Prefix)
-		if err != nil {
-			return nil, err
-		}
-		f.to, f.via, f.transport = origin, "1.1 lectern-"+p.follower.id, &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: origin.dial, TLSHandshakeTimeout: 5 * time.Second,
-			IdleConnTimeout: originIdle, MaxIdleConnsPerHost: 16, DisableCompression: true,
-		}
-	default:
-		return nil, nil
+	link, err := g.project.role.Upstream(g.Settings.REST.Prefix)
+	if err != nil || link == nil {
+		return nil, err
 	}
+	f := &forwarder{*link, g.project.log}
 	f.transport.ResponseHeaderTimeout = g.Settings.Server.Limits.WithDefaults().Handle + maxOverhead
 	f.transport.DialContext = counting(f.transport.DialContext)
 	return f, nil

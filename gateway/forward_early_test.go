@@ -66,8 +66,7 @@ func TestForwardedAnsweredEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &forwarder{to: fixedUpstream{at}, log: slog.New(slog.DiscardHandler), via: "1.1 test",
-				transport: &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}
+			f := &forwarder{upstreamLink{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler)}
 			defer f.close()
 			for range 50 {
 				w := httptest.NewRecorder()

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 func newForwarding(t *testing.T, origin *node, over *network, follows bool) *node {
 	replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, Forward: true, dial: over.dial}})
 	if follows {
-		replica.background(func(ctx context.Context) { replica.project.follower.run(ctx, replica.server) })
+		replica.background(replica.replica().run)
 		time.Sleep(time.Second)
 	}
 	return replica

@@ -35,7 +35,7 @@ func (u *ownUpstream) begin(context.Context) (func(), *url.URL, error) {
 func TestRetryIsNoWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, tries := &ownUpstream{}, 0
-		rt := Runtime{forward: &forwarder{to: u}, Routes: []Route{{Method: http.MethodPost, Path: "/notes", Open: true,
+		rt := Runtime{forward: &forwarder{upstreamLink: upstreamLink{to: u}}, Routes: []Route{{Method: http.MethodPost, Path: "/notes", Open: true,
 			Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
 				if tries++; tries == 1 {
 					return store.ErrRedefined
@@ -137,8 +137,7 @@ func TestRetryElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &forwarder{to: &lostUpstream{fixedUpstream: fixedUpstream{at}}, log: slog.New(slog.DiscardHandler), via: "1.1 test",
-				transport: &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}
+			f := &forwarder{upstreamLink{&lostUpstream{fixedUpstream: fixedUpstream{at}}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler)}
 			defer f.close()
 			var s *Server
 			rt := Runtime{forward: f}

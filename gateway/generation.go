@@ -116,7 +116,7 @@ func (g *generation) open() (err error) {
 // revokeUndeclared revokes the tokens that permissions.yaml no longer declares. It revokes none if the file is missing or empty, which may be so for a
 // moment only. Call it when nothing else can fail: a revoked token does not come back with the former file.
 func (g *generation) revokeUndeclared() error {
-	if g.project.follower != nil { // its tokens come with the content
+	if !g.project.role.HasOwnContent() {
 		return nil
 	}
 	if !g.HasPermissions {
@@ -212,7 +212,7 @@ func (g *generation) runtime() (Runtime, error) {
 		Host:         host{g},
 		health:       g.health,
 		ready:        g.project.readiness,
-		replica:      g.project.replicaState,
+		replica:      g.project.role.ReplicaState,
 		Routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
 		feed:         feed,
 		forward:      g.forward,

@@ -174,9 +174,9 @@ func (m *member) successor(ctx context.Context, node *cluster.Node, name string)
 	return name, nil
 }
 
-// retire hands the lead over before the node ends, if it leads, or will in a moment, and another node can. Otherwise the others would have to find out
+// Retire implements role: it hands the lead over before the node ends, if it leads, or will in a moment, and another node can. Otherwise the others would have to find out
 // that it is gone.
-func (m *member) retire(ctx context.Context) {
+func (m *member) Retire(ctx context.Context) {
 	node := m.node.Load()
 	if node == nil || !node.Elected() || node.Figures().Voters == 1 {
 		return

@@ -100,10 +100,10 @@ func (p *Project) readiness() *admin.Condition {
 	if reason := p.unready.Load(); reason != nil {
 		return reason
 	}
-	if problem := conditionOf(p.generation.Load().store.Health()); problem != nil || p.member == nil {
+	if problem := conditionOf(p.generation.Load().store.Health()); problem != nil {
 		return problem
 	}
-	return p.member.condition()
+	return p.role.Condition()
 }
 
 // conditionOf returns the condition that the health of a store is; nil if it is sound.

@@ -63,7 +63,7 @@ func (m *member) beginOwn() bool {
 	if !m.writes.begin() {
 		return false
 	}
-	if !m.leads() { // since writes has been opened again after another node took the lead
+	if !m.Leads() { // since writes has been opened again after another node took the lead
 		m.writes.end()
 		return false
 	}
@@ -165,7 +165,7 @@ func (m *member) leaderAddress() string {
 	switch leader, own := *m.leader.Load(), m.options.Address; {
 	case !m.elected() && leader != own:
 		return leader
-	case m.leads() && m.writes.isOpen():
+	case m.Leads() && m.writes.isOpen():
 		return own
 	}
 	return "" // this node takes no writes yet, or not for now, or not any more
@@ -263,11 +263,10 @@ func (m *member) shows(revision uint64) bool {
 	if m.reached.Load() >= revision {
 		return true
 	}
-	current, opened := m.server.serving.Load().rt.Host.(host) // not the generation of the project, whose routes may be built yet
-	if !opened {
+	served := m.project.routed.Load() // not the generation of the project, whose routes may be built yet
+	if served == nil {
 		return false
 	}
-	served := current.generation
 	var shown uint64
 	var definitions string
 	err := served.store.View(func(s *store.Snapshot) error {
@@ -313,8 +312,8 @@ func (m *member) advanceTo(revision uint64) {
 	}
 }
 
-// leads reports whether this node takes the writes.
-func (m *member) leads() bool {
+// Leads implements role: it reports whether this node takes the writes.
+func (m *member) Leads() bool {
 	node := m.node.Load()
 	return node != nil && node.Leading()
 }

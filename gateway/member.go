@@ -43,9 +43,6 @@ type Cluster struct {
 
 // clustering returns the options of a server with what config/server.yaml says about a cluster, unless Cluster says that.
 func (o Options) clustering(dir string) (Options, error) {
-	if o.Ephemeral {
-		return o, nil
-	}
 	c, err := config.ReadCluster(dir)
 	if err != nil || c.Name == "" && o.Cluster == nil {
 		return o, err
@@ -95,12 +92,11 @@ type member struct {
 
 	ctx      context.Context // ends when the node is closed
 	end      context.CancelFunc
-	taking   sync.Mutex    // held while a copy is written that the project opens
-	taken    bool          // no such copy is written any more; guarded by taking
-	restored chan struct{} // gets a value when such a copy was written
-	opened   chan struct{} // closed once the store is open
-	serving  chan struct{} // closed once the project serves
-	server   *Server
+	taking   sync.Mutex                   // held while a copy is written that the project opens
+	taken    bool                         // no such copy is written any more; guarded by taking
+	restored chan struct{}                // gets a value when such a copy was written
+	opened   chan struct{}                // closed once the store is open
+	serving  chan struct{}                // closed once the project serves
 	commands atomic.Pointer[http.Handler] // of the control socket; nil until it listens
 
 	// halfConverted is content of which other nodes send the rest of a conversion, nil if there is none. It is served once it is converted. The
@@ -163,7 +159,9 @@ func (m *member) Apply(list []store.Transaction) error {
 		if _, err := st.ApplyTransactions(m.ctx, list); err != nil {
 			return err
 		}
-		err := m.serveConverted(st, func(ctx context.Context, d *Definition) (*store.Store, error) { return st.Adopt(ctx, d.Model) })
+		err := m.serveConverted(st, func(ctx context.Context, _ *store.Store, d *config.Definition) (*store.Store, error) {
+			return st.Adopt(ctx, d.Model)
+		})
 		if errors.Is(err, store.ErrOtherDefinitions) { // more transactions follow
 			return nil
 		}
@@ -209,44 +207,46 @@ func readNote(st *store.Store, name string, to any) error {
 	})
 }
 
-// takeDefinitions serves the definitions of the cluster, which a store has, with the store that redefine returns. It changes nothing while the
+// takeDefinitions serves the definitions of the cluster, which a store has, with the store that under returns. It changes nothing while the
 // content is converted to them.
-func (m *member) takeDefinitions(from *store.Store, redefine redefiner) error {
-	err := m.redefine(from, redefine)
+func (m *member) takeDefinitions(from *store.Store, under redefiner) error {
+	err := m.redefine(from, replacement{store: under})
 	if errors.Is(err, store.ErrOtherDefinitions) { // more transactions follow
 		return nil
 	}
 	return err
 }
 
-// redefine does what takeDefinitions does, but returns store.ErrOtherDefinitions while the content is converted.
-func (m *member) redefine(from *store.Store, redefine redefiner) error {
-	served, err := readOwnFiles(m.files())
+// redefine serves the definitions of the cluster, which a store has, with the store of a replacement. It returns store.ErrOtherDefinitions
+// while the content is converted to them.
+func (m *member) redefine(from *store.Store, r replacement) error {
+	served, err := readOwnFiles(m.Files())
 	if err != nil {
 		return err
 	}
 	if err := m.unpackStored(from); err != nil {
 		return err
 	}
-	if err := m.replace(func() (*Definition, error) { return m.load(m.files(), served) }, redefine); err != nil {
+	r.load = func() (*Definition, error) { return m.load(m.Files(), served) }
+	if err := m.replace(r); err != nil {
 		return err
 	}
 	m.advance()
 	return nil
 }
 
-// replace serves the definition that load returns with the store that redefine returns. If nothing is served yet, openProject waits for that.
-func (m *member) replace(load func() (*Definition, error), redefine redefiner) error {
+// replace serves a replacement. If nothing is served yet, openProject waits for that.
+func (m *member) replace(r replacement) error {
 	p := m.project
 	if p.Store() != nil {
-		return p.replace(m.ctx, m.server, load, redefine)
+		return p.replace(m.ctx, r)
 	}
-	d, err := load()
+	d, err := r.load()
 	if err != nil {
 		return err
 	}
-	g, err := redefine(m.ctx, nil, d)
-	if err != nil {
+	g := p.newGeneration(d)
+	if g.store, err = r.store(m.ctx, nil, d.Definition); err != nil {
 		return err
 	}
 	p.generation.Store(g)
@@ -265,7 +265,7 @@ func (m *member) Lead() error {
 	m.endLead()
 	p := m.project
 	if st := m.halfConverted.Load(); st != nil {
-		err := m.serveConverted(st, func(ctx context.Context, d *Definition) (*store.Store, error) {
+		err := m.serveConverted(st, func(ctx context.Context, _ *store.Store, d *config.Definition) (*store.Store, error) {
 			return st.Lead(ctx, d.Model, p.storeOptions(d))
 		})
 		if err == nil {
@@ -275,10 +275,8 @@ func (m *member) Lead() error {
 			return err
 		}
 	}
-	err := m.takeDefinitions(p.Store(), func(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
-		g = p.newGeneration(d)
-		g.store, err = former.store.Lead(ctx, d.Model, p.storeOptions(d))
-		return g, err
+	err := m.takeDefinitions(p.Store(), func(ctx context.Context, before *store.Store, d *config.Definition) (*store.Store, error) {
+		return before.Lead(ctx, d.Model, p.storeOptions(d))
 	})
 	if err == nil {
 		err = m.shareSecret()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
 	"lectern/store"
@@ -58,7 +59,7 @@ func (m *member) Restore(from io.Reader) error {
 	former, unserved := m.project.Store(), m.halfConverted.Load()
 	err := m.takeStored(path)
 	if err == nil {
-		err = m.replace(m.project.load, m.openCopy)
+		err = m.replace(replacement{load: m.project.load, store: m.openCopy, copied: true})
 	}
 	switch {
 	case errors.Is(err, store.ErrOtherDefinitions): // the former content is served until the rest is converted
@@ -91,29 +92,22 @@ func (m *member) restoreUnopened(path string, write func(io.Writer) error) (unop
 	return true, nil
 }
 
-// openCopy returns a generation with the copy of another node's content. If that is half converted, it becomes m.halfConverted, and the error is
+// openCopy opens the copy of another node's content. If that is half converted, it becomes m.halfConverted, and the error is
 // store.ErrOtherDefinitions.
-func (m *member) openCopy(_ context.Context, _ *generation, d *Definition) (g *generation, err error) {
-	g = m.project.newGeneration(d)
-	g.copied = true
-	if g.store, err = m.project.openStore(d); err == nil && g.store.Model() != d.Model {
-		m.halfConverted.Store(g.store)
+func (m *member) openCopy(_ context.Context, _ *store.Store, d *config.Definition) (*store.Store, error) {
+	st, err := m.project.openStore(d)
+	if err == nil && st.Model() != d.Model {
+		m.halfConverted.Store(st)
 		return nil, store.ErrOtherDefinitions
 	}
-	return g, err
+	return st, err
 }
 
 // serveConverted serves m.halfConverted, or returns store.ErrOtherDefinitions if more of it is to be converted. convert returns it under the
 // definitions of the cluster.
-func (m *member) serveConverted(st *store.Store, convert func(context.Context, *Definition) (*store.Store, error)) error {
+func (m *member) serveConverted(st *store.Store, convert redefiner) error {
 	former := m.project.Store()
-	err := m.redefine(st, func(ctx context.Context, _ *generation, d *Definition) (g *generation, err error) {
-		g = m.project.newGeneration(d)
-		g.copied = true
-		g.store, err = convert(ctx, d)
-		return g, err
-	})
-	if err != nil {
+	if err := m.redefine(st, replacement{store: convert, copied: true}); err != nil {
 		return err
 	}
 	m.halfConverted.Store(nil)

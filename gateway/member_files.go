@@ -15,8 +15,8 @@ import (
 // clusterProject is the name of that directory among the files of a node.
 const clusterProject = "project"
 
-// files is the directory with the definitions that the node serves.
-func (m *member) files() string { return filepath.Join(m.dir, clusterProject) }
+// Files implements role: the directory has the definitions that the node serves.
+func (m *member) Files() string { return filepath.Join(m.dir, clusterProject) }
 
 // unpackStored writes the definitions of the cluster, which a store has, and the files of this node's own, where the project is read from.
 func (m *member) unpackStored(from *store.Store) error {
@@ -32,7 +32,7 @@ func (m *member) unpackStored(from *store.Store) error {
 }
 
 // unpack is unpackStored for definitions that were read already.
-func (m *member) unpack(files *replication.Definitions) error { return m.unpackTo(m.files(), files) }
+func (m *member) unpack(files *replication.Definitions) error { return m.unpackTo(m.Files(), files) }
 
 // unpackTo is unpack for another directory.
 func (m *member) unpackTo(dir string, files *replication.Definitions) error {

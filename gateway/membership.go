@@ -13,9 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/cluster"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
@@ -25,33 +27,29 @@ import (
 	"lectern/store"
 )
 
-// serveMember serves the project in dir as a node of a cluster, until ctx ends.
-func serveMember(ctx context.Context, dir string, o Options) (err error) {
+// serveNode serves the project in dir as a node of a cluster, until ctx ends.
+func serveNode(ctx context.Context, dir string, o Options) (err error) {
 	o = o.logging(dir)
 	m, err := newMember(dir, o)
 	if err != nil {
 		return err
 	}
-	p := &Project{directory: Directory(dir, o), options: o, log: o.Log}
-	lock, err := p.lockDataDir(ctx)
-	if err != nil {
-		return err
+	p := newProject(dir, o)
+	if origin, err := p.directory.Origin(); err != nil || origin != "" {
+		return cmp.Or(err, fmt.Errorf("%s is a replica of %s: make it an origin first, by `%s`", dir, origin, p.directory.Command("promote")))
 	}
-	defer func() {
-		if lock != nil {
-			err = errors.Join(err, lock.Release())
-		}
-	}()
-	if err := m.open(ctx); err != nil {
-		return errors.Join(err, m.close())
-	}
-	defer func() { err = errors.Join(err, m.close()) }()
-	p, d, err := newProject(dir, o, m)
-	if err != nil {
+	p.role, m.project = m, p
+	if p.Data, err = p.lockDataDir(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(m.close(), err, p.Close()) }()
-	p.Data, lock = lock, nil
+	if err := m.open(ctx); err != nil {
+		return err
+	}
+	d, err := p.read()
+	if err != nil {
+		return err
+	}
 	if err := p.prepare(ctx, d); err != nil {
 		return err
 	}
@@ -230,7 +228,7 @@ func (m *member) begin(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkMember(d); err != nil {
+	if err := m.Check(d.Definition); err != nil {
 		return err
 	}
 	st, err := m.directory.OpenStore(path, d.Definition, store.Options{})
@@ -274,8 +272,8 @@ func (m *member) config() cluster.Config {
 	return cluster.Config{Name: o.Name, Address: o.Address, Dir: m.dir, Machine: m, Log: m.log, Heartbeat: o.Heartbeat, Trailing: o.Trailing}
 }
 
-// checkMember returns an error if a project cannot be served by nodes of a cluster.
-func checkMember(d *Definition) error {
+// Check implements role.
+func (*member) Check(d *config.Definition) error {
 	if d.Settings.Server.Log.Keep == 0 {
 		return errors.New("the nodes of a cluster agree to entries of the log of changes: remove log.keep: 0 from config/server.yaml")
 	}
@@ -286,8 +284,7 @@ func checkMember(d *Definition) error {
 // got the rest, or a copy in its place.
 func (m *member) openProject(ctx context.Context, d *Definition) error {
 	p := m.project
-	m.server = p.server.Load()
-	st, err := p.openStore(d)
+	st, err := p.openStore(d.Definition)
 	if err != nil {
 		return err
 	}
@@ -310,8 +307,8 @@ func (m *member) openProject(ctx context.Context, d *Definition) error {
 	return g.open()
 }
 
-// run takes part in the cluster from now on, until close is called.
-func (m *member) run() {
+// Start implements role: the node takes part in the cluster from now on, until close is called.
+func (m *member) Start(context.Context, *sync.WaitGroup) {
 	m.advance()
 	close(m.serving)
 	m.served.Go(func() { m.uploads.Run(m.ctx) })

@@ -31,7 +31,7 @@ func (m *member) leading(ctx context.Context) (*cluster.Node, error) {
 	defer cancel()
 	leads := false
 	_ = m.awaitLead(ctx, func(string) bool { // its error tells that ctx has ended
-		leads = m.leads()
+		leads = m.Leads()
 		return leads || !node.Elected()
 	})
 	if !leads {

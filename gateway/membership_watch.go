@@ -58,7 +58,7 @@ func (m *member) watchMembers(ctx context.Context) {
 
 // leadSound lets another node lead if this one leads and its store takes no writes, because it is damaged or its file is gone.
 func (m *member) leadSound(ctx context.Context) {
-	if !m.leads() || m.project.Store().Health().State <= store.Full {
+	if !m.Leads() || m.project.Store().Health().State <= store.Full {
 		return
 	}
 	if err := m.node.Load().Transfer(ctx, ""); err != nil {
@@ -153,7 +153,7 @@ func (m *member) latestMembers(ctx context.Context, list []cluster.Member, state
 
 // askLeader has the leader add a node, or change its address.
 func (m *member) askLeader(ctx context.Context, list []cluster.Member, states map[string]nodeState, n newNode) error {
-	if m.leads() {
+	if m.Leads() {
 		return m.addNode(ctx, n)
 	}
 	err := errors.New("no node knows a leader")
@@ -180,8 +180,8 @@ func (m *member) checkReaders() error {
 // maxBehind is how many transactions a node may lack that is ready for requests.
 const maxBehind = 1024
 
-// condition returns why the node should get no requests; nil if it should.
-func (m *member) condition() *admin.Condition {
+// Condition implements role.
+func (m *member) Condition() *admin.Condition {
 	node := m.node.Load()
 	switch f := node.Figures(); {
 	case m.removed.Load():

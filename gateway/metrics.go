@@ -3,7 +3,6 @@ package gateway
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -94,14 +93,9 @@ func (p *Project) reading() metrics.Reading {
 	if persisted := p.observed.persisted.Load(); persisted != nil {
 		r.Caches["persisted"] = persisted.Stats()
 	}
-	r.Webhooks, r.Cluster = p.webhookStatus(), p.member.figures()
-	if s := p.replicaState(); s != nil {
-		r.Replica = &metrics.Replica{InStep: s.InStep, Age: math.NaN()}
-		if s.Age != nil {
-			r.Replica.Age = float64(*s.Age)
-		}
-	}
-	for _, f := range p.followers() {
+	r.Webhooks = p.webhookStatus()
+	p.role.Read(&r)
+	for _, f := range p.replicas.list() {
 		r.Replicas++
 		r.ReplicasBehind = max(r.ReplicasBehind, f.Behind)
 	}
@@ -112,22 +106,6 @@ func (p *Project) reading() metrics.Reading {
 		r.Mails = g.users.Mails()
 	}
 	return r
-}
-
-// figures returns the figures of a node; nil if there is none.
-func (m *member) figures() *metrics.Cluster {
-	if m == nil || m.node.Load() == nil {
-		return nil
-	}
-	f := m.node.Load().Figures()
-	if f.LastContact < 0 {
-		f.LastContact = -time.Second
-	}
-	return &metrics.Cluster{
-		Leads: f.Leads, Term: f.Term, LastIndex: f.LastIndex, Committed: f.Committed, Applied: f.Applied, LastContact: f.LastContact,
-		Members: f.Members, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
-		DamagedFiles: m.uploads.Damage.Found.Load(), RepairedFiles: m.uploads.Damage.Repaired.Load(),
-	}
 }
 
 // listenMetrics listens at the address of metrics; the result is nil if they have none.

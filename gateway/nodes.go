@@ -216,12 +216,12 @@ func readNodeJSON(r *http.Request, to any) error {
 
 // serveForwarded answers a request that another node has forwarded, as if the client had sent it here.
 func (m *member) serveForwarded(w http.ResponseWriter, r *http.Request) {
-	if m.waitUntilServed() != nil || m.server == nil {
+	if m.waitUntilServed() != nil {
 		writeError(w, r, errNoLeader)
 		return
 	}
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	r.RemoteAddr = net.JoinHostPort(strings.TrimSpace(hops[len(hops)-1]), "0")
 	r.Header["X-Forwarded-For"] = []string{strings.Join(hops[:len(hops)-1], ",")}
-	m.server.Handler().ServeHTTP(w, r)
+	m.project.server.Load().Handler().ServeHTTP(w, r)
 }

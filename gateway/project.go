@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -118,6 +117,7 @@ type Project struct {
 	options    Options
 	log        *slog.Logger
 	generation atomic.Pointer[generation] // what is served
+	routed     atomic.Pointer[generation] // whose routes answer requests; nil before Run, and behind generation while routes are built
 	shared     shared
 	server     atomic.Pointer[Server]          // nil before Run
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
@@ -128,10 +128,7 @@ type Project struct {
 
 	clock          Clock
 	scheduler      *scheduler
-	follower       *follower                     // of a replica; nil: the project takes writes
-	member         *member                       // of a cluster; nil: the project is served by one server
-	node           bool                          // the data directory is that of a node, and the project is only opened, to look into it
-	files          string                        // the directory that the project is read from
+	role           role
 	stops          atomic.Pointer[chan struct{}] // see stopping; nil before Run
 	webhooks       *webhooks.Dispatcher
 	hub            *changeHub
@@ -156,7 +153,12 @@ func Open(dir string, o Options) (*Project, error) { return OpenContext(context.
 
 // OpenContext is Open, but stops waiting for another process when ctx ends.
 func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
-	p, d, err := newProject(dir, o, nil)
+	p := newProject(dir, o)
+	var err error
+	if p.role, err = p.findRole(); err != nil {
+		return nil, err
+	}
+	d, err := p.read()
 	if err != nil {
 		return nil, err
 	}
@@ -171,43 +173,35 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Project, error) {
 }
 
 // load reads the files of the project.
-func (p *Project) load() (*Definition, error) { return p.loadFrom(p.files) }
+func (p *Project) load() (*Definition, error) { return p.loadFrom(p.role.Files()) }
 
 // loadFrom is load for another directory.
 func (p *Project) loadFrom(dir string) (*Definition, error) {
 	d, err := loadWithFiles(dir, func() (*Definition, error) { return Load(dir, p.options.Extensions) })
-	if err == nil && p.member != nil {
-		err = checkMember(d)
+	if err == nil {
+		err = p.role.Check(d.Definition)
 	}
 	return d, err
 }
 
-// newProject reads the files of the project in dir, or those of the cluster if m is not nil. It opens nothing.
-func newProject(dir string, o Options, m *member) (*Project, *Definition, error) {
-	p := &Project{directory: Directory(dir, o), files: dir, options: o, log: o.Log, member: m, served: make(chan *generation, 1)}
-	if m != nil {
-		m.project, p.files = p, m.files()
-	}
+// newProject returns the project in dir, which has no role yet. It opens and reads nothing.
+func newProject(dir string, o Options) *Project {
+	p := &Project{directory: Directory(dir, o), options: o, log: o.Log, served: make(chan *generation, 1)}
+	p.replicas.project = p
 	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
-	var err error
-	if p.follower, err = newFollower(p); err != nil {
-		return nil, nil, err
-	}
-	if p.follower != nil && o.Follow == nil {
-		p.Refused = p.directory.RefuseFollower()
-	}
-	if m == nil && !o.Ephemeral {
-		if err := p.asNode(); err != nil {
-			return nil, nil, err
-		}
-	}
+	return p
+}
+
+// read reads the files of the project, and makes what depends on their settings. It opens nothing.
+func (p *Project) read() (*Definition, error) {
 	if p.watches() { // before they are read, so that later changes are noticed
-		p.loaded, _ = digestFiles(os.DirFS(dir))
+		p.loaded, _ = digestFiles(os.DirFS(p.directory.Dir))
 	}
 	d, err := p.load()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	o := p.options
 	if p.log == nil {
 		p.log = newLogger(o.out(), d.Settings.Server.Log, o.Production)
 	}
@@ -227,21 +221,12 @@ func newProject(dir string, o Options, m *member) (*Project, *Definition, error)
 	p.listenerMemory = newListenerMemory(p.memory)
 	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
 	p.conditions = admission.New(admission.Limits{Places: limits.SubscriptionConditions, Share: limits.SubscriptionConditionsPerAddress})
-	return p, d, nil
+	return d, nil
 }
 
 // processorsOfReads returns how many processors reads that take long may have together. One is left for everything else, if there are
 // several: where all of them are busy, Go takes up to ten milliseconds to notice that a request has arrived.
 func processorsOfReads() int { return max(1, runtime.GOMAXPROCS(0)-1) }
-
-// asNode opens the data directory of a node of a cluster to look into it: with the definitions of the cluster, and without a change.
-func (p *Project) asNode() (err error) {
-	if p.node, err = p.directory.IsNode(); p.node {
-		p.files = filepath.Join(p.directory.DataPath(), admin.ClusterName, clusterProject)
-		p.Refused = p.directory.RefuseFollower()
-	}
-	return err
-}
 
 // prepare locks the data directory and makes the first generation, whose store is not open yet.
 func (p *Project) prepare(ctx context.Context, d *Definition) (err error) {
@@ -261,7 +246,7 @@ func (p *Project) prepare(ctx context.Context, d *Definition) (err error) {
 // open opens the store, which converts content if the definitions have changed, and builds the services on top of it.
 func (p *Project) open(d *Definition) (err error) {
 	g := p.generation.Load()
-	if g.store, err = p.openStore(d); err != nil {
+	if g.store, err = p.openStore(d.Definition); err != nil {
 		return err
 	}
 	g.useHooks()
@@ -269,20 +254,9 @@ func (p *Project) open(d *Definition) (err error) {
 }
 
 // openStore opens the store with the definitions in d.
-func (p *Project) openStore(d *Definition) (*store.Store, error) {
-	progress, origin := logProgress(p.log), ""
-	if p.follower != nil {
-		origin = p.follower.address()
-	}
-	var propose store.Propose
-	switch {
-	case p.member != nil:
-		propose = p.member.propose
-	case p.node:
-		propose = func([]byte) (store.Agreement, error) { return store.Agreement{}, store.ErrNotLeader }
-	}
-	st, err := p.directory.OpenStore(p.Data.Join(admin.StoreName), d.Definition, store.Options{
-		Origin: origin, Propose: propose,
+func (p *Project) openStore(d *config.Definition) (*store.Store, error) {
+	progress := logProgress(p.log)
+	return p.role.OpenStore(store.Options{
 		Progress: func(what string, done, total int) {
 			p.unready.Store(&converting)
 			progress(what, done, total)
@@ -292,15 +266,9 @@ func (p *Project) openStore(d *Definition) (*store.Store, error) {
 			p.unready.Store(&converting)
 			p.log.Warn(u.String())
 		},
+	}, d.Model, func(o store.Options) (*store.Store, error) {
+		return p.directory.OpenStore(p.Data.Join(admin.StoreName), d, o)
 	})
-	if err == nil && p.node && st.Model() != d.Model {
-		return nil, errors.Join(fmt.Errorf("the content of the node was half converted to changed definitions when it was stopped: serve it with --cluster, so that it goes on"), st.Close())
-	}
-	if errors.Is(err, store.ErrOtherDefinitions) {
-		err = fmt.Errorf("%w: it was stopped while its content was converted to them; serve it by `%s --token KEY` while its origin can be reached, or make it an origin by `%s`",
-			err, p.directory.Command("follow "+origin), p.directory.Command("promote"))
-	}
-	return st, err
 }
 
 // lockDataDir locks the data directory. It waits for another process as long as the options say: one that was killed may still be

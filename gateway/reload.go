@@ -15,50 +15,53 @@ import (
 
 // reload reads the project's files and serves them. If they have problems or the store refuses them, the former generation stays in service
 // and the error gives the reason.
-func (p *Project) reload(ctx context.Context, server *Server) error {
-	return p.replace(ctx, server, p.load, p.redefine)
+func (p *Project) reload(ctx context.Context) error {
+	return p.replace(ctx, replacement{load: p.load, store: p.redefine})
 }
 
 // settle carries out migrations that the project's current files need, and serves the files.
 func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
-	if p.member != nil {
-		return removed, fmt.Errorf("%s: the content of a cluster is changed together with its definitions, by `lectern deploy DIR %[1]s`", ms)
-	}
-	server := p.server.Load()
-	if server == nil || !p.watches() {
+	if p.server.Load() == nil || !p.watches() {
 		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, evolve.ErrNotAsked)
 	}
-	err = p.replace(context.WithoutCancel(ctx), server, p.load, func(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
-		g = p.newGeneration(d)
-		g.store, removed, err = former.store.Settle(ctx, ms, d.Model, p.storeOptions(d))
-		return g, err
-	})
+	err = p.replace(context.WithoutCancel(ctx), replacement{load: p.load,
+		store: func(ctx context.Context, before *store.Store, d *config.Definition) (st *store.Store, err error) {
+			st, removed, err = before.Settle(ctx, ms, d.Model, p.storeOptions(d))
+			return st, err
+		}})
 	return removed, err
 }
 
-// A redefiner returns a generation of a definition, with a store that has its Model and no services yet. former is the generation that is served; nil if
-// there is none.
-type redefiner func(ctx context.Context, former *generation, d *Definition) (*generation, error)
+// A replacement says what is to be served in place of what is served now.
+type replacement struct {
+	load   func() (*Definition, error)
+	store  redefiner
+	copied bool // store returns one in a file of its own, and not the present one under other definitions
+}
 
-// replace builds a generation of the definition that load returns, with the store that redefine returns, and serves it.
-func (p *Project) replace(ctx context.Context, server *Server, load func() (*Definition, error), redefine redefiner) error {
+// A redefiner returns a store under the definitions of d. before is the store that is served; nil if there is none.
+type redefiner = func(ctx context.Context, before *store.Store, d *config.Definition) (*store.Store, error)
+
+// replace builds a generation of the definition and with the store of a replacement, and serves it.
+func (p *Project) replace(ctx context.Context, r replacement) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
 	began := time.Now()
 	former := p.generation.Load()
-	d, err := load()
+	d, err := r.load()
 	if err != nil {
 		return err
 	}
 	if later := d.takeLater(former.Definition); later != "" {
 		p.log.Warn("a changed setting is taken over at the next start", "setting", later)
 	}
-	g, err := redefine(ctx, former, d)
-	if err != nil {
+	g := p.newGeneration(d)
+	g.copied = r.copied
+	if g.store, err = r.store(ctx, former.store, d.Definition); err != nil {
 		return p.directory.WithCommand(err)
 	}
-	if err := g.serve(server, former); err != nil {
-		return errors.Join(err, p.goBack(ctx, server, g, former))
+	if err := g.serve(former); err != nil {
+		return errors.Join(err, p.goBack(ctx, g, former))
 	}
 	p.queueReport(g)
 	p.observed.reloads.Add(1)
@@ -67,24 +70,21 @@ func (p *Project) replace(ctx context.Context, server *Server, load func() (*Def
 	return nil
 }
 
-// redefine is the redefiner of changed files: its generation has the former store under the new definitions. The former generation cannot be used
+// redefine is the redefiner of changed files: it returns the present store under the new definitions. The present generation cannot be used
 // afterwards.
-func (p *Project) redefine(ctx context.Context, former *generation, d *Definition) (g *generation, err error) {
-	g = p.newGeneration(d)
-	if p.follower != nil || p.member != nil && !p.member.leads() {
-		g.store, err = former.store.Adopt(ctx, d.Model)
-	} else {
-		g.store, err = former.store.Redefine(ctx, d.Model, p.storeOptions(d))
+func (p *Project) redefine(ctx context.Context, before *store.Store, d *config.Definition) (*store.Store, error) {
+	if p.role.Leads() {
+		return before.Redefine(ctx, d.Model, p.storeOptions(d))
 	}
-	return g, err
+	return before.Adopt(ctx, d.Model)
 }
 
-func (p *Project) storeOptions(d *Definition) store.Options {
+func (p *Project) storeOptions(d *config.Definition) store.Options {
 	return store.Options{Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale}
 }
 
 // serve builds the services of a generation that has its store, and serves it in place of the former one.
-func (g *generation) serve(server *Server, former *generation) error {
+func (g *generation) serve(former *generation) error {
 	if err := g.open(); err != nil {
 		g.retire()
 		return err
@@ -92,9 +92,10 @@ func (g *generation) serve(server *Server, former *generation) error {
 	g.project.generation.Store(g) // for requests that arrive while the routes are built
 	rt, err := g.runtime()
 	if err == nil {
-		err = server.Swap(rt)
+		err = g.project.server.Load().Swap(rt)
 	}
 	if err == nil {
+		g.project.routed.Store(g)
 		err = g.revokeUndeclared()
 	}
 	if err != nil {
@@ -110,17 +111,16 @@ func (g *generation) serve(server *Server, former *generation) error {
 
 // goBack serves the former definitions again after new ones failed although the store had accepted them. If the failed generation has a store
 // of its own, goBack serves the former store, and closes the other one.
-func (p *Project) goBack(ctx context.Context, server *Server, failed, former *generation) (err error) {
-	var g *generation
+func (p *Project) goBack(ctx context.Context, failed, former *generation) (err error) {
+	g := p.newGeneration(former.Definition)
 	if failed.copied {
 		defer func() { err = errors.Join(err, failed.store.Abandon(ctx), failed.store.Close()) }()
-		g = p.newGeneration(former.Definition)
 		g.store = former.store
 	} else {
-		g, err = p.redefine(ctx, failed, former.Definition)
+		g.store, err = p.redefine(ctx, failed.store, former.Definition.Definition)
 	}
 	if err == nil {
-		err = g.serve(server, failed)
+		err = g.serve(failed)
 	}
 	if err != nil {
 		return fmt.Errorf("go back to the former definitions: %w", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/gateway/config"
 	"lectern/store"
 )
 
@@ -28,15 +29,18 @@ func TestCopyThatCannotBeServed(t *testing.T) {
 	n.must(file.Close())
 
 	var copied *store.Store
-	err = n.project.replace(t.Context(), n.server, n.project.load, func(_ context.Context, _ *generation, d *Definition) (e *generation, err error) {
-		failing := &Extensions{}
-		failing.Hooks(documents.Hooks{}, "api::none.none")
-		d.extensions = failing
-		e = n.project.newGeneration(d)
-		e.copied = true
-		copied, err = store.Open(path, d.Model, store.Options{})
-		e.store = copied
-		return e, err
+	err = n.project.replace(t.Context(), replacement{
+		load: func() (*Definition, error) {
+			d, err := n.project.load()
+			d.extensions = &Extensions{}
+			d.extensions.Hooks(documents.Hooks{}, "api::none.none")
+			return d, err
+		},
+		store: func(_ context.Context, _ *store.Store, d *config.Definition) (*store.Store, error) {
+			copied, err = store.Open(path, d.Model, store.Options{})
+			return copied, err
+		},
+		copied: true,
 	})
 	if err == nil || !strings.Contains(err.Error(), "api::none.none") {
 		t.Fatalf("replaced: %v", err)

@@ -19,7 +19,7 @@ func TestTokensOutliveFailures(t *testing.T) {
 		"start": func(n *node) error {
 			n.must(n.project.Close())
 			var err error
-			n.project, err = Open(n.project.files, n.project.options)
+			n.project, err = Open(n.project.role.Files(), n.project.options)
 			n.must(err)
 			project := n.project
 			n.Cleanup(func() { n.must(project.Close()) })
@@ -27,13 +27,13 @@ func TestTokensOutliveFailures(t *testing.T) {
 			return n.project.Run(context.Background())
 		},
 		"reload": func(n *node) error {
-			return n.project.replace(n.Context(), n.server, func() (*Definition, error) {
+			return n.project.replace(n.Context(), replacement{store: n.project.redefine, load: func() (*Definition, error) {
 				d, err := n.project.load()
 				if err == nil {
 					d.extensions = failing
 				}
 				return d, err
-			}, n.project.redefine)
+			}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,10 +12,11 @@ import (
 	"lectern/store"
 )
 
-// A replicaList has the replicas that follow the server now. Any number of goroutines may use it.
+// A replicaList has the replicas that follow a project now. Any number of goroutines may use it.
 type replicaList struct {
-	mu  sync.Mutex
-	all map[*following]bool
+	project *Project
+	mu      sync.Mutex
+	all     map[*following]bool
 }
 
 // A following is the connection of a replica that follows the log.
@@ -43,16 +44,16 @@ func (l *replicaList) add(client admission.Client, part store.Part, at store.Pos
 	}
 }
 
-// followers lists the replicas that follow the server now, in the order in which they connected.
-func (p *Project) followers() []admin.Following {
-	head, err := positionOf(p.Store())
+// list lists the replicas that follow the server now, in the order in which they connected.
+func (l *replicaList) list() []admin.Following {
+	head, err := positionOf(l.project.Store())
 	if err != nil {
-		p.log.Debug("the position of the log cannot be read", "error", err)
+		l.project.log.Debug("the position of the log cannot be read", "error", err)
 	}
-	p.replicas.mu.Lock()
-	defer p.replicas.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var list []admin.Following
-	for f := range p.replicas.all {
+	for f := range l.all {
 		sent := f.sent.Load()
 		one := admin.Following{Client: f.client.String(), Since: f.since, Part: f.part, Position: sent.String()}
 		if head.Sequence > sent.Sequence {
@@ -64,12 +65,4 @@ func (p *Project) followers() []admin.Following {
 		return cmp.Or(x.Since.Compare(y.Since), cmp.Compare(x.Client, y.Client))
 	})
 	return list
-}
-
-// replicaState returns how far a replica is behind its origin; nil if the project is no replica.
-func (p *Project) replicaState() *admin.ReplicaState {
-	if p.follower == nil {
-		return nil
-	}
-	return p.follower.state()
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"sync"
@@ -30,11 +29,13 @@ type Ready struct {
 // Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts content to changed
 // definitions, probes are answered, and all other requests get 503.
 func Serve(ctx context.Context, dir string, o Options) (err error) {
-	if o, err = o.following(dir); err != nil {
-		return err
-	}
-	if o, err = o.clustering(dir); err != nil {
-		return err
+	if !o.Ephemeral {
+		if o, err = o.following(dir); err != nil {
+			return err
+		}
+		if o, err = o.clustering(dir); err != nil {
+			return err
+		}
 	}
 	if o.Follow != nil && o.Cluster != nil {
 		return errors.New("a server cannot be both a replica and a node of a cluster: remove replica or cluster from config/server.yaml, or leave out --cluster")
@@ -45,9 +46,13 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 		}
 	}
 	if o.Cluster != nil {
-		return serveMember(ctx, dir, o)
+		return serveNode(ctx, dir, o)
 	}
-	p, d, err := newProject(dir, o, nil)
+	p := newProject(dir, o)
+	if p.role, err = p.findRole(); err != nil {
+		return err
+	}
+	d, err := p.read()
 	if err != nil {
 		return err
 	}
@@ -109,10 +114,6 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		return err
 	}
 	defer control.Close()
-	if p.member != nil {
-		handler := p.member.byLeader(control.Handler())
-		p.member.commands.Store(&handler)
-	}
 	if p.options.Ephemeral {
 		if ready.Tokens, err = p.ephemeralTokens(ctx); err != nil {
 			return err
@@ -126,11 +127,12 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 	if err := server.Swap(runtime); err != nil {
 		return err
 	}
+	p.routed.Store(g)
 	metrics, err := p.listenMetrics()
 	if err != nil {
 		return err
 	}
-	if p.member == nil { // in a cluster its leader does so
+	if p.role.FilesDecide() {
 		if err := g.revokeUndeclared(); err != nil {
 			return err
 		}
@@ -152,9 +154,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		p.unready.Store(&draining)
 		p.log.Info("stopping")
 		p.drain(serving)
-		if p.member != nil {
-			p.member.retire(serving)
-		}
+		p.role.Retire(serving)
 	}
 	close(stopping)
 	stop()
@@ -167,18 +167,10 @@ func (p *Project) startParts(ctx context.Context, server *Server, parts *sync.Wa
 	parts.Go(func() { p.recoverMedia(ctx) })
 	parts.Go(func() { p.hub.run(ctx, server) })
 	parts.Go(func() { p.returnMemory(ctx) })
-	switch {
-	case p.follower != nil:
-		parts.Go(func() { p.follower.run(ctx, server) })
-	case p.member != nil:
-		p.member.run()
-	default:
-		parts.Go(func() { p.scheduler.run(ctx) })
-		parts.Go(func() { p.webhooks.Run(ctx) })
-	}
+	p.role.Start(ctx, parts)
 	p.queueReport(p.generation.Load())
 	parts.Go(func() { p.reportServed(ctx) })
-	if watch := p.watch(server); watch != nil {
+	if watch := p.watch(); watch != nil {
 		parts.Go(func() { watch.run(ctx) })
 	}
 }
@@ -233,16 +225,13 @@ func (p *Project) drain(ctx context.Context) {
 
 // control returns the control socket of a server.
 func (p *Project) control(server *Server, base string) *admin.Control {
-	var byLeader func(http.Handler) http.Handler
-	if p.member != nil {
-		byLeader = p.member.byLeader
-	}
-	return &admin.Control{
-		ByLeader: byLeader,
-		Project:  p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
-		Readiness: p.readiness, Replica: p.replicaState, Replicas: p.followers, Cluster: p.clusterAdmin(),
+	c := &admin.Control{
+		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
+		Readiness: p.readiness, Replica: p.role.ReplicaState, Replicas: p.replicas.list,
 		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
 	}
+	p.role.SetUpControl(c)
+	return c
 }
 
 func (p *Project) announce(ready Ready) {
@@ -255,7 +244,7 @@ func (p *Project) announce(ready Ready) {
 	if types == 0 {
 		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
 	}
-	if p.options.Ephemeral || p.follower != nil || p.member != nil { // nobody makes tokens there
+	if p.options.Ephemeral || !p.role.FilesDecide() { // nobody makes tokens there
 		return
 	}
 	for _, d := range g.Settings.Tokens {
@@ -285,11 +274,13 @@ func cannotListen(address string, err error) error {
 
 func (p *Project) serverConfig() Config {
 	s := p.Definition().Settings.Server
-	return Config{
+	c := Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		ReplicaAge: p.replicaAge(), member: p.member, clock: p.clock,
-		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
+		clock: p.clock,
+		Log:   p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
 	}
+	p.role.SetUpServer(&c)
+	return c
 }
 
 // mainPortToken returns the token of metrics on the port of the API; "" if they are off or have an address of their own.

@@ -161,8 +161,12 @@ func openNode(t *testing.T, dir string, o Options) *node {
 	n.must(err)
 	n.server, err = NewServer(n.project.serverConfig(), runtime)
 	n.must(err)
+	n.project.server.Store(n.server)
 	return n
 }
+
+// replica returns the role of the server, which must be a replica.
+func (n *node) replica() *follower { return n.project.role.(*follower) }
 
 func (n *node) must(err error) {
 	n.Helper()
@@ -235,7 +239,7 @@ func TestReplicaInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.dial}})
-		replica.background(func(ctx context.Context) { replica.project.follower.run(ctx, replica.server) })
+		replica.background(replica.replica().run)
 		same := func() bool {
 			const read = "/api/notes?sort=title&pagination[pageSize]=100"
 			_, want := origin.ask("GET", read, origin.key, "")
@@ -243,7 +247,7 @@ func TestReplicaInSilence(t *testing.T) {
 			return status == 200 && got == want && strings.Contains(got, "before 4")
 		}
 		time.Sleep(time.Minute)
-		if age := replica.project.follower.age(); !same() || age > 10*time.Second {
+		if age := replica.replica().age(); !same() || age > 10*time.Second {
 			t.Fatalf("before the silence the replica is %v old, equal: %v", age, same())
 		}
 
@@ -252,7 +256,7 @@ func TestReplicaInSilence(t *testing.T) {
 			origin.write(fmt.Sprint("meanwhile ", i))
 			time.Sleep(time.Minute)
 		}
-		if age := replica.project.follower.age(); same() || age < time.Hour {
+		if age := replica.replica().age(); same() || age < time.Hour {
 			t.Errorf("after an hour of silence the replica is %v old, equal: %v", age, same())
 		}
 		if held := origin.server.Stats().Connections.Held; held > 2 {
@@ -260,7 +264,7 @@ func TestReplicaInSilence(t *testing.T) {
 		}
 		over.comeBack()
 		time.Sleep(2 * time.Minute)
-		if age := replica.project.follower.age(); !same() || age > 10*time.Second {
+		if age := replica.replica().age(); !same() || age > 10*time.Second {
 			t.Errorf("two minutes after the silence the replica is %v old, equal: %v", age, same())
 		}
 	})
@@ -272,12 +276,12 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.dial}})
-		replica.background(func(ctx context.Context) { replica.project.follower.run(ctx, replica.server) })
+		replica.background(replica.replica().run)
 		inStep := func() {
 			t.Helper()
 			for range 30 {
-				if time.Sleep(700 * time.Millisecond); replica.project.follower.age() != 0 {
-					t.Fatalf("in step, the replica is %v old", replica.project.follower.age())
+				if time.Sleep(700 * time.Millisecond); replica.replica().age() != 0 {
+					t.Fatalf("in step, the replica is %v old", replica.replica().age())
 				}
 			}
 			head, err := positionOf(origin.project.Store())
@@ -289,7 +293,7 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 			if r := replica.project.reading(); r.Replica == nil || !r.Replica.InStep || r.Replica.Age != 0 {
 				t.Errorf("metrics of the replica: %+v", r.Replica)
 			}
-			list := origin.project.followers()
+			list := origin.project.replicas.list()
 			if len(list) != 1 || list[0].Position != head.String() || list[0].Behind != 0 || list[0].Client == "" {
 				t.Errorf("the origin has these replicas: %+v", list)
 			}
@@ -306,7 +310,7 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 		over.fallSilent(true)
 		origin.write("not arrived")
 		time.Sleep(time.Minute)
-		state := replica.project.follower.state()
+		state := replica.replica().ReplicaState()
 		if state.InStep || state.Age == nil || *state.Age < 50 || *state.Age > 70 {
 			t.Errorf("a minute after the last contact: %s", state)
 		}

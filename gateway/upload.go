@@ -19,7 +19,6 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway/admin"
-	"lectern/internal/backoff"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -66,12 +65,8 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 	if t := g.Model.Type(contenttypes.UserUID); t != nil {
 		u.updates[t] = g.ruleOfUsers(t)
 	}
-	switch p := g.project; {
-	case p == nil:
-	case p.follower != nil:
-		u.source = p.follower.files
-	case p.member != nil:
-		u.source = p.member.uploads
+	if g.project != nil {
+		u.source = g.project.role.MissingFiles()
 	}
 	prefix := g.Settings.REST.Prefix + "/upload"
 	return []Route{
@@ -93,33 +88,21 @@ func (g *generation) openMedia() (err error) {
 		g.media, err = shared.library.Under(g.store, g.docs, g.Model)
 		return err
 	}
-	g.media, err = media.Open(media.Options{
+	o := media.Options{
 		Dir: g.project.Data.Join(admin.UploadsName), Cache: g.project.Data.Join(admin.ImagesName), Store: g.store, Documents: g.docs, Model: g.Model, Settings: g.Settings.Upload.Settings, Memory: g.project.memory,
-		Nodes:  g.project.nodes(),
 		Failed: func(err error) { g.project.log.Error(err.Error()) },
-	})
+	}
+	g.project.role.SetUpMedia(&o)
+	g.media, err = media.Open(o)
 	shared.library = g.media
 	return err
 }
 
-// nodes returns how the server shares its files with other nodes; nil if it is no node of a cluster.
-func (p *Project) nodes() media.Nodes {
-	if p.member == nil {
-		return nil
-	}
-	return p.member.uploads
-}
-
-// recoverMedia removes the files of uploads that were interrupted when the server ended. A node of a cluster does so only when it has everything that the
-// cluster has written: before, it would remove files of documents that it does not have yet.
+// recoverMedia removes the files of uploads that were interrupted when the server ended. It first waits for the content that is still to come: before, it
+// would remove files of documents that the server does not have yet.
 func (p *Project) recoverMedia(ctx context.Context) {
-	if p.member != nil {
-		retry := backoff.New()
-		for p.member.await(ctx, "", "linearizable") != nil {
-			if retry.Wait(ctx) != nil {
-				return
-			}
-		}
+	if p.role.AwaitContent(ctx) != nil {
+		return
 	}
 	err := p.View(ctx, func(c admin.Content) error {
 		if c.Media == nil {

@@ -36,18 +36,17 @@ const (
 // tells whether they have.
 type watch struct {
 	project *Project
-	server  *Server
 	events  *fsnotify.Watcher
 	seen    fileDigest // digest of the files when they were last read
 }
 
 // watches reports whether the project is reloaded when its files change.
 func (p *Project) watches() bool {
-	return !p.options.Production && !p.options.NoWatch && p.follower == nil && p.member == nil
+	return !p.options.Production && !p.options.NoWatch && p.role.FilesDecide()
 }
 
 // watch starts watching the project's files. It returns nil if they are not to be watched or cannot be.
-func (p *Project) watch(server *Server) *watch {
+func (p *Project) watch() *watch {
 	if !p.watches() {
 		return nil
 	}
@@ -56,7 +55,7 @@ func (p *Project) watch(server *Server) *watch {
 		p.log.Warn("changes of files are taken over at the next start, since they cannot be watched", "error", err)
 		return nil
 	}
-	return &watch{project: p, server: server, events: events, seen: p.loaded}
+	return &watch{project: p, events: events, seen: p.loaded}
 }
 
 // run reloads the project whenever its files change, until ctx ends.
@@ -114,7 +113,7 @@ func (w *watch) look(ctx context.Context) (later bool) {
 	if err == nil && now == w.seen {
 		return false
 	}
-	err = w.project.reload(ctx, w.server)
+	err = w.project.reload(ctx)
 	if ctx.Err() != nil {
 		return false
 	}

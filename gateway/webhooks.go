@@ -35,7 +35,7 @@ func (g *generation) newTeller() *teller {
 
 // useHooks has the webhooks of the generation told. Those of a replica are told by its origin.
 func (g *generation) useHooks() {
-	if g.project.follower == nil {
+	if g.project.role.HasOwnContent() {
 		g.project.webhooks.Use(g.Settings.Webhooks)
 	}
 }
