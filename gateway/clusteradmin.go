@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lectern/gateway/admin"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 )
 
 // A clusterAdmin administers the cluster of a member.
@@ -26,11 +26,11 @@ func (a clusterAdmin) Status(ctx context.Context) (admin.ClusterStatus, error) {
 	if err != nil {
 		return admin.ClusterStatus{}, err
 	}
-	list, err := node.Members()
+	list, err := node.Peers()
 	if err != nil {
 		return admin.ClusterStatus{}, err
 	}
-	slices.SortFunc(list, func(a, b cluster.Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b consensus.Peer) int { return strings.Compare(a.Name, b.Name) })
 	status := admin.ClusterStatus{Node: a.options.Name, Members: make([]admin.ClusterMember, len(list))}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -60,7 +60,7 @@ func (a clusterAdmin) Status(ctx context.Context) (admin.ClusterStatus, error) {
 }
 
 // statusOf asks a node for its state.
-func (a clusterAdmin) statusOf(ctx context.Context, m cluster.Member) admin.ClusterMember {
+func (a clusterAdmin) statusOf(ctx context.Context, m consensus.Peer) admin.ClusterMember {
 	status := admin.ClusterMember{Name: m.Name, Address: m.Address, Voter: m.Voter, Leader: m.Leader}
 	var state nodeState
 	if m.Name == a.options.Name {
@@ -93,7 +93,7 @@ func (a clusterAdmin) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	gone, err := node.Member(name)
+	gone, err := node.Peer(name)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/store"
 )
 
@@ -40,20 +40,20 @@ func RecoverCluster(ctx context.Context, dir string, o Options, nodes []config.C
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	name := s.member.options.Name
-	c := cluster.Config{Name: name, Address: name, Dir: s.member.dir, Log: s.member.log, Machine: s} // no node dials the address
-	record, err := cluster.Read(c)
+	c := consensus.Config{Name: name, Address: name, Dir: s.member.dir, Log: s.member.log, Machine: s} // no node dials the address
+	record, err := consensus.Read(c)
 	if err != nil {
 		return r, err
 	}
-	members, err := recovered(name, record.Members, nodes)
+	members, err := recovered(name, record.Peers, nodes)
 	if err != nil {
 		return r, err
 	}
-	r = Recovery{Node: name, LastIndex: record.LastIndex, Before: memberTexts(record.Members), After: memberTexts(members)}
+	r = Recovery{Node: name, LastIndex: record.LastIndex, Before: memberTexts(record.Peers), After: memberTexts(members)}
 	if !confirmed {
 		return r, nil
 	}
-	if err := cluster.Recover(c, members); err != nil {
+	if err := consensus.Recover(c, members); err != nil {
 		return r, err
 	}
 	return r, s.beginEpoch() // after the members: the nodes may go on as before if they were not changed
@@ -66,7 +66,7 @@ type stoppedMember struct {
 	store *store.Store // nil before the first Apply
 }
 
-var _ cluster.Machine = (*stoppedMember)(nil)
+var _ consensus.Machine = (*stoppedMember)(nil)
 
 // newStoppedMember returns the machine of the node in dir, whose data directory is locked.
 func newStoppedMember(ctx context.Context, dir string, o Options, lock *admin.DataDir) (*stoppedMember, error) {
@@ -82,7 +82,7 @@ func newStoppedMember(ctx context.Context, dir string, o Options, lock *admin.Da
 	if err != nil {
 		return nil, err
 	}
-	if belongs, err := cluster.HasState(m.dir); err != nil || !belongs {
+	if belongs, err := consensus.HasState(m.dir); err != nil || !belongs {
 		return nil, errors.Join(err, fmt.Errorf("%s has not been a node of a cluster", dir))
 	}
 	return &stoppedMember{member: m, open: func() (*store.Store, error) {
@@ -106,7 +106,7 @@ func newStoppedMember(ctx context.Context, dir string, o Options, lock *admin.Da
 	}}, nil
 }
 
-// Apply implements cluster.Machine.
+// Apply implements consensus.Machine.
 func (s *stoppedMember) Apply(list []store.Transaction) (err error) {
 	if s.store == nil {
 		if s.store, err = s.open(); err != nil {
@@ -145,9 +145,9 @@ func (s *stoppedMember) closeStore() error {
 }
 
 // recovered returns the members of a recovered cluster. former are those before.
-func recovered(name string, former []cluster.Member, nodes []config.ClusterNode) (members []cluster.Member, err error) {
+func recovered(name string, former []consensus.Peer, nodes []config.ClusterNode) (members []consensus.Peer, err error) {
 	for _, n := range nodes {
-		members = append(members, cluster.Member{Name: n.Name, Address: n.Address, Voter: true})
+		members = append(members, consensus.Peer{Name: n.Name, Address: n.Address, Voter: true})
 	}
 	if len(nodes) == 0 {
 		for _, m := range former {
@@ -160,13 +160,13 @@ func recovered(name string, former []cluster.Member, nodes []config.ClusterNode)
 			return nil, fmt.Errorf("the node %s was no member of the cluster; name the nodes as NAME@HOST:PORT", name)
 		}
 	}
-	if !slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Name == name }) {
+	if !slices.ContainsFunc(members, func(m consensus.Peer) bool { return m.Name == name }) {
 		return nil, fmt.Errorf("the content is that of the node %s; name it among the nodes as %[1]s@HOST:PORT", name)
 	}
 	return members, nil
 }
 
-func memberTexts(list []cluster.Member) (texts []string) {
+func memberTexts(list []consensus.Peer) (texts []string) {
 	for _, m := range list {
 		text := m.Name + "@" + m.Address
 		if !m.Voter {

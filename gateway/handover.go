@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/internal/backoff"
 )
 
@@ -147,18 +147,18 @@ func (m *member) pauseWebhooks(ctx context.Context) {
 
 // successor returns the name of the node that is to lead next: name, or, if that is "", the node with a vote that has most of the content. That node
 // must answer: Raft refuses writes for as long as it tries to make a node the leader, also one that is down.
-func (m *member) successor(ctx context.Context, node *cluster.Node, name string) (string, error) {
+func (m *member) successor(ctx context.Context, node *consensus.Raft, name string) (string, error) {
 	if name == m.options.Name {
 		return name, nil
 	}
 	if name != "" {
-		to, err := node.Member(name)
-		if err == nil && len(m.statesOf(ctx, []cluster.Member{to})) == 0 {
+		to, err := node.Peer(name)
+		if err == nil && len(m.statesOf(ctx, []consensus.Peer{to})) == 0 {
 			err = fmt.Errorf("the node %s does not answer, so it cannot lead", name)
 		}
 		return name, err
 	}
-	list, err := node.Members()
+	list, err := node.Peers()
 	if err != nil {
 		return "", err
 	}
@@ -192,10 +192,10 @@ func (m *member) Retire(ctx context.Context) {
 
 // awaitForgotten waits until the other nodes take another one for the leader, and have the answers to all writes that they have sent to this one. Nobody would
 // know the outcome of a write that arrives just when this node stops listening. awaitForgotten waits for a heartbeat at most, and for no node that is down.
-func (m *member) awaitForgotten(ctx context.Context, node *cluster.Node) {
+func (m *member) awaitForgotten(ctx context.Context, node *consensus.Raft) {
 	ctx, cancel := context.WithTimeout(ctx, m.heartbeat())
 	defer cancel()
-	list, err := node.Members()
+	list, err := node.Peers()
 	if err != nil {
 		return // Raft has ended
 	}

@@ -17,7 +17,7 @@ import (
 
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
 	"lectern/gateway/internal/filesync"
@@ -71,7 +71,7 @@ const (
 	secretNote      = "cluster/jwt-secret"       // sealed
 )
 
-// A member is this server as a node of a cluster. It implements cluster.Machine: it applies the transactions of the cluster to the store of the project.
+// A member is this server as a node of a cluster. It implements consensus.Machine: it applies the transactions of the cluster to the store of the project.
 type member struct {
 	options     *Cluster
 	directory   *admin.Directory
@@ -81,8 +81,8 @@ type member struct {
 	project     *Project
 	credentials *credentials.Credentials
 	port        *port.Port
-	node        atomic.Pointer[cluster.Node] // nil until it is started
-	belongs     atomic.Bool                  // to a cluster already
+	node        atomic.Pointer[consensus.Raft] // nil until it is started
+	belongs     atomic.Bool                    // to a cluster already
 	log         *slog.Logger
 	extensions  *Extensions
 	version     string       // of the program
@@ -150,7 +150,7 @@ func (m *member) waitFor(closed <-chan struct{}) error {
 	}
 }
 
-// Apply implements cluster.Machine.
+// Apply implements consensus.Machine.
 func (m *member) Apply(list []store.Transaction) error {
 	if err := m.waitForStore(); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (m *member) replace(r replacement) error {
 	return nil
 }
 
-// Lead implements cluster.Machine.
+// Lead implements consensus.Machine.
 func (m *member) Lead() error {
 	if err := m.waitForStore(); err != nil {
 		return err
@@ -293,10 +293,10 @@ func (m *member) Lead() error {
 	return nil
 }
 
-// Led implements cluster.Machine.
+// Led implements consensus.Machine.
 func (m *member) Led() { m.setLeader(m.options.Address) }
 
-// Follow implements cluster.Machine.
+// Follow implements consensus.Machine.
 func (m *member) Follow(leader string) {
 	if m.waitForStore() != nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"lectern/store"
 )
 
-// Copy implements cluster.Machine. The copy has all transactions that were applied. A snapshot would not have those of a conversion, and they may not be
+// Copy implements consensus.Machine. The copy has all transactions that were applied. A snapshot would not have those of a conversion, and they may not be
 // in the log any more.
 func (m *member) Copy() (int64, io.ReadCloser, error) {
 	if err := m.waitForStore(); err != nil {
@@ -40,7 +40,7 @@ func (m *member) Copy() (int64, io.ReadCloser, error) {
 	}
 }
 
-// Restore implements cluster.Machine.
+// Restore implements consensus.Machine.
 func (m *member) Restore(from io.Reader) error {
 	path := filepath.Join(m.data, admin.StoreName)
 	write := func(w io.Writer) error {

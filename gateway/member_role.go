@@ -76,7 +76,7 @@ func (m *member) Read(r *metrics.Reading) {
 	}
 	r.Cluster = &metrics.Cluster{
 		Leads: f.Leads, Term: f.Term, LastIndex: f.LastIndex, Committed: f.Committed, Applied: f.Applied, LastContact: f.LastContact,
-		Members: f.Members, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
+		Members: f.Nodes, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
 		DamagedFiles: m.uploads.Damage.Found.Load(), RepairedFiles: m.uploads.Damage.Repaired.Load(),
 	}
 }

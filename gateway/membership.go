@@ -18,7 +18,7 @@ import (
 
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/cluster/port"
 	"lectern/gateway/internal/filesync"
@@ -89,7 +89,7 @@ func (m *member) uploadsPath() string { return filepath.Join(m.data, admin.Uploa
 // open starts the node, and waits until it has a store.
 func (m *member) open(ctx context.Context) error {
 	path := filepath.Join(m.data, admin.StoreName)
-	belongs, err := cluster.HasState(m.dir)
+	belongs, err := consensus.HasState(m.dir)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (m *member) open(ctx context.Context) error {
 	m.belongs.Store(belongs)
 	c := m.config()
 	c.Port = m.port
-	node, err := cluster.Start(c)
+	node, err := consensus.Start(c)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (m *member) begin(path string) error {
 		return err
 	}
 	m.log.Info("this node begins the cluster", "node", m.options.Name)
-	return cluster.Bootstrap(m.config())
+	return consensus.Bootstrap(m.config())
 }
 
 // dropForeignSecret removes the secret of JWTs of another cluster from content that begins a new one, if this node cannot open it: the content is that of a
@@ -267,9 +267,9 @@ func (m *member) dropForeignSecret(st *store.Store) error {
 }
 
 // config returns what the node is made of, but for its port.
-func (m *member) config() cluster.Config {
+func (m *member) config() consensus.Config {
 	o := m.options
-	return cluster.Config{Name: o.Name, Address: o.Address, Dir: m.dir, Machine: m, Log: m.log, Heartbeat: o.Heartbeat, Trailing: o.Trailing}
+	return consensus.Config{Name: o.Name, Address: o.Address, Dir: m.dir, Machine: m, Log: m.log, Heartbeat: o.Heartbeat, Trailing: o.Trailing}
 }
 
 // Check implements role.
@@ -359,7 +359,7 @@ func (m *member) state() nodeState {
 	s := nodeState{Name: m.options.Name, Process: m.via, Member: m.belongs.Load(), Content: err == nil, Leader: *m.leader.Load(), build: m.build()}
 	s.SendsTo = m.sends.addresses() // after Leader was read
 	if node := m.node.Load(); node != nil {
-		if list, err := node.Members(); err == nil {
+		if list, err := node.Peers(); err == nil {
 			for _, n := range list {
 				if n.Voter {
 					s.Voters = append(s.Voters, n.Name)

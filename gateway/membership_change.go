@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/store"
 )
 
@@ -22,7 +22,7 @@ type memberChange func(*member, context.Context, newNode) error
 
 // leading returns the node if it leads, or else an error. If the node was elected but will lead only in a moment, leading waits for that, for maxElection at
 // most: a node that joins must get what Lead puts into the store.
-func (m *member) leading(ctx context.Context) (*cluster.Node, error) {
+func (m *member) leading(ctx context.Context) (*consensus.Raft, error) {
 	node, err := m.running()
 	if err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func (m *member) leading(ctx context.Context) (*cluster.Node, error) {
 }
 
 // changeMembers makes a change of the members, whose list it passes, one at a time.
-func (m *member) changeMembers(ctx context.Context, change func(*cluster.Node, []cluster.Member) error) error {
+func (m *member) changeMembers(ctx context.Context, change func(*consensus.Raft, []consensus.Peer) error) error {
 	node, err := m.leading(ctx)
 	if err != nil {
 		return err
 	}
 	m.changing.Lock()
 	defer m.changing.Unlock()
-	list, err := node.Members()
+	list, err := node.Peers()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (m *member) changeMembers(ctx context.Context, change func(*cluster.Node, [
 
 // addNode adds a node, gives one another address, or gives or takes its vote. A node gets its vote later, by giveVotes.
 func (m *member) addNode(ctx context.Context, n newNode) error {
-	return m.changeMembers(ctx, func(node *cluster.Node, list []cluster.Member) error {
+	return m.changeMembers(ctx, func(node *consensus.Raft, list []consensus.Peer) error {
 		former := memberOf(list, n.Name)
 		if former == nil || n.Address != former.Address {
 			if err := m.checkAnswer(ctx, n); err != nil {
@@ -86,7 +86,7 @@ func (m *member) addNode(ctx context.Context, n newNode) error {
 
 // removeNode removes a node.
 func (m *member) removeNode(ctx context.Context, n newNode) error {
-	return m.changeMembers(ctx, func(node *cluster.Node, list []cluster.Member) error {
+	return m.changeMembers(ctx, func(node *consensus.Raft, list []consensus.Peer) error {
 		if gone := memberOf(list, n.Name); gone != nil && gone.Voter {
 			if err := m.checkWithout(ctx, list, gone); err != nil {
 				return err
@@ -100,8 +100,8 @@ func (m *member) removeNode(ctx context.Context, n newNode) error {
 }
 
 // memberOf returns the member with a name, nil if there is none.
-func memberOf(list []cluster.Member, name string) *cluster.Member {
-	if i := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == name }); i >= 0 {
+func memberOf(list []consensus.Peer, name string) *consensus.Peer {
+	if i := slices.IndexFunc(list, func(o consensus.Peer) bool { return o.Name == name }); i >= 0 {
 		return &list[i]
 	}
 	return nil
@@ -128,13 +128,13 @@ func (m *member) checkAnswer(ctx context.Context, n newNode) error {
 }
 
 // checkWithout takes the vote of a member in the list, and returns an error if the voters that are left would agree to nothing.
-func (m *member) checkWithout(ctx context.Context, list []cluster.Member, voter *cluster.Member) error {
+func (m *member) checkWithout(ctx context.Context, list []consensus.Peer, voter *consensus.Peer) error {
 	voter.Voter = false
 	return m.checkMajority(list, m.statesOf(ctx, list))
 }
 
 // checkMajority returns an error if the voters among the members would agree to nothing, because not enough of them answer. states has those that do.
-func (m *member) checkMajority(list []cluster.Member, states map[string]nodeState) error {
+func (m *member) checkMajority(list []consensus.Peer, states map[string]nodeState) error {
 	var silent []string
 	voters := 0
 	for _, o := range list {
@@ -210,7 +210,7 @@ func (m *member) admit(ctx context.Context) (left bool, err error) {
 		return false, err
 	}
 	node := m.node.Load()
-	list, err := node.Members()
+	list, err := node.Peers()
 	if err != nil {
 		return true, err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lectern/gateway/admin"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/store"
 )
 
@@ -70,7 +70,7 @@ func (m *member) leadSound(ctx context.Context) {
 // before.
 func (m *member) lookAtMembers(ctx context.Context) {
 	node := m.node.Load()
-	list, err := node.Members()
+	list, err := node.Peers()
 	if err != nil || len(list) == 0 {
 		return // it has joined no cluster yet
 	}
@@ -80,7 +80,7 @@ func (m *member) lookAtMembers(ctx context.Context) {
 	if lost {
 		list = m.latestMembers(ctx, list, states)
 	}
-	own := slices.IndexFunc(list, func(o cluster.Member) bool { return o.Name == m.options.Name })
+	own := slices.IndexFunc(list, func(o consensus.Peer) bool { return o.Name == m.options.Name })
 	if own < 0 {
 		if lost && !m.removed.Swap(true) {
 			m.log.Error(removedFromCluster.Message, "node", m.options.Name, "action", removedFromCluster.Action)
@@ -117,7 +117,7 @@ func (m *member) isTwin(ctx context.Context, address string) bool {
 }
 
 // statesOf asks nodes for their states. It has those of the nodes that answer, by name.
-func (m *member) statesOf(ctx context.Context, list []cluster.Member) map[string]nodeState {
+func (m *member) statesOf(ctx context.Context, list []consensus.Peer) map[string]nodeState {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	var mu sync.Mutex
@@ -141,9 +141,9 @@ func (m *member) statesOf(ctx context.Context, list []cluster.Member) map[string
 }
 
 // latestMembers returns the members as a node knows them that has a leader, or list if there is none.
-func (m *member) latestMembers(ctx context.Context, list []cluster.Member, states map[string]nodeState) []cluster.Member {
+func (m *member) latestMembers(ctx context.Context, list []consensus.Peer, states map[string]nodeState) []consensus.Peer {
 	for _, o := range list {
-		var newer []cluster.Member
+		var newer []consensus.Peer
 		if states[o.Name].Leader != "" && m.ask(ctx, o.Address, membersPath, nil, &newer) == nil && len(newer) > 0 {
 			return newer
 		}
@@ -152,7 +152,7 @@ func (m *member) latestMembers(ctx context.Context, list []cluster.Member, state
 }
 
 // askLeader has the leader add a node, or change its address.
-func (m *member) askLeader(ctx context.Context, list []cluster.Member, states map[string]nodeState, n newNode) error {
+func (m *member) askLeader(ctx context.Context, list []consensus.Peer, states map[string]nodeState, n newNode) error {
 	if m.Leads() {
 		return m.addNode(ctx, n)
 	}

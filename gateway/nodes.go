@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"lectern/documents/apierror"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/filesync"
 	"lectern/jsontree"
@@ -191,19 +191,19 @@ func (m *member) membersOnly(h http.Handler) http.Handler {
 }
 
 // running returns the node, or an error if it has not begun.
-func (m *member) running() (*cluster.Node, error) {
+func (m *member) running() (*consensus.Raft, error) {
 	if node := m.node.Load(); node != nil {
 		return node, nil
 	}
 	return nil, errors.New("this node is not a member of the cluster yet")
 }
 
-func (m *member) members() ([]cluster.Member, error) {
+func (m *member) members() ([]consensus.Peer, error) {
 	node, err := m.running()
 	if err != nil {
 		return nil, err
 	}
-	return node.Members()
+	return node.Peers()
 }
 
 func readNodeJSON(r *http.Request, to any) error {

@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
 	{"gateway/internal/cluster/credentials"},
 	{"gateway/internal/cluster/port"},
-	{"gateway/internal/cluster"},
+	{"gateway/internal/cluster/consensus"},
 	{"gateway/internal/filesync"},
 	{"gateway/admin"},
 	{"gateway"},
@@ -57,7 +57,7 @@ var owners = map[string]string{
 	"golang.org/x/crypto/scrypt":      "strapi/archive",
 	"github.com/minio/minio-go":       "internal/objects",
 	"github.com/modelcontextprotocol": "gateway/internal/mcp",
-	"github.com/hashicorp":            "gateway/internal/cluster",
+	"github.com/hashicorp":            "gateway/internal/cluster/consensus",
 }
 
 const module = "lectern"

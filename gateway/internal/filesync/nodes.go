@@ -22,7 +22,7 @@ import (
 
 	"lectern/documents"
 	"lectern/documents/apierror"
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/gateway/internal/replication"
 	"lectern/internal/durable"
 	"lectern/internal/within"
@@ -52,7 +52,7 @@ const (
 type NodesOptions struct {
 	Uploads string // the directory of this node's files
 	Name    string // of this node
-	Members func() ([]cluster.Member, error)
+	Members func() ([]consensus.Peer, error)
 	Client  *http.Client          // of other nodes
 	Store   func() *store.Store   // as it is served
 	Library func() *media.Library // as it is served; nil where upload is switched off
@@ -236,7 +236,7 @@ func (f *Nodes) push(ctx context.Context, files []*replication.File) error {
 }
 
 // voters returns the other nodes with a vote, and how many nodes have one.
-func (f *Nodes) voters() (others []cluster.Member, count int, err error) {
+func (f *Nodes) voters() (others []consensus.Peer, count int, err error) {
 	list, err := f.options.Members()
 	for _, n := range list {
 		if n.Voter {
@@ -250,7 +250,7 @@ func (f *Nodes) voters() (others []cluster.Member, count int, err error) {
 }
 
 // pushTo gives files to another node, and reports whether that has all of them durably.
-func (f *Nodes) pushTo(ctx context.Context, n cluster.Member, files []*replication.File) bool {
+func (f *Nodes) pushTo(ctx context.Context, n consensus.Peer, files []*replication.File) bool {
 	for _, file := range files {
 		if err := f.send(ctx, n.Address, file); err != nil {
 			f.options.Log.Debug("a node does not take a file, and will ask for it", "node", n.Name, "file", file.Name, "error", err)

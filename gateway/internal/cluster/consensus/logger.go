@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type logSink struct {
 // A warning is what Raft could not do, and with which node. Raft has few messages and few nodes, so there are few.
 type warning struct{ message, node string }
 
-// Accept implements hclog.SinkAdapter. What Raft tells is for those who look for a fault: who leads, and what a node cannot do, is logged by Node.
+// Accept implements hclog.SinkAdapter. What Raft tells is for those who look for a fault: who leads, and what a node cannot do, is logged by Raft.
 func (s *logSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	at := slog.LevelDebug
 	if level >= hclog.Error && s.isNews(warning{message, nodeOf(args)}) {

@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"bytes"
@@ -178,7 +178,7 @@ func (l *list) wait(t *testing.T, what string, is func() bool) {
 		}
 		select {
 		case <-l.applied:
-		case <-time.After(heartbeat): // Node.Leading changes after Lead
+		case <-time.After(heartbeat): // Raft.Leading changes after Lead
 		case <-late:
 			t.Fatalf("%s: not after %s: %+v", what, patience, l.state)
 		}

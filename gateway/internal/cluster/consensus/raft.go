@@ -1,6 +1,6 @@
-// Package cluster makes a server one node of several that have the same content. The nodes agree to transactions by Raft (hashicorp/raft), and
-// each applies them in the same order to a state machine of its own, which is the store.
-package cluster
+// Package consensus lets the nodes of a cluster agree to transactions by Raft (hashicorp/raft). Each node applies them in the same order to a state
+// machine of its own, which is the store.
+package consensus
 
 import (
 	"cmp"
@@ -32,9 +32,9 @@ type Machine interface {
 	// Restore replaces the state by a copy.
 	Restore(io.Reader) error
 	// Lead is called when the node has become the leader and has applied all transactions. From then on the machine may commit transactions of its
-	// own, which it must propose first (Node.Propose).
+	// own, which it must propose first (Raft.Propose).
 	Lead() error
-	// Led is called after Lead, once Node.Leading reports it.
+	// Led is called after Lead, once Raft.Leading reports it.
 	Led()
 	// Follow is called when the node does not lead, or another node has become the leader. leader is the address of the leader, "" if there is none.
 	Follow(leader string)
@@ -62,7 +62,7 @@ func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Con
 	return s.open.add(s.port.DialRaft(string(address), timeout))
 }
 
-// Config is the configuration of a Node.
+// Config is the configuration of a Raft.
 type Config struct {
 	Name    string
 	Address string // at which the other nodes reach this one
@@ -79,8 +79,9 @@ type Config struct {
 	Silence time.Duration
 }
 
-// A Node is a member of a cluster. Its methods are safe for concurrent use, except for Propose.
-type Node struct {
+// A Raft is what this node does in Raft: it agrees with the other nodes, and has its Machine apply what they have agreed to. Its methods are safe
+// for concurrent use, except for Propose.
+type Raft struct {
 	config    Config
 	raft      *raft.Raft
 	log       *raftLog
@@ -117,7 +118,7 @@ const (
 )
 
 // Heartbeat is that of Config, or its default.
-func (n *Node) Heartbeat() time.Duration { return n.config.heartbeat() }
+func (n *Raft) Heartbeat() time.Duration { return n.config.heartbeat() }
 
 func (c *Config) heartbeat() time.Duration { return cmp.Or(c.Heartbeat, defaultHeartbeat) }
 
@@ -154,7 +155,7 @@ func (c *Config) files() (*raftLog, *snapshots, error) {
 	return log, snapshots, nil
 }
 
-// HasState reports whether a directory has the files of a node that has been a member of a cluster.
+// HasState reports whether a directory has the files of a node that has been in a cluster.
 func HasState(dir string) (bool, error) {
 	c := Config{Dir: dir, Log: slog.New(slog.DiscardHandler)}
 	if _, err := os.Stat(filepath.Join(dir, "log")); errors.Is(err, os.ErrNotExist) {
@@ -168,7 +169,7 @@ func HasState(dir string) (bool, error) {
 	return has, errors.Join(err, log.Close())
 }
 
-// Bootstrap creates the files of a node that begins a cluster, whose only member it is. The machine has the content of the cluster.
+// Bootstrap creates the files of a node that begins a cluster, in which it is alone. The machine has the content of the cluster.
 func Bootstrap(c Config) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
@@ -188,12 +189,12 @@ func Bootstrap(c Config) (err error) {
 }
 
 // Start starts a node. The caller must Close it.
-func Start(c Config) (*Node, error) {
+func Start(c Config) (*Raft, error) {
 	log, snaps, err := c.files()
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1), running: make(chan struct{})}
+	n := &Raft{config: c, log: log, snapshots: snaps, woken: make(chan struct{}, 1), running: make(chan struct{})}
 	n.backlog.changed.L = &n.mu
 	if err := snaps.restoreReceived(c.Machine); err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -218,7 +219,7 @@ func Start(c Config) (*Node, error) {
 
 // reached reports whether the node has committed entries of Raft's log after an index, or entries of the present leader. Others may be replaced: a former
 // leader sent them. Only Raft, when it receives a copy, may call reached.
-func (n *Node) reached(index uint64) (bool, error) {
+func (n *Raft) reached(index uint64) (bool, error) {
 	<-n.running
 	if n.raft.AppliedIndex() > index {
 		return true, nil
@@ -233,7 +234,7 @@ func (n *Node) reached(index uint64) (bool, error) {
 }
 
 // Close stops the node. The machine must still take calls until Close returns.
-func (n *Node) Close() error {
+func (n *Raft) Close() error {
 	n.stop()
 	n.wakeWaiting()
 	n.log.endRetries()
@@ -248,7 +249,7 @@ func (n *Node) Close() error {
 }
 
 // watch tells the machine who leads, until ctx ends.
-func (n *Node) watch(ctx context.Context) {
+func (n *Raft) watch(ctx context.Context) {
 	changes := make(chan raft.Observation, 1) // one that waits stands for all
 	observer := raft.NewObserver(changes, false, func(o *raft.Observation) bool {
 		switch o.Data.(type) {
@@ -271,7 +272,7 @@ func (n *Node) watch(ctx context.Context) {
 }
 
 // look tells the machine who leads now.
-func (n *Node) look(ctx context.Context) {
+func (n *Raft) look(ctx context.Context) {
 	before := n.lost()
 	term := n.raft.CurrentTerm() // the lead may be lost and won again meanwhile
 	if n.raft.State() != raft.Leader {
@@ -310,7 +311,7 @@ func (n *Node) look(ctx context.Context) {
 
 // giveUp lets another node lead, because this one cannot, and tries again later if there is none. It passes the lead to each of the others in turn: Raft
 // would pass it to the same one each time, which may not be able to lead either. Once all had their turn, the node waits before it passes the lead on.
-func (n *Node) giveUp(ctx context.Context) {
+func (n *Raft) giveUp(ctx context.Context) {
 	others := slices.DeleteFunc(slices.Clone(n.raft.GetConfiguration().Configuration().Servers), func(s raft.Server) bool {
 		return s.Suffrage != raft.Voter || s.ID == raft.ServerID(n.config.Name)
 	})
@@ -334,13 +335,13 @@ func (n *Node) giveUp(ctx context.Context) {
 }
 
 // wakeLater is wake after a while, unless the node is being closed.
-func (n *Node) wakeLater(ctx context.Context) {
+func (n *Raft) wakeLater(ctx context.Context) {
 	if ctx.Err() == nil {
 		time.AfterFunc(n.config.heartbeat(), n.wake)
 	}
 }
 
-func (n *Node) wake() {
+func (n *Raft) wake() {
 	select {
 	case n.woken <- struct{}{}:
 	default:
@@ -348,20 +349,20 @@ func (n *Node) wake() {
 }
 
 // lose notes that the machine does not lead any more until Machine.Lead is called again. It must be called with n.mu held.
-func (n *Node) lose() {
+func (n *Raft) lose() {
 	n.led = 0
 	n.losses++
 }
 
 // lost returns how often the machine has lost the lead.
-func (n *Node) lost() int {
+func (n *Raft) lost() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.losses
 }
 
 // setLed notes in which term the machine leads, unless it has lost the lead since before was read.
-func (n *Node) setLed(term uint64, before int) {
+func (n *Raft) setLed(term uint64, before int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.losses == before {
@@ -370,18 +371,18 @@ func (n *Node) setLed(term uint64, before int) {
 }
 
 // leadsIn reports whether the machine leads in a term.
-func (n *Node) leadsIn(term uint64) bool {
+func (n *Raft) leadsIn(term uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.led == term
 }
 
 // Leading reports whether the machine of this node leads.
-func (n *Node) Leading() bool {
+func (n *Raft) Leading() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.led != 0 && n.Elected()
 }
 
 // Elected reports whether this node is the leader. Its machine may not lead yet.
-func (n *Node) Elected() bool { return n.raft.State() == raft.Leader }
+func (n *Raft) Elected() bool { return n.raft.State() == raft.Leader }

@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/store"
 )
 
@@ -26,8 +26,8 @@ func TestNodes(t *testing.T) {
 	}
 	for _, n := range nodes {
 		n.wait(t, n.name+" knows three members, and which of them leads", func() bool {
-			members, err := n.Members()
-			return err == nil && len(members) == 3 && slices.ContainsFunc(members, func(m cluster.Member) bool {
+			members, err := n.Peers()
+			return err == nil && len(members) == 3 && slices.ContainsFunc(members, func(m consensus.Peer) bool {
 				return m.Leader && slices.ContainsFunc(nodes, func(n *testNode) bool { return n.name == m.Name && n.Leading() })
 			})
 		})

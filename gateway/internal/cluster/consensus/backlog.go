@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"sync"
@@ -10,16 +10,16 @@ import (
 )
 
 // A backlog has the transactions of other nodes that the machine has yet to apply. They are applied by a goroutine of their own, several together: each time
-// the machine writes the pages of its file and syncs it. So a transaction waits gatherTime for others, unless somebody waits for it (Node.Hurry).
+// the machine writes the pages of its file and syncs it. So a transaction waits gatherTime for others, unless somebody waits for it (Raft.Hurry).
 //
-// Node.mu guards the fields.
+// Raft.mu guards the fields.
 type backlog struct {
 	list     []store.Transaction
 	size     int    // of list, in bytes
-	passed   uint64 // the index of the last entry of Raft's log that Raft has passed on; Node.applied follows it
+	passed   uint64 // the index of the last entry of Raft's log that Raft has passed on; Raft.applied follows it
 	applying bool   // the machine is applying transactions that were taken from list
 	due      bool   // the oldest transaction of list has waited for gatherTime
-	hurries  int    // calls of Node.Hurry that were not released: list is not to wait for gatherTime
+	hurries  int    // calls of Raft.Hurry that were not released: list is not to wait for gatherTime
 	changed  sync.Cond
 }
 
@@ -38,7 +38,7 @@ func (b *backlog) ready() bool {
 func (b *backlog) full() bool { return b.size >= fullBacklog }
 
 // closing reports whether the node is being closed.
-func (n *Node) closing() bool {
+func (n *Raft) closing() bool {
 	select {
 	case <-n.stopped:
 		return true
@@ -50,7 +50,7 @@ func (n *Node) closing() bool {
 // enqueue adds transactions that Raft has passed on, up to an index. It waits while the backlog is full. The node gives up its own proposal, and refuses
 // further ones until the machine has applied the transactions. Otherwise there would be a deadlock: the store applies them in the goroutine that waits for
 // the proposal, and Raft passes the proposal on after them.
-func (n *Node) enqueue(list []store.Transaction, index uint64) {
+func (n *Raft) enqueue(list []store.Transaction, index uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := &n.backlog
@@ -75,14 +75,14 @@ func (n *Node) enqueue(list []store.Transaction, index uint64) {
 }
 
 // wakeWaiting has all who wait for the machine look again whether they still have to: the node is being closed, or the machine has failed.
-func (n *Node) wakeWaiting() {
+func (n *Raft) wakeWaiting() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.backlog.changed.Broadcast()
 }
 
 // applySoon has the machine apply the backlog as soon as it is free.
-func (n *Node) applySoon() {
+func (n *Raft) applySoon() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.backlog.due = true
@@ -90,12 +90,12 @@ func (n *Node) applySoon() {
 }
 
 // Hurry has the machine apply transactions of other nodes without waiting for further ones, until release is called.
-func (n *Node) Hurry() (release func()) {
+func (n *Raft) Hurry() (release func()) {
 	n.hurry(1)
 	return func() { n.hurry(-1) }
 }
 
-func (n *Node) hurry(by int) {
+func (n *Raft) hurry(by int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.backlog.hurries += by
@@ -103,10 +103,10 @@ func (n *Node) hurry(by int) {
 }
 
 // settle waits until the machine has applied all that Raft has passed on so far. It returns false if the node is closed before.
-func (n *Node) settle() bool { return n.settleWhile(func() bool { return true }) }
+func (n *Raft) settle() bool { return n.settleWhile(func() bool { return true }) }
 
 // settleWhile is settle, but also returns false once wanted does. It asks wanted whenever the machine has failed or applied something.
-func (n *Node) settleWhile(wanted func() bool) bool {
+func (n *Raft) settleWhile(wanted func() bool) bool {
 	defer n.Hurry()()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -121,7 +121,7 @@ func (n *Node) settleWhile(wanted func() bool) bool {
 }
 
 // applyBacklog has the machine apply the backlog whenever it is ready, until the node is closed.
-func (n *Node) applyBacklog() {
+func (n *Raft) applyBacklog() {
 	for {
 		list, last := n.takeBacklog()
 		if list == nil || !n.apply(list) {
@@ -141,7 +141,7 @@ func (n *Node) applyBacklog() {
 
 // takeBacklog waits until the backlog is ready and empties it. It returns nil once the node is being closed. Raft passes all that is left on again when the
 // node is started.
-func (n *Node) takeBacklog() (list []store.Transaction, last uint64) {
+func (n *Raft) takeBacklog() (list []store.Transaction, last uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := &n.backlog
@@ -158,7 +158,7 @@ func (n *Node) takeBacklog() (list []store.Transaction, last uint64) {
 
 // apply has the machine apply transactions. It tries until that succeeds or the node is closed, and reports whether it has succeeded: nothing can be applied
 // after a transaction that is missing.
-func (n *Node) apply(list []store.Transaction) bool {
+func (n *Raft) apply(list []store.Transaction) bool {
 	for {
 		err := n.config.Machine.Apply(list)
 		if n.stuck.Store(err != nil); err == nil {

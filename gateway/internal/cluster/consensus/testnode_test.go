@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/internal/servertest"
 	"lectern/store"
 )
@@ -23,7 +23,7 @@ const (
 	patience  = 20 * time.Second // a test that has to wait longer fails
 )
 
-// A plainPort is a cluster.Port without TLS.
+// A plainPort is a consensus.Port without TLS.
 type plainPort struct{ net.Listener }
 
 func (p plainPort) Raft() net.Listener { return p.Listener }
@@ -34,22 +34,22 @@ func (p plainPort) DialRaft(address string, timeout time.Duration) (net.Conn, er
 
 // A testNode is a node with its machine.
 type testNode struct {
-	*cluster.Node
+	*consensus.Raft
 	*list
 	t                  *testing.T
 	name               string
 	dir                string
-	address            string                          // "" before the first start
-	leading, follows   chan struct{}                   // of the list
-	port               func(net.Listener) cluster.Port // nil: a plainPort
-	heartbeat, silence time.Duration                   // see cluster.Config; no heartbeat: the usual one
-	trailing           uint64                          // see cluster.Config
-	log                io.Writer                       // nil: nothing is logged
+	address            string                            // "" before the first start
+	leading, follows   chan struct{}                     // of the list
+	port               func(net.Listener) consensus.Port // nil: a plainPort
+	heartbeat, silence time.Duration                     // see consensus.Config; no heartbeat: the usual one
+	trailing           uint64                            // see consensus.Config
+	log                io.Writer                         // nil: nothing is logged
 }
 
-func (n *testNode) config() cluster.Config {
+func (n *testNode) config() consensus.Config {
 	log := slog.New(slog.NewTextHandler(cmp.Or(n.log, io.Discard), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	return cluster.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log, Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence, Trailing: n.trailing}
+	return consensus.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log, Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence, Trailing: n.trailing}
 }
 
 // start starts the node at the address that it had before, if any.
@@ -66,7 +66,7 @@ func (n *testNode) start() {
 	n.list = openList(n.t, filepath.Join(n.dir, "list.json"))
 	n.list.leading, n.list.follows = n.leading, n.follows
 	if first && n.name == "n1" {
-		if err := cluster.Bootstrap(n.config()); err != nil {
+		if err := consensus.Bootstrap(n.config()); err != nil {
 			n.t.Fatal(err)
 		}
 	}
@@ -75,7 +75,7 @@ func (n *testNode) start() {
 	if n.port != nil {
 		c.Port = n.port(ln)
 	}
-	if n.Node, err = cluster.Start(c); err != nil {
+	if n.Raft, err = consensus.Start(c); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -85,7 +85,7 @@ func (n *testNode) stop() {
 	if err := n.Close(); err != nil {
 		n.t.Error(err)
 	}
-	n.Node = nil
+	n.Raft = nil
 }
 
 // propose proposes a transaction and adds it to the list when the nodes have agreed to it, as a store does.
@@ -110,7 +110,7 @@ func newNodes(t *testing.T, count int) []*testNode {
 		n := &testNode{t: t, name: fmt.Sprintf("n%d", i+1), dir: t.TempDir()}
 		n.start()
 		t.Cleanup(func() {
-			if n.Node != nil {
+			if n.Raft != nil {
 				n.stop()
 			}
 		})
@@ -128,8 +128,8 @@ func newNodes(t *testing.T, count int) []*testNode {
 // leaderOf waits until one of the nodes that run leads, and returns it.
 func leaderOf(t *testing.T, nodes []*testNode) (leader *testNode) {
 	t.Helper()
-	nodes[slices.IndexFunc(nodes, func(n *testNode) bool { return n.Node != nil })].wait(t, "a leader", func() bool {
-		i := slices.IndexFunc(nodes, func(n *testNode) bool { return n.Node != nil && n.Leading() })
+	nodes[slices.IndexFunc(nodes, func(n *testNode) bool { return n.Raft != nil })].wait(t, "a leader", func() bool {
+		i := slices.IndexFunc(nodes, func(n *testNode) bool { return n.Raft != nil && n.Leading() })
 		if i >= 0 {
 			leader = nodes[i]
 		}

@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 )
 
 // A severable listener accepts connections that can be cut all together.
@@ -55,7 +55,7 @@ func TestSnapshotWhileCopying(t *testing.T) {
 	t.Cleanup(func() { leader.stop() })
 	leader.wait(t, "the lead", leader.Leading)
 	var wire *severable
-	reader := &testNode{t: t, name: "n2", dir: t.TempDir(), port: func(ln net.Listener) cluster.Port {
+	reader := &testNode{t: t, name: "n2", dir: t.TempDir(), port: func(ln net.Listener) consensus.Port {
 		wire = &severable{Listener: ln}
 		return plainPort{wire}
 	}}

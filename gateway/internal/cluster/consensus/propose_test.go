@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/store"
 )
 
@@ -119,7 +119,7 @@ func TestProposeWhileLeadIsLost(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)
 	loser := &testNode{t: t, name: "n3", dir: t.TempDir(), heartbeat: 20 * heartbeat,
-		port: func(ln net.Listener) cluster.Port { return heldPort{plainPort{ln}, &held} }}
+		port: func(ln net.Listener) consensus.Port { return heldPort{plainPort{ln}, &held} }}
 	loser.start()
 	t.Cleanup(loser.stop)
 	somehow(t, nodes, func(leader *testNode) error { return leader.Add(t.Context(), loser.name, loser.address, true) })

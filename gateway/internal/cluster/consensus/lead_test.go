@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"bytes"
@@ -134,7 +134,7 @@ func TestCloseUnableToLead(t *testing.T) {
 				t.Error(err)
 			}
 		case <-time.After(patience):
-			n.Node = nil
+			n.Raft = nil
 			t.Fatal("the node is never closed")
 		}
 		n.leading = nil

@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"errors"
@@ -60,7 +60,7 @@ func TestRecover(t *testing.T) {
 	}), log.Close()); err != nil {
 		t.Fatal(err)
 	}
-	want := Record{LastIndex: before.LastIndex + 3, Members: []Member{{Name: "a", Address: "a:1", Voter: true}, {Name: "b", Address: "b:1", Voter: true}, {Name: "c", Address: "c:1"}}}
+	want := Record{LastIndex: before.LastIndex + 3, Peers: []Peer{{Name: "a", Address: "a:1", Voter: true}, {Name: "b", Address: "b:1", Voter: true}, {Name: "c", Address: "c:1"}}}
 	expect := func(want Record) {
 		t.Helper()
 		if got, err := Read(c); err != nil || !cmp.Equal(got, want) {
@@ -69,7 +69,7 @@ func TestRecover(t *testing.T) {
 	}
 	expect(want)
 
-	alone := []Member{{Name: "a", Address: "a:2", Voter: true}}
+	alone := []Peer{{Name: "a", Address: "a:2", Voter: true}}
 	m.refuses = before.LastIndex + 3
 	if err := Recover(c, alone); !errors.Is(err, errRefused) {
 		t.Errorf("recovered with a transaction that cannot be applied: %v", err)
@@ -84,7 +84,7 @@ func TestRecover(t *testing.T) {
 	if !cmp.Equal(m.applied, applied) {
 		t.Error(cmp.Diff(applied, m.applied))
 	}
-	expect(Record{LastIndex: before.LastIndex + 3 + recoveryGap, Members: alone})
+	expect(Record{LastIndex: before.LastIndex + 3 + recoveryGap, Peers: alone})
 	if err := Recover(c, nil); err == nil {
 		t.Error("recovered a cluster without members")
 	}

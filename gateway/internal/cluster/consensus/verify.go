@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // Verify returns nil if the node leads the cluster, and its machine has everything to which the nodes had agreed when Verify was called. It asks a
 // majority of the nodes. The error wraps store.ErrNotLeader if the node does not lead.
-func (n *Node) Verify(ctx context.Context) error {
+func (n *Raft) Verify(ctx context.Context) error {
 	n.mu.Lock()
 	term, last := n.led, n.latest
 	n.mu.Unlock()
@@ -38,7 +38,7 @@ func (n *Node) Verify(ctx context.Context) error {
 //
 // VerifyLeader of Raft is not enough. It also counts answers to messages that were sent earlier. A process that was suspended reads such answers when it goes
 // on, and another node may have become the leader meanwhile. It counts answers of nodes without a vote, too.
-func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
+func (n *Raft) verifyTerm(ctx context.Context, term uint64) error {
 	round := n.transport.acks.round.Add(1)
 	for {
 		verified := make(chan error, 1)
@@ -61,7 +61,7 @@ func (n *Node) verifyTerm(ctx context.Context, term uint64) error {
 }
 
 // acknowledged reports whether a majority of the voters has acknowledged messages of a term that this node sent in a round or later.
-func (n *Node) acknowledged(term, round uint64) bool {
+func (n *Raft) acknowledged(term, round uint64) bool {
 	voters, agreeing := 0, 0
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
 		if s.Suffrage != raft.Voter {

@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"net"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 )
 
 // A heldPort is a Port whose node reads nothing while held is locked, as if its process was suspended. It reads afterwards what has arrived.
@@ -51,7 +51,7 @@ func TestVerifyAfterPause(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)
 	paused := &testNode{t: t, name: "n3", dir: t.TempDir(), heartbeat: time.Minute, // it does not notice by itself that it hears nothing
-		port: func(ln net.Listener) cluster.Port { return heldPort{plainPort{ln}, &held} }}
+		port: func(ln net.Listener) consensus.Port { return heldPort{plainPort{ln}, &held} }}
 	paused.start()
 	t.Cleanup(paused.stop)
 	somehow(t, nodes, func(leader *testNode) error { return leader.Add(t.Context(), paused.name, paused.address, true) })

@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // A Record is what the files of a stopped node tell of its cluster.
 type Record struct {
-	Members   []Member
+	Peers     []Peer
 	LastIndex uint64 // of Raft's log
 }
 
@@ -38,7 +38,7 @@ func Read(c Config) (r Record, err error) {
 		return r, fmt.Errorf("read the members of the cluster: %w", err)
 	}
 	for _, s := range configuration.Servers {
-		r.Members = append(r.Members, Member{Name: string(s.ID), Address: string(s.Address), Voter: s.Suffrage == raft.Voter})
+		r.Peers = append(r.Peers, Peer{Name: string(s.ID), Address: string(s.Address), Voter: s.Suffrage == raft.Voter})
 	}
 	return r, nil
 }
@@ -48,10 +48,10 @@ func Read(c Config) (r Record, err error) {
 // same. So the leader finds a gap, and sends the node a copy, which replaces what the node has.
 const recoveryGap = 1 << 32
 
-// Recover makes a list of nodes the members of the cluster, in the files of a stopped node, which must be one of them. It is for a cluster that has
-// lost its majority for good. The machine applies all transactions of the node's log, also those to which the nodes may not have agreed. All other members
+// Recover makes a list of nodes those of the cluster, in the files of a stopped node, which must be one of them. It is for a cluster that has
+// lost its majority for good. The machine applies all transactions of the node's log, also those to which the nodes may not have agreed. All other nodes
 // get a copy of what it has then.
-func Recover(c Config, members []Member) (err error) {
+func Recover(c Config, peers []Peer) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
 		return err
@@ -61,12 +61,12 @@ func Recover(c Config, members []Member) (err error) {
 		return err
 	}
 	var to raft.Configuration
-	for _, m := range members {
+	for _, p := range peers {
 		suffrage := raft.Nonvoter
-		if m.Voter {
+		if p.Voter {
 			suffrage = raft.Voter
 		}
-		to.Servers = append(to.Servers, raft.Server{ID: raft.ServerID(m.Name), Address: raft.ServerAddress(m.Address), Suffrage: suffrage})
+		to.Servers = append(to.Servers, raft.Server{ID: raft.ServerID(p.Name), Address: raft.ServerAddress(p.Address), Suffrage: suffrage})
 	}
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
 	snaps.machine, snaps.gap = durableMachine{c.Machine}, recoveryGap

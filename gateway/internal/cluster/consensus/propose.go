@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"crypto/rand"
@@ -26,7 +26,7 @@ type proposal struct {
 }
 
 // Propose implements store.Propose.
-func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
+func (n *Raft) Propose(transaction []byte) (store.Agreement, error) {
 	n.proposals.Add(1)
 	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
@@ -49,14 +49,14 @@ func (n *Node) Propose(transaction []byte) (store.Agreement, error) {
 
 // leadAgain has Machine.Lead called again if the node is still the leader after a proposal failed, or leads again. Raft refuses proposals during a transfer of
 // leadership, and the transfer may fail. Lead finishes the conversion that the refused proposal may have been a part of.
-func (n *Node) leadAgain() {
+func (n *Raft) leadAgain() {
 	n.mu.Lock()
 	n.lose()
 	n.mu.Unlock()
 	n.wake()
 }
 
-func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error) {
+func (n *Raft) propose(p *proposal, transaction []byte) (store.Agreement, error) {
 	failed := make(chan error, 1)
 	// Apply waits while Raft receives a copy, and the machine takes the copy over only when nothing is proposed any more.
 	go func() { failed <- n.raft.Apply(append(p.id[:], transaction...), 0).Error() }() // ends when Raft knows the outcome, or is shut down
@@ -88,7 +88,7 @@ func (n *Node) propose(p *proposal, transaction []byte) (store.Agreement, error)
 // awaitNextLeader waits until the nodes have agreed to a proposal under another leader, and returns its index. Raft gives a proposal up when the node
 // loses the lead, but other nodes may have it already. That happens on a busy machine, where their answers are late. The wait ends when the node gives the
 // proposal up because it has got another transaction, and after electionHeartbeats: the machine follows the next leader only when nothing is proposed.
-func (n *Node) awaitNextLeader(p *proposal) (index uint64, agreed bool) {
+func (n *Raft) awaitNextLeader(p *proposal) (index uint64, agreed bool) {
 	late := time.NewTimer(electionHeartbeats * n.config.heartbeat())
 	defer late.Stop()
 	select {
@@ -106,7 +106,7 @@ func (p *proposal) agreement(index uint64) store.Agreement {
 }
 
 // outcome returns the error of a proposal to which the nodes have not agreed so far.
-func (n *Node) outcome(err error) error {
+func (n *Raft) outcome(err error) error {
 	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
 		return store.ErrNotLeader
 	}
@@ -114,7 +114,7 @@ func (n *Node) outcome(err error) error {
 }
 
 // claim ends the wait for a proposal and returns it, nil if the node does not wait for the one with this id.
-func (n *Node) claim(id proposalID) *proposal {
+func (n *Raft) claim(id proposalID) *proposal {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := n.pending
@@ -126,7 +126,7 @@ func (n *Node) claim(id proposalID) *proposal {
 }
 
 // abandon ends the wait for any proposal. It must be called with n.mu held.
-func (n *Node) abandon() {
+func (n *Raft) abandon() {
 	if n.pending != nil {
 		close(n.pending.abandoned)
 		n.pending = nil
@@ -135,7 +135,7 @@ func (n *Node) abandon() {
 }
 
 // setRestoring notes whether the machine takes over a copy. Meanwhile the node refuses to propose, as enqueue says.
-func (n *Node) setRestoring(restoring bool) {
+func (n *Raft) setRestoring(restoring bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.restoring = restoring
@@ -143,7 +143,7 @@ func (n *Node) setRestoring(restoring bool) {
 }
 
 // fsm is the raft.FSM of a node. It passes on to the Machine what Raft gives it.
-type fsm struct{ *Node }
+type fsm struct{ *Raft }
 
 // Apply implements raft.FSM.
 func (f fsm) Apply(log *raft.Log) any { return f.ApplyBatch([]*raft.Log{log})[0] }
@@ -204,7 +204,7 @@ func (f fsm) Restore(from io.ReadCloser) error {
 }
 
 // noteSnapshot notes that the machine has taken over the newest snapshot.
-func (n *Node) noteSnapshot() error {
+func (n *Raft) noteSnapshot() error {
 	newest, err := n.snapshots.newest()
 	if newest != nil {
 		n.mu.Lock()

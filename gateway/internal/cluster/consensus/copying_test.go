@@ -1,4 +1,4 @@
-package cluster_test
+package consensus_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/gateway/internal/cluster"
+	"lectern/gateway/internal/cluster/consensus"
 	"lectern/store"
 )
 
@@ -36,7 +36,7 @@ func (g *gated) Read(b []byte) (int, error) {
 }
 
 // copying starts a leader and a node that receives a copy from it. The copy stops half way until open is called. Without stalls, the leader stops sending; with
-// stalls, the other node stops reading. silence is cluster.Config.Silence of the node that receives.
+// stalls, the other node stops reading. silence is consensus.Config.Silence of the node that receives.
 func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives *testNode, open func()) {
 	t.Helper()
 	gate := make(chan struct{})
@@ -53,12 +53,12 @@ func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives 
 	receives = &testNode{t: t, name: "n2", dir: t.TempDir(), silence: silence}
 	var stalled atomic.Bool
 	if stalls {
-		receives.port = func(ln net.Listener) cluster.Port { return plainPort{stalling{ln, gate, &stalled}} }
+		receives.port = func(ln net.Listener) consensus.Port { return plainPort{stalling{ln, gate, &stalled}} }
 	}
 	receives.start()
 	t.Cleanup(func() {
 		open()
-		if receives.Node != nil {
+		if receives.Raft != nil {
 			receives.stop()
 		}
 	})
@@ -119,7 +119,7 @@ func TestCloseWhileCopying(t *testing.T) {
 			case <-time.After(patience):
 				t.Error("the node is not closed")
 			}
-			closing.Node = nil
+			closing.Raft = nil
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestReceivedCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := cluster.Start(cluster.Config{Name: "n2", Address: ln.Addr().String(), Dir: dir, Port: plainPort{ln}, Machine: l, Log: slog.New(slog.DiscardHandler), Heartbeat: time.Hour})
+	n, err := consensus.Start(consensus.Config{Name: "n2", Address: ln.Addr().String(), Dir: dir, Port: plainPort{ln}, Machine: l, Log: slog.New(slog.DiscardHandler), Heartbeat: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package cluster
+package consensus
 
 import (
 	"context"
@@ -13,39 +13,39 @@ import (
 	"lectern/store"
 )
 
-// A Member is a node as the cluster knows it.
-type Member struct {
+// A Peer is a node as the cluster knows it.
+type Peer struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Voter   bool   `json:"voter"` // false: it only reads
 	Leader  bool   `json:"leader"`
 }
 
-// Members returns the nodes of the cluster, as this node knows them.
-func (n *Node) Members() ([]Member, error) {
+// Peers returns the nodes of the cluster, as this node knows them.
+func (n *Raft) Peers() ([]Peer, error) {
 	f := n.raft.GetConfiguration()
 	if err := f.Error(); err != nil {
 		return nil, err
 	}
 	_, leader := n.raft.LeaderWithID()
-	list := []Member{}
+	list := []Peer{}
 	for _, s := range f.Configuration().Servers {
-		list = append(list, Member{string(s.ID), string(s.Address), s.Suffrage == raft.Voter, s.ID == leader})
+		list = append(list, Peer{string(s.ID), string(s.Address), s.Suffrage == raft.Voter, s.ID == leader})
 	}
 	return list, nil
 }
 
 // Has reports whether the cluster has a node of that name, as this node knows.
-func (n *Node) Has(name string) bool {
+func (n *Raft) Has(name string) bool {
 	f := n.raft.GetConfiguration()
 	return f.Error() == nil && slices.ContainsFunc(f.Configuration().Servers, func(s raft.Server) bool { return s.ID == raft.ServerID(name) })
 }
 
-// Member returns the node with a name. The error lists the names that there are.
-func (n *Node) Member(name string) (Member, error) {
-	list, err := n.Members()
+// Peer returns the node with a name. The error lists the names that there are.
+func (n *Raft) Peer(name string) (Peer, error) {
+	list, err := n.Peers()
 	if err != nil {
-		return Member{}, err
+		return Peer{}, err
 	}
 	var names []string
 	for _, m := range list {
@@ -54,12 +54,12 @@ func (n *Node) Member(name string) (Member, error) {
 		}
 		names = append(names, m.Name)
 	}
-	return Member{}, fmt.Errorf("the cluster has no node %s; its nodes are %s", name, strings.Join(names, ", "))
+	return Peer{}, fmt.Errorf("the cluster has no node %s; its nodes are %s", name, strings.Join(names, ", "))
 }
 
 // Add adds a node, gives one another address, or gives or takes its vote. Only the leader can.
-func (n *Node) Add(ctx context.Context, name, address string, voter bool) error {
-	list, err := n.Members()
+func (n *Raft) Add(ctx context.Context, name, address string, voter bool) error {
+	list, err := n.Peers()
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (n *Node) Add(ctx context.Context, name, address string, voter bool) error 
 }
 
 // Remove removes a node. Only the leader can, and not itself: it must give up the lead before.
-func (n *Node) Remove(ctx context.Context, name string) error {
-	if _, err := n.Member(name); err != nil {
+func (n *Raft) Remove(ctx context.Context, name string) error {
+	if _, err := n.Peer(name); err != nil {
 		return err
 	}
 	if name == n.config.Name {
@@ -94,11 +94,11 @@ func (n *Node) Remove(ctx context.Context, name string) error {
 }
 
 // Transfer makes another node the leader: the one with a name, or any if name is "". Only the leader can.
-func (n *Node) Transfer(ctx context.Context, name string) error {
+func (n *Raft) Transfer(ctx context.Context, name string) error {
 	if name == "" {
 		return agreed(ctx, n.raft.LeadershipTransfer())
 	}
-	to, err := n.Member(name)
+	to, err := n.Peer(name)
 	switch {
 	case err != nil:
 		return err
@@ -134,20 +134,20 @@ type Figures struct {
 	Applied     uint64        // the index up to which this node has applied it
 	Stuck       bool          // this node cannot apply what was agreed to, and tries again
 	LastContact time.Duration // since this node last heard from the leader; 0 at the leader, negative if it never has
-	Members     int
+	Nodes       int
 	Voters      int
 	Proposals   uint64 // of this node
 	Failed      uint64 // proposals that were not agreed to, or of which this is not known
 }
 
 // Figures returns the figures of now.
-func (n *Node) Figures() Figures {
+func (n *Raft) Figures() Figures {
 	f := Figures{
 		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.appliedIndex(),
 		Stuck: n.stuck.Load(), LastContact: n.LastContact(), Proposals: n.proposals.Load(), Failed: n.failed.Load(),
 	}
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
-		if f.Members++; s.Suffrage == raft.Voter {
+		if f.Nodes++; s.Suffrage == raft.Voter {
 			f.Voters++
 		}
 	}
@@ -155,7 +155,7 @@ func (n *Node) Figures() Figures {
 }
 
 // appliedIndex returns the index up to which the machine has applied Raft's log. Raft's own applied index includes what waits for the machine.
-func (n *Node) appliedIndex() uint64 {
+func (n *Raft) appliedIndex() uint64 {
 	passed, applied := n.raft.AppliedIndex(), n.applied.Load()
 	for i := applied + 1; i <= passed; i++ { // entries of Raft's own are not for the machine
 		var entry raft.Log
@@ -167,7 +167,7 @@ func (n *Node) appliedIndex() uint64 {
 }
 
 // LastContact returns how long ago this node last heard from the leader: 0 at the leader, negative if it never has.
-func (n *Node) LastContact() time.Duration {
+func (n *Raft) LastContact() time.Duration {
 	if n.raft.State() == raft.Leader {
 		return 0
 	}
