@@ -259,13 +259,13 @@ func TestMetricsOff(t *testing.T) {
 
 var metricRow = regexp.MustCompile("(?m)^\\| `(lectern_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\| [^|]+ \\|$")
 
-// TestMetricsPage compares the table of metrics in docs/operations.md with a scrape: names, types and labels.
+// TestMetricsPage compares the table of metrics in docs/metrics.md with a scrape: names, types and labels.
 func TestMetricsPage(t *testing.T) {
 	a := serve(t, withMetrics(map[string]string{"config/webhooks.yaml": `webhooks: [{name: a, url: "http://127.0.0.1:9"}]`}))
 	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}})
 	a.want(401, "GET", "/api/articles", "wrong", nil)
 	a.do("POST", "/graphql", "full", object{"query": "{ " + strings.Repeat("a: __typename ", 600) + "}"})
-	page, err := os.ReadFile("../docs/operations.md")
+	page, err := os.ReadFile("../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestMetricsPage(t *testing.T) {
 	sorted(said)
 	sorted(served)
 	if diff := cmp.Diff(served, said); diff != "" {
-		t.Errorf("docs/operations.md differs from a scrape:\n%s", diff)
+		t.Errorf("docs/metrics.md differs from a scrape:\n%s", diff)
 	}
 }
 
@@ -332,13 +332,13 @@ func scrapeOthers(t *testing.T) scraped {
 	return s
 }
 
-// TestReasonsPage expects each reason of a refusal in docs/operations.md.
+// TestReasonsPage expects each reason of a refusal in docs/metrics.md.
 func TestReasonsPage(t *testing.T) {
 	source, err := os.ReadFile("../documents/apierror/reason.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../docs/operations.md")
+	page, err := os.ReadFile("../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestReasonsPage(t *testing.T) {
 	}
 	for _, reason := range reasons {
 		if !strings.Contains(string(page), "`"+reason[1]+"`") {
-			t.Errorf("docs/operations.md does not have the reason %s", reason[1])
+			t.Errorf("docs/metrics.md does not have the reason %s", reason[1])
 		}
 	}
 }

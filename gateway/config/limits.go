@@ -174,7 +174,7 @@ type limitsFile struct {
 	// streams of one client address at one time; more are answered 503
 	// Default: a quarter of them, at least 4
 	StreamsPerAddress *int `yaml:"streamsPerAddress"`
-	// memory of all requests together: answers until they are sent, images while they are decoded, what bodies are parsed to; see [operations](operations.md#memory)
+	// memory of all requests together: answers until they are sent, images while they are decoded, what bodies are parsed to; see [memory](network.md#memory)
 	// Default: a quarter of the memory that the process may have
 	Memory *ByteSize
 	// one answer; a longer one is refused with 400
@@ -206,7 +206,7 @@ type timeoutsFile struct {
 	// the work on one request
 	Request *time.Duration
 	// how long the server goes on answering requests after it was told to stop, while `/_ready` answers 503: see
-	// [operations](operations.md#probes)
+	// [probes](running.md#probes)
 	Drain *time.Duration
 	// how long requests may go on after that
 	Shutdown *time.Duration

@@ -115,19 +115,19 @@ type logFile struct {
 	// `text` or `json`
 	// Default: `text` in development, `json` in production
 	Format *string
-	// `true`: each request is a line at level `info`: see [the access log](operations.md#the-access-log)
+	// `true`: each request is a line at level `info`: see [the access log](observability.md#the-access-log)
 	// Default: in production only
 	Requests **bool
 	// share of the successful requests that the log has, from 0 to 1; it has all requests that failed
 	Sample *float64
-	// how long the store keeps its [log of changes](operations.md#the-log-of-changes), such as `30d` or `12h`; `0` keeps none
+	// how long the store keeps its [log of changes](observability.md#the-log-of-changes), such as `30d` or `12h`; `0` keeps none
 	Keep *days
 	// most that the log of changes may take; when it is larger, the oldest changes go first
 	MaxSize *ByteSize `yaml:"maxSize"`
 }
 
 type metricsFile struct {
-	// address of [metrics](operations.md#metrics) for Prometheus, such as `127.0.0.1:9464`; without it they are at `/_metrics` on the port
+	// address of [metrics](metrics.md) for Prometheus, such as `127.0.0.1:9464`; without it they are at `/_metrics` on the port
 	// of the API
 	// Default: none
 	Listen *string
@@ -139,7 +139,7 @@ type metricsFile struct {
 
 type tracingFile struct {
 	// URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; without it nothing is traced: see
-	// [operations](operations.md#traces)
+	// [traces](observability.md#traces)
 	// Default: none
 	Endpoint *string
 	// headers sent to the collector, such as a credential

@@ -28,7 +28,7 @@ func (t *TLS) On() bool { return t.Certificate != "" || len(t.ACME.Domains) > 0 
 // tlsFile is tls in config/server.yaml as written. Decoding it sets the settings that its pointers lead to.
 type tlsFile struct {
 	// PEM file with the certificate of the server and the intermediate ones, relative to the project. The server then speaks TLS and HTTP/2,
-	// and no plain HTTP. It reads the file again when it changes: see [TLS](operations.md#tls)
+	// and no plain HTTP. It reads the file again when it changes: see [TLS](network.md#tls)
 	// Default: none
 	Certificate *string
 	// PEM file with the private key of the certificate

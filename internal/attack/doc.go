@@ -3,5 +3,5 @@
 //
 // The tests of the other packages check the mechanisms. These measure the effect of an attack on the process: memory, and
 // latency for honest clients. They are short in CI; flags make them as long as the attacks that docs/security.md and
-// docs/operations.md describe.
+// docs/network.md describe.
 package attack

@@ -41,6 +41,7 @@ func TestOverviewListsEveryPage(t *testing.T) {
 var (
 	fencedBlock  = regexp.MustCompile("(?ms)^```.*?^```$")
 	link         = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	section      = regexp.MustCompile(`(?m)^## (.*)$`)
 	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 	quoted       = regexp.MustCompile("`([^`\n]+)`")
@@ -81,6 +82,38 @@ func TestLinks(t *testing.T) {
 		t.Errorf("followed only %d links", followed)
 	}
 }
+
+// contents is a list at the top of a page that leads to the headings of the page.
+var contents = regexp.MustCompile(`(?m)^- \[[^]]*\]\(#`)
+
+// TestContentsAreComplete looks for each section of a page in its list of contents, if it has one, and expects the pages for
+// those who look after a server to have one and to be short.
+func TestContentsAreComplete(t *testing.T) {
+	pages := documentation(t)
+	for page, text := range pages {
+		text = fencedBlock.ReplaceAllString(text, "")
+		top, _, _ := strings.Cut(text, "\n## ")
+		if !contents.MatchString(top) {
+			continue
+		}
+		for _, g := range section.FindAllStringSubmatch(text, -1) {
+			if anchor := anchors(g[0])[0]; !strings.Contains(top, "](#"+anchor+")") {
+				t.Errorf("the list of contents of %s leaves out %s", page, g[1])
+			}
+		}
+	}
+	for _, name := range []string{"running", "backup", "trouble", "observability", "metrics", "network"} {
+		text := pages["docs/"+name+".md"]
+		if top, _, _ := strings.Cut(text, "\n## "); !contents.MatchString(top) {
+			t.Errorf("docs/%s.md has no list of contents", name)
+		}
+		if len(text) > longestPage {
+			t.Errorf("docs/%s.md has %d characters: at most %d can be read in one go", name, len(text), longestPage)
+		}
+	}
+}
+
+const longestPage = 12_000
 
 // TestNamedFilesExist looks for every file and folder of the repository that the documentation names in backquotes. A page may
 // leave out the first folders of a path, and may name several files by a pattern.

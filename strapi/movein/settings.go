@@ -70,7 +70,7 @@ func (s *settings) write(to *definitions.Project, notes *notes) {
 	s.writeAdvanced(to, notes)
 	s.writeMails(to, notes)
 	for _, name := range s.webhooks {
-		notes.say("webhook "+name, "set it up anew; see docs/operations.md")
+		notes.say("webhook "+name, "set it up anew; see docs/webhooks.md")
 	}
 	if s.providers != nil {
 		for _, name := range s.providers.Keys {
