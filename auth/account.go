@@ -21,15 +21,15 @@ var (
 // Create creates a user with all attributes in the body, roles included. It ignores keys that are not attributes of users. Only
 // callers who may administer users may call it. once may be nil, as for Update and Delete; see store.WriteOnce.
 func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Show) error {
-	form := documents.NewForm(body)
-	email := lower(form.Email("email"))
-	form.Text("username")
-	form.Password("password")
+	form := newForm(body)
+	email := lower(form.email("email"))
+	form.text("username")
+	form.password("password")
 	role := readRole(form, true)
-	if err := form.Err(); err != nil {
+	if err := form.err(); err != nil {
 		return err
 	}
-	data := form.Values(u.typ)
+	data := form.values(u.typ)
 	data.Set("email", email)
 	data.Set("provider", localProvider)
 	data.Set("role", role)
@@ -60,25 +60,25 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	if err != nil {
 		return err
 	}
-	form := documents.NewForm(body)
-	email, hasEmail := form.Filled("email")
+	form := newForm(body)
+	email, hasEmail := form.filled("email")
 	if hasEmail && email != "" {
-		form.Email("email")
+		form.email("email")
 	}
-	username, hasName := form.Filled("username")
-	password, _ := form.Filled("password")
+	username, hasName := form.filled("username")
+	password, _ := form.filled("password")
 	if password != "" {
-		form.Password("password")
+		form.password("password")
 	}
-	hasRole := form.Has("role")
+	hasRole := form.has("role")
 	var role any
 	if hasRole {
 		role = readRole(form, false)
 	}
-	if err := form.Err(); err != nil {
+	if err := form.err(); err != nil {
 		return err
 	}
-	data := form.Values(u.typ)
+	data := form.values(u.typ)
 	if hasEmail {
 		email = lower(email)
 		data.Set("email", email)
@@ -86,7 +86,7 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	if hasRole {
 		data.Set("role", role)
 	}
-	if (password != "" || email != "") && !form.Has(u.resetCode.Name) {
+	if (password != "" || email != "") && !form.has(u.resetCode.Name) {
 		data.Set(u.resetCode.Name, nil) // the code that was mailed ends
 	}
 	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
@@ -158,51 +158,51 @@ func (u *Users) documentID(id uint64) (documentID string, err error) {
 
 // readRole reads the role of a user from a body: an id, or an object as relations have it. It adds an issue to the form if the user would
 // have no role.
-func readRole(form *documents.Form, create bool) any {
+func readRole(form *form, create bool) any {
 	path := []string{"role"}
-	v := form.Value("role")
+	v := form.value("role")
 	switch v := v.(type) {
 	case *jsontree.Object:
 		readRoleLinks(form, v, create)
 	case jsontree.Number:
 		if _, err := strconv.ParseUint(string(v), 10, 64); err != nil {
-			form.WrongType(path, "strapiID", v)
+			form.wrongType(path, "strapiID", v)
 		}
 	case string:
 		if _, err := strconv.ParseUint(v, 10, 64); err != nil {
-			form.WrongType(path, "strapiID", v)
+			form.wrongType(path, "strapiID", v)
 		}
 		return jsontree.Number(v)
 	case nil, []any:
-		if create && !form.Has("role") {
-			form.Missing(path)
+		if create && !form.has("role") {
+			form.missing(path)
 		} else {
-			form.WrongType(path, "object", v)
+			form.wrongType(path, "object", v)
 		}
 	default:
-		form.WrongType(path, "strapiID", v)
+		form.wrongType(path, "strapiID", v)
 	}
 	return v
 }
 
-func readRoleLinks(form *documents.Form, role *jsontree.Object, create bool) {
+func readRoleLinks(form *form, role *jsontree.Object, create bool) {
 	path := []string{"role", "connect"}
 	v, given := role.Get("connect")
 	connect, isList := v.([]any)
 	switch {
 	case given && !isList:
-		form.WrongType(path, "array", v)
+		form.wrongType(path, "array", v)
 	case create && !given:
-		form.Missing(path)
+		form.missing(path)
 	case create && len(connect) == 0:
-		form.Issue(path, "Users must have a role", v)
+		form.issue(path, "Users must have a role", v)
 	}
 	if list, isList := role.Value("disconnect").([]any); isList && len(list) > 0 {
-		form.Issue([]string{"role", "disconnect"}, "Cannot remove role", list)
+		form.issue([]string{"role", "disconnect"}, "Cannot remove role", list)
 	}
 	if set, given := role.Get("set"); given {
 		if list, isList := set.([]any); !isList || len(list) == 0 {
-			form.Issue([]string{"role", "set"}, "Cannot remove role", set)
+			form.issue([]string{"role", "set"}, "Cannot remove role", set)
 		}
 	}
 }

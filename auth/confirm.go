@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 
-	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/jsontree"
 	"lectern/store"
@@ -11,9 +10,9 @@ import (
 
 // ConfirmEmail answers {confirmation}, the code from a mail, with a JWT. The code works once.
 func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt string, err error) {
-	form := documents.NewForm(query)
-	code := form.Text("confirmation")
-	if err := form.Err(); err != nil {
+	form := newForm(query)
+	code := form.text("confirmation")
+	if err := form.err(); err != nil {
 		return "", err
 	}
 	data := jsontree.NewObject()
@@ -34,9 +33,9 @@ func (u *Users) ConfirmedURL() string { return u.o.Settings.ConfirmedURL }
 
 // SendConfirmation answers {email}. It sends a new code to that address if a user has it and has not confirmed it.
 func (u *Users) SendConfirmation(body any) (email string, err error) {
-	form := documents.NewForm(body)
-	email = form.Email("email")
-	if err := form.Err(); err != nil {
+	form := newForm(body)
+	email = form.email("email")
+	if err := form.err(); err != nil {
 		return "", err
 	}
 	err = u.o.Store.View(func(s *store.Snapshot) error {

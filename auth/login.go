@@ -24,9 +24,9 @@ var (
 // Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given password anyway, so
 // that the answer takes as long.
 func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
-	form := documents.NewForm(body)
-	identifier, password := form.Text("identifier"), form.Text("password")
-	if err := form.Err(); err != nil {
+	form := newForm(body)
+	identifier, password := form.text("identifier"), form.text("password")
+	if err := form.err(); err != nil {
 		return "", err
 	}
 	var who account
@@ -42,7 +42,7 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err
 	if !who.local {
 		who.hash = nil
 	}
-	switch same, err := who.same(ctx, password); {
+	switch same, err := who.hasPassword(ctx, u.o.Documents.Passwords, password); {
 	case err != nil:
 		return "", err
 	case !same:
@@ -93,13 +93,13 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 	if !u.o.Settings.AllowRegister {
 		return "", apierror.Application("Register action is currently disabled")
 	}
-	form := documents.NewForm(body)
-	if others := form.Others(slices.Concat(registered, u.o.Settings.RegisterFields)...); len(others) > 0 {
+	form := newForm(body)
+	if others := form.others(slices.Concat(registered, u.o.Settings.RegisterFields)...); len(others) > 0 {
 		return "", apierror.Validation("Invalid parameters: " + strings.Join(others, ", "))
 	}
-	email, username := lower(form.Email("email")), form.Text("username")
-	form.Password("password")
-	if err := form.Err(); err != nil {
+	email, username := lower(form.email("email")), form.text("username")
+	form.password("password")
+	if err := form.err(); err != nil {
 		return "", err
 	}
 	role, err := u.defaultRole(ctx)
@@ -107,7 +107,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 		return "", err
 	}
 	code := newCode(u.o.Now())
-	data := form.Values(u.typ)
+	data := form.values(u.typ)
 	data.Set("email", email)
 	data.Set("provider", localProvider)
 	data.Set("confirmed", !u.o.Settings.EmailConfirmation)

@@ -29,11 +29,11 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	if user == 0 {
 		return "", errAnonymous
 	}
-	form := documents.NewForm(body)
-	form.Repeated("passwordConfirmation", "password")
-	password, current := form.Password("password"), form.Text("currentPassword")
-	form.Only("currentPassword", "password", "passwordConfirmation")
-	if err := form.Err(); err != nil {
+	form := newForm(body)
+	form.repeated("passwordConfirmation", "password")
+	password, current := form.password("password"), form.text("currentPassword")
+	form.only("currentPassword", "password", "passwordConfirmation")
+	if err := form.err(); err != nil {
 		return "", err
 	}
 	var who account
@@ -48,7 +48,7 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	if err != nil {
 		return "", err
 	}
-	switch same, err := who.same(ctx, current); {
+	switch same, err := who.hasPassword(ctx, u.o.Documents.Passwords, current); {
 	case err != nil:
 		return "", err
 	case !same:
@@ -93,10 +93,10 @@ func (u *Users) updateAndSign(ctx context.Context, data *jsontree.Object, show S
 // ForgotPassword answers {email} and queues a mail with a code if a user has that address. The answer does not reveal whether
 // one has: it is sent before the user is looked up.
 func (u *Users) ForgotPassword(body any) error {
-	form := documents.NewForm(body)
-	email := lower(form.Email("email"))
-	form.Only("email")
-	if err := form.Err(); err != nil {
+	form := newForm(body)
+	email := lower(form.email("email"))
+	form.only("email")
+	if err := form.err(); err != nil {
 		return err
 	}
 	u.mails.add(func(ctx context.Context, u *Users) error { return u.sendReset(ctx, email) })
@@ -150,11 +150,11 @@ func (u *Users) values(who account, url, code string) map[string]string {
 // ResetPassword answers {code, password, passwordConfirmation} with a JWT. The code works once. The password is hashed before
 // the code is looked up, so that a wrong code takes as long as a right one.
 func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt string, err error) {
-	form := documents.NewForm(body)
-	form.Repeated("passwordConfirmation", "password")
-	password, code := form.Password("password"), form.Text("code")
-	form.Only("code", "password", "passwordConfirmation")
-	if err := form.Err(); err != nil {
+	form := newForm(body)
+	form.repeated("passwordConfirmation", "password")
+	password, code := form.password("password"), form.text("code")
+	form.only("code", "password", "passwordConfirmation")
+	if err := form.err(); err != nil {
 		return "", err
 	}
 	data := jsontree.NewObject()

@@ -90,8 +90,8 @@ func cutUID(uid string) (owner, controller string) {
 }
 
 // readPermissions returns the enabled permissions in a tree of the form that Role returns.
-func (u *Users) readPermissions(form *documents.Form) (list []string) {
-	eachEntry(form, []string{"permissions"}, form.Value("permissions"), func(owner string, at []string, v any) {
+func (u *Users) readPermissions(form *form) (list []string) {
+	eachEntry(form, []string{"permissions"}, form.value("permissions"), func(owner string, at []string, v any) {
 		at = append(at, "controllers")
 		eachEntry(form, at, member(v, "controllers"), func(controller string, at []string, v any) {
 			eachEntry(form, at, v, func(action string, at []string, v any) {
@@ -103,12 +103,12 @@ func (u *Users) readPermissions(form *documents.Form) (list []string) {
 						return
 					}
 					if err := u.actions.CheckPermission(permission); err != nil {
-						form.Issue(at, err.Error(), v)
+						form.issue(at, err.Error(), v)
 						return
 					}
 					list = append(list, permission)
 				default:
-					form.WrongType(append(at, "enabled"), "boolean", enabled)
+					form.wrongType(append(at, "enabled"), "boolean", enabled)
 				}
 			})
 		})
@@ -117,7 +117,7 @@ func (u *Users) readPermissions(form *documents.Form) (list []string) {
 }
 
 // eachEntry calls f with key, path and value of each entry of v. It adds an issue to the form if v is not an object, unless it is absent.
-func eachEntry(form *documents.Form, path []string, v any, f func(key string, at []string, v any)) {
+func eachEntry(form *form, path []string, v any, f func(key string, at []string, v any)) {
 	switch v := v.(type) {
 	case nil:
 	case *jsontree.Object:
@@ -125,7 +125,7 @@ func eachEntry(form *documents.Form, path []string, v any, f func(key string, at
 			f(key, append(slices.Clip(path), key), v.Value(key))
 		}
 	default:
-		form.WrongType(path, "object", v)
+		form.wrongType(path, "object", v)
 	}
 }
 
@@ -143,10 +143,10 @@ func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) erro
 	if err != nil {
 		return err
 	}
-	name := form.Text("name")
+	name := form.text("name")
 	description := readDescription(form)
 	permissions := u.readPermissions(form)
-	if err := form.Err(); err != nil {
+	if err := form.err(); err != nil {
 		return err
 	}
 	kind := roleType(name)
@@ -183,16 +183,16 @@ func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, bod
 	if err != nil {
 		return err
 	}
-	name, hasName := form.Filled("name")
+	name, hasName := form.filled("name")
 	data := jsontree.NewObject()
 	if hasName {
 		data.Set("name", name)
 	}
-	if form.Has("description") {
+	if form.has("description") {
 		data.Set("description", readDescription(form))
 	}
 	permissions := u.readPermissions(form)
-	if err := form.Err(); err != nil {
+	if err := form.err(); err != nil {
 		return err
 	}
 	p, err := u.o.Documents.Prepare(ctx, documents.Write{Type: u.roles.role, Data: data, Access: permission.FullAccess})
@@ -335,17 +335,17 @@ func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.
 
 func (u *Users) roleName(r store.Record) string { return textOf(r, u.roles.role.Attribute("name")) }
 
-func roleForm(body any) (*documents.Form, error) {
+func roleForm(body any) (*form, error) {
 	if o, ok := body.(*jsontree.Object); !ok || len(o.Keys) == 0 {
 		return nil, apierror.Validation("Request body cannot be empty")
 	}
-	return documents.NewForm(body), nil
+	return newForm(body), nil
 }
 
-func readDescription(form *documents.Form) any {
-	v := form.Value("description")
+func readDescription(form *form) any {
+	v := form.value("description")
 	if _, isText := v.(string); !isText && v != nil {
-		form.WrongType([]string{"description"}, "string", v)
+		form.wrongType([]string{"description"}, "string", v)
 	}
 	return v
 }

@@ -11,6 +11,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/passwords"
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
@@ -138,9 +139,9 @@ func (u *Users) account(r store.Record) account {
 // localProvider is the provider of users who log in with a password.
 const localProvider = "local"
 
-// same reports whether this is the password of the account. If it has no password, the check takes as long as for a wrong one.
-func (a *account) same(ctx context.Context, password string) (bool, error) {
-	return documents.SamePassword(ctx, string(jsonText(a.hash)), password)
+// hasPassword reports whether this is the password of the account. If it has no password, the check takes as long as for a wrong one.
+func (a *account) hasPassword(ctx context.Context, h *passwords.Hasher, password string) (bool, error) {
+	return h.Same(ctx, string(jsonText(a.hash)), password)
 }
 
 // Type returns the content-type of users.
@@ -181,7 +182,7 @@ func (u *Users) MayLink(body any, access *permission.Access) error {
 	if !ok {
 		return nil
 	}
-	data := documents.NewForm(sent).Values(u.typ)
+	data := newForm(sent).values(u.typ)
 	links := jsontree.NewObject()
 	for _, key := range data.Keys {
 		if key != u.role.Name {

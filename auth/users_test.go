@@ -22,6 +22,7 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/passwords"
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
@@ -29,9 +30,7 @@ import (
 
 // TestMain lowers the cost of password hashes, because the tests create many users.
 func TestMain(m *testing.M) {
-	if err := documents.SetHashCost(bcrypt.MinCost); err != nil {
-		panic(err)
-	}
+	passwords.Default = passwords.NewHasher(bcrypt.MinCost)
 	os.Exit(m.Run())
 }
 
@@ -154,7 +153,7 @@ func TestRegisterAtOnce(t *testing.T) {
 		})
 	}
 	for range 32 { // this takes long enough for all of them to reach the store
-		if _, err := documents.HashPassword(context.Background(), "secret"); err != nil {
+		if _, err := passwords.Default.Hash(context.Background(), "secret"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -330,11 +329,11 @@ func TestSameWork(t *testing.T) {
 		}
 	}
 	work := func(try func() error) uint64 {
-		before := documents.HashWork()
+		before := passwords.Default.Stats().Rounds
 		if err := try(); err == nil {
 			t.Fatal("let in")
 		}
-		return documents.HashWork() - before
+		return passwords.Default.Stats().Rounds - before
 	}
 	login := func(identifier, password string) func() error {
 		return func() error {

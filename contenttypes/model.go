@@ -216,12 +216,71 @@ func (a *Attribute) AllComponents() []*Component {
 	return a.Components
 }
 
+// ComponentNamed returns the component with a uid that a value of a may hold, nil if it may hold none. A component
+// attribute holds one component, whatever the uid.
+func (a *Attribute) ComponentNamed(uid string) *Component {
+	if a.Component != nil {
+		return a.Component
+	}
+	for _, c := range a.Components {
+		if c.UID == uid {
+			return c
+		}
+	}
+	return nil
+}
+
+// ComponentNames lists the uids of the components that a dynamic zone may hold, with commas between them.
+func (a *Attribute) ComponentNames() string {
+	names := make([]string, len(a.Components))
+	for i, c := range a.Components {
+		names[i] = c.UID
+	}
+	return strings.Join(names, ", ")
+}
+
+// IsUnique reports whether two published versions of one locale must not have the same value of a.
+func (a *Attribute) IsUnique() bool { return !a.System && a.IsScalar() && (a.Unique || a.Type == UID) }
+
+// IsPerLocale reports whether each localization of a document has its own value of a. This holds for localized and system
+// attributes, and for relations and uids even if they are not marked as localized.
+func (a *Attribute) IsPerLocale() bool {
+	return a.System || a.Localized || a.Type == UID || a.Type == RelationType
+}
+
+// UniquePaths lists the paths of attributes from a type to its unique attributes, those in components included.
+func (t *ContentType) UniquePaths() (paths [][]*Attribute) {
+	for _, a := range t.Attributes {
+		if a.IsUnique() {
+			paths = append(paths, []*Attribute{a})
+		}
+		paths = append(paths, a.UniquePaths()...)
+	}
+	return paths
+}
+
+// PathName names a path of attributes of a type: parts.quote.code for the attribute code of the component quote in the
+// zone parts. Other paths of the type have other names.
+func PathName(attrs []*Attribute) string {
+	var b strings.Builder
+	for i, a := range attrs {
+		if zone := i > 0 && attrs[i-1].Type == DynamicZone; zone {
+			b.WriteString("." + a.Owner.UID)
+		}
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(a.Name)
+	}
+	return b.String()
+}
+
 // UniquePaths lists the ways from a component attribute or dynamic zone to the unique attributes in its components, at any depth. Each way begins with
 // a, leads through attributes of components and ends with a unique one. Values at the end of one way must differ among the documents of a type.
 func (a *Attribute) UniquePaths() (paths [][]*Attribute) {
 	for _, c := range a.AllComponents() {
 		for _, b := range c.Attributes {
-			if b.IsScalar() && (b.Unique || b.Type == UID) {
+			if b.IsUnique() {
 				paths = append(paths, []*Attribute{a, b})
 			}
 			for _, inner := range b.UniquePaths() {

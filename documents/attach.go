@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"lectern/contenttypes"
+	"lectern/documents/issues"
 	"lectern/store"
 )
 
@@ -73,8 +74,8 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	for _, ref := range refs {
 		in.connect = append(in.connect, linkItem{connection: connection{ref: ref}})
 	}
-	if issues := wr.checkFiles(at.Attr, []string{at.Attr.Name}, refs); len(issues) > 0 {
-		return issuesError(issues)
+	if found := wr.checkFiles(at.Attr, []string{at.Attr.Name}, refs); len(found) > 0 {
+		return issues.Error(found...)
 	}
 	if err := wr.relate(in, wr.ref(locale), status); err != nil {
 		return err

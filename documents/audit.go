@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/unique"
+	"lectern/documents/values"
 	"lectern/internal/spelling"
 	"lectern/store"
 )
@@ -79,10 +81,10 @@ func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, er
 			continue // only the server writes these types
 		}
 		au.typ, au.unique, au.rules = t, nil, map[*contenttypes.Schema][]*contenttypes.Attribute{}
-		for _, attrs := range uniquePaths(t) {
+		for _, attrs := range t.UniquePaths() {
 			indexed := len(attrs) > 1 && p.IndexedInside(attrs[0]) || len(attrs) == 1 && p.Indexed(attrs[0])
 			if !indexed {
-				au.Unindexed = append(au.Unindexed, t.UID+"."+attrsName(attrs))
+				au.Unindexed = append(au.Unindexed, t.UID+"."+contenttypes.PathName(attrs))
 			}
 			au.unique = append(au.unique, uniquePath{attrs, indexed})
 		}
@@ -110,7 +112,7 @@ type auditor struct {
 	rules  map[*contenttypes.Schema][]*contenttypes.Attribute // attributes of each schema that have rules
 
 	row   store.Record
-	stage stage
+	stage values.Stage
 }
 
 // A misfitKey identifies a misfit. The definitions and the locales of the store limit how many misfits there can be.
@@ -131,9 +133,9 @@ func (au *auditor) version(r store.Record) {
 		return // a draft of a type without draft & publish will be removed
 	}
 	au.Versions++
-	au.row, au.stage = r, publishStage
+	au.row, au.stage = r, values.PublishStage
 	if r.Status() == store.Draft {
-		au.stage = draftStage
+		au.stage = values.DraftStage
 	}
 	if l := r.Locale(); au.typ.Localized && l != "" && !slices.Contains(au.locales, l) {
 		m := au.misfit("", "has content in the locale "+l+", which config/plugins.yaml does not list")
@@ -141,7 +143,7 @@ func (au *auditor) version(r store.Record) {
 		au.count(m)
 	}
 	au.record(&au.typ.Schema, r)
-	if au.stage == publishStage {
+	if au.stage == values.PublishStage {
 		for _, u := range au.unique {
 			au.checkUnique(u)
 		}
@@ -175,11 +177,11 @@ func (au *auditor) count(m *misfit) {
 
 // missing counts a required value that is null. Drafts may lack it, but a GraphQL query that reads it gets an error.
 func (au *auditor) missing(a *contenttypes.Attribute) {
-	m := au.misfit(attributeOf(a), RequiredAndMissing)
+	m := au.misfit(attributeOf(a), values.RequiredAndMissing)
 	if !m.Missing {
 		m.Misfit = *missingMisfit(au.typ, a)
 	}
-	if au.stage != draftStage {
+	if au.stage != values.DraftStage {
 		au.count(m)
 	} else if m.counted != au.Versions {
 		m.counted = au.Versions
@@ -187,11 +189,8 @@ func (au *auditor) missing(a *contenttypes.Attribute) {
 	}
 }
 
-// RequiredAndMissing is the problem of a required value that is null.
-const RequiredAndMissing = "is required and missing"
-
 func missingMisfit(t *contenttypes.ContentType, a *contenttypes.Attribute) *Misfit {
-	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: RequiredAndMissing, Missing: true, Fillable: fillable(a) == nil, Default: a.HasDefault}
+	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: values.RequiredAndMissing, Missing: true, Fillable: fillable(a) == nil, Default: a.HasDefault}
 }
 
 // record checks the attributes of a version, or of a component in it.
@@ -259,9 +258,8 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 	if most, bounded := a.LengthLimit(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
 		return // such a value cannot violate a rule
 	}
-	_, issues := castScalar(a, fitPath, decode(raw), true, au.stage)
-	for _, f := range issues {
-		au.count(au.misfit(attributeOf(a), f.rule()))
+	for _, rule := range values.Problems(a, values.Decode(raw), au.stage) {
+		au.count(au.misfit(attributeOf(a), rule))
 	}
 }
 
@@ -269,10 +267,10 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 func (au *auditor) files(a *contenttypes.Attribute, r store.Record) {
 	mime := a.Target.Attribute("mime")
 	au.preview.Related(r, a, au.row.Status(), func(file store.Record) bool {
-		text, _ := decode(file.JSON(mime)).(string)
+		text, _ := values.Decode(file.JSON(mime)).(string)
 		fits := a.AllowsFile(text)
 		if !fits {
-			au.count(au.misfit(attributeOf(a), takesOnly(a)+", and a file is of another type"))
+			au.count(au.misfit(attributeOf(a), values.TakesOnly(a)+", and a file is of another type"))
 		}
 		return fits
 	})
@@ -280,10 +278,10 @@ func (au *auditor) files(a *contenttypes.Attribute, r store.Record) {
 
 // items checks the number of components of an attribute.
 func (au *auditor) items(a *contenttypes.Attribute, n int) {
-	switch problem := FitItems(a, n); {
-	case problem == RequiredAndMissing:
+	switch problem := values.FitItems(a, n); {
+	case problem == values.RequiredAndMissing:
 		au.missing(a)
-	case problem != "" && au.stage != draftStage:
+	case problem != "" && au.stage != values.DraftStage:
 		au.count(au.misfit(attributeOf(a), problem))
 	}
 }
@@ -302,7 +300,7 @@ func (au *auditor) checkUnique(u uniquePath) {
 		if len(u.attrs) == 1 {
 			raw = au.preview.JSON(au.row, leaf)
 		}
-		if isFree(raw) {
+		if unique.IsFree(raw) {
 			return true
 		}
 		if there[string(raw)] {
@@ -325,10 +323,10 @@ func (au *auditor) checkUnique(u uniquePath) {
 // taken reports whether another document has the same value at the end of a path of attributes as the current version.
 func (au *auditor) taken(attrs []*contenttypes.Attribute, raw []byte) bool {
 	locales := []string{au.row.Locale()}
-	if au.typ.Localized && !perLocale(attrs[0]) {
+	if au.typ.Localized && !attrs[0].IsPerLocale() {
 		locales = au.preview.Locales()
 	}
 	return slices.ContainsFunc(locales, func(l string) bool {
-		return otherWith(au.preview, au.typ, store.Published, l, attrs, raw, func(r store.Record) bool { return r.Doc() == au.row.Doc() }).Exists()
+		return unique.Other(au.preview, au.typ, store.Published, l, attrs, raw, func(r store.Record) bool { return r.Doc() == au.row.Doc() }).Exists()
 	})
 }

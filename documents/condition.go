@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -299,6 +300,6 @@ func timeOf(a *contenttypes.Attribute, v any) (any, bool) {
 	if !ok {
 		return nil, false
 	}
-	read, err := ParseFilterTime(a, text)
+	read, err := values.ParseFilterTime(a, text)
 	return read, err == nil
 }

@@ -46,7 +46,7 @@ func (wr *writing) clearFrom(s *contenttypes.Schema, ref store.Ref) {
 		if !a.IsRelation() || a.System || a.Mapped {
 			continue
 		}
-		for _, set := range bothLinkSets {
+		for _, set := range store.LinkSets() {
 			wr.links.clear(end{a, false, set, ref})
 		}
 	}
@@ -55,7 +55,7 @@ func (wr *writing) clearFrom(s *contenttypes.Schema, ref store.Ref) {
 // clearTo removes the links to a document, in both link sets.
 func (wr *writing) clearTo(ref store.Ref) {
 	for _, a := range wr.s.owning[ref.Type] {
-		for _, set := range bothLinkSets {
+		for _, set := range store.LinkSets() {
 			wr.links.clear(end{a, true, set, ref})
 		}
 	}

@@ -3,6 +3,7 @@ package documents
 import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -68,23 +69,23 @@ func (e *Event) version(s *store.Snapshot) (found store.Record) {
 
 // Values returns the scalar values of the version that View shows, by name, without passwords and nulls. It is nil if there is
 // no version.
-func (e *Event) Values() (values *jsontree.Object, err error) {
+func (e *Event) Values() (data *jsontree.Object, err error) {
 	err = e.View(func(_ *store.Snapshot, r store.Record) error {
 		if !r.Exists() {
 			return nil
 		}
-		values = jsontree.NewObject()
+		data = jsontree.NewObject()
 		for _, a := range e.Type.Attributes {
 			if !a.IsScalar() || a.Type == contenttypes.Password {
 				continue
 			}
 			if raw := r.JSON(a); raw != nil {
-				values.Set(a.Name, decode(raw))
+				data.Set(a.Name, values.Decode(raw))
 			}
 		}
 		return nil
 	})
-	return values, err
+	return data, err
 }
 
 // locate looks up the document that a write changes, so that hooks are not called for one that does not exist. A missing

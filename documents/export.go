@@ -164,7 +164,7 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 		}
 	}
 	b = append(b, `,"data":{`...)
-	b = e.appendValues(b, &t.Schema, r, linkSetsOf(t, r.Status()))
+	b = e.appendValues(b, &t.Schema, r, store.LinkSetsOf(t, r.Status()))
 	return append(b, "}}"...)
 }
 
@@ -223,7 +223,7 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 // appendLinks appends the targets of a relation, in order. If a version has links in both link sets and they differ, each entry names its
 // link set.
 func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.Ref, sets []store.LinkSet) []byte {
-	sets = linkSetsUnder(a, sets)
+	sets = store.LinkSetsUnder(a, sets)
 	lists := make([][]store.Link, len(sets))
 	for i, set := range sets {
 		e.s.LinksFrom(a, set, from, func(l store.Link) bool {
@@ -241,7 +241,7 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 		for _, l := range lists[i] {
 			set := ""
 			if named {
-				set = linkSetName(l.Set)
+				set = l.Set.Name()
 			}
 			if !e.fits(len(b) + linkText) {
 				return b

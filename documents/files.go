@@ -1,30 +1,25 @@
 package documents
 
 import (
-	"strings"
-
 	"lectern/contenttypes"
+	"lectern/documents/issues"
+	"lectern/documents/values"
 	"lectern/store"
 )
 
 // checkFiles returns an issue if a media attribute may not hold one of the linked files. A file that has been deleted is no issue.
-func (wr *writing) checkFiles(a *contenttypes.Attribute, path []string, refs []store.Ref) []issue {
+func (wr *writing) checkFiles(a *contenttypes.Attribute, path []string, refs []store.Ref) []issues.Issue {
 	if len(a.AllowedTypes) == 0 || a.Target == nil {
 		return nil
 	}
 	mime := a.Target.Attribute("mime")
 	for _, ref := range refs {
 		file := wr.tx.Version(a.Target, ref.Doc, store.Published, ref.Locale)
-		if text, _ := decode(file.JSON(mime)).(string); file.Exists() && !a.AllowsFile(text) {
-			return []issue{missing(path, takesOnly(a))}
+		if text, _ := values.Decode(file.JSON(mime)).(string); file.Exists() && !a.AllowsFile(text) {
+			return []issues.Issue{issues.Missing(path, values.TakesOnly(a))}
 		}
 	}
 	return nil
-}
-
-// takesOnly says which files a media attribute may hold.
-func takesOnly(a *contenttypes.Attribute) string {
-	return "takes only " + strings.Join(a.AllowedTypes, ", ")
 }
 
 // checkLinked adds an issue if a draft to be published, or a component in it, has a file that a media attribute may not hold.

@@ -8,6 +8,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -50,7 +52,7 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 			if !t.Holds(p.attr.Owner) {
 				continue
 			}
-			for _, st := range statusesOf(t) {
+			for _, st := range store.StatusesOf(t) {
 				n, err := s.fillVersions(ctx, t, st, p, progress)
 				filled.Versions += n
 				if err != nil {
@@ -186,7 +188,7 @@ func fillable(a *contenttypes.Attribute) error {
 		return fmt.Errorf("it is %s; write the components over the API", describeType(a))
 	case a.Type == contenttypes.Password:
 		return errors.New("it is a password, and nobody's is that of somebody else")
-	case isUnique(a):
+	case a.IsUnique():
 		return errors.New("it is unique, and one value for all documents is not; write them one by one over the API")
 	}
 	return nil
@@ -233,17 +235,17 @@ func (s *Service) planFill(f Filling) (fillPlan, error) {
 	if value == nil {
 		return fillPlan{}, errors.New("null is what is missing; name a value")
 	}
-	cast, issues := castScalar(a, []string{a.Name}, value, true, fullStage)
-	if len(issues) > 0 {
-		return fillPlan{}, issuesError(issues)
+	cast, found := values.Cast(a, []string{a.Name}, value, true, values.FullStage)
+	if len(found) > 0 {
+		return fillPlan{}, issues.Error(found...)
 	}
 	if a.Type.Kind().IsTemporal() {
 		var wrong *apierror.Error
-		if cast, wrong = castTemporal(a, cast); wrong != nil {
+		if cast, wrong = values.CastTime(a, cast); wrong != nil {
 			return fillPlan{}, wrong
 		}
 	}
-	return fillPlan{a, storedJSON(cast)}, nil
+	return fillPlan{a, values.Encode(cast)}, nil
 }
 
 // typedValue parses a value as typed on the command line.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/values"
 	"lectern/internal/extsort"
 )
 
@@ -183,7 +184,7 @@ const sortedInMemory = 32 << 10
 
 func newImporter(ctx context.Context, s *Service, file io.ReadSeeker, o ImportOptions) *importer {
 	im := &importer{
-		ctx: ctx, s: s, o: o, file: file, now: formatDateTime(s.Now().UTC()), seed: maphash.MakeSeed(),
+		ctx: ctx, s: s, o: o, file: file, now: values.FormatTime(s.Now().UTC()), seed: maphash.MakeSeed(),
 		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.model),
 		unique: map[*contenttypes.ContentType][][]*contenttypes.Attribute{},
 	}

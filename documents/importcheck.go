@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"lectern/contenttypes"
+	"lectern/documents/unique"
 	"lectern/internal/extsort"
 	"lectern/jsontree"
 	"lectern/store"
@@ -184,12 +185,12 @@ func (im *importer) hashLocalization(uid, id, locale string) uint64 { return im.
 
 // hashList returns the hash of the list of links at the target of a link.
 func (im *importer) hashList(e *edge) uint64 {
-	return im.hash(e.attr.Owner.UID, e.attr.Name, linkSetName(e.set), e.target.UID, e.id, e.locale)
+	return im.hash(e.attr.Owner.UID, e.attr.Name, e.set.Name(), e.target.UID, e.id, e.locale)
 }
 
 // ownerOf returns the documentId of another document in the store that has this unique value, or "" if there is none.
 func ownerOf(snap *store.Snapshot, l *importLine, attrs []*contenttypes.Attribute, value []byte) string {
-	other := otherWith(snap, l.typ, store.Published, l.locale, attrs, value, func(r store.Record) bool { return r.DocumentID() == l.documentID })
+	other := unique.Other(snap, l.typ, store.Published, l.locale, attrs, value, func(r store.Record) bool { return r.DocumentID() == l.documentID })
 	if !other.Exists() {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents/issues"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -44,7 +45,7 @@ func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []
 		if !given || v == nil {
 			continue
 		}
-		at := below(path, a.Name)
+		at := issues.Below(path, a.Name)
 		if a.IsRelation() {
 			if err := w.relation(a, v, at, item); err != nil {
 				return err
@@ -58,7 +59,7 @@ func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []
 		for i, inside := range values[a.Index].Items {
 			path := at
 			if isList {
-				path = below(at, strconv.Itoa(i))
+				path = issues.Below(at, strconv.Itoa(i))
 			}
 			o, _ := list[i].(*jsontree.Object)
 			if err := w.schema(&inside.Component.Schema, o, path, inside.Values, inside); err != nil {
@@ -80,25 +81,25 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, ite
 		uid, id, locale string
 	}
 	seen := make(map[target]bool, len(list))
-	for _, set := range linkSetsUnder(a, w.sets) {
+	for _, set := range store.LinkSetsUnder(a, w.sets) {
 		n, one := 0, target{}
 		for _, v := range list {
 			e, only, err := w.entry(a, v, path)
 			if err != nil {
 				return err
 			}
-			if only != "" && only != linkSetName(set) {
+			if only != "" && only != set.Name() {
 				continue
 			}
 			to := target{set, e.target.UID, e.id, e.locale}
 			if seen[to] {
-				return fmt.Errorf("%s: document %s is there twice", pathName(path), e.id)
+				return fmt.Errorf("%s: document %s is there twice", issues.PathName(path), e.id)
 			}
 			seen[to] = true
 			e.set, e.item, e.index = set, item, n
 			n++
 			if to.locale = ""; n > 1 && to != one && !a.ToMany() { // it may hold several localizations of it
-				return fmt.Errorf("%s: holds one document", pathName(path))
+				return fmt.Errorf("%s: holds one document", issues.PathName(path))
 			}
 			one = to
 			w.version.edges = append(w.version.edges, e)
@@ -111,7 +112,7 @@ func (w *edgeWalk) relation(a *contenttypes.Attribute, v any, path []string, ite
 func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edge, only string, err error) {
 	e = edge{attr: a, path: path, target: a.Target, order: math.MaxUint64}
 	wrong := func(format string, args ...any) (edge, string, error) {
-		return e, "", fmt.Errorf(pathName(path)+": "+format, args...)
+		return e, "", fmt.Errorf(issues.PathName(path)+": "+format, args...)
 	}
 	o, isObject := v.(*jsontree.Object)
 	if id, ok := v.(string); ok {

@@ -196,7 +196,7 @@ func (ids *importIDs) prepare(im *importer) error {
 	}
 	err := im.s.store.View(func(snap *store.Snapshot) error {
 		for _, t := range im.s.model.Types {
-			for _, st := range statusesOf(t) {
+			for _, st := range store.StatusesOf(t) {
 				if err := eachRow(im.ctx, snap, t, st, func(r store.Record) error { return ids.addStored(im, t, r) }); err != nil {
 					return err
 				}

@@ -9,6 +9,9 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
+	"lectern/documents/passwords"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -105,11 +108,11 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 			if v == nil {
 				continue
 			}
-			t, ok := parseDateTime(s)
+			t, ok := values.ParseTime(s)
 			if !ok {
 				return nil, fmt.Errorf("%s must be a time such as 2026-01-31T12:00:00.000Z, not %q", key, s)
 			}
-			l.times[key] = formatDateTime(t)
+			l.times[key] = values.FormatTime(t)
 		case "data":
 			if l.data, _ = v.(*jsontree.Object); l.data == nil {
 				return nil, fmt.Errorf("data must be an object")
@@ -140,7 +143,7 @@ func (im *importer) completeLine(l *importLine) error {
 		l.data = jsontree.NewObject()
 	}
 	if l.statuses == nil {
-		l.statuses = statusesOf(l.typ)
+		l.statuses = store.StatusesOf(l.typ)
 	}
 	return nil
 }
@@ -155,7 +158,7 @@ func (im *importer) build(l *importLine) error {
 			return err
 		}
 		im.setSystem(l, v.row)
-		w := edgeWalk{im, l, linkSetsOf(l.typ, status), v}
+		w := edgeWalk{im, l, store.LinkSetsOf(l.typ, status), v}
 		if err := w.schema(&l.typ.Schema, l.data, nil, v.row.Values, nil); err != nil {
 			return err
 		}
@@ -198,11 +201,11 @@ func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Obje
 		case len(path) > 0 && (key == "id" || key == "__component"): // of a component
 			continue
 		case a == nil:
-			return nil, fmt.Errorf("%s: %s has no such attribute", pathName(at), s.UID)
+			return nil, fmt.Errorf("%s: %s has no such attribute", issues.PathName(at), s.UID)
 		case a.System:
-			return nil, fmt.Errorf("%s: is not part of data", pathName(at))
+			return nil, fmt.Errorf("%s: is not part of data", issues.PathName(at))
 		case a.Mapped:
-			return nil, fmt.Errorf("%s: shows the relation %s of %s; give it there", pathName(at), a.Inverse.Name, a.Inverse.Owner.UID)
+			return nil, fmt.Errorf("%s: shows the relation %s of %s; give it there", issues.PathName(at), a.Inverse.Name, a.Inverse.Owner.UID)
 		case a.IsRelation():
 			continue
 		}
@@ -227,33 +230,33 @@ var passwordHash = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 // added later.
 func (version *importVersion) scalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
 	if version.keep {
-		f := Fit(a, v, version.row.Status == store.Published)
+		f := values.Fit(a, v, version.row.Status == store.Published)
 		if f.Value == nil && v != nil {
-			return nil, fmt.Errorf("%s: %s", pathName(path), f.Problem)
+			return nil, fmt.Errorf("%s: %s", issues.PathName(path), f.Problem)
 		}
-		return storedJSON(f.Value), nil
+		return values.Encode(f.Value), nil
 	}
 	return importScalar(a, path, v)
 }
 
 func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
 	if a.Type == contenttypes.Password && v != nil {
-		if s, _ := v.(string); !passwordHash.MatchString(s) {
-			return nil, fmt.Errorf("%s: must be the bcrypt hash of a password, as lectern export writes it", pathName(path))
+		if s, _ := v.(string); !passwords.IsHash(s) {
+			return nil, fmt.Errorf("%s: must be the bcrypt hash of a password, as lectern export writes it", issues.PathName(path))
 		}
-		return storedJSON(v), nil
+		return values.Encode(v), nil
 	}
-	v, issues := castScalar(a, path, v, true, draftStage)
-	if len(issues) > 0 {
-		return nil, fmt.Errorf("%s", issues[0].message)
+	v, found := values.Cast(a, path, v, true, values.DraftStage)
+	if len(found) > 0 {
+		return nil, fmt.Errorf("%s", found[0].Message)
 	}
 	if a.Type.Kind().IsTemporal() {
 		var wrong *apierror.Error
-		if v, wrong = castTemporal(a, v); wrong != nil {
-			return nil, fmt.Errorf("%s: %s", pathName(path), wrong.Message)
+		if v, wrong = values.CastTime(a, v); wrong != nil {
+			return nil, fmt.Errorf("%s: %s", issues.PathName(path), wrong.Message)
 		}
 	}
-	return storedJSON(v), nil
+	return values.Encode(v), nil
 }
 
 // items makes the components of an attribute from their data.
@@ -265,7 +268,7 @@ func (version *importVersion) items(a *contenttypes.Attribute, v any, path []str
 	if a.Type == contenttypes.DynamicZone || a.Repeatable {
 		var ok bool
 		if list, ok = v.([]any); !ok {
-			return nil, fmt.Errorf("%s: must be a list", pathName(path))
+			return nil, fmt.Errorf("%s: must be a list", issues.PathName(path))
 		}
 	}
 	items := make([]*store.Item, len(list))
@@ -276,15 +279,15 @@ func (version *importVersion) items(a *contenttypes.Attribute, v any, path []str
 		}
 		o, ok := v.(*jsontree.Object)
 		if !ok {
-			return nil, fmt.Errorf("%s: must be an object", pathName(at))
+			return nil, fmt.Errorf("%s: must be an object", issues.PathName(at))
 		}
-		c := itemComponent(a, o)
+		c := a.ComponentNamed(o.Text("__component"))
 		if c == nil {
-			return nil, fmt.Errorf("%s: __component must be one of %s", pathName(at), componentNames(a.Components))
+			return nil, fmt.Errorf("%s: __component must be one of %s", issues.PathName(at), a.ComponentNames())
 		}
 		id, err := parseImportedID(o.Value("id"))
 		if err != nil {
-			return nil, fmt.Errorf("%s.id: %w", pathName(at), err)
+			return nil, fmt.Errorf("%s.id: %w", issues.PathName(at), err)
 		}
 		items[i] = &store.Item{Component: c}
 		version.ids = append(version.ids, importedID{idName{c.UID, id}, items[i]})
@@ -302,3 +305,9 @@ func componentNames(components []*contenttypes.Component) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// ValidDocumentID reports whether an import takes a documentId.
+func ValidDocumentID(id string) bool { return documentIDPattern.MatchString(id) }
+
+// ValidLocale reports whether an import takes a locale.
+func ValidLocale(code string) bool { return len(code) <= maxLocale && code != "*" }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents/issues"
 	"lectern/internal/extsort"
 	"lectern/store"
 )
@@ -252,7 +253,7 @@ func (w *documentWrite) findTargets(phase storingPhase) (complete bool) {
 				return false
 			case phase == completing:
 				w.done.lost = append(w.done.lost, LineProblem{l.number,
-					fmt.Sprintf("%s: stored without the link to %s, which the import left out", pathName(e.path), e.id)})
+					fmt.Sprintf("%s: stored without the link to %s, which the import left out", issues.PathName(e.path), e.id)})
 			}
 			complete = complete && e.to != 0
 		}

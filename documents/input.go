@@ -5,6 +5,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
+	"lectern/documents/values"
 	"lectern/jsontree"
 )
 
@@ -27,17 +29,17 @@ type inputValue struct {
 // A bodyReader casts and checks a body in one stage and collects the issues.
 type bodyReader struct {
 	wr      *writing
-	stage   stage
+	stage   values.Stage
 	created bool     // the document or component being read is new, so ids of components in it are ignored
 	locales []string // locales in which unique values must be free
-	issues  []issue
+	issues  []issues.Issue
 	links   linkReader
 	zone    string                    // message about the first invalid zone; it becomes the last issue
 	inside  []*contenttypes.Attribute // the attributes that lead from the document to the component being read
 	values  []uniqueValue             // in the components of one attribute of the document
 }
 
-func newBodyReader(wr *writing, st stage, locales []string) *bodyReader {
+func newBodyReader(wr *writing, st values.Stage, locales []string) *bodyReader {
 	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}}
 }
 
@@ -53,12 +55,12 @@ func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.A
 		message = br.links.message()
 	}
 	if message != "" {
-		br.issues = append(br.issues, issue{message: message, value: br.normalised(in), hasValue: true})
+		br.issues = append(br.issues, issues.Issue{Message: message, Value: br.normalised(in), HasValue: true})
 	}
 	if len(br.issues) > 0 {
 		return nil, br.wr.refuse(br.issues)
 	}
-	return in, castDates(in)
+	return in, castTimes(in)
 }
 
 func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path []string, fresh func(*contenttypes.Attribute) bool) *input {
@@ -72,7 +74,7 @@ func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path
 			continue
 		}
 		g := &in.values[a.Index]
-		at := below(path, a.Name)
+		at := issues.Below(path, a.Name)
 		switch {
 		case a.IsRelation():
 			if ok {
@@ -104,14 +106,14 @@ func (br *bodyReader) scalar(g *inputValue, a *contenttypes.Attribute, path []st
 		g.set, g.value = true, v // a hash cannot be checked
 		return
 	}
-	cast, issues := castScalar(a, path, v, ok, br.stage)
+	cast, found := values.Cast(a, path, v, ok, br.stage)
 	if ok {
 		g.set, g.value = true, cast
 	}
-	if len(issues) == 0 && ok && br.stage == fullStage {
-		issues = br.unique(a, path, cast, true)
+	if len(found) == 0 && ok && br.stage == values.FullStage {
+		found = br.checkUnique(a, path, cast, true)
 	}
-	br.issues = append(br.issues, issues...)
+	br.issues = append(br.issues, found...)
 }
 
 func (br *bodyReader) single(g *inputValue, a *contenttypes.Attribute, path []string, v any, ok bool) {
@@ -119,13 +121,13 @@ func (br *bodyReader) single(g *inputValue, a *contenttypes.Attribute, path []st
 	o, isObject := v.(*jsontree.Object)
 	switch {
 	case !ok:
-		if a.Required && br.stage == fullStage {
-			br.issues = append(br.issues, missing(path, "must be defined."))
+		if a.Required && br.stage == values.FullStage {
+			br.issues = append(br.issues, issues.Missing(path, "must be defined."))
 		}
-	case v == nil && (!a.Required || br.stage == draftStage):
+	case v == nil && (!a.Required || br.stage == values.DraftStage):
 		g.set = true
 	case !isObject:
-		br.issues = append(br.issues, wrongType(path, "object", v, v, false))
+		br.issues = append(br.issues, issues.WrongType(path, "object", v, v, false))
 	default:
 		g.set, g.items = true, []*input{br.component(a, a.Component, o, path)}
 		br.checkInside(path)
@@ -137,7 +139,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 	g.set, g.value = true, v
 	if !ok {
 		if a.Required {
-			br.issues = append(br.issues, missing(path, "must be defined."))
+			br.issues = append(br.issues, issues.Missing(path, "must be defined."))
 		}
 		g.value = []any{}
 		return
@@ -145,7 +147,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 	zone := a.Type == contenttypes.DynamicZone
 	list, isList := v.([]any)
 	if !isList {
-		br.issues = append(br.issues, wrongType(path, "array", v, v, false))
+		br.issues = append(br.issues, issues.WrongType(path, "array", v, v, false))
 		if o, isObject := v.(*jsontree.Object); zone && v != nil && !(isObject && o.Value("__component") != nil) {
 			br.invalidZone(noComponent)
 		}
@@ -157,11 +159,11 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 			g.items = g.items[:i]
 			break
 		}
-		at := below(path, strconv.Itoa(i))
+		at := issues.Below(path, strconv.Itoa(i))
 		c := a.Component
 		o, isObject := v.(*jsontree.Object)
 		if !isObject {
-			br.issues = append(br.issues, wrongType(at, "object", nil, v, v != nil))
+			br.issues = append(br.issues, issues.WrongType(at, "object", nil, v, v != nil))
 			if zone {
 				br.invalidZone(badRelations)
 			}
@@ -174,7 +176,7 @@ func (br *bodyReader) list(g *inputValue, a *contenttypes.Attribute, path []stri
 			g.items[i] = br.component(a, c, o, at)
 		}
 	}
-	if br.stage == fullStage {
+	if br.stage == values.FullStage {
 		br.issues = append(br.issues, listIssues(a, path, len(list), func() any { return shownItems(a, g) })...)
 	}
 	br.checkInside(path)
@@ -195,17 +197,17 @@ func (br *bodyReader) invalidZone(message string) {
 
 // zoneComponent returns the component in the key __component of an item. If the zone does not allow it, it adds an issue and returns nil.
 func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
-	path = below(path, "__component")
+	path = issues.Below(path, "__component")
 	v, ok := o.Get("__component")
 	if !ok || v == nil || v == "" {
-		br.issues = append(br.issues, missing(path, "is a required field"))
+		br.issues = append(br.issues, issues.Missing(path, "is a required field"))
 		br.invalidZone(noComponent)
 		return nil
 	}
-	if c := itemComponent(a, o); c != nil {
+	if c := a.ComponentNamed(o.Text("__component")); c != nil {
 		return c
 	}
-	br.issues = append(br.issues, issueAt(path, "must be one of the following values: "+componentNames(a.Components), v))
+	br.issues = append(br.issues, issues.At(path, "must be one of the following values: "+a.ComponentNames(), v))
 	br.invalidZone(badRelations)
 	return nil
 }
@@ -229,33 +231,33 @@ func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Compo
 }
 
 // listIssues checks the number n of components in a list, and returns the issues. value returns the value to show in them.
-func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issue {
-	var issues []issue
+func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issues.Issue {
+	var found []issues.Issue
 	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {
-		issues = append(issues, issueAt(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items", value()))
+		found = append(found, issues.At(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items", value()))
 	}
 	if a.Max != nil && float64(n) > *a.Max {
-		issues = append(issues, issueAt(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+" items", value()))
+		found = append(found, issues.At(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+" items", value()))
 	}
-	return issues
+	return found
 }
 
-// castDates casts dates and times and returns an error for the first invalid one.
-func castDates(in *input) *apierror.Error {
+// castTimes casts dates and times and returns an error for the first invalid one.
+func castTimes(in *input) *apierror.Error {
 	for _, a := range in.schema.Attributes {
 		g := &in.values[a.Index]
 		if !g.set {
 			continue
 		}
 		if a.Type.Kind().IsTemporal() {
-			v, err := castTemporal(a, g.value)
+			v, err := values.CastTime(a, g.value)
 			if err != nil {
 				return err
 			}
 			g.value = v
 		}
 		for _, item := range g.items {
-			if err := castDates(item); err != nil {
+			if err := castTimes(item); err != nil {
 				return err
 			}
 		}
@@ -329,9 +331,9 @@ func shownItem(a *contenttypes.Attribute, in *input) any {
 }
 
 // bodyStage returns the stage whose rules apply to bodies of a type.
-func bodyStage(t *contenttypes.ContentType) stage {
+func bodyStage(t *contenttypes.ContentType) values.Stage {
 	if t.DraftAndPublish {
-		return draftStage
+		return values.DraftStage
 	}
-	return fullStage
+	return values.FullStage
 }

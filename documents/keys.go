@@ -5,6 +5,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
 	"lectern/documents/permission"
 	"lectern/jsontree"
 )
@@ -22,7 +23,7 @@ func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	case *jsontree.Object:
 		return data, nil
 	case []any:
-		return nil, issuesError([]issue{wrongType(nil, "object", nil, data, true)})
+		return nil, issues.Error(issues.WrongType(nil, "object", nil, data, true))
 	}
 	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }
@@ -116,25 +117,10 @@ func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Compon
 		if !ok {
 			continue
 		}
-		if c := itemComponent(a, o); c != nil {
+		if c := a.ComponentNamed(o.Text("__component")); c != nil {
 			if err := check(c, o); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// itemComponent returns the component of an item of a component or zone attribute. In a zone the key __component names it; the
-// result is nil if the zone does not have that component.
-func itemComponent(a *contenttypes.Attribute, item *jsontree.Object) *contenttypes.Component {
-	if a.Type == contenttypes.ComponentType {
-		return a.Component
-	}
-	uid := item.Text("__component")
-	for _, c := range a.Components {
-		if c.UID == uid {
-			return c
 		}
 	}
 	return nil
@@ -149,7 +135,7 @@ func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string,
 		if a == nil {
 			return apierror.UnknownKey(key, strings.Join(path, "."), fromBody, "")
 		}
-		if err := valueKeys(a, o.Value(key), below(path, key)); err != nil {
+		if err := valueKeys(a, o.Value(key), issues.Below(path, key)); err != nil {
 			return err
 		}
 	}
@@ -176,7 +162,7 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 		if target == nil {
 			return apierror.UnknownKey(key, strings.Join(path, "."), fromBody, "")
 		}
-		if err := valueKeys(target, o.Value(key), below(path, key)); err != nil {
+		if err := valueKeys(target, o.Value(key), issues.Below(path, key)); err != nil {
 			return err
 		}
 	}
@@ -218,7 +204,7 @@ func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *p
 func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *permission.Access) any {
 	switch v := v.(type) {
 	case *jsontree.Object:
-		if c := itemComponent(a, v); c != nil {
+		if c := a.ComponentNamed(v.Text("__component")); c != nil {
 			return WithoutHiddenLinks(&c.Schema, v, access)
 		}
 	case []any:
@@ -238,7 +224,7 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 		if a == nil || a.IsScalar() {
 			continue
 		}
-		at := below(path, key)
+		at := issues.Below(path, key)
 		inner := func(c *contenttypes.Component, o *jsontree.Object) *apierror.Error {
 			return followedKeys(&c.Schema, o, at, access)
 		}

@@ -140,3 +140,16 @@ func TestReadData(t *testing.T) {
 		}
 	}
 }
+
+// parsed parses the JSON of a test case.
+func parsed(t *testing.T, text string) any {
+	t.Helper()
+	v, err := jsontree.Parse([]byte(text), jsontree.MaxDepth)
+	if err != nil {
+		t.Fatalf("parse %s: %v", text, err)
+	}
+	return v
+}
+
+// printed returns a value as JSON.
+func printed(v any) string { return string(jsontree.Append(nil, v)) }

@@ -83,7 +83,7 @@ func (l *Limits) countItems(a *contenttypes.Attribute, v any) {
 		if !isObject {
 			continue
 		}
-		if c := itemComponent(a, o); c != nil {
+		if c := a.ComponentNamed(o.Text("__component")); c != nil {
 			l.count(&c.Schema, o)
 		}
 	}

@@ -4,15 +4,12 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/documents/issues"
+	"lectern/documents/unique"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
-
-// perLocale reports whether each localization of a document has its own value of the attribute a. This holds for localized and
-// system attributes, and for relations and uids even if they are not marked as localized.
-func perLocale(a *contenttypes.Attribute) bool {
-	return a.System || a.Localized || a.Type == contenttypes.UID || a.Type == contenttypes.RelationType
-}
 
 // sibling returns the localization from which a new one of the same status copies the values that all localizations share: the one in
 // the default locale, or else the first. It returns nil when there is no other localization.
@@ -35,7 +32,7 @@ func (wr *writing) sibling(v version) *store.Row {
 func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jsontree.Object {
 	given := jsontree.NewObject()
 	for _, key := range data.Keys {
-		if a := t.Attribute(key); data.Value(key) != nil || a == nil || perLocale(a) {
+		if a := t.Attribute(key); data.Value(key) != nil || a == nil || a.IsPerLocale() {
 			given.Set(key, data.Value(key))
 		}
 	}
@@ -45,28 +42,28 @@ func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jso
 // takeOver copies from another localization the shared values that the body does not contain.
 func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 	for _, a := range wr.t.Attributes {
-		if perLocale(a) || in.values[a.Index].set {
+		if a.IsPerLocale() || in.values[a.Index].set {
 			continue
 		}
 		wr.copyShared(a, source, row)
 		if wr.t.DraftAndPublish {
 			continue
 		}
-		if issues := wr.takenShared(a, row.Values[a.Index]); len(issues) > 0 {
-			return wr.refuse(issues)
+		if found := wr.takenShared(a, row.Values[a.Index]); len(found) > 0 {
+			return wr.refuse(found)
 		}
 	}
 	return nil
 }
 
 // takenShared returns an issue for each unique value of an attribute, or in its components, that another document has in the locale that is written.
-func (wr *writing) takenShared(a *contenttypes.Attribute, v store.Value) []issue {
+func (wr *writing) takenShared(a *contenttypes.Attribute, v store.Value) []issues.Issue {
 	attrs, path := []*contenttypes.Attribute{a}, []string{a.Name}
 	switch {
 	case !a.IsScalar():
 		return wr.takenInside(attrs, path, v.Items)
-	case isUnique(a) && !isFree(v.JSON) && wr.taken(attrs, store.Published, wr.locale, v.JSON):
-		return []issue{{path: path, message: notUnique, value: decode(v.JSON), hasValue: true}}
+	case a.IsUnique() && !unique.IsFree(v.JSON) && wr.taken(attrs, store.Published, wr.locale, v.JSON):
+		return []issues.Issue{{Path: path, Message: notUnique, Value: values.Decode(v.JSON), HasValue: true}}
 	}
 	return nil
 }
@@ -87,7 +84,7 @@ func (wr *writing) share(v version, only func(*contenttypes.Attribute) bool) []v
 		}
 		differs := false
 		for _, a := range wr.t.Attributes {
-			if perLocale(a) || only != nil && !only(a) || wr.sameShared(a, source, row) {
+			if a.IsPerLocale() || only != nil && !only(a) || wr.sameShared(a, source, row) {
 				continue
 			}
 			wr.copyShared(a, source, row)
@@ -129,7 +126,7 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 		for _, item := range to.Values[a.Index].Items {
 			wr.forget(item)
 		}
-		sets := linkSetsOf(wr.t, from.Status)
+		sets := store.LinkSetsOf(wr.t, from.Status)
 		c := cloning{wr: wr, from: sets, to: sets, carry: wr.carryTo(to.Locale)}
 		to.Values[a.Index] = c.value(from.Values[a.Index])
 	default:

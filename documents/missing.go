@@ -41,7 +41,7 @@ func (c *missingCounts) in(ctx context.Context, st *store.Store, t *contenttypes
 	if len(c.list) == 0 {
 		return nil
 	}
-	for _, status := range statusesOf(t) {
+	for _, status := range store.StatusesOf(t) {
 		total := 0
 		err := st.View(func(snap *store.Snapshot) (err error) {
 			for _, a := range t.Attributes {

@@ -5,24 +5,23 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/passwords"
+	"lectern/documents/values"
 	"lectern/jsontree"
 )
 
-// maxPassword is the maximum length of a password in bytes. bcrypt ignores the bytes after it, so longer ones are refused.
-const maxPassword = 72
-
 // hashPasswords hashes the passwords in a body and returns the hashes by password. It is called before the transaction, so that
 // other writes need not wait for it.
-func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.Object) (map[string]string, error) {
+func hashPasswords(ctx context.Context, h *passwords.Hasher, s *contenttypes.Schema, data *jsontree.Object) (map[string]string, error) {
 	var hashes map[string]string
-	for _, plain := range passwords(nil, s, data) {
-		if len(plain) > maxPassword {
-			return nil, apierror.Validation(tooLong)
+	for _, plain := range passwordsIn(nil, s, data) {
+		if len(plain) > passwords.MaxLength {
+			return nil, apierror.Validation(passwords.TooLong)
 		}
 		if hashes[plain] != "" {
 			continue
 		}
-		hash, err := HashPassword(ctx, plain)
+		hash, err := h.Hash(ctx, plain)
 		if err != nil {
 			return nil, err
 		}
@@ -34,8 +33,8 @@ func hashPasswords(ctx context.Context, s *contenttypes.Schema, data *jsontree.O
 	return hashes, nil
 }
 
-// passwords appends the values of password attributes to list, including those in components.
-func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []string {
+// passwordsIn appends the values of password attributes to list, including those in components.
+func passwordsIn(list []string, s *contenttypes.Schema, data *jsontree.Object) []string {
 	for _, a := range s.Attributes {
 		v, ok := data.Get(a.Name)
 		if !ok {
@@ -56,8 +55,8 @@ func passwords(list []string, s *contenttypes.Schema, data *jsontree.Object) []s
 				if !isObject {
 					continue
 				}
-				if c := itemComponent(a, o); c != nil {
-					list = passwords(list, &c.Schema, o)
+				if c := a.ComponentNamed(o.Text("__component")); c != nil {
+					list = passwordsIn(list, &c.Schema, o)
 				}
 			}
 		}
@@ -72,5 +71,5 @@ func (wr *writing) password(v any) []byte {
 	if !isText {
 		return nil
 	}
-	return storedJSON(wr.hashes[plain])
+	return values.Encode(wr.hashes[plain])
 }

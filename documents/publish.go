@@ -6,6 +6,8 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -23,10 +25,10 @@ func (wr *writing) publishDraft() error {
 // on the first publication.
 func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
-	br := newBodyReader(wr, publishStage, wr.locales(store.Published))
+	br := newBodyReader(wr, values.PublishStage, wr.locales(store.Published))
 	br.checkRow(&wr.t.Schema, draft.Values, wr.ref(wr.locale), nil)
 	if len(br.issues) > 0 {
-		return issuesError(br.issues)
+		return issues.Error(br.issues...)
 	}
 	v := wr.published()
 	old := wr.row(v)
@@ -161,7 +163,7 @@ func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, own
 		if a.System || a.Type == contenttypes.ID {
 			continue
 		}
-		at, v := below(path, a.Name), values[a.Index]
+		at, v := issues.Below(path, a.Name), values[a.Index]
 		switch {
 		case a.IsRelation():
 			br.checkLinked(a, owner, at)
@@ -171,12 +173,12 @@ func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, own
 			if len(v.Items) > 0 {
 				br.checkItem(a, v.Items[0], at)
 			} else if a.Required {
-				br.issues = append(br.issues, wrongType(at, "object", nil, nil, false))
+				br.issues = append(br.issues, issues.WrongType(at, "object", nil, nil, false))
 			}
 			br.checkInside(at)
 		default:
 			for i, item := range v.Items {
-				br.checkItem(a, item, below(at, strconv.Itoa(i)))
+				br.checkItem(a, item, issues.Below(at, strconv.Itoa(i)))
 			}
 			br.issues = append(br.issues, listIssues(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
 			br.checkInside(at)
@@ -195,15 +197,15 @@ func (br *bodyReader) checkValue(a *contenttypes.Attribute, path []string, raw [
 	if a.Type == contenttypes.Password && raw != nil {
 		return // a hash cannot be checked
 	}
-	v := decode(raw)
-	cast, issues := castScalar(a, path, v, true, br.stage)
-	if len(issues) == 0 {
-		issues = br.unique(a, path, cast, !a.Private)
+	v := values.Decode(raw)
+	cast, found := values.Cast(a, path, v, true, br.stage)
+	if len(found) == 0 {
+		found = br.checkUnique(a, path, cast, !a.Private)
 	}
-	for i := range issues {
-		issues[i].hasValue = issues[i].hasValue && !a.Private
+	for i := range found {
+		found[i].HasValue = found[i].HasValue && !a.Private
 	}
-	br.issues = append(br.issues, issues...)
+	br.issues = append(br.issues, found...)
 }
 
 // shownStored returns stored components as messages show them: with their ids, relations as {set: [{id}]}, and without what is private.
@@ -222,7 +224,7 @@ func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item
 			case at.IsRelation():
 				o.Set(at.Name, br.shownLinks(at, itemRef(item)))
 			case at.IsScalar():
-				o.Set(at.Name, decode(v.JSON))
+				o.Set(at.Name, values.Decode(v.JSON))
 			case at.Type == contenttypes.DynamicZone || at.Repeatable:
 				o.Set(at.Name, br.shownStored(at, v.Items))
 			case len(v.Items) == 0:

@@ -56,7 +56,7 @@ func (r *resolver) items(a *contenttypes.Attribute, v any) {
 	}
 	for _, item := range list {
 		if o, isObject := item.(*jsontree.Object); isObject {
-			if c := itemComponent(a, o); c != nil {
+			if c := a.ComponentNamed(o.Text("__component")); c != nil {
 				r.object(&c.Schema, o)
 			}
 		}

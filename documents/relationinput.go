@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -273,7 +274,7 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 		item.limited, item.only = true, store.DraftLinks
 	default:
 		if lr.missing == nil {
-			lr.missing = apierror.Validation("Invalid status " + printValue(status) + ` of a relation. Expected "draft" or "published".`)
+			lr.missing = apierror.Validation("Invalid status " + issues.Print(status) + ` of a relation. Expected "draft" or "published".`)
 		}
 		return item, false
 	}
@@ -364,7 +365,7 @@ func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale stri
 	if ref.Doc, ok = wr.tx.Document(t, documentID); !ok {
 		return ref, 0, false
 	}
-	for _, st := range statusesOf(t) {
+	for _, st := range store.StatusesOf(t) {
 		if r := wr.tx.Version(t, ref.Doc, st, locale); r.Exists() {
 			return ref, r.ID(), true
 		}

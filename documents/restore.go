@@ -7,6 +7,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -112,7 +113,7 @@ func (f *formerReader) object(r store.Record) *jsontree.Object {
 			o.Set(a.Name, f.links(r, a))
 		case !r.Has(a):
 		case a.IsScalar():
-			v := decode(r.JSON(a))
+			v := values.Decode(r.JSON(a))
 			if hash, ok := v.(string); ok && a.Type == contenttypes.Password {
 				f.hashes[hash] = hash
 			}
@@ -147,7 +148,7 @@ func (f *formerReader) items(r store.Record, a *contenttypes.Attribute) any {
 // links returns the targets of a relation. If a type without drafts is linked to other targets in drafts than in published versions, each
 // target says for which of them.
 func (f *formerReader) links(r store.Record, a *contenttypes.Attribute) any {
-	sets := linkSetsUnder(a, linkSetsOf(f.owner, f.status))
+	sets := store.LinkSetsUnder(a, store.LinkSetsOf(f.owner, f.status))
 	lists := make([][]store.Ref, len(sets))
 	for i, set := range sets {
 		lists[i] = f.targets(r, a, set)
@@ -160,7 +161,7 @@ func (f *formerReader) links(r store.Record, a *contenttypes.Attribute) any {
 		for _, target := range lists[i] {
 			if o := f.target(a, target); o != nil {
 				if len(sets) == 2 {
-					o.Set("status", linkSetName(set))
+					o.Set("status", set.Name())
 				}
 				items = append(items, o)
 			}
@@ -185,7 +186,7 @@ func (f *formerReader) target(a *contenttypes.Attribute, r store.Ref) *jsontree.
 	if t == nil {
 		return nil
 	}
-	for _, status := range statusesOf(t) {
+	for _, status := range store.StatusesOf(t) {
 		row := f.then.Version(t, r.Doc, status, r.Locale)
 		if !row.Exists() {
 			continue

@@ -3,6 +3,8 @@ package documents
 import (
 	"bytes"
 
+	"lectern/documents/values"
+
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/store"
@@ -56,7 +58,7 @@ func (wr *writing) save() error {
 	br := newBodyReader(wr, bodyStage(wr.t), wr.locales(v.status))
 	br.created = created
 	in, err := br.document(data, func(a *contenttypes.Attribute) bool {
-		return created && (source == nil || perLocale(a))
+		return created && (source == nil || a.IsPerLocale())
 	})
 	if err != nil {
 		return err
@@ -90,9 +92,9 @@ func (wr *writing) save() error {
 	return nil
 }
 
-// fill writes the values of a body into a row or component. owner is the source of its links, st the status of its version;
+// fill writes the values of a body into the values of a row or component. owner is the source of its links, st the status of its version;
 // created means that it is new, so that the ids of its components are ignored.
-func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st store.Status, created bool) error {
+func (wr *writing) fill(in *input, row []store.Value, owner store.Ref, st store.Status, created bool) error {
 	for _, a := range in.schema.Attributes {
 		g := &in.values[a.Index]
 		if !g.set {
@@ -104,15 +106,15 @@ func (wr *writing) fill(in *input, values []store.Value, owner store.Ref, st sto
 				return err
 			}
 		case a.Type == contenttypes.Password:
-			values[a.Index].JSON = wr.password(g.value)
+			row[a.Index].JSON = wr.password(g.value)
 		case a.IsScalar():
-			values[a.Index].JSON = storedJSON(g.value)
+			row[a.Index].JSON = values.Encode(g.value)
 		default:
-			items, err := wr.items(a, g.items, values[a.Index].Items, st, created)
+			items, err := wr.items(a, g.items, row[a.Index].Items, st, created)
 			if err != nil {
 				return err
 			}
-			values[a.Index].Items = items
+			row[a.Index].Items = items
 		}
 	}
 	return nil

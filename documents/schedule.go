@@ -9,6 +9,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -148,7 +149,7 @@ func schedulesOf(m *contenttypes.Model) (l schedules) {
 
 // read returns the Schedule in a row.
 func (l *schedules) read(r store.Record) Schedule {
-	value := func(a *contenttypes.Attribute) string { s, _ := decode(r.JSON(a)).(string); return s }
+	value := func(a *contenttypes.Attribute) string { s, _ := values.Decode(r.JSON(a)).(string); return s }
 	at, _ := time.Parse(time.RFC3339, value(l.at)) // written by put
 	sc := Schedule{
 		ID: value(l.id), Action: PublishAction, At: at, ContentType: value(l.contentType), Document: value(l.document), Locale: value(l.locale),

@@ -7,7 +7,7 @@
 //
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
 // publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
-// it; scalar.go, dates.go and blocks.go cast values; links.go and order.go edit the lists of links. transaction.go combines
+// it; links.go and order.go edit the lists of links. transaction.go combines
 // several writes, and together.go those of one call. export.go writes all content to a file and import.go reads it.
 package documents
 
@@ -21,6 +21,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/passwords"
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
@@ -35,6 +36,8 @@ type Service struct {
 	Failed func(error)
 	// Limits limits each write; set it before the service is used.
 	Limits Limits
+	// Passwords hashes the passwords in bodies; NewService sets it to passwords.Default.
+	Passwords *passwords.Hasher
 	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a locale
 	// return an Error 400; its content can still be read, unpublished and deleted.
 	Retired map[string]bool
@@ -56,6 +59,7 @@ type Service struct {
 func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string) *Service {
 	return &Service{
 		Now:           time.Now,
+		Passwords:     passwords.Default,
 		store:         st,
 		model:         model,
 		defaultLocale: defaultLocale,

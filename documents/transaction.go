@@ -58,7 +58,7 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action, before fu
 		}
 	}
 	if p.hashes = w.hashes; body && w.hashes == nil {
-		if p.hashes, err = hashPasswords(ctx, &w.Type.Schema, p.write.Data); err != nil {
+		if p.hashes, err = hashPasswords(ctx, s.Passwords, &w.Type.Schema, p.write.Data); err != nil {
 			return nil, err
 		}
 	}

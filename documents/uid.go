@@ -4,8 +4,10 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents/values"
 	"lectern/internal/slug"
 	"lectern/jsontree"
+	"lectern/store"
 )
 
 // maxUID is the maximum length of a generated uid, unless the attribute has a smaller maxLength.
@@ -62,8 +64,8 @@ func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) s
 
 // uidTaken reports whether another document has this uid, as a draft or published, in the locale that is written.
 func (wr *writing) uidTaken(a *contenttypes.Attribute, uid string) bool {
-	raw := storedJSON(uid)
-	for _, st := range statusesOf(wr.t) {
+	raw := values.Encode(uid)
+	for _, st := range store.StatusesOf(wr.t) {
 		if wr.taken([]*contenttypes.Attribute{a}, st, wr.locale, raw) {
 			return true
 		}

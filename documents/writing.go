@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -36,11 +37,11 @@ type writing struct {
 }
 
 // refuse returns the error for values that are not valid. It shows the values only if the caller sent them.
-func (wr *writing) refuse(issues []issue) *apierror.Error {
-	for i := range issues {
-		issues[i].hasValue = issues[i].hasValue && !wr.former
+func (wr *writing) refuse(found []issues.Issue) *apierror.Error {
+	for i := range found {
+		found[i].HasValue = found[i].HasValue && !wr.former
 	}
-	return issuesError(issues)
+	return issues.Error(found...)
 }
 
 // A version identifies a row of a document.
@@ -74,7 +75,7 @@ func (wr *writing) named() (doc uint64, id string, err error) {
 
 // single looks up the document of a single type; doc is 0 if there is none.
 func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id string, err error) {
-	for _, st := range statusesOf(t) {
+	for _, st := range store.StatusesOf(t) {
 		page, err := s.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
 		if err != nil {
 			return 0, "", err
@@ -191,7 +192,7 @@ func (wr *writing) ref(locale string) store.Ref {
 
 // linkSets returns the sets in which a version of this document has links under an attribute.
 func (wr *writing) linkSets(a *contenttypes.Attribute, st store.Status) []store.LinkSet {
-	return linkSetsUnder(a, linkSetsOf(wr.t, st))
+	return store.LinkSetsUnder(a, store.LinkSetsOf(wr.t, st))
 }
 
 // apply applies the batch to the store and shows the written version.

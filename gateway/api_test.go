@@ -12,15 +12,13 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"lectern/documents"
+	"lectern/documents/passwords"
 	"lectern/gateway"
 )
 
 // TestMain lowers the cost of password hashes, because the tests create many users.
 func TestMain(m *testing.M) {
-	if err := documents.SetHashCost(bcrypt.MinCost); err != nil {
-		panic(err)
-	}
+	passwords.Default = passwords.NewHasher(bcrypt.MinCost)
 	os.Exit(m.Run())
 }
 

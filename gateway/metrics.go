@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/passwords"
 	"lectern/gateway/config"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
@@ -64,7 +64,7 @@ func (p *Project) reading() metrics.Reading {
 	r := metrics.Reading{
 		Store: g.store.Stats(), State: g.store.Health().State,
 		Places: map[string]metrics.Places{
-			"passwords":  {Stats: documents.Hashing(), Limit: documents.HashingLimits().Places},
+			"passwords":  {Stats: passwords.Default.Stats().Stats, Limit: passwords.Default.Limits().Places},
 			"listeners":  {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
 			"conditions": {Stats: p.conditions.Stats(), Limit: p.conditions.Limits().Places},
 			"processors": {Stats: p.processors.Stats(), Limit: p.processors.Limits().Places},

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strconv"
 
-	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/issues"
 	"lectern/jsontree"
 )
 
@@ -37,7 +37,7 @@ func (f *Form) infos(n int) ([]Info, error) {
 		return list, err
 	}
 	if !isList {
-		return nil, documents.WrongType([]string{infoField}, "array", nil, value, value != nil)
+		return nil, issues.Error(issues.WrongType([]string{infoField}, "array", nil, value, value != nil))
 	}
 	for i := range min(n, len(items)) {
 		if list[i], err = readInfo(items[i], []string{infoField, strconv.Itoa(i)}); err != nil {
@@ -94,7 +94,7 @@ func ReadInfo(v any) (Info, error) { return readInfo(v, []string{infoField}) }
 func readInfo(v any, path []string) (info Info, err error) {
 	o, ok := v.(*jsontree.Object)
 	if !ok {
-		return info, documents.WrongType(path, "object", nil, v, v != nil)
+		return info, issues.Error(issues.WrongType(path, "object", nil, v, v != nil))
 	}
 	for _, field := range []struct {
 		key  string
@@ -108,7 +108,7 @@ func readInfo(v any, path []string) (info Info, err error) {
 			s := string(jsontree.Append(nil, v))
 			*field.into = &s
 		default:
-			return info, documents.WrongType(append(path[:len(path):len(path)], field.key), "string", v, v, false)
+			return info, issues.Error(issues.WrongType(append(path[:len(path):len(path)], field.key), "string", v, v, false))
 		}
 	}
 	if info.name != nil {
@@ -133,7 +133,7 @@ func focalPoint(v any, path []string) (any, error) {
 		}
 	}
 	if !ok {
-		return nil, documents.WrongType(append(path[:len(path):len(path)], "focalPoint"), "object", v, v, false)
+		return nil, issues.Error(issues.WrongType(append(path[:len(path):len(path)], "focalPoint"), "object", v, v, false))
 	}
 	point := jsontree.NewObject()
 	point.Set("x", o.Value("x"))

@@ -81,13 +81,7 @@ func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 
 // linkSetsOf returns the link sets in which a version has links, under an attribute or in the components of an attribute.
 func linkSetsOf(a *contenttypes.Attribute, r Record) []LinkSet {
-	switch {
-	case a.IsRelation() && !a.HasDraftLinks():
-		return linkSets[:1]
-	case r.Type().DraftAndPublish:
-		return []LinkSet{r.Status().Links()}
-	}
-	return linkSets[:]
+	return LinkSetsUnder(a, LinkSetsOf(r.Type(), r.Status()))
 }
 
 // same reports whether two versions of a document have the same value in an attribute. The ids of components are not compared. Each

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -250,7 +250,7 @@ func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	case contenttypes.BooleanValue:
 		return boolean(s), true
 	case contenttypes.DateValue, contenttypes.TimeValue, contenttypes.DateTimeValue:
-		text, err := documents.ParseFilterTime(a, s)
+		text, err := values.ParseFilterTime(a, s)
 		if err != nil {
 			b.issues.add(b.param.value, err)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -189,7 +189,7 @@ func remedy(a *contenttypes.Attribute, problem string, outcome Outcome) string {
 		return "write another value to one of the documents"
 	case a.Type == contenttypes.Enumeration:
 		return "add it to the enum of the attribute, or write another value"
-	case a.IsScalar() && problem == documents.RequiredAndMissing:
+	case a.IsScalar() && problem == values.RequiredAndMissing:
 		return "write a value, or let `lectern migrate fill` do it"
 	}
 	return "change the rule in the definition, or write another value"
@@ -197,7 +197,7 @@ func remedy(a *contenttypes.Attribute, problem string, outcome Outcome) string {
 
 // fit returns the value of a scalar attribute as it comes along, nil if it does not. r is the row that it belongs to.
 func (sp *spooler) fit(a *contenttypes.Attribute, v any, r *row) any {
-	f := documents.Fit(a, v, strict(r))
+	f := values.Fit(a, v, strict(r))
 	if f.Problem == "" && strict(r) && sp.isTaken(a, f.Value, r) {
 		f.Problem = takenProblem
 	}
@@ -220,7 +220,7 @@ func (sp *spooler) fitItems(a *contenttypes.Attribute, n int, r *row) {
 	if !strict(r) {
 		return
 	}
-	if problem := documents.FitItems(a, n); problem != "" {
+	if problem := values.FitItems(a, n); problem != "" {
 		sp.misfits.add(a, problem, Kept, r, jsontree.Number(strconv.Itoa(n)))
 	}
 }
@@ -232,7 +232,7 @@ func strict(r *row) bool {
 
 // isTaken reports whether a published version that came before has a unique value.
 func (sp *spooler) isTaken(a *contenttypes.Attribute, v any, r *row) bool {
-	if v == nil || v == "" || !documents.IsUnique(a) {
+	if v == nil || v == "" || !a.IsUnique() {
 		return false
 	}
 	where := fieldName(a)

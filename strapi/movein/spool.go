@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/values"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/strapi/archive"
@@ -58,7 +58,7 @@ func (sp *spooler) appendRow(b []byte, s *indexedSchema, e archive.Entity, r *ro
 		if t == nil || a == nil || name == "publishedAt" && r.status == store.Draft {
 			continue
 		}
-		if t = documents.Fit(a, moment(t), false).Value; t == nil {
+		if t = values.Fit(a, moment(t), false).Value; t == nil {
 			sp.notes.add(name+" of "+s.UID, "it is no time; the time of the move stands for it")
 			t = sp.now
 		}

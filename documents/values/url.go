@@ -1,4 +1,4 @@
-package documents
+package values
 
 import (
 	"net/url"

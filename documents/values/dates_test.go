@@ -1,4 +1,4 @@
-package documents
+package values
 
 import (
 	"testing"
@@ -106,7 +106,7 @@ var temporalCases = []struct{ attr, in, want string }{
 func TestCastTemporal(t *testing.T) {
 	attrs := scalars()
 	for _, c := range temporalCases {
-		v, err := castTemporal(attrs[c.attr], parsed(t, c.in))
+		v, err := CastTime(attrs[c.attr], parsed(t, c.in))
 		got := printed(v)
 		if err != nil {
 			got = err.Message
@@ -159,18 +159,18 @@ func FuzzCastTemporal(f *testing.F) {
 			default:
 				continue
 			}
-			v, err := castTemporal(a, s)
+			v, err := CastTime(a, s)
 			if err != nil {
 				continue
 			}
-			if again, err := castTemporal(a, v); err != nil || again != v {
+			if again, err := CastTime(a, v); err != nil || again != v {
 				t.Fatalf("%q as a %s is %v, which is %v, %v", s, name, v, again, err)
 			}
 			if filter, err := ParseFilterTime(a, s); err != nil || filter != v {
 				t.Fatalf("%q as a %s is %v when written and %v, %v in a filter", s, name, v, filter, err)
 			}
-			if want, err := time.Parse(time.RFC3339, s); err == nil && a.Type == contenttypes.DateTime && v != formatDateTime(want) {
-				t.Fatalf("%q is %v, want %v", s, v, formatDateTime(want))
+			if want, err := time.Parse(time.RFC3339, s); err == nil && a.Type == contenttypes.DateTime && v != FormatTime(want) {
+				t.Fatalf("%q is %v, want %v", s, v, FormatTime(want))
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package documents
+package values
 
 import (
 	"regexp"
@@ -148,17 +148,17 @@ var castCases = []struct {
 	{"blocks required", `null`, valid + `null`, "k| k must be a `array` type, but the final value was: `null`. = null"},
 }
 
-func TestCastScalar(t *testing.T) {
+func TestCast(t *testing.T) {
 	attrs := scalars()
 	for _, c := range castCases {
 		full := c.full
 		if full == "" {
 			full = c.want
 		}
-		for st, want := range map[stage]string{draftStage: c.want, fullStage: full} {
-			v, issues := castScalar(attrs[c.attr], []string{"k"}, parsed(t, c.in), true, st)
-			got := strings.TrimSuffix(said(issues), "\n")
-			if issues == nil {
+		for st, want := range map[Stage]string{DraftStage: c.want, FullStage: full} {
+			v, found := Cast(attrs[c.attr], []string{"k"}, parsed(t, c.in), true, st)
+			got := strings.TrimSuffix(said(found), "\n")
+			if found == nil {
 				got = valid + printed(v)
 			}
 			if got != want {
@@ -168,17 +168,17 @@ func TestCastScalar(t *testing.T) {
 	}
 }
 
-// TestCastScalarPublishing publishes the values that a draft may hold. They are published unchanged, or refused with the message of the
+// TestCastPublishing publishes the values that a draft may hold. They are published unchanged, or refused with the message of the
 // full stage.
-func TestCastScalarPublishing(t *testing.T) {
+func TestCastPublishing(t *testing.T) {
 	attrs := scalars()
 	for _, c := range castCases {
 		a := attrs[c.attr]
-		v, issues := castScalar(a, []string{"k"}, parsed(t, c.in), true, draftStage)
-		if issues != nil {
+		v, found := Cast(a, []string{"k"}, parsed(t, c.in), true, DraftStage)
+		if found != nil {
 			continue
 		}
-		stored := storedJSON(v)
+		stored := Encode(v)
 		if (stored == nil) != (v == nil) {
 			t.Errorf("%s of %s is stored as %q", c.in, c.attr, stored)
 		}
@@ -189,9 +189,9 @@ func TestCastScalarPublishing(t *testing.T) {
 		if want == "" {
 			want = valid + printed(v)
 		}
-		published, issues := castScalar(a, []string{"k"}, v, false, publishStage)
-		got := strings.TrimSuffix(said(issues), "\n")
-		if issues == nil {
+		published, found := Cast(a, []string{"k"}, v, false, PublishStage)
+		got := strings.TrimSuffix(said(found), "\n")
+		if found == nil {
 			got = valid + printed(published)
 		}
 		if got != want {
@@ -200,15 +200,15 @@ func TestCastScalarPublishing(t *testing.T) {
 	}
 }
 
-func TestCastScalarAbsent(t *testing.T) {
+func TestCastAbsent(t *testing.T) {
 	attrs := scalars()
 	for name, a := range attrs {
-		for st, want := range map[stage]string{draftStage: "", fullStage: "k| k must be defined.\n"} {
+		for st, want := range map[Stage]string{DraftStage: "", FullStage: "k| k must be defined.\n"} {
 			if !a.Required {
 				want = ""
 			}
-			if v, issues := castScalar(a, []string{"k"}, nil, false, st); v != nil || said(issues) != want {
-				t.Errorf("%s, absent, in stage %d: %v, %s", name, st, v, said(issues))
+			if v, found := Cast(a, []string{"k"}, nil, false, st); v != nil || said(found) != want {
+				t.Errorf("%s, absent, in stage %d: %v, %s", name, st, v, said(found))
 			}
 		}
 	}
@@ -220,12 +220,12 @@ func TestEmailAddress(t *testing.T) {
 		`a@1.2.3.4`, `a@[1.2.3.4]`, `a@b.c1`, `a@@b.co`, `a b@c.de`, `a,b@c.de`, `a(b)@c.de`, `a"b@c.de`, `a\b@c.de`, `"a@b.co`, `"a"b@c.de`, `"@b.co`, "a@b.co\n", "\"\n\"@b.co",
 		`😀@b.co`, `a@😀.co`, `a@b!c.de`}
 	for _, s := range good {
-		if !isEmailAddress(s) {
+		if !IsEmail(s) {
 			t.Errorf("%q is refused", s)
 		}
 	}
 	for _, s := range bad {
-		if isEmailAddress(s) {
+		if IsEmail(s) {
 			t.Errorf("%q is taken", s)
 		}
 	}

@@ -1,4 +1,6 @@
-package documents
+// Package values casts and checks the value of one attribute, by the rules of its definition and in the words of Strapi.
+// It knows no documents and no store.
+package values
 
 import (
 	"math"
@@ -7,39 +9,40 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/issues"
 	"lectern/jsontree"
 )
 
-// A stage selects the rules that are checked.
+// A Stage selects the rules that are checked.
 //
-// Types without drafts check all rules at once (fullStage). Types with drafts check the rules for drafts when a draft is
-// written (draftStage: types, choices, max, maxLength, blocks), and all rules, on all values of the draft, when it is published
-// (publishStage).
-type stage uint8
+// Types without drafts check all rules at once (FullStage). Types with drafts check the rules for drafts when a draft is
+// written (DraftStage: types, choices, max, maxLength, blocks), and all rules, on all values of the draft, when it is published
+// (PublishStage).
+type Stage uint8
 
 const (
-	draftStage stage = iota
-	publishStage
-	fullStage
+	DraftStage Stage = iota
+	PublishStage
+	FullStage
 )
 
-// castScalar casts and checks the value of a scalar attribute. It returns the value to store (nil for null) and the issues with
+// Cast casts and checks the value of a scalar attribute. It returns the value to store (nil for null) and the issues with
 // it.
 //
-// given is false if the attribute is absent from the body. That is an issue for a required attribute in fullStage, so an update
-// does not call castScalar for attributes that it leaves unchanged. In publishStage the value is the stored one. Dates, times
-// and datetimes are returned as they are, because their errors are reported after all issues: see castTemporal. It does not
+// given is false if the attribute is absent from the body. That is an issue for a required attribute in FullStage, so an update
+// does not call Cast for attributes that it leaves unchanged. In PublishStage the value is the stored one. Dates, times
+// and datetimes are returned as they are, because their errors are reported after all issues: see CastTime. It does not
 // check whether a unique value is free.
-func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st stage) (any, []issue) {
-	if !given && st != publishStage {
-		if a.Required && st == fullStage {
-			return nil, []issue{missing(path, "must be defined.")}
+func Cast(a *contenttypes.Attribute, path []string, v any, given bool, st Stage) (any, []issues.Issue) {
+	if !given && st != PublishStage {
+		if a.Required && st == FullStage {
+			return nil, []issues.Issue{issues.Missing(path, "must be defined.")}
 		}
 		return nil, nil
 	}
 	if v == nil {
-		if a.Required && st != draftStage {
-			return nil, []issue{nullIssue(a, path)}
+		if a.Required && st != DraftStage {
+			return nil, []issues.Issue{nullIssue(a, path)}
 		}
 		return nil, nil
 	}
@@ -64,36 +67,36 @@ func castScalar(a *contenttypes.Attribute, path []string, v any, given bool, st 
 }
 
 // nullIssue returns the issue of null in a required attribute. Its message depends on the type of the attribute.
-func nullIssue(a *contenttypes.Attribute, path []string) issue {
+func nullIssue(a *contenttypes.Attribute, path []string) issues.Issue {
 	switch kind := a.Type.Kind(); {
 	case kind == contenttypes.NumberValue:
-		return wrongType(path, "number", math.NaN(), nil, false)
+		return issues.WrongType(path, "number", math.NaN(), nil, false)
 	case a.Type == contenttypes.Blocks:
-		return wrongType(path, "array", nil, nil, false)
+		return issues.WrongType(path, "array", nil, nil, false)
 	case kind == contenttypes.TextValue, kind == contenttypes.EnumValue, kind == contenttypes.HashValue:
-		return wrongType(path, "string", nil, nil, false)
+		return issues.WrongType(path, "string", nil, nil, false)
 	}
-	return issueAt(path, "must be defined.", nil)
+	return issues.At(path, "must be defined.", nil)
 }
 
 // A caster casts one value other than null.
 type caster struct {
 	attr   *contenttypes.Attribute
 	path   []string
-	stage  stage
-	issues []issue
+	stage  Stage
+	issues []issues.Issue
 }
 
-func (c *caster) issue(says string, value any) {
-	c.issues = append(c.issues, issueAt(c.path, says, value))
+func (c *caster) refuse(says string, value any) {
+	c.issues = append(c.issues, issues.At(c.path, says, value))
 }
 
 func (c *caster) wrongType(want string, v any) {
-	c.issues = append(c.issues, wrongType(c.path, want, v, v, false))
+	c.issues = append(c.issues, issues.WrongType(c.path, want, v, v, false))
 }
 
 // publishing reports whether to check the rules that drafts may break.
-func (c *caster) publishing() bool { return c.stage != draftStage }
+func (c *caster) publishing() bool { return c.stage != DraftStage }
 
 // text casts strings, texts and passwords.
 func (c *caster) text(v any) any {
@@ -105,10 +108,10 @@ func (c *caster) text(v any) any {
 	isEmail := c.attr.Type == contenttypes.Email
 	// E-mail addresses have no minimum length.
 	if least := c.attr.MinLength; least != nil && c.publishing() && !isEmail && utf16Length(s) < *least {
-		c.issue("must be at least "+strconv.Itoa(*least)+" characters", s)
+		c.refuse("must be at least "+strconv.Itoa(*least)+" characters", s)
 	}
 	if most, bounded := c.attr.LengthLimit(); bounded && len(s) > most && utf16Length(s) > most {
-		c.issue("must be at most "+strconv.Itoa(most)+" characters", s)
+		c.refuse("must be at most "+strconv.Itoa(most)+" characters", s)
 	}
 	if !c.publishing() {
 		return s
@@ -117,15 +120,15 @@ func (c *caster) text(v any) any {
 		switch {
 		case s == "":
 			c.issues = nil
-			c.issue("cannot be empty", s)
-		case !isEmailAddress(s):
-			c.issue("must be a valid email", s)
+			c.refuse("cannot be empty", s)
+		case !IsEmail(s):
+			c.refuse("must be a valid email", s)
 		}
 	}
 	pattern, source := c.attr.Pattern()
 	// Empty values are checked against the pattern only for uids.
 	if pattern != nil && (s != "" || c.attr.Type == contenttypes.UID) && !pattern.MatchString(s) {
-		c.issue(`must match the following: "`+printRegex(source)+`"`, s)
+		c.refuse(`must match the following: "`+printRegex(source)+`"`, s)
 	}
 	return s
 }
@@ -173,7 +176,7 @@ func (c *caster) enumeration(v any) any {
 		c.wrongType("string", v)
 	}
 	if !ok || !slices.Contains(c.attr.Enum, s) {
-		c.issue("must be one of the following values: "+strings.Join(c.attr.Enum, ", ")+", ", v)
+		c.refuse("must be one of the following values: "+strings.Join(c.attr.Enum, ", ")+", ", v)
 	}
 	return v
 }
@@ -215,7 +218,7 @@ func castBoolean(v any) (b, ok bool) {
 func (c *caster) number(v any) any {
 	n, f := castNumber(v)
 	if math.IsNaN(f) {
-		c.issues = append(c.issues, wrongType(c.path, "number", f, v, true))
+		c.issues = append(c.issues, issues.WrongType(c.path, "number", f, v, true))
 		return nil
 	}
 	var shown any = n
@@ -224,15 +227,15 @@ func (c *caster) number(v any) any {
 	}
 	whole := c.attr.Type == contenttypes.Integer
 	if whole && (math.IsInf(f, 0) || f != math.Trunc(f)) {
-		c.issue("must be an integer", shown)
+		c.refuse("must be an integer", shown)
 	} else if math.IsInf(f, 0) {
-		c.issue("must be a finite number", shown)
+		c.refuse("must be a finite number", shown)
 	}
 	if least := c.attr.Min; least != nil && c.publishing() && f < *least {
-		c.issue("must be greater than or equal to "+jsontree.FormatNumber(*least), shown)
+		c.refuse("must be greater than or equal to "+jsontree.FormatNumber(*least), shown)
 	}
 	if most := c.attr.Max; most != nil && f > *most {
-		c.issue("must be less than or equal to "+jsontree.FormatNumber(*most), shown)
+		c.refuse("must be less than or equal to "+jsontree.FormatNumber(*most), shown)
 	}
 	return shown
 }
@@ -303,7 +306,7 @@ func (c *caster) bigInteger(v any) any {
 		ok = err == nil
 	}
 	if !ok {
-		c.issue("must be a valid integer", v)
+		c.refuse("must be a valid integer", v)
 		return v
 	}
 	return digits
@@ -313,7 +316,7 @@ func (c *caster) bigInteger(v any) any {
 // has the key __proto__, which bodies must not contain.
 func (c *caster) json(v any) any {
 	s, ok := v.(string)
-	if !ok || c.stage == publishStage { // a draft to publish was checked when it was written
+	if !ok || c.stage == PublishStage { // a draft to publish was checked when it was written
 		return v
 	}
 	parsed, err := jsontree.Parse([]byte(s), jsontree.MaxDepth)
@@ -323,8 +326,8 @@ func (c *caster) json(v any) any {
 	return parsed
 }
 
-// storedJSON returns a cast value as stored JSON, nil for null.
-func storedJSON(v any) []byte {
+// Encode returns a cast value as stored JSON, nil for null.
+func Encode(v any) []byte {
 	if v == nil {
 		return nil
 	}
@@ -334,8 +337,8 @@ func storedJSON(v any) []byte {
 // maxStoredDepth is the maximum nesting of stored JSON; request bodies have a lower limit.
 const maxStoredDepth = 1 << 16
 
-// decode parses a stored value; nil is null.
-func decode(raw []byte) any {
+// Decode parses a stored value; nil is null.
+func Decode(raw []byte) any {
 	if raw == nil {
 		return nil
 	}
@@ -344,4 +347,14 @@ func decode(raw []byte) any {
 		return nil
 	}
 	return v
+}
+
+// isDigits reports whether s consists of ASCII digits, of which there is at least one.
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
 }

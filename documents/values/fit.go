@@ -1,9 +1,11 @@
-package documents
+package values
 
 import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/issues"
+	"lectern/documents/passwords"
 	"lectern/jsontree"
 )
 
@@ -13,9 +15,9 @@ type Fitted struct {
 	Problem string // the rule that the value breaks, such as "must be at most 3 characters"; "" if it breaks none
 }
 
-// Fit casts a value and checks it as AuditOf does: that of a published version by all rules, that of a draft by the rules of drafts. A value that
-// breaks a rule stays as long as the attribute can hold it: answers show it, and a write of it is refused. Fit does not check whether a unique
-// value is taken.
+// Fit casts a value and checks it as an audit does: that of a published version by all rules, that of a draft by the rules of
+// drafts. A value that breaks a rule stays as long as the attribute can hold it: answers show it, and a write of it is
+// refused. Fit does not check whether a unique value is taken.
 func Fit(a *contenttypes.Attribute, v any, published bool) Fitted {
 	kind := a.Type.Kind()
 	switch {
@@ -24,12 +26,12 @@ func Fit(a *contenttypes.Attribute, v any, published bool) Fitted {
 	case v == nil, a.Type == contenttypes.JSON:
 		return Fitted{Value: v}
 	case a.Type == contenttypes.Password: // its rules are for the password, of which only a hash is stored
-		if s, _ := v.(string); !passwordHash.MatchString(s) {
+		if s, _ := v.(string); !passwords.IsHash(s) {
 			return Fitted{Problem: "is no bcrypt hash of a password"}
 		}
 		return Fitted{Value: v}
 	case kind.IsTemporal():
-		cast, wrong := castTemporal(a, v)
+		cast, wrong := CastTime(a, v)
 		if wrong != nil {
 			return Fitted{Problem: "is no valid " + a.Type.String()}
 		}
@@ -37,20 +39,20 @@ func Fit(a *contenttypes.Attribute, v any, published bool) Fitted {
 	case kind == contenttypes.TextValue:
 		v = scalarText(v)
 	}
-	st := draftStage
+	st := DraftStage
 	if published {
-		st = publishStage
+		st = PublishStage
 	}
-	cast, issues := castScalar(a, fitPath, v, true, st)
+	cast, broken := Cast(a, fitPath, v, true, st)
 	switch {
-	case len(issues) == 0:
+	case len(broken) == 0:
 		return Fitted{Value: cast}
 	case a.Type == contenttypes.Blocks:
 		return Fitted{Value: v, Problem: "is no valid list of blocks"}
 	case !holds(kind, cast):
 		return Fitted{Problem: otherType}
 	}
-	return Fitted{Value: cast, Problem: issues[0].rule()}
+	return Fitted{Value: cast, Problem: rule(broken[0])}
 }
 
 // FitItems returns the rule that n components of an attribute break in a published version, "" if they break none.
@@ -68,14 +70,31 @@ func FitItems(a *contenttypes.Attribute, n int) (problem string) {
 	return ""
 }
 
+// RequiredAndMissing is the problem of a required value that is null.
+const RequiredAndMissing = "is required and missing"
+
+// TakesOnly says which files a media attribute may hold.
+func TakesOnly(a *contenttypes.Attribute) string {
+	return "takes only " + strings.Join(a.AllowedTypes, ", ")
+}
+
 // fitPath is the path in messages that rule shortens.
 var fitPath = []string{"it"}
 
 const otherType = "has a value of another type"
 
+// Problems returns the rules that a value breaks at a stage, each such as "must be at most 3 characters".
+func Problems(a *contenttypes.Attribute, v any, st Stage) (rules []string) {
+	_, list := Cast(a, fitPath, v, true, st)
+	for _, f := range list {
+		rules = append(rules, rule(f))
+	}
+	return rules
+}
+
 // rule returns the message of an issue at fitPath without its subject, and without the value.
-func (f issue) rule() string {
-	rule := strings.TrimSuffix(strings.TrimPrefix(f.message, fitPath[0]+" "), ", ")
+func rule(f issues.Issue) string {
+	rule := strings.TrimSuffix(strings.TrimPrefix(f.Message, fitPath[0]+" "), ", ")
 	if strings.Contains(rule, "but the final value was") {
 		return otherType
 	}
@@ -87,12 +106,3 @@ func holds(kind contenttypes.ValueKind, v any) bool {
 	_, isText := v.(string)
 	return isText && (kind == contenttypes.TextValue || kind == contenttypes.EnumValue) || v != nil && kind == contenttypes.NumberValue
 }
-
-// IsUnique reports whether two published versions must not have the same value of an attribute.
-func IsUnique(a *contenttypes.Attribute) bool { return !a.System && a.IsScalar() && isUnique(a) }
-
-// ValidDocumentID reports whether an import takes a documentId.
-func ValidDocumentID(id string) bool { return documentIDPattern.MatchString(id) }
-
-// ValidLocale reports whether an import takes a locale.
-func ValidLocale(code string) bool { return len(code) <= maxLocale && code != "*" }

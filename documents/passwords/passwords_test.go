@@ -1,4 +1,4 @@
-package documents_test
+package passwords_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/passwords"
 	"lectern/internal/admission"
 )
 
@@ -20,7 +20,7 @@ func forClient(addr string) context.Context {
 	return admission.WithClient(context.Background(), admission.ClientAt(netip.MustParseAddr(addr)))
 }
 
-// TestHashingTakesTurns checks passwords for a client that sends many wrong ones. When MaxHashesWaiting of them are waiting, the next one
+// TestHashingTakesTurns checks passwords for a client that sends many wrong ones. When MaxWaiting of them are waiting, the next one
 // is refused. The password of another client does not wait for them.
 func TestHashingTakesTurns(t *testing.T) {
 	cost := 12 // so high that all guesses are waiting before the first one is checked
@@ -31,11 +31,12 @@ func TestHashingTakesTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hasher := passwords.NewHasher(bcrypt.MinCost)
 	ctx, stop := context.WithCancel(forClient("192.0.2.1"))
 	var all sync.WaitGroup
 	guess := func() {
 		all.Go(func() {
-			if _, err := documents.SamePassword(ctx, string(hash), "guess"); err != nil && !errors.Is(err, context.Canceled) {
+			if _, err := hasher.Same(ctx, string(hash), "guess"); err != nil && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -43,30 +44,30 @@ func TestHashingTakesTurns(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		guess()
 	}
-	for documents.Hashing().Waiting == 0 {
+	for hasher.Stats().Waiting == 0 {
 		runtime.Gosched()
 	}
-	for n := documents.Hashing().Waiting + documents.Hashing().Held; n < documents.MaxHashesWaiting+max(1, runtime.GOMAXPROCS(0)-1); n++ {
+	for n := hasher.Stats().Waiting + hasher.Stats().Held; n < passwords.MaxWaiting+max(1, runtime.GOMAXPROCS(0)-1); n++ {
 		guess()
 	}
-	for documents.Hashing().Waiting < documents.MaxHashesWaiting {
+	for hasher.Stats().Waiting < passwords.MaxWaiting {
 		runtime.Gosched()
 	}
 
-	var told *apierror.Error
-	if _, err := documents.SamePassword(ctx, string(hash), "guess"); !errors.As(err, &told) || told.Status != 429 || told.Name != "RateLimitError" {
+	var refused *apierror.Error
+	if _, err := hasher.Same(ctx, string(hash), "guess"); !errors.As(err, &refused) || refused.Status != 429 || refused.Name != "RateLimitError" {
 		t.Errorf("one guess more than may wait: %v", err)
 	}
-	if same, err := documents.SamePassword(forClient("192.0.2.2"), string(hash), "right"); !same || err != nil {
+	if same, err := hasher.Same(forClient("192.0.2.2"), string(hash), "right"); !same || err != nil {
 		t.Errorf("another client: %t, %v", same, err)
 	}
 	// In the order of arrival, the other client's password would have been checked last.
-	if waiting := documents.Hashing().Waiting; waiting < documents.MaxHashesWaiting/2 {
+	if waiting := hasher.Stats().Waiting; waiting < passwords.MaxWaiting/2 {
 		t.Errorf("only %d guesses were left waiting when another client's password had been looked at", waiting)
 	}
 	stop()
 	all.Wait()
-	if left := documents.Hashing(); left.Held != 0 || left.Waiting != 0 || left.Clients != 0 {
+	if left := hasher.Stats(); left.Held != 0 || left.Waiting != 0 || left.Clients != 0 {
 		t.Errorf("in the end: %+v", left)
 	}
 }

@@ -1,4 +1,4 @@
-package documents
+package values
 
 import (
 	"math"
@@ -6,29 +6,30 @@ import (
 	"strconv"
 	"strings"
 
+	"lectern/documents/issues"
 	"lectern/jsontree"
 )
 
 // castBlocks casts and checks the value of a blocks attribute: an array of nodes, or a string with the JSON of one. It leaves keys without
 // rules unchanged, and keeps the order of keys. It copies values that casting changes.
-func castBlocks(path []string, v any) (any, []issue) {
+func castBlocks(path []string, v any) (any, []issues.Issue) {
 	c, at := &blockCaster{}, &blockPath{base: path}
 	nodes, ok := parseCast(v).([]any)
 	if !ok {
-		return nil, []issue{wrongType(path, "array", nil, v, true)}
+		return nil, []issues.Issue{issues.WrongType(path, "array", nil, v, true)}
 	}
 	list, _ := c.each(at, nodes, (*blockCaster).block)
 	return list, c.issues
 }
 
-// A blockCaster collects the issues of one value, and stops at maxIssues.
-type blockCaster struct{ issues []issue }
+// A blockCaster collects the issues of one value, and stops at issues.Max.
+type blockCaster struct{ issues []issues.Issue }
 
-func (c *blockCaster) add(f issue) { c.issues = append(c.issues, f) }
+func (c *blockCaster) add(f issues.Issue) { c.issues = append(c.issues, f) }
 
 // refuse adds an issue for the value at a path. Its message is used as it is, without the path in front.
 func (c *blockCaster) refuse(at *blockPath, message string, v any) {
-	c.add(issue{path: at.path(), message: message, value: v, hasValue: true})
+	c.add(issues.Issue{Path: at.path(), Message: message, Value: v, HasValue: true})
 }
 
 // A blockPath is the path of a value, as a linked list of keys and indexes from the innermost to the outermost. It is only converted to a
@@ -59,8 +60,8 @@ func (p *blockPath) path() []string {
 // A castFunc casts the value at a path and reports whether casting changed it.
 type castFunc func(c *blockCaster, at *blockPath, v any) (cast any, changed bool)
 
-// A rule says how one key of a node is cast.
-type rule struct {
+// A keyRule says how one key of a node is cast.
+type keyRule struct {
 	key      string
 	cast     castFunc
 	optional bool
@@ -78,12 +79,12 @@ const (
 // These are the rules of each type of node, in the order in which issues are reported. init sets them because they are recursive: lists may
 // contain lists.
 var (
-	blockRules  map[string][]rule // for the nodes of the value
-	itemRules   map[string][]rule // for children of a list
-	inlineRules map[string][]rule // for children of other nodes
+	blockRules  map[string][]keyRule // for the nodes of the value
+	itemRules   map[string][]keyRule // for children of a list
+	inlineRules map[string][]keyRule // for children of other nodes
 )
 
-var textRules = []rule{
+var textRules = []keyRule{
 	{key: "text", cast: castText, absent: textNotDefined},
 	{key: "bold", cast: castMark, optional: true},
 	{key: "italic", cast: castMark, optional: true},
@@ -93,9 +94,9 @@ var textRules = []rule{
 }
 
 // plainTextRules are the rules for the children of code and links, which must be text.
-var plainTextRules = append([]rule{{key: "type", cast: oneOf("text")}}, textRules...)
+var plainTextRules = append([]keyRule{{key: "type", cast: oneOf("text")}}, textRules...)
 
-var imageRules = []rule{
+var imageRules = []keyRule{
 	{key: "name", cast: castFilled},
 	{key: "alternativeText", cast: castTextOrNull, optional: true},
 	{key: "url", cast: castFilled},
@@ -113,22 +114,22 @@ var imageRules = []rule{
 }
 
 func init() {
-	inlineRules = map[string][]rule{
+	inlineRules = map[string][]keyRule{
 		"text": textRules,
 		"link": {
 			{key: "url", cast: castLink, absent: invalidLink},
 			{key: "children", cast: children("", (*blockCaster).plainText)},
 		},
 	}
-	list := []rule{
+	list := []keyRule{
 		{key: "format", cast: oneOf("ordered", "unordered")},
 		{key: "children", cast: children("List node children must have at least one ListItem or ListNode", (*blockCaster).item)},
 	}
-	itemRules = map[string][]rule{
+	itemRules = map[string][]keyRule{
 		"list-item": {{key: "children", cast: children("", (*blockCaster).inline)}},
 		"list":      list,
 	}
-	blockRules = map[string][]rule{
+	blockRules = map[string][]keyRule{
 		"paragraph": {{key: "children", cast: children("Paragraph node children must have at least one Text or Link node", (*blockCaster).inline)}},
 		"heading": {
 			{key: "level", cast: castLevel},
@@ -160,7 +161,7 @@ func (c *blockCaster) inline(at *blockPath, v any) (any, bool) {
 }
 
 // kind casts a node by the rules of its type.
-func (c *blockCaster) kind(at *blockPath, v any, kinds map[string][]rule, invalid string) (any, bool) {
+func (c *blockCaster) kind(at *blockPath, v any, kinds map[string][]keyRule, invalid string) (any, bool) {
 	node, ok := v.(*jsontree.Object)
 	if ok {
 		kind := node.Text("type")
@@ -186,7 +187,7 @@ func (c *blockCaster) plainText(at *blockPath, v any) (any, bool) {
 }
 
 // node casts the keys of a node.
-func (c *blockCaster) node(at *blockPath, node *jsontree.Object, rules []rule) (*jsontree.Object, bool) {
+func (c *blockCaster) node(at *blockPath, node *jsontree.Object, rules []keyRule) (*jsontree.Object, bool) {
 	cast := node
 	for i := range rules {
 		r := &rules[i]
@@ -212,10 +213,10 @@ func (c *blockCaster) node(at *blockPath, node *jsontree.Object, rules []rule) (
 
 func (c *blockCaster) absent(at *blockPath, message string) {
 	if message == "" {
-		c.add(missing(at.path(), "is a required field"))
+		c.add(issues.Missing(at.path(), "is a required field"))
 		return
 	}
-	c.add(issue{path: at.path(), message: message})
+	c.add(issues.Issue{Path: at.path(), Message: message})
 }
 
 func copyObject(o *jsontree.Object) *jsontree.Object {
@@ -233,7 +234,7 @@ func children(empty string, child castFunc) castFunc {
 		_, isArray := v.([]any)
 		switch {
 		case !ok:
-			c.add(wrongType(at.path(), "array", nil, v, v != nil))
+			c.add(issues.WrongType(at.path(), "array", nil, v, v != nil))
 			return nil, false
 		case len(nodes) == 0 && empty != "":
 			c.refuse(at, empty, nodes)
@@ -247,7 +248,7 @@ func children(empty string, child castFunc) castFunc {
 func (c *blockCaster) each(at *blockPath, nodes []any, child castFunc) ([]any, bool) {
 	cast, isCopy := nodes, false
 	for i, v := range nodes {
-		if len(c.issues) >= maxIssues {
+		if len(c.issues) >= issues.Max {
 			break
 		}
 		w, changed := child(c, &blockPath{up: at, index: i}, v)
@@ -278,7 +279,7 @@ func parseCast(v any) any {
 func (c *blockCaster) object(at *blockPath, v any) (o *jsontree.Object, changed, ok bool) {
 	o, ok = parseCast(v).(*jsontree.Object)
 	if !ok {
-		c.add(wrongType(at.path(), "object", nil, v, v != nil))
+		c.add(issues.WrongType(at.path(), "object", nil, v, v != nil))
 	}
 	_, isObject := v.(*jsontree.Object)
 	return o, !isObject, ok
@@ -305,7 +306,7 @@ func (c *blockCaster) imageMissing(at *blockPath, node *jsontree.Object) {
 func castText(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast := scalarText(v)
 	if _, ok := cast.(string); !ok {
-		c.add(wrongType(at.path(), "string", cast, cast, false))
+		c.add(issues.WrongType(at.path(), "string", cast, cast, false))
 	}
 	_, same := v.(string)
 	return cast, !same
@@ -322,7 +323,7 @@ func castTextOrNull(c *blockCaster, at *blockPath, v any) (any, bool) {
 // castFilled casts to a string as castText does, but refuses the empty string as if the key were missing.
 func castFilled(c *blockCaster, at *blockPath, v any) (any, bool) {
 	if v == "" {
-		c.add(issueAt(at.path(), "is a required field", ""))
+		c.add(issues.At(at.path(), "is a required field", ""))
 		return v, false
 	}
 	return castText(c, at, v)
@@ -333,7 +334,7 @@ func oneOf(values ...string) castFunc {
 	return func(c *blockCaster, at *blockPath, v any) (any, bool) {
 		cast, changed := castText(c, at, v)
 		if s, ok := cast.(string); !ok || !slices.Contains(values, s) {
-			c.add(issueAt(at.path(), "must be one of the following values: "+strings.Join(values, ", "), cast))
+			c.add(issues.At(at.path(), "must be one of the following values: "+strings.Join(values, ", "), cast))
 		}
 		return cast, changed
 	}
@@ -342,7 +343,7 @@ func oneOf(values ...string) castFunc {
 func castMark(c *blockCaster, at *blockPath, v any) (any, bool) {
 	b, ok := castBoolean(v)
 	if !ok {
-		c.add(wrongType(at.path(), "boolean", v, v, false))
+		c.add(issues.WrongType(at.path(), "boolean", v, v, false))
 		return v, false
 	}
 	return b, v != b
@@ -352,7 +353,7 @@ func castMark(c *blockCaster, at *blockPath, v any) (any, bool) {
 func castFigure(c *blockCaster, at *blockPath, v any) (any, bool) {
 	n, f := castNumber(v)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		c.add(wrongType(at.path(), "number", f, v, v != nil))
+		c.add(issues.WrongType(at.path(), "number", f, v, v != nil))
 		return nil, true
 	}
 	return n, v != n
@@ -362,7 +363,7 @@ func castFigure(c *blockCaster, at *blockPath, v any) (any, bool) {
 func castLevel(c *blockCaster, at *blockPath, v any) (any, bool) {
 	cast, changed := castFigure(c, at, v)
 	if n, ok := cast.(jsontree.Number); !ok || len(n) != 1 || n < "1" || n > "6" {
-		c.add(issueAt(at.path(), "must be one of the following values: 1, 2, 3, 4, 5, 6", cast))
+		c.add(issues.At(at.path(), "must be one of the following values: 1, 2, 3, 4, 5, 6", cast))
 	}
 	return cast, changed
 }

@@ -1,9 +1,10 @@
-package documents
+package values
 
 import (
 	"strings"
 	"testing"
 
+	"lectern/documents/issues"
 	"lectern/jsontree"
 )
 
@@ -77,9 +78,9 @@ func TestCastBlocks(t *testing.T) {
 	for _, c := range blocksCases {
 		in := parsed(t, c.in)
 		before := printed(in)
-		v, issues := castBlocks([]string{"K"}, in)
-		got := strings.TrimSuffix(said(issues), "\n")
-		if issues == nil {
+		v, found := castBlocks([]string{"K"}, in)
+		got := strings.TrimSuffix(said(found), "\n")
+		if found == nil {
 			got = valid + printed(v)
 		}
 		if got != c.want {
@@ -92,13 +93,13 @@ func TestCastBlocks(t *testing.T) {
 }
 
 func TestCastBlocksImageAbsent(t *testing.T) {
-	_, issues := castBlocks([]string{"K"}, parsed(t, `[{"type":"image","children":[]}]`))
+	_, found := castBlocks([]string{"K"}, parsed(t, `[{"type":"image","children":[]}]`))
 	var missing []string
-	for _, f := range issues {
-		if f.hasValue || f.message != pathName(f.path)+" is a required field" {
-			t.Errorf("%v: %s", f.path, f.message)
+	for _, f := range found {
+		if f.HasValue || f.Message != issues.PathName(f.Path)+" is a required field" {
+			t.Errorf("%v: %s", f.Path, f.Message)
 		}
-		missing = append(missing, f.path[len(f.path)-1])
+		missing = append(missing, f.Path[len(f.Path)-1])
 	}
 	if got := strings.Join(missing, " "); got != "name url width height hash ext mime size provider createdAt updatedAt" {
 		t.Errorf("missing are %s", got)
@@ -118,11 +119,11 @@ func TestIsLink(t *testing.T) {
 	}
 }
 
-// TestCastBlocksBounded expects a list of 100,001 wrong blocks to be answered with at most maxIssues issues.
+// TestCastBlocksBounded expects a list of 100,001 wrong blocks to be answered with at most issues.Max issues.
 func TestCastBlocksBounded(t *testing.T) {
 	in := parsed(t, "["+strings.Repeat("0,", 100_000)+"0]")
-	if _, issues := castBlocks([]string{"K"}, in); len(issues) > maxIssues {
-		t.Errorf("%d issues are told", len(issues))
+	if _, found := castBlocks([]string{"K"}, in); len(found) > issues.Max {
+		t.Errorf("%d issues are told", len(found))
 	}
 }
 
@@ -138,17 +139,17 @@ func FuzzCastBlocks(f *testing.F) {
 			return
 		}
 		before := printed(in)
-		v, issues := castBlocks([]string{"K"}, in)
+		v, found := castBlocks([]string{"K"}, in)
 		if printed(in) != before {
 			t.Fatalf("%s was changed in place", text)
 		}
-		if issues != nil {
-			_ = printed(issuesError(issues).Details)
+		if found != nil {
+			_ = printed(issues.Error(found...).Details)
 			return
 		}
-		again, issues := castBlocks([]string{"K"}, v)
-		if issues != nil || printed(again) != printed(v) {
-			t.Fatalf("%s is %s, which is %s: %s", text, printed(v), printed(again), said(issues))
+		again, found := castBlocks([]string{"K"}, v)
+		if found != nil || printed(again) != printed(v) {
+			t.Fatalf("%s is %s, which is %s: %s", text, printed(v), printed(again), said(found))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package documents
+package values
 
 import (
 	"strings"
@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// isEmailAddress reports whether s has the form of an e-mail address. The local part consists of words joined by single dots, or is
+// IsEmail reports whether s has the form of an e-mail address. The local part consists of words joined by single dots, or is
 // quoted. The domain has at least two labels, of which the last begins and ends with a letter. Both parts may contain letters
 // beyond ASCII.
-func isEmailAddress(s string) bool {
+func IsEmail(s string) bool {
 	domain, ok := afterQuoted(s)
 	if !ok {
 		var local string

@@ -1,4 +1,4 @@
-package documents
+package values
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ const (
 	badDateTime = "Invalid format, expected a timestamp or an ISO date"
 )
 
-// castTemporal parses the value of a date, time or datetime attribute and returns the text to store: yyyy-MM-dd, HH:mm:ss.SSS,
+// CastTime parses the value of a date, time or datetime attribute and returns the text to store: yyyy-MM-dd, HH:mm:ss.SSS,
 // or UTC with milliseconds and Z. It returns nil for nil.
-func castTemporal(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
+func CastTime(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -44,11 +44,11 @@ func castTemporal(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 		t, ok := time.Time{}, false
 		switch v := v.(type) {
 		case string:
-			t, ok = parseDateTime(v)
+			t, ok = ParseTime(v)
 		case jsontree.Number:
 			t, ok = unixMilli(v.Float())
 		}
-		if text = formatDateTime(t); !ok {
+		if text = FormatTime(t); !ok {
 			says = badDateTime
 		}
 	}
@@ -68,7 +68,7 @@ func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Err
 		}
 		return date, nil
 	}
-	stored, err := castTemporal(a, s)
+	stored, err := CastTime(a, s)
 	text, _ := stored.(string)
 	return text, err
 }
@@ -144,10 +144,10 @@ func unixMilli(f float64) (time.Time, bool) {
 	return time.UnixMilli(int64(f)).UTC(), true
 }
 
-// parseDateTime parses an ISO 8601 date, with or without a time, or a number of milliseconds since 1970. The date may have the
+// ParseTime parses an ISO 8601 date, with or without a time, or a number of milliseconds since 1970. The date may have the
 // extended or basic form, and is in UTC unless it has a zone. A number of 4 (a year), 6, 7 or 8 digits is a date in the basic
 // form; all other numbers are milliseconds.
-func parseDateTime(s string) (time.Time, bool) {
+func ParseTime(s string) (time.Time, bool) {
 	if t, ok := parseISO(s); ok {
 		return t, true
 	}
@@ -161,8 +161,8 @@ func parseDateTime(s string) (time.Time, bool) {
 	return unixMilli(f)
 }
 
-// formatDateTime returns a time in UTC with milliseconds. A year of more than four digits gets a sign and six digits.
-func formatDateTime(t time.Time) string {
+// FormatTime returns a time in UTC with milliseconds. A year of more than four digits gets a sign and six digits.
+func FormatTime(t time.Time) string {
 	t = t.UTC()
 	if year := t.Year(); year < 0 || year > 9999 {
 		return fmt.Sprintf("%+07d", year) + t.Format("-01-02T15:04:05.000Z")
