@@ -8,6 +8,8 @@
 //			},
 //		}))
 //	}
+//
+// Each command is in the file of its name: a function that describes it with its flags, and the method that runs it.
 package command
 
 import (
@@ -19,15 +21,17 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lectern/documents"
 	"lectern/gateway"
-	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/internal/spelling"
 	"lectern/store"
 )
 
@@ -50,45 +54,11 @@ const (
 	exitUsage  = 2
 )
 
-// A line is the command line as kong parses it. The help tags document the commands.
-type line struct {
-	Init       initCommand       `cmd:"" help:"Write a small example project with content, ready to serve."`
-	Serve      serveCommand      `cmd:"" help:"Serve a project."`
-	Follow     followCommand     `cmd:"" help:"Serve a replica of another server: its content, definitions and files, kept in step with it."`
-	Promote    promoteCommand    `cmd:"" help:"Make a replica an origin: it follows no more, and takes writes. Its server must be stopped."`
-	Deploy     deployCommand     `cmd:"" help:"Make the definitions of a project those of a cluster, while it serves."`
-	Cluster    clusterCommand    `cmd:"" help:"Prepare several servers that keep the same content, so that none is missed when it fails."`
-	Check      checkCommand      `cmd:"" help:"Check definitions and configuration and print every problem."`
-	Schema     schemaCommand     `cmd:"" help:"Print the GraphQL schema."`
-	OpenAPI    openAPICommand    `cmd:"" name:"openapi" help:"Print the OpenAPI document of the REST API."`
-	Types      typesCommand      `cmd:"" help:"Write TypeScript types and a client of the REST API."`
-	Token      tokenCommand      `cmd:"" help:"Create, list, rotate and revoke API tokens."`
-	Webhooks   webhooksCommand   `cmd:"" help:"List webhooks and their deliveries, test them, and send events again."`
-	Health     healthCommand     `cmd:"" help:"Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not."`
-	Export     exportCommand     `cmd:"" help:"Write all content as JSON Lines."`
-	Import     importCommand     `cmd:"" help:"Import content from a file that export wrote."`
-	MoveIn     moveInCommand     `cmd:"" help:"Make a project from a Strapi 5 project, with its content, users and files."`
-	Backup     backupCommand     `cmd:"" help:"Write one file with a consistent copy of store and uploads, also while serving."`
-	Restore    restoreCommand    `cmd:"" help:"Replace store and uploads by those of a backup. The server must be stopped."`
-	Audit      auditCommand      `cmd:"" help:"Print who changed what as JSON Lines, or verify that the log is whole, also while serving."`
-	Compact    compactCommand    `cmd:"" help:"Give the disk space of removed content back, also while serving."`
-	Salvage    salvageCommand    `cmd:"" help:"Export the readable content of a damaged store and list the rest. The server must be stopped."`
-	Migrate    migrateCommand    `cmd:"" help:"Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for."`
-	Debug      debugCommand      `cmd:"" help:"Look into a running server: profiles, traces and goroutines."`
-	Version    versionCommand    `cmd:"" help:"Print version, commit and Go version."`
-	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`
-	Man        manCommand        `cmd:"" help:"Print the man page."`
-	Help       helpCommand       `cmd:"" help:"Print the help of a command, as --help after it does."`
-
-	VersionFlag kong.VersionFlag `name:"version" help:"Print the version, as the command version does."`
-}
-
 // A session holds what a command needs to run: its context and standard streams.
 type session struct {
 	Program
 	ctx        context.Context
 	extensions *gateway.Extensions
-	model      *kong.Application
 }
 
 // Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if the command line is invalid.
@@ -111,46 +81,120 @@ func Main(ctx context.Context, args []string, p Program) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	exited, code := false, 0
-	parser, err := kong.New(&line{}, kong.Name(p.Name), kong.UsageOnError(), kong.Writers(p.Stdout, p.Stderr),
-		kong.Description("A headless content API server: content-types in YAML, content in one file, served over the REST and GraphQL APIs of Strapi 5."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Vars{"version": versions()},
-		kong.Exit(func(c int) { exited, code = true, c }))
-	if err != nil {
-		fmt.Fprintf(p.Stderr, "%s: %v\n", p.Name, err)
-		return exitFailed
-	}
+	s := &session{p, ctx, &gateway.Extensions{}}
+	root := newRoot(s)
 	if len(args) == 0 {
-		parser.Parse([]string{"--help"})
+		printHelp(root, nil)
 		return exitUsage
 	}
-	if args[0] == "help" && knows(parser.Model.Node, args[1:]) {
-		args = append(args[1:], "--help")
-	}
-	command, err := parser.Parse(flagsFirst(parser.Model.Node, args))
-	if exited { // --help or --version has printed its text
-		return code
-	}
-	if err != nil {
-		return p.usage(err)
-	}
-	s := &session{p, asCommand(ctx, command.Command()), &gateway.Extensions{}, parser.Model}
-	if p.Extend != nil {
-		if err := p.Extend(s.extensions); err != nil {
-			return p.fail(err)
-		}
-	}
-	if err := command.Run(s); err != nil {
+	root.SetArgs(args)
+	switch err := root.Execute(); {
+	case err == nil:
+	case errors.Is(err, errVersion):
+		fmt.Fprintln(p.Stdout, versions())
+	default:
 		return p.fail(err)
 	}
 	return exitDone
 }
 
-// asCommand returns a context whose writes are logged as made by a command, given as kong names it. What a server writes by itself is not
-// logged as written by a command.
-func asCommand(ctx context.Context, command string) context.Context {
-	name, _, _ := strings.Cut(command, " <")
-	name, _, _ = strings.Cut(name, " [")
+// Groups of commands in the help.
+const (
+	groupProject = "A project:"
+	groupContent = "Its content:"
+	groupAccess  = "Clients and webhooks:"
+	groupServers = "Several servers:"
+	groupMore    = "More:"
+)
+
+// newRoot describes the program with all of its commands.
+func newRoot(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:   s.Name,
+		Short: "A headless content API server: content-types in YAML, content in one file, served over the REST and GraphQL APIs of Strapi 5.",
+		Args:  cobra.ArbitraryArgs, RunE: refuseGroup,
+		PersistentPreRunE: s.prepare,
+		SilenceErrors:     true, SilenceUsage: true,
+	}
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	root.SetHelpFunc(printHelp)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().BoolP("help", "h", false, "Print this help.")
+	root.PersistentFlags().VarPF(versionFlag{}, "version", "", "Print the version, as the command version does.").NoOptDefVal = "true"
+
+	root.SetHelpCommandGroupID(groupMore)
+	root.SetCompletionCommandGroupID(groupMore)
+	addGroup(root, groupProject, newInit(s), newServe(s), newCheck(s), newHealth(s), newDebug(s))
+	addGroup(root, groupContent, newExport(s), newImport(s), newMoveIn(s), newMigrate(s), newAudit(s), newBackup(s), newRestore(s),
+		newCompact(s), newSalvage(s))
+	addGroup(root, groupAccess, newToken(s), newWebhooks(s), newSchema(s), newOpenAPI(s), newTypes(s))
+	addGroup(root, groupServers, newFollow(s), newPromote(s), newCluster(s), newDeploy(s))
+	addGroup(root, groupMore, newVersion(s), newMan(s))
+	changeHelpCommand(root)
+	changeCompletionCommand(root)
+	keepOrder(root)
+	return root
+}
+
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
+}
+
+// newGroup describes a command that only has commands of its own, such as token.
+func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs, RunE: refuseGroup}
+	c.AddCommand(commands...)
+	return c
+}
+
+// refuseGroup refuses a command line that ends before or goes on after the name of a group without naming a command of it.
+func refuseGroup(c *cobra.Command, args []string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if len(args) == 0 {
+		return usageError(fmt.Sprintf("a command is missing after %s: %s", c.Name(), strings.Join(names, ", ")))
+	}
+	return usageError(fmt.Sprintf("unexpected argument %s%s", args[0], "; "+spelling.Suggest(args[0], names)))
+}
+
+// changeCompletionCommand lets the command completion, which is cobra's, refuse shells that it does not know.
+func changeCompletionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.Short, completion.Args, completion.RunE = "Print the completion script of a shell.", cobra.ArbitraryArgs, refuseGroup
+}
+
+// keepOrder lets the help of c and of its commands list the flags in the order in which they are defined.
+func keepOrder(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	for _, sub := range c.Commands() {
+		keepOrder(sub)
+	}
+}
+
+// prepare readies the session for a command that is about to run.
+func (s *session) prepare(c *cobra.Command, _ []string) error {
+	if c.Name() == cobra.ShellCompRequestCmd { // a shell waits for completions, which no extension adds to
+		return nil
+	}
+	s.ctx = asCommand(s.ctx, pathOf(c))
+	if s.Extend != nil {
+		return s.Extend(s.extensions)
+	}
+	return nil
+}
+
+// asCommand returns a context whose writes are logged as made by a command. What a server writes by itself is not logged as written by
+// a command.
+func asCommand(ctx context.Context, name string) context.Context {
 	if name == "serve" || name == "follow" {
 		return ctx
 	}
@@ -166,14 +210,30 @@ func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// A usageError is an invalid command line that kong accepts.
+// A usageError is an invalid command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-func (p Program) usage(err error) int {
-	fmt.Fprintf(p.Stderr, "%[1]s: %[2]v\nRun \"%[1]s --help\" or \"%[1]s COMMAND --help\" for what there is.\n", p.Name, err)
-	return exitUsage
+// flagError turns an error of the parser of flags into a usageError. It names a flag like one that there is not.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	switch {
+	case errors.Is(err, errVersion):
+		return err
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		name := "--" + unknown.GetSpecifiedName()
+		return usageError("unknown flag " + name + "; " + spelling.Suggest(name, known))
+	case errors.As(err, &number) && errors.As(err, &invalid):
+		return usageError(fmt.Sprintf("--%s: %q: %v", invalid.GetFlag().Name, number.Num, number.Err))
+	case errors.As(err, &invalid):
+		return usageError(fmt.Sprintf("--%s: %v", invalid.GetFlag().Name, errors.Unwrap(err)))
+	}
+	return usageError(err.Error())
 }
 
 func (p Program) fail(err error) int {
@@ -182,7 +242,8 @@ func (p Program) fail(err error) int {
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):
-		return p.usage(err)
+		fmt.Fprintf(p.Stderr, "%[1]s: %[2]v\nRun \"%[1]s --help\" or \"%[1]s COMMAND --help\" for what there is.\n", p.Name, err)
+		return exitUsage
 	case errors.As(err, &problems), errors.As(err, &lines), errors.Is(err, errReported):
 		if !errors.Is(err, errReported) {
 			fmt.Fprintln(p.Stderr, err)
@@ -207,48 +268,6 @@ func inCommand(name string, err error) error {
 // errReported means that the command has failed and has printed its errors itself.
 var errReported = errors.New("reported")
 
-// projectFlags are the flags of all commands that work with the data of a project.
-type projectFlags struct {
-	Data string `help:"Data directory (default: data/ in the project)." type:"path" placeholder:"DIR"`
-	Env  string `help:"development or production. Decides whether GraphQL introspection and the IDE are available, which secrets are accepted, and the format of the log." enum:"development,production" default:"development"`
-}
-
-func (f projectFlags) options(s *session) gateway.Options {
-	return gateway.Options{
-		Data: f.Data, Production: f.Env == "production", LogTo: s.Stderr, Version: version(), Program: s.Name,
-		Extensions: s.extensions,
-	}
-}
-
-// splitDir splits the arguments [DIR] last. what is the name of last in errors.
-func splitDir(args []string, what string) (dir, last string, err error) {
-	switch len(args) {
-	case 1:
-		if config.IsProject(args[0]) && !config.IsProject(".") {
-			return "", "", usageError(fmt.Sprintf("%s is missing after the project %s", what, args[0]))
-		}
-		return ".", args[0], nil
-	case 2:
-		return args[0], args[1], nil
-	}
-	return "", "", usageError(fmt.Sprintf("want [DIR] %s, got %d arguments", what, len(args)))
-}
-
-// directory returns the project in dir.
-func (f projectFlags) directory(s *session, dir string) *admin.Directory {
-	return gateway.Directory(dir, f.options(s))
-}
-
-// administer opens the project in dir and calls do with it.
-func (f projectFlags) administer(s *session, dir string, do func(admin.Project) error) (err error) {
-	p, err := f.directory(s, dir).Administer(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	return do(p)
-}
-
 // display returns a path relative to the working directory if it is below that.
 func display(path string) string {
 	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
@@ -258,3 +277,5 @@ func display(path string) string {
 	}
 	return path
 }
+
+func count(n int, what string) string { return spelling.Count(n, what) }

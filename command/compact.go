@@ -1,14 +1,26 @@
 package command
 
-import "lectern/gateway/admin"
+import (
+	"github.com/spf13/cobra"
 
-type compactCommand struct {
-	Dir string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	projectFlags
+	"lectern/gateway/admin"
+)
+
+func newCompact(s *session) *cobra.Command {
+	var flags projectFlags
+	c := &cobra.Command{
+		Use:   "compact [DIR]",
+		Short: "Give the disk space of removed content back, also while serving.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return compact(s, flags, projectAt(args)) },
+	}
+	flags.add(c)
+	return c
 }
 
-func (c *compactCommand) Run(s *session) error {
-	return c.administer(s, c.Dir, func(a admin.Project) error {
+func compact(s *session, flags projectFlags, dir string) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
 		result, err := a.Compact(s.ctx, func(done, total int64) { p.show("copied %s of %s", megabytes(done), megabytes(total)) })
 		p.clear()

@@ -4,58 +4,90 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lectern/gateway/admin"
 )
 
-type debugCommand struct {
-	Profile    debugProfileCommand    `cmd:"" help:"Record where a running server spends its time, or with --heap what its memory holds, for go tool pprof."`
-	Trace      debugTraceCommand      `cmd:"" help:"Record when each goroutine of a running server runs and why it waits, for go tool trace."`
-	Goroutines debugGoroutinesCommand `cmd:"" help:"Print the stack of each goroutine of a running server."`
+func newDebug(s *session) *cobra.Command {
+	return newGroup("debug", "Look into a running server: profiles, traces and goroutines.",
+		newDebugProfile(s), newDebugTrace(s), newDebugGoroutines(s))
 }
 
-// debugFlags are the arguments and flags of all debug commands.
+// debugFlags are the flags of all debug commands.
 type debugFlags struct {
-	Dir    string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	Output string `short:"o" help:"The file to write; an existing one is replaced (default: the standard output)." default:"-" placeholder:"FILE" type:"path"`
+	output pathFlag
 	projectFlags
 }
 
+func (f *debugFlags) add(c *cobra.Command) {
+	f.output = "-"
+	c.Flags().VarP(&f.output, "output", "o", "Write to `FILE`, and replace an existing one; - is the standard output.")
+	f.projectFlags.add(c)
+}
+
 // record writes a recording of the running server to the output.
-func (f *debugFlags) record(s *session, r admin.Recording) error {
-	if r.Kind != admin.Goroutines && f.Output == "-" && isTerminal(s.Stdout) {
+func (f *debugFlags) record(s *session, args []string, r admin.Recording) error {
+	if r.Kind != admin.Goroutines && f.output == "-" && isTerminal(s.Stdout) {
 		return usageError("this is not for a terminal; name a file with --output")
 	}
-	err := s.output(f.Output, func(w io.Writer) error { return f.directory(s, f.Dir).Debug(s.ctx, r, w) })
+	err := s.output(string(f.output), func(w io.Writer) error { return f.directory(s, projectAt(args)).Debug(s.ctx, r, w) })
 	if err != nil {
 		return inCommand("debug", err)
 	}
 	return nil
 }
 
-type debugProfileCommand struct {
-	Seconds uint16 `help:"How long to record." default:"10" placeholder:"N"`
-	Heap    bool   `help:"Record what memory is in use, and what allocated it, instead of time."`
-	debugFlags
-}
-
-func (c *debugProfileCommand) Run(s *session) error {
-	if c.Heap {
-		return c.record(s, admin.Recording{Kind: admin.HeapProfile})
+func newDebugProfile(s *session) *cobra.Command {
+	var flags debugFlags
+	var seconds uint16
+	var heap bool
+	c := &cobra.Command{
+		Use:   "profile [DIR]",
+		Short: "Record where a running server spends its time, or with --heap what its memory holds, for go tool pprof.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if heap {
+				return flags.record(s, args, admin.Recording{Kind: admin.HeapProfile})
+			}
+			return flags.record(s, args, admin.Recording{Kind: admin.CPUProfile, Time: time.Duration(seconds) * time.Second})
+		},
 	}
-	return c.record(s, admin.Recording{Kind: admin.CPUProfile, Time: time.Duration(c.Seconds) * time.Second})
+	c.Flags().Uint16Var(&seconds, "seconds", 10, "Record for `N` seconds.")
+	c.Flags().BoolVar(&heap, "heap", false, "Record what memory is in use, and what allocated it, instead of time.")
+	flags.add(c)
+	return c
 }
 
-type debugTraceCommand struct {
-	Seconds uint16 `help:"How long to record. A busy server records megabytes a second." default:"2" placeholder:"N"`
-	debugFlags
+func newDebugTrace(s *session) *cobra.Command {
+	var flags debugFlags
+	var seconds uint16
+	c := &cobra.Command{
+		Use:   "trace [DIR]",
+		Short: "Record when each goroutine of a running server runs and why it waits, for go tool trace.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return flags.record(s, args, admin.Recording{Kind: admin.ExecutionTrace, Time: time.Duration(seconds) * time.Second})
+		},
+	}
+	c.Flags().Uint16Var(&seconds, "seconds", 2, "Record for `N` seconds. A busy server records megabytes a second.")
+	flags.add(c)
+	return c
 }
 
-func (c *debugTraceCommand) Run(s *session) error {
-	return c.record(s, admin.Recording{Kind: admin.ExecutionTrace, Time: time.Duration(c.Seconds) * time.Second})
-}
-
-type debugGoroutinesCommand struct{ debugFlags }
-
-func (c *debugGoroutinesCommand) Run(s *session) error {
-	return c.record(s, admin.Recording{Kind: admin.Goroutines})
+func newDebugGoroutines(s *session) *cobra.Command {
+	var flags debugFlags
+	c := &cobra.Command{
+		Use:   "goroutines [DIR]",
+		Short: "Print the stack of each goroutine of a running server.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return flags.record(s, args, admin.Recording{Kind: admin.Goroutines})
+		},
+	}
+	flags.add(c)
+	return c
 }

@@ -3,22 +3,32 @@ package command
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"lectern/gateway"
 	"lectern/gateway/admin"
 )
 
-type deployCommand struct {
-	Args []string `arg:"" optional:"" name:"[dir] operation" help:"Project directory with the definitions, beside the data directory of a running node, or with --data for that (default: here), and operations of lectern migrate that say what becomes of content for which the definitions have no place."`
-	projectFlags
+func newDeploy(s *session) *cobra.Command {
+	var flags projectFlags
+	c := &cobra.Command{
+		Use:   "deploy [DIR] [OPERATION...]",
+		Short: "Make the definitions of a project those of a cluster, while it serves.",
+		Long: "DIR is the project directory with the definitions (default: here). It is beside the data directory of a running node, which --data " +
+			"names otherwise. The operations are those of " + s.Name + " migrate; they say what becomes of content for which the definitions have no place.",
+		RunE: func(_ *cobra.Command, args []string) error { return deploy(s, flags, args) },
+	}
+	flags.add(c)
+	return c
 }
 
-func (c *deployCommand) Run(s *session) error {
-	dir, words := splitOperations(c.Args)
-	o, err := c.deployment(s, dir, words)
+func deploy(s *session, flags projectFlags, args []string) error {
+	dir, words := splitOperations(args)
+	o, err := deployment(s, dir, words)
 	if err != nil {
 		return err
 	}
-	done, err := c.directory(s, dir).Deploy(s.ctx, o)
+	done, err := flags.directory(s, dir).Deploy(s.ctx, o)
 	if err != nil {
 		return inCommand("deploy", err)
 	}
@@ -37,7 +47,7 @@ func (c *deployCommand) Run(s *session) error {
 }
 
 // deployment reads the files in dir, and parses the operations.
-func (c *deployCommand) deployment(s *session, dir string, words []string) (o admin.Deployment, err error) {
+func deployment(s *session, dir string, words []string) (o admin.Deployment, err error) {
 	if len(words) > 0 {
 		if o.Migrations, err = parseMigrations(s, words); err != nil {
 			return o, err
@@ -46,7 +56,7 @@ func (c *deployCommand) deployment(s *session, dir string, words []string) (o ad
 			return o, usageError("fill works on the content as the cluster serves it; call lectern migrate after the deployment")
 		}
 	}
-	if _, err := gateway.Load(dir, c.options(s).Extensions); err != nil { // with the files as the user knows them
+	if _, err := gateway.Load(dir, s.extensions); err != nil { // with the files as the user knows them
 		return o, err
 	}
 	o.Definitions, err = gateway.DefinitionFiles(dir)

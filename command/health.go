@@ -12,39 +12,58 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lectern/gateway/admin"
 )
 
 type healthCommand struct {
-	Dir     string        `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	URL     string        `name:"url" help:"Ask the server at this address, such as http://127.0.0.1:1337, instead of the one that runs on DIR." placeholder:"URL"`
-	CA      string        `name:"ca" help:"With --url, believe the certificates of the authorities in this PEM file, besides those of the system." type:"path" placeholder:"FILE"`
-	Verbose bool          `help:"Also list the replicas that follow the server that runs on DIR."`
-	Timeout time.Duration `help:"How long to wait for the answer." default:"5s" placeholder:"DURATION"`
+	url     string
+	ca      pathFlag
+	verbose bool
+	timeout time.Duration
 	projectFlags
 }
 
-func (c *healthCommand) Run(s *session) error {
-	ctx, cancel := context.WithTimeout(s.ctx, c.Timeout)
+func newHealth(s *session) *cobra.Command {
+	var h healthCommand
+	c := &cobra.Command{
+		Use:   "health [DIR]",
+		Short: "Ask a running server whether it is ready for requests, and print one line. Exits with 1 if it is not.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return h.run(s, projectAt(args)) },
+	}
+	f := c.Flags()
+	f.StringVar(&h.url, "url", "", "Ask the server at this `URL`, such as http://127.0.0.1:1337, instead of the one that runs on DIR.")
+	f.Var(&h.ca, "ca", "With --url, believe the certificates of the authorities in this PEM `FILE`, besides those of the system.")
+	f.BoolVar(&h.verbose, "verbose", false, "Also list the replicas that follow the server that runs on DIR.")
+	f.DurationVar(&h.timeout, "timeout", 5*time.Second, "Wait at most this `DURATION` for the answer.")
+	h.add(c)
+	return c
+}
+
+func (c *healthCommand) run(s *session, dir string) error {
+	ctx, cancel := context.WithTimeout(s.ctx, c.timeout)
 	defer cancel()
 	var condition admin.Condition
 	var err error
 	switch {
-	case c.URL != "" && c.Verbose:
+	case c.url != "" && c.verbose:
 		return usageError("--verbose is not for --url: only the control socket tells what the server knows of its replicas")
-	case c.URL == "" && c.CA != "":
+	case c.url == "" && c.ca != "":
 		return usageError("--ca is for --url: without it, the server is asked over its control socket")
-	case c.URL == "":
-		condition, err = c.directory(s, c.Dir).Health(ctx)
+	case c.url == "":
+		condition, err = c.directory(s, dir).Health(ctx)
 	default:
-		condition, err = healthAt(ctx, c.URL, c.CA)
+		condition, err = healthAt(ctx, c.url, string(c.ca))
 	}
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
 	}
 	fmt.Fprintln(s.Stdout, condition)
-	if c.Verbose {
-		replicas, err := c.directory(s, c.Dir).Replicas(ctx)
+	if c.verbose {
+		replicas, err := c.directory(s, dir).Replicas(ctx)
 		if err != nil {
 			return fmt.Errorf("health: %w", err)
 		}

@@ -2,20 +2,33 @@ package command
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"lectern/store/evolve"
 )
 
-type migrateCommand struct {
-	Args []string `arg:"" name:"[dir] operation" help:"Project directory (default: here) and one or more operations with their arguments; either all of them are carried out or none."`
-	projectFlags
+type migrateCommand struct{ projectFlags }
+
+func newMigrate(s *session) *cobra.Command {
+	var m migrateCommand
+	c := &cobra.Command{
+		Use:   "migrate [DIR] OPERATION...",
+		Short: "Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for.",
+		Long:  operationsHelp(),
+		Args:  takes(1, math.MaxInt),
+		RunE:  func(_ *cobra.Command, args []string) error { return m.run(s, args) },
+	}
+	m.add(c)
+	return c
 }
 
-// Help returns the list of operations for --help.
-func (*migrateCommand) Help() string {
+// operationsHelp explains the operations.
+func operationsHelp() string {
 	var b strings.Builder
 	b.WriteString("The server refuses to start if changed definitions would lose content, and its error lists the calls that decide what happens to the content. " +
 		"Several operations in one call are carried out in order: all of them or none. The operations are:\n\n")
@@ -24,12 +37,13 @@ func (*migrateCommand) Help() string {
 		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, op.Usage(), op.Help)
 	}
 	w.Flush()
-	b.WriteString("\nUID is the uid of a content-type (api::article.article) or component (shared.address). ATTRIBUTE is a uid, a dot and the attribute's name.")
+	b.WriteString("\nUID is the uid of a content-type (api::article.article) or component (shared.address). ATTRIBUTE is a uid, a dot and the attribute's name. " +
+		dirArgument)
 	return b.String()
 }
 
-func (c *migrateCommand) Run(s *session) error {
-	dir, words := splitOperations(c.Args)
+func (c *migrateCommand) run(s *session, args []string) error {
+	dir, words := splitOperations(args)
 	ms, err := parseMigrations(s, words)
 	if err != nil {
 		return err

@@ -4,20 +4,32 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"lectern/store"
 )
 
-type salvageCommand struct{ outputFlags }
+func newSalvage(s *session) *cobra.Command {
+	var flags outputFlags
+	c := &cobra.Command{
+		Use:   "salvage [DIR] FILE",
+		Short: "Export the readable content of a damaged store and list the rest. The server must be stopped.",
+		Long:  outputArguments,
+		RunE:  func(_ *cobra.Command, args []string) error { return salvage(s, flags, args) },
+	}
+	flags.add(c)
+	return c
+}
 
-func (c *salvageCommand) Run(s *session) error {
-	dir, file, err := c.target()
+func salvage(s *session, flags outputFlags, args []string) error {
+	dir, file, err := flags.target(args)
 	if err != nil {
 		return inCommand("salvage", err)
 	}
 	var saved store.Salvage
 	p := newProgress(s.Stderr)
 	err = s.output(file, func(w io.Writer) (err error) {
-		saved, err = c.directory(s, dir).Salvage(s.ctx, p.countLines(w))
+		saved, err = flags.directory(s, dir).Salvage(s.ctx, p.countLines(w))
 		return err
 	})
 	p.clear()
@@ -53,21 +65,4 @@ func (s *session) reportLost(lost []store.LostVersion) {
 	for _, t := range types {
 		fmt.Fprintf(s.Stderr, "lost %s of %s\n", count(counts[t], "version"), t)
 	}
-}
-
-// checkStore prints the damage in the store.
-func (c *checkCommand) checkStore(s *session) error {
-	problems, err := c.directory(s, c.Dir).Problems(s.ctx)
-	if err != nil {
-		return fmt.Errorf("check the store: %w", err)
-	}
-	if len(problems) == 0 {
-		fmt.Fprintln(s.Stdout, "the store is whole")
-		return nil
-	}
-	for _, problem := range problems {
-		fmt.Fprintln(s.Stdout, problem)
-	}
-	fmt.Fprintf(s.Stderr, "%s; restore a backup, or save what can be read: %s salvage\n", count(len(problems), "problem"), s.Name)
-	return errReported
 }

@@ -4,17 +4,22 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"lectern/gateway"
 )
 
-type schemaCommand struct {
-	Dir string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-}
-
-func (c *schemaCommand) Run(s *session) error {
-	return s.inPreview(c.Dir, "this is the schema of its definitions, converted to those of Lectern", func(dir string, _ *preview) error {
-		return printSchema(s, dir)
-	})
+func newSchema(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [DIR]",
+		Short: "Print the GraphQL schema.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return s.inPreview(projectAt(args), "this is the schema of its definitions, converted to those of Lectern",
+				func(dir string, _ *preview) error { return printSchema(s, dir) })
+		},
+	}
 }
 
 // printSchema prints the GraphQL schema of the project in dir.

@@ -1,12 +1,13 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"lectern/auth"
 	"lectern/gateway/admin"
@@ -14,37 +15,52 @@ import (
 	"lectern/internal/shell"
 )
 
-type tokenCommand struct {
-	Create tokenCreateCommand `cmd:"" help:"Create a token and print its key. The key cannot be shown again."`
-	List   tokenListCommand   `cmd:"" help:"List the tokens."`
-	Rotate tokenRotateCommand `cmd:"" help:"Give a token a new key and print it. The former key keeps working for a while."`
-	Revoke tokenRevokeCommand `cmd:"" help:"Delete a token. Its key is refused at once."`
+func newToken(s *session) *cobra.Command {
+	return newGroup("token", "Create, list, rotate and revoke API tokens.",
+		newTokenCreate(s), newTokenList(s), newTokenRotate(s), newTokenRevoke(s))
 }
 
 type tokenCreateCommand struct {
-	Args        []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the token. A token that permissions.yaml declares needs no flags; for another one, say --type or --permission."`
-	Type        string   `help:"full-access, read-only or custom (default: custom with --permission)." placeholder:"TYPE"`
-	Permission  []string `help:"A permission of a custom token, such as api::article.article.find, or lectern::replica.follow for a replica. May be repeated." placeholder:"UID.ACTION"`
-	Lifespan    string   `help:"How long the token works, such as 30d or 12h (default: until it is revoked)." placeholder:"TIME"`
-	Description string   `help:"Purpose of the token." placeholder:"TEXT"`
+	token          auth.Declaration
+	kind, lifespan string
 	projectFlags
 }
 
-func (c *tokenCreateCommand) Run(s *session) error {
-	dir, name, err := splitDir(c.Args, "NAME")
+func newTokenCreate(s *session) *cobra.Command {
+	var t tokenCreateCommand
+	c := &cobra.Command{
+		Use:   "create [DIR] NAME",
+		Short: "Create a token and print its key. The key cannot be shown again.",
+		Long: "NAME is the name of the token. One that permissions.yaml declares needs no flags; for another one, say --type or --permission. " +
+			dirArgument,
+		RunE: func(_ *cobra.Command, args []string) error { return t.run(s, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&t.kind, "type", "", "`TYPE` of the token: full-access, read-only or custom (default: custom with --permission).")
+	f.StringSliceVar(&t.token.Permissions, "permission", nil, "A permission `UID.ACTION` of a custom token, such as api::article.article.find, "+
+		"or lectern::replica.follow for a replica. May be repeated.")
+	f.StringVar(&t.lifespan, "lifespan", "", "For what `TIME` the token works, such as 30d or 12h (default: until it is revoked).")
+	f.StringVar(&t.token.Description, "description", "", "Purpose of the token, a `TEXT`.")
+	t.add(c)
+	return c
+}
+
+func (c *tokenCreateCommand) run(s *session, args []string) error {
+	dir, name, err := splitDir(args, "NAME")
 	if err != nil {
 		return err
 	}
-	d := auth.Declaration{Name: name, Description: c.Description, Kind: auth.Kind(c.Type), Permissions: c.Permission}
+	d := c.token
+	d.Name, d.Kind = name, auth.Kind(c.kind)
 	switch d.Kind {
 	case "", auth.FullAccess, auth.ReadOnly, auth.Custom:
 	default:
-		return usageError(fmt.Sprintf("--type is full-access, read-only or custom, not %q", c.Type))
+		return usageError(fmt.Sprintf("--type is full-access, read-only or custom, not %q", c.kind))
 	}
-	if c.Lifespan != "" {
+	if c.lifespan != "" {
 		var ok bool
-		if d.Lifespan, ok = config.ParseLifespan(c.Lifespan); !ok {
-			return usageError(fmt.Sprintf("--lifespan is a time such as 30d or 12h, not %q", c.Lifespan))
+		if d.Lifespan, ok = config.ParseLifespan(c.lifespan); !ok {
+			return usageError(fmt.Sprintf("--lifespan is a time such as 30d or 12h, not %q", c.lifespan))
 		}
 	}
 	return c.administer(s, dir, func(a admin.Project) error {
@@ -61,25 +77,32 @@ func (c *tokenCreateCommand) Run(s *session) error {
 	})
 }
 
-type tokenListCommand struct {
-	Dir  string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	JSON bool   `help:"Print JSON."`
-	projectFlags
+func newTokenList(s *session) *cobra.Command {
+	var flags projectFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list [DIR]",
+		Short: "List the tokens.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return listTokens(s, flags, projectAt(args), asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "Print JSON.")
+	flags.add(c)
+	return c
 }
 
-func (c *tokenListCommand) Run(s *session) error {
-	return c.administer(s, c.Dir, func(a admin.Project) error {
+func listTokens(s *session, flags projectFlags, dir string, asJSON bool) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		tokens, err := a.Tokens(s.ctx)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			e := json.NewEncoder(s.Stdout)
-			e.SetIndent("", "  ")
-			return e.Encode(append([]auth.Token{}, tokens...))
+		if asJSON {
+			return printJSON(s, append([]auth.Token{}, tokens...))
 		}
 		if len(tokens) == 0 {
-			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name, shell.Path(display(c.Dir)))
+			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name, shell.Path(display(dir)))
 			return nil
 		}
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
@@ -102,19 +125,34 @@ func moment(t time.Time, none string) string {
 }
 
 type tokenRotateCommand struct {
-	Args  []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name or id of the token."`
-	Grace string   `help:"How long the former key works beside the new one, such as 1h or 2d; 0 ends it at once." default:"1h" placeholder:"TIME"`
+	grace string
 	projectFlags
 }
 
-func (c *tokenRotateCommand) Run(s *session) error {
-	dir, name, err := splitDir(c.Args, "NAME")
+// tokenArguments explains the arguments of commands that change a token.
+const tokenArguments = "NAME is the name or the id of the token. " + dirArgument
+
+func newTokenRotate(s *session) *cobra.Command {
+	var t tokenRotateCommand
+	c := &cobra.Command{
+		Use:   "rotate [DIR] NAME",
+		Short: "Give a token a new key and print it. The former key keeps working for a while.",
+		Long:  tokenArguments,
+		RunE:  func(_ *cobra.Command, args []string) error { return t.run(s, args) },
+	}
+	c.Flags().StringVar(&t.grace, "grace", "1h", "For what `TIME` the former key works beside the new one, such as 1h or 2d; 0 ends it at once.")
+	t.add(c)
+	return c
+}
+
+func (c *tokenRotateCommand) run(s *session, args []string) error {
+	dir, name, err := splitDir(args, "NAME")
 	if err != nil {
 		return err
 	}
-	grace, ok := config.ParseLifespan(c.Grace)
-	if !ok && c.Grace != "0" {
-		return usageError(fmt.Sprintf("--grace is a time such as 1h or 2d, or 0, not %q", c.Grace))
+	grace, ok := config.ParseLifespan(c.grace)
+	if !ok && c.grace != "0" {
+		return usageError(fmt.Sprintf("--grace is a time such as 1h or 2d, or 0, not %q", c.grace))
 	}
 	return c.administer(s, dir, func(a admin.Project) error {
 		tok, key, err := a.RotateToken(s.ctx, name, grace)
@@ -134,17 +172,24 @@ func (c *tokenRotateCommand) Run(s *session) error {
 	})
 }
 
-type tokenRevokeCommand struct {
-	Args []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name or id of the token."`
-	projectFlags
+func newTokenRevoke(s *session) *cobra.Command {
+	var flags projectFlags
+	c := &cobra.Command{
+		Use:   "revoke [DIR] NAME",
+		Short: "Delete a token. Its key is refused at once.",
+		Long:  tokenArguments,
+		RunE:  func(_ *cobra.Command, args []string) error { return revokeToken(s, flags, args) },
+	}
+	flags.add(c)
+	return c
 }
 
-func (c *tokenRevokeCommand) Run(s *session) error {
-	dir, name, err := splitDir(c.Args, "NAME")
+func revokeToken(s *session, flags projectFlags, args []string) error {
+	dir, name, err := splitDir(args, "NAME")
 	if err != nil {
 		return err
 	}
-	return c.administer(s, dir, func(a admin.Project) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		tok, err := a.RevokeToken(s.ctx, name)
 		if errors.Is(err, auth.ErrNoToken) {
 			return fmt.Errorf("%s: %w", name, err)

@@ -7,52 +7,75 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"lectern/gateway"
 	"lectern/internal/shell"
 )
 
 type typesCommand struct {
-	Dir      string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	Out      string `help:"Write to this file instead of the standard output. A file that is up to date is left alone." placeholder:"FILE" xor:"file"`
-	Check    string `help:"Write nothing. Exit with 1 unless this file is up to date." placeholder:"FILE" xor:"file"`
-	NoClient bool   `name:"no-client" help:"Write only the types."`
+	dir      string
+	out      string
+	check    string
+	noClient bool
 }
 
-func (c *typesCommand) Run(s *session) error {
-	return s.inPreview(c.Dir, "these are the types of its definitions, converted to those of Lectern", func(dir string, _ *preview) error {
+func newTypes(s *session) *cobra.Command {
+	var t typesCommand
+	c := &cobra.Command{
+		Use:   "types [DIR]",
+		Short: "Write TypeScript types and a client of the REST API.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t.dir = projectAt(args)
+			return t.run(s)
+		},
+	}
+	c.Flags().StringVar(&t.out, "out", "", "Write to this `FILE` instead of the standard output. A file that is up to date is left alone.")
+	c.Flags().StringVar(&t.check, "check", "", "Write nothing. Exit with 1 unless this `FILE` is up to date.")
+	c.Flags().BoolVar(&t.noClient, "no-client", false, "Write only the types.")
+	return c
+}
+
+func (c *typesCommand) run(s *session) error {
+	if c.check != "" && c.out != "" {
+		return usageError("--out and --check can't be used together")
+	}
+	return s.inPreview(c.dir, "these are the types of its definitions, converted to those of Lectern", func(dir string, _ *preview) error {
 		d, err := gateway.Load(dir, s.extensions)
 		if err != nil {
 			return err
 		}
-		text := d.TypeScript(!c.NoClient)
+		text := d.TypeScript(!c.noClient)
 		switch {
-		case c.Check != "":
-			return inCommand("types", c.check(s, text))
-		case c.Out != "":
-			return inCommand("types", writeIfChanged(c.Out, text))
+		case c.check != "":
+			return inCommand("types", c.checkFile(s, text))
+		case c.out != "":
+			return inCommand("types", writeIfChanged(c.out, text))
 		}
 		_, err = s.Stdout.Write(text)
 		return err
 	})
 }
 
-// check returns an error if the file to check does not hold text.
-func (c *typesCommand) check(s *session, text []byte) error {
-	there, err := os.ReadFile(c.Check)
+// checkFile returns an error if the file to check does not hold text.
+func (c *typesCommand) checkFile(s *session, text []byte) error {
+	there, err := os.ReadFile(c.check)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err == nil && bytes.Equal(there, text) {
 		return nil
 	}
-	again := fmt.Sprintf("%s types %s --out %s", s.Name, shell.Path(c.Dir), shell.Path(c.Check))
-	if c.NoClient {
+	again := fmt.Sprintf("%s types %s --out %s", s.Name, shell.Path(c.dir), shell.Path(c.check))
+	if c.noClient {
 		again += " --no-client"
 	}
 	if err != nil {
-		return fmt.Errorf("%s does not exist; write it by: %s", c.Check, again)
+		return fmt.Errorf("%s does not exist; write it by: %s", c.check, again)
 	}
-	return fmt.Errorf("%s is not up to date; write it again by: %s", c.Check, again)
+	return fmt.Errorf("%s is not up to date; write it again by: %s", c.check, again)
 }
 
 // writeIfChanged writes text to a file, unless the file holds it already, so that programs that watch the file have nothing to do.

@@ -2,15 +2,14 @@ package command
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // printed returns what the program prints for a command line.
@@ -23,130 +22,102 @@ func printed(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// TestUsageIsComplete looks for each command and flag of kong's model in the completion scripts and in the man page.
-func TestUsageIsComplete(t *testing.T) {
-	parser, err := kong.New(&line{}, kong.Name("lectern"), kong.Vars{"version": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var commands, flags, roffFlags, fishFlags []string
-	var visit func(n *kong.Node, path string)
-	visit = func(n *kong.Node, path string) {
-		for _, f := range n.Flags {
-			flags = append(flags, "--"+f.Name)
-			roffFlags = append(roffFlags, `\-\-`+strings.ReplaceAll(f.Name, "-", `\-`))
-			fishFlags = append(fishFlags, "-l "+f.Name+" ")
+// TestHelpAndManPageNameEveryCommandAndFlag also holds that each command and each flag is explained.
+func TestHelpAndManPageNameEveryCommandAndFlag(t *testing.T) {
+	root := newRoot(&session{Program: Program{Name: "lectern", Stdout: os.Stdout}})
+	all, man := printed(t, "--help"), printed(t, "man")
+	commands, flags := leaves(root), 0
+	for _, c := range commands {
+		path := pathOf(c)
+		if !strings.Contains(all, "\n  "+path+" ") {
+			t.Errorf("the help lacks %s", path)
 		}
-		for _, sub := range n.Children {
-			commands = append(commands, path+" "+sub.Name)
-			visit(sub, path+" "+sub.Name)
+		if !strings.Contains(man, `.SS "lectern `+strings.ReplaceAll(path, "-", `\-`)) {
+			t.Errorf("the man page lacks %s", path)
 		}
+		help := printed(t, append(strings.Fields(path), "--help")...)
+		if c.Short == "" || !strings.HasPrefix(help, "Usage: lectern "+path) {
+			t.Errorf("%s is not explained: %s", path, help)
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			flags++
+			if f.Usage == "" || !strings.Contains(help, "--"+f.Name) {
+				t.Errorf("%s does not explain --%s", path, f.Name)
+			}
+			if !strings.Contains(man, `\fB\-\-`+strings.ReplaceAll(f.Name, "-", `\-`)+`\fR`) {
+				t.Errorf("the man page lacks --%s", f.Name)
+			}
+		})
 	}
-	visit(parser.Model.Node, "")
-	if len(commands) < 20 || len(flags) < 20 {
-		t.Fatalf("the model has %d commands and %d flags", len(commands), len(flags))
+	if len(commands) < 30 || flags < 80 {
+		t.Fatalf("there are only %d commands and %d flags", len(commands), flags)
 	}
-	expect := func(what, text string, words []string) {
-		for _, word := range words {
-			if !strings.Contains(text, word) {
-				t.Errorf("%s lacks %q", what, word)
+}
+
+// TestHelpFitsTheTerminal holds that no line of prose is wider than 80 columns where the output is no terminal.
+func TestHelpFitsTheTerminal(t *testing.T) {
+	for _, c := range append(leaves(newRoot(&session{Program: Program{Name: "lectern", Stdout: os.Stdout}})), &cobra.Command{}) {
+		if c.Name() == "migrate" { // it has a table
+			continue
+		}
+		args := []string{"--help"}
+		if c.Name() != "" {
+			args = append(strings.Fields(pathOf(c)), "--help")
+		}
+		for line := range strings.Lines(printed(t, args...)) {
+			if len(line) > 81 && !strings.HasPrefix(line, "\t") {
+				t.Errorf("%q: a line has %d columns: %s", args, len(line)-1, line)
 			}
 		}
 	}
-	for shell, flags := range map[string][]string{"bash": flags, "zsh": flags, "fish": fishFlags} {
-		script := printed(t, "completion", shell)
-		expect(shell, script, flags)
-		for _, command := range commands {
-			expect(shell, script, []string{"'" + command + "'"})
+}
+
+// TestCompletionOffersCommandsFlagsAndChoices asks as the scripts do.
+func TestCompletionOffersCommandsFlagsAndChoices(t *testing.T) {
+	for _, test := range []struct{ words, want string }{
+		{"sch", "schema :4"},
+		{"tok", "token :4"},
+		{"token r", "revoke rotate :4"},
+		{"token create --ty", "--type :4"},
+		{"serve --env ", "development production :4"},
+		{"move-in a b --misfits ", "keep leave-out :4"},
+		{"serve blog --no-w", "--no-watch :4"},
+		{"check --ver", "--version :4"},
+		{"completion ", "bash fish powershell zsh :4"},
+		{"help token l", "list :4"},
+		{"schema ", ":0"}, // the shell offers files
+		{"backup blog ", ":0"},
+		{"debug trace --output ", ":0"},
+	} {
+		var got []string
+		for line := range strings.Lines(printed(t, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(test.words, " ")...)...)) {
+			got = append(got, strings.TrimSpace(line))
 		}
-	}
-	man := printed(t, "man")
-	expect("the man page", man, roffFlags)
-	for _, leaf := range parser.Model.Leaves(true) {
-		expect("the man page", man, []string{`.SS "` + strings.ReplaceAll(leaf.FullPath(), "-", `\-`)})
-	}
-}
-
-// script writes the completion script for a shell to a file. It skips the test if the shell is not installed.
-func script(t *testing.T, shell string) (file string) {
-	t.Helper()
-	if _, err := exec.LookPath(shell); err != nil {
-		t.Skip(err)
-	}
-	file = filepath.Join(t.TempDir(), "completion")
-	if err := os.WriteFile(file, []byte(printed(t, "completion", shell)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// completions maps words on a command line to those that are offered for the last one.
-var completions = []struct{ words, want string }{
-	{"lectern sch", "schema"},
-	{"lectern tok", "token"},
-	{"lectern token r", "revoke rotate"},
-	{"lectern token create --ty", "--type"},
-	{"lectern serve --env ", "development production"},
-	{"lectern serve blog --no-w", "--no-watch"},
-	{"lectern check --ver", "--version"},
-	{"lectern completion ", "bash fish zsh"},
-	{"lectern schema token ", ""},
-}
-
-// inOrder returns the words of a shell's output in order.
-func inOrder(out []byte) string {
-	return strings.Join(slices.Sorted(strings.FieldsSeq(string(out))), " ")
-}
-
-func TestBashCompletion(t *testing.T) {
-	file := script(t, "bash")
-	if out, err := exec.Command("bash", "-n", file).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, test := range completions {
-		words := strings.Split(test.words, " ")
-		ask := fmt.Sprintf(`source %s; COMP_WORDS=(%s ""); COMP_WORDS[%[3]d]=%[4]q; COMP_CWORD=%[3]d; _lectern; printf '%%s\n' "${COMPREPLY[@]}"`,
-			file, strings.Join(words[:len(words)-1], " "), len(words)-1, words[len(words)-1])
-		out, err := exec.Command("bash", "-c", ask).CombinedOutput()
-		if got := inOrder(out); err != nil || got != test.want {
-			t.Errorf("%q: %q, %v; want %q", test.words, got, err, test.want)
+		last := len(got) - 1
+		slices.Sort(got[:last])
+		if got := strings.Join(got, " "); got != test.want {
+			t.Errorf("%q: %q, want %q", test.words, got, test.want)
 		}
 	}
 }
 
-func TestFishCompletion(t *testing.T) {
-	file := script(t, "fish")
-	for _, test := range completions {
-		if test.want == "" {
-			continue // fish offers files
-		}
-		out, err := exec.Command("fish", "--no-config", "-c", fmt.Sprintf("source %s; complete -C %q | cut -f1", file, test.words)).CombinedOutput()
-		if got := inOrder(out); err != nil || got != test.want {
-			t.Errorf("%q: %q, %v; want %q", test.words, got, err, test.want)
-		}
-	}
-}
-
-// TestZshCompletion runs the completion function with stand-ins for the functions of zsh's completion system, which need a terminal.
-func TestZshCompletion(t *testing.T) {
-	file := script(t, "zsh")
-	const standIns = `compdef() { }; _files() { echo FILES }
-compadd() { shift; print -l -- "$@" }
-_describe() { local list=${@[-1]}; print -l -- ${${(P)list}%%:*} }
-`
-	for _, test := range completions {
-		words := strings.Split(test.words, " ")
-		last := words[len(words)-1]
-		ask := fmt.Sprintf(`%s source %s; words=(%s); words+=(%q); CURRENT=%d; PREFIX=%[4]q; _lectern | grep -- '^%[6]s'`,
-			standIns, file, strings.Join(words[:len(words)-1], " "), last, len(words), last)
-		out, _ := exec.Command("zsh", "-f", "-c", ask).CombinedOutput() // grep fails if it finds nothing
-		want := test.want
-		if want == "" {
-			want = "FILES"
-		}
-		if got := inOrder(out); got != want {
-			t.Errorf("%q: %q, want %q", test.words, got, want)
-		}
+// TestCompletionScriptsAreValid lets each shell that is installed read its script.
+func TestCompletionScriptsAreValid(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		t.Run(shell, func(t *testing.T) {
+			script := printed(t, "completion", shell)
+			if !strings.Contains(script, cobra.ShellCompRequestCmd) {
+				t.Errorf("it does not ask the program: %s", script)
+			}
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skip(err)
+			}
+			read := exec.Command(shell, "-n")
+			read.Stdin = strings.NewReader(script)
+			if out, err := read.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
 	}
 }
 

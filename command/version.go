@@ -4,17 +4,24 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // Version and Commit are those of Lectern. A release build sets them: -ldflags "-X lectern/command.Version=v1.2.3". If they are empty,
 // what the Go command noted in the binary counts.
 var Version, Commit string
 
-type versionCommand struct{}
-
-func (versionCommand) Run(s *session) error {
-	_, err := fmt.Fprintln(s.Stdout, versions())
-	return err
+func newVersion(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and Go version.",
+		Args:  takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(s.Stdout, versions())
+			return err
+		},
+	}
 }
 
 // versions returns what version and --version print. The version is always that of Lectern, even in a program with another

@@ -8,31 +8,40 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/webhooks"
 )
 
-type webhooksCommand struct {
-	List   webhooksListCommand   `cmd:"" help:"List the webhooks and how they are doing."`
-	Log    webhooksLogCommand    `cmd:"" help:"List the last deliveries of a webhook, the events that wait, and its dead letters."`
-	Test   webhooksTestCommand   `cmd:"" help:"Send a webhook a test request and print the answer."`
-	Replay webhooksReplayCommand `cmd:"" help:"Send the dead letters of a webhook again, or all events since a time. Resumes a webhook that was stopped."`
+func newWebhooks(s *session) *cobra.Command {
+	return newGroup("webhooks", "List webhooks and their deliveries, test them, and send events again.",
+		newWebhooksList(s), newWebhooksLog(s), newWebhooksTest(s), newWebhooksReplay(s))
 }
 
-type webhooksListCommand struct {
-	Dir  string `arg:"" optional:"" default:"." help:"Project directory (default: here)." type:"path"`
-	JSON bool   `help:"Print JSON."`
-	projectFlags
+func newWebhooksList(s *session) *cobra.Command {
+	var flags projectFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list [DIR]",
+		Short: "List the webhooks and how they are doing.",
+		Long:  dirArgument,
+		Args:  takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return listWebhooks(s, flags, projectAt(args), asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "Print JSON.")
+	flags.add(c)
+	return c
 }
 
-func (c *webhooksListCommand) Run(s *session) error {
-	return c.administer(s, c.Dir, func(a admin.Project) error {
+func listWebhooks(s *session, flags projectFlags, dir string, asJSON bool) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		list, err := a.Webhooks(s.ctx)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
+		if asJSON {
 			return printJSON(s, append([]webhooks.Status{}, list...))
 		}
 		if len(list) == 0 {
@@ -67,23 +76,34 @@ func printJSON(s *session, v any) error {
 	return e.Encode(v)
 }
 
-type webhooksLogCommand struct {
-	Args []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the webhook."`
-	JSON bool     `help:"Print JSON."`
-	projectFlags
+// webhookArguments explains the arguments of commands about one webhook.
+const webhookArguments = "NAME is the name of the webhook. " + dirArgument
+
+func newWebhooksLog(s *session) *cobra.Command {
+	var flags projectFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "log [DIR] NAME",
+		Short: "List the last deliveries of a webhook, the events that wait, and its dead letters.",
+		Long:  webhookArguments,
+		RunE:  func(_ *cobra.Command, args []string) error { return printWebhookLog(s, flags, args, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "Print JSON.")
+	flags.add(c)
+	return c
 }
 
-func (c *webhooksLogCommand) Run(s *session) error {
-	dir, name, err := splitDir(c.Args, "NAME")
+func printWebhookLog(s *session, flags projectFlags, args []string, asJSON bool) error {
+	dir, name, err := splitDir(args, "NAME")
 	if err != nil {
 		return err
 	}
-	return c.administer(s, dir, func(a admin.Project) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		l, err := a.WebhookLog(s.ctx, name)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
+		if asJSON {
 			return printJSON(s, l)
 		}
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
@@ -112,17 +132,24 @@ func (c *webhooksLogCommand) Run(s *session) error {
 	})
 }
 
-type webhooksTestCommand struct {
-	Args []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the webhook."`
-	projectFlags
+func newWebhooksTest(s *session) *cobra.Command {
+	var flags projectFlags
+	c := &cobra.Command{
+		Use:   "test [DIR] NAME",
+		Short: "Send a webhook a test request and print the answer.",
+		Long:  webhookArguments,
+		RunE:  func(_ *cobra.Command, args []string) error { return testWebhook(s, flags, args) },
+	}
+	flags.add(c)
+	return c
 }
 
-func (c *webhooksTestCommand) Run(s *session) error {
-	dir, name, err := splitDir(c.Args, "NAME")
+func testWebhook(s *session, flags projectFlags, args []string) error {
+	dir, name, err := splitDir(args, "NAME")
 	if err != nil {
 		return err
 	}
-	return c.administer(s, dir, func(a admin.Project) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		t, err := a.TestWebhook(s.ctx, name)
 		if err != nil {
 			return err
@@ -135,22 +162,31 @@ func (c *webhooksTestCommand) Run(s *session) error {
 	})
 }
 
-type webhooksReplayCommand struct {
-	Args  []string `arg:"" name:"[dir] name" help:"Project directory (default: here) and name of the webhook."`
-	Since string   `help:"Send all events again that happened since: how long ago, such as 2h or 7d, or a time such as 2030-01-01T09:00:00Z (default: only the dead letters)." placeholder:"TIME"`
-	projectFlags
+func newWebhooksReplay(s *session) *cobra.Command {
+	var flags projectFlags
+	var since string
+	c := &cobra.Command{
+		Use:   "replay [DIR] NAME",
+		Short: "Send the dead letters of a webhook again, or all events since a time. Resumes a webhook that was stopped.",
+		Long:  webhookArguments,
+		RunE:  func(_ *cobra.Command, args []string) error { return replayWebhook(s, flags, args, since) },
+	}
+	c.Flags().StringVar(&since, "since", "", "Send all events again that happened since `TIME`: how long ago, such as 2h or 7d, or a time such as "+
+		"2030-01-01T09:00:00Z (default: only the dead letters).")
+	flags.add(c)
+	return c
 }
 
-func (c *webhooksReplayCommand) Run(s *session) error {
-	dir, name, err := splitDir(c.Args, "NAME")
+func replayWebhook(s *session, flags projectFlags, args []string, start string) error {
+	dir, name, err := splitDir(args, "NAME")
 	if err != nil {
 		return err
 	}
-	since, err := sinceOf(c.Since)
+	since, err := sinceOf(start)
 	if err != nil {
 		return err
 	}
-	return c.administer(s, dir, func(a admin.Project) error {
+	return flags.administer(s, dir, func(a admin.Project) error {
 		r, err := a.ReplayWebhook(s.ctx, name, since)
 		if err != nil {
 			return err

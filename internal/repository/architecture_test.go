@@ -8,7 +8,7 @@ import (
 // layers lists the packages from the lowest layer to the highest. A package may import only packages of lower layers. A layer
 // of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
 var layers = [][]string{
-	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/usage", "internal/span", "internal/tempfile", "internal/durable", "internal/within", "internal/diskspace", "internal/publicaddr", "internal/etag", "internal/backoff", "internal/anyjpeg", "internal/icc", "internal/icc/icctest", "internal/lenient"},
+	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/span", "internal/tempfile", "internal/durable", "internal/within", "internal/diskspace", "internal/publicaddr", "internal/etag", "internal/backoff", "internal/anyjpeg", "internal/icc", "internal/icc/icctest", "internal/lenient"},
 	{"internal/jsonlines", "internal/extsort"},
 	{"internal/objects"},
 	{"internal/yamlfile", "strapi/archive"},
@@ -54,7 +54,7 @@ var owners = map[string]string{
 	"go.etcd.io/bbolt":                "store",
 	"unsafe":                          "store/internal/pages",
 	"github.com/lestrrat-go/jwx":      "auth",
-	"github.com/alecthomas/kong":      "command",
+	"github.com/spf13/cobra":          "command",
 	"github.com/prometheus":           "gateway/metrics",
 	"go.opentelemetry.io/otel":        "gateway/tracing",
 	"github.com/tdewolff":             "strapi/staticjs",

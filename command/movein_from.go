@@ -32,23 +32,23 @@ func (r reading) end(remove bool) error {
 
 // read reads the server of --from, if there is one, to an archive, and makes that the source.
 func (c *moveInCommand) read(s *session, p *progress) (r reading, err error) {
-	if c.From != "" && c.Dir == "" {
-		c.Source, c.Dir = "", c.Source
+	if c.from != "" && c.dir == "" {
+		c.source, c.dir = "", c.source
 	}
 	switch {
-	case c.Dir == "":
+	case c.dir == "":
 		return r, usageError("the directory of the new project is missing after the source")
-	case c.From == "" && len(c.Without) > 0:
+	case c.from == "" && len(c.without) > 0:
 		return r, usageError("--without is for --from")
-	case c.From == "":
+	case c.from == "":
 		return r, nil
-	case c.Archive != "":
+	case c.archive != "":
 		return r, usageError("the content comes from --archive or from --from, not from both")
 	}
-	dir := filepath.Join(filepath.Dir(c.Dir), "."+filepath.Base(c.Dir)+".reading")
+	dir := filepath.Join(filepath.Dir(c.dir), "."+filepath.Base(c.dir)+".reading")
 	r.lock, err = admin.Lock(dir)
 	if errors.Is(err, admin.ErrBusy) {
-		return r, fmt.Errorf("another move-in into %s is at work; wait until it has ended", display(c.Dir))
+		return r, fmt.Errorf("another move-in into %s is at work; wait until it has ended", display(c.dir))
 	}
 	if err != nil {
 		return r, err
@@ -61,29 +61,29 @@ func (c *moveInCommand) read(s *session, p *progress) (r reading, err error) {
 		r.notes = append(r.notes, movein.Note{What: n.About, Why: n.Text})
 	}
 	c.setSource(remote.Archive(dir))
-	p.done("read %d rows and %d files from %s", report.Total(), report.Files, c.From)
+	p.done("read %d rows and %d files from %s", report.Total(), report.Files, c.from)
 	return r, nil
 }
 
 // setSource makes an archive the source of the content. A Strapi project stays the source of the configuration.
 func (c *moveInCommand) setSource(archive string) {
-	if c.Source == "" {
-		c.Source = archive
+	if c.source == "" {
+		c.source = archive
 		return
 	}
-	c.Archive = archive
+	c.archive = pathFlag(archive)
 }
 
 func (c *moveInCommand) readServer(s *session, p *progress, dir string) (*remote.Report, error) {
 	var schemas []*jsontree.Object
-	if c.Source != "" {
+	if c.source != "" {
 		var err error
-		if schemas, err = definitions.TreeSchemas(os.DirFS(c.Source)); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Source, err)
+		if schemas, err = definitions.TreeSchemas(os.DirFS(c.source)); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.source, err)
 		}
 	}
 	return remote.Read(s.ctx, dir, remote.Options{
-		URL: c.From, Token: c.Token, Schemas: schemas, Without: c.Without, Rate: c.Rate,
+		URL: c.from, Token: c.token, Schemas: schemas, Without: c.without, Rate: c.rate,
 		Progress: func(at remote.Progress) {
 			p.show("reading: %d rows, %d files with %d MB, %d requests", at.Rows, at.Files, at.FileBytes>>20, at.Requests)
 		},
