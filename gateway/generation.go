@@ -9,6 +9,7 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/admin"
+	"lectern/gateway/internal/feed"
 	"lectern/media"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -34,7 +35,8 @@ type generation struct {
 
 	// Set when the runtime is built:
 	quotas         *quotas // nil if there are none
-	positions      *positions
+	positions      *feed.Positions
+	feed           *feed.Feed
 	graphqlHandler *graphqlHandler // nil if GraphQL is switched off
 	forward        *forwarder      // nil unless the project is a replica that forwards writes
 }
@@ -188,10 +190,11 @@ func (g *generation) runtime() (Runtime, error) {
 	api := rest.New(g.Model, g.store, g.docs, parser)
 	api.SetVersion(g.version())
 	limiter := g.project.shared.limiterOf(g.Settings.Users.RateLimit)
-	var err error
-	if g.positions, err = g.newPositions(); err != nil {
+	secret, err := g.jwtSecret()
+	if err != nil {
 		return Runtime{}, err
 	}
+	g.positions = feed.NewPositions(secret)
 	if g.forward, err = g.newForwarder(); err != nil {
 		return Runtime{}, err
 	}
@@ -200,8 +203,8 @@ func (g *generation) runtime() (Runtime, error) {
 	if err != nil {
 		return Runtime{}, err
 	}
-	feed := g.newChangeFeed(api, authenticator.Authenticate)
-	routes := append(g.routes(api, parser, limiter), feed.route())
+	g.feed = g.newFeed(api, authenticator.Authenticate)
+	routes := append(g.routes(api, parser, limiter), g.feedRoute(g.feed.Serve))
 	routes = append(routes, g.openAPIRoute(g.openAPI(api, routes), authenticator.Authenticate))
 	return Runtime{
 		Prefix:       s.Prefix,
@@ -214,7 +217,6 @@ func (g *generation) runtime() (Runtime, error) {
 		ready:        g.project.readiness,
 		replica:      g.project.role.ReplicaState,
 		Routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
-		feed:         feed,
 		forward:      g.forward,
 		idempotency:  g.idempotency(),
 		graphql:      g.Settings.GraphQL.Endpoint,

@@ -10,6 +10,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/accept"
+	"lectern/gateway/internal/feed"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
 	"lectern/internal/etag"
@@ -62,7 +63,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	h := &graphqlHandler{
 		project: g.project, store: g.store, noLog: g.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, quotas: g.quotas, proxies: g.Settings.Server.TrustedProxies,
-		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller,
+		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller, serving: g.project.servingGraphQL,
 		extended:         g.project.options.Extensions != nil,
 		forward:          g.forward,
 		idempotency:      g.idempotency(),
@@ -104,8 +105,8 @@ func executionLimits(g *config.GraphQL) execution.Limits {
 type graphqlHandler struct {
 	project     *Project
 	store       *store.Store
-	noLog       bool       // the store keeps no log, so that there is nothing to subscribe to
-	positions   *positions // nil if subscriptions are off, and operations are not answered as streams of events
+	noLog       bool            // the store keeps no log, so that there is nothing to subscribe to
+	positions   *feed.Positions // nil if subscriptions are off, and operations are not answered as streams of events
 	engine      *execution.Engine
 	page        http.Handler // for browsers
 	auth        *auth.Authenticator
@@ -114,6 +115,7 @@ type graphqlHandler struct {
 	proxies     []netip.Prefix
 	limits      requestLimits
 	persisted   *persistedQueries
+	serving     func() *graphqlHandler // the handler that answers requests now; nil while GraphQL is switched off
 	withCaller  func(*http.Request, auth.Principal) *http.Request
 	metrics     *metrics.Metrics // nil if metrics are off
 	forward     *forwarder       // of mutations; nil: they are executed
@@ -374,3 +376,6 @@ func prefersHTML(r *http.Request) bool {
 	headers := r.Header["Accept"]
 	return r.Method == http.MethodGet && len(headers) > 0 && accept.Choose(headers, accept.JSON, accept.GraphQL, "text/html") == "text/html"
 }
+
+// servingGraphQL returns the handler whose routes answer requests now; nil if GraphQL is switched off.
+func (p *Project) servingGraphQL() *graphqlHandler { return p.serving().graphqlHandler }

@@ -18,6 +18,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
 	"lectern/gateway/internal/accept"
+	"lectern/gateway/internal/feed"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -61,12 +62,12 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 		return err
 	}
 	kept := h.newSubscription(w, r, op, s)
-	place, err := h.project.newListener(w, r, s.Conditions, kept.bytes())
+	place, err := h.project.subscribers.Admit(w, r, s.Conditions, kept.bytes())
 	if err != nil {
 		return err
 	}
 	h.done(op, &execution.Response{Status: http.StatusOK, Operation: "subscription"})
-	return h.project.serveListener(w, r, newChangeListener(place, kept, at, aliveEvery))
+	return h.project.subscribers.Serve(w, r, feed.NewSubscriber(place, kept, at, aliveEvery))
 }
 
 // hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if it cannot be told which
@@ -75,14 +76,14 @@ func (h *graphqlHandler) hasLost(r *http.Request, s *execution.Subscription) boo
 	if s == nil || h.noLog {
 		return false
 	}
-	at, err := h.positions.parse(r.Header.Get("Last-Event-ID"))
+	at, err := h.positions.Parse(r.Header.Get("Last-Event-ID"))
 	return err == nil && at.HasTypes()
 }
 
 // since returns the position after which the client of a subscription wants changes.
 func (h *graphqlHandler) since(r *http.Request, s *execution.Subscription) (at changes.Position, err error) {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		if at, err = h.positions.parse(last); err != nil {
+		if at, err = h.positions.Parse(last); err != nil {
 			return at, errLostChanges
 		}
 		return at, nil
@@ -97,21 +98,25 @@ func (h *graphqlHandler) since(r *http.Request, s *execution.Subscription) (at c
 
 // streamOne answers with one result.
 func (h *graphqlHandler) streamOne(w http.ResponseWriter, r *http.Request, answer *execution.Response) {
-	setEventHeaders(w.Header())
-	e := eventWriter{to: func(text []byte) error { return h.limits.send(r.Context(), w, text) }, text: bytes.Clone(emptyComment)}
+	feed.SetEventHeaders(w.Header())
+	e := eventWriter{feed.NewEventWriter(func(text []byte) error { return h.limits.send(r.Context(), w, text) })}
+	e.Comment()
 	e.lastResult(answer)
-	_ = e.flush() // it fails only if the client is gone
+	_ = e.Flush() // it fails only if the client is gone
 }
 
+// An eventWriter writes the results of operations as events.
+type eventWriter struct{ *feed.EventWriter }
+
 // result adds an event with the result of an operation.
-func (e *eventWriter) result(id string, answer *execution.Response) {
-	e.event("next", id, bytes.TrimSuffix(answer.Body, lineFeed))
+func (e eventWriter) result(id string, answer *execution.Response) {
+	e.Event("next", id, bytes.TrimSuffix(answer.Body, lineFeed))
 }
 
 // lastResult adds a result, and says that no other follows.
-func (e *eventWriter) lastResult(answer *execution.Response) {
+func (e eventWriter) lastResult(answer *execution.Response) {
 	e.result("", answer)
-	e.event("complete", "", nil)
+	e.Event("complete", "", nil)
 }
 
 var lineFeed = []byte{'\n'}
@@ -144,8 +149,9 @@ func errorResponse(e *language.Error) *execution.Response {
 //
 // It keeps what the operation needs and shares no memory with the request, which may be far larger.
 type subscription struct {
-	request   *http.Request // what authenticates the caller, and what code of a program may want to know
-	id        string        // of the request
+	serving   func() *graphqlHandler // the handler that answers requests now; nil while GraphQL is switched off
+	request   *http.Request          // what authenticates the caller, and what code of a program may want to know
+	id        string                 // of the request
 	query     string
 	name      *string
 	variables []byte // those that the operation declares, as JSON; nil: none
@@ -153,7 +159,7 @@ type subscription struct {
 
 // newSubscription returns what is kept of the request of a subscription.
 func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request, op *operationRequest, s *execution.Subscription) *subscription {
-	kept := &subscription{id: w.Header().Get(requestIDHeader), query: strings.Clone(op.query)}
+	kept := &subscription{serving: h.serving, id: w.Header().Get(requestIDHeader), query: strings.Clone(op.query)}
 	if op.name != nil {
 		name := strings.Clone(*op.name)
 		kept.name = &name
@@ -162,9 +168,9 @@ func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request,
 		kept.variables = bytes.Clone(jsontree.Append(nil, declared))
 	}
 	kept.request = &http.Request{Method: strings.Clone(r.Method), URL: &url.URL{Path: strings.Clone(r.URL.Path)}, Proto: strings.Clone(r.Proto), ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
-		Header: cloneHeaders(r.Header, "Authorization"), Body: http.NoBody, Host: strings.Clone(r.Host), RemoteAddr: r.RemoteAddr}
+		Header: feed.CloneHeaders(r.Header, "Authorization"), Body: http.NoBody, Host: strings.Clone(r.Host), RemoteAddr: r.RemoteAddr}
 	if h.extended {
-		kept.request.Header = cloneHeaders(r.Header, slices.Collect(maps.Keys(r.Header))...)
+		kept.request.Header = feed.CloneHeaders(r.Header, slices.Collect(maps.Keys(r.Header))...)
 		kept.request.URL.RawQuery = strings.Clone(r.URL.RawQuery)
 	}
 	return kept
@@ -172,7 +178,7 @@ func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request,
 
 // bytes returns how many bytes are kept.
 func (s *subscription) bytes() int {
-	n := len(s.query) + len(s.variables) + headersBytes(s.request.Header) + len(s.request.URL.Path) + len(s.request.URL.RawQuery) + len(s.request.Host)
+	n := len(s.query) + len(s.variables) + budget.OfHeaders(s.request.Header) + len(s.request.URL.Path) + len(s.request.URL.RawQuery) + len(s.request.Host)
 	if s.name != nil {
 		n += len(*s.name)
 	}
@@ -196,15 +202,15 @@ func (s *subscription) operation(memory *budget.Tally) (*operationRequest, error
 	return op, nil
 }
 
-// deliver implements delivery. The stream ends without an event complete if GraphQL was switched off, so that clients connect again.
-func (s *subscription) deliver(ctx context.Context, feed *changeFeed, l *changeListener, send func([]byte) error) (more bool, err error) {
-	h := feed.generation.graphqlHandler
+// Deliver implements feed.Delivery. The stream ends without an event complete if GraphQL was switched off, so that clients connect again.
+func (s *subscription) Deliver(ctx context.Context, _ *feed.Feed, to *feed.Subscriber, send func([]byte) error) (more bool, err error) {
+	h := s.serving()
 	if h == nil {
 		return false, io.EOF
 	}
-	events := eventWriter{to: send}
-	more, err = s.deliverPage(ctx, h, l, &events)
-	if failed := events.flush(); failed != nil {
+	events := eventWriter{feed.NewEventWriter(send)}
+	more, err = s.deliverPage(ctx, h, to, events)
+	if failed := events.Flush(); failed != nil {
 		return false, failed
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -214,7 +220,7 @@ func (s *subscription) deliver(ctx context.Context, feed *changeFeed, l *changeL
 }
 
 // deliverPage adds the events of the next changes. It returns io.EOF after the last event of a stream.
-func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *changeListener, events *eventWriter) (more bool, err error) {
+func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, to *feed.Subscriber, events eventWriter) (more bool, err error) {
 	r := s.request.WithContext(ctx)
 	who, err := h.auth.Authenticate(r)
 	if err != nil {
@@ -240,7 +246,7 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 		events.lastResult(refusal)
 		return false, io.EOF
 	}
-	q := changes.Query{Filter: checked.Filter, Access: checked.Access, Since: l.since, Limit: changesAtOnce}
+	q := changes.Query{Filter: checked.Filter, Access: checked.Access, Since: to.Since, Limit: changesAtOnce}
 	var page changes.Page
 	err = h.store.View(func(snapshot *store.Snapshot) (err error) {
 		snapshot.Within(ctx, h.limits.Handle)
@@ -255,12 +261,12 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 		return false, io.EOF
 	}
 	for i := range page.Changes {
-		if err := l.addResult(ctx, h, checked, &page.Changes[i], events); err != nil {
+		if err := h.addResult(ctx, to, checked, &page.Changes[i], events); err != nil {
 			return false, err
 		}
 	}
-	l.since = page.Next
-	if refusal != nil && !l.since.HasTypes() { // the client knows what it has lost
+	to.Since = page.Next
+	if refusal != nil && !to.Since.HasTypes() { // the client knows what it has lost
 		events.lastResult(refusal)
 		return false, io.EOF
 	}
@@ -268,17 +274,17 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, l *ch
 }
 
 // addResult adds the result of a change, if the subscription asks for it.
-func (l *changeListener) addResult(ctx context.Context, h *graphqlHandler, s *execution.Subscription, c *changes.Change, events *eventWriter) error {
+func (h *graphqlHandler) addResult(ctx context.Context, to *feed.Subscriber, s *execution.Subscription, c *changes.Change, events eventWriter) error {
 	if !s.Concerns(c.DocumentID) {
 		return nil
 	}
-	seq := h.positions.text(c.Position)
+	seq := h.positions.Text(c.Position)
 	answer, err := s.Answer(ctx, &execution.Change{Change: *c, Seq: seq})
 	if err != nil {
 		return err
 	}
 	defer answer.Release()
 	events.result(seq, answer)
-	l.since, l.told = c.Position, c.Position
+	to.Since, to.Sent = c.Position, c.Position
 	return nil
 }

@@ -59,7 +59,7 @@ func (l *lineSender) open() (done func(), err error) {
 	}
 	l.w.Header()["Cache-Control"] = noStoreValue
 	varyByAccept(l.w.Header())
-	l.w.Header()["X-Accel-Buffering"] = notBuffered
+	l.w.Header()["X-Accel-Buffering"] = []string{"no"}
 	_ = l.control.SetReadDeadline(time.Time{}) // net/http reads on, to notice that the client is gone
 	l.pause()
 	return func() {

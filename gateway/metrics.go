@@ -65,8 +65,8 @@ func (p *Project) reading() metrics.Reading {
 		Store: g.store.Stats(), State: g.store.Health().State,
 		Places: map[string]metrics.Places{
 			"passwords":  {Stats: passwords.Default.Stats().Stats, Limit: passwords.Default.Limits().Places},
-			"listeners":  {Stats: p.listeners.Stats(), Limit: p.listeners.Limits().Places},
-			"conditions": {Stats: p.conditions.Stats(), Limit: p.conditions.Limits().Places},
+			"listeners":  {Stats: p.subscribers.Waiting.Stats(), Limit: p.subscribers.Waiting.Limits().Places},
+			"conditions": {Stats: p.subscribers.Conditions.Stats(), Limit: p.subscribers.Conditions.Limits().Places},
 			"processors": {Stats: p.processors.Stats(), Limit: p.processors.Limits().Places},
 		},
 		Budgets:         map[string]budget.Stats{"requests": p.memory.Stats()},

@@ -28,7 +28,7 @@ const (
 // grants to the role public.
 func (d *Definition) OpenAPI() []byte {
 	g := &generation{Definition: d}
-	routes := slices.Concat(g.routes(nil, nil, nil), []Route{g.newChangeFeed(nil, nil).route()})
+	routes := slices.Concat(g.routes(nil, nil, nil), []Route{g.feedRoute(nil)})
 	api := g.openAPI(rest.New(d.Model, nil, nil, nil), routes)
 	api.Public = auth.CompileRoles(d.Settings.Roles).Access(auth.PublicRole)
 	return api.Describe(permission.FullAccess)

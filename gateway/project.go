@@ -16,6 +16,7 @@ import (
 	"lectern/documents"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/feed"
 	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
@@ -126,16 +127,13 @@ type Project struct {
 	sums       filesync.Sums                   // of uploaded files, for replicas
 	loaded     fileDigest                      // of the files that the project was opened with
 
-	clock          Clock
-	scheduler      *scheduler
-	role           role
-	stops          atomic.Pointer[chan struct{}] // see stopping; nil before Run
-	webhooks       *webhooks.Dispatcher
-	hub            *changeHub
-	listeners      *admission.Semaphore // of clients that wait for changes
-	listenerMemory *budget.Budget       // of the clients that wait for changes, together
-	conditions     *admission.Semaphore // in the filters of subscriptions
-	processors     *admission.Semaphore // of reads that take long; see store.Options
+	clock       Clock
+	scheduler   *scheduler
+	role        role
+	stops       atomic.Pointer[chan struct{}] // see stopping; nil before Run
+	webhooks    *webhooks.Dispatcher
+	subscribers *feed.Subscribers
+	processors  *admission.Semaphore // of reads that take long; see store.Options
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
@@ -216,11 +214,8 @@ func (p *Project) read() (*Definition, error) {
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.answers(p.memory)
 	p.copies = paced.NewPace(limits.CopyRate)
-	p.hub = newChangeHub(p.log)
+	p.subscribers = p.newSubscribers(limits)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
-	p.listenerMemory = newListenerMemory(p.memory)
-	p.listeners = admission.New(admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress})
-	p.conditions = admission.New(admission.Limits{Places: limits.SubscriptionConditions, Share: limits.SubscriptionConditionsPerAddress})
 	return d, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/documents/apierror"
+	"lectern/internal/budget"
 	"lectern/shadowcrud/qs"
 	"lectern/store"
 )
@@ -141,7 +142,7 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	if len(r.URL.RawQuery) > unreservedQuery || hasManyHeaders(r.Header) {
 		memory := h.server.memory.Tally()
 		defer memory.Release()
-		if err := memory.Add(qs.Memory(r.URL.RawQuery) + int64(headersBytes(r.Header))); err != nil {
+		if err := memory.Add(qs.Memory(r.URL.RawQuery) + int64(budget.OfHeaders(r.Header))); err != nil {
 			h.server.fail(w, r, err)
 			return
 		}

@@ -165,7 +165,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 // startParts starts what runs beside the requests until ctx ends. A node of a cluster goes on until it is closed.
 func (p *Project) startParts(ctx context.Context, server *Server, parts *sync.WaitGroup) {
 	parts.Go(func() { p.recoverMedia(ctx) })
-	parts.Go(func() { p.hub.run(ctx, server) })
+	parts.Go(func() { p.subscribers.Run(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
 	p.role.Start(ctx, parts)
 	p.queueReport(p.generation.Load())

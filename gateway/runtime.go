@@ -33,7 +33,6 @@ type Runtime struct {
 	forward       *forwarder                 // sends writes to the origin of a replica or the leader of a cluster; nil: the server answers them
 	graphql       string                     // the path of the GraphQL endpoint
 	idempotency   *idempotency               // carries out requests with an Idempotency-Key; nil: the header is ignored
-	feed          *changeFeed                // what listeners read; nil: there are none
 	quotas        *quotas                    // rate limits; nil: there are none
 	starting      bool                       // the project is not open yet: every path but those of probes is answered 503
 }

@@ -226,7 +226,7 @@ func newOrigin(t *testing.T) (*node, *network) {
 	n, over := openNode(t, projectOfNotes(t), Options{}), newNetwork()
 	n.makeKey()
 	n.background(func(ctx context.Context) { n.must(n.server.Serve(ctx, over)) })
-	n.background(func(ctx context.Context) { n.project.hub.run(ctx, n.server) })
+	n.background(func(ctx context.Context) { n.project.subscribers.Run(ctx) })
 	for i := range 5 {
 		n.write(fmt.Sprint("before ", i))
 	}
@@ -358,7 +358,7 @@ func TestListenerInSilence(t *testing.T) {
 		time.Sleep(time.Minute)
 		origin.write("seen")
 		last := ids(stream.Body, 1)
-		if held := origin.project.listeners.Stats().Held; held != 1 || last == "" {
+		if held := origin.project.subscribers.Waiting.Stats().Held; held != 1 || last == "" {
 			t.Fatalf("%d listeners before the silence, the last event is %q", held, last)
 		}
 		over.fallSilent(false)
@@ -366,7 +366,7 @@ func TestListenerInSilence(t *testing.T) {
 			origin.write(fmt.Sprint("meanwhile ", i))
 			time.Sleep(time.Minute)
 		}
-		if held := origin.project.listeners.Stats().Held; held != 0 {
+		if held := origin.project.subscribers.Waiting.Stats().Held; held != 0 {
 			t.Errorf("the server has %d listeners after an hour of silence", held)
 		}
 		over.comeBack()

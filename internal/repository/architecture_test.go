@@ -33,6 +33,7 @@ var layers = [][]string{
 	{"gateway/internal/accept"},
 	{"gateway/internal/pages"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
+	{"gateway/internal/feed"},
 	{"gateway/internal/cluster/credentials"},
 	{"gateway/internal/cluster/port"},
 	{"gateway/internal/cluster/consensus"},

@@ -1,10 +1,8 @@
-package gateway
+package feed
 
 import (
 	"context"
-	"crypto/sha256"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,25 +15,24 @@ type pageDelivery struct {
 	next  changes.Position
 }
 
-func (d *pageDelivery) deliver(_ context.Context, _ *changeFeed, l *changeListener, send func([]byte) error) (bool, error) {
+func (d *pageDelivery) Deliver(_ context.Context, _ *Feed, s *Subscriber, send func([]byte) error) (bool, error) {
 	if len(d.pages) == 0 {
 		return false, nil
 	}
 	text := d.pages[0]
-	d.pages, l.since = d.pages[1:], d.next
+	d.pages, s.Since = d.pages[1:], d.next
 	if text == "" {
 		return len(d.pages) > 0, nil
 	}
-	l.told = l.since
+	s.Sent = s.Since
 	return len(d.pages) > 0, send([]byte(text))
 }
 
 // TestHeartbeats checks when a silent client is sent something, and what.
 func TestHeartbeats(t *testing.T) {
-	key := sha256.Sum256([]byte("secret"))
-	feed := &changeFeed{positions: &positions{sync.Pool{New: func() any { return changes.NewCodec(key[:]) }}}}
+	feed := &Feed{Options: Options{Positions: NewPositions([]byte("secret"))}}
 	moved := changes.Unknown
-	id := "id: " + feed.positions.text(moved) + "\n\n"
+	id := "id: " + feed.Positions.Text(moved) + "\n\n"
 	for _, c := range []struct {
 		name  string
 		pages []string
@@ -51,24 +48,24 @@ func TestHeartbeats(t *testing.T) {
 		{name: "more pages than one turn has", pages: strings.Split(strings.Repeat("x", pagesAtOnce+1), ""), due: true, want: strings.Repeat("x", pagesAtOnce), then: "x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newChangeListener(nil, &pageDelivery{pages: c.pages, next: moved}, changes.Position{}, time.Hour)
-			tell := func(due bool) string {
+			s := NewSubscriber(nil, &pageDelivery{pages: c.pages, next: moved}, changes.Position{}, time.Hour)
+			sent := func(due bool) string {
 				if due {
-					l.beatAt = time.Now()
+					s.beatAt = time.Now()
 				}
-				var sent strings.Builder
-				if _, err := l.tell(t.Context(), feed, func(text []byte) error { sent.Write(text); return nil }); err != nil {
+				var all strings.Builder
+				if _, err := s.deliver(t.Context(), feed, func(text []byte) error { all.Write(text); return nil }); err != nil {
 					t.Fatal(err)
 				}
-				return sent.String()
+				return all.String()
 			}
-			if got := tell(c.due); got != c.want {
+			if got := sent(c.due); got != c.want {
 				t.Errorf("sent %q, want %q", got, c.want)
 			}
-			if c.want != "" && time.Until(l.beatAt) < time.Minute {
-				t.Errorf("the next heartbeat is due in %v", time.Until(l.beatAt))
+			if c.want != "" && time.Until(s.beatAt) < time.Minute {
+				t.Errorf("the next heartbeat is due in %v", time.Until(s.beatAt))
 			}
-			if got := tell(true); got != c.then {
+			if got := sent(true); got != c.then {
 				t.Errorf("then sent %q, want %q", got, c.then)
 			}
 		})

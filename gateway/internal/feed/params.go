@@ -1,8 +1,9 @@
-package gateway
+package feed
 
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,14 +11,15 @@ import (
 	"time"
 
 	"lectern/documents/apierror"
+	"lectern/internal/budget"
 	"lectern/internal/spelling"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
-// changesParams are the parameters of a request for changes, which hold for any definitions.
-type changesParams struct {
-	feed      feedKind
+// params are the parameters of a request for changes, which hold for any definitions.
+type params struct {
+	kind      kind
 	since     string
 	limit     int
 	heartbeat time.Duration
@@ -28,13 +30,13 @@ type changesParams struct {
 	document  bool             // show the documents
 	selection *jsontree.Object // fields and populate
 
-	// compacted is the selection as JSON, in place of selection, while a listener waits.
+	// compacted is the selection as JSON, in place of selection, while a subscriber waits.
 	compacted []byte
 }
 
-// compact returns the parameters without their position, which a listener keeps. They share no memory with the request, and the lists have no value
+// compact returns the parameters without their position, which a subscriber keeps. They share no memory with the request, and the lists have no value
 // twice.
-func (p *changesParams) compact() *changesParams {
+func (p *params) compact() *params {
 	kept := *p
 	kept.since = ""
 	kept.types, kept.locales = distinct(p.types), distinct(p.locales)
@@ -59,7 +61,7 @@ func distinct(texts []string) []string {
 }
 
 // bytes returns how many bytes compact parameters keep.
-func (p *changesParams) bytes() int {
+func (p *params) bytes() int {
 	const perText = 32 // of the allocator, and in the list
 	n := len(p.compacted)
 	for _, list := range [][]string{p.types, p.locales} {
@@ -71,12 +73,12 @@ func (p *changesParams) bytes() int {
 }
 
 // shows returns the selection. memory is for its values.
-func (p *changesParams) shows(memory jsontree.Memory) (*jsontree.Object, error) {
+func (p *params) shows(memory jsontree.Memory) (*jsontree.Object, error) {
 	if p.compacted == nil {
 		return cmp.Or(p.selection, noSelection), nil
 	}
 	v, err := jsontree.ParseWithin(p.compacted, jsontree.MaxDepth, memory)
-	if isMemory(err) {
+	if errors.Is(err, budget.ErrExhausted) || errors.Is(err, budget.ErrNever) {
 		return nil, err
 	}
 	selection, _ := v.(*jsontree.Object) // it was printed by compact
@@ -86,37 +88,37 @@ func (p *changesParams) shows(memory jsontree.Memory) (*jsontree.Object, error) 
 // noSelection is the selection of a request without fields and populate. It must not be changed.
 var noSelection = jsontree.NewObject()
 
-// A feedKind is a way in which changes are answered.
-type feedKind string
+// A kind is a way in which changes are answered: the parameter feed.
+type kind string
 
 const (
-	normalFeed feedKind = "normal"      // at once
-	longFeed   feedKind = "longpoll"    // at once, or when there are some
-	eventFeed  feedKind = "eventsource" // one after the other, as they happen
+	atOnce      kind = "normal"      // at once
+	longPoll    kind = "longpoll"    // at once, or when there are some
+	eventStream kind = "eventsource" // one after the other, as they happen
 )
 
 // nowText as parameter since stands for the position behind all changes.
 const nowText = "now"
 
 const (
-	defaultChanges   = 1000
-	mostChanges      = 10_000
+	defaultLimit     = 1000
+	mostLimit        = 10_000
 	defaultHeartbeat = 30 * time.Second
 	defaultTimeout   = 60 * time.Second
 	leastInterval    = time.Second
 	mostInterval     = 10 * time.Minute
 )
 
-// changesKeys are the parameters that there are.
-var changesKeys = []string{"since", "limit", "feed", "heartbeat", "timeout", "types", "locale", "status", "include", "fields", "populate"}
+// paramNames are the parameters that there are.
+var paramNames = []string{"since", "limit", "feed", "heartbeat", "timeout", "types", "locale", "status", "include", "fields", "populate"}
 
-// parseChanges reads the parameters of a request for changes. An unknown one is an error: a filter that is not one must not be ignored.
-func parseChanges(query *jsontree.Object) (*changesParams, error) {
-	r := changesReader{query: query}
-	p := &changesParams{
-		feed:      feedKind(r.oneOf("feed", string(normalFeed), string(longFeed), string(eventFeed))),
+// parseParams reads the parameters of a request for changes. An unknown one is an error: a filter that is not one must not be ignored.
+func parseParams(query *jsontree.Object) (*params, error) {
+	r := paramsReader{query: query}
+	p := &params{
+		kind:      kind(r.oneOf("feed", string(atOnce), string(longPoll), string(eventStream))),
 		since:     r.text("since"),
-		limit:     r.number("limit", defaultChanges, 1, mostChanges),
+		limit:     r.number("limit", defaultLimit, 1, mostLimit),
 		heartbeat: r.interval("heartbeat", defaultHeartbeat),
 		timeout:   r.interval("timeout", defaultTimeout),
 		types:     r.list("types"),
@@ -132,7 +134,7 @@ func parseChanges(query *jsontree.Object) (*changesParams, error) {
 	}
 	for _, key := range query.Keys {
 		switch {
-		case !slices.Contains(changesKeys, key):
+		case !slices.Contains(paramNames, key):
 			r.failUnknown(key)
 		case key == "fields" || key == "populate":
 			p.selection.Set(key, query.Value(key))
@@ -144,24 +146,24 @@ func parseChanges(query *jsontree.Object) (*changesParams, error) {
 	return p, r.err
 }
 
-// A changesReader reads parameters. It keeps the first error.
-type changesReader struct {
+// A paramsReader reads parameters. It keeps the first error.
+type paramsReader struct {
 	query *jsontree.Object
 	err   error
 }
 
-func (r *changesReader) fail(key, why string) {
+func (r *paramsReader) fail(key, why string) {
 	if r.err == nil {
 		r.err = apierror.Validation(fmt.Sprintf("Invalid parameter %s: %s", key, why))
 	}
 }
 
-func (r *changesReader) failUnknown(key string) {
-	r.fail(key, strings.TrimSpace("there is no such parameter; "+spelling.Suggest(key, changesKeys)))
+func (r *paramsReader) failUnknown(key string) {
+	r.fail(key, strings.TrimSpace("there is no such parameter; "+spelling.Suggest(key, paramNames)))
 }
 
 // text returns a parameter, "" if it is missing.
-func (r *changesReader) text(key string) string {
+func (r *paramsReader) text(key string) string {
 	v, ok := r.query.Get(key)
 	text, isText := v.(string)
 	if ok && !isText {
@@ -171,7 +173,7 @@ func (r *changesReader) text(key string) string {
 }
 
 // oneOf returns a parameter that must be one of some values. The first one is the default.
-func (r *changesReader) oneOf(key string, values ...string) string {
+func (r *paramsReader) oneOf(key string, values ...string) string {
 	text := r.text(key)
 	if text == "" {
 		return values[0]
@@ -186,7 +188,7 @@ func (r *changesReader) oneOf(key string, values ...string) string {
 }
 
 // number returns a number from least to most.
-func (r *changesReader) number(key string, otherwise, least, most int) int {
+func (r *paramsReader) number(key string, otherwise, least, most int) int {
 	text := r.text(key)
 	if text == "" {
 		return otherwise
@@ -199,7 +201,7 @@ func (r *changesReader) number(key string, otherwise, least, most int) int {
 }
 
 // interval returns a time that is given in milliseconds. One that is too short or too long becomes the shortest or longest that there is.
-func (r *changesReader) interval(key string, otherwise time.Duration) time.Duration {
+func (r *paramsReader) interval(key string, otherwise time.Duration) time.Duration {
 	text := r.text(key)
 	if text == "" || text == "true" {
 		return otherwise
@@ -212,7 +214,7 @@ func (r *changesReader) interval(key string, otherwise time.Duration) time.Durat
 }
 
 // list returns the texts of a parameter that is given several times or has commas; nil if it is missing.
-func (r *changesReader) list(key string) (list []string) {
+func (r *paramsReader) list(key string) (list []string) {
 	v, ok := r.query.Get(key)
 	if !ok {
 		return nil
