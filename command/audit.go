@@ -62,9 +62,6 @@ func (c *auditCommand) printVerified(s *session, a admin.Project) error {
 		fmt.Fprintln(s.Stdout, "the log has no entries")
 		return nil
 	}
-	if chain.Unchained > 0 {
-		fmt.Fprintf(s.Stderr, "warning: an older version wrote the entries up to %d, which hold no hashes; the chain begins behind them\n", chain.Unchained)
-	}
 	if chain.Before != (store.EntryHash{}) {
 		fmt.Fprintf(s.Stdout, "the entry before the oldest one, %d, had the hash %s\n", chain.First-1, chain.Before)
 	}

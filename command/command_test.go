@@ -36,13 +36,7 @@ func TestMain(m *testing.M) {
 //	shutdown [HUP]           sends it SIGTERM, or SIGHUP; it must exit with 0
 //	waits-for TEXT ARGS…     runs lectern with ARGS again and again, until its standard output contains TEXT
 //	get PATH [STATUS [KEY]]  sends it a GET request; KEY is the name of a file with the key of a token
-//
-// $FORMATS is the directory of the fixtures of internal/formats.
 func TestScripts(t *testing.T) {
-	formats, err := filepath.Abs("../internal/formats/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir, files := "testdata/script", []string(nil)
 	if testing.Short() {
 		dir = ""
@@ -56,7 +50,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "waits-for": waitsFor, "secret": secret,
 		},
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp", "FORMATS="+formats)
+			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp")
 			e.Values["server"] = new(server)
 			return os.Mkdir(e.WorkDir+"/tmp", 0o755)
 		},

@@ -139,10 +139,8 @@ func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*s
 	if format := r.Header.Get(rest.FormatHeader); format != "" { // of the answer
 		request = append(request, format)
 	}
-	former := hashOf(callerName(who), key)
 	return &store.Once{
-		Key:     store.KeyOf(hashOf(callerName(who)), former),
-		Former:  former,
+		Key:     store.KeyOf(hashOf(callerName(who)), hashOf(callerName(who), key)),
 		Request: hashOf(request...),
 		Access:  hashOf(string(who.Access.AppendFingerprint(nil)), k.hidden),
 		At:      k.now(),

@@ -8,7 +8,6 @@ import (
 
 // TestCheckReaders asks whether a node may lead while it is in touch with nodes of other versions.
 func TestCheckReaders(t *testing.T) {
-	const ofFormat6 = 1<<8 | 5 // what Lectern called the format of transactions before files of format 7
 	for _, test := range []struct {
 		name             string
 		protocol, format int
@@ -18,7 +17,6 @@ func TestCheckReaders(t *testing.T) {
 		{"a newer version", clusterProtocol, store.TransactionFormat + 1, true},
 		{"a version that does not know a step of conversions", clusterProtocol, store.TransactionFormat - 1<<8, false},
 		{"a version that does not know the format of the file", clusterProtocol, store.TransactionFormat - 1<<16, false},
-		{"a version before format 7", clusterProtocol, ofFormat6, false},
 		{"a version with another protocol", clusterProtocol + 1, store.TransactionFormat, false},
 	} {
 		m := &member{}

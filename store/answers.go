@@ -20,8 +20,7 @@ import (
 //	o · caller 16 bytes · sequence u64 → bytes u64
 //
 // The counters answers/count, answers/bytes and answers/callers are in the bucket meta. Each write with a key removes answers that AnswerLimits do
-// not allow (see answers_trim.go), a bounded number at a time. Files of older versions of Lectern have no such bucket; the first answer makes it. Others
-// have answers without an owner: these are removed first.
+// not allow (see answers_trim.go), a bounded number at a time.
 
 // AnswerLimits bound the answers that are kept.
 type AnswerLimits struct {
@@ -64,7 +63,6 @@ func (h *Hash) caller() []byte { return h[:callerLen] }
 // A Once is a write that must not be carried out twice.
 type Once struct {
 	Key     Hash // of the caller and their idempotency key: see KeyOf
-	Former  Hash // the key as older versions made it, under which an answer may still be kept; zero: there is none
 	Request Hash // of the request
 	Access  Hash // of what the caller may do and see
 	At      time.Time
@@ -149,15 +147,9 @@ const (
 func answerName(sequence uint64) []byte { return be.AppendUint64([]byte{prefixAnswer}, sequence) }
 func answerKeyName(key Hash) []byte     { return append([]byte{prefixAnswerKey}, key[:]...) }
 
-// withoutNamedChecksum cuts the checksum off a value that ends with one.
-func withoutNamedChecksum(v []byte) []byte { return v[:len(v)-checksumLen] }
-
 // KeptAnswer returns a copy of the answer that is kept under a key, nil if there is none at that time.
 func (s *Snapshot) KeptAnswer(key Hash, now time.Time) (*KeptAnswer, error) {
 	t := s.bucket(answers)
-	if !t.exists() {
-		return nil, s.failed
-	}
 	at := t.Get(answerKeyName(key))
 	if len(at) != 8+checksumLen {
 		return nil, s.failed
@@ -166,7 +158,7 @@ func (s *Snapshot) KeptAnswer(key Hash, now time.Time) (*KeptAnswer, error) {
 	if raw == nil {
 		return nil, s.failed
 	}
-	named, kept, err := decodeAnswer(bytes.Clone(withoutNamedChecksum(raw)))
+	named, kept, err := decodeAnswer(bytes.Clone(withoutChecksum(raw)))
 	if err == nil && named != key {
 		err = errAnswer
 	}
@@ -178,11 +170,7 @@ func (s *Snapshot) KeptAnswer(key Hash, now time.Time) (*KeptAnswer, error) {
 
 // Kept returns a copy of the answer that is kept for a write, nil if there is none.
 func (o *Once) Kept(s *Snapshot) (*KeptAnswer, error) {
-	kept, err := s.KeptAnswer(o.Key, o.At)
-	if err == nil && kept == nil && o.Former != (Hash{}) {
-		return s.KeptAnswer(o.Former, o.At)
-	}
-	return kept, err
+	return s.KeptAnswer(o.Key, o.At)
 }
 
 // KeptAnswers returns how many answers are kept, and their bytes.

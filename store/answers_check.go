@@ -4,14 +4,11 @@ import "maps"
 
 // answers checks that the answers, their index by key and their counters agree.
 func (c *checker) answers() {
-	if !c.snap.bucket(answers).exists() {
-		return
-	}
 	count, size := 0, int64(0)
 	names := map[Hash]uint64{} // the latest sequence under each key
 	owners := answerOwners{owned: map[uint64]ownedAnswer{}, told: map[string]answerShare{}, held: map[string]answerShare{}}
 	c.each(answers, func(k, v []byte) {
-		v = withoutNamedChecksum(v)
+		v = withoutChecksum(v)
 		switch {
 		case len(k) == 9 && k[0] == prefixAnswer:
 			count, size = count+1, size+int64(len(v)+answerOverhead)

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync/atomic"
@@ -18,22 +17,6 @@ func onceOf(caller, key string, size int) *store.Once {
 	copy(of[20:], key)
 	o.Key = store.KeyOf(by, of)
 	return o
-}
-
-// TestFormerKeys repeats a write whose answer an older version has kept, under a key that did not tell the caller. It is not carried out again.
-func TestFormerKeys(t *testing.T) {
-	s := newStore(t)
-	var calls atomic.Int64
-	former := onceFor("as older versions made it", answersBegin, 10)
-	if err := s.WriteOnce(t.Context(), former, addTags(1, &calls)); err != nil {
-		t.Fatal(err)
-	}
-	again := onceOf("caller", "key", 10)
-	again.Former = former.Key
-	var before *store.CarriedOutError
-	if err := s.WriteOnce(t.Context(), again, addTags(1, &calls)); !errors.As(err, &before) || calls.Load() != 1 {
-		t.Errorf("%v, and %d writes were carried out", err, calls.Load())
-	}
 }
 
 // TestAnswersAreShared has callers add answers until there are more than allowed. A caller who has more than their share loses their own answers, whoever adds

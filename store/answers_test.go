@@ -211,38 +211,3 @@ func TestExpiredAnswer(t *testing.T) {
 		t.Errorf("%d writes were carried out, want 4", calls.Load())
 	}
 }
-
-// TestAnswersOfAnOldFile opens a file whose Lectern knew no answers: none are kept, and the first write with a key makes the bucket for them.
-func TestAnswersOfAnOldFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "content.db")
-	if err := open(t, path).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.ForgetAnswers(path); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, path)
-	if err := s.Check(); err != nil {
-		t.Error(err)
-	}
-	if err := s.View(func(snap *store.Snapshot) error {
-		kept, err := snap.KeptAnswer(onceFor("one", answersBegin, 0).Key, answersBegin)
-		if kept != nil {
-			t.Errorf("an answer is kept: %+v", kept)
-		}
-		return err
-	}); err != nil {
-		t.Error(err)
-	}
-	var calls atomic.Int64
-	for range 2 {
-		err := s.WriteOnce(t.Context(), onceFor("one", answersBegin, 1), addTags(1, &calls))
-		var before *store.CarriedOutError
-		if err != nil && !errors.As(err, &before) {
-			t.Error(err)
-		}
-	}
-	if count, _ := keptAnswers(t, s); count != 1 || calls.Load() != 1 {
-		t.Errorf("%d answers are kept of %d writes", count, calls.Load())
-	}
-}

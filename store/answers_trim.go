@@ -60,19 +60,19 @@ func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
 	return nil
 }
 
-// countAnswer adds to the counters of all answers and, unless caller is nil, to those of a caller.
+// countAnswer adds to the counters of all answers and to those of a caller.
 func (tx *Tx) countAnswer(caller []byte, count, bytes int64) error {
 	meta := tx.bucket(metas)
 	all, size := tx.KeptAnswers()
 	err := errors.Join(putNumber(meta, keyAnswerCount, uint64(int64(all)+count)), putNumber(meta, keyAnswerBytes, uint64(size+bytes)))
-	if err != nil || caller == nil {
+	if err != nil {
 		return err
 	}
 	t, name := tx.bucket(answers), answerCallerName(caller)
-	former := tx.shareOf(caller)
-	share := answerShare{former.count + count, former.bytes + bytes}
+	had := tx.shareOf(caller)
+	share := answerShare{had.count + count, had.bytes + bytes}
 	switch {
-	case former.count == 0:
+	case had.count == 0:
 		err = putNumber(meta, keyAnswerCallers, getNumber(meta, keyAnswerCallers)+1)
 	case share.count == 0:
 		return errors.Join(t.Delete(name), putNumber(meta, keyAnswerCallers, getNumber(meta, keyAnswerCallers)-1))
@@ -96,12 +96,12 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 		return 0, nil
 	}
 	first := be.Uint64(k[1:])
-	key, kept, err := decodeAnswer(withoutNamedChecksum(v))
+	key, kept, err := decodeAnswer(withoutChecksum(v))
 	if err != nil {
 		return 0, err
 	}
 	l := tx.store.answers
-	if now.Sub(kept.At) >= l.Keep || !tx.owned(key.caller(), first) && tx.exceeds(l) {
+	if now.Sub(kept.At) >= l.Keep {
 		return first, nil
 	}
 	if !tx.exceeds(l) {
@@ -128,11 +128,6 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 func (tx *Tx) exceeds(l AnswerLimits) bool {
 	count, size := tx.KeptAnswers()
 	return count > l.Count || size > l.MaxSize
-}
-
-// owned reports whether the answer of a sequence is in the index of its caller, as those of older versions are not.
-func (tx *Tx) owned(caller []byte, sequence uint64) bool {
-	return tx.bucket(answers).Get(answerOfName(caller, sequence)) != nil
 }
 
 // heaviest returns the caller, other than one, who has the most; nil if there is none.
@@ -163,22 +158,16 @@ func (tx *Tx) deleteAnswer(sequence uint64) error {
 	if raw == nil {
 		return errAnswer
 	}
-	key, _, err := decodeAnswer(withoutNamedChecksum(raw))
+	key, _, err := decodeAnswer(withoutChecksum(raw))
 	if err != nil {
 		return err
 	}
-	size := int64(len(withoutNamedChecksum(raw)) + answerOverhead)
+	size := int64(len(withoutChecksum(raw)) + answerOverhead)
 	if at := t.Get(answerKeyName(key)); len(at) == 8+checksumLen && be.Uint64(at) == sequence {
 		if err := t.Delete(answerKeyName(key)); err != nil {
 			return err
 		}
 	}
-	var owner []byte
-	if tx.owned(key.caller(), sequence) {
-		owner = key.caller()
-		if err := t.Delete(answerOfName(owner, sequence)); err != nil {
-			return err
-		}
-	}
-	return errors.Join(t.Delete(answerName(sequence)), tx.countAnswer(owner, -1, -size))
+	caller := key.caller()
+	return errors.Join(t.Delete(answerOfName(caller, sequence)), t.Delete(answerName(sequence)), tx.countAnswer(caller, -1, -size))
 }

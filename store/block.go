@@ -21,27 +21,7 @@ func (b block) len() int {
 	if len(b) < 2 {
 		return 0
 	}
-	return int(be.Uint16(b) &^ summedFlag)
-}
-
-// check returns an error if a block without a checksum cannot be read.
-func (b block) check() error {
-	n := b.len()
-	if len(b) < 2+2*n {
-		return errMalformed
-	}
-	start, size := 0, len(b)-2-2*n
-	for i := range n {
-		end := int(be.Uint16(b[2+2*i:]))
-		if end < start+spaceLen+8 || end > size {
-			return errMalformed
-		}
-		start = end
-	}
-	if start != size {
-		return errMalformed
-	}
-	return nil
+	return int(be.Uint16(b))
 }
 
 // entry returns the key and the document of the i-th entry.

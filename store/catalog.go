@@ -156,13 +156,13 @@ func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 // loadCatalog reads the catalog and the locale codes. In a new file both are empty.
 func loadCatalog(meta *tree) (*evolve.Catalog, *locales, error) {
 	c := evolve.NewCatalog()
-	if raw := textOf(meta.Get(keyCatalog)); raw != nil {
+	if raw := withoutChecksum(meta.Get(keyCatalog)); raw != nil {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, nil, fmt.Errorf("read catalog: %w", err)
 		}
 	}
 	var codes []string
-	if raw := textOf(meta.Get(keyLocales)); raw != nil {
+	if raw := withoutChecksum(meta.Get(keyLocales)); raw != nil {
 		if err := json.Unmarshal(raw, &codes); err != nil {
 			return nil, nil, fmt.Errorf("read locales: %w", err)
 		}

@@ -42,19 +42,13 @@ func hashOf(sequence uint64, raw []byte) (h EntryHash) {
 // Hash returns the hash of an entry that was read from a log.
 func (e *Entry) Hash() EntryHash { return hashOf(e.Sequence, e.raw) }
 
-// chained reports whether an entry holds the hash of the one before it. Entries of older versions do not.
-func (e *Entry) chained() bool { return e.version >= chainedVersion }
-
 // errBroken: an entry does not hold the hash of the one before it.
 var errBroken = errors.New("the chain of the log is broken")
 
 // followsOn returns an error unless the entry holds the hash of the one before it.
 func (e *Entry) followsOn(before *Entry, hash EntryHash) error {
-	switch {
-	case e.chained() && e.previous != hash:
+	if e.previous != hash {
 		return fmt.Errorf("%w: entry %d does not hold the hash of entry %d; one of them was changed or replaced", errBroken, e.Sequence, before.Sequence)
-	case !e.chained() && before.chained():
-		return fmt.Errorf("%w: entry %d holds no hash, and the one before it does", errBroken, e.Sequence)
 	}
 	return nil
 }
@@ -85,9 +79,8 @@ func (s *Snapshot) storedEntry(sequence uint64) []byte {
 // A Chain is what VerifyChain has found out about the log of a snapshot.
 type Chain struct {
 	First, Last uint64    // the entries that the log has
-	Before      EntryHash // of the entry before First; zero if First holds none, or if it begins the chain
+	Before      EntryHash // of the entry before First; zero if First begins the chain
 	Head        EntryHash // of the entry Last
-	Unchained   uint64    // entries up to this one hold no hashes, because an older Lectern wrote them; 0: all do
 	Expected    uint64    // the entry that has the expected hash
 }
 
@@ -111,9 +104,6 @@ func (s *Snapshot) VerifyChain(expected *EntryHash) (c Chain, err error) {
 			c.Before = e.previous
 		} else {
 			err = e.followsOn(before, c.Head)
-		}
-		if !e.chained() {
-			c.Unchained = e.Sequence
 		}
 		before, c.Last, c.Head = e, e.Sequence, e.Hash()
 		if expected != nil && c.Head == *expected {

@@ -21,7 +21,7 @@ func RewriteLog(path string, edit func(log map[uint64][]byte)) error {
 		var keys [][]byte
 		for k, v := range each(b) {
 			keys, size = append(keys, k), size+uint64(len(k)+len(v))
-			log[be.Uint64(k)] = append(log[be.Uint64(k)], partOf(v)...)
+			log[be.Uint64(k)] = append(log[be.Uint64(k)], withoutChecksum(v)...)
 		}
 		for _, k := range keys {
 			if err := b.Delete(k); err != nil {
@@ -74,15 +74,5 @@ func Relinked(sequence uint64, raw []byte, before []byte) []byte {
 		panic(err)
 	}
 	e.previous = hashOf(sequence-1, before)
-	return e.append(nil)
-}
-
-// Unlinked returns an entry as a Lectern without a chain would have written it.
-func Unlinked(sequence uint64, raw []byte) []byte {
-	e, err := decodeEntry(sequence, raw)
-	if err != nil {
-		panic(err)
-	}
-	e.version = chainedVersion - 1
 	return e.append(nil)
 }

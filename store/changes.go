@@ -17,15 +17,13 @@ type VersionChange struct {
 	// Action is Created, Updated or Deleted. For the published version of a type with drafts it is PublishedAction where the document is
 	// published, for the first time or again, and Unpublished where its draft stays.
 	Action Action
-	// New says that the version was not there before. It is not known of entries that an older Lectern wrote.
+	// New says that the version was not there before.
 	New bool
 }
 
 // VersionChanges returns what an entry did to the versions of documents, in the order in which they were changed. It reads no rows of the
 // snapshot, since they may be gone. Names are those of the snapshot's definitions; versions of types that are no longer defined are left
 // out.
-//
-// The error wraps ErrTrimmed if an older Lectern wrote the entry and it does not tell which document was deleted.
 func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 	var list []VersionChange
 	err := e.eachOp(func(o op) error {
@@ -45,7 +43,7 @@ func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 		}
 		list = append(list, VersionChange{
 			Type: b.typ, Doc: o.doc, DocumentID: id, Status: o.slot.status(), Locale: s.localeCode(o.slot.locale()),
-			Action: actionOf(b.typ, o), New: o.former.kind == formerNone,
+			Action: actionOf(b.typ, o), New: o.replaced.kind == replacedNone,
 		})
 		return nil
 	})
@@ -64,7 +62,7 @@ func actionOf(t *contenttypes.ContentType, o op) Action {
 		return Updated
 	case t.DraftAndPublish && o.slot.status() == Published:
 		return PublishedAction
-	case o.former.kind > formerNone: // the entry deleted it and made it again
+	case o.replaced.kind > replacedNone: // the entry deleted it and made it again
 		return Updated
 	}
 	return Created
@@ -95,9 +93,6 @@ func withUnpublished(list []VersionChange) []VersionChange {
 // loggedID returns the documentId of the row that an op puts or deletes.
 func (s *Snapshot) loggedID(b *boundSchema, o op) (string, error) {
 	if o.kind.removesRow() {
-		if len(o.data) == 0 {
-			return "", fmt.Errorf("%w: it was written by an older Lectern, and does not name a document that it deletes", ErrTrimmed)
-		}
 		return string(o.data), nil
 	}
 	r, err := s.loggedRow(b, o)

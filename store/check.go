@@ -62,23 +62,13 @@ func VerifyFile(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	f := newFile(db, path)
-	return f.read(func(tx *bolt.Tx) error {
-		c, _, err := loadCatalog(f.meta(tx))
-		if err != nil {
-			return err
-		}
-		bound, err := bindStored(c)
-		if err != nil {
-			return err
-		}
-		return newSnapshot(&Store{file: f, bound: bound}, tx).Verify(ctx)
-	})
+	return f.read(func(tx *bolt.Tx) error { return newSnapshot(&Store{file: f}, tx).Verify(ctx) })
 }
 
 // damage lists the damaged pages. err is that of ctx.
 func (s *Snapshot) damage(ctx context.Context) (problems []error, err error) {
 	f := mapped(s.tx, nil)
-	problems, err = audit(ctx, f, metaOf(s.tx, f), s)
+	problems, err = audit(ctx, f, metaOf(s.tx, f))
 	for i, found := range problems {
 		problems[i] = s.store.corrupt(found)
 	}
@@ -96,10 +86,10 @@ func metaOf(tx *bolt.Tx, f *pages.File) pages.Meta {
 }
 
 // audit lists the damaged pages of a state. err is that of ctx.
-func audit(ctx context.Context, f *pages.File, m pages.Meta, s *Snapshot) (problems []error, err error) {
+func audit(ctx context.Context, f *pages.File, m pages.Meta) (problems []error, err error) {
 	_, err = f.Audit(ctx, m, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
-			return s.checkPage(n)
+			return checkPage(n)
 		}
 		return nil
 	}, func([]byte, pages.Page) {}, func(name []byte, err error) {
@@ -183,7 +173,7 @@ func (c *checker) rows() {
 		if t.bound == nil || t.bound.typ == nil {
 			return // nothing reads the rows of a removed type
 		}
-		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: v}
+		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: withoutChecksum(v)}
 		if err := r.check(); err != nil {
 			c.report("row %x: %w", k, err)
 			return
@@ -215,12 +205,12 @@ func (c *checker) rows() {
 	})
 }
 
-// check returns an error if a record cannot be read. It is for records without a checksum.
+// check returns an error if a record, which is given without a checksum, cannot be read.
 func (r Record) check() (err error) {
 	if !r.fits() {
 		return errMalformed
 	}
-	if n := int(be.Uint16(r.data[2:]) &^ summedFlag); n != r.table.fields {
+	if n := fieldsOf(r.data); n != r.table.fields {
 		return fmt.Errorf("%d fields where its layout has %d", n, r.table.fields)
 	}
 	for _, a := range r.table.bound.schema.Attributes {
@@ -258,11 +248,7 @@ func (r Record) fits() bool {
 		}
 		start = end
 	}
-	end := uint64(head) + uint64(start)
-	if hasChecksum(rows, r.data) {
-		end += checksumLen
-	}
-	return end == uint64(len(r.data))
+	return uint64(head)+uint64(start) == uint64(len(r.data))
 }
 
 // checkItems returns an error unless the items of a component attribute or zone are in order, end where the field does, and have layouts

@@ -14,8 +14,7 @@ type historyChecker struct {
 }
 
 func (c *checker) history() *historyChecker {
-	meta := c.snap.bucket(metas)
-	h := &historyChecker{checker: c, before: max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))}
+	h := &historyChecker{checker: c, before: c.snap.logBegins()}
 	c.each(touches, func(k, v []byte) { h.blocks = append(h.blocks, storedBlock(k, v)) })
 	return h
 }

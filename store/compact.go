@@ -254,7 +254,6 @@ func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 	if c.state != nil && newest.ID() == c.state.ID() {
 		return 0, nil
 	}
-	snap := newSnapshot(c.store.current.Load(), newest)
 	for n := range bucketCount {
 		var trees [2]*pages.Tree // before and after
 		for i, tx := range []*bolt.Tx{c.state, newest} {
@@ -265,7 +264,7 @@ func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 				return 0, c.store.corrupt(err)
 			}
 			if trees[i] != nil {
-				trees[i].Check = snap.checkPage(n)
+				trees[i].Check = checkPage(n)
 			}
 		}
 		changed, err := c.copyBucket(n, trees[0], trees[1])

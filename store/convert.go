@@ -39,22 +39,13 @@ type conversionHooks struct {
 // pending is the part of a conversion that the file keeps.
 type pending struct {
 	Migrations evolve.Migrations `json:"migrations,omitempty"` // the migrations that the steps carry out
-	Migration  *evolve.Migration `json:"migration,omitempty"`  // in place of Migrations, written by earlier versions
 	Steps      []*evolve.Step    `json:"steps"`
 	Removed    evolve.Removed    `json:"removed"`
 }
 
-// begun returns the migrations that the steps carry out.
-func (p pending) begun() evolve.Migrations {
-	if p.Migration != nil {
-		return evolve.Migrations{*p.Migration}
-	}
-	return p.Migrations
-}
-
 // loadPending reads what is left of an interrupted conversion.
 func loadPending(meta *tree) (p pending, err error) {
-	if raw := textOf(meta.Get(keyPending)); raw != nil {
+	if raw := withoutChecksum(meta.Get(keyPending)); raw != nil {
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return p, fmt.Errorf("read pending conversion: %w", err)
 		}

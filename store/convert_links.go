@@ -123,8 +123,6 @@ func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, sets ...Li
 
 // A step changes both ends of a link in one transaction, as whoever repeats the transaction does. So each state between two transactions of a
 // conversion is the same at all nodes of a cluster, and any of them can go on from it.
-//
-// The keys of fromSide come first. Those of toSide have something left to do only if an older version of Lectern has begun the step.
 
 // addDraftLinks carries out evolve.AddDraftLinks.
 func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {

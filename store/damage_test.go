@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -267,70 +266,6 @@ func TestDamagedWhileOpen(t *testing.T) {
 	s.Doubt()
 	if failed := compareAnswers(t, "after", answers(t, s), want); failed == 0 || s.Health().State != store.Damaged {
 		t.Errorf("%d questions fail, and the store is %s", failed, s.Health().State)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestFormat2 opens a store of the time before values had checksums. It must be readable as it is. A value that is written gets a checksum,
-// so a flipped bit in a rewritten row must be found.
-func TestFormat2(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "content.db")
-	old, err := os.ReadFile("testdata/format2.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, path)
-	article := s.Model().Type("api::article.article")
-	tags := article.Attribute("tags")
-	titleOf := func(snap *store.Snapshot, doc uint64) string {
-		return string(snap.Version(article, doc, store.Published, "en").JSON(article.Attribute("title")))
-	}
-	if err := s.View(func(snap *store.Snapshot) error {
-		links := 0
-		for doc := uint64(1); doc <= 40; doc++ {
-			if got, want := titleOf(snap, doc), fmt.Sprintf(`"old %d"`, doc); got != want {
-				t.Errorf("document %d: title %s, want %s", doc, got, want)
-			}
-			snap.Related(snap.Version(article, doc, store.Published, "en"), tags, store.Published, func(store.Record) bool { links++; return true })
-		}
-		if links != 120 {
-			t.Errorf("%d links, want 120", links)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	write(t, s, func(tx *store.Tx) error {
-		r := tx.Version(article, 7, store.Published, "en").Decode()
-		r.Values[article.Attribute("title").Index].JSON = []byte(`"written anew"`)
-		var b store.Batch
-		b.PutRow(r)
-		return tx.Apply(&b)
-	})
-	closeChecked(t, s)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content = bytes.ReplaceAll(content, []byte("written anew"), []byte("written anev")) // in the row, and in its index
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err = store.Open(path, loadModel(t), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.View(func(snap *store.Snapshot) error {
-		t.Errorf("the title is %s", titleOf(snap, 7))
-		return nil
-	})
-	if !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("a row with a checksum that does not match: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -52,7 +52,7 @@ func (f *file) loadConversion(opts Options) (*conversion, error) {
 		f.locales.current.Store(loc)
 		f.locales.persisted = len(loc.codes) - 1
 		f.revised.Store(getNumber(meta, keySequence))
-		if f.log.epoch, err = parseEpoch(string(textOf(meta.Get(keyEpoch)))); err != nil {
+		if f.log.epoch, err = parseEpoch(string(withoutChecksum(meta.Get(keyEpoch)))); err != nil {
 			return err
 		}
 		part, last, err := loadPart(meta)
@@ -72,8 +72,8 @@ func (f *file) checkFormat(meta *tree) error {
 	if meta.pages == nil {
 		return fmt.Errorf("open store %s: this is no Lectern store", f.path)
 	}
-	if format := getNumber(meta, keyFormat); format != Format {
-		return fmt.Errorf("open store %s: it has format %d, and this needs format %d; start a server on it first", f.path, format, Format)
+	if format := getNumber(meta, keyFormat); format != known.newest {
+		return fmt.Errorf("open store %s: it has format %d, and this needs format %d; start a server on it first", f.path, format, known.newest)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ type Entry struct {
 	By       Principal
 	Kind     EntryKind
 
-	version     byte      // of the encoding; 0: entryVersion
 	previous    EntryHash // of the entry before it; zeros if the log had none
 	docs, items uint64    // the greatest number of a document and the greatest id of a component that were given out
 	locales     []string
@@ -101,35 +99,23 @@ type conversionEntry struct {
 	converted bool
 }
 
-// The version is the first byte of each entry. Readers refuse entries of versions that they do not know.
-//
-// In entries of version 1, opPutRow stands for opAddRow too, and opCutRow for opDeleteRow. They do not hold the rows that they replaced or
-// removed, and do not say whether they have converted content. Entries of version 2 do not hold the hash of the entry before them. Entries of
-// version 3 do not compress their changes. Entries that hold an answer are of version 5, and all others of version 4.
-const (
-	entryVersion   = 4
-	chainedVersion = 3
-	packedVersion  = 4
-	answerVersion  = 5
-	lastVersion    = answerVersion
-)
+// entryVersion is the first byte of each entry. Readers refuse entries of other versions.
+const entryVersion = 1
 
 // The encoding of an entry is
 //
 //	version u8 · kind u8 · epoch 8 bytes · time in ms · hash of the entry before it 32 bytes ·
 //	kind and name of the principal · docs · items ·
 //	number of locales · [number of the first · the codes] · number of changes · (schema · action u8 · documentId) … ·
-//	from version 5 on: the answer ·
+//	the answer ·
 //	of a conversion: catalog · pending · step · rows · converted u8 · the changes of rows and links, up to the end (see pack.go)
 //
 // Numbers are uvarints, and texts have their length before them. The sequence is in the key.
 func (e *Entry) append(b []byte) []byte {
-	b = append(b, cmp.Or(e.version, entryVersion), byte(e.Kind))
+	b = append(b, entryVersion, byte(e.Kind))
 	b = append(b, e.Epoch[:]...)
 	b = binary.AppendUvarint(b, uint64(e.Time.UnixMilli()))
-	if cmp.Or(e.version, entryVersion) >= chainedVersion {
-		b = append(b, e.previous[:]...)
-	}
+	b = append(b, e.previous[:]...)
 	b = appendCounted(appendCounted(b, e.By.Kind), e.By.Name)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, e.docs), e.items)
 	b = binary.AppendUvarint(b, uint64(len(e.locales)))
@@ -144,24 +130,17 @@ func (e *Entry) append(b []byte) []byte {
 		b = append(binary.AppendUvarint(b, uint64(c.schema)), byte(c.action))
 		b = appendCounted(b, c.documentID)
 	}
-	if e.version >= answerVersion {
-		b = appendCounted(b, e.answer)
-	}
+	b = appendCounted(b, e.answer)
 	if e.Kind == ConversionEntry {
 		c := &e.conversion
 		b = appendCounted(appendCounted(appendCounted(b, c.catalog), c.pending), c.step)
 		b = binary.AppendUvarint(b, c.rows)
-		if e.version > 1 {
-			b = append(b, 0)
-			if c.converted {
-				b[len(b)-1] = 1
-			}
+		b = append(b, 0)
+		if c.converted {
+			b[len(b)-1] = 1
 		}
 	}
-	if cmp.Or(e.version, entryVersion) >= packedVersion {
-		return appendPacked(b, e.ops)
-	}
-	return append(b, e.ops...)
+	return appendPacked(b, e.ops)
 }
 
 func appendCounted[T string | []byte](b []byte, text T) []byte {
@@ -171,23 +150,21 @@ func appendCounted[T string | []byte](b []byte, text T) []byte {
 // Errors of decoding.
 var (
 	errEntry        = errors.New("the entry of the log is malformed")
-	errEntryVersion = errors.New("the entry of the log is of a newer version of Lectern")
+	errEntryVersion = errors.New("the entry of the log is of another version of Lectern")
 )
 
 // decodeEntry decodes an entry and checks all of it. The Entry may refer to the memory of raw.
 func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
-	if len(raw) > 0 && raw[0] > lastVersion {
+	if len(raw) > 0 && raw[0] != entryVersion {
 		return nil, errEntryVersion
 	}
 	raw = raw[:len(raw):len(raw)] // so that append copies it
 	d := entryDecoder{raw: raw}
-	e := &Entry{Sequence: sequence, version: d.byte(), Kind: EntryKind(d.byte()), raw: raw}
-	d.failed = d.failed || e.version == 0
+	d.byte() // the version
+	e := &Entry{Sequence: sequence, Kind: EntryKind(d.byte()), raw: raw}
 	copy(e.Epoch[:], d.take(uint64(len(e.Epoch))))
 	e.Time = time.UnixMilli(int64(d.number(1 << 52)))
-	if e.chained() {
-		copy(e.previous[:], d.take(uint64(len(e.previous))))
-	}
+	copy(e.previous[:], d.take(uint64(len(e.previous))))
 	e.By = Principal{Kind: string(d.counted()), Name: string(d.counted())}
 	e.docs, e.items = d.number(numberMask), d.number(numberMask)
 	if n := d.number(maxLocales); n > 0 {
@@ -200,16 +177,11 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 		e.changes = append(e.changes, docChange{schema: d.short(), action: Action(d.byte()), documentID: d.counted()})
 		d.failed = d.failed || e.changes[len(e.changes)-1].action >= actions
 	}
-	if e.version >= answerVersion {
-		e.answer = d.answer()
-	}
+	e.answer = d.answer()
 	if e.Kind == ConversionEntry {
-		e.conversion = conversionEntry{catalog: d.counted(), pending: d.counted(), step: d.counted(), rows: d.number(1 << 20)}
-		if e.version > 1 {
-			e.conversion.converted = d.byte() > 0
-		}
+		e.conversion = conversionEntry{catalog: d.counted(), pending: d.counted(), step: d.counted(), rows: d.number(1 << 20), converted: d.byte() > 0}
 	}
-	if e.ops = d.raw; e.version >= packedVersion && !d.failed {
+	if !d.failed {
 		ops, ok := unpack(d.raw)
 		e.ops, d.failed = ops, !ok
 	}
@@ -294,7 +266,6 @@ type opKind byte
 
 const (
 	opPutRow opKind = iota + 1 // replaces a row by one with the same id
-	opCutRow                   // deletes a row, without its documentId
 	opPutLink
 	opDeleteLink
 	opAddRow    // puts a row whose id was not there: of a new version, or of one that is published again
@@ -305,17 +276,17 @@ const (
 func (k opKind) ofRow() bool { return k != opPutLink && k != opDeleteLink }
 
 // removesRow reports whether an op of this kind deletes a row.
-func (k opKind) removesRow() bool { return k == opCutRow || k == opDeleteRow }
+func (k opKind) removesRow() bool { return k == opDeleteRow }
 
 // An op is a change of one row or link, in an entry.
 type op struct {
 	kind opKind
 
-	schema uint16 // of the row, or of the owner of the link's attribute
-	slot   slot
-	doc    uint64
-	data   []byte // the row that is put, without its checksum; the documentId of the row that is deleted
-	former formerRow
+	schema   uint16 // of the row, or of the owner of the link's attribute
+	slot     slot
+	doc      uint64
+	data     []byte // the row that is put, without its checksum; the documentId of the row that is deleted
+	replaced replacedRow
 
 	link linkOp
 }
@@ -328,15 +299,13 @@ type linkOp struct {
 	fromPos, toPos uint64
 }
 
-// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length · the former row (see
-// formerRow). The upper bits of the kind are the formerKind.
+// appendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length · the replaced row (see
+// replacedRow). The upper bits of the kind are the replacedKind.
 func appendRowOp(b []byte, o op) []byte {
-	b = binary.AppendUvarint(append(b, byte(o.kind)|byte(o.former.kind)<<formerShift), uint64(o.schema))
+	b = binary.AppendUvarint(append(b, byte(o.kind)|byte(o.replaced.kind)<<replacedShift), uint64(o.schema))
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(o.slot)), o.doc)
-	if o.kind != opCutRow {
-		b = appendCounted(b, o.data)
-	}
-	return o.former.append(b)
+	b = appendCounted(b, o.data)
+	return o.replaced.append(b)
 }
 
 // appendLinkOp appends the change of a link: kind u8 · schema · field · set u8 · (schema · locale · doc · position) of either end.
@@ -356,24 +325,21 @@ func appendRef(b []byte, r ref) []byte {
 func (e *Entry) eachOp(f func(op) error) error {
 	for d := (entryDecoder{raw: e.ops}); len(d.raw) > 0; {
 		kind := d.byte()
-		o := op{kind: opKind(kind & (1<<formerShift - 1)), schema: d.short()}
+		o := op{kind: opKind(kind & (1<<replacedShift - 1)), schema: d.short()}
 		switch o.kind {
-		case opPutRow, opAddRow, opCutRow, opDeleteRow:
-			o.slot, o.doc = slot(d.short()), d.number(numberMask)
-			if o.kind != opCutRow {
-				o.data = d.counted()
-			}
-			d.failed = d.failed || !o.kind.removesRow() && len(o.data) < recordHeader
-			o.former = d.former(formerKind(kind>>formerShift), o)
+		case opPutRow, opAddRow, opDeleteRow:
+			o.slot, o.doc, o.data = slot(d.short()), d.number(numberMask), d.counted()
+			d.failed = d.failed || len(o.data) == 0 || !o.kind.removesRow() && len(o.data) < recordHeader
+			o.replaced = d.replaced(replacedKind(kind>>replacedShift), o)
 		case opPutLink, opDeleteLink:
 			o.link = linkOp{schema: o.schema, field: d.short(), set: LinkSet(d.byte())}
 			o.link.from, o.link.fromPos = d.ref(), d.number(1<<64-1)
 			o.link.to, o.link.toPos = d.ref(), d.number(1<<64-1)
-			d.failed = d.failed || o.link.set > DraftLinks
+			d.failed = d.failed || o.link.set > DraftLinks || kind>>replacedShift > 0
 		default:
 			d.failed = true
 		}
-		if d.failed || o.former.kind == 0 && kind>>formerShift > 0 {
+		if d.failed {
 			return errEntry
 		}
 		if err := f(o); err != nil {

@@ -13,30 +13,28 @@ func someEntries() []*Entry {
 	at := time.UnixMilli(1_790_000_000_000)
 	link := linkOp{3, 4, DraftLinks, ref{3, 0, 1 << 40}, ref{5, 1, 9}, PosStep, 1<<64 - 1}
 	row := make([]byte, recordHeader)
-	put := op{kind: opAddRow, schema: 1, slot: 2, doc: 3, data: row, former: formerRow{kind: formerNone}}
+	put := op{kind: opAddRow, schema: 1, slot: 2, doc: 3, data: row, replaced: replacedRow{kind: replacedNone}}
 	rewritten, changed := put, put
-	rewritten.former = formerRow{kind: formerWhole, data: row}
+	rewritten.replaced = replacedRow{kind: replacedWhole, data: row}
 	changed.kind = opPutRow
 	changed.data = append([]byte{0, 7, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 2}, "xy"...)
-	changed.former = formerRow{kind: formerFields, data: []byte{1, 3, 'a', 'b', 'c'}}
-	removed := op{kind: opDeleteRow, schema: 1, slot: 3, doc: 3, data: []byte("some"), former: formerRow{kind: formerWhole, data: row}}
+	changed.replaced = replacedRow{kind: replacedFields, data: []byte{1, 3, 'a', 'b', 'c'}}
+	removed := op{kind: opDeleteRow, schema: 1, slot: 3, doc: 3, data: []byte("some"), replaced: replacedRow{kind: replacedWhole, data: row}}
 	ops := appendRowOp(appendRowOp(appendRowOp(nil, put), rewritten), changed)
 	ops = appendLinkOp(appendLinkOp(ops, opPutLink, link), opDeleteLink, link)
 	ops = appendRowOp(ops, removed)
-	ofFormat4 := appendRowOp(appendRowOp(nil, op{kind: opPutRow, schema: 1, slot: 2, doc: 3, data: row}), op{kind: opCutRow, schema: 1, slot: 2, doc: 3})
 	answer := KeptAnswer{At: at, ContentType: "application/json", Answer: Answer{Status: 201, Body: []byte("{}")}}
 	return []*Entry{
-		{Sequence: 1, version: 2, Kind: ConversionEntry, Time: at, By: system,
+		{Sequence: 1, Kind: ConversionEntry, Time: at, By: system,
 			conversion: conversionEntry{catalog: []byte("{}"), pending: []byte("{}"), step: []byte("{}"), rows: 9, converted: true}},
-		{Sequence: 2, version: 2, Epoch: Epoch{1, 2, 3}, Time: at, By: Principal{"user", "somebody"}, docs: 7, items: 8, firstLocale: 1,
+		{Sequence: 2, Epoch: Epoch{1, 2, 3}, Time: at, By: Principal{"user", "somebody"}, docs: 7, items: 8, firstLocale: 1,
 			locales: []string{"en", "de"}, changes: []docChange{{1, []byte("some"), Unpublished}}, ops: ops},
-		{Sequence: 3, version: 2, Kind: EpochEntry, Epoch: Epoch{4}, Time: at},
-		{Sequence: 4, version: 1, Kind: ConversionEntry, Time: at, By: system, conversion: conversionEntry{step: []byte("{}"), rows: 9}, ops: ofFormat4},
-		{Sequence: 5, version: 3, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
-		{Sequence: 6, version: 4, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
-		{Sequence: 7, version: 4, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8)},
-		{Sequence: 8, version: 4, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8000)},
-		{Sequence: 9, version: 5, Time: at, By: Principal{"token", "a token"}, answer: answer.append(make([]byte, 32)), ops: ops},
+		{Sequence: 3, Kind: EpochEntry, Epoch: Epoch{4}, Time: at},
+		{Sequence: 4, Kind: ConversionEntry, Time: at, By: system, conversion: conversionEntry{step: []byte("{}"), rows: 9}},
+		{Sequence: 6, previous: EntryHash{1, 2, 3}, Time: at, By: Principal{"token", "a token"}, ops: ops},
+		{Sequence: 7, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8)},
+		{Sequence: 8, previous: EntryHash{4, 5, 6}, Time: at, By: system, ops: bytes.Repeat(ops, 8000)},
+		{Sequence: 9, Time: at, By: Principal{"token", "a token"}, answer: answer.append(make([]byte, 32)), ops: ops},
 	}
 }
 
@@ -88,7 +86,7 @@ func TestEntriesCutOff(t *testing.T) {
 		if got, err := decodeEntry(e.Sequence, raw); err != nil || !bytes.Equal(got.append(nil), raw) || got.By != e.By || !got.Time.Equal(e.Time) {
 			t.Errorf("entry %d is decoded as %+v (%v)", e.Sequence, got, err)
 		}
-		raw[0] = lastVersion + 1
+		raw[0] = entryVersion + 1
 		if _, err := decodeEntry(e.Sequence, raw); err == nil {
 			t.Errorf("entry %d: another version is taken", e.Sequence)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -111,7 +112,7 @@ func PendingIndexChanges(tx *Tx) int { return len(tx.indexer.pending) }
 // MaxPinned returns how many readers can see the state before a conversion at the same time.
 func MaxPinned() int { return maxPinned() }
 
-// WithoutInner makes the file at path one of format 6, whose inner indexes are missing.
+// WithoutInner removes the inner indexes of the file at path.
 func WithoutInner(path string) error {
 	db, err := openFile(path, Options{}, openThere)
 	if err != nil {
@@ -137,10 +138,18 @@ func WithoutInner(path string) error {
 			}
 			e.Inner = nil
 		}
-		return errors.Join(saveCatalog(meta, c), putNumber(meta, keyFormat, 6))
+		return saveCatalog(meta, c)
 	})
 	return errors.Join(err, db.Close())
 }
 
 // TextTest returns the test of a text operator.
 func TextTest(op Op, text string) func(stored []byte) bool { return textTest(op, text) }
+
+// NextFormat makes this version of Lectern know a format after the present one, which the given release reads first. upgrade changes a file of
+// the present format to it. The returned function ends the effect.
+func NextFormat(major, minor, patch int, upgrade func(*bolt.Tx) error) (restore func()) {
+	before := known
+	known = formats{newest: before.newest + 1, reader: release(major<<32 | minor<<16 | patch), upgrades: append(slices.Clone(before.upgrades), upgrade)}
+	return func() { known = before }
+}

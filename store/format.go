@@ -5,25 +5,30 @@ import (
 	"fmt"
 	"path/filepath"
 
+	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/pages"
 )
 
 // Format is the number of the file format that this version of Lectern writes. Open upgrades files of older formats, and refuses files
-// of newer ones:
+// of newer ones. No version was released yet, so there are no older formats.
 //
-//	1 had no spans
-//	2 had no checksums; values get theirs when they are written (see checksum.go)
-//	3 had a log that named documents only, and no epoch
-//	4 had a log without the rows that it replaced, and no index of it
-//	5 had a log whose entries are not compressed
-//	6 had no inner indexes; the conversion after the upgrade builds them (inner.go)
-//
-// Whoever changes Format changes firstReader with it, and adds a fixture of the new format (see internal/formats).
-const Format = uint64(7)
+// Whoever changes the format after a release increases Format, sets firstReader, and adds to known.upgrades how a file of the format
+// before is changed.
+const Format = uint64(1)
 
 // firstReader is the first release of Lectern that reads Format. Each file names the one for its format, so that an older Lectern, which
 // cannot read the file, can say what it needs.
 const firstReader = release(1 << 32)
+
+// known is what this version of Lectern knows about file formats. Only tests change it.
+var known = formats{newest: Format, reader: firstReader}
+
+type formats struct {
+	newest   uint64
+	reader   release                // the first that reads the newest format
+	upgrades []func(*bolt.Tx) error // by the format that each changes to the next, from 1 on
+}
 
 // A release is the version of a release of Lectern, as one number: major << 32 | minor << 16 | patch.
 type release uint64
@@ -60,7 +65,7 @@ func checkedNumber(meta *pages.Tree, key []byte) (uint64, error) {
 	if c.Err() != nil || !bytes.Equal(k, key) {
 		return 0, c.Err()
 	}
-	if err := (&Snapshot{}).checkValue(metas, k, v); err != nil {
+	if err := checkValue(metas, k, v); err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
 	return number(v), nil
@@ -68,7 +73,7 @@ func checkedNumber(meta *pages.Tree, key []byte) (uint64, error) {
 
 // refuseNewer returns an error if this version of Lectern does not know the format of the file at path.
 func (f fileFormat) refuseNewer(path string) error {
-	if f.number <= Format {
+	if f.number <= known.newest {
 		return nil
 	}
 	needs := "a newer version of Lectern"
@@ -76,5 +81,5 @@ func (f fileFormat) refuseNewer(path string) error {
 		needs = fmt.Sprintf("Lectern %s or newer", f.reader)
 	}
 	return fmt.Errorf("open store %s: it has format %d, and this version of Lectern knows the formats up to %d; it needs %s. "+
-		"To go on with this version, put back a backup or the copy that the upgrade kept (%s)", path, f.number, Format, needs, filepath.Base(former(path, Format)))
+		"To go on with this version, put back a backup or the copy that the upgrade kept (%s)", path, f.number, known.newest, needs, filepath.Base(upgradeCopy(path, known.newest)))
 }

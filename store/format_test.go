@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,33 +20,58 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestUpgrade opens a file of format 1, which has no spans.
-func TestUpgrade(t *testing.T) {
-	defer store.CountedBy(3)()
-	path := filepath.Join(t.TempDir(), "content.db")
-	s := open(t, path)
-	article := s.Model().Type("api::article.article")
-	rnd := rand.New(rand.NewPCG(5, 6))
-	tw := twin{rows: map[uint64]*twinRow{}}
-	write(t, s, func(tx *store.Tx) error { return tw.change(tx, article, rnd, 900, false) })
-	closeChecked(t, s)
-	inBolt(t, path, func(meta *bolt.Bucket, tx *bolt.Tx) error {
-		if err := tx.DeleteBucket([]byte("spans")); err != nil {
+// nextFormat makes up a format after the present one, in which the file has one more bucket.
+func nextFormat(t *testing.T) (restore func()) {
+	t.Helper()
+	restore = store.NextFormat(3, 14, 15, func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket([]byte("made up"))
+		if err != nil {
 			return err
 		}
-		return putFormat(meta, 1, 0)
+		return b.Put([]byte("articles"), []byte{20})
 	})
+	t.Cleanup(restore)
+	return restore
+}
 
-	s = openModel(t, path, s.Model(), store.Options{})
-	for range 100 {
-		q := randomQuery(rnd, article)
-		want, got := tw.find(q), find(t, s, q)
-		if want.Total != got.Total && q.Count || !slices.Equal(want.Docs, got.Docs) {
-			t.Fatalf("%s\n got %v of %d\nwant %v of %d", describe(q), got.Docs, got.Total, want.Docs, want.Total)
-		}
-	}
-	write(t, s, func(tx *store.Tx) error { return tw.change(tx, article, rnd, 900, true) })
+// TestUpgrade opens a file with a version of Lectern that knows the next format. The upgrade is carried out once, and the file has the content
+// that it had.
+func TestUpgrade(t *testing.T) {
+	path, _ := closedStore(t)
+	var want []string
+	s := open(t, path)
+	want = answers(t, s)
 	closeChecked(t, s)
+	defer nextFormat(t)()
+	for range 2 { // a second upgrade would fail, because it would find the bucket
+		s := openModel(t, path, loadModel(t), store.Options{})
+		if got := answers(t, s); !slices.Equal(got, want) {
+			t.Error("the content has changed")
+		}
+		if err := putTag(t.Context(), s, 3); err != nil {
+			t.Error(err)
+		}
+		want = answers(t, s)
+		closeChecked(t, s)
+	}
+	if format := formatIn(t, path); format != store.Format+1 {
+		t.Errorf("the file has format %d", format)
+	}
+}
+
+// TestFailedUpgrade opens a file whose upgrade fails. The file stays as it is, with its format and without half of the change.
+func TestFailedUpgrade(t *testing.T) {
+	path, _ := closedStore(t)
+	failed := errors.New("no upgrade today")
+	restore := store.NextFormat(3, 14, 15, func(tx *bolt.Tx) error { return cmp.Or(tx.DeleteBucket([]byte("rows")), failed) })
+	t.Cleanup(restore)
+	s, err := store.Open(path, loadModel(t), store.Options{})
+	closeIf(t, s)
+	if !errors.Is(err, failed) || formatIn(t, path) != store.Format {
+		t.Errorf("%v, and the format is %d", err, formatIn(t, path))
+	}
+	restore()
+	closeChecked(t, open(t, path))
 }
 
 // inBolt changes the file of a closed store by bbolt alone, without checksums.
@@ -63,16 +89,8 @@ func inBolt(t *testing.T, path string, change func(meta *bolt.Bucket, tx *bolt.T
 	}
 }
 
-// putFormat sets the format number in a file.
-func putFormat(meta *bolt.Bucket, format, reader uint64) error {
-	return errors.Join(
-		meta.Put([]byte("format"), binary.BigEndian.AppendUint64(nil, format)),
-		meta.Put([]byte("reader"), binary.BigEndian.AppendUint64(nil, reader)),
-	)
-}
-
-// closedStore returns the path and the bytes of a closed store that has one article and this format number.
-func closedStore(t *testing.T, format, reader uint64) (path string, content []byte) {
+// closedStore returns the path and the bytes of a closed store that has some articles.
+func closedStore(t *testing.T) (path string, content []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -80,14 +98,6 @@ func closedStore(t *testing.T, format, reader uint64) (path string, content []by
 	tw := twin{rows: map[uint64]*twinRow{}}
 	write(t, s, func(tx *store.Tx) error { return tw.change(tx, article, rand.New(rand.NewPCG(1, 2)), 20, false) })
 	closeChecked(t, s)
-	inBolt(t, path, func(meta *bolt.Bucket, _ *bolt.Tx) error {
-		if format > store.Format { // what a newer version may store
-			if err := meta.Put([]byte("future"), []byte("?")); err != nil {
-				return err
-			}
-		}
-		return putFormat(meta, format, reader)
-	})
 	return path, readFile(t, path)
 }
 
@@ -102,7 +112,11 @@ func readFile(t *testing.T, path string) []byte {
 
 // TestNewerFormat opens a file of a newer format in every way there is. Each fails with what the file needs, and leaves it unchanged.
 func TestNewerFormat(t *testing.T) {
-	path, before := closedStore(t, store.Format+1, 3<<32|14<<16|15)
+	restore := nextFormat(t)
+	path, _ := closedStore(t)
+	restore()
+	inBolt(t, path, func(meta *bolt.Bucket, _ *bolt.Tx) error { return meta.Put([]byte("future"), []byte("?")) }) // as a newer version may store it
+	before := readFile(t, path)
 	model := loadModel(t)
 	ways := map[string]func() error{
 		"open":     func() error { s, err := store.Open(path, model, store.Options{}); closeIf(t, s); return err },
@@ -138,39 +152,40 @@ func closeIf(t *testing.T, s *store.Store) {
 
 // TestUpgradeCopy checks that an upgrade keeps the file as it was, and never replaces a copy of another state.
 func TestUpgradeCopy(t *testing.T) {
-	path, before := closedStore(t, 2, 0)
-	former := path + ".format-2"
+	path, before := closedStore(t)
+	restore := nextFormat(t)
+	former := path + ".format-1"
 	if err := os.WriteFile(former+".new", []byte("half"), 0o600); err != nil { // of an upgrade that was killed
 		t.Fatal(err)
 	}
 	foreseen, err := store.Inspect(path, loadModel(t), store.Options{}, nil)
-	if want := "keeps a copy of the store in content.db.format-2 and brings it from format 2 to format 7"; err != nil || foreseen.First != want {
+	if want := "keeps a copy of the store in content.db.format-1 and brings it from format 1 to format 2"; err != nil || foreseen.First != want {
 		t.Errorf("foreseen is %q %v", foreseen.First, err)
 	}
-	upgrade := func(o store.Options) (told []store.Upgrade) {
+	upgrade := func(o store.Options) (announced []store.Upgrade) {
 		t.Helper()
 		o.Upgrading = func(u store.Upgrade) {
-			if format := formatIn(t, path); format != 2 {
+			if format := formatIn(t, path); format != store.Format {
 				t.Errorf("the file has format %d before its upgrade is announced", format)
 			}
-			told = append(told, u)
+			announced = append(announced, u)
 		}
 		closeChecked(t, openModel(t, path, loadModel(t), o))
-		if format := formatIn(t, path); format != store.Format {
+		if format := formatIn(t, path); format != store.Format+1 {
 			t.Errorf("the file has format %d after its upgrade", format)
 		}
-		return told
+		return announced
 	}
-	want := store.Upgrade{From: 2, To: store.Format, Copy: former}
-	if told := upgrade(store.Options{}); !slices.Equal(told, []store.Upgrade{want}) {
-		t.Errorf("told is %v", told)
+	want := store.Upgrade{From: store.Format, To: store.Format + 1, Copy: former}
+	if announced := upgrade(store.Options{}); !slices.Equal(announced, []store.Upgrade{want}) {
+		t.Errorf("announced is %v", announced)
 	}
 	kept := readFile(t, former)
 	if len(kept) < 1<<14 || !bytes.HasPrefix(before, kept) {
 		t.Fatal("the copy is not the file as it was")
 	}
-	if told := upgrade(store.Options{}); len(told) > 0 {
-		t.Errorf("a second start upgrades again: %v", told)
+	if announced := upgrade(store.Options{}); len(announced) > 0 {
+		t.Errorf("a second start upgrades again: %v", announced)
 	}
 	if _, err := os.Stat(former + ".new"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("what a killed upgrade wrote is still there")
@@ -180,14 +195,23 @@ func TestUpgradeCopy(t *testing.T) {
 	if err := os.WriteFile(path, kept, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if told := upgrade(store.Options{}); !slices.Equal(told, []store.Upgrade{want}) {
-		t.Errorf("told is %v", told)
+	if announced := upgrade(store.Options{}); !slices.Equal(announced, []store.Upgrade{want}) {
+		t.Errorf("announced is %v", announced)
 	}
 	// A later state of the former format gets a copy of its own.
-	inBolt(t, path, func(meta *bolt.Bucket, _ *bolt.Tx) error { return putFormat(meta, 2, 0) })
+	if err := os.WriteFile(path, kept, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	restore()
+	s := open(t, path)
+	if err := putTag(t.Context(), s, 3); err != nil {
+		t.Fatal(err)
+	}
+	closeChecked(t, s)
+	nextFormat(t)
 	want.Copy = former + "-2"
-	if told := upgrade(store.Options{}); !slices.Equal(told, []store.Upgrade{want}) {
-		t.Errorf("told is %v", told)
+	if announced := upgrade(store.Options{}); !slices.Equal(announced, []store.Upgrade{want}) {
+		t.Errorf("announced is %v", announced)
 	}
 	if !bytes.Equal(readFile(t, former), kept) || len(readFile(t, want.Copy)) == 0 {
 		t.Error("the first copy was replaced")
@@ -196,7 +220,8 @@ func TestUpgradeCopy(t *testing.T) {
 
 // TestUpgradeWithoutSpace checks that a file is not upgraded if there is no space for its copy, unless none is wanted.
 func TestUpgradeWithoutSpace(t *testing.T) {
-	path, before := closedStore(t, 2, 0)
+	path, before := closedStore(t)
+	nextFormat(t)
 	restore := store.OnDiskWith(1000)
 	for name, open := range map[string]func() error{
 		"open":    func() error { s, err := store.Open(path, loadModel(t), store.Options{}); closeIf(t, s); return err },
@@ -210,12 +235,12 @@ func TestUpgradeWithoutSpace(t *testing.T) {
 	if !bytes.Equal(readFile(t, path), before) {
 		t.Error("the file was changed")
 	}
-	var told []store.Upgrade
-	closeChecked(t, openModel(t, path, loadModel(t), store.Options{NoUpgradeCopy: true, Upgrading: func(u store.Upgrade) { told = append(told, u) }}))
-	if want := []store.Upgrade{{From: 2, To: store.Format}}; !slices.Equal(told, want) {
-		t.Errorf("told is %v", told)
+	var announced []store.Upgrade
+	closeChecked(t, openModel(t, path, loadModel(t), store.Options{NoUpgradeCopy: true, Upgrading: func(u store.Upgrade) { announced = append(announced, u) }}))
+	if want := []store.Upgrade{{From: store.Format, To: store.Format + 1}}; !slices.Equal(announced, want) {
+		t.Errorf("announced is %v", announced)
 	}
-	if _, err := os.Stat(path + ".format-2"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path + ".format-1"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a copy is kept: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ type documentEntry struct{ entry, doc uint64 }
 
 // changing returns the entries that changed rows of the documents that have or had a documentId, newest first.
 func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []touch) (list []documentEntry) {
-	oldest := s.historyBegins()
+	oldest := s.logBegins()
 	found := map[uint64]bool{}
 	if v := s.document(b, documentID); v != nil {
 		found[number(v)] = true

@@ -47,7 +47,7 @@ func newIdentity() string {
 
 // mark writes the identity of the open store into the marker, and reports whether the marker named another store before.
 func (f *file) mark() (replaced bool, err error) {
-	identity, err := f.identify()
+	identity, err := f.identity()
 	if err != nil {
 		return false, fmt.Errorf("identify store %s: %w", f.path, err)
 	}
@@ -69,25 +69,15 @@ func (f *file) mark() (replaced bool, err error) {
 	return named != "", nil
 }
 
-// identify returns the identity of the open store. It gives one to stores made before there were identities.
-func (f *file) identify() (identity string, err error) {
+// identity returns the identity of the open store.
+func (f *file) identity() (identity string, err error) {
 	err = f.read(func(tx *bolt.Tx) error {
-		identity = string(textOf(f.meta(tx).Get(keyIdentity)))
+		if identity = string(withoutChecksum(f.meta(tx).Get(keyIdentity))); identity == "" {
+			return errors.New("it has no identity")
+		}
 		return nil
 	})
-	if err != nil || identity != "" {
-		return identity, err
-	}
-	tx, err := f.beginWrite()
-	if err != nil {
-		return "", err
-	}
-	defer rollback(tx)
-	identity = newIdentity()
-	if err := f.meta(tx).Put(keyIdentity, freshValue{[]byte(identity)}); err != nil {
-		return "", err
-	}
-	return identity, f.commitTx(tx, true)
+	return identity, err
 }
 
 // tempSuffix ends the names of files that are being written beside a store, and are then renamed.

@@ -68,8 +68,8 @@ func valuesAt(values []store.Value, path []*contenttypes.Attribute) (list []stri
 }
 
 // TestEqualInside writes, changes and deletes rows with unique values in components, in transactions that look values up between their writes, and
-// compares what is found with the rows. Some values are longer than what the index has of them. A store that an earlier Lectern wrote, without inner
-// indexes, finds the same after it was opened.
+// compares what is found with the rows. Some values are longer than what the index has of them. A store without inner indexes
+// finds the same after it was opened.
 func TestEqualInside(t *testing.T) {
 	m := modelOf(t, contenttypes.Options{}, uniqueInside)
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -142,7 +142,7 @@ func TestEqualInside(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("after an upgrade (%v): %v", steps, err)
+			t.Errorf("after they were built (%v): %v", steps, err)
 		}
 		closeChecked(t, s)
 	}

@@ -45,7 +45,6 @@ var (
 	keySequence      = []byte("sequence")
 	keyLogBefore     = []byte("log/before")
 	keyLogBytes      = []byte("log/bytes")
-	keyTouchesBefore = []byte("history/before")
 	keyConverted     = []byte("history/converted")
 	keyAnswerCount   = []byte("answers/count")
 	keyAnswerBytes   = []byte("answers/bytes")

@@ -55,12 +55,12 @@ const (
 // An eventLog is what a file knows about its log. Only the writer goroutine uses it, or the one goroutine that has the file before there
 // is a writer.
 type eventLog struct {
-	limits  LogLimits
-	epoch   Epoch
-	trimmed time.Time // when the age of the oldest entry was looked at, zero if there may be more to remove
-	ops     []byte    // memory for the changes of the present batch
-	former  []byte    // memory for the former row of one change, as its op has it
-	touches openTouches
+	limits   LogLimits
+	epoch    Epoch
+	trimmed  time.Time // when the age of the oldest entry was looked at, zero if there may be more to remove
+	ops      []byte    // memory for the changes of the present batch
+	replaced []byte    // memory for the replaced row of one change, as its op has it
+	touches  openTouches
 }
 
 // loggedState is what a transaction knows about the log.
@@ -77,9 +77,8 @@ type loggedState struct {
 	answer        []byte      // to be kept, with its key, for the next entry; nil if there is none
 	proposal      transaction // what the other nodes of a cluster have to apply
 
-	blocked       int    // how many of the open touches are in blocks that the transaction has stored
-	touchesBefore uint64 // see touches.go
-	converted     uint64
+	blocked   int    // how many of the open touches are in blocks that the transaction has stored
+	converted uint64 // see touches.go
 }
 
 type principalKey struct{}
@@ -107,11 +106,11 @@ func (tx *Tx) logging() bool { return !tx.store.log.limits.Off && !tx.log.copyin
 func (tx *Tx) logRow(o op, old []byte) {
 	if tx.logging() {
 		l := &tx.store.log
-		if o.former = formerOf(old, o, l.former[:0]); o.former.kind == formerFields {
-			l.former = o.former.data
+		if o.replaced = replacedOf(old, o, l.replaced[:0]); o.replaced.kind == replacedFields {
+			l.replaced = o.replaced.data
 		}
 		if tx.joint != nil {
-			tx.joint.size += len(o.former.data)
+			tx.joint.size += len(o.replaced.data)
 		}
 		l.ops = appendRowOp(l.ops, o)
 	}
@@ -149,11 +148,9 @@ func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 		return nil
 	}
 	e := Entry{
-		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, version: entryVersion, previous: tx.previousHash(),
-		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, ops: f.log.ops,
-	}
-	if tx.log.answer != nil {
-		e.version, e.answer = answerVersion, tx.log.answer
+		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, previous: tx.previousHash(),
+		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, answer: tx.log.answer,
+		ops: f.log.ops,
 	}
 	if tx.localesUsed > tx.log.locales {
 		e.firstLocale = uint64(tx.log.locales) + 1
@@ -164,8 +161,8 @@ func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
 	raw := e.append(make([]byte, 0, size))
 	tx.log.changes, tx.log.answer = nil, nil
 	err := tx.storeEntry(&e, raw)
-	if f.log.ops, f.log.former = f.log.ops[:0], f.log.former[:0]; cap(f.log.ops)+cap(f.log.former) > maxKeptOps {
-		f.log.ops, f.log.former = nil, nil
+	if f.log.ops, f.log.replaced = f.log.ops[:0], f.log.replaced[:0]; cap(f.log.ops)+cap(f.log.replaced) > maxKeptOps {
+		f.log.ops, f.log.replaced = nil, nil
 	}
 	return err
 }

@@ -1,16 +1,10 @@
 package store
 
-import (
-	"bytes"
-	"errors"
-
-	"lectern/contenttypes"
-)
+import "lectern/contenttypes"
 
 // Logged returns a version as an entry of the log left it or, if the entry removed it, as it was before. There is no Record if the entry did
-// not change the version, if content was converted since, or if an older Lectern wrote the entry and it does not hold the removed row. What the
-// version links to is not in the Record: a read that follows its links finds those of the snapshot. The Record may be used until the snapshot
-// ends.
+// not change the version, or if content was converted since. What the version links to is not in the Record: a read that follows its links
+// finds those of the snapshot. The Record may be used until the snapshot ends.
 func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID string, st Status, locale string) (found Record, err error) {
 	b := s.bound.of(&t.Schema)
 	sl, ok := s.slot(t, st, locale)
@@ -29,14 +23,9 @@ func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID stri
 			if o.data, err = o.before(); err != nil {
 				return err
 			}
-			o.data = bytes.Clone(o.data)
-			o.data[flagAt(rows)] &^= summedFlag >> 8 // it is without its checksum
 		}
 		found, err = s.loggedRow(b, o)
 		return err
 	})
-	if errors.Is(err, errNoFormer) || errors.Is(err, ErrTrimmed) {
-		return Record{}, nil
-	}
 	return found, err
 }

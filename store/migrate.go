@@ -35,7 +35,7 @@ func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts 
 	if err != nil {
 		return removed, err
 	}
-	begun := c.pending.begun()
+	begun := c.pending.Migrations
 	if err := c.run(); err != nil {
 		return removed, fmt.Errorf("finish the conversion that was begun: %w", err)
 	}

@@ -19,7 +19,9 @@ import (
 func noteKey(name string) []byte { return append([]byte(prefixNote), name...) }
 
 // Note returns the note of that name, nil if there is none. It is valid until the snapshot ends.
-func (s *Snapshot) Note(name string) []byte { return textOf(s.bucket(metas).Get(noteKey(name))) }
+func (s *Snapshot) Note(name string) []byte {
+	return withoutChecksum(s.bucket(metas).Get(noteKey(name)))
+}
 
 // Notes returns the notes whose names begin with a prefix, in the order of their names. They are valid until the snapshot ends.
 func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
@@ -27,7 +29,7 @@ func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 		begin := noteKey(prefix)
 		c := s.bucket(metas).Cursor()
 		for k, v := c.Seek(begin); bytes.HasPrefix(k, begin); k, v = c.Next() {
-			if !yield(string(k[len(prefixNote):]), textOf(v)) {
+			if !yield(string(k[len(prefixNote):]), withoutChecksum(v)) {
 				return
 			}
 		}
@@ -37,7 +39,7 @@ func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 // ReadNote calls read with the note of that name, nil if there is none. It reads what is stored now, and waits for nobody, also while the
 // definitions change and readers see the content as it was before.
 func (f *file) ReadNote(name string, read func([]byte) error) error {
-	return f.read(func(tx *bolt.Tx) error { return read(textOf(f.meta(tx).Get(noteKey(name)))) })
+	return f.read(func(tx *bolt.Tx) error { return read(withoutChecksum(f.meta(tx).Get(noteKey(name)))) })
 }
 
 // ReadNote is Store.ReadNote.

@@ -11,8 +11,6 @@ import (
 //
 //	0 u8 · the changes
 //	1 u8 · the changes as a block of S2
-//
-// Entries before packedVersion hold the changes alone.
 const (
 	unpacked byte = iota
 	packed

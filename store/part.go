@@ -170,13 +170,13 @@ func (f *file) originText() string {
 
 // loadPart reads the part that the file has, and the hash of the origin's entry that the content is behind. The part is nil for all content.
 func loadPart(meta *tree) (p *Part, last EntryHash, err error) {
-	text := textOf(meta.Get(keyPart))
+	text := withoutChecksum(meta.Get(keyPart))
 	if text == nil {
 		return nil, last, nil
 	}
 	p = &Part{}
 	if err = json.Unmarshal(text, p); err == nil {
-		last, err = ParseEntryHash(string(textOf(meta.Get(keyPartHash))))
+		last, err = ParseEntryHash(string(withoutChecksum(meta.Get(keyPartHash))))
 	}
 	if err != nil {
 		return nil, last, fmt.Errorf("read which part the replica has: %w", err)
@@ -254,9 +254,7 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 	reduced := *e
 	reduced.partial, reduced.whole = true, e.Hash()
 	reduced.ops = nil
-	if reduced.answer = nil; e.version >= answerVersion { // an answer may hold anything
-		reduced.version = answerVersion - 1
-	}
+	reduced.answer = nil // an answer may hold anything
 	allVersions := len(f.part.Locales) == 0 && !f.part.Published
 	documents := map[string]bool{} // of rows that are kept, unless all are
 	err := e.eachOp(func(o op) error {

@@ -198,7 +198,7 @@ func (s *Snapshot) lacks(got *Snapshot, p Part) (list []string) {
 		s.eachRowOf(s.bound.of(&t.Schema), func(r Record) {
 			listed := func(name string, of []string) bool { return len(of) == 0 || slices.Contains(of, name) }
 			if (t.BuiltIn || listed(t.UID, p.Types)) && (!t.Localized || listed(r.Locale(), p.Locales)) && (!p.Published || r.Status() == Published) {
-				want[string(appendRowKey(nil, r.table.bound.number, r.slot, r.doc))] = string(withoutChecksum(rows, r.data))
+				want[string(appendRowKey(nil, r.table.bound.number, r.slot, r.doc))] = string(withoutChecksum(r.data))
 			}
 		})
 	}
@@ -207,7 +207,7 @@ func (s *Snapshot) lacks(got *Snapshot, p Part) (list []string) {
 			continue
 		}
 		got.eachKey(rows, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool {
-			if want[string(k)] != string(withoutChecksum(rows, v)) {
+			if want[string(k)] != string(withoutChecksum(v)) {
 				list = append(list, fmt.Sprintf("row %x is %q, want %q", k, v, want[string(k)]))
 			}
 			delete(want, string(k))

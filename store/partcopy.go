@@ -27,7 +27,7 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 		return fmt.Errorf("copy a part of the store: %w", ErrRedefined)
 	}
 	c := partCopy{filter: s.partFilter(p), yield: yield, entry: Entry{
-		Sequence: at.Sequence, Epoch: at.Epoch, Time: time.Now(), By: system, version: entryVersion, partial: true,
+		Sequence: at.Sequence, Epoch: at.Epoch, Time: time.Now(), By: system, partial: true,
 		docs: getNumber(meta, keyDocs), items: getNumber(meta, keyItems),
 	}}
 	if last := s.storedEntry(at.Sequence); last != nil {
@@ -39,7 +39,7 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	}
 	first := c.entry
 	first.Kind = ConversionEntry
-	first.conversion.catalog = bytes.Clone(textOf(meta.Get(keyCatalog)))
+	first.conversion.catalog = bytes.Clone(withoutChecksum(meta.Get(keyCatalog)))
 	if first.locales = known.codes[1:]; len(first.locales) > 0 {
 		first.firstLocale = 1
 	}
@@ -98,9 +98,7 @@ func (c *partCopy) row(k, v []byte) error {
 	if !c.filter.hasRow(o.schema, o.slot) {
 		return c.failed
 	}
-	o.data = bytes.Clone(withoutChecksum(rows, v))
-	o.data[flagAt(rows)] &^= summedFlag >> 8
-	o.former.kind = formerNone
+	o.data = withoutChecksum(v)
 	c.entry.ops = appendRowOp(c.entry.ops, o)
 	return c.full()
 }

@@ -79,7 +79,7 @@ func (s *Snapshot) canShow(sequence uint64) error {
 	switch {
 	case sequence > s.Sequence():
 		return ErrFuture
-	case sequence < s.historyBegins():
+	case sequence < s.logBegins():
 		return ErrTrimmed
 	case sequence < getNumber(s.bucket(metas), keyConverted):
 		return ErrConverted
@@ -129,7 +129,7 @@ func (s *Snapshot) timeOf(sequence uint64) (time.Time, error) {
 	if v == nil {
 		return time.Time{}, fmt.Errorf("entry %d of the log is missing", sequence)
 	}
-	return entryTime(partOf(v))
+	return entryTime(withoutChecksum(v))
 }
 
 // entry returns an entry of the log.
@@ -324,7 +324,7 @@ func (s *Snapshot) LastOnly(t *contenttypes.ContentType) (documentID string, err
 	if err != nil {
 		return "", err
 	}
-	ids, err := s.removedIDs(s.bound.of(&t.Schema).number, s.historyBegins(), unblocked)
+	ids, err := s.removedIDs(s.bound.of(&t.Schema).number, s.logBegins(), unblocked)
 	if len(ids) > 0 {
 		documentID = ids[len(ids)-1]
 	}
@@ -365,11 +365,8 @@ func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []touch) (i
 	return ids, nil
 }
 
-// historyBegins returns the last entry of which no history is known.
-func (s *Snapshot) historyBegins() uint64 {
-	meta := s.bucket(metas)
-	return max(getNumber(meta, keyLogBefore), getNumber(meta, keyTouchesBefore))
-}
+// logBegins returns the sequence of the last entry that the log no longer has.
+func (s *Snapshot) logBegins() uint64 { return getNumber(s.bucket(metas), keyLogBefore) }
 
 // A pastLink is a link in the list of one end, with its key.
 type pastLink struct{ key, value []byte }

@@ -84,7 +84,7 @@ func (s *Snapshot) OldestPosition() (Position, error) {
 }
 
 func (s *Snapshot) epoch() (Epoch, error) {
-	return parseEpoch(string(textOf(s.bucket(metas).Get(keyEpoch))))
+	return parseEpoch(string(withoutChecksum(s.bucket(metas).Get(keyEpoch))))
 }
 
 // Entries returns the entries after a position, oldest first. It returns an error that wraps ErrOtherEpoch or ErrTrimmed if the log does
@@ -122,17 +122,13 @@ func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
 
 // entryAt returns the entry whose first key and value a cursor has found, as it is stored, and the key and value after it.
 func entryAt(c *treeCursor, k, v []byte) (raw, next, value []byte) {
-	raw = partOf(v)
-	raw = raw[:len(raw):len(raw)] // so that append copies it
+	raw = withoutChecksum(v) // without room behind it, so that append copies it
 	sequence := be.Uint64(k)
 	for next, value = c.Next(); len(next) == 12 && be.Uint64(next) == sequence; next, value = c.Next() {
-		raw = append(raw, partOf(value)...)
+		raw = append(raw, withoutChecksum(value)...)
 	}
 	return raw, next, value
 }
-
-// partOf returns a part of an entry without its checksum.
-func partOf(v []byte) []byte { return v[:max(len(v)-checksumLen, 0)] }
 
 // Changes returns what the entry of a batch did to documents. Names are those of the snapshot's definitions; documents of types that are
 // no longer defined are left out.

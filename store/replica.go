@@ -165,7 +165,7 @@ func (r *applier) applyNext(tx *Tx, e *Entry, at applied) error {
 	if !partial {
 		at.last = own
 	}
-	if e.chained() && at.last != (EntryHash{}) && e.previous != at.last {
+	if at.last != (EntryHash{}) && e.previous != at.last {
 		return fmt.Errorf("%w: %w", ErrOtherEpoch, errBroken)
 	}
 	if partial { // its log is a chain of its own

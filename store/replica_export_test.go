@@ -97,9 +97,6 @@ func firstDifference(n bucket, want, got [][2][]byte) string {
 // valuesOf returns the keys and values of a bucket, those of the index entry by entry. It leaves out what a replica need not have: the
 // identity, and numbers that were given out for nothing.
 func valuesOf(s *Snapshot, n bucket) (list [][2][]byte) {
-	if !s.bucket(n).exists() {
-		return nil
-	}
 	c := s.bucket(n).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		switch {

@@ -40,7 +40,7 @@ func (s *Snapshot) cachedRevisions() *revisionCache {
 	c := &s.revised
 	if c.epoch == "" {
 		meta := s.bucket(metas)
-		c.epoch = string(textOf(meta.Get(keyEpoch)))
+		c.epoch = string(withoutChecksum(meta.Get(keyEpoch)))
 		c.sequence, c.all = getNumber(meta, keySequence), s.revision(everyType)
 	}
 	return c
@@ -68,7 +68,7 @@ func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType
 	c := s.cachedRevisions()
 	dst = append(dst, c.epoch...)
 	if s.store.part.Load() != nil {
-		dst = append(dst, textOf(s.bucket(metas).Get(keyPart))...)
+		dst = append(dst, withoutChecksum(s.bucket(metas).Get(keyPart))...)
 	}
 	if types == nil {
 		return be.AppendUint64(dst, c.sequence)
@@ -119,7 +119,7 @@ func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64)
 		return true, nil
 	case last <= after:
 		return false, nil
-	case tx.store.log.limits.Off, after < max(tx.log.before, tx.log.touchesBefore, tx.log.converted):
+	case tx.store.log.limits.Off, after < max(tx.log.before, tx.log.converted):
 		return true, nil
 	}
 	if err := tx.loadTouches(); err != nil {

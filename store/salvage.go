@@ -74,7 +74,7 @@ func ProblemsOf(ctx context.Context, path string) (problems []error, err error) 
 	if err != nil {
 		return nil, err
 	}
-	if problems, err = raw.damage(ctx); err != nil || len(problems) > 0 || found.number < Format {
+	if problems, err = raw.damage(ctx); err != nil || len(problems) > 0 || found.number < known.newest {
 		return problems, err // what stands in the pages of an older format is known after its upgrade
 	}
 	db, err := openBolt(path, bolt.Options{ReadOnly: true, Timeout: 50 * time.Millisecond}, os.Open)
@@ -104,7 +104,6 @@ func ProblemsOf(ctx context.Context, path string) (problems []error, err error) 
 type rawFile struct {
 	pages *pages.File
 	meta  pages.Meta
-	snap  *Snapshot // has the definitions, if they can be read, and no transaction
 	// metas are the problems with the two meta pages.
 	metas []error
 }
@@ -113,7 +112,7 @@ type rawFile struct {
 func (r *rawFile) format(path string) (found fileFormat, err error) {
 	found, err = formatOf(r.pages.Root(r.meta.Root))
 	if err != nil || found.number == 0 {
-		return fileFormat{number: Format}, nil
+		return fileFormat{number: known.newest}, nil
 	}
 	return found, found.refuseNewer(path)
 }
@@ -143,35 +142,12 @@ func openRaw(path string) (*rawFile, error) {
 		used = have
 	}
 	r.pages = pages.NewFile(data[:used*size], int(size), nil)
-	r.snap = &Snapshot{store: &Store{file: &file{}}, bound: r.binding()}
 	return r, nil
-}
-
-// binding compiles the catalog of the file or, if that cannot be read, the largest catalog anywhere in the file. Without a catalog it
-// returns an empty binding, under which rows without a checksum cannot be checked.
-func (r *rawFile) binding() *binding {
-	var raw []byte
-	if tree, err := r.pages.Root(r.meta.Root).Bucket(bucketMeta); err == nil && tree != nil {
-		tree.Check = (&Snapshot{}).checkPage(metas)
-		if k, v := tree.Cursor().Seek(keyCatalog); bytes.Equal(k, keyCatalog) {
-			raw = v
-		}
-	}
-	if raw == nil {
-		raw = r.anywhere(keyCatalog)
-	}
-	c := &evolve.Catalog{}
-	if json.Unmarshal(textOf(raw), c) == nil {
-		if bound, err := bindStored(c); err == nil {
-			return bound
-		}
-	}
-	return &binding{}
 }
 
 // damage lists the damaged pages. err is that of ctx.
 func (r *rawFile) damage(ctx context.Context) (problems []error, err error) {
-	problems, err = audit(ctx, r.pages, r.meta, r.snap)
+	problems, err = audit(ctx, r.pages, r.meta)
 	return append(slices.Clone(r.metas), problems...), err
 }
 
@@ -179,7 +155,7 @@ func (r *rawFile) damage(ctx context.Context) (problems []error, err error) {
 // locales only grow, so the longest is the newest.
 func (r *rawFile) anywhere(key []byte) (longest []byte) {
 	r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
-		if bytes.Equal(k, key) && len(textOf(v)) < len(v) && len(v) > len(longest) && (&Snapshot{}).checkValue(metas, k, v) == nil {
+		if bytes.Equal(k, key) && len(v) > len(longest) && checkValue(metas, k, v) == nil {
 			longest = v
 		}
 	})
@@ -202,7 +178,7 @@ func (g *salvager) collect(ctx context.Context) error {
 	f := g.raw.pages
 	use, err := f.Audit(ctx, g.raw.meta, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
-			return g.raw.snap.checkPage(n)
+			return checkPage(n)
 		}
 		return nil
 	}, func(name []byte, p pages.Page) {
@@ -238,7 +214,7 @@ func (g *salvager) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
 		c := &evolve.Catalog{}
-		if g.metas[string(keyCatalog)] != nil || !bytes.Equal(k, keyCatalog) || json.Unmarshal(textOf(v), c) != nil {
+		if g.metas[string(keyCatalog)] != nil || !bytes.Equal(k, keyCatalog) || json.Unmarshal(withoutChecksum(v), c) != nil {
 			return
 		}
 		if _, err := bindStored(c); err == nil {
@@ -268,20 +244,20 @@ func (g *salvager) take(n bucket, k, v []byte) {
 // takePiece keeps a value that was found outside of the tree, if its checksum matches.
 func (g *salvager) takePiece(k, v []byte) {
 	switch {
-	case len(k) == rowKeyLen && len(v) > recordHeader && hasChecksum(rows, v) && g.raw.snap.checkValue(rows, k, v) == nil:
+	case len(k) == rowKeyLen && len(v) > recordHeader+checksumLen && checkValue(rows, k, v) == nil:
 		g.take(rows, k, v)
 	case len(k) == linkKeyLen && len(v) == linkLen-linkKeyLen && k[4] <= byte(toSide) && k[5] <= byte(DraftLinks) &&
-		be.Uint16(v[numberAt(links):]) != 0 && g.raw.snap.checkValue(links, k, v) == nil:
+		checkValue(links, k, v) == nil:
 		g.take(links, k, v)
-	case len(k) > spaceLen && len(v) > 2 && hasChecksum(index, v) && g.raw.snap.checkValue(index, k, v) == nil:
+	case len(k) > spaceLen && len(v) > 2+checksumLen && checkValue(index, k, v) == nil:
 		g.take(index, k, v)
-	case isDocKey(k) && len(v) >= 10 && len(v)%2 == 0 && be.Uint16(v) != 0 && g.raw.snap.checkValue(docs, k, v) == nil:
+	case isDocKey(k) && len(v) >= 10 && len(v)%2 == 0 && checkValue(docs, k, v) == nil:
 		g.take(docs, k, v)
 	}
 }
 
-// isDocKey reports whether a key may be one of the bucket docs. Other buckets have short checksums too, so the checksum alone does not
-// tell.
+// isDocKey reports whether a key may be one of the bucket docs. The short checksum of its value alone does not tell: other bytes match it by
+// chance.
 func isDocKey(k []byte) bool {
 	return len(k) > 2 && !slices.ContainsFunc(k[2:], func(c byte) bool {
 		return (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_'
@@ -303,7 +279,7 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 			case string(keyFormat), string(keyReader), string(keyIdentity), string(keyEpoch), string(keyLogBefore), string(keyLogBytes):
 				continue
 			}
-			if err := meta.Put([]byte(k), copied(g.metas[k])); err != nil {
+			if err := meta.Put([]byte(k), salvaged(metas, []byte(k), g.metas[k])); err != nil {
 				return err
 			}
 		}
@@ -369,8 +345,16 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 			s.Rows++
 		}
 		tx.docs = max(tx.docs, r.doc)
-		return tx.bucket(rows).Put(k, copied(v))
+		return tx.bucket(rows).Put(k, salvaged(rows, k, v))
 	})
+}
+
+// salvaged makes a freshValue of a value that was read with its checksum.
+func salvaged(n bucket, key, v []byte) freshValue {
+	if checksumAt(n, key) < 0 {
+		v = withoutChecksum(v)
+	}
+	return copied(v)
 }
 
 // writeLinks writes each link into the lists of both ends, even if it was found in one only.
@@ -390,7 +374,7 @@ func (g *salvager) writeLinks(st *Store, s *Salvage) error {
 	maps.Copy(g.links, twins)
 	s.Links = len(g.links) / 2
 	return inTransactions(st, slices.Sorted(maps.Keys(g.links)), func(tx *Tx, key string) error {
-		tx.put(links, []byte(key), copied(g.links[key]))
+		tx.put(links, []byte(key), salvaged(links, []byte(key), g.links[key]))
 		return nil
 	})
 }

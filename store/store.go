@@ -272,7 +272,7 @@ func create(path string) error {
 		if err := meta.Put(keyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
 			return err
 		}
-		return errors.Join(putEpoch(meta, newEpoch()), putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
+		return errors.Join(putEpoch(meta, newEpoch()), known.putInto(meta))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err

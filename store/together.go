@@ -147,6 +147,6 @@ func (r *foldedRow) append(b []byte, last op) []byte {
 			last.kind = opPutRow
 		}
 	}
-	last.former = formerOfRow(r.before, last, nil)
+	last.replaced = replacedOfRow(r.before, last, nil)
 	return appendRowOp(b, last)
 }

@@ -16,8 +16,7 @@ import (
 // Random keys would cost each write a page of the file, and each removal from the log another one. Blocks are appended and removed as the
 // entries are, in their order.
 //
-// Counters in the bucket meta say from where on the history is complete: touchesBefore is the last entry that is in no block, because it
-// does not hold what was before it; converted is the last entry that has converted content.
+// The counter converted in the bucket meta is the last entry that has converted content.
 
 // A touch says that an entry changed something.
 type touch struct {
@@ -52,11 +51,8 @@ func compareTouches(x, y touch) int {
 	return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.subject, y.subject), cmp.Compare(x.sequence, y.sequence))
 }
 
-// appendTouches appends what an entry changed. Entries of version 1 do not hold what was before, so they have no touches.
+// appendTouches appends what an entry changed.
 func (e *Entry) appendTouches(list []touch) []touch {
-	if e.version < 2 {
-		return list
-	}
 	_ = e.eachOp(func(o op) error { // the ops of each Entry can be read
 		switch o.kind {
 		case opPutRow, opAddRow:
@@ -92,7 +88,7 @@ func newTouchBlock(last uint64, list []touch) touchBlock {
 
 // storedBlock returns the block that is stored as v under k.
 func storedBlock(k, v []byte) touchBlock {
-	return touchBlock{be.Uint64(k), v[:max(len(v)-checksumLen, 0)]}
+	return touchBlock{be.Uint64(k), withoutChecksum(v)}
 }
 
 func (b touchBlock) len() int { return len(b.data) / touchLen }
@@ -125,9 +121,6 @@ func (tx *Tx) touch(e *Entry) error {
 		return err
 	}
 	open := &tx.store.log.touches
-	if e.version < 2 {
-		tx.log.touchesBefore = e.Sequence
-	}
 	if e.conversion.converted {
 		tx.log.converted = e.Sequence
 	}
@@ -164,7 +157,7 @@ func (l *eventLog) keepTouches(blocked int) {
 
 // unblocked returns the touches of the entries after the last block and after a sequence.
 func (s *Snapshot) unblocked(after uint64) (list []touch, err error) {
-	after = max(after, s.historyBegins())
+	after = max(after, s.logBegins())
 	if k, _ := s.bucket(touches).Cursor().Last(); k != nil {
 		after = max(after, be.Uint64(k))
 	}

@@ -59,7 +59,7 @@ const transactionVersion = 1
 
 // TransactionFormat grows with each change of what a Transaction holds, of the entries of the log, of conversions, and of the file, which nodes copy
 // from one another. This version of the store writes it, and reads it and all former ones. Each of the four numbers has eight bits.
-const TransactionFormat = transactionVersion<<24 | int(Format)<<16 | evolve.Version<<8 | lastVersion
+const TransactionFormat = transactionVersion<<24 | int(Format)<<16 | evolve.Version<<8 | entryVersion
 
 // append appends the encoding:
 //

@@ -9,7 +9,7 @@ import (
 // TestTransactionFormat asserts that the format of transactions grows with each of the numbers that it is made of.
 func TestTransactionFormat(t *testing.T) {
 	format := TransactionFormat
-	for i, n := range []int{lastVersion, evolve.Version, int(Format), transactionVersion} {
+	for i, n := range []int{entryVersion, evolve.Version, int(Format), transactionVersion} {
 		if got := format >> (8 * i) & 0xFF; got != n {
 			t.Errorf("number %d of the format of transactions is %d, want %d", i, got, n)
 		}

@@ -77,21 +77,14 @@ func (s *Snapshot) newTree(n bucket) *tree {
 		s.fail(n, err)
 	}
 	if t.pages != nil {
-		t.pages.Check = s.checkPage(n)
+		t.pages.Check = checkPage(n)
 		t.base = t.pages.Cursor()
 	}
 	if s.tx.Writable() {
-		if t.bolt = s.tx.Bucket(bucketNames[n]); t.bolt == nil && n == answers {
-			if t.bolt, err = s.tx.CreateBucket(bucketNames[n]); err != nil {
-				s.fail(n, err)
-			}
-		}
+		t.bolt = s.tx.Bucket(bucketNames[n])
 	}
 	return t
 }
-
-// exists reports whether the file has the bucket. A file that an older Lectern made may lack one.
-func (t *tree) exists() bool { return t.bolt != nil || t.pages != nil }
 
 // checkAround checks the pages that bbolt reads to find or change a key: the leaf of the key, the leaves beside it, and the pages above
 // them. It checks them once in a transaction.

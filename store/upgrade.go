@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"lectern/internal/durable"
 )
@@ -31,13 +29,13 @@ func (u Upgrade) String() string {
 		"what is written from now on is then lost. Remove the copy once you are sure that you will not go back", text, u.Copy)
 }
 
-// former returns the path of the copy of a store as it was in an older format.
-func former(path string, format uint64) string { return fmt.Sprintf("%s.format-%d", path, format) }
+// upgradeCopy returns the path of the copy of a store as it was in an older format.
+func upgradeCopy(path string, format uint64) string { return fmt.Sprintf("%s.format-%d", path, format) }
 
 // upgrade carries out an upgrade in one transaction, after it has made the copy unless that is kept already.
 func (f *file) upgrade(u Upgrade, kept bool, opts Options) error {
 	if u.Copy != "" && !kept {
-		if err := f.keepFormer(u.Copy); err != nil {
+		if err := f.copyTo(u.Copy); err != nil {
 			return fmt.Errorf("keep a copy of the store before its upgrade from format %d: %w", u.From, err)
 		}
 	}
@@ -45,28 +43,22 @@ func (f *file) upgrade(u Upgrade, kept bool, opts Options) error {
 		opts.Upgrading(u)
 	}
 	err := f.update(func(tx *bolt.Tx) error {
-		if u.From == 1 {
-			if err := makeSpans(tx); err != nil {
+		for _, toNext := range known.upgrades[u.From-1:] {
+			if err := toNext(tx); err != nil {
 				return err
 			}
 		}
-		meta := f.meta(tx)
-		if u.From < 4 {
-			if err := beginLog(tx, meta); err != nil {
-				return err
-			}
-		}
-		if u.From < 5 {
-			if err := beginTouches(tx, meta); err != nil {
-				return err
-			}
-		}
-		return errors.Join(putNumber(meta, keyFormat, Format), putNumber(meta, keyReader, uint64(firstReader)))
+		return known.putInto(f.meta(tx))
 	})
 	if err != nil {
 		return fmt.Errorf("upgrade from format %d: %w", u.From, err)
 	}
 	return nil
+}
+
+// putInto says in a file that it has the newest format.
+func (k formats) putInto(meta *tree) error {
+	return errors.Join(putNumber(meta, keyFormat, k.newest), putNumber(meta, keyReader, uint64(k.reader)))
 }
 
 // plannedUpgrade returns the upgrade that the file needs. From equals To if it needs none. kept says that the copy is there already, from
@@ -83,14 +75,14 @@ func (f *file) plannedUpgrade(opts Options) (u Upgrade, kept bool, err error) {
 	}); err != nil {
 		return u, false, err
 	}
-	u = Upgrade{From: found.number, To: Format}
-	if found.number == 0 || found.number >= Format { // 0: a file that is being made, or no store
+	u = Upgrade{From: found.number, To: known.newest}
+	if found.number == 0 || found.number >= known.newest { // 0: a file that is being made, or no store
 		return Upgrade{}, false, found.refuseNewer(f.path)
 	}
 	if opts.NoUpgradeCopy {
 		return u, false, nil
 	}
-	if u.Copy, kept, err = f.formerPath(u.From); err != nil || kept {
+	if u.Copy, kept, err = f.upgradeCopyPath(u.From); err != nil || kept {
 		return u, kept, err
 	}
 	if free := available(f.db().handle); free < size {
@@ -100,13 +92,13 @@ func (f *file) plannedUpgrade(opts Options) (u Upgrade, kept bool, err error) {
 	return u, false, nil
 }
 
-// formerPath returns the path for the copy of the file in its format: one that does not exist, or that of a copy of this same state.
-func (f *file) formerPath(format uint64) (path string, kept bool, err error) {
+// upgradeCopyPath returns the path for the copy of the file in its format: one that does not exist, or that of a copy of this same state.
+func (f *file) upgradeCopyPath(format uint64) (path string, kept bool, err error) {
 	state, err := newestMeta(f.db().handle)
 	if err != nil {
 		return "", false, err
 	}
-	first := former(f.path, format)
+	first := upgradeCopy(f.path, format)
 	path = first
 	for n := 2; ; n++ {
 		there, err := os.Open(path)
@@ -127,8 +119,8 @@ func (f *file) formerPath(format uint64) (path string, kept bool, err error) {
 	}
 }
 
-// keepFormer copies the file, as it is, to a path.
-func (f *file) keepFormer(path string) error {
+// copyTo copies the file, as it is, to a path.
+func (f *file) copyTo(path string) error {
 	db := f.db()
 	size, err := db.size()
 	if err != nil {
@@ -138,59 +130,4 @@ func (f *file) keepFormer(path string) error {
 		_, err := io.Copy(w, io.NewSectionReader(db.handle, 0, size))
 		return err
 	})
-}
-
-// beginLog replaces the log of an older format, whose entries do not hold what was written, by an empty one.
-func beginLog(tx *bolt.Tx, meta *tree) error {
-	if err := empty(tx, bucketLog); err != nil {
-		return err
-	}
-	return errors.Join(putEpoch(meta, newEpoch()), putNumber(meta, keyLogBefore, getNumber(meta, keySequence)), putNumber(meta, keyLogBytes, 0))
-}
-
-// beginTouches begins an empty history after the entries of format 4, which do not hold what was before them.
-func beginTouches(tx *bolt.Tx, meta *tree) error {
-	if err := empty(tx, bucketTouches); err != nil {
-		return err
-	}
-	return putNumber(meta, keyTouchesBefore, getNumber(meta, keySequence))
-}
-
-// empty empties a bucket, and creates it if there is none.
-func empty(tx *bolt.Tx, name []byte) error {
-	if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
-		return err
-	}
-	_, err := tx.CreateBucket(name)
-	return err
-}
-
-// makeSpans builds the bucket spans from the groups of the index.
-func makeSpans(tx *bolt.Tx) error {
-	to, err := tx.CreateBucket(bucketSpans)
-	if err != nil {
-		return err
-	}
-	var t tally
-	put := func() error {
-		if t.parts == 0 {
-			return nil
-		}
-		return to.Put(t.key, t.value())
-	}
-	cur := tx.Bucket(bucketGroups).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		if t.parts == maxCounted/2 || t.parts > 0 && !bytes.Equal(k[:spaceLen], t.key[:spaceLen]) {
-			if err := put(); err != nil {
-				return err
-			}
-			t = tally{}
-		}
-		if t.parts == 0 {
-			t.key = bytes.Clone(k)
-		}
-		t.parts++
-		t.entries += tallyEntries(v)
-	}
-	return put()
 }

@@ -279,7 +279,7 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 		localesUsed: s.locales.persisted,
 		log: loggedState{
 			by: system, before: getNumber(meta, keyLogBefore), bytes: getNumber(meta, keyLogBytes), locales: s.locales.persisted,
-			touchesBefore: getNumber(meta, keyTouchesBefore), converted: getNumber(meta, keyConverted),
+			converted: getNumber(meta, keyConverted),
 		},
 	}
 }
@@ -351,7 +351,7 @@ func (tx *Tx) finish() error {
 	meta := tx.bucket(metas)
 	err := errors.Join(putNumber(meta, keySequence, tx.sequence), putNumber(meta, keyDocs, tx.docs), putNumber(meta, keyItems, tx.items),
 		putNumber(meta, keyLogBefore, tx.log.before), putNumber(meta, keyLogBytes, tx.log.bytes),
-		putNumber(meta, keyTouchesBefore, tx.log.touchesBefore), putNumber(meta, keyConverted, tx.log.converted))
+		putNumber(meta, keyConverted, tx.log.converted))
 	for n, id := range tx.rowIDs {
 		err = errors.Join(err, putNumber(meta, schemaKey(prefixRowID, n), id))
 	}

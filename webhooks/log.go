@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 
 	"lectern/contenttypes"
 	"lectern/store"
@@ -117,9 +116,6 @@ func eventsOf(s *store.Snapshot, e *store.Entry) ([]*Event, error) {
 		return nil, nil
 	}
 	changes, err := s.VersionChanges(e)
-	if errors.Is(err, store.ErrTrimmed) { // an older Lectern wrote the entry, before there were hooks
-		return nil, nil
-	}
 	var list []*Event
 	for i, c := range changes {
 		if CanSend(c.Type) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -169,15 +168,9 @@ func (a *auditor) line(s *store.Snapshot, e *store.Entry) (line auditLine, passe
 	return line, passes, nil
 }
 
-// changesOf returns what an entry did to versions. Of entries that an older Lectern wrote it returns what they did to documents.
+// changesOf returns what an entry did to versions.
 func changesOf(s *store.Snapshot, e *store.Entry) (list []auditChange, err error) {
 	versions, err := s.VersionChanges(e)
-	if errors.Is(err, store.ErrTrimmed) {
-		for _, c := range s.Changes(e) {
-			list = append(list, auditChange{Type: c.Type, DocumentID: c.DocumentID, Action: c.Action.String()})
-		}
-		return list, nil
-	}
 	for _, c := range versions {
 		change := auditChange{Type: c.Type.UID, DocumentID: c.DocumentID, Locale: c.Locale, Action: c.Action.String()}
 		if c.Type.DraftAndPublish {

@@ -62,8 +62,7 @@ func Changed(model *contenttypes.Model, cat *Catalog) bool {
 	return same != 0
 }
 
-// Converts reports whether content has to be converted for a model: the definitions differ, or a type lacks an inner index that an earlier Lectern
-// did not build.
+// Converts reports whether content has to be converted for a model: the definitions differ, or a type lacks an inner index.
 func Converts(model *contenttypes.Model, cat *Catalog) bool {
 	return Changed(model, cat) || slices.ContainsFunc(model.Types, cat.lacksInner)
 }

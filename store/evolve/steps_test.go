@@ -8,7 +8,7 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestStepNames asserts the names under which steps are kept in files, so that a conversion that an earlier version began goes on.
+// TestStepNames asserts the names under which steps are kept in files, so that a conversion that another version began goes on.
 func TestStepNames(t *testing.T) {
 	for name, work := range map[string]evolve.Work{
 		"define": &evolve.Define{}, "dropIndex": &evolve.DropIndex{}, "buildIndex": &evolve.BuildIndex{},
