@@ -25,13 +25,13 @@ type generation struct {
 	store    *store.Store
 	docs     *documents.Service
 	tokens   *auth.Tokens
-	users    *auth.Users    // nil if users are switched off
-	media    *media.Library // nil if upload is switched off
-	teller   func() *teller // made when a webhook is sent
-	hidden   func() string  // see hiddenIn
-	answers  *rest.Limits   // shared by all generations
-	replaced chan struct{}  // closed when the next generation serves
-	copied   bool           // the store is a new copy of the origin's, in a file of its own
+	users    *auth.Users           // nil if users are switched off
+	media    *media.Library        // nil if upload is switched off
+	payloads func() *rest.Payloads // of webhooks; made when one is sent
+	hidden   func() string         // see hiddenIn
+	answers  *rest.Limits          // shared by all generations
+	replaced chan struct{}         // closed when the next generation serves
+	copied   bool                  // the store is a new copy of the origin's, in a file of its own
 
 	// Set when the runtime is built:
 	quotas         *quotas // nil if there are none
@@ -111,7 +111,7 @@ func (g *generation) open() (err error) {
 	if err := g.openMedia(); err != nil {
 		return err
 	}
-	g.teller = sync.OnceValue(g.newTeller)
+	g.payloads = sync.OnceValue(g.newPayloads)
 	return g.openUsers()
 }
 

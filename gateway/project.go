@@ -132,6 +132,7 @@ type Project struct {
 	role        role
 	stops       atomic.Pointer[chan struct{}] // see stopping; nil before Run
 	webhooks    *webhooks.Dispatcher
+	reports     *contentReports
 	subscribers *feed.Subscribers
 	processors  *admission.Semaphore // of reads that take long; see store.Options
 
@@ -141,8 +142,7 @@ type Project struct {
 
 	observed observed
 
-	replacing sync.Mutex       // held while a generation is replaced
-	served    chan *generation // the generation to report on: see reportServed
+	replacing sync.Mutex // held while a generation is replaced
 }
 
 // Open loads the project in dir and opens its store, which it creates if there is none. If another process uses the data directory, it
@@ -184,7 +184,7 @@ func (p *Project) loadFrom(dir string) (*Definition, error) {
 
 // newProject returns the project in dir, which has no role yet. It opens and reads nothing.
 func newProject(dir string, o Options) *Project {
-	p := &Project{directory: Directory(dir, o), options: o, log: o.Log, served: make(chan *generation, 1)}
+	p := &Project{directory: Directory(dir, o), options: o, log: o.Log}
 	p.replicas.project = p
 	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
 	return p
@@ -209,6 +209,7 @@ func (p *Project) read() (*Definition, error) {
 	p.scheduler = newScheduler(p.clock, p.log, p.Documents)
 	p.webhooks = webhooks.New(p.clock, p.log, p.webhookContent)
 	p.Local.Hooks = p.webhooks
+	p.reports = newContentReports(p.log, p.directory.FillCommand)
 	p.observed.metrics = p.newMetrics(d.Settings.Server.Metrics)
 	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)

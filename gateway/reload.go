@@ -63,7 +63,7 @@ func (p *Project) replace(ctx context.Context, r replacement) error {
 	if err := g.serve(former); err != nil {
 		return errors.Join(err, p.goBack(ctx, g, former))
 	}
-	p.queueReport(g)
+	p.reports.queue(g.content())
 	p.observed.reloads.Add(1)
 	types, _ := g.Size()
 	p.log.Info("serving what the files say now", "types", types, "took", time.Since(began).Round(time.Millisecond))

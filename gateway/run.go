@@ -168,8 +168,8 @@ func (p *Project) startParts(ctx context.Context, server *Server, parts *sync.Wa
 	parts.Go(func() { p.subscribers.Run(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
 	p.role.Start(ctx, parts)
-	p.queueReport(p.generation.Load())
-	parts.Go(func() { p.reportServed(ctx) })
+	p.reports.queue(p.generation.Load().content())
+	parts.Go(func() { p.reports.run(ctx) })
 	if watch := p.watch(); watch != nil {
 		parts.Go(func() { watch.run(ctx) })
 	}
