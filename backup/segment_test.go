@@ -37,7 +37,9 @@ func smallEntries(t testing.TB) (list []*store.Entry) {
 	t.Helper()
 	for sequence := range uint64(3) {
 		raw := append([]byte{1, byte(store.BatchEntry)}, "epoch123"...)
-		raw = append(raw, 7, 0, 0, 0, 0, 0, 0) // the time; no principal, numbers of rows, locales, or changes
+		raw = append(raw, 7)                   // the time
+		raw = append(raw, make([]byte, 32)...) // no hash of the entry before
+		raw = append(raw, make([]byte, 8)...)  // no principal, numbers of rows, locales, changes or answer
 		e, err := store.ParseEntry(sequence+5, raw)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"lectern/store/internal/format"
 	"time"
 )
 
@@ -149,16 +150,16 @@ func answerKeyName(key Hash) []byte     { return append([]byte{prefixAnswerKey},
 
 // KeptAnswer returns a copy of the answer that is kept under a key, nil if there is none at that time.
 func (s *Snapshot) KeptAnswer(key Hash, now time.Time) (*KeptAnswer, error) {
-	t := s.bucket(answers)
+	t := s.bucket(format.Answers)
 	at := t.Get(answerKeyName(key))
-	if len(at) != 8+checksumLen {
+	if len(at) != 8+format.ChecksumLen {
 		return nil, s.failed
 	}
 	raw := t.Get(answerName(be.Uint64(at)))
 	if raw == nil {
 		return nil, s.failed
 	}
-	named, kept, err := decodeAnswer(bytes.Clone(withoutChecksum(raw)))
+	named, kept, err := decodeAnswer(bytes.Clone(format.WithoutChecksum(raw)))
 	if err == nil && named != key {
 		err = errAnswer
 	}
@@ -175,8 +176,8 @@ func (o *Once) Kept(s *Snapshot) (*KeptAnswer, error) {
 
 // KeptAnswers returns how many answers are kept, and their bytes.
 func (s *Snapshot) KeptAnswers() (count int, bytes int64) {
-	meta := s.bucket(metas)
-	return int(getNumber(meta, keyAnswerCount)), int64(getNumber(meta, keyAnswerBytes))
+	meta := s.bucket(format.Meta)
+	return int(getNumber(meta, format.KeyAnswerCount)), int64(getNumber(meta, format.KeyAnswerBytes))
 }
 
 // carryOut calls f, unless there is an answer under the key, and then keeps the answer. If f applies no batch, no answer is kept.

@@ -1,14 +1,17 @@
 package store
 
-import "maps"
+import (
+	"lectern/store/internal/format"
+	"maps"
+)
 
 // answers checks that the answers, their index by key and their counters agree.
 func (c *checker) answers() {
 	count, size := 0, int64(0)
 	names := map[Hash]uint64{} // the latest sequence under each key
 	owners := answerOwners{owned: map[uint64]ownedAnswer{}, told: map[string]answerShare{}, held: map[string]answerShare{}}
-	c.each(answers, func(k, v []byte) {
-		v = withoutChecksum(v)
+	c.each(format.Answers, func(k, v []byte) {
+		v = format.WithoutChecksum(v)
 		switch {
 		case len(k) == 9 && k[0] == prefixAnswer:
 			count, size = count+1, size+int64(len(v)+answerOverhead)
@@ -39,7 +42,7 @@ func (c *checker) answers() {
 	for key, sequence := range names {
 		c.report("answer %d: its key %x is missing", sequence, key)
 	}
-	if callers := getNumber(c.snap.bucket(metas), keyAnswerCallers); !maps.Equal(owners.told, owners.held) || int(callers) != len(owners.held) {
+	if callers := getNumber(c.snap.bucket(format.Meta), format.KeyAnswerCallers); !maps.Equal(owners.told, owners.held) || int(callers) != len(owners.held) {
 		c.report("answers: those of callers are counted as %v of %d callers, and are %v", owners.told, callers, owners.held)
 	}
 	if n, bytes := c.snap.KeptAnswers(); n != count || bytes != size {

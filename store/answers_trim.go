@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"lectern/store/internal/format"
 	"time"
 )
 
@@ -35,7 +36,7 @@ func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	t, size := tx.bucket(answers), int64(len(raw)+answerOverhead)
+	t, size := tx.bucket(format.Answers), int64(len(raw)+answerOverhead)
 	err = errors.Join(
 		t.Put(answerName(sequence), copied(raw)),
 		t.Put(answerKeyName(key), freshValue{be.AppendUint64(nil, sequence)}),
@@ -62,27 +63,27 @@ func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
 
 // countAnswer adds to the counters of all answers and to those of a caller.
 func (tx *Tx) countAnswer(caller []byte, count, bytes int64) error {
-	meta := tx.bucket(metas)
+	meta := tx.bucket(format.Meta)
 	all, size := tx.KeptAnswers()
-	err := errors.Join(putNumber(meta, keyAnswerCount, uint64(int64(all)+count)), putNumber(meta, keyAnswerBytes, uint64(size+bytes)))
+	err := errors.Join(putNumber(meta, format.KeyAnswerCount, uint64(int64(all)+count)), putNumber(meta, format.KeyAnswerBytes, uint64(size+bytes)))
 	if err != nil {
 		return err
 	}
-	t, name := tx.bucket(answers), answerCallerName(caller)
+	t, name := tx.bucket(format.Answers), answerCallerName(caller)
 	had := tx.shareOf(caller)
 	share := answerShare{had.count + count, had.bytes + bytes}
 	switch {
 	case had.count == 0:
-		err = putNumber(meta, keyAnswerCallers, getNumber(meta, keyAnswerCallers)+1)
+		err = putNumber(meta, format.KeyAnswerCallers, getNumber(meta, format.KeyAnswerCallers)+1)
 	case share.count == 0:
-		return errors.Join(t.Delete(name), putNumber(meta, keyAnswerCallers, getNumber(meta, keyAnswerCallers)-1))
+		return errors.Join(t.Delete(name), putNumber(meta, format.KeyAnswerCallers, getNumber(meta, format.KeyAnswerCallers)-1))
 	}
 	return errors.Join(err, t.Put(name, freshValue{be.AppendUint64(be.AppendUint64(nil, uint64(share.count)), uint64(share.bytes))}))
 }
 
 // shareOf returns what a caller has.
 func (tx *Tx) shareOf(caller []byte) (s answerShare) {
-	if v := tx.bucket(answers).Get(answerCallerName(caller)); len(v) == 16+checksumLen {
+	if v := tx.bucket(format.Answers).Get(answerCallerName(caller)); len(v) == 16+format.ChecksumLen {
 		s = readShare(v)
 	}
 	return s
@@ -91,12 +92,12 @@ func (tx *Tx) shareOf(caller []byte) (s answerShare) {
 // oldAnswer returns the sequence of an answer to remove at a time, after a caller has added the answer of the sequence newest, which is spared; 0 if none
 // has to be removed.
 func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence uint64, err error) {
-	k, v := tx.bucket(answers).Cursor().First()
+	k, v := tx.bucket(format.Answers).Cursor().First()
 	if len(k) != 9 || be.Uint64(k[1:]) == newest {
 		return 0, nil
 	}
 	first := be.Uint64(k[1:])
-	key, kept, err := decodeAnswer(withoutChecksum(v))
+	key, kept, err := decodeAnswer(format.WithoutChecksum(v))
 	if err != nil {
 		return 0, err
 	}
@@ -111,7 +112,7 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 	if count, _ := tx.KeptAnswers(); count > l.Count {
 		measure, limit = func(s answerShare) int64 { return s.count }, int64(l.Count)
 	}
-	callers := int64(getNumber(tx.bucket(metas), keyAnswerCallers))
+	callers := int64(getNumber(tx.bucket(format.Meta), format.KeyAnswerCallers))
 	if own := tx.shareOf(caller); own.count > 1 && measure(own) > limit/callers {
 		return tx.oldestOf(caller), nil
 	}
@@ -133,7 +134,7 @@ func (tx *Tx) exceeds(l AnswerLimits) bool {
 // heaviest returns the caller, other than one, who has the most; nil if there is none.
 func (tx *Tx) heaviest(except []byte, measure func(answerShare) int64) (heaviest []byte) {
 	most := int64(-1)
-	c := tx.bucket(answers).Cursor()
+	c := tx.bucket(format.Answers).Cursor()
 	for k, v := c.Seek([]byte{prefixAnswerCaller}); len(k) == 1+callerLen && k[0] == prefixAnswerCaller; k, v = c.Next() {
 		if n := measure(readShare(v)); n > most && string(k[1:]) != string(except) {
 			most, heaviest = n, append(heaviest[:0], k[1:]...)
@@ -144,7 +145,7 @@ func (tx *Tx) heaviest(except []byte, measure func(answerShare) int64) (heaviest
 
 // oldestOf returns the sequence of the oldest answer of a caller.
 func (tx *Tx) oldestOf(caller []byte) uint64 {
-	k, _ := tx.bucket(answers).Cursor().Seek(answerOfName(caller, 0))
+	k, _ := tx.bucket(format.Answers).Cursor().Seek(answerOfName(caller, 0))
 	if len(k) != 1+callerLen+8 {
 		return 0
 	}
@@ -153,17 +154,17 @@ func (tx *Tx) oldestOf(caller []byte) uint64 {
 
 // deleteAnswer removes the answer of a sequence, and its key unless a later answer has the same.
 func (tx *Tx) deleteAnswer(sequence uint64) error {
-	t := tx.bucket(answers)
+	t := tx.bucket(format.Answers)
 	raw := t.Get(answerName(sequence))
 	if raw == nil {
 		return errAnswer
 	}
-	key, _, err := decodeAnswer(withoutChecksum(raw))
+	key, _, err := decodeAnswer(format.WithoutChecksum(raw))
 	if err != nil {
 		return err
 	}
-	size := int64(len(withoutChecksum(raw)) + answerOverhead)
-	if at := t.Get(answerKeyName(key)); len(at) == 8+checksumLen && be.Uint64(at) == sequence {
+	size := int64(len(format.WithoutChecksum(raw)) + answerOverhead)
+	if at := t.Get(answerKeyName(key)); len(at) == 8+format.ChecksumLen && be.Uint64(at) == sequence {
 		if err := t.Delete(answerKeyName(key)); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A Batch is a list of changes that are made under one sequence number. Content is changed by batches only; indexes, counts, revisions
@@ -139,7 +140,7 @@ func (tx *Tx) putRow(r *Row) error {
 	if tx.joint != nil {
 		tx.joint.size += len(data)
 	}
-	return tx.putRecord(Record{table: b.current, slot: makeSlot(locale, r.Status), doc: r.Doc, snap: tx.Snapshot, data: data})
+	return tx.putRecord(Record{table: b.current, slot: format.NewSlot(locale, r.Status), doc: r.Doc, snap: tx.Snapshot, data: data})
 }
 
 // putRecord puts an encoded row, in memory that is used nowhere else.
@@ -152,14 +153,14 @@ func (tx *Tx) putRecord(r Record) error {
 	tx.logRow(op{kind: kind, schema: b.number, slot: r.slot, doc: r.doc, data: r.data}, old.data)
 	tx.reindex(b, old, r)
 	if !old.Exists() {
-		if err := tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
+		if err := tx.addVersion(b, format.Unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
 			return err
 		}
 	}
 	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
 	tx.docs = max(tx.docs, r.doc)
 	tx.revise(b.number)
-	return tx.bucket(rows).Put(appendRowKey(make([]byte, 0, rowKeyLen), b.number, r.slot, r.doc), freshValue{r.data})
+	return tx.bucket(format.Rows).Put(format.AppendRowKey(make([]byte, 0, format.RowKeyLen), b.number, r.slot, r.doc), freshValue{r.data})
 }
 
 // lastItem returns the greatest component id in a row.
@@ -187,14 +188,14 @@ func (tx *Tx) deleteRow(r rowName) error {
 // removeRow removes a version, its index entries, and its slot in the list of versions.
 func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
-	id := bytes.Clone(unquote(r.JSON(b.system.documentID)))
+	id := bytes.Clone(format.Unquote(r.JSON(b.system.documentID)))
 	tx.logRow(op{kind: opDeleteRow, schema: b.number, slot: r.slot, doc: r.doc, data: id}, r.data)
 	tx.reindex(b, r, Record{})
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err
 	}
 	tx.revise(b.number)
-	return tx.bucket(rows).Delete(appendRowKey(nil, b.number, r.slot, r.doc))
+	return tx.bucket(format.Rows).Delete(format.AppendRowKey(nil, b.number, r.slot, r.doc))
 }
 
 // reindex replaces the index entries of the row old by those of next. Either may be the zero Record, for none.
@@ -225,66 +226,66 @@ func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 // indexKey returns the key of a row in the index of an attribute. In the index of the id the value is left out, since the key ends with
 // the id anyway.
 func indexKey(b *boundSchema, a *contenttypes.Attribute, r Record) []byte {
-	key := appendSpace(make([]byte, 0, spaceLen+maxIndexed+16), b.number, b.fields[a.Index], r.slot)
+	key := format.AppendSpace(make([]byte, 0, format.SpaceLen+format.MaxIndexed+16), b.number, b.fields[a.Index], r.slot)
 	if a.Type != contenttypes.ID {
-		key = appendOrdered(key, a.Type, r.JSON(a))
+		key = format.AppendOrdered(key, a.Type, r.JSON(a))
 	}
 	return be.AppendUint64(key, r.ID())
 }
 
 // addVersion adds a slot to the list of versions of a document. The list is in order, so that it does not tell in which order they were added.
-func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl slot) error {
+func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl format.Slot) error {
 	v := bytes.Clone(tx.document(b, string(documentID)))
 	if v == nil {
 		v = be.AppendUint64(nil, doc)
-	} else if number(v) != doc {
+	} else if format.Number(v) != doc {
 		return fmt.Errorf("documentId %s belongs to another document", documentID)
 	}
 	at := 8
-	for at+2 <= len(v) && slot(be.Uint16(v[at:])) < sl {
+	for at+2 <= len(v) && format.Slot(be.Uint16(v[at:])) < sl {
 		at += 2
 	}
 	v = slices.Insert(v, at, byte(sl>>8), byte(sl))
-	tx.put(docs, docKey(b.number, string(documentID)), freshValue{v})
+	tx.put(format.Docs, format.DocKey(b.number, string(documentID)), freshValue{v})
 	return nil
 }
 
-func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl slot) error {
+func (tx *Tx) removeVersion(b *boundSchema, documentID []byte, sl format.Slot) error {
 	old := tx.document(b, string(documentID))
 	if len(old) < 8 {
 		return fmt.Errorf("document %s is not listed", documentID)
 	}
 	v := bytes.Clone(old[:8])
 	for rest := old[8:]; len(rest) >= 2; rest = rest[2:] {
-		if slot(be.Uint16(rest)) != sl {
+		if format.Slot(be.Uint16(rest)) != sl {
 			v = append(v, rest[:2]...)
 		}
 	}
-	key := docKey(b.number, string(documentID))
+	key := format.DocKey(b.number, string(documentID))
 	if len(v) == 8 {
-		tx.delete(docs, key)
+		tx.delete(format.Docs, key)
 	} else {
-		tx.put(docs, key, freshValue{v})
+		tx.put(format.Docs, key, freshValue{v})
 	}
 	return nil
 }
 
-func (tx *Tx) linkEnds(l Link) (from, to ref, err error) {
+func (tx *Tx) linkEnds(l Link) (from, to format.End, err error) {
 	if _, err = tx.useLocale(l.From.Locale); err == nil {
 		_, err = tx.useLocale(l.To.Locale)
 	}
 	return tx.number(l.From), tx.number(l.To), err
 }
 
-func (tx *Tx) linkKeys(l Link) (from, to ref, fromKey, toKey []byte, err error) {
+func (tx *Tx) linkKeys(l Link) (from, to format.End, fromKey, toKey []byte, err error) {
 	from, to, err = tx.linkEnds(l)
-	fromKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, linkKeyLen), l.Attr, fromSide, l.Set, from), l.FromPos)
-	toKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, linkKeyLen), l.Attr, toSide, l.Set, to), l.ToPos)
+	fromKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, format.LinkKeyLen), l.Attr, format.FromSide, l.Set, from), l.FromPos)
+	toKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, format.LinkKeyLen), l.Attr, format.ToSide, l.Set, to), l.ToPos)
 	return from, to, fromKey, toKey, err
 }
 
 // linkOp returns a link in numbers, given its ends.
-func (tx *Tx) linkOp(l Link, from, to ref) linkOp {
+func (tx *Tx) linkOp(l Link, from, to format.End) linkOp {
 	o := linkOp{set: l.Set, from: from, to: to, fromPos: l.FromPos, toPos: l.ToPos}
 	o.schema, o.field = tx.bound.relation(l.Attr)
 	return o
@@ -299,8 +300,8 @@ func (tx *Tx) putLink(l Link) error {
 		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
 	}
 	tx.logLink(opPutLink, tx.linkOp(l, from, to))
-	tx.put(links, fromKey, newLinkEnd(to, l.ToPos))
-	tx.put(links, toKey, newLinkEnd(from, l.FromPos))
+	tx.put(format.Links, fromKey, freshValue{format.NewLink(to, l.ToPos)})
+	tx.put(format.Links, toKey, freshValue{format.NewLink(from, l.FromPos)})
 	return nil
 }
 
@@ -309,11 +310,11 @@ func (tx *Tx) deleteLink(l Link) error {
 	if err != nil {
 		return err
 	}
-	if !isLinkEnd(tx.linkAt(from, fromKey), to, l.ToPos) || !isLinkEnd(tx.linkAt(to, toKey), from, l.FromPos) {
+	if !format.LinkIs(tx.linkAt(from, fromKey), to, l.ToPos) || !format.LinkIs(tx.linkAt(to, toKey), from, l.FromPos) {
 		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
 	}
 	tx.logLink(opDeleteLink, tx.linkOp(l, from, to))
-	tx.delete(links, fromKey)
-	tx.delete(links, toKey)
+	tx.delete(format.Links, fromKey)
+	tx.delete(format.Links, toKey)
 	return nil
 }

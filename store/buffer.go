@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/tidwall/btree"
+	"lectern/store/internal/format"
 )
 
 // A buffer holds the changes that a write transaction makes to one bucket, in order of key, until the transaction commits.
@@ -52,12 +53,12 @@ func (b *buffer) flush(into *tree) (err error) {
 }
 
 // put puts a value under a key of a bucket that has a buffer. The key must not be changed afterwards.
-func (tx *Tx) put(n bucket, key []byte, value freshValue) {
+func (tx *Tx) put(n format.Bucket, key []byte, value freshValue) {
 	tx.buffers[n].changes.Set(change{key, value.data})
 }
 
 // delete removes a key from a bucket that has a buffer. The key must not be changed afterwards.
-func (tx *Tx) delete(n bucket, key []byte) { tx.buffers[n].changes.Set(change{key: key}) }
+func (tx *Tx) delete(n format.Bucket, key []byte) { tx.buffers[n].changes.Set(change{key: key}) }
 
 // buffered returns how many changes the buffers hold.
 func (tx *Tx) buffered() (n int) {
@@ -76,7 +77,7 @@ func (tx *Tx) flush() error {
 			continue
 		}
 		tx.stats.flushes++
-		if err := b.flush(tx.bucket(bucket(n))); err != nil {
+		if err := b.flush(tx.bucket(format.Bucket(n))); err != nil {
 			return err
 		}
 	}
@@ -112,7 +113,7 @@ type mergeCursor struct {
 }
 
 // takeCursor returns a cursor over a bucket. Nothing may be put into the bucket until giveCursor takes the cursor back.
-func (s *Snapshot) takeCursor(n bucket) cursor {
+func (s *Snapshot) takeCursor(n format.Bucket) cursor {
 	c := cursor{tree: s.take(n)}
 	if b := s.buffers[n]; !b.empty() {
 		c.merged = b.take(c.tree)
@@ -120,7 +121,7 @@ func (s *Snapshot) takeCursor(n bucket) cursor {
 	return c
 }
 
-func (s *Snapshot) giveCursor(n bucket, c cursor) {
+func (s *Snapshot) giveCursor(n format.Bucket, c cursor) {
 	s.give(n, c.tree)
 	if c.merged != nil {
 		s.buffers[n].idle = append(s.buffers[n].idle, c.merged)
@@ -194,7 +195,7 @@ func (m *mergeCursor) here() (k, v []byte) {
 
 // last returns the greatest key of a bucket that begins with prefix and is longer than it by at most so many bytes, nil if
 // there is none. If inBuffer is set, the bucket has no such key unless the buffer does.
-func (s *Snapshot) last(n bucket, prefix []byte, longer int, inBuffer bool) []byte {
+func (s *Snapshot) last(n format.Bucket, prefix []byte, longer int, inBuffer bool) []byte {
 	end := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xFF}, longer)...)
 	var c *treeCursor
 	var key []byte

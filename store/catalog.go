@@ -8,6 +8,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // A binding joins a Model with the numbers in the catalog, compiled for reading and writing rows. It is immutable.
@@ -48,9 +49,6 @@ type locales struct {
 	codes   []string // codes[0] is ""
 	numbers map[string]uint16
 }
-
-// maxLocales bounds how many locale codes a store can have.
-const maxLocales = 4096
 
 func newLocales(codes []string) *locales {
 	l := &locales{codes: append([]string{""}, codes...), numbers: map[string]uint16{"": 0}}
@@ -156,13 +154,13 @@ func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 // loadCatalog reads the catalog and the locale codes. In a new file both are empty.
 func loadCatalog(meta *tree) (*evolve.Catalog, *locales, error) {
 	c := evolve.NewCatalog()
-	if raw := withoutChecksum(meta.Get(keyCatalog)); raw != nil {
+	if raw := format.WithoutChecksum(meta.Get(format.KeyCatalog)); raw != nil {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, nil, fmt.Errorf("read catalog: %w", err)
 		}
 	}
 	var codes []string
-	if raw := withoutChecksum(meta.Get(keyLocales)); raw != nil {
+	if raw := format.WithoutChecksum(meta.Get(format.KeyLocales)); raw != nil {
 		if err := json.Unmarshal(raw, &codes); err != nil {
 			return nil, nil, fmt.Errorf("read locales: %w", err)
 		}
@@ -175,7 +173,7 @@ func saveCatalog(meta *tree, c *evolve.Catalog) error {
 	if err != nil {
 		return fmt.Errorf("print catalog: %w", err)
 	}
-	return meta.Put(keyCatalog, freshValue{raw})
+	return meta.Put(format.KeyCatalog, freshValue{raw})
 }
 
 // A localeTable gives numbers to locale codes. A write that is rolled back may leave new numbers here; the next write that uses them
@@ -191,7 +189,7 @@ func (t *localeTable) number(code string) (uint16, error) {
 	if n, ok := cur.numbers[code]; ok {
 		return n, nil
 	}
-	if len(cur.codes) > maxLocales {
+	if len(cur.codes) > format.MaxLocales {
 		return 0, fmt.Errorf("locale %q: %w", code, ErrTooManyLocales)
 	}
 	next := newLocales(append(slices.Clone(cur.codes[1:]), code))

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"lectern/store/internal/format"
 )
 
 // The log is a chain: each entry holds the hash of the entry before it. So the hash of the last entry stands for all entries up to it. Whoever
@@ -67,7 +68,7 @@ func (tx *Tx) previousHash() EntryHash {
 
 // storedEntry returns an entry as it is stored, or nil if there is none.
 func (s *Snapshot) storedEntry(sequence uint64) []byte {
-	c := s.bucket(entries).Cursor()
+	c := s.bucket(format.Log).Cursor()
 	k, v := c.Seek(be.AppendUint64(nil, sequence))
 	if len(k) != 8 || be.Uint64(k) != sequence {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // RewriteLog has edit change the entries in the log of the file at path, given by their sequence. It stores them with checksums and counters
@@ -16,12 +17,12 @@ func RewriteLog(path string, edit func(log map[uint64][]byte)) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		b, meta := tx.Bucket(bucketNames[entries]), tx.Bucket(bucketNames[metas])
+		b, meta := tx.Bucket(format.Log.Name()), tx.Bucket(format.Meta.Name())
 		log, size := map[uint64][]byte{}, uint64(0)
 		var keys [][]byte
 		for k, v := range each(b) {
 			keys, size = append(keys, k), size+uint64(len(k)+len(v))
-			log[be.Uint64(k)] = append(log[be.Uint64(k)], withoutChecksum(v)...)
+			log[be.Uint64(k)] = append(log[be.Uint64(k)], format.WithoutChecksum(v)...)
 		}
 		for _, k := range keys {
 			if err := b.Delete(k); err != nil {
@@ -37,7 +38,7 @@ func RewriteLog(path string, edit func(log map[uint64][]byte)) error {
 					key = be.AppendUint32(key[:8:8], part)
 				}
 				n := min(len(raw), maxPart)
-				if err := b.Put(key, withChecksum(entries, key, bytes.Clone(raw[:n]))); err != nil {
+				if err := b.Put(key, format.WithChecksum(format.Log, key, bytes.Clone(raw[:n]))); err != nil {
 					return err
 				}
 				raw = raw[n:]
@@ -48,12 +49,12 @@ func RewriteLog(path string, edit func(log map[uint64][]byte)) error {
 			size += uint64(len(k) + len(v))
 		}
 		put := func(key []byte, n uint64) error {
-			return meta.Put(key, withChecksum(metas, key, be.AppendUint64(nil, n)))
+			return meta.Put(key, format.WithChecksum(format.Meta, key, be.AppendUint64(nil, n)))
 		}
-		if err := put(keyLogBytes, number(meta.Get(keyLogBytes))+size-bytesBefore); err != nil {
+		if err := put(format.KeyLogBytes, format.Number(meta.Get(format.KeyLogBytes))+size-bytesBefore); err != nil {
 			return err
 		}
-		return put(keySequence, slices.Max(slices.Collect(maps.Keys(log))))
+		return put(format.KeySequence, slices.Max(slices.Collect(maps.Keys(log))))
 	})
 	return joined(err, db.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A VersionChange says what an entry of the log did to one version of a document.
@@ -34,7 +35,7 @@ func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 		if b == nil || b.typ == nil {
 			return nil
 		}
-		if int(o.slot.locale()) >= len(s.store.locales.current.Load().codes) {
+		if int(o.slot.Locale()) >= len(s.store.locales.current.Load().codes) {
 			return fmt.Errorf("%w: a row of an unknown locale", errEntry)
 		}
 		id, err := s.loggedID(b, o)
@@ -42,7 +43,7 @@ func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 			return err
 		}
 		list = append(list, VersionChange{
-			Type: b.typ, Doc: o.doc, DocumentID: id, Status: o.slot.status(), Locale: s.localeCode(o.slot.locale()),
+			Type: b.typ, Doc: o.doc, DocumentID: id, Status: o.slot.Status(), Locale: s.localeCode(o.slot.Locale()),
 			Action: actionOf(b.typ, o), New: o.replaced.kind == replacedNone,
 		})
 		return nil
@@ -60,7 +61,7 @@ func actionOf(t *contenttypes.ContentType, o op) Action {
 		return Deleted
 	case o.kind == opPutRow:
 		return Updated
-	case t.DraftAndPublish && o.slot.status() == Published:
+	case t.DraftAndPublish && o.slot.Status() == Published:
 		return PublishedAction
 	case o.replaced.kind > replacedNone: // the entry deleted it and made it again
 		return Updated
@@ -142,11 +143,11 @@ func (s *Snapshot) VersionsAfter(t *contenttypes.ContentType, status Status, loc
 		return
 	}
 	b := s.bound.of(&t.Schema)
-	prefix := appendRowKey(nil, b.number, sl, 0)[:rowKeyLen-8]
-	c := s.take(rows)
-	defer s.give(rows, c)
+	prefix := format.AppendRowKey(nil, b.number, sl, 0)[:format.RowKeyLen-8]
+	c := s.take(format.Rows)
+	defer s.give(format.Rows, c)
 	s.stats.seeks++
-	for k, v := c.Seek(appendRowKey(nil, b.number, sl, after+1)); len(k) == rowKeyLen && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+	for k, v := c.Seek(format.AppendRowKey(nil, b.number, sl, after+1)); len(k) == format.RowKeyLen && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if !s.step() || !yield(s.record(sl, be.Uint64(k[len(prefix):]), v)) {
 			return
 		}

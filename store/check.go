@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/internal/format"
 	"lectern/store/internal/pages"
 )
 
@@ -89,7 +90,7 @@ func metaOf(tx *bolt.Tx, f *pages.File) pages.Meta {
 func audit(ctx context.Context, f *pages.File, m pages.Meta) (problems []error, err error) {
 	_, err = f.Audit(ctx, m, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
-			return checkPage(n)
+			return format.CheckPage(n)
 		}
 		return nil
 	}, func([]byte, pages.Page) {}, func(name []byte, err error) {
@@ -108,14 +109,14 @@ func inBucket(name []byte, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-func bucketNamed(name []byte) (bucket, bool) {
-	i := slices.IndexFunc(bucketNames[:], func(b []byte) bool { return bytes.Equal(b, name) })
-	return bucket(i), i >= 0
+func bucketNamed(name []byte) (format.Bucket, bool) {
+	i := slices.IndexFunc(format.BucketNames[:], func(b []byte) bool { return bytes.Equal(b, name) })
+	return format.Bucket(i), i >= 0
 }
 
 // disagreements lists where the buckets do not agree. err is that of reserve.
 func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []error, err error) {
-	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]slot{}}
+	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]format.Slot{}}
 	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links, c.log, c.answers} {
 		if check(); c.unreserved != nil {
 			return nil, c.unreserved
@@ -126,8 +127,8 @@ func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []er
 
 type checker struct {
 	snap     *Snapshot
-	index    map[string]uint64 // the entries that the index must have: the document of each key
-	versions map[string][]slot // the slots that the lists of versions must have, by their key and document
+	index    map[string]uint64        // the entries that the index must have: the document of each key
+	versions map[string][]format.Slot // the slots that the lists of versions must have, by their key and document
 	problems []error
 
 	reserve    func(bytes int64) error // nil if memory is not bounded
@@ -155,7 +156,7 @@ func (c *checker) report(format string, args ...any) {
 }
 
 // each calls f with all keys and values of a bucket, until a reservation fails.
-func (c *checker) each(n bucket, f func(k, v []byte)) {
+func (c *checker) each(n format.Bucket, f func(k, v []byte)) {
 	cur := c.snap.bucket(n).Cursor()
 	for k, v := cur.First(); k != nil && c.unreserved == nil; k, v = cur.Next() {
 		f(k, v)
@@ -164,8 +165,8 @@ func (c *checker) each(n bucket, f func(k, v []byte)) {
 
 func (c *checker) rows() {
 	ids := map[string]bool{}
-	c.each(rows, func(k, v []byte) {
-		if len(k) != rowKeyLen || len(v) < recordHeader || int(be.Uint16(v)) >= len(c.snap.bound.tables) {
+	c.each(format.Rows, func(k, v []byte) {
+		if len(k) != format.RowKeyLen || len(v) < format.RowHeader || int(be.Uint16(v)) >= len(c.snap.bound.tables) {
 			c.report("row %x: malformed", k)
 			return
 		}
@@ -173,7 +174,7 @@ func (c *checker) rows() {
 		if t.bound == nil || t.bound.typ == nil {
 			return // nothing reads the rows of a removed type
 		}
-		r := Record{table: t, slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: withoutChecksum(v)}
+		r := Record{table: t, slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: format.WithoutChecksum(v)}
 		if err := r.check(); err != nil {
 			c.report("row %x: %w", k, err)
 			return
@@ -199,7 +200,7 @@ func (c *checker) rows() {
 		}
 		c.take(len(unique))
 		ids[unique] = true
-		key := string(docKey(b.number, string(unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
+		key := string(format.DocKey(b.number, string(format.Unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
 		c.take(len(key))
 		c.versions[key] = append(c.versions[key], r.slot)
 	})
@@ -208,9 +209,9 @@ func (c *checker) rows() {
 // check returns an error if a record, which is given without a checksum, cannot be read.
 func (r Record) check() (err error) {
 	if !r.fits() {
-		return errMalformed
+		return format.ErrMalformed
 	}
-	if n := fieldsOf(r.data); n != r.table.fields {
+	if n := format.Fields(r.data); n != r.table.fields {
 		return fmt.Errorf("%d fields where its layout has %d", n, r.table.fields)
 	}
 	for _, a := range r.table.bound.schema.Attributes {
@@ -236,13 +237,13 @@ func (r Record) check() (err error) {
 
 // fits reports whether the fields of a record are in order and end where the record does.
 func (r Record) fits() bool {
-	head := recordHeader + 4*r.table.fields
+	head := format.RowHeader + 4*r.table.fields
 	if len(r.data) < head {
 		return false
 	}
 	start := uint32(0)
 	for i := range r.table.fields {
-		end := be.Uint32(r.data[recordHeader+4*i:])
+		end := be.Uint32(r.data[format.RowHeader+4*i:])
 		if end < start {
 			return false
 		}
@@ -258,45 +259,45 @@ func (s *Snapshot) checkItems(f []byte) error {
 		return nil
 	}
 	if len(f) < 4 {
-		return errMalformed
+		return format.ErrMalformed
 	}
 	n := uint64(be.Uint32(f[len(f)-4:]))
 	if n > uint64(len(f)-4)/4 {
-		return errMalformed
+		return format.ErrMalformed
 	}
 	items, start := f[4*n:len(f)-4], uint32(0)
 	for i := range n {
 		end := be.Uint32(f[4*i:])
-		if end < start+recordHeader || uint64(end) > uint64(len(items)) || int(be.Uint16(items[start:])) >= len(s.bound.tables) {
-			return errMalformed
+		if end < start+format.RowHeader || uint64(end) > uint64(len(items)) || int(be.Uint16(items[start:])) >= len(s.bound.tables) {
+			return format.ErrMalformed
 		}
 		start = end
 	}
 	if int(start) != len(items) {
-		return errMalformed
+		return format.ErrMalformed
 	}
 	return nil
 }
 
 // log checks that the log has every entry from its oldest one to the present sequence, and that its size is counted right.
 func (c *checker) log() {
-	meta := c.snap.bucket(metas)
+	meta := c.snap.bucket(format.Meta)
 	if _, err := c.snap.epoch(); err != nil {
 		c.report("log: %w", err)
 	}
 	size, last := uint64(0), c.snap.Sequence()
-	c.each(touches, func(k, v []byte) { size += uint64(len(k) + len(v)) })
-	c.each(entries, func(k, v []byte) {
+	c.each(format.History, func(k, v []byte) { size += uint64(len(k) + len(v)) })
+	c.each(format.Log, func(k, v []byte) {
 		if size += uint64(len(k) + len(v)); be.Uint64(k) > last {
 			c.report("log %x: it comes after the last entry, %d", k, last)
 		}
 	})
-	if counted := getNumber(meta, keyLogBytes); size != counted {
+	if counted := getNumber(meta, format.KeyLogBytes); size != counted {
 		c.report("log: %d bytes are counted, it has %d", counted, size)
 	}
 	history := c.history()
 	var before *Entry
-	c.snap.eachEntry(getNumber(meta, keyLogBefore), func(e *Entry, err error) bool {
+	c.snap.eachEntry(getNumber(meta, format.KeyLogBefore), func(e *Entry, err error) bool {
 		if err == nil && before != nil {
 			err = e.followsOn(before, before.Hash())
 		}
@@ -314,11 +315,11 @@ func (c *checker) log() {
 
 func (c *checker) indexes() {
 	var before []byte
-	c.each(index, func(bound, v []byte) {
-		b := block(v)
-		for i := range b.len() {
-			k, doc := b.entry(i)
-			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 || !bytes.HasPrefix(k, bound[:spaceLen]) {
+	c.each(format.Index, func(bound, v []byte) {
+		b := format.Block(v)
+		for i := range b.Len() {
+			k, doc := b.Entry(i)
+			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 || !bytes.HasPrefix(k, bound[:format.SpaceLen]) {
 				c.report("index %x: out of place in the block of %x", k, bound)
 			}
 			before = append(before[:0], k...)
@@ -358,43 +359,43 @@ func (c *checker) known(k []byte) bool {
 // counts compares the counts in groups and spans with the entries that they count.
 func (c *checker) counts() {
 	one := func([]byte) int { return 1 }
-	c.levels(groups, index, tallyEntries, func(v []byte) int { return block(v).len() })
-	c.levels(groups, index, tallyParts, one)
-	c.levels(spans, groups, tallyEntries, tallyEntries)
-	c.levels(spans, groups, tallyParts, one)
+	c.levels(format.Groups, format.Index, format.TallyEntries, func(v []byte) int { return format.Block(v).Len() })
+	c.levels(format.Groups, format.Index, format.TallyParts, one)
+	c.levels(format.Spans, format.Groups, format.TallyEntries, format.TallyEntries)
+	c.levels(format.Spans, format.Groups, format.TallyParts, one)
 }
 
-func (c *checker) levels(upper, lower bucket, said, counts func([]byte) int) {
+func (c *checker) levels(upper, lower format.Bucket, said, counts func([]byte) int) {
 	want, got := map[string]int{}, map[string]int{}
 	cur := c.snap.bucket(upper).Cursor()
 	c.each(upper, func(k, v []byte) { want[string(k)] = said(v) })
 	c.each(lower, func(k, v []byte) {
 		low, _ := floor(cur, k)
-		if !bytes.HasPrefix(low, k[:spaceLen]) {
-			low = k[:spaceLen]
+		if !bytes.HasPrefix(low, k[:format.SpaceLen]) {
+			low = k[:format.SpaceLen]
 		}
 		got[string(low)] += counts(v)
 	})
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		if want[k] != got[k] {
-			c.report("%s %x: says %d, there are %d", bucketNames[upper], k, want[k], got[k])
+			c.report("%s %x: says %d, there are %d", upper.Name(), k, want[k], got[k])
 		}
 		delete(got, k)
 	}
 	for k, n := range got {
-		c.report("%s %x: missing for %d", bucketNames[upper], k, n)
+		c.report("%s %x: missing for %d", upper.Name(), k, n)
 	}
 }
 
 func (c *checker) documents() {
-	c.each(docs, func(k, v []byte) {
+	c.each(format.Docs, func(k, v []byte) {
 		if c.snap.bound.numbered(be.Uint16(k)) == nil {
 			return
 		}
-		key := string(k) + string(be.AppendUint64(nil, number(v)))
-		var listed []slot
+		key := string(k) + string(be.AppendUint64(nil, format.Number(v)))
+		var listed []format.Slot
 		for rest := v[8:]; len(rest) >= 2; rest = rest[2:] {
-			listed = append(listed, slot(be.Uint16(rest)))
+			listed = append(listed, format.Slot(be.Uint16(rest)))
 		}
 		slices.Sort(listed)
 		there := c.versions[key]
@@ -411,31 +412,31 @@ func (c *checker) documents() {
 
 // links checks that each link is listed at both ends, and that the documents at its ends have a version.
 func (c *checker) links() {
-	b := c.snap.bucket(links)
-	c.each(links, func(k, v []byte) {
-		if len(k) != linkListLen+8 || len(v) != 20 {
+	b := c.snap.bucket(format.Links)
+	c.each(format.Links, func(k, v []byte) {
+		if len(k) != format.LinkListLen+8 || len(v) != 20 {
 			c.report("link %x: malformed", k)
 			return
 		}
-		back := b.Get(linkTwin(k, v))
+		back := b.Get(format.LinkTwin(k, v))
 		if back == nil {
 			c.report("link %x: missing at its other end", k)
 			return
 		}
-		self, pos := parseLinkEnd(back)
-		if self.doc != be.Uint64(k[8:]) || self.locale != be.Uint16(k[6:]) || pos != be.Uint64(k[linkListLen:]) {
+		self, pos := format.ParseLink(back)
+		if self.Doc != be.Uint64(k[8:]) || self.Locale != be.Uint16(k[6:]) || pos != be.Uint64(k[format.LinkListLen:]) {
 			c.report("link %x: its other end names another", k)
 		}
 		if part := c.snap.store.part.Load(); part != nil && part.Published {
 			return // the document may have a draft only, at the origin
 		}
-		other, _ := parseLinkEnd(v)
-		if bound := c.snap.bound.numbered(other.schema); bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
+		other, _ := format.ParseLink(v)
+		if bound := c.snap.bound.numbered(other.Schema); bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
 			c.report("link %x: its other end is a document that is not there", k)
 		}
 	})
 }
 
-func (s *Snapshot) hasVersion(b *boundSchema, r ref) bool {
-	return s.row(b, makeSlot(r.locale, Published), r.doc).Exists() || s.row(b, makeSlot(r.locale, Draft), r.doc).Exists()
+func (s *Snapshot) hasVersion(b *boundSchema, r format.End) bool {
+	return s.row(b, format.NewSlot(r.Locale, Published), r.Doc).Exists() || s.row(b, format.NewSlot(r.Locale, Draft), r.Doc).Exists()
 }

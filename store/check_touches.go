@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"lectern/store/internal/format"
 	"slices"
 )
 
@@ -15,7 +16,7 @@ type historyChecker struct {
 
 func (c *checker) history() *historyChecker {
 	h := &historyChecker{checker: c, before: c.snap.logBegins()}
-	c.each(touches, func(k, v []byte) { h.blocks = append(h.blocks, storedBlock(k, v)) })
+	c.each(format.History, func(k, v []byte) { h.blocks = append(h.blocks, storedBlock(k, v)) })
 	return h
 }
 

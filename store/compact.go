@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/internal/format"
 	"lectern/store/internal/pages"
 )
 
@@ -83,8 +84,8 @@ type compactor struct {
 	to       *opened  // the copy; nil once it is closed
 	tx       *bolt.Tx // of to; nil between two transactions
 
-	buckets [bucketCount]*bolt.Bucket // of tx
-	pending int                       // bytes in tx
+	buckets [format.BucketCount]*bolt.Bucket // of tx
+	pending int                              // bytes in tx
 	copied  int64
 	total   int64
 }
@@ -254,24 +255,24 @@ func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 	if c.state != nil && newest.ID() == c.state.ID() {
 		return 0, nil
 	}
-	for n := range bucketCount {
+	for n := range format.BucketCount {
 		var trees [2]*pages.Tree // before and after
 		for i, tx := range []*bolt.Tx{c.state, newest} {
 			if tx == nil {
 				continue
 			}
-			if trees[i], err = rootTree(tx, mapped(tx, nil)).Bucket(bucketNames[n]); err != nil {
+			if trees[i], err = rootTree(tx, mapped(tx, nil)).Bucket(n.Name()); err != nil {
 				return 0, c.store.corrupt(err)
 			}
 			if trees[i] != nil {
-				trees[i].Check = checkPage(n)
+				trees[i].Check = format.CheckPage(n)
 			}
 		}
 		changed, err := c.copyBucket(n, trees[0], trees[1])
 		var damage *pages.Error
 		switch {
 		case errors.As(err, &damage):
-			return 0, c.store.corrupt(inBucket(bucketNames[n], err))
+			return 0, c.store.corrupt(inBucket(n.Name(), err))
 		case err != nil:
 			return 0, err
 		}
@@ -282,7 +283,7 @@ func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 
 // copyBucket copies what has changed in a bucket. What was removed is deleted first, since a key may be in a page that was removed and in
 // one that was added.
-func (c *compactor) copyBucket(n bucket, before, after *pages.Tree) (changes int, err error) {
+func (c *compactor) copyBucket(n format.Bucket, before, after *pages.Tree) (changes int, err error) {
 	var added []pages.Page
 	put := func(p pages.Page) error {
 		changes += p.Len()
@@ -307,14 +308,14 @@ func (c *compactor) copyBucket(n bucket, before, after *pages.Tree) (changes int
 }
 
 // bucket returns a bucket of the copy, to be changed.
-func (c *compactor) bucket(n bucket) (b *bolt.Bucket, err error) {
+func (c *compactor) bucket(n format.Bucket) (b *bolt.Bucket, err error) {
 	if c.tx == nil {
 		if c.tx, err = c.to.Begin(true); err != nil {
 			return nil, err
 		}
 	}
 	if c.buckets[n] == nil {
-		if c.buckets[n], err = c.tx.CreateBucketIfNotExists(bucketNames[n]); err != nil {
+		if c.buckets[n], err = c.tx.CreateBucketIfNotExists(n.Name()); err != nil {
 			return nil, err
 		}
 		c.buckets[n].FillPercent = fillPercent
@@ -323,17 +324,17 @@ func (c *compactor) bucket(n bucket) (b *bolt.Bucket, err error) {
 }
 
 // putPage copies the keys and values of a leaf.
-func (c *compactor) putPage(n bucket, p pages.Page) error {
+func (c *compactor) putPage(n format.Bucket, p pages.Page) error {
 	return c.eachKey(n, p, func(b *bolt.Bucket, i int) error { return b.Put(p.Key(i), p.Value(i)) })
 }
 
 // deletePage deletes the keys of a leaf.
-func (c *compactor) deletePage(n bucket, p pages.Page) error {
+func (c *compactor) deletePage(n format.Bucket, p pages.Page) error {
 	return c.eachKey(n, p, func(b *bolt.Bucket, i int) error { return b.Delete(p.Key(i)) })
 }
 
 // eachKey calls do with each element of a leaf and the bucket of the copy. It commits when the transaction has become long.
-func (c *compactor) eachKey(n bucket, p pages.Page, do func(b *bolt.Bucket, i int) error) error {
+func (c *compactor) eachKey(n format.Bucket, p pages.Page, do func(b *bolt.Bucket, i int) error) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -365,7 +366,7 @@ func (c *compactor) commit() error {
 		return nil
 	}
 	err := c.tx.Commit()
-	c.tx, c.buckets, c.pending = nil, [bucketCount]*bolt.Bucket{}, 0
+	c.tx, c.buckets, c.pending = nil, [format.BucketCount]*bolt.Bucket{}, 0
 	if noSpace(err) {
 		return fmt.Errorf("%w: write the compacted file: %w", ErrFull, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // content implements evolve.Content for a snapshot.
@@ -19,20 +20,20 @@ func (c content) of(t *contenttypes.ContentType) *boundSchema { return c.snap.bo
 
 func (c content) IsEmpty(t *contenttypes.ContentType) bool {
 	empty := true
-	c.snap.eachKey(rows, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { empty = false; return false })
+	c.snap.eachKey(format.Rows, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { empty = false; return false })
 	return empty
 }
 
 func (c content) Documents(t *contenttypes.ContentType) int {
 	n := 0
-	c.snap.eachKey(docs, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { n++; return true })
+	c.snap.eachKey(format.Docs, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { n++; return true })
 	return n
 }
 
 func (c content) FirstDocument(t *contenttypes.ContentType) (documentID string) {
 	first := ^uint64(0)
-	c.snap.eachKey(docs, be.AppendUint16(nil, c.of(t).number), func(k, v []byte) bool {
-		if doc := number(v); doc < first {
+	c.snap.eachKey(format.Docs, be.AppendUint16(nil, c.of(t).number), func(k, v []byte) bool {
+		if doc := format.Number(v); doc < first {
 			first, documentID = doc, string(k[2:])
 		}
 		return true
@@ -49,7 +50,7 @@ func (c content) EachLocale(t *contenttypes.ContentType, f func(code string, ver
 	for n, code := range c.snap.store.locales.current.Load().codes {
 		versions := 0
 		for _, st := range []Status{Published, Draft} {
-			versions += c.snap.size(appendSpace(nil, b.number, b.fields[b.system.id.Index], makeSlot(uint16(n), st)))
+			versions += c.snap.size(format.AppendSpace(nil, b.number, b.fields[b.system.id.Index], format.NewSlot(uint16(n), st)))
 		}
 		if versions > 0 {
 			f(code, versions)
@@ -63,7 +64,7 @@ func (c content) Drafts(t *contenttypes.ContentType, compared []*contenttypes.At
 		if draft.Status() != Draft {
 			return
 		}
-		published := c.snap.row(b, makeSlot(draft.slot.locale(), Published), draft.doc)
+		published := c.snap.row(b, format.NewSlot(draft.slot.Locale(), Published), draft.doc)
 		switch differs := func(a *contenttypes.Attribute) bool { return !c.snap.same(a, draft, published) }; {
 		case !published.Exists():
 			unpublished++
@@ -126,7 +127,7 @@ type storedValue struct {
 
 func (v storedValue) Exists() bool { return len(v.in.field(v.attr)) > 0 }
 func (v storedValue) JSON() []byte { return v.in.JSON(v.attr) }
-func (v storedValue) Text() string { return string(unquote(v.JSON())) }
+func (v storedValue) Text() string { return string(format.Unquote(v.JSON())) }
 
 func (v storedValue) Components() (list []*contenttypes.Component) {
 	v.in.Each(v.attr, func(item Record) bool { list = append(list, item.Component()); return true })
@@ -139,7 +140,7 @@ func (v storedValue) IsShared(locale string) bool {
 }
 
 // eachKey calls yield with the keys that begin with prefix, and with their values.
-func (s *Snapshot) eachKey(n bucket, prefix []byte, yield func(k, v []byte) bool) {
+func (s *Snapshot) eachKey(n format.Bucket, prefix []byte, yield func(k, v []byte) bool) {
 	cur := s.bucket(n).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
 		if !yield(k, v) {
@@ -150,9 +151,9 @@ func (s *Snapshot) eachKey(n bucket, prefix []byte, yield func(k, v []byte) bool
 
 // eachRowOf calls yield with all rows of a type.
 func (s *Snapshot) eachRowOf(b *boundSchema, yield func(Record)) {
-	s.eachKey(rows, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
+	s.eachKey(format.Rows, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
 		s.stats.rows++
-		yield(Record{table: s.bound.tables[be.Uint16(v)], slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: s, data: v})
+		yield(Record{table: s.bound.tables[be.Uint16(v)], slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: s, data: v})
 		return true
 	})
 }
@@ -169,19 +170,19 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 	}
 	for _, set := range linkSets {
 		links := 0
-		s.eachList(linkPrefix(schema, field, byte(fromSide), byte(set)), func(length int) {
+		s.eachList(format.LinkPrefix(schema, field, byte(format.FromSide), byte(set)), func(length int) {
 			links += length
 			if rule.One && length > 1 {
 				n.From++
 			}
 		}, func(v []byte) {
-			if to, _ := parseLinkEnd(v); target != 0 && to.schema != target {
+			if to, _ := format.ParseLink(v); target != 0 && to.Schema != target {
 				n.Foreign++
 			}
 		})
 		n.Links = max(n.Links, links)
 		if rule.OneBack {
-			s.eachList(linkPrefix(schema, field, byte(toSide), byte(set)), func(length int) {
+			s.eachList(format.LinkPrefix(schema, field, byte(format.ToSide), byte(set)), func(length int) {
 				if length > 1 {
 					n.To++
 				}
@@ -196,9 +197,9 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 func (s *Snapshot) eachList(prefix []byte, list func(length int), link func(v []byte)) {
 	var first []byte
 	length := 0
-	s.eachKey(links, prefix, func(k, v []byte) bool {
+	s.eachKey(format.Links, prefix, func(k, v []byte) bool {
 		s.stats.links++
-		if first == nil || string(first[:linkListLen]) != string(k[:linkListLen]) {
+		if first == nil || string(first[:format.LinkListLen]) != string(k[:format.LinkListLen]) {
 			if length > 0 {
 				list(length)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // A conversion carries out the steps that package evolve has planned, in transactions of a bounded number of rows. Each transaction also
@@ -45,7 +46,7 @@ type pending struct {
 
 // loadPending reads what is left of an interrupted conversion.
 func loadPending(meta *tree) (p pending, err error) {
-	if raw := withoutChecksum(meta.Get(keyPending)); raw != nil {
+	if raw := format.WithoutChecksum(meta.Get(format.KeyPending)); raw != nil {
 		if err := json.Unmarshal(raw, &p); err != nil {
 			return p, fmt.Errorf("read pending conversion: %w", err)
 		}
@@ -55,13 +56,13 @@ func loadPending(meta *tree) (p pending, err error) {
 
 func (p pending) save(meta *tree) error {
 	if len(p.Steps) == 0 {
-		return meta.Delete(keyPending)
+		return meta.Delete(format.KeyPending)
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("print pending conversion: %w", err)
 	}
-	return meta.Put(keyPending, freshValue{raw})
+	return meta.Put(format.KeyPending, freshValue{raw})
 }
 
 // run carries out all pending steps.
@@ -144,11 +145,11 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 		if left = c.pending; done {
 			left.Steps = left.Steps[1:]
 		}
-		if err := left.save(tx.bucket(metas)); err != nil {
+		if err := left.save(tx.bucket(format.Meta)); err != nil {
 			return err
 		}
 		if c.dirty {
-			if err := saveCatalog(tx.bucket(metas), c.catalog); err != nil {
+			if err := saveCatalog(tx.bucket(format.Meta), c.catalog); err != nil {
 				return err
 			}
 		}
@@ -278,7 +279,7 @@ func (c *conversion) limit() int {
 }
 
 // keys returns the keys with a prefix that follow the position of the step, limit of them at most. last reports whether no more follow.
-func (c *chunk) keys(n bucket, prefix []byte, limit int) (keys [][]byte, last bool) {
+func (c *chunk) keys(n format.Bucket, prefix []byte, limit int) (keys [][]byte, last bool) {
 	cur := c.bucket(n).Cursor()
 	from := prefix
 	if c.at.After != nil {
@@ -299,13 +300,13 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 	if c.at.After == nil {
 		c.at.Total = c.rowCount(b)
 	}
-	keys, last := c.keys(rows, be.AppendUint16(nil, b.number), c.limit())
+	keys, last := c.keys(format.Rows, be.AppendUint16(nil, b.number), c.limit())
 	for i, k := range keys {
 		if i > 0 && len(c.store.log.ops) >= convertedBytes {
 			keys, last = keys[:i], false
 			break
 		}
-		r := c.row(b, slot(be.Uint16(k[2:])), be.Uint64(k[4:]))
+		r := c.row(b, format.Slot(be.Uint16(k[2:])), be.Uint64(k[4:]))
 		if !r.Exists() {
 			continue // removed by f
 		}
@@ -324,9 +325,9 @@ func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done
 func (s *Snapshot) rowCount(b *boundSchema) int {
 	prefix := be.AppendUint16(be.AppendUint16(nil, b.number), b.fields[b.system.id.Index])
 	n := 0
-	cur := s.bucket(spans).Cursor()
+	cur := s.bucket(format.Spans).Cursor()
 	for k, v := cur.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = cur.Next() {
-		n += tallyEntries(v)
+		n += format.TallyEntries(v)
 	}
 	return n
 }

@@ -5,14 +5,15 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // dropIndex carries out evolve.DropIndex.
 func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 	prefix := be.AppendUint16(be.AppendUint16(nil, d.Schema), d.Field)
-	for _, n := range []bucket{index, groups, spans} {
+	for _, n := range []format.Bucket{format.Index, format.Groups, format.Spans} {
 		removed, last, err := c.deletePrefix(n, prefix)
-		if n == index {
+		if n == format.Index {
 			c.at.Done += removed
 		}
 		if err != nil || !last {
@@ -23,21 +24,21 @@ func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 }
 
 // deletePrefix removes the next keys with a prefix, and reports whether these were the last. It removes links at both ends.
-func (c *chunk) deletePrefix(n bucket, prefix []byte) (removed int, last bool, err error) {
+func (c *chunk) deletePrefix(n format.Bucket, prefix []byte) (removed int, last bool, err error) {
 	at := c.at.After
 	c.at.After = nil // start at the prefix, since the keys before the position are removed
 	keys, last := c.keys(n, prefix, 4*c.limit())
 	c.at.After = at
 	for _, k := range keys {
-		if n == links {
-			v := c.get(links, k)
+		if n == format.Links {
+			v := c.get(format.Links, k)
 			if v == nil {
 				continue // removed with its other end
 			}
-			twin := linkTwin(k, v)
+			twin := format.LinkTwin(k, v)
 			c.logLinkKey(opDeleteLink, k, v)
-			c.delete(links, k)
-			c.delete(links, twin)
+			c.delete(format.Links, k)
+			c.delete(format.Links, twin)
 			continue
 		}
 		if err := c.bucket(n).Delete(k); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // linksFrom returns the links of one end. It returns a list, because links must not be changed while a cursor walks over them.
@@ -14,10 +15,10 @@ func (s *Snapshot) linksFrom(a *contenttypes.Attribute, set LinkSet, from Ref) (
 }
 
 // linksOf returns the links of one end in both link sets.
-func (s *Snapshot) linksOf(a *contenttypes.Attribute, sd side, ref Ref) (list []Link) {
+func (s *Snapshot) linksOf(a *contenttypes.Attribute, sd format.Side, ref Ref) (list []Link) {
 	add := func(l Link) bool { list = append(list, l); return true }
 	for _, set := range linkSets {
-		if sd == fromSide {
+		if sd == format.FromSide {
 			s.LinksFrom(a, set, ref, add)
 		} else {
 			s.LinksTo(a, set, ref, add)
@@ -65,24 +66,11 @@ func (tx *Tx) copyLinks(a *contenttypes.Attribute, set LinkSet, from Ref, toSet 
 
 // freePos returns a position in the list of a target: the wanted one or, if that is taken, one behind the last.
 func (tx *Tx) freePos(a *contenttypes.Attribute, set LinkSet, to Ref, wanted uint64) uint64 {
-	list := tx.appendLinkList(nil, a, toSide, set, tx.number(to))
-	if tx.get(links, be.AppendUint64(bytes.Clone(list), wanted)) == nil {
+	list := tx.appendLinkList(nil, a, format.ToSide, set, tx.number(to))
+	if tx.get(format.Links, be.AppendUint64(bytes.Clone(list), wanted)) == nil {
 		return wanted
 	}
 	return tx.LastToPos(a, set, to) + PosStep
-}
-
-// linkPrefix returns the prefix of the keys of all links of an attribute. more may hold a side, and a link set after it.
-func linkPrefix(schema, field uint16, more ...byte) []byte {
-	return append(be.AppendUint16(be.AppendUint16(nil, schema), field), more...)
-}
-
-// linkTwin returns the key under which the other end of a link lists it.
-func linkTwin(k, v []byte) []byte {
-	other, pos := parseLinkEnd(v)
-	twin := append(bytes.Clone(k[:4]), 1-k[4], k[5])
-	twin = be.AppendUint16(twin, other.locale)
-	return be.AppendUint64(be.AppendUint64(twin, other.doc), pos)
 }
 
 // dropLinks carries out evolve.DropLinks.
@@ -106,11 +94,11 @@ func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, sets ...Li
 		return false, err
 	}
 	schema, field := c.bound.relation(a)
-	for _, sd := range []side{fromSide, toSide} {
+	for _, sd := range []format.Side{format.FromSide, format.ToSide} {
 		for _, set := range sets {
-			removed, last, err := c.deletePrefix(links, linkPrefix(schema, field, byte(sd), byte(set)))
+			removed, last, err := c.deletePrefix(format.Links, format.LinkPrefix(schema, field, byte(sd), byte(set)))
 			c.at.Done += removed
-			if sd == fromSide {
+			if sd == format.FromSide {
 				gone[set] += removed
 			}
 			if err != nil || !last {
@@ -131,19 +119,19 @@ func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 		return false, err
 	}
 	schema, field := c.bound.relation(a)
-	keys, last := c.keys(links, linkPrefix(schema, field), c.limit())
+	keys, last := c.keys(format.Links, format.LinkPrefix(schema, field), c.limit())
 	for _, k := range keys {
 		if LinkSet(k[5]) != PublishedLinks {
 			continue
 		}
-		v := c.get(links, k)
-		twin := linkTwin(k, v)
+		v := c.get(format.Links, k)
+		twin := format.LinkTwin(k, v)
 		for _, end := range [][]byte{k, twin} {
 			draft := bytes.Clone(end)
 			draft[5] = byte(DraftLinks)
-			value := copied(c.get(links, end))
+			value := copied(c.get(format.Links, end))
 			c.logLinkKey(opPutLink, draft, value.data)
-			c.put(links, draft, value)
+			c.put(format.Links, draft, value)
 		}
 	}
 	c.forward(keys)
@@ -164,27 +152,27 @@ func (c *chunk) trimLinks(s *evolve.TrimLinks) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	sd := fromSide
+	sd := format.FromSide
 	if a.Mapped {
-		a, sd = a.Inverse, toSide
+		a, sd = a.Inverse, format.ToSide
 	}
 	schema, field := c.bound.relation(a)
 	var list []byte
 	if c.at.After != nil {
-		list = c.at.After[:linkListLen]
+		list = c.at.After[:format.LinkListLen]
 	}
-	keys, last := c.keys(links, linkPrefix(schema, field, byte(sd)), c.limit())
+	keys, last := c.keys(format.Links, format.LinkPrefix(schema, field, byte(sd)), c.limit())
 	for _, k := range keys {
-		if !bytes.Equal(k[:linkListLen], list) {
-			list = k[:linkListLen]
+		if !bytes.Equal(k[:format.LinkListLen], list) {
+			list = k[:format.LinkListLen]
 			continue
 		}
-		v := c.get(links, k)
-		twin := linkTwin(k, v)
+		v := c.get(format.Links, k)
+		twin := format.LinkTwin(k, v)
 		c.logLinkKey(opDeleteLink, k, v)
-		c.logLinkKey(opDeleteLink, twin, c.get(links, twin))
-		c.delete(links, k)
-		c.delete(links, twin)
+		c.logLinkKey(opDeleteLink, twin, c.get(format.Links, twin))
+		c.delete(format.Links, k)
+		c.delete(format.Links, twin)
 		s.Gone[k[5]]++
 	}
 	c.forward(keys)
@@ -201,18 +189,18 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 		return false, err
 	}
 	schema, field := c.bound.relation(a)
-	keys, last := c.keys(links, linkPrefix(s.Schema, s.Field), c.limit())
+	keys, last := c.keys(format.Links, format.LinkPrefix(s.Schema, s.Field), c.limit())
 	for _, k := range keys {
-		v := c.get(links, k)
+		v := c.get(format.Links, k)
 		if v == nil {
 			continue // flipped with its other end
 		}
-		for _, end := range [][]byte{k, linkTwin(k, v)} {
-			value := copied(c.get(links, end))
-			c.delete(links, end)
-			to := append(linkPrefix(schema, field, 1-end[4]), end[5:]...)
+		for _, end := range [][]byte{k, format.LinkTwin(k, v)} {
+			value := copied(c.get(format.Links, end))
+			c.delete(format.Links, end)
+			to := append(format.LinkPrefix(schema, field, 1-end[4]), end[5:]...)
 			c.logFlip(end, to, value.data)
-			c.put(links, to, value)
+			c.put(format.Links, to, value)
 		}
 	}
 	c.at.Done += len(keys) // After stays, since these keys are removed
@@ -222,11 +210,11 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 // logFlip records that a link with the key k and the value v now has the key to. The end that had the attribute has it no longer, so the
 // new link is recorded with the key of its other end.
 func (c *chunk) logFlip(k, to, v []byte) {
-	if side(k[4]) != fromSide {
+	if format.Side(k[4]) != format.FromSide {
 		return
 	}
 	c.logLinkKey(opDeleteLink, k, v)
-	c.logLinkKey(opPutLink, linkTwin(to, v), newLinkEnd(ref{be.Uint16(k), be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])).data)
+	c.logLinkKey(opPutLink, format.LinkTwin(to, v), format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
 }
 
 // moveRefs carries out evolve.MoveRefs.
@@ -244,18 +232,18 @@ func (c *chunk) moveRefs(s *evolve.MoveRefs) (bool, error) {
 		return false, err
 	}
 	schema := c.bound.of(&t.Schema).number
-	moved := func(r ref) ref {
-		if r.schema == schema && r.locale == from {
-			r.locale = to
+	moved := func(r format.End) format.End {
+		if r.Schema == schema && r.Locale == from {
+			r.Locale = to
 		}
 		return r
 	}
-	keys, last := c.keys(links, nil, 4*c.limit())
+	keys, last := c.keys(format.Links, nil, 4*c.limit())
 	for _, k := range keys {
-		if side(k[4]) != fromSide {
+		if format.Side(k[4]) != format.FromSide {
 			continue
 		}
-		v := c.get(links, k)
+		v := c.get(format.Links, k)
 		if v == nil {
 			continue
 		}
@@ -266,22 +254,22 @@ func (c *chunk) moveRefs(s *evolve.MoveRefs) (bool, error) {
 }
 
 // moveLink replaces both ends of a link by what moved returns for them. k and v are the link as its owner lists it.
-func (c *chunk) moveLink(k, v []byte, moved func(ref) ref) {
-	from, pos := ref{be.Uint16(k), be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])
-	to, toPos := parseLinkEnd(v)
+func (c *chunk) moveLink(k, v []byte, moved func(format.End) format.End) {
+	from, pos := format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])
+	to, toPos := format.ParseLink(v)
 	newFrom, newTo := moved(from), moved(to)
 	if newFrom == from && newTo == to {
 		return
 	}
 	c.logLinkKey(opDeleteLink, k, v)
-	c.delete(links, k)
-	c.delete(links, linkTwin(k, v))
-	key := func(sd side, r ref, pos uint64) []byte {
+	c.delete(format.Links, k)
+	c.delete(format.Links, format.LinkTwin(k, v))
+	key := func(sd format.Side, r format.End, pos uint64) []byte {
 		key := append(bytes.Clone(k[:4]), byte(sd), k[5])
-		key = be.AppendUint64(be.AppendUint16(key, r.locale), r.doc)
+		key = be.AppendUint64(be.AppendUint16(key, r.Locale), r.Doc)
 		return be.AppendUint64(key, pos)
 	}
-	c.logLinkKey(opPutLink, key(fromSide, newFrom, pos), newLinkEnd(newTo, toPos).data)
-	c.put(links, key(fromSide, newFrom, pos), newLinkEnd(newTo, toPos))
-	c.put(links, key(toSide, newTo, toPos), newLinkEnd(newFrom, pos))
+	c.logLinkKey(opPutLink, key(format.FromSide, newFrom, pos), format.NewLink(newTo, toPos))
+	c.put(format.Links, key(format.FromSide, newFrom, pos), freshValue{format.NewLink(newTo, toPos)})
+	c.put(format.Links, key(format.ToSide, newTo, toPos), freshValue{format.NewLink(newFrom, pos)})
 }

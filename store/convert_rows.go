@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // setSystem sets a system attribute of a row, if its type has that attribute.
@@ -47,7 +48,7 @@ func owningRelations(s *contenttypes.Schema) (list []*contenttypes.Attribute) {
 func (tx *Tx) deleteItemLinks(values []Value) error {
 	return eachItem(values, func(item *Item) error {
 		for _, a := range owningRelations(&item.Component.Schema) {
-			if err := tx.cutLinks(tx.linksOf(a, fromSide, item.ref())); err != nil {
+			if err := tx.cutLinks(tx.linksOf(a, format.FromSide, item.ref())); err != nil {
 				return err
 			}
 		}
@@ -66,7 +67,7 @@ func (c *chunk) moveLocale(s *evolve.MoveLocale) (bool, error) {
 		return false, err
 	}
 	return c.eachRow(t, func(r Record) error {
-		if r.slot.locale() != from {
+		if r.slot.Locale() != from {
 			return nil
 		}
 		row := r.Decode()
@@ -89,7 +90,7 @@ func (c *chunk) addDrafts(s *evolve.AddDrafts) (bool, error) {
 	}
 	b := c.bound.of(&t.Schema)
 	return c.eachRow(t, func(r Record) error {
-		if r.Status() == Draft || c.row(b, makeSlot(r.slot.locale(), Draft), r.doc).Exists() {
+		if r.Status() == Draft || c.row(b, format.NewSlot(r.slot.Locale(), Draft), r.doc).Exists() {
 			return nil
 		}
 		row := r.Decode()
@@ -174,8 +175,8 @@ func (c *chunk) prune(s *evolve.Prune) (bool, error) {
 		if !c.prunes(s, b, r) {
 			return nil
 		}
-		ref, other := r.Ref(), makeSlot(r.slot.locale(), 1-r.Status())
-		documentID := bytes.Clone(unquote(r.JSON(b.system.documentID)))
+		ref, other := r.Ref(), format.NewSlot(r.slot.Locale(), 1-r.Status())
+		documentID := bytes.Clone(format.Unquote(r.JSON(b.system.documentID)))
 		if err := c.deleteItemLinks(r.Decode().Values); err != nil {
 			return err
 		}
@@ -200,7 +201,7 @@ func (c *chunk) prunes(s *evolve.Prune, b *boundSchema, r Record) bool {
 	case evolve.PruneAll:
 		return true
 	case evolve.PruneNeverPublished:
-		return r.Status() == Draft && !c.row(b, makeSlot(r.slot.locale(), Published), r.doc).Exists()
+		return r.Status() == Draft && !c.row(b, format.NewSlot(r.slot.Locale(), Published), r.doc).Exists()
 	case evolve.PruneLocale:
 		return r.Locale() == s.Locale
 	case evolve.PruneOtherLocales:
@@ -214,12 +215,12 @@ func (c *chunk) prunes(s *evolve.Prune, b *boundSchema, r Record) bool {
 // forgetDocument removes all links from and to a document in a localization.
 func (tx *Tx) forgetDocument(t *contenttypes.ContentType, owning []*contenttypes.Attribute, ref Ref) error {
 	for _, a := range owningRelations(&t.Schema) {
-		if err := tx.cutLinks(tx.linksOf(a, fromSide, ref)); err != nil {
+		if err := tx.cutLinks(tx.linksOf(a, format.FromSide, ref)); err != nil {
 			return err
 		}
 	}
 	for _, a := range owning {
-		if err := tx.cutLinks(tx.linksOf(a, toSide, ref)); err != nil {
+		if err := tx.cutLinks(tx.linksOf(a, format.ToSide, ref)); err != nil {
 			return err
 		}
 	}

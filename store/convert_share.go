@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // share carries out evolve.Share.
@@ -38,11 +39,11 @@ func (s *Snapshot) numberOf(locale string) uint16 {
 // whose locale has the least number.
 func (s *Snapshot) sharing(r Record, first uint16) Record {
 	b := r.table.bound
-	if source := s.row(b, makeSlot(first, r.Status()), r.doc); first > 0 && source.Exists() {
+	if source := s.row(b, format.NewSlot(first, r.Status()), r.doc); first > 0 && source.Exists() {
 		return source
 	}
-	for l := uint16(1); l < r.slot.locale(); l++ {
-		if source := s.row(b, makeSlot(l, r.Status()), r.doc); source.Exists() {
+	for l := uint16(1); l < r.slot.Locale(); l++ {
+		if source := s.row(b, format.NewSlot(l, r.Status()), r.doc); source.Exists() {
 			return source
 		}
 	}
@@ -132,13 +133,13 @@ func (s *Snapshot) sameItem(x, y Record, setX, setY LinkSet) bool {
 // sameLinks reports whether two versions are linked to the same documents in the same order. The locales of these documents are not
 // compared.
 func (s *Snapshot) sameLinks(a *contenttypes.Attribute, x, y Record, setX, setY LinkSet) bool {
-	owning, sd := a, fromSide
+	owning, sd := a, format.FromSide
 	if a.Mapped {
-		owning, sd = a.Inverse, toSide
+		owning, sd = a.Inverse, format.ToSide
 	}
-	list := func(r Record, set LinkSet) (refs []ref) {
-		s.eachLink(owning, sd, set, r.ref(), func(other ref, _, _ uint64) bool {
-			other.locale = 0
+	list := func(r Record, set LinkSet) (refs []format.End) {
+		s.eachLink(owning, sd, set, r.ref(), func(other format.End, _, _ uint64) bool {
+			other.Locale = 0
 			refs = append(refs, other)
 			return true
 		})

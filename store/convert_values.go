@@ -4,6 +4,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // editValues carries out evolve.EditValues.
@@ -45,7 +46,7 @@ func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *cont
 					changed = true
 				}
 			case e.Replace != nil:
-				if v.JSON != nil && string(unquote(v.JSON)) == e.Replace.Old {
+				if v.JSON != nil && string(format.Unquote(v.JSON)) == e.Replace.Old {
 					changed = true
 					if v.JSON = nil; e.Replace.New != nil {
 						v.JSON = quote(*e.Replace.New)

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"lectern/store/internal/format"
 	"slices"
 )
 
@@ -12,14 +13,11 @@ import (
 // a space has the bare space as its key.
 
 // counts lists the buckets that hold counts, lowest level first.
-var counts = [...]bucket{groups, spans}
+var counts = [...]format.Bucket{format.Groups, format.Spans}
 
 // maxCounted is how many blocks a group may have, and how many groups a span may have. A larger one is split in halves. Only
 // tests change it.
 var maxCounted = 48
-
-// spaceEnd is a suffix: a space followed by it is a key after all entries of the space.
-var spaceEnd = bytes.Repeat([]byte{0xFF}, 12)
 
 // An indexer updates the index and its counts in one write transaction. It collects changes, and applies them in order of key
 // before the index is read and before the commit. Neighbouring changes then cost one update of their block, and a large
@@ -29,11 +27,11 @@ type indexer struct {
 	counts  [len(counts)]*tree
 	pending []indexChange
 
-	old, merged []indexEntry // entries of the current block, before and after its changes
+	old, merged []format.BlockEntry // entries of the current block, before and after its changes
 }
 
 func newIndexer(s *Snapshot) *indexer {
-	x := &indexer{blocks: s.bucket(index)}
+	x := &indexer{blocks: s.bucket(format.Index)}
 	for i, n := range counts {
 		x.counts[i] = s.bucket(n)
 	}
@@ -95,7 +93,7 @@ func (x *indexer) flush() error {
 
 // settleBlock applies all changes in the block of the first change, and returns their number.
 func (x *indexer) settleBlock(changes []indexChange) (int, error) {
-	space := changes[0].key[:spaceLen]
+	space := changes[0].key[:format.SpaceLen]
 	cur := x.blocks.lookup()
 	low, old := floor(cur, changes[0].key)
 	isNew := !bytes.HasPrefix(low, space)
@@ -111,11 +109,11 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	for n < len(changes) && bytes.HasPrefix(changes[n].key, space) && (next == nil || bytes.Compare(changes[n].key, next) < 0) {
 		n++
 	}
-	x.old = block(old).appendEntries(x.old[:0])
+	x.old = format.Block(old).AppendEntries(x.old[:0])
 	x.merged = appendMerged(x.merged[:0], x.old, changes[:n])
 	entries := x.merged
 
-	grown, added := len(entries)-block(old).len(), 0
+	grown, added := len(entries)-format.Block(old).Len(), 0
 	if isNew {
 		added++
 	}
@@ -125,13 +123,13 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 		}
 		return n, x.count(0, low, grown, -1)
 	}
-	for i, list := range splitEntries(entries) {
+	for i, list := range format.SplitEntries(entries) {
 		bound := low
 		if i > 0 {
-			bound = list[0].key
+			bound = list[0].Key
 			added++
 		}
-		if err := x.blocks.Put(bound, freshValue{newBlock(list)}); err != nil {
+		if err := x.blocks.Put(bound, freshValue{format.NewBlock(list)}); err != nil {
 			return 0, err
 		}
 	}
@@ -140,19 +138,19 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 
 // appendMerged appends entries to merged after applying changes to them. Both are in order of key. If a key has several changes,
 // the last one counts.
-func appendMerged(merged, entries []indexEntry, changes []indexChange) []indexEntry {
+func appendMerged(merged, entries []format.BlockEntry, changes []indexChange) []format.BlockEntry {
 	for i, ch := range changes {
 		if i+1 < len(changes) && bytes.Equal(changes[i+1].key, ch.key) {
 			continue
 		}
-		for len(entries) > 0 && bytes.Compare(entries[0].key, ch.key) < 0 {
+		for len(entries) > 0 && bytes.Compare(entries[0].Key, ch.key) < 0 {
 			merged, entries = append(merged, entries[0]), entries[1:]
 		}
-		if len(entries) > 0 && bytes.Equal(entries[0].key, ch.key) {
+		if len(entries) > 0 && bytes.Equal(entries[0].Key, ch.key) {
 			entries = entries[1:]
 		}
 		if ch.delta > 0 {
-			merged = append(merged, indexEntry{ch.key, ch.doc})
+			merged = append(merged, format.BlockEntry{Key: ch.key, Doc: ch.doc})
 		}
 	}
 	return append(merged, entries...)
@@ -164,28 +162,20 @@ type tally struct {
 	entries, parts int
 }
 
-func (t tally) value() []byte {
-	return be.AppendUint32(be.AppendUint64(make([]byte, 0, 12), uint64(t.entries)), uint32(t.parts))
-}
-
-// tallyEntries and tallyParts return the counts in the encoded value of a tally.
-func tallyEntries(v []byte) int { return int(number(v)) }
-func tallyParts(v []byte) int   { return int(be.Uint32(v[8:])) }
-
 // tally returns the group (level 0) or span (level 1) that low belongs to. If there is none yet, it returns an empty one.
 func (x *indexer) tally(level int, low []byte) tally {
 	key, v := floor(x.counts[level].lookup(), low)
-	if space := low[:spaceLen]; !bytes.HasPrefix(key, space) {
+	if space := low[:format.SpaceLen]; !bytes.HasPrefix(key, space) {
 		return tally{key: space}
 	}
-	return tally{bytes.Clone(key), tallyEntries(v), tallyParts(v)}
+	return tally{bytes.Clone(key), format.TallyEntries(v), format.TallyParts(v)}
 }
 
 // removable reports whether an empty block (level 0) or group (level 1) with the key low may be removed. The first block of a
 // group is removed only together with the group, when it is the last block in it; so is the first group of a span. The key of
 // each group or span therefore always exists in the level below. The first one of a space is never removed.
 func (x *indexer) removable(level int, low []byte) bool {
-	if len(low) == spaceLen {
+	if len(low) == format.SpaceLen {
 		return false
 	}
 	if level == len(x.counts) {
@@ -222,11 +212,11 @@ func (x *indexer) count(level int, low []byte, entries, parts int) error {
 // save writes a tally. If the tally has too many parts, save splits it and returns how many tallies were added.
 func (x *indexer) save(level int, t tally) (added int, err error) {
 	if t.parts <= maxCounted {
-		return 0, x.counts[level].Put(t.key, freshValue{t.value()})
+		return 0, x.counts[level].Put(t.key, freshValue{format.NewTally(t.entries, t.parts)})
 	}
-	below, entries := x.blocks, func(v []byte) int { return block(v).len() }
+	below, entries := x.blocks, func(v []byte) int { return format.Block(v).Len() }
 	if level > 0 {
-		below, entries = x.counts[level-1], tallyEntries
+		below, entries = x.counts[level-1], format.TallyEntries
 	}
 	cur := below.Cursor()
 	k, v := cur.Seek(t.key)
@@ -239,7 +229,7 @@ func (x *indexer) save(level int, t tally) (added int, err error) {
 			part.entries += entries(v)
 			k, v = cur.Next()
 		}
-		if err := x.counts[level].Put(part.key, freshValue{part.value()}); err != nil {
+		if err := x.counts[level].Put(part.key, freshValue{format.NewTally(part.entries, part.parts)}); err != nil {
 			return 0, err
 		}
 		left -= part.parts
@@ -271,11 +261,11 @@ func (s *Snapshot) settle() {
 
 // rank returns how many entries of the space of key come before key.
 func (s *Snapshot) rank(key []byte) int {
-	space := key[:spaceLen]
+	space := key[:format.SpaceLen]
 	switch {
-	case len(key) == spaceLen:
+	case len(key) == format.SpaceLen:
 		return 0
-	case bytes.Equal(key[spaceLen:], spaceEnd):
+	case bytes.Equal(key[format.SpaceLen:], format.SpaceEnd):
 		return s.size(space)
 	}
 	total, low := 0, space
@@ -283,28 +273,28 @@ func (s *Snapshot) rank(key []byte) int {
 		n, last := 0, 0
 		c := s.cursor(counts[i])
 		for k, v := c.Seek(low); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
-			low, last = k, tallyEntries(v)
+			low, last = k, format.TallyEntries(v)
 			n += last
 		}
 		total += n - last // do not count the one that holds key
 	}
-	var holds block
+	var holds format.Block
 	last := 0
-	c := s.cursor(index)
+	c := s.cursor(format.Index)
 	for k, v := c.Seek(low); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
 		holds = v
-		last = holds.len()
+		last = holds.Len()
 		total += last
 	}
-	return total - last + holds.search(key)
+	return total - last + holds.Search(key)
 }
 
 // size returns how many entries a space has.
 func (s *Snapshot) size(space []byte) int {
 	total := 0
-	c := s.cursor(spans)
+	c := s.cursor(format.Spans)
 	for k, v := c.Seek(space); bytes.HasPrefix(k, space); k, v = c.Next() {
-		total += tallyEntries(v)
+		total += format.TallyEntries(v)
 	}
 	return total
 }
@@ -314,11 +304,11 @@ func (s *Snapshot) size(space []byte) int {
 func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
 	low := space
 	for i := len(counts) - 1; i >= 0; i-- {
-		if low, k = skip(s.cursor(counts[i]), space, low, k, tallyEntries); low == nil {
+		if low, k = skip(s.cursor(counts[i]), space, low, k, format.TallyEntries); low == nil {
 			return nil, nil
 		}
 	}
-	if low, k = skip(s.cursor(index), space, low, k, func(v []byte) int { return block(v).len() }); low == nil {
+	if low, k = skip(s.cursor(format.Index), space, low, k, func(v []byte) int { return format.Block(v).Len() }); low == nil {
 		return nil, nil
 	}
 	return c.move(low, k)

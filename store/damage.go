@@ -9,6 +9,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // ErrCorrupt is the error of a read that met a damaged page. Reads of other pages succeed; writes return ErrDamaged from then on.
@@ -19,8 +20,8 @@ var ErrCorrupt = errors.New("the store is damaged")
 type corruption struct{ error }
 
 // fail panics with a corruption, because a page of a bucket is damaged.
-func (s *Snapshot) fail(n bucket, cause error) {
-	s.failed = s.store.corrupt(fmt.Errorf("%s: %w", bucketNames[n], cause))
+func (s *Snapshot) fail(n format.Bucket, cause error) {
+	s.failed = s.store.corrupt(fmt.Errorf("%s: %w", n.Name(), cause))
 	panic(corruption{s.failed})
 }
 
@@ -93,7 +94,7 @@ func (f *file) update(do func(*bolt.Tx) error) error {
 }
 
 // meta returns the bucket meta as a transaction sees it.
-func (f *file) meta(tx *bolt.Tx) *tree { return newSnapshot(&Store{file: f}, tx).bucket(metas) }
+func (f *file) meta(tx *bolt.Tx) *tree { return newSnapshot(&Store{file: f}, tx).bucket(format.Meta) }
 
 // panicOrigin returns the name of the function that raised the present panic if a damaged file causes it, otherwise "". A deferred
 // function must call it. It reads the stack instead of recovering, because a panic that is recovered and raised again loses its stack.

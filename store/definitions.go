@@ -8,6 +8,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // load reads the catalog and converts the content if the model differs from it. If it does not differ, load reads no content and writes
@@ -51,8 +52,8 @@ func (f *file) loadConversion(opts Options) (*conversion, error) {
 		c.catalog = cat
 		f.locales.current.Store(loc)
 		f.locales.persisted = len(loc.codes) - 1
-		f.revised.Store(getNumber(meta, keySequence))
-		if f.log.epoch, err = parseEpoch(string(withoutChecksum(meta.Get(keyEpoch)))); err != nil {
+		f.revised.Store(getNumber(meta, format.KeySequence))
+		if f.log.epoch, err = parseEpoch(string(format.WithoutChecksum(meta.Get(format.KeyEpoch)))); err != nil {
 			return err
 		}
 		part, last, err := loadPart(meta)
@@ -72,7 +73,7 @@ func (f *file) checkFormat(meta *tree) error {
 	if meta.pages == nil {
 		return fmt.Errorf("open store %s: this is no Lectern store", f.path)
 	}
-	if format := getNumber(meta, keyFormat); format != known.newest {
+	if format := getNumber(meta, format.KeyFormat); format != known.newest {
 		return fmt.Errorf("open store %s: it has format %d, and this needs format %d; start a server on it first", f.path, format, known.newest)
 	}
 	return nil

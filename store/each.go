@@ -1,6 +1,9 @@
 package store
 
-import "slices"
+import (
+	"lectern/store/internal/format"
+	"slices"
+)
 
 const (
 	// blockRows is how many rows Each hands over at a time.
@@ -79,19 +82,19 @@ func (e *eachRow) flush() {
 }
 
 // slot hands over the rows of a slot, and reports whether to continue.
-func (e *eachRow) slot(sl slot) bool {
+func (e *eachRow) slot(sl format.Slot) bool {
 	f := e.finder(sl)
 	f.plan()
 	order, inOrder := f.order()
 	if !inOrder {
-		return e.sorted([]slot{sl})
+		return e.sorted([]format.Slot{sl})
 	}
 	matches := f.conds
 	if len(matches) > 0 {
 		if narrowed, ok := f.oneRange(order); ok {
 			order, matches = narrowed, nil
 		} else if src := f.best(); src != nil && src.cost <= maxGathered && src.cost*rowCost < f.size() {
-			return e.sorted([]slot{sl})
+			return e.sorted([]format.Slot{sl})
 		}
 	}
 	skip := 0
@@ -116,7 +119,7 @@ func (e *eachRow) slot(sl slot) bool {
 func (s *Snapshot) entriesIn(o indexOrder) int { return s.rank(o.high) - s.rank(o.low) }
 
 // sorted finds the rows of some slots, sorts them together and hands them over. It reports whether to continue.
-func (e *eachRow) sorted(slots []slot) bool {
+func (e *eachRow) sorted(slots []format.Slot) bool {
 	var hits []hit
 	var f *finder
 	for _, sl := range slots {
@@ -148,7 +151,7 @@ func (e *eachRow) sorted(slots []slot) bool {
 	return e.snap.failed == nil
 }
 
-func (e *eachRow) finder(sl slot) *finder {
+func (e *eachRow) finder(sl format.Slot) *finder {
 	f := e.snap.finder(e.query, sl)
 	f.memory = &e.memory
 	return f

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"lectern/store/internal/format"
 	"time"
 )
 
@@ -166,14 +167,14 @@ func decodeEntry(sequence uint64, raw []byte) (*Entry, error) {
 	e.Time = time.UnixMilli(int64(d.number(1 << 52)))
 	copy(e.previous[:], d.take(uint64(len(e.previous))))
 	e.By = Principal{Kind: string(d.counted()), Name: string(d.counted())}
-	e.docs, e.items = d.number(numberMask), d.number(numberMask)
-	if n := d.number(maxLocales); n > 0 {
-		e.firstLocale = d.number(maxLocales)
+	e.docs, e.items = d.number(format.NumberMask), d.number(format.NumberMask)
+	if n := d.number(format.MaxLocales); n > 0 {
+		e.firstLocale = d.number(format.MaxLocales)
 		for range d.fitting(n) {
 			e.locales = append(e.locales, string(d.counted()))
 		}
 	}
-	for range d.fitting(d.number(numberMask)) {
+	for range d.fitting(d.number(format.NumberMask)) {
 		e.changes = append(e.changes, docChange{schema: d.short(), action: Action(d.byte()), documentID: d.counted()})
 		d.failed = d.failed || e.changes[len(e.changes)-1].action >= actions
 	}
@@ -283,7 +284,7 @@ type op struct {
 	kind opKind
 
 	schema   uint16 // of the row, or of the owner of the link's attribute
-	slot     slot
+	slot     format.Slot
 	doc      uint64
 	data     []byte // the row that is put, without its checksum; the documentId of the row that is deleted
 	replaced replacedRow
@@ -295,7 +296,7 @@ type op struct {
 type linkOp struct {
 	schema, field  uint16
 	set            LinkSet
-	from, to       ref
+	from, to       format.End
 	fromPos, toPos uint64
 }
 
@@ -316,9 +317,9 @@ func appendLinkOp(b []byte, kind opKind, l linkOp) []byte {
 	return binary.AppendUvarint(appendRef(b, l.to), l.toPos)
 }
 
-func appendRef(b []byte, r ref) []byte {
-	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.schema)), uint64(r.locale))
-	return binary.AppendUvarint(b, r.doc)
+func appendRef(b []byte, r format.End) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(r.Schema)), uint64(r.Locale))
+	return binary.AppendUvarint(b, r.Doc)
 }
 
 // eachOp calls f with the changes of rows and links in their order, until f returns an error.
@@ -328,8 +329,8 @@ func (e *Entry) eachOp(f func(op) error) error {
 		o := op{kind: opKind(kind & (1<<replacedShift - 1)), schema: d.short()}
 		switch o.kind {
 		case opPutRow, opAddRow, opDeleteRow:
-			o.slot, o.doc, o.data = slot(d.short()), d.number(numberMask), d.counted()
-			d.failed = d.failed || len(o.data) == 0 || !o.kind.removesRow() && len(o.data) < recordHeader
+			o.slot, o.doc, o.data = format.Slot(d.short()), d.number(format.NumberMask), d.counted()
+			d.failed = d.failed || len(o.data) == 0 || !o.kind.removesRow() && len(o.data) < format.RowHeader
 			o.replaced = d.replaced(replacedKind(kind>>replacedShift), o)
 		case opPutLink, opDeleteLink:
 			o.link = linkOp{schema: o.schema, field: d.short(), set: LinkSet(d.byte())}
@@ -349,6 +350,6 @@ func (e *Entry) eachOp(f func(op) error) error {
 	return nil
 }
 
-func (d *entryDecoder) ref() ref {
-	return ref{schema: d.short(), locale: d.short(), doc: d.number(numberMask)}
+func (d *entryDecoder) ref() format.End {
+	return format.End{Schema: d.short(), Locale: d.short(), Doc: d.number(format.NumberMask)}
 }

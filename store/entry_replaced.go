@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"lectern/store/internal/format"
 )
 
 // A replacedRow is what an entry holds of the row that one of its changes replaced or removed. So a row can be read as it was before each
@@ -26,7 +27,7 @@ const replacedShift = 4
 
 // replacedOf returns the replacedRow of a change of old, which is nil if there was no row. The result refers to scratch, or to old.
 func replacedOf(old []byte, o op, scratch []byte) replacedRow {
-	return replacedOfRow(withoutChecksum(old), o, scratch)
+	return replacedOfRow(format.WithoutChecksum(old), o, scratch)
 }
 
 // replacedOfRow is replacedOf for a row without a checksum.
@@ -34,32 +35,21 @@ func replacedOfRow(old []byte, o op, scratch []byte) replacedRow {
 	if old == nil {
 		return replacedRow{kind: replacedNone}
 	}
-	if !o.kind.removesRow() && sameHeader(old, o.data) {
+	if !o.kind.removesRow() && format.SameHeader(old, o.data) {
 		return replacedRow{kind: replacedFields, data: appendReplacedFields(scratch, old, o.data)}
 	}
 	return replacedRow{kind: replacedWhole, data: old}
 }
 
-// sameHeader reports whether two rows have the same layout, number of fields and id.
-func sameHeader(x, y []byte) bool {
-	return be.Uint16(x) == be.Uint16(y) && fieldsOf(x) == fieldsOf(y) && bytes.Equal(idOf(x), idOf(y))
-}
-
-// idOf returns the id of an encoded row.
-func idOf(row []byte) []byte { return row[4:recordHeader] }
-
-// fieldsOf returns how many fields an encoded row has.
-func fieldsOf(row []byte) int { return int(be.Uint16(row[2:])) }
-
 // appendReplacedFields appends the fields of old that differ from those of row, which has the same header: for each its distance to the last
 // one, and its bytes with their length before them.
 func appendReplacedFields(b, old, row []byte) []byte {
-	n := fieldsOf(row)
-	was, is := old[recordHeader:], row[recordHeader:]
+	n := format.Fields(row)
+	was, is := old[format.RowHeader:], row[format.RowHeader:]
 	last := 0
 	for p := range n {
-		ws, we := fieldSpan(was, int16(p))
-		is0, ie := fieldSpan(is, int16(p))
+		ws, we := format.FieldSpan(was, int16(p))
+		is0, ie := format.FieldSpan(is, int16(p))
 		if field := was[4*n:][ws:we]; !bytes.Equal(field, is[4*n:][is0:ie]) {
 			b = appendCounted(binary.AppendUvarint(b, uint64(p-last)), field)
 			last = p
@@ -83,7 +73,7 @@ func (d *entryDecoder) replaced(kind replacedKind, o op) (f replacedRow) {
 	removed := o.kind.removesRow()
 	switch {
 	case d.failed:
-	case kind >= replacedKinds, removed && kind == replacedFields, removed && kind == replacedNone, kind == replacedWhole && len(f.data) < recordHeader:
+	case kind >= replacedKinds, removed && kind == replacedFields, removed && kind == replacedNone, kind == replacedWhole && len(f.data) < format.RowHeader:
 		d.failed = true
 	case kind == replacedFields:
 		_, err := f.row(o.data)
@@ -103,24 +93,24 @@ func (f replacedRow) row(next []byte) ([]byte, error) {
 	case replacedWhole:
 		return f.data, nil
 	}
-	n := fieldsOf(next)
-	if len(next) < recordHeader+4*n {
+	n := format.Fields(next)
+	if len(next) < format.RowHeader+4*n {
 		return nil, errEntry
 	}
-	b := append(make([]byte, 0, len(next)+len(f.data)), next[:recordHeader+4*n]...)
-	ends, payload := next[recordHeader:], next[recordHeader+4*n:]
+	b := append(make([]byte, 0, len(next)+len(f.data)), next[:format.RowHeader+4*n]...)
+	ends, payload := next[format.RowHeader:], next[format.RowHeader+4*n:]
 	d, head := entryDecoder{raw: f.data}, len(b)
 	changed := d.nextField(0, n)
 	for p := range n {
 		if p == changed {
 			b = append(b, d.counted()...)
 			changed = d.nextField(p, n)
-		} else if start, end := fieldSpan(ends, int16(p)); start <= end && uint64(end) <= uint64(len(payload)) {
+		} else if start, end := format.FieldSpan(ends, int16(p)); start <= end && uint64(end) <= uint64(len(payload)) {
 			b = append(b, payload[start:end]...)
 		} else {
 			return nil, errEntry
 		}
-		be.PutUint32(b[recordHeader+4*p:], uint32(len(b)-head))
+		be.PutUint32(b[format.RowHeader+4*p:], uint32(len(b)-head))
 	}
 	if d.failed || len(d.raw) > 0 {
 		return nil, errEntry

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
+	"lectern/store/internal/format"
 )
 
 // someEntries are an entry of each kind.
 func someEntries() []*Entry {
 	at := time.UnixMilli(1_790_000_000_000)
-	link := linkOp{3, 4, DraftLinks, ref{3, 0, 1 << 40}, ref{5, 1, 9}, PosStep, 1<<64 - 1}
-	row := make([]byte, recordHeader)
+	link := linkOp{3, 4, DraftLinks, format.End{Schema: 3, Doc: 1 << 40}, format.End{Schema: 5, Locale: 1, Doc: 9}, PosStep, 1<<64 - 1}
+	row := make([]byte, format.RowHeader)
 	put := op{kind: opAddRow, schema: 1, slot: 2, doc: 3, data: row, replaced: replacedRow{kind: replacedNone}}
 	rewritten, changed := put, put
 	rewritten.replaced = replacedRow{kind: replacedWhole, data: row}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // Interrupted returns options under which a conversion converts this many rows in a transaction, and ends as if killed when committed
@@ -102,7 +103,7 @@ func (s *Store) Doubt() { s.doubtAll() }
 
 // LogBytes returns how many bytes the log is counted to have.
 func (s *Store) LogBytes() (n uint64) {
-	_ = s.View(func(snap *Snapshot) error { n = getNumber(snap.bucket(metas), keyLogBytes); return nil })
+	_ = s.View(func(snap *Snapshot) error { n = getNumber(snap.bucket(format.Meta), format.KeyLogBytes); return nil })
 	return n
 }
 
@@ -127,7 +128,7 @@ func WithoutInner(path string) error {
 		for _, e := range c.Schemas {
 			for f := range e.Inner {
 				prefix := be.AppendUint16(be.AppendUint16(nil, e.Number), f)
-				for _, name := range [][]byte{bucketIndex, bucketGroups, bucketSpans} {
+				for _, name := range [][]byte{format.Index.Name(), format.Groups.Name(), format.Spans.Name()} {
 					b := tx.Bucket(name)
 					for k, _ := b.Cursor().Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = b.Cursor().Seek(prefix) {
 						if err := b.Delete(k); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a record; under a Not,
@@ -86,7 +87,7 @@ func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
 	case c.attr.System || !r.Exists():
 		s.Related(r, c.attr, c.status, visit)
 	default:
-		s.eachTarget(r, c.attr, c.status, func(other ref) bool {
+		s.eachTarget(r, c.attr, c.status, func(other format.End) bool {
 			shown, met := c.target(s, other)
 			return !shown || yield(met)
 		})
@@ -94,7 +95,7 @@ func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
 }
 
 // target reports whether a linked document has a version to show, and whether that meets the condition.
-func (c *someTarget) target(s *Snapshot, r ref) (shown, met bool) {
+func (c *someTarget) target(s *Snapshot, r format.End) (shown, met bool) {
 	if shown, met, known := c.known.of(r); known {
 		return shown, met
 	}
@@ -114,7 +115,7 @@ func (s *Snapshot) InState(r Record, state PublicationState) bool {
 	if !r.Exists() || !r.Type().DraftAndPublish {
 		return true
 	}
-	b, draft := r.table.bound, r.slot.status() == Draft
+	b, draft := r.table.bound, r.slot.Status() == Draft
 	other := func() Record { return s.row(b, r.slot^1, r.doc) }
 	switch state {
 	case NeverPublished:
@@ -146,8 +147,8 @@ func (s *Snapshot) InState(r Record, state PublicationState) bool {
 
 // isPublished reports whether some localization of r's document is published.
 func (s *Snapshot) isPublished(r Record) bool {
-	for _, sl := range s.slots(r.table.bound, unquote(r.JSON(r.table.bound.system.documentID))) {
-		if sl.status() == Published {
+	for _, sl := range s.slots(r.table.bound, format.Unquote(r.JSON(r.table.bound.system.documentID))) {
+		if sl.Status() == Published {
 			return true
 		}
 	}
@@ -224,7 +225,7 @@ func compileSearch(f Search, negate bool) cond {
 	found := containsFold(f.Text)
 	var conds []cond
 	for _, a := range f.Attrs {
-		ok := func(raw []byte) bool { return found(unquote(raw)) != negate }
+		ok := func(raw []byte) bool { return found(format.Unquote(raw)) != negate }
 		if negate {
 			conds = append(conds, anyOf{isNull{a, true}, test{a, ok, 1}})
 		} else {
@@ -284,7 +285,7 @@ func predicate(f Compare) func(raw []byte) bool {
 	}
 	if text, ok := values[0].(string); ok {
 		if ok := textTest(f.Op, text); ok != nil {
-			return func(raw []byte) bool { return ok(unquote(raw)) }
+			return func(raw []byte) bool { return ok(format.Unquote(raw)) }
 		}
 	}
 	cmp := comparer(f.Attr, values[0])
@@ -329,14 +330,14 @@ func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
 	switch v := v.(type) {
 	case float64:
 		if a.Type == contenttypes.BigInteger {
-			return func(raw []byte) int { return compareOrdered(float64(parseBig(raw)), v) }
+			return func(raw []byte) int { return compareOrdered(float64(format.ParseBig(raw)), v) }
 		}
-		return func(raw []byte) int { return compareOrdered(parseFloat(raw), v) }
+		return func(raw []byte) int { return compareOrdered(format.ParseFloat(raw), v) }
 	case int64:
 		if a.Type == contenttypes.BigInteger {
-			return func(raw []byte) int { return compareOrdered(parseBig(raw), v) }
+			return func(raw []byte) int { return compareOrdered(format.ParseBig(raw), v) }
 		}
-		return func(raw []byte) int { return compareOrdered(parseFloat(raw), float64(v)) }
+		return func(raw []byte) int { return compareOrdered(format.ParseFloat(raw), float64(v)) }
 	case bool:
 		return func(raw []byte) int {
 			switch stored := raw[0] == 't'; {
@@ -349,7 +350,7 @@ func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
 		}
 	case string:
 		text := []byte(v)
-		return func(raw []byte) int { return bytes.Compare(unquote(raw), text) }
+		return func(raw []byte) int { return bytes.Compare(format.Unquote(raw), text) }
 	}
 	return func([]byte) int { return 1 }
 }

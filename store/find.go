@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // A Page is the answer to a Query.
@@ -35,14 +36,14 @@ func (s *Snapshot) Find(q *Query) (Page, error) {
 }
 
 // querySlots returns the slots whose rows a query looks at.
-func (s *Snapshot) querySlots(q *Query) []slot {
+func (s *Snapshot) querySlots(q *Query) []format.Slot {
 	if !q.Type.Localized || !q.Locales.All && len(q.Locales.Codes) == 1 {
 		code := ""
 		if q.Type.Localized {
 			code = q.Locales.Codes[0]
 		}
 		if sl, ok := s.slot(q.Type, q.Status, code); ok {
-			return []slot{sl}
+			return []format.Slot{sl}
 		}
 		return nil
 	}
@@ -50,7 +51,7 @@ func (s *Snapshot) querySlots(q *Query) []slot {
 	if q.Locales.All {
 		codes = s.store.locales.current.Load().codes[1:]
 	}
-	var list []slot
+	var list []format.Slot
 	for _, code := range codes {
 		if sl, ok := s.slot(q.Type, q.Status, code); ok && !slices.Contains(list, sl) {
 			list = append(list, sl)
@@ -61,7 +62,7 @@ func (s *Snapshot) querySlots(q *Query) []slot {
 
 // findAcross answers a query over several localizations. It finds in each as many rows as the page can show, sorts all of them
 // together, and cuts the page out.
-func (s *Snapshot) findAcross(q *Query, slots []slot) Page {
+func (s *Snapshot) findAcross(q *Query, slots []format.Slot) Page {
 	each := *q
 	if each.Offset = 0; q.Limit >= 0 {
 		each.Limit = add(max(0, q.Offset), q.Limit)
@@ -109,7 +110,7 @@ type finder struct {
 	snap    *Snapshot
 	query   *Query
 	bound   *boundSchema
-	slot    slot
+	slot    format.Slot
 	sources []*source
 	records []Record // rows that were read, for hit.loaded
 	planned bool
@@ -119,12 +120,12 @@ type finder struct {
 	conjunction // of the query's filter
 }
 
-func (s *Snapshot) finder(q *Query, sl slot) *finder {
+func (s *Snapshot) finder(q *Query, sl format.Slot) *finder {
 	return &finder{snap: s, query: q, bound: s.bound.of(&q.Type.Schema), slot: sl, rows: -1}
 }
 
 func (f *finder) space(a *contenttypes.Attribute) []byte {
-	return appendSpace(make([]byte, 0, spaceLen+maxIndexed+16), f.bound.number, f.bound.fields[a.Index], f.slot)
+	return format.AppendSpace(make([]byte, 0, format.SpaceLen+format.MaxIndexed+16), f.bound.number, f.bound.fields[a.Index], f.slot)
 }
 
 // size returns how many rows the slot has.
@@ -233,7 +234,7 @@ func (f *finder) oneRange(order indexOrder) (narrowed indexOrder, ok bool) {
 	case sameIndex:
 		order.keyRange = src.ranges[0]
 	case byID:
-		order = indexOrder{attr: order.attr, space: src.ranges[0].low[:spaceLen], keyRange: src.ranges[0]}
+		order = indexOrder{attr: order.attr, space: src.ranges[0].low[:format.SpaceLen], keyRange: src.ranges[0]}
 	default:
 		return order, false
 	}
@@ -379,14 +380,14 @@ func (f *finder) list(src *source) []hit {
 // eachEntry calls yield with the entries in the ranges of a source that pass its test.
 func (f *finder) eachEntry(src *source, yield func(hit)) {
 	c := f.snap.takeIndex()
-	defer f.snap.give(index, c.c)
+	defer f.snap.give(format.Index, c.c)
 	for _, r := range src.ranges {
 		f.snap.stats.seeks++
 		f.snap.stats.entries += uint64(r.entries)
 		c.Each(r.low, r.entries, func(k, doc []byte) bool {
-			ord := k[spaceLen : len(k)-8]
-			unsure := isCut(ord)
-			if src.test == nil || unsure || src.test(orderedText(ord)) {
+			ord := k[format.SpaceLen : len(k)-8]
+			unsure := format.IsCut(ord)
+			if src.test == nil || unsure || src.test(format.OrderedText(ord)) {
 				unsure = unsure && (src.test != nil || !src.exact)
 				yield(hit{id: be.Uint64(k[len(k)-8:]), doc: be.Uint64(doc), slot: f.slot, unsure: unsure})
 			}
@@ -400,8 +401,8 @@ func (f *finder) scan() []hit {
 	var hits []hit
 	all := f.conds
 	prefix := be.AppendUint16(be.AppendUint16(nil, f.bound.number), uint16(f.slot))
-	c := f.snap.take(rows)
-	defer f.snap.give(rows, c)
+	c := f.snap.take(format.Rows)
+	defer f.snap.give(format.Rows, c)
 	f.snap.stats.seeks++
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && f.snap.step(); k, v = c.Next() {
 		r := f.snap.record(f.slot, be.Uint64(k[len(k)-8:]), v)

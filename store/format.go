@@ -7,6 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/internal/format"
 	"lectern/store/internal/pages"
 )
 
@@ -46,14 +47,14 @@ type fileFormat struct {
 // formatOf reads the format of a state of a file, given the tree of its buckets. It checks no other values, since a newer format may
 // have some that this version cannot check.
 func formatOf(root *pages.Tree) (found fileFormat, err error) {
-	meta, err := root.Bucket(bucketMeta)
+	meta, err := root.Bucket(format.Meta.Name())
 	if meta == nil || err != nil {
 		return found, err
 	}
-	if found.number, err = checkedNumber(meta, keyFormat); err != nil {
+	if found.number, err = checkedNumber(meta, format.KeyFormat); err != nil {
 		return found, err
 	}
-	reader, err := checkedNumber(meta, keyReader)
+	reader, err := checkedNumber(meta, format.KeyReader)
 	found.reader = release(reader)
 	return found, err
 }
@@ -65,10 +66,10 @@ func checkedNumber(meta *pages.Tree, key []byte) (uint64, error) {
 	if c.Err() != nil || !bytes.Equal(k, key) {
 		return 0, c.Err()
 	}
-	if err := checkValue(metas, k, v); err != nil {
+	if err := format.CheckValue(format.Meta, k, v); err != nil {
 		return 0, fmt.Errorf("%s: %w", key, err)
 	}
-	return number(v), nil
+	return format.Number(v), nil
 }
 
 // refuseNewer returns an error if this version of Lectern does not know the format of the file at path.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A HistoryItem says what one entry of the log did to one version of a document.
@@ -36,7 +37,7 @@ type HistoryQuery struct {
 
 // A versionEdit is what an entry did to a version, with its row before and after; nil for none.
 type versionEdit struct {
-	slot          slot
+	slot          format.Slot
 	op            op // the last one
 	before, after []byte
 }
@@ -79,7 +80,7 @@ func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []touch
 	oldest := s.logBegins()
 	found := map[uint64]bool{}
 	if v := s.document(b, documentID); v != nil {
-		found[number(v)] = true
+		found[format.Number(v)] = true
 	}
 	for _, sequence := range s.touching(oldest, b.number, idSubjectOf([]byte(documentID)), unblocked) {
 		e, err := s.entry(sequence)
@@ -123,8 +124,8 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID stri
 	slices.SortFunc(edits, func(x, y versionEdit) int { return cmp.Compare(x.slot, y.slot) })
 	changes := make([]VersionChange, 0, len(edits))
 	for _, v := range edits {
-		changes = append(changes, VersionChange{Type: b.typ, Doc: doc, DocumentID: documentID, Status: v.slot.status(),
-			Locale: s.localeCode(v.slot.locale()), Action: actionOf(b.typ, v.op)})
+		changes = append(changes, VersionChange{Type: b.typ, Doc: doc, DocumentID: documentID, Status: v.slot.Status(),
+			Locale: s.localeCode(v.slot.Locale()), Action: actionOf(b.typ, v.op)})
 	}
 	for _, c := range withUnpublished(changes) {
 		items = append(items, HistoryItem{VersionChange: c, Position: Position{e.Epoch, e.Sequence}, Time: e.Time, By: e.By})
@@ -134,7 +135,7 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID stri
 
 // changedAttributes returns the attributes that an entry changed in a version.
 func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit, shows func(*contenttypes.Attribute) bool) (list []*contenttypes.Attribute) {
-	d := entryDiff{sequence: e.Sequence, status: v.slot.status(), lists: listEdits(e), snap: s, shows: shows}
+	d := entryDiff{sequence: e.Sequence, status: v.slot.Status(), lists: listEdits(e), snap: s, shows: shows}
 	before, after := s.loggedVersion(b, v.slot, doc, v.before), s.loggedVersion(b, v.slot, doc, v.after)
 	for _, a := range b.schema.Attributes {
 		if !a.System && a.Type != contenttypes.ID && d.differs(a, before, after) {
@@ -145,7 +146,7 @@ func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v ver
 }
 
 // loggedVersion returns a row of an entry, the zero Record for none or for one of a layout that is no longer known.
-func (s *Snapshot) loggedVersion(b *boundSchema, sl slot, doc uint64, data []byte) Record {
+func (s *Snapshot) loggedVersion(b *boundSchema, sl format.Slot, doc uint64, data []byte) Record {
 	if data == nil || int(be.Uint16(data)) >= len(s.bound.tables) || s.bound.tables[be.Uint16(data)].bound != b {
 		return Record{}
 	}
@@ -155,17 +156,17 @@ func (s *Snapshot) loggedVersion(b *boundSchema, sl slot, doc uint64, data []byt
 // A listEdit is what an entry did to the list of links of one end: the links that it changed, as they were and as they are, by position.
 type listEdit struct {
 	list          string // the prefix of their keys
-	before, after map[uint64]ref
+	before, after map[uint64]format.End
 }
 
 // listEdits returns what an entry did to lists of links, by the prefix of their keys.
 func listEdits(e *Entry) map[string]listEdit {
 	lists := map[string]listEdit{}
-	edit := func(o op, sd side, of ref, pos uint64, other ref) {
-		key := string(be.AppendUint64(be.AppendUint16(linkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set)), of.locale), of.doc))
+	edit := func(o op, sd format.Side, of format.End, pos uint64, other format.End) {
+		key := string(be.AppendUint64(be.AppendUint16(format.LinkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set)), of.Locale), of.Doc))
 		l, ok := lists[key]
 		if !ok {
-			l = listEdit{key, map[uint64]ref{}, map[uint64]ref{}}
+			l = listEdit{key, map[uint64]format.End{}, map[uint64]format.End{}}
 			lists[key] = l
 		}
 		if _, added := l.after[pos]; o.kind == opPutLink {
@@ -176,8 +177,8 @@ func listEdits(e *Entry) map[string]listEdit {
 	}
 	_ = e.eachOp(func(o op) error {
 		if !o.kind.ofRow() {
-			edit(o, fromSide, o.link.from, o.link.fromPos, o.link.to)
-			edit(o, toSide, o.link.to, o.link.toPos, o.link.from)
+			edit(o, format.FromSide, o.link.from, o.link.fromPos, o.link.to)
+			edit(o, format.ToSide, o.link.to, o.link.toPos, o.link.from)
 		}
 		return nil
 	})
@@ -263,10 +264,10 @@ func (d *entryDiff) listDiffers(l listEdit) bool {
 func (d *entryDiff) reordered(l listEdit) bool {
 	differs := true
 	err := d.snap.ViewAt(d.sequence, func(then *Snapshot) error {
-		before, after := maps.Clone(l.before), map[uint64]ref{}
+		before, after := maps.Clone(l.before), map[uint64]format.End{}
 		for _, link := range then.pastLinks([]byte(l.list)) {
-			pos := be.Uint64(link.key[linkListLen:])
-			after[pos], _ = parseLinkEnd(link.value)
+			pos := be.Uint64(link.key[format.LinkListLen:])
+			after[pos], _ = format.ParseLink(link.value)
 			if _, changed := l.after[pos]; !changed {
 				before[pos] = after[pos]
 			}
@@ -280,12 +281,12 @@ func (d *entryDiff) reordered(l listEdit) bool {
 	return differs
 }
 
-func compareRefs(x, y ref) int {
-	return cmp.Or(cmp.Compare(x.schema, y.schema), cmp.Compare(x.locale, y.locale), cmp.Compare(x.doc, y.doc))
+func compareRefs(x, y format.End) int {
+	return cmp.Or(cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Locale, y.Locale), cmp.Compare(x.Doc, y.Doc))
 }
 
 // inOrder returns links in order of position.
-func inOrder(links map[uint64]ref) (list []ref) {
+func inOrder(links map[uint64]format.End) (list []format.End) {
 	for _, pos := range slices.Sorted(maps.Keys(links)) {
 		list = append(list, links[pos])
 	}

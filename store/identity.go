@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/internal/durable"
+	"lectern/store/internal/format"
 )
 
 // A store has an identity, a random text that its copies share. It is in the file and in a marker beside the file. If only the marker is
@@ -72,7 +73,7 @@ func (f *file) mark() (replaced bool, err error) {
 // identity returns the identity of the open store.
 func (f *file) identity() (identity string, err error) {
 	err = f.read(func(tx *bolt.Tx) error {
-		if identity = string(withoutChecksum(f.meta(tx).Get(keyIdentity))); identity == "" {
+		if identity = string(format.WithoutChecksum(f.meta(tx).Get(format.KeyIdentity))); identity == "" {
 			return errors.New("it has no identity")
 		}
 		return nil

@@ -1,6 +1,9 @@
 package store
 
-import "lectern/contenttypes"
+import (
+	"lectern/contenttypes"
+	"lectern/store/internal/format"
+)
 
 // MaxID is the greatest id that a row or component may be given from outside. Numbers in the file have 48 bits, and this leaves half of
 // them for new ids.
@@ -12,11 +15,11 @@ func (s *Snapshot) LastRowID(t *contenttypes.ContentType) uint64 {
 }
 
 func (s *Snapshot) lastRowID(schema uint16) uint64 {
-	return getNumber(s.bucket(metas), schemaKey(prefixRowID, schema))
+	return getNumber(s.bucket(format.Meta), format.SchemaKey(format.PrefixRowID, schema))
 }
 
 // LastComponentID returns the greatest id that a component of any kind ever had.
-func (s *Snapshot) LastComponentID() uint64 { return getNumber(s.bucket(metas), keyItems) }
+func (s *Snapshot) LastComponentID() uint64 { return getNumber(s.bucket(format.Meta), format.KeyItems) }
 
 // NewDoc returns the number of a new document.
 func (tx *Tx) NewDoc() uint64 { tx.docs++; return tx.docs }

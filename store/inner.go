@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // An inner index finds the rows in whose components a unique attribute has a value. It exists for each component attribute or dynamic zone of a type
@@ -56,13 +57,13 @@ func (x *innerIndex) keys(b *boundSchema, r Record) (keys [][]byte) {
 	if !r.Exists() {
 		return nil
 	}
-	space := appendSpace(nil, b.number, b.fields[x.attr.Index], r.slot)
+	space := format.AppendSpace(nil, b.number, b.fields[x.attr.Index], r.slot)
 	for _, p := range x.paths {
 		leaf := p.attrs[len(p.attrs)-1]
 		r.EachInside(p.attrs, func(raw []byte) bool {
 			if raw != nil && string(raw) != `""` {
-				key := append(append(make([]byte, 0, spaceLen+len(p.key)+maxIndexed+16), space...), p.key...)
-				keys = append(keys, be.AppendUint64(appendOrdered(key, leaf.Type, raw), r.ID()))
+				key := append(append(make([]byte, 0, format.SpaceLen+len(p.key)+format.MaxIndexed+16), space...), p.key...)
+				keys = append(keys, be.AppendUint64(format.AppendOrdered(key, leaf.Type, raw), r.ID()))
 			}
 			return true
 		})
@@ -110,11 +111,11 @@ func (s *Snapshot) EqualInside(t *contenttypes.ContentType, status Status, local
 		return
 	}
 	b := s.bound.of(&t.Schema)
-	prefix := append(appendSpace(nil, b.number, b.fields[path[0].Index], sl), s.bound.pathKey(path)...)
+	prefix := append(format.AppendSpace(nil, b.number, b.fields[path[0].Index], sl), s.bound.pathKey(path)...)
 	at := len(prefix)
-	prefix = appendOrdered(prefix, path[len(path)-1].Type, value)
+	prefix = format.AppendOrdered(prefix, path[len(path)-1].Type, value)
 	s.eachEqual(b, sl, prefix, func(r Record) bool {
-		other := isCut(prefix[at:]) && r.EachInside(path, func(raw []byte) bool { return !bytes.Equal(raw, value) })
+		other := format.IsCut(prefix[at:]) && r.EachInside(path, func(raw []byte) bool { return !bytes.Equal(raw, value) })
 		return other || yield(r)
 	})
 }

@@ -1,6 +1,8 @@
 package store
 
-import "lectern/contenttypes"
+import (
+	"lectern/contenttypes"
+)
 
 // These lists of link sets and statuses are shared and must not be changed.
 var (
@@ -38,6 +40,3 @@ func LinkSetsUnder(a *contenttypes.Attribute, sets []LinkSet) []LinkSet {
 	}
 	return sets
 }
-
-// Name names a set in content that leaves the store, by the versions that show it: draft or published.
-func (s LinkSet) Name() string { return Status(s).String() }

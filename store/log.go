@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"lectern/store/internal/format"
 	"time"
 )
 
@@ -126,7 +127,7 @@ func (tx *Tx) logLink(kind opKind, link linkOp) {
 // logLinkKey records the change of a link that is given as it is stored. A link is stored under the keys of both ends; the change is
 // recorded once, with the key of the end that has the attribute.
 func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
-	if side(k[4]) != fromSide {
+	if format.Side(k[4]) != format.FromSide {
 		return
 	}
 	tx.logLink(kind, linkOpAt(k, v))
@@ -135,8 +136,8 @@ func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
 // linkOpAt returns a link that is given as it is stored for the end that has the attribute.
 func linkOpAt(k, v []byte) linkOp {
 	l := linkOp{schema: be.Uint16(k), field: be.Uint16(k[2:]), set: LinkSet(k[5])}
-	l.from, l.fromPos = ref{l.schema, be.Uint16(k[6:]), be.Uint64(k[8:])}, be.Uint64(k[linkListLen:])
-	l.to, l.toPos = parseLinkEnd(v)
+	l.from, l.fromPos = format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])
+	l.to, l.toPos = format.ParseLink(v)
 	return l
 }
 
@@ -177,7 +178,7 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 	if tx.proposes() {
 		tx.log.proposal.entries = append(tx.log.proposal.entries, encodedEntry{e.Sequence, raw})
 	}
-	b := tx.bucket(entries)
+	b := tx.bucket(format.Log)
 	b.bolt.FillPercent = 1 // keys are only added at the end
 	key := be.AppendUint64(make([]byte, 0, 12), e.Sequence)
 	for part := uint32(0); part == 0 || len(raw) > 0; part++ {
@@ -192,7 +193,7 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 		if err := b.Put(key, freshValue{value}); err != nil {
 			return err
 		}
-		tx.log.bytes += uint64(len(key) + n + checksumLen)
+		tx.log.bytes += uint64(len(key) + n + format.ChecksumLen)
 		tx.log.added++
 	}
 	return nil
@@ -220,7 +221,7 @@ func (tx *Tx) trimLog() error {
 		l.trimmed = time.Time{}
 	}
 	for _, k := range keys {
-		if err := tx.bucket(entries).Delete(k); err != nil {
+		if err := tx.bucket(format.Log).Delete(k); err != nil {
 			return err
 		}
 	}
@@ -229,7 +230,7 @@ func (tx *Tx) trimLog() error {
 
 // trimmable returns the keys to remove, most of them at most, and counts the log without them. more reports whether others follow.
 func (tx *Tx) trimmable(least uint64, oldest time.Time, most int) (keys [][]byte, more bool, err error) {
-	c := tx.bucket(entries).Cursor()
+	c := tx.bucket(format.Log).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		sequence := be.Uint64(k)
 		if sequence > tx.log.before && tx.log.bytes <= least {

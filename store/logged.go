@@ -1,6 +1,9 @@
 package store
 
-import "lectern/contenttypes"
+import (
+	"lectern/contenttypes"
+	"lectern/store/internal/format"
+)
 
 // Logged returns a version as an entry of the log left it or, if the entry removed it, as it was before. There is no Record if the entry did
 // not change the version, or if content was converted since. What the version links to is not in the Record: a read that follows its links
@@ -8,7 +11,7 @@ import "lectern/contenttypes"
 func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID string, st Status, locale string) (found Record, err error) {
 	b := s.bound.of(&t.Schema)
 	sl, ok := s.slot(t, st, locale)
-	if !ok || e.Sequence <= getNumber(s.bucket(metas), keyConverted) {
+	if !ok || e.Sequence <= getNumber(s.bucket(format.Meta), format.KeyConverted) {
 		return found, nil
 	}
 	err = e.eachOp(func(o op) error {

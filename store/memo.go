@@ -1,5 +1,7 @@
 package store
 
+import "lectern/store/internal/format"
+
 // A memo records for which targets of a relation a condition holds, so that each target is tested once even if many rows lead to it.
 type memo struct {
 	asked int
@@ -22,20 +24,20 @@ const unremembered = 8
 
 // of returns the recorded result for a target: whether it has a version to show, and whether that version meets the condition. known is
 // false if nothing is recorded.
-func (m *memo) of(r ref) (shown, met, known bool) {
-	p, bit := m.pages[versionPage{r.schema, r.locale, r.doc / 64}], uint64(1)<<(r.doc%64)
+func (m *memo) of(r format.End) (shown, met, known bool) {
+	p, bit := m.pages[versionPage{r.Schema, r.Locale, r.Doc / 64}], uint64(1)<<(r.Doc%64)
 	return p.shown&bit != 0, p.met&bit != 0, p.known&bit != 0
 }
 
 // remember records the result of a test, unless it is one of the first few (see unremembered).
-func (m *memo) remember(r ref, shown, met bool) {
+func (m *memo) remember(r format.End, shown, met bool) {
 	if m.asked++; m.asked <= unremembered {
 		return
 	}
 	if m.pages == nil {
 		m.pages = map[versionPage]memoPage{}
 	}
-	at, bit := versionPage{r.schema, r.locale, r.doc / 64}, uint64(1)<<(r.doc%64)
+	at, bit := versionPage{r.Schema, r.Locale, r.Doc / 64}, uint64(1)<<(r.Doc%64)
 	p := m.pages[at]
 	p.known |= bit
 	if shown {

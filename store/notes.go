@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been delivered. Notes are
@@ -16,20 +17,20 @@ import (
 // Notes are in the bucket meta, under the prefix note/.
 
 // noteKey returns the key of a note in the bucket meta.
-func noteKey(name string) []byte { return append([]byte(prefixNote), name...) }
+func noteKey(name string) []byte { return append([]byte(format.PrefixNote), name...) }
 
 // Note returns the note of that name, nil if there is none. It is valid until the snapshot ends.
 func (s *Snapshot) Note(name string) []byte {
-	return withoutChecksum(s.bucket(metas).Get(noteKey(name)))
+	return format.WithoutChecksum(s.bucket(format.Meta).Get(noteKey(name)))
 }
 
 // Notes returns the notes whose names begin with a prefix, in the order of their names. They are valid until the snapshot ends.
 func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		begin := noteKey(prefix)
-		c := s.bucket(metas).Cursor()
+		c := s.bucket(format.Meta).Cursor()
 		for k, v := c.Seek(begin); bytes.HasPrefix(k, begin); k, v = c.Next() {
-			if !yield(string(k[len(prefixNote):]), withoutChecksum(v)) {
+			if !yield(string(k[len(format.PrefixNote):]), format.WithoutChecksum(v)) {
 				return
 			}
 		}
@@ -39,7 +40,7 @@ func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 // ReadNote calls read with the note of that name, nil if there is none. It reads what is stored now, and waits for nobody, also while the
 // definitions change and readers see the content as it was before.
 func (f *file) ReadNote(name string, read func([]byte) error) error {
-	return f.read(func(tx *bolt.Tx) error { return read(withoutChecksum(f.meta(tx).Get(noteKey(name)))) })
+	return f.read(func(tx *bolt.Tx) error { return read(format.WithoutChecksum(f.meta(tx).Get(noteKey(name)))) })
 }
 
 // ReadNote is Store.ReadNote.
@@ -75,7 +76,7 @@ func (tx *Tx) changeNote(c noteChange) error {
 	if tx.proposes() {
 		tx.log.proposal.notes = append(tx.log.proposal.notes, noteChange{c.name, bytes.Clone(c.value)})
 	}
-	if err := c.apply(tx.bucket(metas)); err != nil {
+	if err := c.apply(tx.bucket(format.Meta)); err != nil {
 		tx.half = err
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A Part is the part of a store's content that a partial replica has. The zero Part is all content. Users, roles, tokens, locales, files and
@@ -170,13 +171,13 @@ func (f *file) originText() string {
 
 // loadPart reads the part that the file has, and the hash of the origin's entry that the content is behind. The part is nil for all content.
 func loadPart(meta *tree) (p *Part, last EntryHash, err error) {
-	text := withoutChecksum(meta.Get(keyPart))
+	text := format.WithoutChecksum(meta.Get(format.KeyPart))
 	if text == nil {
 		return nil, last, nil
 	}
 	p = &Part{}
 	if err = json.Unmarshal(text, p); err == nil {
-		last, err = ParseEntryHash(string(withoutChecksum(meta.Get(keyPartHash))))
+		last, err = ParseEntryHash(string(format.WithoutChecksum(meta.Get(format.KeyPartHash))))
 	}
 	if err != nil {
 		return nil, last, fmt.Errorf("read which part the replica has: %w", err)
@@ -221,12 +222,12 @@ func (f *partFilter) hasSchema(number uint16) bool {
 	return int(number) < len(f.schemas) && f.schemas[number]
 }
 
-func (f *partFilter) hasEnd(r ref) bool {
-	return f.hasSchema(r.schema) && int(r.locale) < len(f.locales) && f.locales[r.locale]
+func (f *partFilter) hasEnd(r format.End) bool {
+	return f.hasSchema(r.Schema) && int(r.Locale) < len(f.locales) && f.locales[r.Locale]
 }
 
-func (f *partFilter) hasRow(schema uint16, sl slot) bool {
-	return f.hasEnd(ref{schema: schema, locale: sl.locale()}) && !(f.part.Published && sl.status() == Draft)
+func (f *partFilter) hasRow(schema uint16, sl format.Slot) bool {
+	return f.hasEnd(format.End{Schema: schema, Locale: sl.Locale()}) && !(f.part.Published && sl.Status() == Draft)
 }
 
 // hasLink reports whether the part has both ends of a link. It does not know which document a component is in, so it has the links of all
@@ -271,7 +272,7 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 			return nil
 		}
 		id, err := f.snap.loggedID(b, o)
-		documents[string(docKey(o.schema, id))] = true
+		documents[string(format.DocKey(o.schema, id))] = true
 		return err
 	})
 	if err != nil {
@@ -279,7 +280,7 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 	}
 	reduced.changes = slices.DeleteFunc(slices.Clone(e.changes), func(c docChange) bool {
 		known := f.snap.bound.numbered(c.schema) != nil
-		return !f.hasSchema(c.schema) || !allVersions && known && !documents[string(docKey(c.schema, string(c.documentID)))]
+		return !f.hasSchema(c.schema) || !allVersions && known && !documents[string(format.DocKey(c.schema, string(c.documentID)))]
 	})
 	reduced.raw = reduced.append(nil)
 	return &reduced, nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // ReplicatePart makes two partial replicas of a store whose log is complete: one copies an earlier state and applies the entries after it, the
@@ -46,13 +47,13 @@ func ReplicatePart(s *Store, dir string, rnd *rand.Rand) (part Part, differences
 				for _, p := range problems {
 					differences = append(differences, p.Error())
 				}
-				for _, n := range []bucket{rows, docs, index, links} {
+				for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links} {
 					if line := firstDifference(n, inSlotOrder(n, valuesOf(want, n)), inSlotOrder(n, valuesOf(got, n))); line != "" {
 						differences = append(differences, line)
 					}
 				}
-				for _, k := range [][]byte{keyPart, keyPartHash, keySequence, keyEpoch, keyCatalog, keyLocales, keyIdentity} {
-					if w, g := want.bucket(metas).Get(k), got.bucket(metas).Get(k); !bytes.Equal(w, g) {
+				for _, k := range [][]byte{format.KeyPart, format.KeyPartHash, format.KeySequence, format.KeyEpoch, format.KeyCatalog, format.KeyLocales, format.KeyIdentity} {
+					if w, g := want.bucket(format.Meta).Get(k), got.bucket(format.Meta).Get(k); !bytes.Equal(w, g) {
 						differences = append(differences, fmt.Sprintf("%s: %q, want %q", k, g, w))
 					}
 				}
@@ -64,8 +65,8 @@ func ReplicatePart(s *Store, dir string, rnd *rand.Rand) (part Part, differences
 }
 
 // inSlotOrder sorts the versions of each document. They are listed in the order in which they were added, which a copy does not know.
-func inSlotOrder(n bucket, list [][2][]byte) [][2][]byte {
-	if n == docs {
+func inSlotOrder(n format.Bucket, list [][2][]byte) [][2][]byte {
+	if n == format.Docs {
 		for i := range list {
 			v := bytes.Clone(list[i][1])
 			sortSlots(v[8:])
@@ -165,17 +166,17 @@ func followPart(s *Snapshot, dir string, p Part, list []*Entry, cut int, rnd *ra
 // foreign lists what entries of the log hold, and the part does not have, judged by names.
 func (s *Snapshot) foreign(p Part) (list []string) {
 	listed := func(name string, of []string) bool { return len(of) == 0 || slices.Contains(of, name) }
-	s.eachEntry(getNumber(s.bucket(metas), keyLogBefore), func(e *Entry, err error) bool {
+	s.eachEntry(getNumber(s.bucket(format.Meta), format.KeyLogBefore), func(e *Entry, err error) bool {
 		if err == nil {
 			err = e.eachOp(func(o op) error {
 				b := s.bound.numbered(o.schema)
-				if o.kind.ofRow() && (!b.typ.BuiltIn && !listed(b.typ.UID, p.Types) || b.typ.Localized && !listed(s.localeCode(o.slot.locale()), p.Locales) ||
-					p.Published && o.slot.status() == Draft) {
+				if o.kind.ofRow() && (!b.typ.BuiltIn && !listed(b.typ.UID, p.Types) || b.typ.Localized && !listed(s.localeCode(o.slot.Locale()), p.Locales) ||
+					p.Published && o.slot.Status() == Draft) {
 					list = append(list, fmt.Sprintf("entry %d: a row of %s, %v", e.Sequence, b.typ.UID, o.slot))
 				}
 				if !o.kind.ofRow() {
-					for _, end := range []ref{o.link.from, o.link.to} {
-						if b := s.bound.numbered(end.schema); b.typ != nil && !b.typ.BuiltIn && !listed(b.typ.UID, p.Types) {
+					for _, end := range []format.End{o.link.from, o.link.to} {
+						if b := s.bound.numbered(end.Schema); b.typ != nil && !b.typ.BuiltIn && !listed(b.typ.UID, p.Types) {
 							list = append(list, fmt.Sprintf("entry %d: a link of %s", e.Sequence, b.typ.UID))
 						}
 					}
@@ -198,7 +199,7 @@ func (s *Snapshot) lacks(got *Snapshot, p Part) (list []string) {
 		s.eachRowOf(s.bound.of(&t.Schema), func(r Record) {
 			listed := func(name string, of []string) bool { return len(of) == 0 || slices.Contains(of, name) }
 			if (t.BuiltIn || listed(t.UID, p.Types)) && (!t.Localized || listed(r.Locale(), p.Locales)) && (!p.Published || r.Status() == Published) {
-				want[string(appendRowKey(nil, r.table.bound.number, r.slot, r.doc))] = string(withoutChecksum(r.data))
+				want[string(format.AppendRowKey(nil, r.table.bound.number, r.slot, r.doc))] = string(format.WithoutChecksum(r.data))
 			}
 		})
 	}
@@ -206,8 +207,8 @@ func (s *Snapshot) lacks(got *Snapshot, p Part) (list []string) {
 		if s.bound.byNum[number] == nil {
 			continue
 		}
-		got.eachKey(rows, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool {
-			if want[string(k)] != string(withoutChecksum(v)) {
+		got.eachKey(format.Rows, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool {
+			if want[string(k)] != string(format.WithoutChecksum(v)) {
 				list = append(list, fmt.Sprintf("row %x is %q, want %q", k, v, want[string(k)]))
 			}
 			delete(want, string(k))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"lectern/store/internal/format"
 	"os"
 	"time"
 )
@@ -22,13 +23,13 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	if err != nil {
 		return err
 	}
-	meta := s.bucket(metas)
-	if meta.Get(keyPending) != nil {
+	meta := s.bucket(format.Meta)
+	if meta.Get(format.KeyPending) != nil {
 		return fmt.Errorf("copy a part of the store: %w", ErrRedefined)
 	}
 	c := partCopy{filter: s.partFilter(p), yield: yield, entry: Entry{
 		Sequence: at.Sequence, Epoch: at.Epoch, Time: time.Now(), By: system, partial: true,
-		docs: getNumber(meta, keyDocs), items: getNumber(meta, keyItems),
+		docs: getNumber(meta, format.KeyDocs), items: getNumber(meta, format.KeyItems),
 	}}
 	if last := s.storedEntry(at.Sequence); last != nil {
 		c.entry.whole = hashOf(at.Sequence, last)
@@ -39,7 +40,7 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	}
 	first := c.entry
 	first.Kind = ConversionEntry
-	first.conversion.catalog = bytes.Clone(withoutChecksum(meta.Get(keyCatalog)))
+	first.conversion.catalog = bytes.Clone(format.WithoutChecksum(meta.Get(format.KeyCatalog)))
 	if first.locales = known.codes[1:]; len(first.locales) > 0 {
 		first.firstLocale = 1
 	}
@@ -48,12 +49,12 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	}
 	for number, has := range c.filter.schemas {
 		if has {
-			s.eachKey(rows, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool { return c.row(k, v) == nil })
+			s.eachKey(format.Rows, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool { return c.row(k, v) == nil })
 		}
 	}
 	for number, has := range c.filter.schemas {
 		if has {
-			s.eachKey(links, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool { return c.link(k, v) == nil })
+			s.eachKey(format.Links, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool { return c.link(k, v) == nil })
 		}
 	}
 	if s.failed != nil {
@@ -94,17 +95,17 @@ func (c *partCopy) full() error {
 }
 
 func (c *partCopy) row(k, v []byte) error {
-	o := op{kind: opAddRow, schema: be.Uint16(k), slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:])}
+	o := op{kind: opAddRow, schema: be.Uint16(k), slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:])}
 	if !c.filter.hasRow(o.schema, o.slot) {
 		return c.failed
 	}
-	o.data = withoutChecksum(v)
+	o.data = format.WithoutChecksum(v)
 	c.entry.ops = appendRowOp(c.entry.ops, o)
 	return c.full()
 }
 
 func (c *partCopy) link(k, v []byte) error {
-	if side(k[4]) != fromSide {
+	if format.Side(k[4]) != format.FromSide {
 		return c.failed
 	}
 	if l := linkOpAt(k, v); c.filter.hasLink(l) {
@@ -136,20 +137,20 @@ func (tx *Tx) fill(e *Entry) { tx.sequence, tx.log.before = e.Sequence, e.Sequen
 
 // storePart stores which part the file has, and the hash of the origin's entry that its content is behind.
 func (r *applier) storePart(tx *Tx, last EntryHash, epoch Epoch) error {
-	meta := tx.bucket(metas)
+	meta := tx.bucket(format.Meta)
 	if r.filling {
 		text, err := json.Marshal(r.file.part.Load())
 		if err != nil {
 			return err
 		}
-		if err := meta.Put(keyPart, copied(text)); err != nil {
+		if err := meta.Put(format.KeyPart, copied(text)); err != nil {
 			return err
 		}
-		if err := meta.Put(keyIdentity, freshValue{partIdentity(epoch, text)}); err != nil {
+		if err := meta.Put(format.KeyIdentity, freshValue{partIdentity(epoch, text)}); err != nil {
 			return err
 		}
 	}
-	return meta.Put(keyPartHash, freshValue{[]byte(last.String())})
+	return meta.Put(format.KeyPartHash, freshValue{[]byte(last.String())})
 }
 
 // partIdentity returns the identity of a partial replica. Two copies of the same part have the same, as copies of a whole store do.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A snapshot of the past is a Snapshot that shows documents as they were behind an earlier entry of the log. Rows, lists of versions and links
@@ -30,11 +31,11 @@ var (
 
 // past is what a snapshot of the past knows about the entries that it undoes. nil is the present.
 type past struct {
-	sequence  uint64              // of the last entry that it shows
-	unblocked []touch             // touches of the entries after the last block, in order
-	rows      map[rowRef]pastRows // by document
-	links     map[ref]undoneLinks // by end, with the locale 0
-	entries   map[uint64]*Entry   // decoded
+	sequence  uint64                     // of the last entry that it shows
+	unblocked []touch                    // touches of the entries after the last block, in order
+	rows      map[rowRef]pastRows        // by document
+	links     map[format.End]undoneLinks // by end, with the locale 0
+	entries   map[uint64]*Entry          // decoded
 }
 
 type rowRef struct {
@@ -43,7 +44,7 @@ type rowRef struct {
 }
 
 // pastRows are the versions of a document that have changed since: the rows as they were, nil for those that were not there.
-type pastRows map[slot][]byte
+type pastRows map[format.Slot][]byte
 
 // undoneLinks are the links of one end that have changed since, by their keys: the values as they were, nil for links that were not there.
 type undoneLinks map[string][]byte
@@ -60,7 +61,7 @@ func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
 	}
 	then := newSnapshot(s.store, s.tx)
 	then.bound, then.work = s.bound, s.work
-	then.past = &past{sequence: sequence, unblocked: unblocked, rows: map[rowRef]pastRows{}, links: map[ref]undoneLinks{}, entries: map[uint64]*Entry{}}
+	then.past = &past{sequence: sequence, unblocked: unblocked, rows: map[rowRef]pastRows{}, links: map[format.End]undoneLinks{}, entries: map[uint64]*Entry{}}
 	defer func() { s.work = then.work }()
 	err = f(then)
 	s.store.stats.add(&then.stats)
@@ -81,7 +82,7 @@ func (s *Snapshot) canShow(sequence uint64) error {
 		return ErrFuture
 	case sequence < s.logBegins():
 		return ErrTrimmed
-	case sequence < getNumber(s.bucket(metas), keyConverted):
+	case sequence < getNumber(s.bucket(format.Meta), format.KeyConverted):
 		return ErrConverted
 	}
 	return nil
@@ -110,7 +111,7 @@ func (s *Snapshot) SequenceOf(at Position) (uint64, error) {
 
 // SequenceAt returns the sequence of the last entry that was made at a time or before it. The error wraps ErrTrimmed if the log begins later.
 func (s *Snapshot) SequenceAt(at time.Time) (uint64, error) {
-	before, last := getNumber(s.bucket(metas), keyLogBefore), s.Sequence()
+	before, last := getNumber(s.bucket(format.Meta), format.KeyLogBefore), s.Sequence()
 	var failed error
 	n := sort.Search(int(last-before), func(i int) bool {
 		made, err := s.timeOf(before + 1 + uint64(i))
@@ -125,11 +126,11 @@ func (s *Snapshot) SequenceAt(at time.Time) (uint64, error) {
 
 // timeOf returns the time of an entry.
 func (s *Snapshot) timeOf(sequence uint64) (time.Time, error) {
-	v := s.get(entries, be.AppendUint64(nil, sequence))
+	v := s.get(format.Log, be.AppendUint64(nil, sequence))
 	if v == nil {
 		return time.Time{}, fmt.Errorf("entry %d of the log is missing", sequence)
 	}
-	return entryTime(withoutChecksum(v))
+	return entryTime(format.WithoutChecksum(v))
 }
 
 // entry returns an entry of the log.
@@ -152,7 +153,7 @@ func (s *Snapshot) entry(sequence uint64) (found *Entry, err error) {
 // touching returns the sequences after a sequence of the entries that touched a subject, in order. unblocked are the touches of the entries
 // after the last block, in order.
 func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblocked []touch) (list []uint64) {
-	c := s.bucket(touches).Cursor()
+	c := s.bucket(format.History).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
 		list = storedBlock(k, v).appendEntries(list, schema, subject)
 	}
@@ -210,10 +211,10 @@ func (s *Snapshot) pastRows(schema uint16, doc uint64) pastRows {
 }
 
 // pastRow is row for a snapshot of the past.
-func (s *Snapshot) pastRow(b *boundSchema, sl slot, doc uint64) Record {
+func (s *Snapshot) pastRow(b *boundSchema, sl format.Slot, doc uint64) Record {
 	data, changed := s.pastRows(b.number, doc)[sl]
 	if !changed {
-		return s.record(sl, doc, s.rowData(appendRowKey(nil, b.number, sl, doc)))
+		return s.record(sl, doc, s.rowData(format.AppendRowKey(nil, b.number, sl, doc)))
 	}
 	if data == nil {
 		return Record{}
@@ -227,15 +228,15 @@ func (s *Snapshot) pastRow(b *boundSchema, sl slot, doc uint64) Record {
 
 // pastDocument is document for a snapshot of the past. Documents that were deleted since are found by the entries that removed their rows.
 func (s *Snapshot) pastDocument(b *boundSchema, documentID string) []byte {
-	present := s.get(docs, docKey(b.number, documentID))
+	present := s.get(format.Docs, format.DocKey(b.number, documentID))
 	if present != nil {
-		if v := s.pastVersions(b.number, number(present), present); v != nil {
+		if v := s.pastVersions(b.number, format.Number(present), present); v != nil {
 			return v
 		}
 	}
 	var found []byte
 	for _, doc := range s.removed(b.number, documentID) {
-		if found == nil && (present == nil || doc != number(present)) {
+		if found == nil && (present == nil || doc != format.Number(present)) {
 			found = s.pastVersions(b.number, doc, nil)
 		}
 	}
@@ -259,7 +260,7 @@ func (s *Snapshot) pastVersions(schema uint16, doc uint64, present []byte) []byt
 	changed := s.pastRows(schema, doc)
 	v := be.AppendUint64(nil, doc)
 	for rest := present[min(8, len(present)):]; len(rest) >= 2; rest = rest[2:] {
-		if _, ok := changed[slot(be.Uint16(rest))]; !ok {
+		if _, ok := changed[format.Slot(be.Uint16(rest))]; !ok {
 			v = append(v, rest[:2]...)
 		}
 	}
@@ -278,9 +279,9 @@ func (s *Snapshot) pastVersions(schema uint16, doc uint64, present []byte) []byt
 
 // sortSlots puts encoded slots in order.
 func sortSlots(v []byte) {
-	list := make([]slot, 0, len(v)/2)
+	list := make([]format.Slot, 0, len(v)/2)
 	for rest := v; len(rest) >= 2; rest = rest[2:] {
-		list = append(list, slot(be.Uint16(rest)))
+		list = append(list, format.Slot(be.Uint16(rest)))
 	}
 	slices.Sort(list)
 	for i, sl := range list {
@@ -292,7 +293,7 @@ func sortSlots(v []byte) {
 func (s *Snapshot) Only(t *contenttypes.ContentType) (documentID string, ok bool) {
 	b := s.bound.of(&t.Schema)
 	prefix := be.AppendUint16(nil, b.number)
-	c := s.bucket(docs).Cursor()
+	c := s.bucket(format.Docs).Cursor()
 	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		if id := string(k[2:]); s.document(b, id) != nil {
 			return id, true
@@ -339,7 +340,7 @@ func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []touch) (i
 			list = append(list, t.sequence)
 		}
 	}
-	c := s.bucket(touches).Cursor()
+	c := s.bucket(format.History).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
 		b := storedBlock(k, v)
 		for i := range b.len() {
@@ -366,7 +367,7 @@ func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []touch) (i
 }
 
 // logBegins returns the sequence of the last entry that the log no longer has.
-func (s *Snapshot) logBegins() uint64 { return getNumber(s.bucket(metas), keyLogBefore) }
+func (s *Snapshot) logBegins() uint64 { return getNumber(s.bucket(format.Meta), format.KeyLogBefore) }
 
 // A pastLink is a link in the list of one end, with its key.
 type pastLink struct{ key, value []byte }
@@ -374,7 +375,7 @@ type pastLink struct{ key, value []byte }
 // pastLinks returns the links of a list, which is given by the prefix of their keys, in order.
 func (s *Snapshot) pastLinks(list []byte) (found []pastLink) {
 	undone := s.undoneLinks(list)
-	c := s.bucket(links).Cursor()
+	c := s.bucket(format.Links).Cursor()
 	for k, v := c.Seek(list); bytes.HasPrefix(k, list) && s.step(); k, v = c.Next() {
 		if _, ok := undone[string(k)]; !ok {
 			found = append(found, pastLink{k, v})
@@ -391,15 +392,15 @@ func (s *Snapshot) pastLinks(list []byte) (found []pastLink) {
 
 // undoneLinks returns the links that have changed of the end whose list has a prefix of keys.
 func (s *Snapshot) undoneLinks(list []byte) undoneLinks {
-	doc, sd := be.Uint64(list[8:]), side(list[4])
+	doc, sd := be.Uint64(list[8:]), format.Side(list[4])
 	for _, schema := range s.listed(list) {
-		end := ref{schema: schema, doc: doc}
+		end := format.End{Schema: schema, Doc: doc}
 		known, ok := s.past.links[end]
 		if !ok {
 			known = s.undo(end)
 			s.past.links[end] = known
 		}
-		if len(known) > 0 || sd == fromSide {
+		if len(known) > 0 || sd == format.FromSide {
 			return known
 		}
 	}
@@ -409,7 +410,7 @@ func (s *Snapshot) undoneLinks(list []byte) undoneLinks {
 // listed returns the types and components that the end of a list can be of. Numbers of documents are unique among all types.
 func (s *Snapshot) listed(list []byte) (schemas []uint16) {
 	owner := be.Uint16(list)
-	if side(list[4]) == fromSide {
+	if format.Side(list[4]) == format.FromSide {
 		return []uint16{owner}
 	}
 	if b := s.bound.numbered(owner); b != nil {
@@ -426,26 +427,26 @@ func (s *Snapshot) listed(list []byte) (schemas []uint16) {
 }
 
 // undo returns the links of a document or component that have changed since, in all locales.
-func (s *Snapshot) undo(end ref) undoneLinks {
+func (s *Snapshot) undo(end format.End) undoneLinks {
 	found := undoneLinks{}
-	was := func(o op, sd side, of ref, pos uint64, other ref, otherPos uint64) {
-		if of.schema != end.schema || of.doc != end.doc {
+	was := func(o op, sd format.Side, of format.End, pos uint64, other format.End, otherPos uint64) {
+		if of.Schema != end.Schema || of.Doc != end.Doc {
 			return
 		}
-		key := linkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set))
-		key = be.AppendUint64(be.AppendUint64(be.AppendUint16(key, of.locale), of.doc), pos)
+		key := format.LinkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set))
+		key = be.AppendUint64(be.AppendUint64(be.AppendUint16(key, of.Locale), of.Doc), pos)
 		if _, ok := found[string(key)]; ok {
 			return
 		}
 		if found[string(key)] = nil; o.kind == opDeleteLink {
-			found[string(key)] = newLinkEnd(other, otherPos).data
+			found[string(key)] = format.NewLink(other, otherPos)
 		}
 	}
-	s.eachLater(end.schema, linksSubject|end.doc, func(o op) error {
+	s.eachLater(end.Schema, linksSubject|end.Doc, func(o op) error {
 		if !o.kind.ofRow() {
 			l := o.link
-			was(o, fromSide, l.from, l.fromPos, l.to, l.toPos)
-			was(o, toSide, l.to, l.toPos, l.from, l.fromPos)
+			was(o, format.FromSide, l.from, l.fromPos, l.to, l.toPos)
+			was(o, format.ToSide, l.to, l.toPos, l.from, l.fromPos)
 		}
 		return nil
 	})

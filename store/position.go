@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // Errors of reading the log, for errors.Is. Who gets one of them must begin anew with all content.
@@ -80,11 +81,11 @@ func (s *Snapshot) Position() (Position, error) {
 // OldestPosition returns the position before the oldest entry of the log.
 func (s *Snapshot) OldestPosition() (Position, error) {
 	epoch, err := s.epoch()
-	return Position{epoch, getNumber(s.bucket(metas), keyLogBefore)}, err
+	return Position{epoch, getNumber(s.bucket(format.Meta), format.KeyLogBefore)}, err
 }
 
 func (s *Snapshot) epoch() (Epoch, error) {
-	return parseEpoch(string(withoutChecksum(s.bucket(metas).Get(keyEpoch))))
+	return parseEpoch(string(format.WithoutChecksum(s.bucket(format.Meta).Get(format.KeyEpoch))))
 }
 
 // Entries returns the entries after a position, oldest first. It returns an error that wraps ErrOtherEpoch or ErrTrimmed if the log does
@@ -104,7 +105,7 @@ func (s *Snapshot) Entries(since Position) (iter.Seq2[*Entry, error], error) {
 
 // eachEntry calls yield with the entries after a sequence. It ends with an error if one is missing or cannot be decoded.
 func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
-	c := s.bucket(entries).Cursor()
+	c := s.bucket(format.Log).Cursor()
 	k, v := c.Seek(be.AppendUint64(nil, after+1))
 	for next := after + 1; next <= s.Sequence(); next++ {
 		if len(k) != 8 || be.Uint64(k) != next {
@@ -122,10 +123,10 @@ func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
 
 // entryAt returns the entry whose first key and value a cursor has found, as it is stored, and the key and value after it.
 func entryAt(c *treeCursor, k, v []byte) (raw, next, value []byte) {
-	raw = withoutChecksum(v) // without room behind it, so that append copies it
+	raw = format.WithoutChecksum(v) // without room behind it, so that append copies it
 	sequence := be.Uint64(k)
 	for next, value = c.Next(); len(next) == 12 && be.Uint64(next) == sequence; next, value = c.Next() {
-		raw = append(raw, withoutChecksum(value)...)
+		raw = append(raw, format.WithoutChecksum(value)...)
 	}
 	return raw, next, value
 }
@@ -143,7 +144,7 @@ func (s *Snapshot) Changes(e *Entry) []Change {
 }
 
 // Sequence returns the number of the last entry of the log, or of the last batch if no log is kept.
-func (s *Snapshot) Sequence() uint64 { return getNumber(s.bucket(metas), keySequence) }
+func (s *Snapshot) Sequence() uint64 { return getNumber(s.bucket(format.Meta), format.KeySequence) }
 
 // Revision returns the number of the last batch that changed a row of a type, or a link from one.
 func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
@@ -175,10 +176,10 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 	tx.sequence++
 	tx.log.by = by
 	if err = tx.append(EpochEntry, conversionEntry{}); err == nil {
-		err = putEpoch(tx.bucket(metas), f.log.epoch)
+		err = putEpoch(tx.bucket(format.Meta), f.log.epoch)
 	}
 	if err == nil && f.part.Load() != nil { // from here on, what there is is all that there is
-		err = errors.Join(tx.bucket(metas).Delete(keyPart), tx.bucket(metas).Delete(keyPartHash))
+		err = errors.Join(tx.bucket(format.Meta).Delete(format.KeyPart), tx.bucket(format.Meta).Delete(format.KeyPartHash))
 	}
 	if err == nil {
 		err = tx.finish()
@@ -193,4 +194,6 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 	return nil
 }
 
-func putEpoch(meta *tree, e Epoch) error { return meta.Put(keyEpoch, freshValue{[]byte(e.String())}) }
+func putEpoch(meta *tree, e Epoch) error {
+	return meta.Put(format.KeyEpoch, freshValue{[]byte(e.String())})
+}

@@ -1,22 +1,17 @@
 package store
 
-import "lectern/contenttypes"
-
-// A Status distinguishes the draft of a document from its published version. Types without draft & publish have published rows only.
-type Status uint8
-
-const (
-	Published Status = iota
-	Draft
+import (
+	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
-// String returns the status as the content API calls it.
-func (s Status) String() string {
-	if s == Draft {
-		return "draft"
-	}
-	return "published"
-}
+// A Status distinguishes the draft of a document from its published version. Types without draft & publish have published rows only.
+type Status = format.Status
+
+const (
+	Published = format.Published
+	Draft     = format.Draft
+)
 
 // A Query selects rows of one type. It is a plain value, which REST parameters and GraphQL arguments both become.
 type Query struct {

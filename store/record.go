@@ -6,24 +6,14 @@ import (
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
-
-// recordHeader is the number of bytes before the ends of fields. A row, and each component inside one, is encoded as
-//
-//	layout u16 · fields u16 · id u64 · end of each field u32 … · the fields
-//
-// where a scalar field is its JSON text (empty for null) and a component or zone is
-//
-//	end of each item u32 … · the items, each like a row · count u32
-//
-// A field can be read without decoding the others, and copied into a response as it is.
-const recordHeader = 2 + 2 + 8
 
 // A Record is a stored version of a document, or a component inside one. It refers to the memory of the file and is valid until its
 // Snapshot ends. The zero Record stands for "none"; all its attributes are null.
 type Record struct {
 	table *table
-	slot  slot // set only if the record is a document
+	slot  format.Slot // set only if the record is a document
 	doc   uint64
 	snap  *Snapshot
 	data  []byte
@@ -53,13 +43,15 @@ func (r Record) Schema() *contenttypes.Schema { return r.table.bound.schema }
 func (r Record) Doc() uint64 { return r.doc }
 
 // DocumentID returns the documentId of a document.
-func (r Record) DocumentID() string { return string(unquote(r.JSON(r.table.bound.system.documentID))) }
+func (r Record) DocumentID() string {
+	return string(format.Unquote(r.JSON(r.table.bound.system.documentID)))
+}
 
 // Status returns the status of r: draft or published.
-func (r Record) Status() Status { return r.slot.status() }
+func (r Record) Status() Status { return r.slot.Status() }
 
 // Locale returns the locale of r, "" if its type is not localized.
-func (r Record) Locale() string { return r.snap.localeCode(r.slot.locale()) }
+func (r Record) Locale() string { return r.snap.localeCode(r.slot.Locale()) }
 
 // ID returns the numeric id of r, as shown in responses.
 func (r Record) ID() uint64 { return be.Uint64(r.data[4:]) }
@@ -84,7 +76,7 @@ func (r Record) AppendFields(b []byte, attrs []*contenttypes.Attribute, first bo
 			key, first = key[1:], false
 		}
 		b = append(b, key...)
-		if start, end := fieldSpan(ends, r.table.pos[a.Index]); start < end {
+		if start, end := format.FieldSpan(ends, r.table.pos[a.Index]); start < end {
 			b = append(b, payload[start:end]...)
 		} else {
 			b = append(b, "null"...)
@@ -109,7 +101,7 @@ func (r *Record) AppendMembers(b []byte, members []Member, first bool) ([]byte, 
 	ends, payload := r.parts()
 	for i := range members {
 		m := &members[i]
-		start, end := fieldSpan(ends, r.table.pos[m.Attr.Index])
+		start, end := format.FieldSpan(ends, r.table.pos[m.Attr.Index])
 		if start == end && m.NonNull || m.Max > 0 && int(end-start) > m.Max {
 			return b, i
 		}
@@ -133,27 +125,14 @@ func (r *Record) field(a *contenttypes.Attribute) []byte {
 		return nil
 	}
 	ends, payload := r.parts()
-	start, end := fieldSpan(ends, r.table.pos[a.Index])
+	start, end := format.FieldSpan(ends, r.table.pos[a.Index])
 	return payload[start:end]
 }
 
 // parts returns the directory of r, which holds the end of each field, and the fields.
 func (r *Record) parts() (ends, payload []byte) {
-	ends = r.data[recordHeader:]
+	ends = r.data[format.RowHeader:]
 	return ends, ends[4*r.table.fields:]
-}
-
-// fieldSpan returns where the field at a position of the layout begins and ends. An attribute that is not in the layout, at position -1, is
-// empty as null is. The compiler inlines fieldSpan, which keeps printing as fast as one loop over the directory.
-func fieldSpan(ends []byte, position int16) (start, end uint32) {
-	p := int(position)
-	if p > 0 {
-		start = be.Uint32(ends[4*p-4:])
-	}
-	if p >= 0 {
-		end = be.Uint32(ends[4*p:])
-	}
-	return start, end
 }
 
 // Each calls yield with the items of a component or dynamic zone attribute in order, until yield returns false. A single component
@@ -216,11 +195,11 @@ func (r Record) Ref() Ref {
 	return Ref{Type: b.schema.UID, Doc: r.doc, Locale: r.Locale()}
 }
 
-func (r Record) ref() ref {
+func (r Record) ref() format.End {
 	if r.table.bound.typ == nil {
-		return ref{schema: r.table.bound.number, doc: r.ID()}
+		return format.End{Schema: r.table.bound.number, Doc: r.ID()}
 	}
-	return ref{schema: r.table.bound.number, locale: r.slot.locale(), doc: r.doc}
+	return format.End{Schema: r.table.bound.number, Locale: r.slot.Locale(), Doc: r.doc}
 }
 
 // A Value is the value of one attribute in a row to be written. A scalar has JSON (nil is null); a component attribute or zone has Items.

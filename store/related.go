@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // A Related holds the result of RelatedAll or UsesAll: the rows that one attribute of several rows leads to. It can be passed to
@@ -22,10 +23,10 @@ type Related struct {
 
 	most      int // Most if it has an effect, else 0
 	edges     []edge
-	targets   []ref    // the different targets of edges
-	seen      []int32  // hash table of positions in targets or locations, plus one; 0 is an empty cell
-	shown     []int32  // by target: its position in Rows; negative if it has no version to show
-	locations []uint64 // by item: the location of its row, if the relation cache had all items
+	targets   []format.End // the different targets of edges
+	seen      []int32      // hash table of positions in targets or locations, plus one; 0 is an empty cell
+	shown     []int32      // by target: its position in Rows; negative if it has no version to show
+	locations []uint64     // by item: the location of its row, if the relation cache had all items
 	order     []int32
 	short     []int32 // rows whose links were not all read
 	// partial says that a filter or page removed items.
@@ -37,7 +38,7 @@ type Related struct {
 type edge struct {
 	from   int32
 	row    int32 // position of the target in targets at first, later in Rows; negative if it has no version to show
-	target ref
+	target format.End
 }
 
 // Of returns the items of row i: positions in Rows.
@@ -99,15 +100,15 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 	if into.most = into.Most; f != nil {
 		into.most = 0
 	}
-	w := linkWalk{cursor: s.takeCursor(links), snap: s}
-	defer s.giveCursor(links, w.cursor)
-	var buf [linkListLen]byte
+	w := linkWalk{cursor: s.takeCursor(format.Links), snap: s}
+	defer s.giveCursor(format.Links, w.cursor)
+	var buf [format.LinkListLen]byte
 	for i, r := range of {
 		for _, a := range attrs {
 			if !r.Exists() {
 				continue
 			}
-			if w.gather(s.appendLinkList(buf[:0], a, toSide, shownSet(a, status), r.ref()), -1, int32(i), into); into.Over {
+			if w.gather(s.appendLinkList(buf[:0], a, format.ToSide, shownSet(a, status), r.ref()), -1, int32(i), into); into.Over {
 				return s.failed
 			}
 		}
@@ -173,15 +174,15 @@ func (l *Related) leaveOut() {
 
 // gatherLinks reads the links of all rows, at most so many of each when most is not negative.
 func (s *Snapshot) gatherLinks(of []Record, a *contenttypes.Attribute, status Status, most int, into *Related) {
-	w := linkWalk{cursor: s.takeCursor(links), snap: s}
-	defer s.giveCursor(links, w.cursor)
-	list := s.appendShownList(nil, a, status, ref{})
+	w := linkWalk{cursor: s.takeCursor(format.Links), snap: s}
+	defer s.giveCursor(format.Links, w.cursor)
+	list := s.appendShownList(nil, a, status, format.End{})
 	for i, r := range of {
 		if into.Over {
 			return
 		}
 		if r.Exists() {
-			setLinkOwner(list, r.ref())
+			format.SetLinkOwner(list, r.ref())
 			w.gather(list, most, int32(i), into)
 		}
 	}
@@ -196,7 +197,7 @@ func (w *linkWalk) gather(list []byte, most int, row int32, into *Related) {
 			return
 		}
 		w.snap.stats.links++
-		target, _ := parseLinkEnd(v)
+		target, _ := format.ParseLink(v)
 		into.edges = append(into.edges, edge{from: row, target: target})
 		k, v = w.next()
 	}
@@ -245,9 +246,9 @@ func (l *Related) tellApart() {
 }
 
 // targetOf returns the position of a target in targets, and appends it if it is not there. The table seen must have room for it.
-func (l *Related) targetOf(target ref) int32 {
+func (l *Related) targetOf(target format.End) int32 {
 	last := len(l.seen) - 1
-	at := int(target.doc*0x9e3779b97f4a7c15>>32) & last
+	at := int(target.Doc*0x9e3779b97f4a7c15>>32) & last
 	for l.seen[at] > 0 && l.targets[l.seen[at]-1] != target {
 		at = (at + 1) & last
 	}

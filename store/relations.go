@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 	"lectern/store/internal/relcache"
 )
 
@@ -58,10 +59,10 @@ func relationKey(list []byte) relcache.Key { return relcache.Key{be.Uint64(list)
 
 // locationOf returns the location of a row, or 0 if it has none, for example because it is too long.
 func (s *Snapshot) locationOf(r Record) uint64 {
-	var buf [rowKeyLen]byte
-	key := appendRowKey(buf[:0], r.table.bound.number, r.slot, r.doc)
+	var buf [format.RowKeyLen]byte
+	key := format.AppendRowKey(buf[:0], r.table.bound.number, r.slot, r.doc)
 	at, ok := s.file.Offset(r.data)
-	if at -= rowKeyLen; !ok || at <= 0 || len(r.data) >= 1<<rowSizeBits || bits.Len(uint(at)) > 64-rowSizeBits || !bytes.HasPrefix(s.file.At(at), key) {
+	if at -= format.RowKeyLen; !ok || at <= 0 || len(r.data) >= 1<<rowSizeBits || bits.Len(uint(at)) > 64-rowSizeBits || !bytes.HasPrefix(s.file.At(at), key) {
 		return 0
 	}
 	return uint64(at)<<rowSizeBits | uint64(len(r.data))
@@ -70,8 +71,8 @@ func (s *Snapshot) locationOf(r Record) uint64 {
 // rowAt returns the row at a location.
 func (s *Snapshot) rowAt(location uint64) Record {
 	at, n := location>>rowSizeBits, location&(1<<rowSizeBits-1)
-	row := s.file.At(int(at))[: rowKeyLen+n : rowKeyLen+n]
-	return s.record(slot(be.Uint16(row[2:])), be.Uint64(row[4:]), row[rowKeyLen:])
+	row := s.file.At(int(at))[: format.RowKeyLen+n : format.RowKeyLen+n]
+	return s.record(format.Slot(be.Uint16(row[2:])), be.Uint64(row[4:]), row[format.RowKeyLen:])
 }
 
 // gatherCached lists the targets of the rows from the relation cache. If the cache does not have all of them, it does nothing and
@@ -80,11 +81,11 @@ func (s *Snapshot) gatherCached(of []Record, a *contenttypes.Attribute, status S
 	if s.relations == nil {
 		return false
 	}
-	var buf [linkListLen]byte
-	list := s.appendShownList(buf[:0], a, status, ref{})
+	var buf [format.LinkListLen]byte
+	list := s.appendShownList(buf[:0], a, status, format.End{})
 	for _, r := range of {
 		if r.Exists() {
-			setLinkOwner(list, r.ref())
+			format.SetLinkOwner(list, r.ref())
 			locations, whole := s.relations.Get(relationKey(list))
 			if !whole && (most < 0 || len(locations) < most) {
 				s.stats.relationMisses++
@@ -137,7 +138,7 @@ func (s *Snapshot) cacheAll(of []Record, a *contenttypes.Attribute, status Statu
 	if !s.caches() {
 		return
 	}
-	list := s.appendShownList(nil, a, status, ref{})
+	list := s.appendShownList(nil, a, status, format.End{})
 	var locations []uint64
 	for i, r := range of {
 		if !r.Exists() {
@@ -148,7 +149,7 @@ func (s *Snapshot) cacheAll(of []Record, a *contenttypes.Attribute, status Statu
 		for _, row := range shown {
 			locations = s.appendLocation(locations, into.Rows[row])
 		}
-		setLinkOwner(list, r.ref())
+		format.SetLinkOwner(list, r.ref())
 		s.cacheLocations(list, locations, most < 0 || len(shown) < most)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // ErrGap: entries were to be applied that do not follow on those that a replica has.
@@ -121,7 +122,7 @@ func (r *applier) transaction(apply func(*Tx) (applied, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := putEpoch(tx.bucket(metas), at.epoch); err != nil {
+	if err := putEpoch(tx.bucket(format.Meta), at.epoch); err != nil {
 		return err
 	}
 	if r.file.part.Load() != nil {
@@ -213,7 +214,7 @@ func (r *applier) applyEntry(tx *Tx, e *Entry) error {
 	tx.docs, tx.items = max(tx.docs, e.docs), max(tx.items, e.items)
 	if e.Kind == ConversionEntry {
 		tx.revise(everyType)
-		if err := storeConversion(tx.bucket(metas), &e.conversion); err != nil {
+		if err := storeConversion(tx.bucket(format.Meta), &e.conversion); err != nil {
 			return err
 		}
 	}
@@ -248,14 +249,14 @@ func (r *applier) repeat(tx *Tx, e *Entry) error {
 // storeConversion stores the definitions after a transaction of a conversion, and what is left to do.
 func storeConversion(meta *tree, c *conversionEntry) error {
 	if c.catalog != nil {
-		if err := meta.Put(keyCatalog, copied(c.catalog)); err != nil {
+		if err := meta.Put(format.KeyCatalog, copied(c.catalog)); err != nil {
 			return err
 		}
 	}
 	if c.pending == nil {
-		return meta.Delete(keyPending)
+		return meta.Delete(format.KeyPending)
 	}
-	return meta.Put(keyPending, copied(c.pending))
+	return meta.Put(format.KeyPending, copied(c.pending))
 }
 
 // reload reads what an entry of a conversion has changed: the definitions, and what is left to do.
@@ -280,29 +281,29 @@ func (tx *Tx) repeat(o op) error {
 		return tx.repeatRow(o)
 	}
 	l := o.link
-	from := tx.linkKey(l, fromSide, l.from, l.fromPos)
-	to := tx.linkKey(l, toSide, l.to, l.toPos)
+	from := tx.linkKey(l, format.FromSide, l.from, l.fromPos)
+	to := tx.linkKey(l, format.ToSide, l.to, l.toPos)
 	if o.kind == opDeleteLink {
-		tx.delete(links, from)
-		tx.delete(links, to)
+		tx.delete(format.Links, from)
+		tx.delete(format.Links, to)
 		return nil
 	}
-	tx.put(links, from, newLinkEnd(l.to, l.toPos))
-	tx.put(links, to, newLinkEnd(l.from, l.fromPos))
+	tx.put(format.Links, from, freshValue{format.NewLink(l.to, l.toPos)})
+	tx.put(format.Links, to, freshValue{format.NewLink(l.from, l.fromPos)})
 	return nil
 }
 
 // linkKey returns the key of a link in the list of one end.
-func (tx *Tx) linkKey(l linkOp, sd side, end ref, pos uint64) []byte {
-	key := linkPrefix(l.schema, l.field, byte(sd), byte(l.set))
-	key = be.AppendUint64(be.AppendUint16(key, end.locale), end.doc)
+func (tx *Tx) linkKey(l linkOp, sd format.Side, end format.End, pos uint64) []byte {
+	key := format.LinkPrefix(l.schema, l.field, byte(sd), byte(l.set))
+	key = be.AppendUint64(be.AppendUint16(key, end.Locale), end.Doc)
 	return be.AppendUint64(key, pos)
 }
 
 // repeatRow puts or removes a row.
 func (tx *Tx) repeatRow(o op) error {
 	b := tx.bound.numbered(o.schema)
-	if b == nil || b.typ == nil || int(o.slot.locale()) > tx.localesUsed {
+	if b == nil || b.typ == nil || int(o.slot.Locale()) > tx.localesUsed {
 		return fmt.Errorf("%w: a row of an unknown type or locale", errEntry)
 	}
 	if o.kind.removesRow() {

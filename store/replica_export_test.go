@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // Replicate applies the whole log of a store, encoded and decoded once more, to an empty replica at path, and returns how the replica
@@ -64,11 +65,11 @@ func (r *Replica) differences(want *Snapshot) (list []string, err error) {
 	err = r.file.read(func(tx *bolt.Tx) error {
 		got := newSnapshot(r.conversion.store, tx)
 		got.bound = r.conversion.bound
-		pending := got.bucket(metas).Get(keyPending) != nil
+		pending := got.bucket(format.Meta).Get(format.KeyPending) != nil
 		if problems, err := got.disagreements(nil); !pending && (err != nil || len(problems) > 0) {
 			list = append(list, fmt.Sprint(problems, err))
 		}
-		for _, n := range []bucket{rows, docs, index, links, entries, touches, answers, metas} {
+		for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links, format.Log, format.History, format.Answers, format.Meta} {
 			if line := firstDifference(n, valuesOf(want, n), valuesOf(got, n)); line != "" {
 				list = append(list, line)
 			}
@@ -78,7 +79,7 @@ func (r *Replica) differences(want *Snapshot) (list []string, err error) {
 	return list, err
 }
 
-func firstDifference(n bucket, want, got [][2][]byte) string {
+func firstDifference(n format.Bucket, want, got [][2][]byte) string {
 	for i := range max(len(want), len(got)) {
 		var w, g [2][]byte
 		if i < len(want) {
@@ -88,7 +89,7 @@ func firstDifference(n bucket, want, got [][2][]byte) string {
 			g = got[i]
 		}
 		if !bytes.Equal(w[0], g[0]) || !bytes.Equal(w[1], g[1]) {
-			return fmt.Sprintf("%s: the replica has\n%q = %q\nwant\n%q = %q", bucketNames[n], g[0], g[1], w[0], w[1])
+			return fmt.Sprintf("%s: the replica has\n%q = %q\nwant\n%q = %q", n.Name(), g[0], g[1], w[0], w[1])
 		}
 	}
 	return ""
@@ -96,20 +97,20 @@ func firstDifference(n bucket, want, got [][2][]byte) string {
 
 // valuesOf returns the keys and values of a bucket, those of the index entry by entry. It leaves out what a replica need not have: the
 // identity, and numbers that were given out for nothing.
-func valuesOf(s *Snapshot, n bucket) (list [][2][]byte) {
+func valuesOf(s *Snapshot, n format.Bucket) (list [][2][]byte) {
 	c := s.bucket(n).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		switch {
-		case n == index:
-			b := block(v)
-			for i := range b.len() {
-				key, doc := b.entry(i)
+		case n == format.Index:
+			b := format.Block(v)
+			for i := range b.Len() {
+				key, doc := b.Entry(i)
 				list = append(list, [2][]byte{key, doc})
 			}
-		case n != metas:
+		case n != format.Meta:
 			list = append(list, [2][]byte{k, v})
-		case !slices.Contains([]string{string(keyIdentity), string(keyDocs), string(keyItems)}, string(k)) &&
-			!bytes.HasPrefix(k, []byte(prefixRowID)) && !bytes.HasPrefix(k, []byte(prefixNote)):
+		case !slices.Contains([]string{string(format.KeyIdentity), string(format.KeyDocs), string(format.KeyItems)}, string(k)) &&
+			!bytes.HasPrefix(k, []byte(format.PrefixRowID)) && !bytes.HasPrefix(k, []byte(format.PrefixNote)):
 			list = append(list, [2][]byte{k, v})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // everyType is the number under which the revision of a conversion is kept. A conversion changes how rows of any type are read, so it
@@ -17,12 +18,12 @@ func (tx *Tx) revise(schema uint16) { tx.revisions[schema] = tx.sequence }
 
 // reviseLink notes that a link changes what an answer about its owner shows. The owner of a component's link has another row than the
 // component; then the link counts for its target.
-func (tx *Tx) reviseLink(from, to ref) {
-	if b := tx.bound.numbered(from.schema); b != nil && b.typ != nil {
-		tx.revise(from.schema)
+func (tx *Tx) reviseLink(from, to format.End) {
+	if b := tx.bound.numbered(from.Schema); b != nil && b.typ != nil {
+		tx.revise(from.Schema)
 		return
 	}
-	tx.revise(to.schema)
+	tx.revise(to.Schema)
 }
 
 // A revisionCache holds the revisions that a snapshot has looked up. They stay the same as long as the snapshot lives.
@@ -39,9 +40,9 @@ const unknownRevision = math.MaxUint64
 func (s *Snapshot) cachedRevisions() *revisionCache {
 	c := &s.revised
 	if c.epoch == "" {
-		meta := s.bucket(metas)
-		c.epoch = string(withoutChecksum(meta.Get(keyEpoch)))
-		c.sequence, c.all = getNumber(meta, keySequence), s.revision(everyType)
+		meta := s.bucket(format.Meta)
+		c.epoch = string(format.WithoutChecksum(meta.Get(format.KeyEpoch)))
+		c.sequence, c.all = getNumber(meta, format.KeySequence), s.revision(everyType)
 	}
 	return c
 }
@@ -68,7 +69,7 @@ func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType
 	c := s.cachedRevisions()
 	dst = append(dst, c.epoch...)
 	if s.store.part.Load() != nil {
-		dst = append(dst, withoutChecksum(s.bucket(metas).Get(keyPart))...)
+		dst = append(dst, format.WithoutChecksum(s.bucket(format.Meta).Get(format.KeyPart))...)
 	}
 	if types == nil {
 		return be.AppendUint64(dst, c.sequence)
@@ -126,7 +127,7 @@ func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64)
 		return false, err
 	}
 	sl, _ := tx.slot(t, Published, locale)
-	of := ref{b.number, sl.locale(), doc}
+	of := format.End{Schema: b.number, Locale: sl.Locale(), Doc: doc}
 	changed, err := tx.touched(rowsSubject, of, after, linking)
 	if !changed && err == nil {
 		changed, err = tx.touched(linksSubject, of, after, linking)
@@ -144,11 +145,11 @@ func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64)
 
 // touched reports whether an entry after a sequence has changed what a kind of subjects says of a document or component. linking
 // owns the links to it that count.
-func (tx *Tx) touched(subjects uint64, of ref, after uint64, linking []*contenttypes.ContentType) (bool, error) {
-	subject := subjects | of.doc
-	list := tx.touching(after, of.schema, subject, nil)
+func (tx *Tx) touched(subjects uint64, of format.End, after uint64, linking []*contenttypes.ContentType) (bool, error) {
+	subject := subjects | of.Doc
+	list := tx.touching(after, of.Schema, subject, nil)
 	for _, open := range tx.store.log.touches.list {
-		if open.schema == of.schema && open.subject == subject && open.sequence > after {
+		if open.schema == of.Schema && open.subject == subject && open.sequence > after {
 			list = append(list, open.sequence)
 		}
 	}
@@ -167,7 +168,7 @@ func (tx *Tx) pendingRevision(t *contenttypes.ContentType) uint64 {
 }
 
 // changes reports whether an entry has changed a localization of a document, a link from it, or one to it from a document of the types in linking.
-func (tx *Tx) changes(sequence uint64, of ref, linking []*contenttypes.ContentType) (found bool, err error) {
+func (tx *Tx) changes(sequence uint64, of format.End, linking []*contenttypes.ContentType) (found bool, err error) {
 	e, err := decodeEntry(sequence, tx.storedEntry(sequence))
 	if err != nil {
 		return false, err
@@ -176,11 +177,11 @@ func (tx *Tx) changes(sequence uint64, of ref, linking []*contenttypes.ContentTy
 		switch {
 		case found:
 		case o.kind.ofRow():
-			found = o.schema == of.schema && o.doc == of.doc && o.slot.locale() == of.locale
+			found = o.schema == of.Schema && o.doc == of.Doc && o.slot.Locale() == of.Locale
 		case o.link.from == of:
 			found = true
 		case o.link.to == of:
-			b := tx.bound.numbered(o.link.from.schema)
+			b := tx.bound.numbered(o.link.from.Schema)
 			found = b != nil && slices.Contains(linking, b.typ)
 		}
 		return nil
@@ -190,5 +191,5 @@ func (tx *Tx) changes(sequence uint64, of ref, linking []*contenttypes.ContentTy
 
 func (s *Snapshot) revision(schema uint16) uint64 {
 	var buf [16]byte
-	return getNumber(s.bucket(metas), be.AppendUint16(append(buf[:0], prefixRev...), schema))
+	return getNumber(s.bucket(format.Meta), be.AppendUint16(append(buf[:0], format.PrefixRev...), schema))
 }

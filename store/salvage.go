@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 	"lectern/store/internal/pages"
 )
 
@@ -52,7 +53,7 @@ func SalvageTo(ctx context.Context, path, to string) (s Salvage, err error) {
 		return s, err
 	}
 	s.Damage = g.damage
-	if g.metas[string(keyCatalog)] == nil {
+	if g.metas[string(format.KeyCatalog)] == nil {
 		return s, errors.New("nothing can be saved: the file has no readable catalog, which says what its content means")
 	}
 	if err := create(to); err != nil {
@@ -155,7 +156,7 @@ func (r *rawFile) damage(ctx context.Context) (problems []error, err error) {
 // locales only grow, so the longest is the newest.
 func (r *rawFile) anywhere(key []byte) (longest []byte) {
 	r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
-		if bytes.Equal(k, key) && len(v) > len(longest) && checkValue(metas, k, v) == nil {
+		if bytes.Equal(k, key) && len(v) > len(longest) && format.CheckValue(format.Meta, k, v) == nil {
 			longest = v
 		}
 	})
@@ -178,7 +179,7 @@ func (g *salvager) collect(ctx context.Context) error {
 	f := g.raw.pages
 	use, err := f.Audit(ctx, g.raw.meta, func(name []byte) func(pages.Page) error {
 		if n, ok := bucketNamed(name); ok {
-			return checkPage(n)
+			return format.CheckPage(n)
 		}
 		return nil
 	}, func(name []byte, p pages.Page) {
@@ -197,12 +198,12 @@ func (g *salvager) collect(ctx context.Context) error {
 	if len(g.damage) > 0 {
 		f.Pieces(use, g.takePiece)
 	}
-	for _, key := range [][]byte{keyCatalog, keyLocales} {
+	for _, key := range [][]byte{format.KeyCatalog, format.KeyLocales} {
 		if v := g.raw.anywhere(key); v != nil && g.metas[string(key)] == nil {
 			g.metas[string(key)] = v
 		}
 	}
-	if g.metas[string(keyCatalog)] == nil {
+	if g.metas[string(format.KeyCatalog)] == nil {
 		g.takeDamagedCatalog()
 	}
 	return nil
@@ -214,25 +215,25 @@ func (g *salvager) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
 		c := &evolve.Catalog{}
-		if g.metas[string(keyCatalog)] != nil || !bytes.Equal(k, keyCatalog) || json.Unmarshal(withoutChecksum(v), c) != nil {
+		if g.metas[string(format.KeyCatalog)] != nil || !bytes.Equal(k, format.KeyCatalog) || json.Unmarshal(format.WithoutChecksum(v), c) != nil {
 			return
 		}
 		if _, err := bindStored(c); err == nil {
-			g.metas[string(keyCatalog)] = v
+			g.metas[string(format.KeyCatalog)] = v
 			g.damage = append(g.damage, errors.New("meta: the catalog is damaged, and there is no other: names and types in what is saved may be wrong"))
 		}
 	})
 }
 
 // take keeps a value, unless there is one for its key already.
-func (g *salvager) take(n bucket, k, v []byte) {
-	into := map[bucket]map[string][]byte{rows: g.rows, links: g.links, docs: g.docs, metas: g.metas}[n]
+func (g *salvager) take(n format.Bucket, k, v []byte) {
+	into := map[format.Bucket]map[string][]byte{format.Rows: g.rows, format.Links: g.links, format.Docs: g.docs, format.Meta: g.metas}[n]
 	switch {
-	case n == index:
-		b := block(v)
-		for i := range b.len() {
-			key, doc := b.entry(i)
-			if len(key) == spaceLen+8 { // as keys in an index of ids are
+	case n == format.Index:
+		b := format.Block(v)
+		for i := range b.Len() {
+			key, doc := b.Entry(i)
+			if len(key) == format.SpaceLen+8 { // as keys in an index of ids are
 				g.ids[string(key)] = be.Uint64(doc)
 			}
 		}
@@ -244,15 +245,15 @@ func (g *salvager) take(n bucket, k, v []byte) {
 // takePiece keeps a value that was found outside of the tree, if its checksum matches.
 func (g *salvager) takePiece(k, v []byte) {
 	switch {
-	case len(k) == rowKeyLen && len(v) > recordHeader+checksumLen && checkValue(rows, k, v) == nil:
-		g.take(rows, k, v)
-	case len(k) == linkKeyLen && len(v) == linkLen-linkKeyLen && k[4] <= byte(toSide) && k[5] <= byte(DraftLinks) &&
-		checkValue(links, k, v) == nil:
-		g.take(links, k, v)
-	case len(k) > spaceLen && len(v) > 2+checksumLen && checkValue(index, k, v) == nil:
-		g.take(index, k, v)
-	case isDocKey(k) && len(v) >= 10 && len(v)%2 == 0 && checkValue(docs, k, v) == nil:
-		g.take(docs, k, v)
+	case len(k) == format.RowKeyLen && len(v) > format.RowHeader+format.ChecksumLen && format.CheckValue(format.Rows, k, v) == nil:
+		g.take(format.Rows, k, v)
+	case len(k) == format.LinkKeyLen && len(v) == format.LinkLen-format.LinkKeyLen && k[4] <= byte(format.ToSide) && k[5] <= byte(DraftLinks) &&
+		format.CheckValue(format.Links, k, v) == nil:
+		g.take(format.Links, k, v)
+	case len(k) > format.SpaceLen && len(v) > 2+format.ChecksumLen && format.CheckValue(format.Index, k, v) == nil:
+		g.take(format.Index, k, v)
+	case isDocKey(k) && len(v) >= 10 && len(v)%2 == 0 && format.CheckValue(format.Docs, k, v) == nil:
+		g.take(format.Docs, k, v)
 	}
 }
 
@@ -276,14 +277,14 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 		meta := f.meta(tx)
 		for _, k := range slices.Sorted(maps.Keys(g.metas)) {
 			switch k {
-			case string(keyFormat), string(keyReader), string(keyIdentity), string(keyEpoch), string(keyLogBefore), string(keyLogBytes):
+			case string(format.KeyFormat), string(format.KeyReader), string(format.KeyIdentity), string(format.KeyEpoch), string(format.KeyLogBefore), string(format.KeyLogBytes):
 				continue
 			}
-			if err := meta.Put([]byte(k), salvaged(metas, []byte(k), g.metas[k])); err != nil {
+			if err := meta.Put([]byte(k), salvaged(format.Meta, []byte(k), g.metas[k])); err != nil {
 				return err
 			}
 		}
-		return putNumber(meta, keyLogBefore, getNumber(meta, keySequence)) // the log is not saved
+		return putNumber(meta, format.KeyLogBefore, getNumber(meta, format.KeySequence)) // the log is not saved
 	}); err != nil {
 		return err
 	}
@@ -335,9 +336,9 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 		if int(be.Uint16(v)) >= len(g.bound.tables) {
 			return nil
 		}
-		r := Record{table: g.bound.tables[be.Uint16(v)], slot: slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: tx.Snapshot, data: v}
+		r := Record{table: g.bound.tables[be.Uint16(v)], slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: tx.Snapshot, data: v}
 		if b := r.table.bound; b != nil && b.typ != nil {
-			if tx.addVersion(b, unquote(r.JSON(b.system.documentID)), r.doc, r.slot) != nil {
+			if tx.addVersion(b, format.Unquote(r.JSON(b.system.documentID)), r.doc, r.slot) != nil {
 				return nil // a deleted document, whose documentId another has got
 			}
 			tx.reindex(b, Record{}, r)
@@ -345,14 +346,14 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 			s.Rows++
 		}
 		tx.docs = max(tx.docs, r.doc)
-		return tx.bucket(rows).Put(k, salvaged(rows, k, v))
+		return tx.bucket(format.Rows).Put(k, salvaged(format.Rows, k, v))
 	})
 }
 
 // salvaged makes a freshValue of a value that was read with its checksum.
-func salvaged(n bucket, key, v []byte) freshValue {
-	if checksumAt(n, key) < 0 {
-		v = withoutChecksum(v)
+func salvaged(n format.Bucket, key, v []byte) freshValue {
+	if format.ChecksumAt(n, key) < 0 {
+		v = format.WithoutChecksum(v)
 	}
 	return copied(v)
 }
@@ -362,30 +363,30 @@ func (g *salvager) writeLinks(st *Store, s *Salvage) error {
 	twins := map[string][]byte{}
 	for _, key := range slices.Sorted(maps.Keys(g.links)) {
 		k, v := []byte(key), g.links[key]
-		twin := linkTwin(k, v)
+		twin := format.LinkTwin(k, v)
 		if g.links[string(twin)] == nil {
 			self, ok := g.bound.linkEnd(k)
 			if !ok {
 				continue // it is unknown where the link leads
 			}
-			twins[string(twin)] = newLinkEnd(self, be.Uint64(k[linkListLen:])).data
+			twins[string(twin)] = format.NewLink(self, be.Uint64(k[format.LinkListLen:]))
 		}
 	}
 	maps.Copy(g.links, twins)
 	s.Links = len(g.links) / 2
 	return inTransactions(st, slices.Sorted(maps.Keys(g.links)), func(tx *Tx, key string) error {
-		tx.put(links, []byte(key), salvaged(links, []byte(key), g.links[key]))
+		tx.put(format.Links, []byte(key), salvaged(format.Links, []byte(key), g.links[key]))
 		return nil
 	})
 }
 
 // linkEnd returns the end that lists the link with this key. ok is false if that end may be of several types.
-func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
-	r = ref{schema: be.Uint16(k), locale: be.Uint16(k[6:]), doc: be.Uint64(k[8:])}
-	if side(k[4]) == fromSide {
+func (b *binding) linkEnd(k []byte) (r format.End, ok bool) {
+	r = format.OwnEnd(k)
+	if format.Side(k[4]) == format.FromSide {
 		return r, true
 	}
-	owner := b.numbered(r.schema)
+	owner := b.numbered(r.Schema)
 	if owner == nil {
 		return r, false
 	}
@@ -393,7 +394,7 @@ func (b *binding) linkEnd(k []byte) (r ref, ok bool) {
 	if i < 0 || owner.schema.Attributes[i].Target == nil {
 		return r, false
 	}
-	r.schema = b.of(&owner.schema.Attributes[i].Target.Schema).number
+	r.Schema = b.of(&owner.schema.Attributes[i].Target.Schema).number
 	return r, true
 }
 
@@ -406,21 +407,21 @@ func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 			continue
 		}
 		for rest := v[8:]; len(rest) >= 2; rest = rest[2:] {
-			sl := slot(be.Uint16(rest))
-			if key := string(appendRowKey(nil, b.number, sl, number(v))); g.rows[key] == nil {
-				lost[key] = LostVersion{Type: b.typ.UID, DocumentID: k[2:], Status: sl.status(), Locale: snap.localeCode(sl.locale())}
+			sl := format.Slot(be.Uint16(rest))
+			if key := string(format.AppendRowKey(nil, b.number, sl, format.Number(v))); g.rows[key] == nil {
+				lost[key] = LostVersion{Type: b.typ.UID, DocumentID: k[2:], Status: sl.Status(), Locale: snap.localeCode(sl.Locale())}
 			}
 		}
 	}
 	for k, doc := range g.ids {
 		entry := []byte(k)
-		b, sl := g.bound.numbered(be.Uint16(entry)), slot(be.Uint16(entry[4:]))
+		b, sl := g.bound.numbered(be.Uint16(entry)), format.Slot(be.Uint16(entry[4:]))
 		if b == nil || b.typ == nil || be.Uint16(entry[2:]) != b.fields[b.system.id.Index] {
 			continue
 		}
-		if key := string(appendRowKey(nil, b.number, sl, doc)); g.rows[key] == nil {
+		if key := string(format.AppendRowKey(nil, b.number, sl, doc)); g.rows[key] == nil {
 			l := lost[key]
-			l.Type, l.Row, l.Status, l.Locale = b.typ.UID, be.Uint64(entry[spaceLen:]), sl.status(), snap.localeCode(sl.locale())
+			l.Type, l.Row, l.Status, l.Locale = b.typ.UID, be.Uint64(entry[format.SpaceLen:]), sl.Status(), snap.localeCode(sl.Locale())
 			lost[key] = l
 		}
 	}

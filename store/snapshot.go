@@ -9,6 +9,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/internal/span"
+	"lectern/store/internal/format"
 	"lectern/store/internal/pages"
 	"lectern/store/internal/pool"
 	"lectern/store/internal/relcache"
@@ -21,15 +22,15 @@ type Snapshot struct {
 	bound     *binding
 	file      *pages.File // pages of the state that tx reads; nil until a bucket is looked up
 	root      *pages.Tree // the tree of the buckets in file
-	trees     [bucketCount]*tree
-	idle      [bucketCount][]*treeCursor // cursors not in use
-	shared    [bucketCount]*treeCursor   // for single look-ups, each of which ends before the next begins
-	cache     *stateCache                // shared with the other snapshots of this state; nil if nothing is cached
-	relations *relcache.Cache            // the relation cache of cache; nil until it has one
-	indexer   *indexer                   // only in a write transaction
-	buffers   [bucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
-	storedDoc uint64                     // only in a write transaction: the greatest number of a document when it began
-	past      *past                      // nil unless it is a snapshot of the past
+	trees     [format.BucketCount]*tree
+	idle      [format.BucketCount][]*treeCursor // cursors not in use
+	shared    [format.BucketCount]*treeCursor   // for single look-ups, each of which ends before the next begins
+	cache     *stateCache                       // shared with the other snapshots of this state; nil if nothing is cached
+	relations *relcache.Cache                   // the relation cache of cache; nil until it has one
+	indexer   *indexer                          // only in a write transaction
+	buffers   [format.BucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
+	storedDoc uint64                            // only in a write transaction: the greatest number of a document when it began
+	past      *past                             // nil unless it is a snapshot of the past
 	revised   revisionCache
 	failed    error // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
@@ -39,25 +40,6 @@ type Snapshot struct {
 	made      pool.Epoch   // the epoch in which tx began
 	since     atomic.Int64 // when a reader took it, by the clock of readers; 0 while it is idle
 }
-
-// A bucket is the number of a bucket of the file.
-type bucket int
-
-const (
-	rows bucket = iota
-	docs
-	index
-	groups
-	spans
-	links
-	metas
-	entries
-	touches
-	answers
-	bucketCount
-)
-
-var bucketNames = [bucketCount][]byte{bucketRows, bucketDocs, bucketIndex, bucketGroups, bucketSpans, bucketLinks, bucketMeta, bucketLog, bucketTouches, bucketAnswers}
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {
 	return &Snapshot{store: s, tx: tx, bound: s.bound}
@@ -77,8 +59,8 @@ func (s *Snapshot) forget() {
 }
 
 // cursor returns the shared cursor of a bucket, for single look-ups. Every look-up moves it.
-func (s *Snapshot) cursor(n bucket) *treeCursor {
-	if n == index || n == groups || n == spans {
+func (s *Snapshot) cursor(n format.Bucket) *treeCursor {
+	if n == format.Index || n == format.Groups || n == format.Spans {
 		s.settle()
 	}
 	if s.shared[n] == nil {
@@ -88,8 +70,8 @@ func (s *Snapshot) cursor(n bucket) *treeCursor {
 }
 
 // take returns a cursor for a walk over a bucket. No other walk or look-up moves it until give returns it.
-func (s *Snapshot) take(n bucket) *treeCursor {
-	if n == index || n == groups || n == spans {
+func (s *Snapshot) take(n format.Bucket) *treeCursor {
+	if n == format.Index || n == format.Groups || n == format.Spans {
 		s.settle()
 	}
 	if l := len(s.idle[n]); l > 0 {
@@ -100,13 +82,13 @@ func (s *Snapshot) take(n bucket) *treeCursor {
 	return s.bucket(n).Cursor()
 }
 
-func (s *Snapshot) give(n bucket, c *treeCursor) { s.idle[n] = append(s.idle[n], c) }
+func (s *Snapshot) give(n format.Bucket, c *treeCursor) { s.idle[n] = append(s.idle[n], c) }
 
 // takeIndex returns a cursor for a walk over the entries of the index. Pass its field c to give afterwards.
-func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(index)} }
+func (s *Snapshot) takeIndex() *indexCursor { return &indexCursor{c: s.take(format.Index)} }
 
 // get looks up one key.
-func (s *Snapshot) get(n bucket, key []byte) []byte {
+func (s *Snapshot) get(n format.Bucket, key []byte) []byte {
 	s.step()
 	if v, known := s.buffers[n].get(key); known {
 		return v
@@ -119,20 +101,18 @@ func (s *Snapshot) get(n bucket, key []byte) []byte {
 	return v
 }
 
-const rowKeyLen = 2 + 2 + 8
-
 // row reads one version; it returns the zero Record if there is none. If the row is the next one in the file, as mostly in a
 // list, it is reached by a step instead of a search.
-func (s *Snapshot) row(b *boundSchema, sl slot, doc uint64) Record {
+func (s *Snapshot) row(b *boundSchema, sl format.Slot, doc uint64) Record {
 	if s.past != nil {
 		return s.pastRow(b, sl, doc)
 	}
-	var buf [rowKeyLen]byte
-	return s.record(sl, doc, s.rowData(appendRowKey(buf[:0], b.number, sl, doc)))
+	var buf [format.RowKeyLen]byte
+	return s.record(sl, doc, s.rowData(format.AppendRowKey(buf[:0], b.number, sl, doc)))
 }
 
 // record returns the Record of a row with these data, or the zero Record if data is nil.
-func (s *Snapshot) record(sl slot, doc uint64, data []byte) Record {
+func (s *Snapshot) record(sl format.Slot, doc uint64, data []byte) Record {
 	if data == nil {
 		return Record{}
 	}
@@ -142,7 +122,7 @@ func (s *Snapshot) record(sl slot, doc uint64, data []byte) Record {
 
 // rowData returns the data of the row with this key, or nil if there is none.
 func (s *Snapshot) rowData(key []byte) []byte {
-	c := s.cursor(rows)
+	c := s.cursor(format.Rows)
 	if v, ok := c.Step(key); ok {
 		return v
 	}
@@ -162,15 +142,15 @@ func (s *Snapshot) localeCode(n uint16) string {
 }
 
 // slot returns the slot of a status and locale of a type; ok is false if nothing was ever written in that locale.
-func (s *Snapshot) slot(t *contenttypes.ContentType, status Status, locale string) (sl slot, ok bool) {
+func (s *Snapshot) slot(t *contenttypes.ContentType, status Status, locale string) (sl format.Slot, ok bool) {
 	if !t.DraftAndPublish {
 		status = Published
 	}
 	if !t.Localized {
-		return makeSlot(0, status), true
+		return format.NewSlot(0, status), true
 	}
 	n, ok := s.store.locales.current.Load().numbers[locale]
-	return makeSlot(n, status), ok && n > 0
+	return format.NewSlot(n, status), ok && n > 0
 }
 
 // Document returns the number of a document of that type by its documentId.
@@ -179,7 +159,7 @@ func (s *Snapshot) Document(t *contenttypes.ContentType, documentID string) (doc
 	if v == nil {
 		return 0, false
 	}
-	return number(v), true
+	return format.Number(v), true
 }
 
 // document returns the value of a document in the bucket docs.
@@ -187,24 +167,24 @@ func (s *Snapshot) document(b *boundSchema, documentID string) []byte {
 	if s.past != nil {
 		return s.pastDocument(b, documentID)
 	}
-	return s.get(docs, docKey(b.number, documentID))
+	return s.get(format.Docs, format.DocKey(b.number, documentID))
 }
 
 // slots returns the slots of a document's versions, as listed in the bucket docs.
-func (s *Snapshot) slots(b *boundSchema, documentID []byte) []slot {
+func (s *Snapshot) slots(b *boundSchema, documentID []byte) []format.Slot {
 	v := s.document(b, string(documentID))
 	if v == nil {
 		return nil
 	}
-	list := make([]slot, 0, (len(v)-8)/2)
+	list := make([]format.Slot, 0, (len(v)-8)/2)
 	for v = v[8:]; len(v) >= 2; v = v[2:] {
-		list = append(list, slot(be.Uint16(v)))
+		list = append(list, format.Slot(be.Uint16(v)))
 	}
 	return list
 }
 
 // eachSlot calls yield with the slots in which a document has a version, in order of locale and status.
-func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(slot) bool) {
+func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(format.Slot) bool) {
 	n := uint16(len(s.store.locales.current.Load().codes))
 	if !b.typ.Localized {
 		n = 1
@@ -212,8 +192,8 @@ func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(slot) bool) {
 	var id []byte
 	for l := uint16(0); l < n && id == nil; l++ {
 		for _, st := range [...]Status{Published, Draft} {
-			if r := s.row(b, makeSlot(l, st), doc); r.Exists() {
-				id = unquote(r.JSON(b.system.documentID))
+			if r := s.row(b, format.NewSlot(l, st), doc); r.Exists() {
+				id = format.Unquote(r.JSON(b.system.documentID))
 				break
 			}
 		}
@@ -232,31 +212,31 @@ func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(slot) bool) {
 func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType, id uint64) (doc uint64, status Status, locale string, ok bool) {
 	b := s.bound.of(&t.Schema)
 	c := s.takeIndex()
-	defer s.give(index, c.c)
+	defer s.give(format.Index, c.c)
 	for _, sl := range s.allSlots(t) {
 		if !s.step() {
 			break
 		}
-		key := be.AppendUint64(appendSpace(nil, b.number, b.fields[b.system.id.Index], sl), id)
+		key := be.AppendUint64(format.AppendSpace(nil, b.number, b.fields[b.system.id.Index], sl), id)
 		s.stats.seeks++
 		if k, v := c.Seek(key); bytes.Equal(k, key) {
-			return be.Uint64(v), sl.status(), s.localeCode(sl.locale()), true
+			return be.Uint64(v), sl.Status(), s.localeCode(sl.Locale()), true
 		}
 	}
 	return 0, 0, "", false
 }
 
 // allSlots lists every slot that rows of a type can be in.
-func (s *Snapshot) allSlots(t *contenttypes.ContentType) []slot {
+func (s *Snapshot) allSlots(t *contenttypes.ContentType) []format.Slot {
 	first, last := 0, 0
 	if t.Localized {
 		first, last = 1, len(s.store.locales.current.Load().codes)-1
 	}
-	var list []slot
+	var list []format.Slot
 	for l := first; l <= last; l++ {
-		list = append(list, makeSlot(uint16(l), Published))
+		list = append(list, format.NewSlot(uint16(l), Published))
 		if t.DraftAndPublish {
-			list = append(list, makeSlot(uint16(l), Draft))
+			list = append(list, format.NewSlot(uint16(l), Draft))
 		}
 	}
 	return list
@@ -274,8 +254,8 @@ func (s *Snapshot) Version(t *contenttypes.ContentType, doc uint64, status Statu
 // Versions calls yield with every version of a document, in order of locale and status.
 func (s *Snapshot) Versions(t *contenttypes.ContentType, doc uint64, yield func(Record) bool) {
 	b := s.bound.of(&t.Schema)
-	var found []slot
-	s.eachSlot(b, doc, func(sl slot) bool {
+	var found []format.Slot
+	s.eachSlot(b, doc, func(sl format.Slot) bool {
 		found = append(found, sl)
 		return true
 	})
@@ -295,20 +275,20 @@ func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale stri
 		return
 	}
 	b := s.bound.of(&t.Schema)
-	prefix := appendOrdered(appendSpace(nil, b.number, b.fields[a.Index], sl), a.Type, value)
+	prefix := format.AppendOrdered(format.AppendSpace(nil, b.number, b.fields[a.Index], sl), a.Type, value)
 	s.eachEqual(b, sl, prefix, func(r Record) bool {
-		return isCut(prefix[spaceLen:]) && !bytes.Equal(r.JSON(a), value) || yield(r)
+		return format.IsCut(prefix[format.SpaceLen:]) && !bytes.Equal(r.JSON(a), value) || yield(r)
 	})
 }
 
 // eachEqual calls yield with the rows whose index keys begin with a prefix, in order of the keys, until yield returns false.
-func (s *Snapshot) eachEqual(b *boundSchema, sl slot, prefix []byte, yield func(Record) bool) {
+func (s *Snapshot) eachEqual(b *boundSchema, sl format.Slot, prefix []byte, yield func(Record) bool) {
 	s.stats.seeks++
 	if s.indexer != nil && s.failed == nil && s.indexer.lacks(prefix) {
 		return
 	}
 	c := s.takeIndex()
-	defer s.give(index, c.c)
+	defer s.give(format.Index, c.c)
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		s.stats.entries++
 		if !yield(s.row(b, sl, be.Uint64(v))) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // sortHits sorts hits in the order of the query, and by id if they are equal. If the query has no sort, it reads no rows.
@@ -84,7 +85,7 @@ type sorter struct {
 // A sortTarget is a target that a key reaches at a position of its path.
 type sortTarget struct {
 	key, position int
-	target        ref
+	target        format.End
 }
 
 // maxKnown is how many values a sorter remembers at most.
@@ -128,7 +129,7 @@ func (s *sorter) value(r Record, key, position int) []byte {
 	case a.System || position == len(k.Path)-2:
 		s.snap.Related(r, a, s.status, visit)
 	default:
-		s.snap.eachTarget(r, a, s.status, func(other ref) bool {
+		s.snap.eachTarget(r, a, s.status, func(other format.End) bool {
 			if v := s.target(other, key, position+1); v != nil {
 				choose(v)
 			}
@@ -136,13 +137,13 @@ func (s *sorter) value(r Record, key, position int) []byte {
 		})
 	}
 	if chosen == nil {
-		return []byte{ordNull}
+		return []byte{format.OrdNull}
 	}
 	return chosen
 }
 
 // target returns the value of a linked document, nil if it has no version to show.
-func (s *sorter) target(r ref, key, position int) []byte {
+func (s *sorter) target(r format.End, key, position int) []byte {
 	at := sortTarget{key, position, r}
 	v, known := s.known[at]
 	if known {
@@ -163,9 +164,9 @@ func (s *sorter) target(r ref, key, position int) []byte {
 // appendSortable encodes a value as appendOrdered does, but does not cut long texts.
 func appendSortable(b []byte, t contenttypes.Type, raw []byte) []byte {
 	if raw != nil && raw[0] == '"' && t != contenttypes.BigInteger && t != contenttypes.DateTime {
-		return append(append(b, ordValue), unquote(raw)...)
+		return append(append(b, format.OrdValue), format.Unquote(raw)...)
 	}
-	return appendOrdered(b, t, raw)
+	return format.AppendOrdered(b, t, raw)
 }
 
 // An indexOrder is a range of an index and the direction to walk it in. Entries of equal value come by ascending id in both directions.
@@ -229,7 +230,7 @@ func (f *finder) walkMatching(o indexOrder) []Record {
 func (f *finder) eachInOrder(o indexOrder, skip int, yield func(doc uint64) bool) {
 	w := indexWalk{f: f, indexOrder: o, yield: yield}
 	w.cursor = f.snap.takeIndex()
-	defer f.snap.give(index, w.cursor.c)
+	defer f.snap.give(format.Index, w.cursor.c)
 	if o.desc {
 		w.descend(skip)
 	} else {

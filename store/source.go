@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // A source lists the rows of one slot that meet, or may meet, one condition (conjunct) of a filter, without reading all rows.
@@ -30,7 +31,7 @@ type keyRange struct {
 type hit struct {
 	id, doc uint64
 	loaded  int32 // one more than its position in the finder's records; 0 if it was not read
-	slot    slot
+	slot    format.Slot
 	unsure  bool // the index could not decide; the conjunct must be tested on the row
 }
 
@@ -75,7 +76,7 @@ const fewEntries = 32
 
 // countRange returns the number of index entries in a range.
 func (s *Snapshot) countRange(r keyRange) int {
-	c := indexCursor{c: s.cursor(index)}
+	c := indexCursor{c: s.cursor(format.Index)}
 	s.stats.seeks++
 	k, _ := c.Seek(r.low)
 	for n := range fewEntries {
@@ -114,23 +115,23 @@ type rangeBuilder struct {
 }
 
 // end returns a key after all entries of the space. The key begins with the space, as rank requires.
-func (b *rangeBuilder) end() []byte { return append(slices.Clone(b.space), spaceEnd...) }
+func (b *rangeBuilder) end() []byte { return append(slices.Clone(b.space), format.SpaceEnd...) }
 
 func (b *rangeBuilder) values() keyRange {
-	return keyRange{low: append(slices.Clone(b.space), ordValue), high: b.end()}
+	return keyRange{low: append(slices.Clone(b.space), format.OrdValue), high: b.end()}
 }
 
 // bounds returns the range of the entries that equal v. cut says that the range may hold other entries too.
 func (b *rangeBuilder) bounds(v any) (r keyRange, cut, ok bool) {
-	key, ok := appendOrderedValue(slices.Clone(b.space), b.typ, v)
-	return keyRange{low: key, high: successor(key)}, isCut(key[spaceLen:]), ok
+	key, ok := format.AppendOrderedValue(slices.Clone(b.space), b.typ, v)
+	return keyRange{low: key, high: format.Successor(key)}, format.IsCut(key[format.SpaceLen:]), ok
 }
 
 // add adds the ranges of a comparison, and reports whether the comparison can be expressed by ranges.
 func (b *rangeBuilder) add(c Compare) bool {
 	if c.Op == Null || c.Op == Eq && len(c.Values) == 1 && c.Values[0] == nil {
-		null := append(slices.Clone(b.space), ordNull)
-		b.ranges, b.sorted = []keyRange{{low: null, high: successor(null)}}, true
+		null := append(slices.Clone(b.space), format.OrdNull)
+		b.ranges, b.sorted = []keyRange{{low: null, high: format.Successor(null)}}, true
 		return true
 	}
 	if c.Op == NotNull {
@@ -169,12 +170,12 @@ func (b *rangeBuilder) textTest(c Compare) func([]byte) bool {
 
 // prefix limits a text test to the entries that begin with a text.
 func (b *rangeBuilder) prefix(text string) bool {
-	if len(text) > maxIndexed {
-		text = text[:maxIndexed]
+	if len(text) > format.MaxIndexed {
+		text = text[:format.MaxIndexed]
 	}
-	key := appendText(append(slices.Clone(b.space), ordValue), []byte(text))
+	key := format.AppendText(append(slices.Clone(b.space), format.OrdValue), []byte(text))
 	key = key[:len(key)-2]
-	b.ranges = []keyRange{{low: key, high: successor(key)}}
+	b.ranges = []keyRange{{low: key, high: format.Successor(key)}}
 	return true
 }
 
@@ -325,9 +326,9 @@ func (f *finder) throughSource(c *someTarget) *source {
 	}
 	locale := uint16(0)
 	if a.Target.Localized {
-		locale = f.slot.locale()
+		locale = f.slot.Locale()
 	}
-	target := f.snap.finder(&Query{Type: a.Target, Status: f.query.Status, Limit: -1}, makeSlot(locale, status))
+	target := f.snap.finder(&Query{Type: a.Target, Status: f.query.Status, Limit: -1}, format.NewSlot(locale, status))
 	target.conjunction = c.all
 	best := target.best()
 	if best == nil || best.cost > maxDriven {
@@ -344,11 +345,11 @@ func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
 	seen := map[uint64]bool{}
 	targetSchema := f.snap.bound.of(&a.Target.Schema).number
 	for _, t := range targets {
-		r := ref{schema: targetSchema, locale: t.slot.locale(), doc: t.doc}
-		f.snap.eachLink(owning, sd, set, r, func(other ref, _, _ uint64) bool {
-			if other.schema == f.bound.number && other.locale == f.slot.locale() && !seen[other.doc] {
-				seen[other.doc] = true
-				hits = f.appendDoc(hits, other.doc)
+		r := format.End{Schema: targetSchema, Locale: t.slot.Locale(), Doc: t.doc}
+		f.snap.eachLink(owning, sd, set, r, func(other format.End, _, _ uint64) bool {
+			if other.Schema == f.bound.number && other.Locale == f.slot.Locale() && !seen[other.Doc] {
+				seen[other.Doc] = true
+				hits = f.appendDoc(hits, other.Doc)
 			}
 			return true
 		})

@@ -28,6 +28,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/internal/admission"
 	"lectern/internal/durable"
+	"lectern/store/internal/format"
 	"lectern/store/internal/pool"
 )
 
@@ -263,13 +264,13 @@ func create(path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range allBuckets {
+		for _, name := range format.BucketNames {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}
 		}
 		meta := newFile(db, temp).meta(tx)
-		if err := meta.Put(keyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
+		if err := meta.Put(format.KeyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
 			return err
 		}
 		return errors.Join(putEpoch(meta, newEpoch()), known.putInto(meta))
@@ -432,7 +433,7 @@ func getNumber(t *tree, key []byte) uint64 {
 	if len(v) != 8 {
 		return 0
 	}
-	return number(v)
+	return format.Number(v)
 }
 
 func putNumber(b *tree, key []byte, n uint64) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"lectern/store/internal/format"
 	"maps"
 )
 
@@ -84,7 +85,7 @@ func (tx *Tx) fold() error {
 // A versionRef identifies a version in the changes of an entry.
 type versionRef struct {
 	rowRef
-	slot slot
+	slot format.Slot
 }
 
 // A foldedRow is what several changes of one version have become so far.
@@ -143,7 +144,7 @@ func (r *foldedRow) append(b []byte, last op) []byte {
 	}
 	if !last.kind.removesRow() {
 		last.kind = opAddRow
-		if r.before != nil && bytes.Equal(idOf(r.before), idOf(last.data)) {
+		if r.before != nil && bytes.Equal(format.ID(r.before), format.ID(last.data)) {
 			last.kind = opPutRow
 		}
 	}

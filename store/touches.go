@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"hash/fnv"
+	"lectern/store/internal/format"
 	"slices"
 	"sort"
 )
@@ -60,8 +61,8 @@ func (e *Entry) appendTouches(list []touch) []touch {
 		case opDeleteRow:
 			list = append(list, touch{o.schema, rowsSubject | o.doc, e.Sequence}, touch{o.schema, idSubjectOf(o.data), e.Sequence})
 		case opPutLink, opDeleteLink:
-			list = append(list, touch{o.link.from.schema, linksSubject | o.link.from.doc, e.Sequence},
-				touch{o.link.to.schema, linksSubject | o.link.to.doc, e.Sequence})
+			list = append(list, touch{o.link.from.Schema, linksSubject | o.link.from.Doc, e.Sequence},
+				touch{o.link.to.Schema, linksSubject | o.link.to.Doc, e.Sequence})
 		}
 		return nil
 	})
@@ -78,7 +79,7 @@ type touchBlock struct {
 func newTouchBlock(last uint64, list []touch) touchBlock {
 	slices.SortFunc(list, compareTouches)
 	list = slices.Compact(list)
-	b := make([]byte, 0, touchLen*len(list)+checksumLen)
+	b := make([]byte, 0, touchLen*len(list)+format.ChecksumLen)
 	for _, t := range list {
 		b = be.AppendUint64(be.AppendUint16(b, t.schema), t.subject)
 		b = be.AppendUint16(b, uint16(last-t.sequence))
@@ -88,7 +89,7 @@ func newTouchBlock(last uint64, list []touch) touchBlock {
 
 // storedBlock returns the block that is stored as v under k.
 func storedBlock(k, v []byte) touchBlock {
-	return touchBlock{be.Uint64(k), withoutChecksum(v)}
+	return touchBlock{be.Uint64(k), format.WithoutChecksum(v)}
 }
 
 func (b touchBlock) len() int { return len(b.data) / touchLen }
@@ -132,8 +133,8 @@ func (tx *Tx) touch(e *Entry) error {
 	block := newTouchBlock(e.Sequence, slices.Clone(stretch))
 	tx.log.blocked = len(open.list)
 	key := be.AppendUint64(nil, e.Sequence)
-	tx.log.bytes += uint64(len(key) + len(block.data) + checksumLen)
-	return tx.bucket(touches).Put(key, freshValue{block.data})
+	tx.log.bytes += uint64(len(key) + len(block.data) + format.ChecksumLen)
+	return tx.bucket(format.History).Put(key, freshValue{block.data})
 }
 
 // loadTouches reads the open touches from the log, unless that was done. It must be called before the transaction appends its first entry.
@@ -158,7 +159,7 @@ func (l *eventLog) keepTouches(blocked int) {
 // unblocked returns the touches of the entries after the last block and after a sequence.
 func (s *Snapshot) unblocked(after uint64) (list []touch, err error) {
 	after = max(after, s.logBegins())
-	if k, _ := s.bucket(touches).Cursor().Last(); k != nil {
+	if k, _ := s.bucket(format.History).Cursor().Last(); k != nil {
 		after = max(after, be.Uint64(k))
 	}
 	s.eachEntry(after, func(e *Entry, failed error) bool {
@@ -173,13 +174,13 @@ func (s *Snapshot) unblocked(after uint64) (list []touch, err error) {
 // trimTouches removes the blocks of stretches all of whose entries were removed.
 func (tx *Tx) trimTouches() error {
 	var keys [][]byte
-	c := tx.bucket(touches).Cursor()
+	c := tx.bucket(format.History).Cursor()
 	for k, v := c.First(); k != nil && be.Uint64(k) <= tx.log.before; k, v = c.Next() {
 		tx.log.bytes -= min(tx.log.bytes, uint64(len(k)+len(v)))
 		keys = append(keys, bytes.Clone(k))
 	}
 	for _, k := range keys {
-		if err := tx.bucket(touches).Delete(k); err != nil {
+		if err := tx.bucket(format.History).Delete(k); err != nil {
 			return err
 		}
 	}

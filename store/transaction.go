@@ -10,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/evolve"
+	"lectern/store/internal/format"
 )
 
 // Several nodes of a cluster have the same content because they apply the same transactions in the same order. The store of the leader takes
@@ -103,8 +104,8 @@ func decodeTransaction(data []byte) (entries []*Entry, notes []noteChange, err e
 	if version := d.byte(); !d.failed && version != transactionVersion {
 		return nil, nil, errTransactionVersion
 	}
-	for range d.fitting(d.number(numberMask)) {
-		sequence := d.number(numberMask)
+	for range d.fitting(d.number(format.NumberMask)) {
+		sequence := d.number(format.NumberMask)
 		raw := d.counted()
 		if d.failed {
 			break
@@ -115,7 +116,7 @@ func decodeTransaction(data []byte) (entries []*Entry, notes []noteChange, err e
 		}
 		entries = append(entries, e)
 	}
-	for range d.fitting(d.number(numberMask)) {
+	for range d.fitting(d.number(format.NumberMask)) {
 		n := noteChange{name: string(d.counted())}
 		switch d.byte() {
 		case 0:
@@ -164,7 +165,7 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 		}
 		return nil
 	}
-	if err := tx.store.guard(func() error { return putNumber(tx.bucket(metas), keyAppliedIndex, agreed.Index) }); err != nil {
+	if err := tx.store.guard(func() error { return putNumber(tx.bucket(format.Meta), format.KeyAppliedIndex, agreed.Index) }); err != nil {
 		return nil, committed(err)
 	}
 	return committed, nil
@@ -173,7 +174,7 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 // appliedIndex returns the index of the last transaction of the cluster that the content has.
 func (f *file) appliedIndex() (index uint64, err error) {
 	err = f.read(func(tx *bolt.Tx) error {
-		index = getNumber(f.meta(tx), keyAppliedIndex)
+		index = getNumber(f.meta(tx), format.KeyAppliedIndex)
 		return nil
 	})
 	return index, err
@@ -258,8 +259,8 @@ func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 
 // applyTransaction applies one transaction of a cluster, or skips it if it does not follow on the present state.
 func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes []noteChange, at applied) (applied, error) {
-	meta := tx.bucket(metas)
-	if err := putNumber(meta, keyAppliedIndex, index); err != nil {
+	meta := tx.bucket(format.Meta)
+	if err := putNumber(meta, format.KeyAppliedIndex, index); err != nil {
 		return at, err
 	}
 	if len(entries) > 0 && entries[0].Epoch == at.epoch && entries[0].Sequence > tx.sequence+1 {
@@ -345,7 +346,7 @@ func ResetAppliedIndex(path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		return putNumber(newFile(db, path).meta(tx), keyAppliedIndex, 0)
+		return putNumber(newFile(db, path).meta(tx), format.KeyAppliedIndex, 0)
 	})
 	return errors.Join(err, db.Close())
 }

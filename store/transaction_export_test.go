@@ -1,6 +1,9 @@
 package store
 
-import "bytes"
+import (
+	"bytes"
+	"lectern/store/internal/format"
+)
 
 // WithoutSync has the store's file not synced, for tests that need no durable store.
 func (s *Store) WithoutSync() { s.db().NoSync = true }
@@ -9,7 +12,7 @@ func (s *Store) WithoutSync() { s.db().NoSync = true }
 func Differences(a, b *Store) (list []string, err error) {
 	err = a.View(func(want *Snapshot) error {
 		return b.View(func(got *Snapshot) error {
-			for _, n := range []bucket{rows, docs, index, links, entries, touches, answers, metas} {
+			for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links, format.Log, format.History, format.Answers, format.Meta} {
 				if line := firstDifference(n, valuesOf(want, n), valuesOf(got, n)); line != "" {
 					list = append(list, line)
 				}

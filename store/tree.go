@@ -2,13 +2,17 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"sort"
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/internal/format"
 	"lectern/store/internal/pages"
 )
+
+var be = binary.BigEndian
 
 // A tree is a bucket with checksums: Put adds one to each value, and reads check each page before they use it (see checksum.go). When a
 // page is damaged, the snapshot fails (see Snapshot.fail).
@@ -17,7 +21,7 @@ import (
 // memory; the tree checks the pages in the file before bbolt reads them.
 type tree struct {
 	snap  *Snapshot
-	n     bucket
+	n     format.Bucket
 	pages *pages.Tree  // the bucket when the transaction began; nil if there was none
 	bolt  *bolt.Bucket // in a write transaction; otherwise nil
 	seeks *treeCursor  // see lookup
@@ -59,29 +63,29 @@ func rootTree(tx *bolt.Tx, f *pages.File) *pages.Tree {
 	return f.Root(uint64(tx.Cursor().Bucket().RootPage()))
 }
 
-func (s *Snapshot) bucket(n bucket) *tree {
+func (s *Snapshot) bucket(n format.Bucket) *tree {
 	if s.trees[n] == nil {
 		s.trees[n] = s.newTree(n)
 	}
 	return s.trees[n]
 }
 
-func (s *Snapshot) newTree(n bucket) *tree {
+func (s *Snapshot) newTree(n format.Bucket) *tree {
 	t := &tree{snap: s, n: n}
 	if s.root == nil {
 		s.file = mapped(s.tx, s.store.marksOf(s.tx))
 		s.root = rootTree(s.tx, s.file)
 	}
 	var err error
-	if t.pages, err = s.root.Bucket(bucketNames[n]); err != nil {
+	if t.pages, err = s.root.Bucket(n.Name()); err != nil {
 		s.fail(n, err)
 	}
 	if t.pages != nil {
-		t.pages.Check = checkPage(n)
+		t.pages.Check = format.CheckPage(n)
 		t.base = t.pages.Cursor()
 	}
 	if s.tx.Writable() {
-		t.bolt = s.tx.Bucket(bucketNames[n])
+		t.bolt = s.tx.Bucket(n.Name())
 	}
 	return t
 }
@@ -119,7 +123,7 @@ func copied(value []byte) freshValue { return freshValue{bytes.Clone(value)} }
 // Put stores a value with its checksum. It must be called in a write transaction.
 func (t *tree) Put(key []byte, value freshValue) error {
 	t.checkAround(key)
-	return t.bolt.Put(key, withChecksum(t.n, key, value.data))
+	return t.bolt.Put(key, format.WithChecksum(t.n, key, value.data))
 }
 
 // Delete removes a key; it is no error when there is none. It must be called in a write transaction.

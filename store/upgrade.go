@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/internal/durable"
+	"lectern/store/internal/format"
 )
 
 // An Upgrade is the change of a file from an older format to the present one.
@@ -58,7 +59,7 @@ func (f *file) upgrade(u Upgrade, kept bool, opts Options) error {
 
 // putInto says in a file that it has the newest format.
 func (k formats) putInto(meta *tree) error {
-	return errors.Join(putNumber(meta, keyFormat, k.newest), putNumber(meta, keyReader, uint64(k.reader)))
+	return errors.Join(putNumber(meta, format.KeyFormat, k.newest), putNumber(meta, format.KeyReader, uint64(k.reader)))
 }
 
 // plannedUpgrade returns the upgrade that the file needs. From equals To if it needs none. kept says that the copy is there already, from

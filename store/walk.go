@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/store/internal/format"
 )
 
 // An indexWalk goes through a range of an index in order of value, and by id among equal values. The index holds only the beginning of a
@@ -18,7 +19,7 @@ type indexWalk struct {
 }
 
 // value returns the encoded value in an index key.
-func value(key []byte) []byte { return key[spaceLen : len(key)-8] }
+func value(key []byte) []byte { return key[format.SpaceLen : len(key)-8] }
 
 // below and above report whether a key is below the end of the range, and not before its beginning.
 func (w *indexWalk) below(key []byte) bool { return key != nil && bytes.Compare(key, w.high) < 0 }
@@ -44,20 +45,20 @@ func (w *indexWalk) ascend(skip int) {
 			return
 		}
 		skip = 0
-		if isCut(value(k)) {
+		if format.IsCut(value(k)) {
 			begin := slices.Clone(w.group(k))
 			skip = s.rank(k) - s.rank(begin)
 			k, v = w.cursor.Seek(begin)
 		}
 	}
 	for w.below(k) && s.step() {
-		if isCut(value(k)) {
+		if format.IsCut(value(k)) {
 			g := slices.Clone(w.group(k))
 			if !w.sorted(g, skip) {
 				return
 			}
 			skip = 0
-			k, v = w.cursor.Seek(successor(g))
+			k, v = w.cursor.Seek(format.Successor(g))
 			continue
 		}
 		s.stats.entries++
@@ -78,7 +79,7 @@ func (w *indexWalk) descend(skip int) {
 	k, _ := s.kth(w.cursor, w.space, last)
 	// Values come in descending order, but the ids of one value in ascending order: find where to begin in the group of the first value.
 	begin := slices.Clone(w.group(k))
-	first, after := s.rank(begin), s.rank(successor(begin))
+	first, after := s.rank(begin), s.rank(format.Successor(begin))
 	skip -= end - min(after, end)
 	if !w.forward(begin, max(0, skip), first) {
 		return
@@ -90,7 +91,7 @@ func (w *indexWalk) descend(skip int) {
 		ownDoc, g := be.Uint64(v), w.group(one)
 		k, v = w.cursor.Prev()
 		s.stats.entries++
-		if !isCut(value(one)) && (k == nil || !bytes.HasPrefix(k, g)) {
+		if !format.IsCut(value(one)) && (k == nil || !bytes.HasPrefix(k, g)) {
 			if !w.yield(ownDoc) {
 				return
 			}
@@ -118,7 +119,7 @@ func (w *indexWalk) forward(g []byte, skip, first int) bool {
 	s := w.f.snap
 	s.stats.seeks++
 	k, v := w.cursor.Seek(g)
-	if k != nil && isCut(value(k)) {
+	if k != nil && format.IsCut(value(k)) {
 		return w.sorted(g, skip)
 	}
 	if skip > 0 {
@@ -144,7 +145,7 @@ func (w *indexWalk) sorted(g []byte, skip int) bool {
 	for ; bytes.HasPrefix(k, g); k, v = w.cursor.Next() {
 		doc := be.Uint64(v)
 		r := w.f.snap.row(w.f.bound, w.f.slot, doc)
-		members = append(members, member{doc, r.ID(), unquote(r.JSON(w.attr))})
+		members = append(members, member{doc, r.ID(), format.Unquote(r.JSON(w.attr))})
 	}
 	slices.SortFunc(members, func(x, y member) int {
 		c := bytes.Compare(x.text, y.text)

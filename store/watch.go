@@ -9,6 +9,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // checkPathEvery is how often a store checks its file while nobody writes.
@@ -62,7 +63,7 @@ func (f *file) probe() error {
 		return err
 	}
 	meta := f.meta(tx)
-	if err := putNumber(meta, keySequence, getNumber(meta, keySequence)); err != nil {
+	if err := putNumber(meta, format.KeySequence, getNumber(meta, format.KeySequence)); err != nil {
 		return err
 	}
 	return f.commitTx(tx, true)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"lectern/store/internal/format"
 )
 
 // A writeRequest is one call of Write, or work for the writer goroutine to do between two transactions.
@@ -264,22 +265,22 @@ type Tx struct {
 func newTx(s *Store, btx *bolt.Tx) *Tx {
 	snap := newSnapshot(s, btx)
 	snap.indexer = newIndexer(snap)
-	snap.buffers[docs], snap.buffers[links] = newBuffer(), newBuffer()
-	meta := snap.bucket(metas)
-	snap.storedDoc = getNumber(meta, keyDocs)
+	snap.buffers[format.Docs], snap.buffers[format.Links] = newBuffer(), newBuffer()
+	meta := snap.bucket(format.Meta)
+	snap.storedDoc = getNumber(meta, format.KeyDocs)
 	s.log.ops = s.log.ops[:0] // of a transaction that was rolled back
 	s.log.touches.list = s.log.touches.list[:s.log.touches.kept]
 	return &Tx{
 		Snapshot:    snap,
-		sequence:    getNumber(meta, keySequence),
+		sequence:    getNumber(meta, format.KeySequence),
 		docs:        snap.storedDoc,
-		items:       getNumber(meta, keyItems),
+		items:       getNumber(meta, format.KeyItems),
 		rowIDs:      map[uint16]uint64{},
 		revisions:   map[uint16]uint64{},
 		localesUsed: s.locales.persisted,
 		log: loggedState{
-			by: system, before: getNumber(meta, keyLogBefore), bytes: getNumber(meta, keyLogBytes), locales: s.locales.persisted,
-			converted: getNumber(meta, keyConverted),
+			by: system, before: getNumber(meta, format.KeyLogBefore), bytes: getNumber(meta, format.KeyLogBytes), locales: s.locales.persisted,
+			converted: getNumber(meta, format.KeyConverted),
 		},
 	}
 }
@@ -333,10 +334,6 @@ func (tx *Tx) call(r *writeRequest) (err error) {
 	return err
 }
 
-func schemaKey(prefix string, schema uint16) []byte {
-	return be.AppendUint16([]byte(prefix), schema)
-}
-
 // finish writes all that is buffered, and the counters, before the commit.
 func (tx *Tx) finish() error {
 	if tx.settle(); tx.failed != nil {
@@ -348,15 +345,15 @@ func (tx *Tx) finish() error {
 	if err := tx.trimLog(); err != nil {
 		return err
 	}
-	meta := tx.bucket(metas)
-	err := errors.Join(putNumber(meta, keySequence, tx.sequence), putNumber(meta, keyDocs, tx.docs), putNumber(meta, keyItems, tx.items),
-		putNumber(meta, keyLogBefore, tx.log.before), putNumber(meta, keyLogBytes, tx.log.bytes),
-		putNumber(meta, keyConverted, tx.log.converted))
+	meta := tx.bucket(format.Meta)
+	err := errors.Join(putNumber(meta, format.KeySequence, tx.sequence), putNumber(meta, format.KeyDocs, tx.docs), putNumber(meta, format.KeyItems, tx.items),
+		putNumber(meta, format.KeyLogBefore, tx.log.before), putNumber(meta, format.KeyLogBytes, tx.log.bytes),
+		putNumber(meta, format.KeyConverted, tx.log.converted))
 	for n, id := range tx.rowIDs {
-		err = errors.Join(err, putNumber(meta, schemaKey(prefixRowID, n), id))
+		err = errors.Join(err, putNumber(meta, format.SchemaKey(format.PrefixRowID, n), id))
 	}
 	for n, rev := range tx.revisions {
-		err = errors.Join(err, putNumber(meta, schemaKey(prefixRev, n), rev))
+		err = errors.Join(err, putNumber(meta, format.SchemaKey(format.PrefixRev, n), rev))
 	}
 	if err != nil {
 		return err
@@ -368,7 +365,7 @@ func (tx *Tx) finish() error {
 	if err != nil {
 		return err
 	}
-	return meta.Put(keyLocales, freshValue{raw})
+	return meta.Put(format.KeyLocales, freshValue{raw})
 }
 
 // commit commits the transaction, after finish. In a cluster it first has the nodes agree to it. removes says that it adds nothing (see

@@ -18,6 +18,7 @@ var layers = [][]string{
 	{"documents/passwords"},
 	{"documents/values"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
+	{"store/internal/format"},
 	{"store"},
 	{"internal/storetest", "backup"},
 	{"documents/changes"},

@@ -1,4 +1,4 @@
-package store
+package format
 
 import (
 	"bytes"
@@ -12,28 +12,28 @@ import (
 // Index values are encoded so that their bytes sort as the values do: null first, numbers by value, text by bytes. An encoding has a fixed
 // length or a terminator, so that the row id can follow it.
 const (
-	ordNull  = 0x00
-	ordValue = 0x01
+	OrdNull  = 0x00
+	OrdValue = 0x01
 
-	// maxIndexed is how many bytes of a text an index holds. Longer texts are cut and marked as cut; their full text is in the row.
-	maxIndexed = 64
+	// MaxIndexed is how many bytes of a text an index holds. Longer texts are cut and marked as cut; their full text is in the row.
+	MaxIndexed = 64
 
 	endWhole = 0x00 // after 0x00: the text ends here
 	endCut   = 0x01 // after 0x00: the text goes on in the row
 	escaped  = 0xFF // after 0x00: a zero byte of the text
 )
 
-// appendOrdered appends the encoding of a scalar, given as stored JSON; nil is null.
-func appendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
+// AppendOrdered appends the encoding of a scalar, given as stored JSON; nil is null.
+func AppendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
 	if raw == nil {
-		return append(b, ordNull)
+		return append(b, OrdNull)
 	}
-	b = append(b, ordValue)
+	b = append(b, OrdValue)
 	switch t.Kind() {
 	case contenttypes.NumberValue:
-		return appendFloat(b, parseFloat(raw))
+		return appendFloat(b, ParseFloat(raw))
 	case contenttypes.BigIntegerValue:
-		return be.AppendUint64(b, uint64(parseBig(raw))^(1<<63))
+		return be.AppendUint64(b, uint64(ParseBig(raw))^(1<<63))
 	case contenttypes.BooleanValue:
 		if raw[0] == 't' {
 			return append(b, 1)
@@ -45,15 +45,15 @@ func appendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
 		}
 		return be.AppendUint64(b, 0)
 	}
-	return appendText(b, unquote(raw))
+	return AppendText(b, Unquote(raw))
 }
 
-// appendOrderedValue appends the encoding of a value of a Compare. ok is false if attributes of the type cannot hold the value.
-func appendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool) {
+// AppendOrderedValue appends the encoding of a value of a Compare. ok is false if attributes of the type cannot hold the value.
+func AppendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool) {
 	if v == nil {
-		return append(b, ordNull), true
+		return append(b, OrdNull), true
 	}
-	b = append(b, ordValue)
+	b = append(b, OrdValue)
 	switch v := v.(type) {
 	case float64:
 		if t == contenttypes.BigInteger {
@@ -75,7 +75,7 @@ func appendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool
 			packed, ok := packTime([]byte(strconv.Quote(v)))
 			return be.AppendUint64(b, packed), ok
 		}
-		return appendText(b, []byte(v)), true
+		return AppendText(b, []byte(v)), true
 	}
 	return b, false
 }
@@ -93,10 +93,11 @@ func appendFloat(b []byte, f float64) []byte {
 	return be.AppendUint64(b, bits)
 }
 
-func appendText(b, text []byte) []byte {
+// AppendText appends the encoding of a text, without the byte that says that it is not null.
+func AppendText(b, text []byte) []byte {
 	end := byte(endWhole)
-	if len(text) > maxIndexed {
-		text, end = text[:maxIndexed], endCut
+	if len(text) > MaxIndexed {
+		text, end = text[:MaxIndexed], endCut
 	}
 	for _, c := range text {
 		if b = append(b, c); c == 0 {
@@ -106,13 +107,13 @@ func appendText(b, text []byte) []byte {
 	return append(b, 0, end)
 }
 
-// isCut reports whether an encoded text is only the beginning of the text in the row.
-func isCut(ord []byte) bool {
-	return len(ord) >= maxIndexed+3 && ord[0] == ordValue && ord[len(ord)-2] == 0 && ord[len(ord)-1] == endCut
+// IsCut reports whether an encoded text is only the beginning of the text in the row.
+func IsCut(ord []byte) bool {
+	return len(ord) >= MaxIndexed+3 && ord[0] == OrdValue && ord[len(ord)-2] == 0 && ord[len(ord)-1] == endCut
 }
 
-// orderedText returns the text of an encoding that is not cut. The result is a part of ord unless the text holds zero bytes.
-func orderedText(ord []byte) []byte {
+// OrderedText returns the text of an encoding that is not cut. The result is a part of ord unless the text holds zero bytes.
+func OrderedText(ord []byte) []byte {
 	body := ord[1 : len(ord)-2]
 	if bytes.IndexByte(body, 0) >= 0 {
 		return unescapeZeros(body)
@@ -172,7 +173,8 @@ func digits(s []byte) int64 {
 	return n
 }
 
-func parseFloat(raw []byte) float64 {
+// ParseFloat reads a number from its stored JSON.
+func ParseFloat(raw []byte) float64 {
 	if len(raw) <= 15 {
 		n, neg, i := int64(0), false, 0
 		if len(raw) > 0 && raw[0] == '-' {
@@ -192,8 +194,8 @@ func parseFloat(raw []byte) float64 {
 	return f
 }
 
-// parseBig reads a biginteger, which is stored as a JSON string of digits.
-func parseBig(raw []byte) int64 {
+// ParseBig reads a biginteger, which is stored as a JSON string of digits.
+func ParseBig(raw []byte) int64 {
 	if len(raw) >= 2 && raw[0] == '"' {
 		raw = raw[1 : len(raw)-1]
 	}
@@ -201,8 +203,8 @@ func parseBig(raw []byte) int64 {
 	return n
 }
 
-// unquote returns the text of a JSON string; other JSON it returns as it is. It copies only texts with escapes.
-func unquote(raw []byte) []byte {
+// Unquote returns the text of a JSON string; other JSON it returns as it is. It copies only texts with escapes.
+func Unquote(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		return raw
 	}
