@@ -16,6 +16,7 @@ import (
 	"lectern/internal/etag"
 	"lectern/shadowcrud/graphql/execution"
 	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -89,9 +90,9 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 }
 
 // executionLimits returns the limits of an engine.
-func executionLimits(g *config.GraphQL) execution.Limits {
+func executionLimits(g *config.GraphQL) limits.Operation {
 	l := g.Limits
-	return execution.Limits{
+	return limits.Operation{
 		Document: language.Limits{
 			Tokens: l.Tokens, Nesting: l.Nesting, Depth: g.DepthLimit, Selections: l.Selections, RootFields: l.RootFields,
 			Aliases: l.Aliases, Directives: l.Directives, IntrospectionDepth: l.IntrospectionDepth,

@@ -6,7 +6,7 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// GraphQLLimits holds the settings graphql.config.limits of config/plugins.yaml. Zero is the default in execution.DefaultLimits or
+// GraphQLLimits holds the settings graphql.config.limits of config/plugins.yaml. Zero is the default in limits.Default or
 // language.DefaultLimits.
 type GraphQLLimits struct {
 	// words and signs of a document, and separately its comments

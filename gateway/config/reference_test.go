@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"lectern/internal/yamlfile"
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 )
 
 var update = flag.Bool("update", false, "write the tables of settings in docs/")
@@ -219,11 +219,11 @@ func settingsRows(t *testing.T) []row {
 	return w.rows
 }
 
-// graphqlDefaults sets the limits that are zero in config.Default to their values in execution.DefaultLimits, except Bytes, whose default
+// graphqlDefaults sets the limits that are zero in config.Default to their values in limits.Default, except Bytes, whose default
 // is limits.answer.
 func graphqlDefaults(l *GraphQLLimits) {
 	v := reflect.ValueOf(l).Elem()
-	for _, defaults := range []any{execution.DefaultLimits, execution.DefaultLimits.Document} {
+	for _, defaults := range []any{limits.Default, limits.Default.Document} {
 		for i := range v.NumField() {
 			if f := reflect.ValueOf(defaults).FieldByName(v.Type().Field(i).Name); f.IsValid() {
 				v.Field(i).Set(f)

@@ -7,35 +7,39 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/answer"
+	"lectern/shadowcrud/graphql/binding"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
 // me prints the calling user.
-func (x *execution) me(f *field) bool {
-	begin := len(x.buf)
+func (x *execution) me(f *plan.Field) bool {
+	begin := len(x.Buf)
 	if x.user.ID == 0 || x.engine.users == nil {
-		x.addError(f.name, errForbidden)
+		x.AddError(f.Name, binding.ErrForbidden)
 		return x.orNull(f, begin)
 	}
 	row := x.engine.users.Row(x.loader.Snapshot, x.user.ID)
 	if !row.Exists() {
-		x.null()
+		x.Null()
 		return true
 	}
 	x.printsCaller, x.loader.Status = true, store.Published
 	to := x.top(f, []store.Record{row})
-	if x.failed != nil {
+	if x.Failed != nil {
 		return false
 	}
-	x.push(f.name)
+	x.Push(f.Name)
 	ok := x.object(to.Levels[0], 0)
-	x.pop()
+	x.Pop()
 	x.printsCaller = false
-	return ok || x.failed == nil && x.orNull(f, begin)
+	return ok || x.Failed == nil && x.orNull(f, begin)
 }
 
-// rateLimited maps each rate-limited mutation to the REST route that does the same. Calls of either count against one limit.
+// rateLimited maps each rate-limited mutation to the REST route that does the same. Calls of either count against one
+// limit.
 var rateLimited = map[schema.Kind]string{
 	schema.Login: "/auth/local", schema.Register: "/auth/local/register", schema.ChangePassword: "/auth/change-password",
 	schema.ForgotPassword: "/auth/forgot-password", schema.ResetPassword: "/auth/reset-password",
@@ -44,7 +48,7 @@ var rateLimited = map[schema.Kind]string{
 
 // account runs a mutation of users, roles, login, registration or passwords.
 func (m *mutation) account() error {
-	kind, users := m.field.spec.Kind, m.engine.users
+	kind, users := m.field.Spec.Kind, m.engine.users
 	if name := rateLimited[kind]; name != "" && m.countCall != nil {
 		if err := m.countCall(name); err != nil {
 			return err
@@ -52,22 +56,22 @@ func (m *mutation) account() error {
 	}
 	switch kind {
 	case schema.CreateRole:
-		return m.ok(users.CreateRole(m.ctx, m.keptBy(m.printOK), m.body("data")))
+		return m.ok(users.CreateRole(m.Ctx, m.keptBy(m.printOK), m.body("data")))
 	case schema.UpdateRole:
-		return m.ok(users.UpdateRole(m.ctx, m.keptBy(m.printOK), m.id(), m.body("data")))
+		return m.ok(users.UpdateRole(m.Ctx, m.keptBy(m.printOK), m.id(), m.body("data")))
 	case schema.DeleteRole:
-		return m.ok(users.DeleteRole(m.ctx, m.keptBy(m.printOK), m.id()))
+		return m.ok(users.DeleteRole(m.Ctx, m.keptBy(m.printOK), m.id()))
 	case schema.CreateUser:
 		return m.user(func(once *store.Once, show auth.Show) (string, error) {
-			return "", users.Create(m.ctx, once, m.userBody(), show)
+			return "", users.Create(m.Ctx, once, m.userBody(), show)
 		})
 	case schema.UpdateUser:
 		return m.user(func(once *store.Once, show auth.Show) (string, error) {
-			return "", users.Update(m.ctx, once, m.id(), m.userBody(), show)
+			return "", users.Update(m.Ctx, once, m.id(), m.userBody(), show)
 		})
 	case schema.DeleteUser:
 		return m.user(func(once *store.Once, show auth.Show) (string, error) {
-			return "", users.Delete(m.ctx, once, m.id(), show)
+			return "", users.Delete(m.Ctx, once, m.id(), show)
 		})
 	case schema.Login:
 		body := m.body("input")
@@ -82,26 +86,26 @@ func (m *mutation) account() error {
 	case schema.ChangePassword:
 		body := m.texts("currentPassword", "password", "passwordConfirmation")
 		return m.user(func(_ *store.Once, show auth.Show) (string, error) {
-			return users.ChangePassword(m.ctx, m.execution.user.ID, body, show)
+			return users.ChangePassword(m.Ctx, m.execution.user.ID, body, show)
 		})
 	case schema.ForgotPassword:
 		return m.ok(users.ForgotPassword(m.texts("email")))
 	case schema.EmailConfirmation:
 		return m.session(users.ConfirmEmail, m.texts("confirmation"))
 	}
-	return errOutput("This field cannot be answered yet")
+	return answer.Unrepresentable("This field cannot be answered yet")
 }
 
 // id parses the argument id as the id of a row. It returns 0 if the argument is not such an id.
 func (m *mutation) id() uint64 {
-	id, _ := auth.ParseID(m.args.text("id"))
+	id, _ := auth.ParseID(m.args.Text("id"))
 	return id
 }
 
 // body converts an argument to the form of a REST body, without ignored fields.
 func (m *mutation) body(argument string) *jsontree.Object {
 	o := jsontree.NewObject()
-	in, given := m.field.spec.Input, m.args.object(argument)
+	in, given := m.field.Spec.Input, m.args.Object(argument)
 	if given == nil {
 		return o
 	}
@@ -115,7 +119,7 @@ func (m *mutation) body(argument string) *jsontree.Object {
 
 // userBody returns the data of a user in the form of a REST body. The role is identified by the id of its row.
 func (m *mutation) userBody() *jsontree.Object {
-	in, given := m.field.spec.Input, m.args.object("data")
+	in, given := m.field.Spec.Input, m.args.Object("data")
 	o := inputTree(in, given)
 	for _, key := range o.Keys {
 		if f := in.Field(key); f.Kind == schema.InputRelation || f.Kind == schema.InputRelationList {
@@ -143,7 +147,7 @@ func without(o *jsontree.Object, key string) *jsontree.Object {
 func (m *mutation) texts(names ...string) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, name := range names {
-		o.Set(name, m.args.text(name))
+		o.Set(name, m.args.Text(name))
 	}
 	return o
 }
@@ -162,19 +166,19 @@ func (m *mutation) printOK() {
 		m.captured.value = map[string]any{"ok": true}
 		return
 	}
-	m.payload(func(f *field) bool { return m.unsupported(f) })
+	m.payload(func(f *plan.Field) bool { return m.unsupported(f) })
 }
 
 // session runs an operation that answers with a JWT.
 func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, error), body *jsontree.Object) error {
-	return m.user(func(_ *store.Once, show auth.Show) (string, error) { return begin(m.ctx, body, show) })
+	return m.user(func(_ *store.Once, show auth.Show) (string, error) { return begin(m.Ctx, body, show) })
 }
 
 var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
 
-// user prints {jwt, user} or {data} of the user that do changes or finds. The user is printed in the callback of do, while the row can be
-// read; the JWT is known only when do returns. A do without a JWT has its answer kept by the Once, which is nil for a request without an
-// idempotency key.
+// user prints {jwt, user} or {data} of the user that do changes or finds. The user is printed in the callback of do,
+// while the row can be read; the JWT is known only when do returns. A do without a JWT has its answer kept by the Once,
+// which is nil for a request without an idempotency key.
 func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error)) error {
 	var parts [][]byte
 	shown, kept := false, false
@@ -190,7 +194,7 @@ func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error))
 		} else {
 			parts = m.userParts(row)
 		}
-		return m.failed
+		return m.Failed
 	})
 	if err != nil {
 		return err
@@ -198,7 +202,7 @@ func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error))
 	if !shown {
 		return errNoUser
 	}
-	if m.field.spec.Kind == schema.CreateUser {
+	if m.field.Spec.Kind == schema.CreateUser {
 		m.code = http.StatusCreated
 	}
 	if m.captured != nil {
@@ -215,39 +219,40 @@ func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error))
 	return nil
 }
 
-// userParts prints each selection of the user in the payload, indexed by field.sub; nil where the user cannot be printed.
+// userParts prints each selection of the user in the payload, indexed by field.sub; nil where the user cannot be
+// printed.
 func (m *mutation) userParts(row store.Record) [][]byte {
-	parts := make([][]byte, len(m.field.subs))
+	parts := make([][]byte, len(m.field.Subs))
 	to := m.top(m.field, []store.Record{row})
-	m.push(m.field.name)
-	for _, f := range m.field.of.fields {
-		if f.as != asPart || m.failed != nil {
+	m.Push(m.field.Name)
+	for _, f := range m.field.Parts.Fields {
+		if f.As != plan.AsPart || m.Failed != nil {
 			continue
 		}
-		begin := len(m.buf)
-		m.push(f.name)
-		if m.object(to.Levels[f.sub], 0) {
-			parts[f.sub] = append([]byte{}, m.buf[begin:]...)
+		begin := len(m.Buf)
+		m.Push(f.Name)
+		if m.object(to.Levels[f.Sub], 0) {
+			parts[f.Sub] = append([]byte{}, m.Buf[begin:]...)
 		}
-		m.pop()
-		m.buf = m.buf[:begin]
+		m.Pop()
+		m.Buf = m.Buf[:begin]
 	}
-	m.pop()
+	m.Pop()
 	return parts
 }
 
 // userPayload prints the payload of a mutation that returns a user; an empty jwt is printed as null.
 func (m *mutation) userPayload(jwt string, parts [][]byte) {
-	m.payload(func(f *field) bool {
+	m.payload(func(f *plan.Field) bool {
 		switch {
-		case f.as == asJWT && jwt == "":
-			m.null()
-		case f.as == asJWT:
-			m.str(jwt)
-		case f.as == asPart && parts[f.sub] == nil:
+		case f.As == plan.AsJWT && jwt == "":
+			m.Null()
+		case f.As == plan.AsJWT:
+			m.String(jwt)
+		case f.As == plan.AsPart && parts[f.Sub] == nil:
 			return false
-		case f.as == asPart:
-			m.buf = append(m.buf, parts[f.sub]...)
+		case f.As == plan.AsPart:
+			m.Buf = append(m.Buf, parts[f.Sub]...)
 		default:
 			return m.unsupported(f)
 		}

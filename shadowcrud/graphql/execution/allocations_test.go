@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -17,7 +17,7 @@ func TestAllocationsOfExtensions(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{TypeDefs: "extend type Restaurant { one: Int }", Resolvers: schema.Resolvers{"Restaurant": {"one": value(1)}},
 		ResolversConfig: map[string]schema.FieldConfig{"Query.people": {Auth: schema.NoAuth}}})
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.fill(45)
 	count := func(query string, n int) float64 {
 		vars := object(t, fmt.Sprintf(`{"n":%d}`, n))
@@ -26,7 +26,7 @@ func TestAllocationsOfExtensions(t *testing.T) {
 	const without = `query($n:Int){people{firstName} restaurants(pagination:{limit:$n}){name seats owner{firstName} categories{name}}}`
 	const with = `query($n:Int){restaurants(pagination:{limit:$n}){name one}}`
 	want := count(without, 40)
-	s.engine = s.extended(execution.Limits{}, &e)
+	s.engine = s.extended(limits.Operation{}, &e)
 	if got := count(without, 40); got > want {
 		t.Errorf("%v allocations, %v without extensions", got, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // BenchmarkQuery measures queries without HTTP. Plans come from the cache; variables are bound for each request.
 func BenchmarkQuery(b *testing.B) {
-	s := newServer(b, execution.Limits{})
+	s := newServer(b, limits.Operation{})
 	id := s.fill(50)
 	for _, bench := range []struct{ name, query, variables string }{
 		{"one", oneQuery, fmt.Sprintf(`{"id":%q}`, id)},
@@ -40,7 +41,7 @@ func BenchmarkQuery(b *testing.B) {
 		})
 	}
 	b.Run("prepare nested", func(b *testing.B) {
-		cold := newServer(b, execution.Limits{Plans: 1})
+		cold := newServer(b, limits.Operation{Plans: 1})
 		b.ReportAllocs()
 		vars := object(b, `{"p":2}`)
 		for i := 0; b.Loop(); i++ {
@@ -72,7 +73,7 @@ func BenchmarkResolvers(b *testing.B) {
 		ResolversConfig: map[string]schema.FieldConfig{"Restaurant.tier": {Middlewares: []schema.MiddlewareUse{{
 			Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) }}}}},
 	})
-	s := newExtended(b, execution.Limits{}, &e)
+	s := newExtended(b, limits.Operation{}, &e)
 	s.fill(50)
 	for _, bench := range []struct{ name, query string }{
 		{"none", `query($p:Int){restaurants(pagination:{page:$p,pageSize:25}){documentId name slug seats}}`},

@@ -7,7 +7,7 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/documents/permission"
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -32,7 +32,7 @@ func TestFiltersOf(t *testing.T) {
 			"other": find("filters", "api::category.category")}},
 		ResolversConfig: anybody("f", "g", "number", "none", "other"),
 	})
-	s := newExtended(t, execution.Limits{Conditions: 100}, &e)
+	s := newExtended(t, limits.Operation{Conditions: 100}, &e)
 	s.fill(3)
 	told := func(message string) string {
 		return `{"errors":[{"message":"` + message

@@ -12,7 +12,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -112,7 +112,7 @@ func TestCustomised(t *testing.T) {
 		query    string
 		want     string
 		ran      []string
-		limits   execution.Limits
+		limits   limits.Operation
 		variable string
 	}{
 		{name: "a field of an extension", defs: "extend type Restaurant { words(min: Int = 1): Int }",
@@ -293,7 +293,7 @@ func TestCustomised(t *testing.T) {
 		{name: "a middleware that asks for what nothing answers", defs: "extend type Query { f: String }", query: "{f}",
 			config: config("Query.f", around(func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) })),
 			want:   `{"errors":[{"message":"No resolver answers this field","path":["f"],"extensions":{"code":"INTERNAL_SERVER_ERROR","error":{"name":"InternalServerError","message":"No resolver answers this field","details":{}}}}],"data":{"f":null}}`},
-		{name: "more than an answer may hold", defs: "extend type Query { f: [Int] }", query: "{f}", limits: execution.Limits{Rows: 5}, resolve: schema.Resolvers{"Query": {"f": value(make([]int, 6))}},
+		{name: "more than an answer may hold", defs: "extend type Query { f: [Int] }", query: "{f}", limits: limits.Operation{Rows: 5}, resolve: schema.Resolvers{"Query": {"f": value(make([]int, 6))}},
 			want: `{"errors":[{"message":"The answer is too large: it holds more than 5 objects (graphql.config.limits.rows). Ask for shorter lists, or for fewer lists within lists","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"The answer is too large: it holds more than 5 objects (graphql.config.limits.rows). Ask for shorter lists, or for fewer lists within lists","details":{}}}}],"data":null}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/documents"
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -41,7 +41,7 @@ func TestComputedOverAMap(t *testing.T) {
 		TypeDefs:  "extend type Query { sample: Restaurant largest: Restaurant none: Restaurant sorted: [Restaurant] } extend type Restaurant { length: Int }",
 		Resolvers: resolvers,
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	s.fill(3)
 	for query, want := range map[string]string{
 		"{largest{seats length owner{firstName}}}": `{"data":{"largest":{"seats":3,"length":12,"owner":{"firstName":"P2"}}}}`,

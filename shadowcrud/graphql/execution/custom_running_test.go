@@ -21,6 +21,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -74,7 +75,7 @@ func TestCustomMutations(t *testing.T) {
 			"DeleteMutationResponse.documentId": {Middlewares: []schema.MiddlewareUse{ran.traced("documentId")}},
 		},
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	for _, step := range []struct {
 		query, want string
 		ran         []string
@@ -134,7 +135,7 @@ func TestResolversUseTheStore(t *testing.T) {
 			}},
 		},
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	if got, want := s.ask(`{visit{name visits}}`), `{"data":{"visit":[{"name":"visited","visits":7}]}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -189,7 +190,7 @@ func TestCaller(t *testing.T) {
 		ResolversConfig: map[string]schema.FieldConfig{"Query.who": {Policies: []schema.PolicyUse{{Name: "in", Config: "c"}},
 			Middlewares: []schema.MiddlewareUse{{Name: "add", Options: 100}, {Name: "add", Options: 1000}}}},
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 	r.Header.Set("X-Test", "yes")
 	answer, err := s.engine.Execute(context.Background(), &execution.Request{
@@ -242,7 +243,7 @@ func TestGoTypes(t *testing.T) {
 			"first": {Type: b.Type("Category").(graphql.Output), Resolve: value(map[string]any{"name": "x"})},
 		}})}}, nil
 	}))
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	for _, tt := range []struct{ query, variables, want string }{
 		{`{vessels{__typename ...on Cup{size name} ...on Pot{litres}}}`, "{}", `{"data":{"vessels":[{"__typename":"Cup","size":"SMALL","name":"c"},{"__typename":"Pot","litres":2.5}]}}`},
 		{`{one{name __typename ...on Cup{size}} first{name}}`, "{}", `{"data":{"one":{"name":"d","__typename":"Cup","size":"LARGE"},"first":{"name":"x"}}}`},
@@ -277,7 +278,7 @@ func TestReadsOfResolvers(t *testing.T) {
 			},
 		}},
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	const n = 40
 	s.fill(n)
 	ids = s.all("api::category.category")
@@ -309,7 +310,7 @@ func TestTimeOfResolvers(t *testing.T) {
 		after := func(graphql.ResolveParams) (any, error) { later.Store(true); return nil, nil }
 		e.Use(schema.Extension{TypeDefs: "extend type Query { wait: Int after: Int } extend type Mutation { wait: Int after: Int }",
 			Resolvers: schema.Resolvers{"Query": {"wait": wait, "after": after}, "Mutation": {"wait": wait, "after": after}}})
-		s := newExtended(t, execution.Limits{}, &e)
+		s := newExtended(t, limits.Operation{}, &e)
 		_, err := s.engine.Execute(context.Background(), &execution.Request{Query: operation + "{wait after}", Access: permission.FullAccess, Time: 5 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || later.Load() {
 			t.Errorf("%s: error %v, went on: %v", operation, err, later.Load())
@@ -332,7 +333,7 @@ func TestConcurrentResolvers(t *testing.T) {
 			return next(p)
 		}}}}},
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	s.fill(5)
 	var wait sync.WaitGroup
 	for worker := range 4 {
@@ -358,7 +359,7 @@ func TestPanicsOfTypes(t *testing.T) {
 	} {
 		var e schema.Extensions
 		e.Use(schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{"f": {Type: typ, Resolve: value(1)}, "g": {Type: graphql.Int, Resolve: value(2)}}})}})
-		s := newExtended(t, execution.Limits{}, &e)
+		s := newExtended(t, limits.Operation{}, &e)
 		query := "{f g}"
 		if name == "a union" {
 			query = "{f{__typename} g}"
@@ -390,7 +391,7 @@ func TestNextElsewhere(t *testing.T) {
 			return next(p)
 		}}}},
 	}})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	s.fill(2)
 	for range 2 {
 		if got, want := s.ask(`{restaurants(sort:"seats"){name owner{firstName}}}`), `{"data":{"restaurants":[{"name":"Restaurant 0","owner":{"firstName":"P0"}},{"name":"Restaurant 1","owner":{"firstName":"P1"}}]}}`; got != want {
@@ -415,7 +416,7 @@ func TestDeepInterfaces(t *testing.T) {
 		node = map[string]any{"__typename": fmt.Sprintf("Node%d", i), "n": i, "kid": node}
 	}
 	e.Use(schema.Extension{TypeDefs: defs, Resolvers: schema.Resolvers{"Query": {"node": value(node)}}})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	got := s.ask("{node" + strings.Repeat("{n kid", 8) + "{n}" + strings.Repeat("}", 8) + "}")
 	want := `{"n":0}`
 	for i := 1; i < 9; i++ {
@@ -424,7 +425,7 @@ func TestDeepInterfaces(t *testing.T) {
 	if want = `{"data":{"node":` + want + `}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	s.engine = s.extended(execution.Limits{Cost: 200_000}, &e)
+	s.engine = s.extended(limits.Operation{Cost: 200_000}, &e)
 	if got := s.ask("{node" + strings.Repeat("{kids", 8) + "{n}" + strings.Repeat("}", 8) + "}"); !strings.Contains(got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
 		t.Errorf("lists within lists: %s", got)
 	}

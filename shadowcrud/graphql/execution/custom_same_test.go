@@ -7,7 +7,7 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/contenttypes"
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -38,7 +38,7 @@ func everywhere(t testing.TB) *schema.Extensions {
 
 // TestSameThroughMiddlewares checks that answers stay the same when middlewares that only call next surround every field.
 func TestSameThroughMiddlewares(t *testing.T) {
-	servers := []*server{newServer(t, execution.Limits{}), newExtended(t, execution.Limits{}, everywhere(t))}
+	servers := []*server{newServer(t, limits.Operation{}), newExtended(t, limits.Operation{}, everywhere(t))}
 	for _, s := range servers {
 		s.fill(4)
 		s.create("api::menu.menu", `{"title":"M","dishes":[{"name":"Soup","price":1.5},{"name":"Cake"}]}`)

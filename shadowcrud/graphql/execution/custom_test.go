@@ -12,7 +12,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/jsontree"
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -120,7 +120,7 @@ func TestResolvers(t *testing.T) {
 				x.Resolvers = schema.Resolvers{"Query": {"f": tt.resolve}}
 			}
 			e.Use(x)
-			s := newExtended(t, execution.Limits{}, &e)
+			s := newExtended(t, limits.Operation{}, &e)
 			query := tt.query
 			if query == "" {
 				query = "{f}"

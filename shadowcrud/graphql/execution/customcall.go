@@ -11,13 +11,17 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/documents/apierror"
+	"lectern/shadowcrud/graphql/answer"
+	"lectern/shadowcrud/graphql/binding"
+	"lectern/shadowcrud/graphql/govalues"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
 // A call resolves one field of one object.
 type call struct {
-	field  *field
+	field  *plan.Field
 	parent any
 	level  *level // of the parent, nil if the parent is no row of the answer
 	row    int    // of the parent, in level
@@ -26,11 +30,11 @@ type call struct {
 	params *graphql.ResolveParams // made when first needed
 	stored any                    // value of the attribute that next returned to a middleware
 	over   bool                   // the resolver and the middlewares have returned
-	args   arguments
+	args   plan.Arguments
 }
 
-func (r *customRun) rootCall(f *field) call {
-	return call{field: f, path: &graphql.ResponsePath{Key: f.name}}
+func (r *customRun) rootCall(f *plan.Field) call {
+	return call{field: f, path: &graphql.ResponsePath{Key: f.Name}}
 }
 
 // isRoot reports whether the field is one of Query or Mutation.
@@ -43,45 +47,45 @@ func (r *customRun) paramsOf(c *call) (p *graphql.ResolveParams, err error) {
 		return c.params, nil
 	}
 	f := c.field
-	b := binder{engine: r.engine, vars: r.vars}
-	given, wrong := b.arguments(f)
-	if wrong != nil {
-		return nil, wrong
+	given, err := f.Arguments(r.engine.language, r.vars)
+	if err != nil {
+		return nil, err
 	}
-	args, err := r.plainArguments(f, given)
+	args, err := r.engine.values.GoArguments(f, given)
 	if err != nil {
 		return nil, err
 	}
 	info := r.info
-	info.FieldName, info.Path = f.spec.Name, c.path
-	info.ReturnType, info.ParentType = f.spec.Output(), f.spec.Of.GraphQL()
-	info.FieldASTs = f.syntax
+	info.FieldName, info.Path = f.Spec.Name, c.path
+	info.ReturnType, info.ParentType = f.Spec.Output(), f.Spec.Of.GraphQL()
+	info.FieldASTs = f.Syntax
 	c.args = given
-	c.params = &graphql.ResolveParams{Source: c.parent, Args: args, Info: info, Context: r.ctx}
+	c.params = &graphql.ResolveParams{Source: c.parent, Args: args, Info: info, Context: r.Ctx}
 	return c.params, nil
 }
 
 // errPolicy is the error of a field that a policy refuses to the caller.
 var errPolicy = apierror.PolicyFailed()
 
-// authorize returns an error if the caller may not read the field. It checks the permissions of the caller, then the policies of the field.
+// authorize returns an error if the caller may not read the field. It checks the permissions of the caller, then the
+// policies of the field.
 func (r *customRun) authorize(c *call) error {
-	f, m := c.field, c.field.spec
+	f, m := c.field, c.field.Spec
 	switch {
 	case c.isRoot():
-		if !r.engine.mayUse(m, r.access, r.user.ID != 0) {
-			return errForbidden
+		if !r.engine.binder.MayUse(m, r.access, r.user.ID != 0) {
+			return binding.ErrForbidden
 		}
 	case m.Auth.IsSet():
-		if !allows(r.access, m.Auth) {
-			return errForbidden
+		if !binding.Allows(r.access, m.Auth) {
+			return binding.ErrForbidden
 		}
-	case f.load >= 0 && c.level != nil:
-		if err := r.bindings[f.slot].err; err == errForbidden {
+	case f.Load >= 0 && c.level != nil:
+		if err := r.bindings[f.Slot].Err; err == binding.ErrForbidden {
 			return err
 		}
-	case f.generated == asUser && !r.access.Sees(f.attr):
-		return errForbidden
+	case f.Generated() == plan.AsUser && !r.access.Sees(f.Attr):
+		return binding.ErrForbidden
 	}
 	if len(m.Policies) == 0 {
 		return nil
@@ -92,7 +96,8 @@ func (r *customRun) authorize(c *call) error {
 	}
 	for _, policy := range m.Policies {
 		passes, err := r.guarded(func() (any, error) {
-			return policy.Policy(&schema.PolicyContext{Context: r.ctx, Parent: p.Source, Args: p.Args, Info: p.Info, Config: policy.Config}, r.engine.server)
+			of := &schema.PolicyContext{Context: r.Ctx, Parent: p.Source, Args: p.Args, Info: p.Info, Config: policy.Config}
+			return policy.Policy(of, r.engine.server)
 		})
 		if err != nil {
 			return err
@@ -106,7 +111,7 @@ func (r *customRun) authorize(c *call) error {
 
 // answer stores the value of a field in *to, or an error if the caller may not read the field.
 func (r *customRun) answer(c *call, to *value) {
-	if c.field.hooked {
+	if c.field.Custom {
 		if err := r.authorize(c); err != nil {
 			r.setError(c, to, err)
 			return
@@ -143,7 +148,7 @@ func (r *customRun) run(c *call) (any, error) {
 		return nil, err
 	}
 	next := func(p graphql.ResolveParams) (any, error) { return r.resolveField(c, p) }
-	middlewares := c.field.spec.Middlewares
+	middlewares := c.field.Spec.Middlewares
 	if len(middlewares) > 0 {
 		next = func(p graphql.ResolveParams) (any, error) {
 			v, err := r.resolveField(c, p)
@@ -165,7 +170,8 @@ func (r *customRun) run(c *call) (any, error) {
 // errOver is the error that next returns when a middleware calls it after it has returned.
 var errOver = errors.New("a middleware called next when it had returned")
 
-// locked runs code of the engine while mu is locked, since a middleware may call next from any goroutine. It fails when the call is over.
+// locked runs code of the engine while mu is locked, since a middleware may call next from any goroutine. It fails when
+// the call is over.
 func (r *customRun) locked(c *call, do func() (any, error)) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,11 +181,14 @@ func (r *customRun) locked(c *call, do func() (any, error)) (any, error) {
 	return do()
 }
 
-var errNoResolver = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "No resolver answers this field"}
+var errNoResolver = &apierror.Error{
+	Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "No resolver answers this field",
+}
 
-// resolveField returns the value of a field without its middlewares: from its resolver, from the store, or from a field of its parent.
+// resolveField returns the value of a field without its middlewares: from its resolver, from the store, or from a field
+// of its parent.
 func (r *customRun) resolveField(c *call, p graphql.ResolveParams) (any, error) {
-	m := c.field.spec
+	m := c.field.Spec
 	switch {
 	case m.Resolve != nil:
 		return m.Resolve(p)
@@ -198,7 +207,8 @@ func (r *customRun) resolveField(c *call, p graphql.ResolveParams) (any, error) 
 	return graphql.DefaultResolveFn(p)
 }
 
-// generatedField returns the value of a generated field of Query or Mutation for the arguments that middlewares passed on.
+// generatedField returns the value of a generated field of Query or Mutation for the arguments that middlewares passed
+// on.
 func (r *customRun) generatedField(c *call, args map[string]any) (v any, err error) {
 	b, err := r.rebind(c, args)
 	if err != nil {
@@ -211,65 +221,65 @@ func (r *customRun) generatedField(c *call, args map[string]any) (v any, err err
 		})
 		return v, err
 	}
-	if b.err != nil {
-		return nil, b.err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	m := &mutation{execution: r.execution, field: c.field, args: b.args, begin: len(r.buf), errors: len(r.errors), captured: &capturedResult{}}
+	m := &mutation{execution: r.execution, field: c.field, args: b.Args, begin: len(r.Buf), errors: len(r.Errors),
+		captured: &capturedResult{}}
 	if err := m.run(); err != nil {
 		return nil, err
 	}
 	return m.captured.value, nil
 }
 
-// rebind returns the binding of a root field for the arguments that middlewares passed on. If they changed them, it binds the field again
-// and checks the cost again.
-func (r *customRun) rebind(c *call, args map[string]any) (*binding, error) {
+// rebind returns the binding of a root field for the arguments that middlewares passed on. If they changed them, it
+// binds the field again and checks the cost again.
+func (r *customRun) rebind(c *call, args map[string]any) (*binding.Binding, error) {
 	f := c.field
-	if len(f.args) == 0 {
+	if len(f.Args) == 0 {
 		return r.binding(f), nil
 	}
-	before, err := r.plainArguments(f, c.args)
+	before, err := r.engine.values.GoArguments(f, c.args)
 	if err != nil {
 		return nil, err
 	}
 	if reflect.DeepEqual(before, args) {
 		return r.binding(f), nil
 	}
-	if f.as == asChange {
-		return nil, fmt.Errorf("a middleware of %s.%s changed arguments, which decide about the events of a subscription", f.spec.Of.Name, f.spec.Name)
+	if f.As == plan.AsChange {
+		return nil, fmt.Errorf("a middleware of %s.%s changed arguments, which decide about the events of a subscription",
+			f.Spec.Of.Name, f.Spec.Name)
 	}
-	given, err := r.changedArguments(f, args, before, c.args)
+	given, err := r.engine.values.ChangedArguments(f, args, before, c.args)
 	if err != nil {
-		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.spec.Of.Name, f.spec.Name, err)
+		return nil, fmt.Errorf("arguments that a middleware of %s.%s changed: %w", f.Spec.Of.Name, f.Spec.Name, err)
 	}
-	b := binder{engine: r.engine, vars: r.vars, access: r.access, bindings: slices.Clone(r.bindings), changed: f, changedArgs: given,
-		most: shareOf(r.plan.op.Operation, r.engine.limits.Cost)}
-	b.field(f, scope{objects: 1})
-	if b.tooExpensive() {
-		return nil, apierror.Validation(tooExpensive(r.plan.op.Operation, r.engine.limits.Cost).Message)
+	bindings, err := r.engine.binder.Rebind(r.plan, f, given, r.vars, r.access, r.bindings)
+	if err != nil {
+		return nil, err
 	}
-	r.bindings = b.bindings
+	r.bindings = bindings
 	return r.binding(f), nil
 }
 
 // storedField returns the value of a generated field of a row: the value of an attribute, or related rows.
 func (r *customRun) storedField(c *call) (any, error) {
 	f := c.field
-	if f.load < 0 {
-		if f.attr == nil {
+	if f.Load < 0 {
+		if f.Attr == nil {
 			return nil, nil
 		}
-		c.stored = c.parent.(*schema.Row).Get(f.attr.Name)
+		c.stored = c.parent.(*schema.Row).Get(f.Attr.Name)
 		return c.stored, nil
 	}
-	if err := r.bindings[f.slot].err; err != nil {
+	if err := r.bindings[f.Slot].Err; err != nil {
 		return nil, err
 	}
-	rows := r.rowsOf(&c.level.To[f.load], r.relatedRows(c.level, c.row, f))
-	switch f.generated {
-	case asConnection:
+	rows := r.rowsOf(&c.level.To[f.Load], r.relatedRows(c.level, c.row, f))
+	switch f.Generated() {
+	case plan.AsConnection:
 		return &schema.Page{Nodes: rows}, nil
-	case asOne, asUnion:
+	case plan.AsOne, plan.AsUnion:
 		if len(rows) == 0 {
 			return nil, nil
 		}
@@ -286,10 +296,11 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
-// guarded calls a function of a program while mu is unlocked, unless the context of the operation is done. A panic becomes an error.
+// guarded calls a function of a program while mu is unlocked, unless the context of the operation is done. A panic
+// becomes an error.
 func (r *customRun) guarded(do func() (any, error)) (v any, err error) {
-	if err := r.ctx.Err(); err != nil {
-		r.fail(err)
+	if err := r.Ctx.Err(); err != nil {
+		r.Fail(err)
 		return nil, err
 	}
 	r.mu.Unlock()
@@ -307,25 +318,21 @@ func recovered(err *error) {
 
 // setError makes an error the value of a field. It logs the error if the client does not see its message.
 func (r *customRun) setError(c *call, to *value, err error) {
-	if over := r.ctx.Err(); over != nil && errors.Is(err, over) || errors.Is(err, store.ErrRedefined) {
-		r.fail(err)
+	if over := r.Ctx.Err(); over != nil && errors.Is(err, over) || errors.Is(err, store.ErrRedefined) {
+		r.Fail(err)
 	}
-	if r.failed != nil {
+	if r.Failed != nil {
 		return
 	}
-	var misfit coercionError
+	var misfit govalues.CoercionError
 	if errors.As(err, &misfit) {
 		to.kind, to.text = valueInvalid, []byte(misfit)
-		r.logError(c, err)
+		r.LogError("path", c.path.AsArray(), err)
 		return
 	}
-	e, known := clientError(err)
+	e, known := answer.ClientError(err)
 	if !known {
-		r.logError(c, err)
+		r.LogError("path", c.path.AsArray(), err)
 	}
 	to.kind, to.err = valueError, e
-}
-
-func (r *customRun) logError(c *call, err error) {
-	r.engine.log.ErrorContext(r.ctx, "a GraphQL field failed", "id", r.id, "path", c.path.AsArray(), "error", err)
 }

@@ -5,7 +5,7 @@ import (
 
 	"lectern/documents/apierror"
 	"lectern/internal/budget"
-	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/plan"
 )
 
 // A value is the value of a custom field, or an item of such a value.
@@ -14,7 +14,7 @@ type value struct {
 	gone  bool // it refers to a document that does not exist, which lists leave out
 	text  []byte
 	items []value
-	sel   *selection
+	sel   *plan.Selection
 	level *level
 	row   int32
 	err   *apierror.Error
@@ -36,28 +36,28 @@ const (
 func (v *value) isRow(l *level, row int32) { v.kind, v.level, v.row = valueRow, l, row }
 
 // field prints a custom field of row i of a level.
-func (r *customRun) field(f *field, l *level, i int) bool {
-	return r.print(f, &r.hooks[l].values[f.hook*len(l.Rows)+i])
+func (r *customRun) field(f *plan.Field, l *level, i int) bool {
+	return r.print(f, &r.hooks[l].values[f.CustomIndex*len(l.Rows)+i])
 }
 
 // print prints the value of a field.
-func (r *customRun) print(f *field, v *value) bool {
-	begin := len(r.buf)
-	r.push(f.name)
-	ok := r.printValue(f, f.def.Type, v)
-	r.pop()
-	return ok || r.failed == nil && r.orNull(f, begin)
+func (r *customRun) print(f *plan.Field, v *value) bool {
+	begin := len(r.Buf)
+	r.Push(f.Name)
+	ok := r.printValue(f, f.Def.Type, v)
+	r.Pop()
+	return ok || r.Failed == nil && r.orNull(f, begin)
 }
 
-func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
+func (r *customRun) printValue(f *plan.Field, t *ast.Type, v *value) bool {
 	switch v.kind {
 	case valueLeaf:
 		if len(v.text) > budget.Small {
-			if r.fits(len(v.text)); r.failed != nil {
+			if r.Fits(len(v.text)); r.Failed != nil {
 				return false
 			}
 		}
-		r.buf = append(r.buf, v.text...)
+		r.Buf = append(r.Buf, v.text...)
 	case valueList:
 		return r.printList(f, t.Elem, v.items)
 	case valueObject:
@@ -65,54 +65,52 @@ func (r *customRun) printValue(f *field, t *ast.Type, v *value) bool {
 	case valueRow:
 		return r.object(v.level, int(v.row))
 	case valueError:
-		r.addError("", v.err)
+		r.AddError("", v.err)
 		return false
 	case valueInvalid:
 		r.addCoercionError(f, string(v.text))
 		return false
 	default:
 		if t.NonNull {
-			r.addCoercionError(f, "Cannot return null for non-nullable field "+f.spec.Of.Name+"."+f.node.Name+".")
+			r.addCoercionError(f, "Cannot return null for non-nullable field "+f.Spec.Of.Name+"."+f.Node.Name+".")
 			return false
 		}
-		r.null()
+		r.Null()
 	}
 	return true
 }
 
 // addCoercionError adds the error of a value that does not fit the type of its field, at the current path.
-func (r *customRun) addCoercionError(f *field, message string) {
-	r.errors = append(r.errors, &language.Error{
-		Message: message, Locations: []language.Location{r.plan.doc.Location(f.node.Position)}, Path: r.pathTo(""), Code: language.Internal,
-	})
+func (r *customRun) addCoercionError(f *plan.Field, message string) {
+	r.AddFault(r.plan.Doc.Location(f.Node.Position), "", message)
 }
 
-func (r *customRun) printList(f *field, t *ast.Type, items []value) bool {
-	r.buf = append(r.buf, '[')
+func (r *customRun) printList(f *plan.Field, t *ast.Type, items []value) bool {
+	r.Buf = append(r.Buf, '[')
 	n := 0
 	for i := range items {
 		if items[i].gone {
 			continue
 		}
-		if !r.mayContinue() {
+		if !r.MayContinue() {
 			return false
 		}
 		if n > 0 {
-			r.buf = append(r.buf, ',')
+			r.Buf = append(r.Buf, ',')
 		}
-		begin := len(r.buf)
-		r.pushIndex(n)
+		begin := len(r.Buf)
+		r.PushIndex(n)
 		ok := r.printValue(f, t, &items[i])
-		r.pop()
+		r.Pop()
 		if !ok {
-			if t.NonNull || r.failed != nil {
+			if t.NonNull || r.Failed != nil {
 				return false
 			}
-			r.buf = append(r.buf[:begin], "null"...)
+			r.Buf = append(r.Buf[:begin], "null"...)
 		}
 		n++
 	}
-	r.buf = append(r.buf, ']')
+	r.Buf = append(r.Buf, ']')
 	return true
 }
 
@@ -120,18 +118,15 @@ func (r *customRun) printObject(v *value) bool {
 	if !r.countObject() {
 		return false
 	}
-	r.buf = append(r.buf, '{')
-	for i, f := range v.sel.fields {
-		if i > 0 {
-			r.buf = append(r.buf, ',')
-		}
-		r.buf = append(r.buf, f.key...)
-		if f.as == asTypename {
-			r.text(v.sel.typ.Name)
+	r.Buf = append(r.Buf, '{')
+	for i, f := range v.sel.Fields {
+		r.Key(i, f.Key)
+		if f.As == plan.AsTypename {
+			r.Text(v.sel.Type.Name)
 		} else if !r.print(f, &v.items[i]) {
 			return false
 		}
 	}
-	r.buf = append(r.buf, '}')
+	r.Buf = append(r.Buf, '}')
 	return true
 }

@@ -4,81 +4,86 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/shadowcrud/graphql/binding"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
-// query reads the result of a field of Query or Subscription and all rows related to it. It returns, as the kind of the field requires, true,
-// a *schema.Row, a []*schema.Row, a *schema.Page or a map for a change; it returns nil for a null.
-func (r *customRun) query(f *field, b *binding) (any, error) {
-	if f.as == asOK {
+// query reads the result of a field of Query or Subscription and all rows related to it. It returns, as the kind of the
+// field requires, true, a *schema.Row, a []*schema.Row, a *schema.Page or a map for a change; it returns nil for a
+// null.
+func (r *customRun) query(f *plan.Field, b *binding.Binding) (any, error) {
+	if f.As == plan.AsOK {
 		return true, nil
 	}
-	if b.err != nil {
-		return nil, b.err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	switch f.as {
-	case asMe:
+	switch f.As {
+	case plan.AsMe:
 		return r.caller(f)
-	case asChange:
-		return r.changeMap(f, b), r.failed
+	case plan.AsChange:
+		return r.changeMap(f, b), r.Failed
 	}
 	page, err := r.find(f, b)
 	if err != nil {
 		return nil, err
 	}
-	r.loader.Status = b.query.Status
-	to := r.read(f.subs, page.Rows)
-	if r.failed != nil {
-		return nil, r.failed
+	r.loader.Status = b.Query.Status
+	to := r.read(f.Subs, page.Rows)
+	if r.Failed != nil {
+		return nil, r.Failed
 	}
 	rows := r.rowsOf(to, to.Items)
 	switch {
-	case f.as == asRootList:
+	case f.As == plan.AsRootList:
 		return rows, nil
-	case f.as == asRootConnection:
-		return b.page.page(rows, page.Total), nil
+	case f.As == plan.AsRootConnection:
+		return pageOf(&b.Page, rows, page.Total), nil
 	case len(rows) > 0:
 		return rows[0], nil
 	}
 	return nil, nil
 }
 
-// page returns a page of documents as middlewares see it.
-func (p *paging) page(rows []*schema.Row, total int) *schema.Page {
-	return &schema.Page{Nodes: rows, Total: total, Page: p.number(total), PageSize: p.size(total), PageCount: p.count(total)}
+// pageOf returns a page of documents as middlewares see it.
+func pageOf(p *binding.Paging, rows []*schema.Row, total int) *schema.Page {
+	return &schema.Page{
+		Nodes: rows, Total: total, Page: p.Number(total), PageSize: p.Size(total), PageCount: p.Count(total),
+	}
 }
 
 // caller reads the calling user.
-func (r *customRun) caller(f *field) (any, error) {
+func (r *customRun) caller(f *plan.Field) (any, error) {
 	if r.user.ID == 0 || r.engine.users == nil {
-		return nil, errForbidden
+		return nil, binding.ErrForbidden
 	}
 	row := r.engine.users.Row(r.loader.Snapshot, r.user.ID)
 	if !row.Exists() {
 		return nil, nil
 	}
 	r.loader.Status = store.Published
-	to := r.read(f.subs, []store.Record{row})
+	to := r.read(f.Subs, []store.Record{row})
 	for _, l := range to.Levels {
 		r.hooksOf(l).isCaller = true
 	}
-	return r.rowOf(to, 0), r.failed
+	return r.rowOf(to, 0), r.Failed
 }
 
 // read makes levels of rows, reads all rows related to them, and detaches all of them from the snapshot.
-func (r *customRun) read(subs []*selection, rows []store.Record) *loaded {
+func (r *customRun) read(subs []*plan.Selection, rows []store.Record) *loaded {
 	to, begin := &loaded{}, len(r.loader.Used())
 	to.Set(rows)
 	if !r.found(len(rows)) {
 		return to
 	}
 	r.topLevels(subs, to)
-	r.reserve(to.Detach())
+	r.Reserve(to.Detach())
 	for _, l := range r.loader.Used()[begin:] {
 		for i := range l.To {
-			if r.failed == nil {
-				r.reserve(l.To[i].Detach())
+			if r.Failed == nil {
+				r.Reserve(l.To[i].Detach())
 			}
 		}
 	}
@@ -106,14 +111,15 @@ func (r *customRun) rowsOf(to *loaded, items []int32) []*schema.Row {
 
 // A referenceGroup holds references to documents of one type that are read with one selection, locale and status.
 type referenceGroup struct {
-	sel    *selection
+	sel    *plan.Selection
 	typ    *contenttypes.ContentType
 	locale string
 	status store.Status
 	refs   []reference
 }
 
-// A reference is a result of a resolver that is not read yet: a documentId, or a component that was read for another field.
+// A reference is a result of a resolver that is not read yet: a documentId, or a component that was read for another
+// field.
 type reference struct {
 	call      call
 	id        string
@@ -122,14 +128,15 @@ type reference struct {
 }
 
 // refer adds a reference to the group in which it is read.
-func (r *customRun) refer(sel *selection, locale string, status store.Status, ref reference) {
+func (r *customRun) refer(sel *plan.Selection, locale string, status store.Status, ref reference) {
 	for _, g := range r.groups {
 		if g.sel == sel && g.locale == locale && g.status == status {
 			g.refs = append(g.refs, ref)
 			return
 		}
 	}
-	r.groups = append(r.groups, &referenceGroup{sel: sel, typ: sel.object.Type, locale: locale, status: status, refs: []reference{ref}})
+	group := &referenceGroup{sel: sel, typ: sel.Object.Type, locale: locale, status: status, refs: []reference{ref}}
+	r.groups = append(r.groups, group)
 }
 
 // readReferences reads the documents and components of the groups, all in one snapshot.
@@ -140,10 +147,10 @@ func (r *customRun) readReferences(groups []*referenceGroup) {
 				return err
 			}
 		}
-		return r.failed
+		return r.Failed
 	})
 	if err != nil {
-		r.fail(err)
+		r.Fail(err)
 	}
 }
 
@@ -154,12 +161,12 @@ func (r *customRun) readGroup(g *referenceGroup) error {
 		for _, ref := range g.refs {
 			r.setError(&ref.call, ref.to, err)
 		}
-		return r.failed
+		return r.Failed
 	}
 	r.loader.Status = g.status
-	to := r.read([]*selection{g.sel}, rows)
-	if r.failed != nil {
-		return r.failed
+	to := r.read([]*plan.Selection{g.sel}, rows)
+	if r.Failed != nil {
+		return r.Failed
 	}
 	for i, ref := range g.refs {
 		if positions[i] < 0 {
@@ -172,8 +179,8 @@ func (r *customRun) readGroup(g *referenceGroup) error {
 	return nil
 }
 
-// findReferenced finds the rows of a group, each document once. positions holds the index in rows for each reference, -1 if the document does
-// not exist.
+// findReferenced finds the rows of a group, each document once. positions holds the index in rows for each reference,
+// -1 if the document does not exist.
 func (r *customRun) findReferenced(g *referenceGroup) (rows []store.Record, positions []int32, err error) {
 	positions = make([]int32, len(g.refs))
 	if g.typ == nil {

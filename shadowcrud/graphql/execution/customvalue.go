@@ -8,18 +8,17 @@ import (
 	"github.com/graphql-go/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/shadowcrud/graphql/govalues"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// A coercionError says, in the words of graphql-js, why the result of a resolver is not a value of the field's type.
-type coercionError string
-
-func (e coercionError) Error() string { return string(e) }
-
 // finish stores the result of a call in *to: the value that it returned, or its error.
 func (r *customRun) finish(c *call, to *value, v any, err error) {
-	if f := c.field; err == nil && f.generated == asStored && c.level != nil && v != nil && reflect.DeepEqual(v, c.stored) {
-		to.kind, to.text = valueLeaf, c.level.Rows[c.row].JSON(f.attr) // unchanged: print the stored bytes, with all digits and in stored order
+	f := c.field
+	if err == nil && f.Generated() == plan.AsStored && c.level != nil && v != nil && reflect.DeepEqual(v, c.stored) {
+		// The value is unchanged: print the stored bytes, with all digits and in stored order.
+		to.kind, to.text = valueLeaf, c.level.Rows[c.row].JSON(f.Attr)
 		return
 	}
 	if err == nil {
@@ -30,19 +29,20 @@ func (r *customRun) finish(c *call, to *value, v any, err error) {
 	}
 }
 
-// completed calls complete for the value of a field. A panic in a function of a type, such as ResolveType, becomes an error.
+// completed calls complete for the value of a field. A panic in a function of a type, such as ResolveType, becomes an
+// error.
 func (r *customRun) completed(c *call, to *value, v any) (err error) {
 	defer recovered(&err)
-	return r.complete(c, to, c.field.def.Type, v)
+	return r.complete(c, to, c.field.Def.Type, v)
 }
 
-// complete converts a result to a value of type t and stores it in *to. It returns an error of the value itself; an error of an item or
-// field becomes the value of that item or field.
+// complete converts a result to a value of type t and stores it in *to. It returns an error of the value itself; an
+// error of an item or field becomes the value of that item or field.
 func (r *customRun) complete(c *call, to *value, t *ast.Type, v any) error {
 	if err, failed := v.(error); failed {
 		return err
 	}
-	if isNil(v) {
+	if govalues.IsNil(v) {
 		to.kind = valueNull
 		return nil
 	}
@@ -50,7 +50,7 @@ func (r *customRun) complete(c *call, to *value, t *ast.Type, v any) error {
 		return r.completeList(c, to, t.Elem, v)
 	}
 	if named := r.engine.language.Type(t.NamedType); named.IsLeafType() {
-		text, err := r.engine.leaf(named, v)
+		text, err := r.engine.values.Leaf(named, v)
 		if err != nil {
 			return err
 		}
@@ -63,26 +63,15 @@ func (r *customRun) complete(c *call, to *value, t *ast.Type, v any) error {
 	return r.completeObject(c, to, t, v)
 }
 
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func:
-		return rv.IsNil()
-	}
-	return false
-}
-
 func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 	list := reflect.Indirect(reflect.ValueOf(v))
 	if k := list.Kind(); k != reflect.Slice && k != reflect.Array {
-		m := c.field.spec
-		return coercionError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
+		m := c.field.Spec
+		return govalues.CoercionError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
 	}
 	n := list.Len()
 	if !r.found(n) {
-		return r.failed
+		return r.Failed
 	}
 	to.kind, to.items = valueList, make([]value, n)
 	for i := range n {
@@ -91,15 +80,15 @@ func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 		if err := r.complete(&item, &to.items[i], t, list.Index(i).Interface()); err != nil {
 			r.setError(&item, &to.items[i], err)
 		}
-		if r.failed != nil {
+		if r.Failed != nil {
 			return nil
 		}
 	}
 	return nil
 }
 
-// completeObject converts a result to an object. The result may be a reference to a document, a row, or any value with the fields of the
-// type, such as a map.
+// completeObject converts a result to an object. The result may be a reference to a document, a row, or any value with
+// the fields of the type, such as a map.
 func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error {
 	switch d := v.(type) {
 	case schema.Document:
@@ -117,35 +106,22 @@ func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error
 	if err != nil {
 		return err
 	}
-	sel := c.field.selectionOf(o)
+	sel := c.field.SelectionOf(o)
 	if sel == nil {
-		return coercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name, t.NamedType))
+		return impossibleType(o.Name, t.NamedType)
 	}
-	if is := o.GraphQL().IsTypeOf; is != nil && !is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.ctx}) {
-		return coercionError(fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, inspected(v)))
+	if is := o.GraphQL().IsTypeOf; is != nil && !is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.Ctx}) {
+		return govalues.CoercionError(fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, govalues.Inspected(v)))
 	}
-	to.kind, to.sel, to.items = valueObject, sel, make([]value, len(sel.fields))
-	for i, f := range sel.fields {
-		if f.as == asTypename {
+	to.kind, to.sel, to.items = valueObject, sel, make([]value, len(sel.Fields))
+	for i, f := range sel.Fields {
+		if f.As == plan.AsTypename {
 			continue
 		}
-		of := call{field: f, parent: v, path: c.path.WithKey(f.name)}
+		of := call{field: f, parent: v, path: c.path.WithKey(f.Name)}
 		r.answer(&of, &to.items[i])
-		if r.failed != nil {
+		if r.Failed != nil {
 			return nil
-		}
-	}
-	return nil
-}
-
-// selectionOf returns the selection of the field on a type, nil if the field cannot return that type.
-func (f *field) selectionOf(o *schema.Object) *selection {
-	if f.of != nil && f.of.object == o {
-		return f.of
-	}
-	for _, s := range f.subs {
-		if s.object == o {
-			return s
 		}
 	}
 	return nil
@@ -153,7 +129,7 @@ func (f *field) selectionOf(o *schema.Object) *selection {
 
 func (r *customRun) completeDocument(c *call, to *value, t *ast.Type, d schema.Document) error {
 	sel := r.selectionOfType(c.field, t, d.Type)
-	if sel == nil || sel.object.Type == nil {
+	if sel == nil || sel.Object.Type == nil {
 		return r.wrongType(c, t, d.Type)
 	}
 	r.refer(sel, d.Locale, d.Status, reference{call: *c, id: d.DocumentID, to: to})
@@ -161,16 +137,22 @@ func (r *customRun) completeDocument(c *call, to *value, t *ast.Type, d schema.D
 }
 
 func (r *customRun) wrongType(c *call, t *ast.Type, uid string) error {
-	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", c.field.spec.Of.Name, c.field.spec.Name, uid, t.NamedType)
+	m := c.field.Spec
+	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", m.Of.Name, m.Name, uid, t.NamedType)
+}
+
+// impossibleType is the error of a value whose type is none of those that an interface or union stands for.
+func impossibleType(object, abstract string) error {
+	return govalues.CoercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", object, abstract))
 }
 
 // selectionOfType returns the selection of a field on the object type of a content-type or component.
-func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selection {
+func (r *customRun) selectionOfType(f *plan.Field, t *ast.Type, uid string) *plan.Selection {
 	if o := r.engine.schema.Object(t.NamedType); o != nil && o.Schema != nil && o.Schema.UID == uid {
-		return f.selectionOf(o)
+		return f.SelectionOf(o)
 	}
 	if o := r.engine.schema.ObjectOf(uid); o != nil {
-		return f.selectionOf(o)
+		return f.SelectionOf(o)
 	}
 	return nil
 }
@@ -179,7 +161,7 @@ func (r *customRun) selectionOfType(f *field, t *ast.Type, uid string) *selectio
 func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row) error {
 	if at, known := r.positions[row]; known {
 		for k, below := range at.to.Levels {
-			if i, on := at.to.On(k, at.row); on && slices.Contains(c.field.subs, below.Selection) {
+			if i, on := at.to.On(k, at.row); on && slices.Contains(c.field.Subs, below.Selection) {
 				to.isRow(below, i)
 				r.show(below, i, c.path)
 				return nil
@@ -194,11 +176,13 @@ func (r *customRun) completeRow(c *call, to *value, t *ast.Type, row *schema.Row
 		r.refer(sel, row.Locale(), row.Status(), reference{call: *c, component: row.Record(), to: to})
 		return nil
 	}
-	return r.completeDocument(c, to, t, schema.Document{Type: row.Type(), DocumentID: row.DocumentID(), Locale: row.Locale(), Status: row.Status()})
+	return r.completeDocument(c, to, t, schema.Document{
+		Type: row.Type(), DocumentID: row.DocumentID(), Locale: row.Locale(), Status: row.Status(),
+	})
 }
 
-// objectOf returns the object type of a value. For an interface or union it is the first of these: the result of ResolveType, the type of
-// a row, the __typename in a map, the first possible type whose IsTypeOf returns true.
+// objectOf returns the object type of a value. For an interface or union it is the first of these: the result of
+// ResolveType, the type of a row, the __typename in a map, the first possible type whose IsTypeOf returns true.
 func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolveParams) (*schema.Object, error) {
 	s := r.engine.schema
 	if o := s.Object(name); o != nil {
@@ -211,11 +195,11 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 		resolve = i.GraphQL().ResolveType
 	}
 	if resolve != nil {
-		if o := resolve(graphql.ResolveTypeParams{Value: v, Info: p.Info, Context: r.ctx}); o != nil {
+		if o := resolve(graphql.ResolveTypeParams{Value: v, Info: p.Info, Context: r.Ctx}); o != nil {
 			if known := s.Object(o.Name()); known != nil {
 				return known, nil
 			}
-			return nil, coercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", o.Name(), name))
+			return nil, impossibleType(o.Name(), name)
 		}
 	}
 	if row, ok := v.(*schema.Row); ok {
@@ -231,11 +215,12 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 	}
 	for _, t := range r.engine.language.Type(name).Possible() {
 		o := s.Object(t.Name)
-		if is := o.GraphQL().IsTypeOf; is != nil && is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.ctx}) {
+		if is := o.GraphQL().IsTypeOf; is != nil && is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.Ctx}) {
 			return o, nil
 		}
 	}
-	m := c.field.spec
-	return nil, coercionError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
+	m := c.field.Spec
+	return nil, govalues.CoercionError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". `+
+		`Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
 		name, m.Of.Name, m.Name, name))
 }

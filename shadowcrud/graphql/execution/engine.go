@@ -1,10 +1,16 @@
 // Package execution runs GraphQL operations on the store.
 //
-// An operation is parsed, validated and compiled once into a plan: the fields of its answer in order (prepare.go, compile.go).
-// For each request, the engine binds the plan to the variables and the permissions of the caller (bind.go), and runs it. A query
-// reads one snapshot, level by level: the related rows of all objects of a level are read together, each row once (load.go).
-// A mutation runs field by field, each in its own transaction (mutation.go). The answer is appended to one buffer straight from
-// stored bytes, in the order of the query (print.go). A subscription is run once for each change that it asks for (subscription.go).
+// An Engine parses and validates an operation (package language), compiles it once to a plan (package plan), and keeps
+// that for the next request with the same document (prepare.go). For each request it binds the plan to the variables
+// and the permissions of the caller (package binding), and runs it:
+//
+//   - A query reads one snapshot, level by level: the related rows of all objects of a level are read together, each
+//     row once (load.go). The answer is appended to one buffer straight from stored bytes, in the order of the query
+//     (print.go, package answer).
+//   - A mutation runs field by field, each in its own transaction (mutation.go).
+//   - A subscription is run once for each change that it asks for (subscription.go).
+//   - An operation that runs code of a program has files of its own (custom.go), since no snapshot may be held while
+//     such code runs.
 package execution
 
 import (
@@ -20,13 +26,18 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/internal/lru"
 	"lectern/internal/span"
 	"lectern/jsontree"
 	"lectern/media"
+	"lectern/shadowcrud/graphql/answer"
+	"lectern/shadowcrud/graphql/binding"
+	"lectern/shadowcrud/graphql/govalues"
 	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/levels"
 	"lectern/shadowcrud/params"
@@ -41,7 +52,7 @@ type Options struct {
 	Params    *params.Parser
 	Users     *auth.Users    // nil where there are none
 	Media     *media.Library // nil where there are no files
-	Limits    Limits
+	Limits    limits.Operation
 	Memory    *budget.Budget // shared by all requests; nil is unlimited
 	// TooLong is the error of an answer longer than Limits.Bytes. If it is nil, the error names the GraphQL setting.
 	TooLong error
@@ -49,59 +60,6 @@ type Options struct {
 	NoSuggestions bool
 	Log           *slog.Logger  // nil: slog.Default
 	Server        schema.Server // passed to policies and resolvers of extensions; nil if there are none
-}
-
-// Limits restrict an operation. A zero field has its value of DefaultLimits.
-type Limits struct {
-	Document language.Limits
-
-	DefaultLimit int // items of a list without pagination
-	MaxLimit     int // items that a list may request; negative: any number
-	AmountLimit  int // items that a list of documents may have, whatever the request says
-
-	// Rows is how many objects an answer may hold, counted when they have been read. The answer to a mutation may hold a tenth, since
-	// other writes wait for it. Bytes is how long an answer may be.
-	Rows  int
-	Bytes int
-	// Cost limits an estimate of the objects in an answer, made before anything is read by multiplying the limits of nested lists. A mutation
-	// may have a tenth. 0 disables the estimate.
-	Cost int
-	// Introspections is how many fields __schema an operation may have.
-	Introspections int
-	// Conditions is how many comparisons all filters of an operation may hold. Each value of a list counts.
-	Conditions int
-	SortKeys   int // of a list
-
-	// Plans and PlanBytes limit the cache of plans by number and by estimated memory.
-	Plans     int
-	PlanBytes int
-}
-
-// DefaultLimits apply where a limit is zero.
-var DefaultLimits = Limits{
-	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Rows: 200_000, Bytes: 16 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
-}
-
-func (l Limits) orDefaults() Limits {
-	d := DefaultLimits
-	for _, pair := range []struct {
-		value     *int
-		otherwise int
-	}{
-		{&l.Document.Tokens, d.Document.Tokens}, {&l.Document.Nesting, d.Document.Nesting}, {&l.Document.Depth, d.Document.Depth},
-		{&l.Document.Selections, d.Document.Selections}, {&l.Document.RootFields, d.Document.RootFields},
-		{&l.Document.Aliases, d.Document.Aliases}, {&l.Document.Directives, d.Document.Directives},
-		{&l.Document.IntrospectionDepth, d.Document.IntrospectionDepth},
-		{&l.DefaultLimit, d.DefaultLimit}, {&l.MaxLimit, d.MaxLimit}, {&l.AmountLimit, d.AmountLimit},
-		{&l.Rows, d.Rows}, {&l.Bytes, d.Bytes}, {&l.Introspections, d.Introspections}, {&l.Conditions, d.Conditions},
-		{&l.SortKeys, d.SortKeys}, {&l.Plans, d.Plans}, {&l.PlanBytes, d.PlanBytes},
-	} {
-		if *pair.value == 0 {
-			*pair.value = pair.otherwise
-		}
-	}
-	return l
 }
 
 // An Engine runs operations. Any number of goroutines may use it.
@@ -114,10 +72,11 @@ type Engine struct {
 	users         *auth.Users
 	media         *media.Library
 	uses          []*contenttypes.Attribute // the media attributes of content-types
-	limits        Limits
+	limits        limits.Operation
+	binder        *binding.Binder
+	values        *govalues.Converter
+	answers       answer.Settings
 	memory        *budget.Budget
-	tooLong       error
-	log           *slog.Logger
 	server        schema.Server
 	noSuggestions bool
 	prepared      *lru.Cache[planKey, *prepared]
@@ -126,11 +85,16 @@ type Engine struct {
 // New makes an Engine.
 func New(o Options) *Engine {
 	e := &Engine{schema: o.Schema, language: language.New(o.Schema), store: o.Store, documents: o.Documents,
-		users: o.Users, media: o.Media, uses: levels.FileUses(o.Schema.Model), limits: o.Limits.orDefaults(), memory: o.Memory,
-		tooLong: o.TooLong, log: o.Log, server: o.Server, noSuggestions: o.NoSuggestions}
-	e.params = o.Params.WithSortKeys(e.limits.SortKeys, settings+"sortKeys")
-	if e.log == nil {
-		e.log = slog.Default()
+		params: o.Params, users: o.Users, media: o.Media, uses: levels.FileUses(o.Schema.Model),
+		limits: o.Limits.OrDefaults(), memory: o.Memory, server: o.Server, noSuggestions: o.NoSuggestions}
+	e.binder = binding.New(e.schema, e.language, e.params, &e.limits)
+	e.values = &govalues.Converter{Schema: e.schema, Language: e.language}
+	e.answers = answer.Settings{TooLong: o.TooLong, Log: o.Log}
+	if e.answers.Log == nil {
+		e.answers.Log = slog.Default()
+	}
+	if e.answers.TooLong == nil {
+		e.answers.TooLong = e.limits.TooManyBytes()
 	}
 	e.prepared = lru.New[planKey, *prepared](e.limits.Plans, e.limits.PlanBytes)
 	return e
@@ -146,13 +110,14 @@ type Request struct {
 	By        store.Principal // who sent the request, for schedules
 	HTTP      *http.Request   // passed to policies and resolvers; nil if the operation did not come by HTTP
 	ID        string          // identifies the request in the log
-	// CountCall counts a call of a rate-limited mutation by its name, and returns an error when there were too many; nil is no limit.
+	// CountCall counts a call of a rate-limited mutation by its name, and returns an error when there were too many;
+	// nil is no limit.
 	CountCall func(name string) error
 	// QueriesOnly refuses mutations, for HTTP methods that must not change anything.
 	QueriesOnly bool
 	Time        time.Duration // how long it may take; 0 is unlimited
-	// Once keeps the answer to a mutation, so that it is not carried out twice; nil for a request without an idempotency key. An operation
-	// whose answer cannot be kept is refused.
+	// Once keeps the answer to a mutation, so that it is not carried out twice; nil for a request without an
+	// idempotency key. An operation whose answer cannot be kept is refused.
 	Once        *store.Once
 	Conditional *Conditional // nil: the answer has no ETag
 }
@@ -183,8 +148,8 @@ func (r *Response) Release() {
 	}
 }
 
-// Execute runs an operation. Errors that a client may see are part of the Response. If it returns an error, which is for the log, there is
-// no Response.
+// Execute runs an operation. Errors that a client may see are part of the Response. If it returns an error, which is
+// for the log, there is no Response.
 func (e *Engine) Execute(ctx context.Context, r *Request) (*Response, error) {
 	var x *execution
 	var refusal *Response
@@ -207,26 +172,27 @@ func (e *Engine) IsMutation(query string, name *string) (bool, error) {
 // respond runs the plan and releases the execution, unless the Response does.
 func (x *execution) respond() (*Response, error) {
 	if err := x.run(); err != nil {
-		operation, tag := x.plan.op.Operation, string(x.tag)
+		operation, tag := x.plan.Op.Operation, string(x.tag)
 		x.release()
 		if errors.Is(err, errNotModified) {
 			return &Response{Status: http.StatusNotModified, Operation: operation, Tag: tag}, nil
 		}
-		if e, ok := clientError(err); ok {
-			response := withoutData(&language.Error{Message: e.Message, Code: codeOf(e.Name), Details: errorDetails(e), Refusal: e.Reason})
+		if e, ok := answer.ClientError(err); ok {
+			response := withoutData(answer.ErrorOf(e))
 			response.Operation = operation
 			return response, nil
 		}
 		return nil, err
 	}
-	response := &Response{Status: x.code, Body: x.answer(), Operation: x.plan.op.Operation, Errors: x.errors, from: x}
-	if len(x.errors) == 0 && x.code == http.StatusOK { // the cause of an error may be another than the content
+	response := &Response{Status: x.code, Body: x.Answer(), Operation: x.plan.Op.Operation, Errors: x.Errors, from: x}
+	if len(x.Errors) == 0 && x.code == http.StatusOK { // the cause of an error may be another than the content
 		response.Tag = string(x.tag)
 	}
 	return response, nil
 }
 
-// begin finds or makes the plan of an operation and binds it to the request. If the operation cannot run, refusal is the answer.
+// begin finds or makes the plan of an operation and binds it to the request. If the operation cannot run, refusal is
+// the answer.
 func (e *Engine) begin(ctx context.Context, r *Request) (x *execution, refusal *Response) {
 	p, errs, err := e.prepare(r.Query, r.Operation)
 	switch {
@@ -278,7 +244,7 @@ func (e *Engine) bound(ctx context.Context, r *Request, p *prepared) (x *executi
 		return nil, refuse([]*language.Error{wrong})
 	}
 	if r.Once != nil && p.op.Operation == ast.Mutation {
-		if wrong := pl.keptOnce(); wrong != nil {
+		if wrong := keptOnce(pl); wrong != nil {
 			return nil, refuse([]*language.Error{wrong})
 		}
 	}
@@ -308,13 +274,21 @@ func (e *Engine) refuse(errs []*language.Error) *Response {
 	return refuse(errs)
 }
 
+// errNoMemory is the error of a field of Mutation when there is no free memory for its answer.
+var errNoMemory = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+	Message: "other requests use the memory that limits.memory gives to all of them", Reason: apierror.Memory}
+
+// errNeverMemory is the error of a document that needs more memory than there is.
+var errNeverMemory = &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError",
+	Message: "the document takes more memory when it is parsed than limits.memory allows", Reason: apierror.BodySize}
+
 // refuseMemory returns the answer to an operation that is not run because there is no memory to parse it.
 func refuseMemory(err error) *Response {
 	e := errNoMemory
 	if errors.Is(err, budget.ErrNever) {
 		e = errNeverMemory
 	}
-	refusal := refuse([]*language.Error{{Message: e.Message, Code: codeOf(e.Name), Refusal: e.Reason}})
+	refusal := refuse([]*language.Error{{Message: e.Message, Code: answer.CodeOf(e.Name), Refusal: e.Reason}})
 	refusal.Status = e.Status
 	return refusal
 }
@@ -322,7 +296,8 @@ func refuseMemory(err error) *Response {
 // withoutData returns the answer to an operation that failed as a whole.
 func withoutData(e *language.Error) *Response {
 	errs := []*language.Error{e}
-	return &Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte("{"), errs), ",\"data\":null}\n"...), Errors: errs}
+	body := append(language.AppendErrors([]byte("{"), errs), ",\"data\":null}\n"...)
+	return &Response{Status: http.StatusOK, Body: body, Errors: errs}
 }
 
 // message prints an answer without data.

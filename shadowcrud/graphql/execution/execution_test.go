@@ -9,12 +9,13 @@ import (
 	"lectern/documents"
 	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/store"
 )
 
 // TestAnswers compares answers byte by byte: they follow the order of the query, also with repeated fields, aliases and fragments.
 func TestAnswers(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.fill(2)
 	for _, tt := range []struct{ name, query, variables, want string }{
 		{"order of the query", `{restaurants(sort:"seats"){seats name}}`, "",
@@ -85,7 +86,7 @@ func TestAnswers(t *testing.T) {
 
 // TestNullPropagation checks that a null in a non-null field makes the nearest nullable parent null.
 func TestNullPropagation(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.create("api::restaurant.restaurant", `{"name":"Whole","seats":1}`)
 	// A draft may lack required attributes.
 	err := s.docs.Create(context.Background(), documents.Write{
@@ -123,7 +124,7 @@ func TestNullPropagation(t *testing.T) {
 
 // TestHidden checks that callers cannot see documents without permission through a relation, a component or the related field of a file.
 func TestHidden(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.fill(1)
 	s.create("api::menu.menu", `{"title":"M","dishes":[{"name":"Soup","categories":[`+categoryID(t, s)+`]}]}`)
 	access := permission.NewAccess([]string{"api::restaurant.restaurant.find", "api::menu.menu.find"})
@@ -162,7 +163,7 @@ func categoryID(t *testing.T, s *server) string {
 
 // TestHiddenLinks checks that a mutation neither adds nor removes links to documents that the caller may not find.
 func TestHiddenLinks(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.fill(1)
 	category := categoryID(t, s)
 	access := permission.NewAccess([]string{"api::menu.menu.find", "api::menu.menu.create", "api::menu.menu.update"})
@@ -183,7 +184,7 @@ func TestHiddenLinks(t *testing.T) {
 // TestReads checks that the related rows of all objects of a level are read together: an operation reads no more rows and links than its
 // answer holds.
 func TestReads(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	const n = 40
 	s.fill(n)
 	const query = `{restaurants(pagination:{limit:40}){name owner{firstName restaurants(pagination:{limit:3}){name owner{firstName}}} categories{name} reviews{stars} menu{title}}}`
@@ -207,7 +208,7 @@ func TestReads(t *testing.T) {
 
 // TestMutations checks that mutations run one after the other, each in its own transaction, and that each prints the document it wrote.
 func TestMutations(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	got := s.ask(`mutation{a:createCategory(data:{name:"A"}){name} b:createCategory(data:{name:"A"}){name} c:createCategory(data:{name:"C"}){name parent{name}}}`)
 	want := `{"errors":[{"message":"This attribute must be unique","path":["b"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"This attribute must be unique","details":{"errors":[{"path":["name"],"message":"This attribute must be unique","name":"ValidationError","value":"A"}]}}}}],` +
 		`"data":{"a":{"name":"A"},"b":null,"c":{"name":"C","parent":null}}}`
@@ -224,7 +225,7 @@ func TestMutations(t *testing.T) {
 // TestLocales checks that no document is shown in all locales at once, and that deleting a missing localization of a single type succeeds.
 // TestRowIDs links documents by the ids of their rows, as clients do that have not moved to documentIds.
 func TestRowIDs(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.ask(`mutation{a:createPerson(data:{firstName:"A"}){firstName} b:createPerson(data:{firstName:"B"}){firstName}}`)
 	s.ask(`mutation{a:createReview(data:{stars:1}){stars} b:createReview(data:{stars:2}){stars}}`)
 	for _, tt := range []struct{ data, variables, want string }{
@@ -244,7 +245,7 @@ func TestRowIDs(t *testing.T) {
 }
 
 func TestLocales(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.create("api::homepage.homepage", `{"title":"Home"}`)
 	s.fill(1)
 	id := idOf(t, s, `{restaurants{documentId}}`)
@@ -266,7 +267,7 @@ func TestLocales(t *testing.T) {
 }
 
 func TestDocumentActions(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.ask(`mutation{createCategory(status:DRAFT,data:{name:"A"}){name}}`)
 	id := idOf(t, s, `{categories(status:DRAFT){documentId}}`)
 	for _, step := range []struct{ query, want string }{
@@ -294,16 +295,16 @@ func idOf(t *testing.T, s *server, query string) string {
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		limits execution.Limits
+		limits limits.Operation
 		query  string
 		want   string
 	}{
-		{"no list is longer", execution.Limits{AmountLimit: 2}, `{restaurants(pagination:{limit:-1}){seats}}`, `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
-		{"pages of a cut list", execution.Limits{AmountLimit: 2}, `{restaurants_connection(pagination:{limit:-1}){pageInfo{total page pageSize pageCount}}}`,
+		{"no list is longer", limits.Operation{AmountLimit: 2}, `{restaurants(pagination:{limit:-1}){seats}}`, `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"pages of a cut list", limits.Operation{AmountLimit: 2}, `{restaurants_connection(pagination:{limit:-1}){pageInfo{total page pageSize pageCount}}}`,
 			`{"data":{"restaurants_connection":{"pageInfo":{"total":3,"page":1,"pageSize":2,"pageCount":2}}}}`},
-		{"cost", execution.Limits{Cost: 50}, `{restaurants(pagination:{limit:10}){categories{name}}}`,
+		{"cost", limits.Operation{Cost: 50}, `{restaurants(pagination:{limit:10}){categories{name}}}`,
 			`{"errors":[{"message":"The operation may answer with more than 50 objects (graphql.config.limits.cost). Ask for shorter lists, or for fewer lists within lists.","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
-		{"conditions", execution.Limits{Conditions: 2}, `{restaurants_connection(filters:{seats:{gt:0,lt:5}}){nodes{name}}}`,
+		{"conditions", limits.Operation{Conditions: 2}, `{restaurants_connection(filters:{seats:{gt:0,lt:5}}){nodes{name}}}`,
 			`{"errors":[{"message":"Too many conditions: at most 2 are allowed (graphql.config.limits.conditions)","path":["restaurants_connection"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Too many conditions: at most 2 are allowed (graphql.config.limits.conditions)","details":{}}}}],"data":{"restaurants_connection":null}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -318,7 +319,7 @@ func TestLimits(t *testing.T) {
 
 // TestTooLarge checks that an answer that is too large becomes an error.
 func TestTooLarge(t *testing.T) {
-	for why, limits := range map[string]execution.Limits{
+	for why, limits := range map[string]limits.Operation{
 		"it holds more than 5 objects (graphql.config.limits.rows)":  {Rows: 5},
 		"it holds more than 30 objects (graphql.config.limits.rows)": {Rows: 30}, // the answer repeats some of its 16 rows
 		"it is longer than 50 bytes (graphql.config.limits.bytes)":   {Bytes: 50},
@@ -334,7 +335,7 @@ func TestTooLarge(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.fill(2)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -346,7 +347,7 @@ func TestCancelled(t *testing.T) {
 
 // TestConcurrent checks that concurrent requests, which share plans and memory, do not see the data of one another.
 func TestConcurrent(t *testing.T) {
-	s := newServer(t, execution.Limits{Plans: 2})
+	s := newServer(t, limits.Operation{Plans: 2})
 	s.fill(6)
 	queries := []string{
 		`{restaurants(sort:"seats"){name categories(sort:"name"){name} owner{firstName}}}`,

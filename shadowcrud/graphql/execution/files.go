@@ -18,10 +18,10 @@ func (m *mutation) file() error {
 	if m.engine.media == nil {
 		return errNoFile
 	}
-	id, err := strconv.ParseUint(m.args.text("id"), 10, 64)
-	if m.field.spec.Kind == schema.DeleteFile {
+	id, err := strconv.ParseUint(m.args.Text("id"), 10, 64)
+	if m.field.Spec.Kind == schema.DeleteFile {
 		if err == nil {
-			err = m.engine.media.Delete(m.ctx, m.keptBy(nil), id, m.show)
+			err = m.engine.media.Delete(m.Ctx, m.keptBy(nil), id, m.show)
 		} else {
 			err = media.ErrNoFile
 		}
@@ -35,12 +35,12 @@ func (m *mutation) file() error {
 		return errNoFile
 	}
 	var info media.Info
-	if given := m.args.object("info"); given != nil {
+	if given := m.args.Object("info"); given != nil {
 		if info, err = media.ReadInfo(given); err != nil {
 			return err
 		}
 	}
-	return m.engine.media.Edit(m.ctx, m.keptBy(nil), id, info, m.show)
+	return m.engine.media.Edit(m.Ctx, m.keptBy(nil), id, info, m.show)
 }
 
 // show prints the row of a file. It is the callback of media.Library, called within its transaction.
@@ -48,5 +48,5 @@ func (m *mutation) show(s *store.Snapshot, row store.Record) error {
 	m.takeBack()
 	m.loader.Snapshot, m.loader.Status = s, store.Published
 	m.printed = m.row(row)
-	return m.failed
+	return m.Failed
 }

@@ -12,6 +12,7 @@ import (
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/store"
 )
 
@@ -50,9 +51,9 @@ func FuzzExecute(f *testing.F) {
 	f.Add(`{uploadFiles{related{__typename}} restaurants{localizations{name} gallery{related{...on Restaurant{name}}}}}`, "")
 	f.Add(`subscription($n:String){r:restaurantChanged(filters:{name:{eq:$n}}){change document{name owner{firstName}}}}`, `{"n":"Restaurant 3"}`)
 	f.Add(`subscription{...F} fragment F on Subscription{restaurantChanged(locale:"*"){__typename seq at locale document{localizations{name}}}}`, "")
-	s := newServer(f, execution.Limits{})
+	s := newServer(f, limits.Operation{})
 	change := changeOf(store.Updated, s.fill(4), "en")
-	around := s.extended(execution.Limits{}, everywhere(f))
+	around := s.extended(limits.Operation{}, everywhere(f))
 	some := permission.NewAccess([]string{"api::restaurant.restaurant.find", "api::category.category.find"})
 	f.Fuzz(func(t *testing.T, query, variables string) {
 		var vars *jsontree.Object

@@ -14,6 +14,7 @@ import (
 	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/params"
 	"lectern/store"
@@ -31,13 +32,13 @@ type server struct {
 	log    bytes.Buffer
 }
 
-func newServer(t testing.TB, limits execution.Limits) *server {
+func newServer(t testing.TB, limits limits.Operation) *server {
 	t.Helper()
 	return newExtended(t, limits, nil)
 }
 
 // newExtended returns a server like newServer, with extensions.
-func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *server {
+func newExtended(t testing.TB, limits limits.Operation, e *schema.Extensions) *server {
 	t.Helper()
 	model, problems := contenttypes.Load(kitchen, contenttypes.Options{})
 	if problems != nil {
@@ -50,7 +51,7 @@ func newExtended(t testing.TB, limits execution.Limits, e *schema.Extensions) *s
 }
 
 // extended returns an engine with extensions on the store of s.
-func (s *server) extended(limits execution.Limits, e *schema.Extensions) *execution.Engine {
+func (s *server) extended(limits limits.Operation, e *schema.Extensions) *execution.Engine {
 	s.t.Helper()
 	built, err := schema.Build(s.model, schema.Options{DocumentActions: true, Subscriptions: true, Extensions: e})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 )
 
 // A hostileOperation is an operation that would be expensive without limits.
@@ -161,7 +161,7 @@ func (s *server) circle(n int) {
 }
 
 func TestHostile(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.fill(8)
 	s.circle(circled)
 	for name, op := range hostile() {

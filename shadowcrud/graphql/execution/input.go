@@ -8,8 +8,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// inputTree converts the argument data to the form of REST bodies: stored values of enumerations in place of their names, documents by
-// documentId or the id of a row, items of zones by their uid.
+// inputTree converts the argument data to the form of REST bodies: stored values of enumerations in place of their
+// names, documents by documentId or the id of a row, items of zones by their uid.
 func inputTree(in *schema.Input, given *jsontree.Object) *jsontree.Object {
 	o := jsontree.NewObject()
 	if in == nil || given == nil {
@@ -73,8 +73,8 @@ func each(v any, change func(any) any) any {
 	return list
 }
 
-// documentReference returns a reference to a document: by the id of a row if v consists of digits, and by its documentId otherwise, even if
-// that begins with a digit.
+// documentReference returns a reference to a document: by the id of a row if v consists of digits, and by its
+// documentId otherwise, even if that begins with a digit.
 func documentReference(v any) any {
 	key := "documentId"
 	if isRowID(v) {
@@ -106,7 +106,8 @@ func componentID(v any) any {
 	return v
 }
 
-// zoneTree converts an item of a dynamic zone to the form of REST, and leaves out keys that its component does not have.
+// zoneTree converts an item of a dynamic zone to the form of REST, and leaves out keys that its component does not
+// have.
 func zoneTree(zone *schema.Union, v any) any {
 	given, ok := v.(*jsontree.Object)
 	if !ok {

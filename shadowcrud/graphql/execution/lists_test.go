@@ -8,6 +8,7 @@ import (
 	"github.com/graphql-go/graphql"
 
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -16,25 +17,25 @@ import (
 func TestListsOfItems(t *testing.T) {
 	for _, tt := range []struct {
 		items      int
-		limits     execution.Limits
+		limits     limits.Operation
 		pagination string
 		dishes     string // the number of dishes, and the first one
 	}{
-		{12, execution.Limits{}, "", "10 d0"},
-		{12, execution.Limits{}, "(pagination:{})", "10 d0"},
-		{12, execution.Limits{AmountLimit: 5}, "(pagination:{limit:-1})", "12 d0"},
-		{20, execution.Limits{AmountLimit: 12}, "(pagination:{limit:-1})", "20 d0"},
-		{20, execution.Limits{AmountLimit: 12}, "(pagination:{limit:15})", "15 d0"},
-		{20, execution.Limits{AmountLimit: 12}, "(pagination:{pageSize:200})", "20 d0"},
-		{20, execution.Limits{AmountLimit: 12, DefaultLimit: 15}, "", "15 d0"},
-		{20, execution.Limits{AmountLimit: 12, MaxLimit: 12}, "(pagination:{limit:-1})", "12 d0"},
-		{20, execution.Limits{MaxLimit: 5}, "", "5 d0"},
-		{120, execution.Limits{MaxLimit: 100}, "(pagination:{limit:-1})", "100 d0"},
-		{120, execution.Limits{MaxLimit: 100}, "(pagination:{limit:200})", "100 d0"},
-		{120, execution.Limits{MaxLimit: 100}, "(pagination:{start:5})", "10 d5"},
-		{120, execution.Limits{MaxLimit: 100}, "(pagination:{start:5,limit:-1})", "100 d5"},
-		{120, execution.Limits{}, "(pagination:{start:5,limit:-1})", "115 d5"},
-		{120, execution.Limits{}, "(pagination:{page:2,pageSize:110})", "10 d110"},
+		{12, limits.Operation{}, "", "10 d0"},
+		{12, limits.Operation{}, "(pagination:{})", "10 d0"},
+		{12, limits.Operation{AmountLimit: 5}, "(pagination:{limit:-1})", "12 d0"},
+		{20, limits.Operation{AmountLimit: 12}, "(pagination:{limit:-1})", "20 d0"},
+		{20, limits.Operation{AmountLimit: 12}, "(pagination:{limit:15})", "15 d0"},
+		{20, limits.Operation{AmountLimit: 12}, "(pagination:{pageSize:200})", "20 d0"},
+		{20, limits.Operation{AmountLimit: 12, DefaultLimit: 15}, "", "15 d0"},
+		{20, limits.Operation{AmountLimit: 12, MaxLimit: 12}, "(pagination:{limit:-1})", "12 d0"},
+		{20, limits.Operation{MaxLimit: 5}, "", "5 d0"},
+		{120, limits.Operation{MaxLimit: 100}, "(pagination:{limit:-1})", "100 d0"},
+		{120, limits.Operation{MaxLimit: 100}, "(pagination:{limit:200})", "100 d0"},
+		{120, limits.Operation{MaxLimit: 100}, "(pagination:{start:5})", "10 d5"},
+		{120, limits.Operation{MaxLimit: 100}, "(pagination:{start:5,limit:-1})", "100 d5"},
+		{120, limits.Operation{}, "(pagination:{start:5,limit:-1})", "115 d5"},
+		{120, limits.Operation{}, "(pagination:{page:2,pageSize:110})", "10 d110"},
 	} {
 		t.Run(fmt.Sprintf("%d items %s", tt.items, tt.pagination), func(t *testing.T) {
 			s := newServer(t, tt.limits)
@@ -63,7 +64,7 @@ const deepLists = `{restaurants{categories{restaurants{categories{restaurants{ca
 
 // TestDeepLists checks that deeply nested lists with few rows are answered: no estimate refuses them unless the configuration enables it.
 func TestDeepLists(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.circle(2)
 	one := `{"name":"Circle 0"},{"name":"Circle 1"}`
 	for range 2 {
@@ -75,11 +76,11 @@ func TestDeepLists(t *testing.T) {
 	if got, want := s.ask(deepLists), `{"data":{"restaurants":[`+one+","+one+`]}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	s.engine = s.extended(execution.Limits{Cost: 200_000}, nil)
+	s.engine = s.extended(limits.Operation{Cost: 200_000}, nil)
 	if got := s.ask(deepLists); !strings.Contains(got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
 		t.Errorf("with an estimate: %s", got)
 	}
-	s.engine = s.extended(execution.Limits{Rows: 100}, nil)
+	s.engine = s.extended(limits.Operation{Rows: 100}, nil)
 	if got := s.ask(deepLists); !strings.Contains(got, "more than 100 objects (graphql.config.limits.rows)") || !strings.HasSuffix(got, `"data":null}`) {
 		t.Errorf("with a limit of rows: %s", got)
 	}
@@ -88,7 +89,7 @@ func TestDeepLists(t *testing.T) {
 // TestLargeMutation checks that the answer to a mutation may hold a tenth of the objects of other answers, since other writes wait for it.
 // If it would hold more, nothing is written.
 func TestLargeMutation(t *testing.T) {
-	s := newServer(t, execution.Limits{Rows: 1000})
+	s := newServer(t, limits.Operation{Rows: 1000})
 	s.circle(6)
 	id := idOf(t, s, `{restaurants{documentId}}`)
 	got := s.ask(`mutation{updateRestaurant(documentId:` + id + `,data:{seats:77}){categories{restaurants{categories{name}}}}}`)
@@ -109,7 +110,7 @@ func TestLargeMutationOfAProgram(t *testing.T) {
 		Resolvers:       schema.Resolvers{"Mutation": {"count": value(make([]int, 150))}},
 		ResolversConfig: map[string]schema.FieldConfig{"Mutation.count": {Auth: schema.NoAuth}},
 	})
-	s := newExtended(t, execution.Limits{Rows: 1000}, &e)
+	s := newExtended(t, limits.Operation{Rows: 1000}, &e)
 	if got := s.ask("mutation{count}"); strings.Count(got, "0") != 150 {
 		t.Errorf("got %s", got)
 	}
@@ -118,7 +119,7 @@ func TestLargeMutationOfAProgram(t *testing.T) {
 // TestCircledWork checks that an exponentially large answer about few documents is refused after little more than these documents were
 // read, and before anything is printed. An answer with custom fields is printed up to the limit.
 func TestCircledWork(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	s.circle(circled)
 	whole := strings.ReplaceAll(strings.ReplaceAll(deepLists, "categories{", "categories(pagination:{limit:-1}){"), "restaurants{", "restaurants(pagination:{limit:-1}){")
 	var e schema.Extensions
@@ -130,7 +131,7 @@ func TestCircledWork(t *testing.T) {
 		name      string
 		engine    *execution.Engine
 		allocated uint64
-	}{{"plain", plain, mostAllocated}, {"with a middleware", s.extended(execution.Limits{}, &e), 8 * mostAllocated}} {
+	}{{"plain", plain, mostAllocated}, {"with a middleware", s.extended(limits.Operation{}, &e), 8 * mostAllocated}} {
 		s.engine = of.engine
 		before := s.work()
 		got := s.ask(whole)

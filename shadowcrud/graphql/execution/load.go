@@ -3,18 +3,21 @@ package execution
 import (
 	"errors"
 
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/levels"
 	"lectern/store"
 )
 
 type (
-	level  = levels.Level[*selection]
-	loaded = levels.Loaded[*selection]
+	level  = levels.Level[*plan.Selection]
+	loaded = levels.Loaded[*plan.Selection]
 )
 
-// load reads all rows related to those of a level, and fails the execution if the answer would hold too many objects. For operations with
-// custom fields, objects are only counted when they are printed.
+// load reads all rows related to those of a level, and fails the execution if the answer would hold too many objects.
+// For operations with custom fields, objects are only counted when they are printed.
 func (x *execution) load(top *level) {
 	err := x.loader.Load(top)
 	if err == nil && x.custom == nil {
@@ -30,61 +33,57 @@ func (x *execution) found(n int) bool {
 	if err := x.loader.Found(n); err != nil {
 		x.failToRead(err)
 	}
-	return x.failed == nil
+	return x.Failed == nil
 }
 
 func (x *execution) failToRead(err error) {
 	if errors.Is(err, levels.ErrTooMany) {
 		err = x.tooManyObjects()
 	}
-	x.fail(err)
+	x.Fail(err)
+}
+
+// tooManyObjects is the error of an answer that holds too many objects.
+func (x *execution) tooManyObjects() error {
+	op := ast.Query
+	if x.writing {
+		op = ast.Mutation
+	}
+	return x.engine.limits.TooManyObjects(op)
 }
 
 // An execution is the levels.Source of its loader.
-var _ levels.Source[*selection] = (*execution)(nil)
+var _ levels.Source[*plan.Selection] = (*execution)(nil)
 
 // Loads returns the number of fields of s that have related rows.
-func (x *execution) Loads(s *selection) int { return len(s.loads) }
+func (x *execution) Loads(s *plan.Selection) int { return len(s.Loads) }
 
 // Load returns which rows to read for field n of s.loads.
-func (x *execution) Load(s *selection, n int) levels.Load {
-	f := s.loads[n]
-	b := &x.bindings[f.slot]
-	load := levels.Load{Kind: levels.Targets, Attr: f.attr, Query: &b.query, Levels: len(f.subs), Union: f.variants != nil}
+func (x *execution) Load(s *plan.Selection, n int) levels.Load {
+	f := s.Loads[n]
+	b := &x.bindings[f.Slot]
+	load := levels.Load{Kind: levels.Targets, Attr: f.Attr, Query: &b.Query, Levels: len(f.Subs), Union: f.Variants != nil}
 	switch {
-	case b.err != nil:
+	case b.Err != nil:
 		load.Kind = levels.Nothing
-	case f.spec.Kind == schema.Related:
+	case f.Spec.Kind == schema.Related:
 		load.Kind = levels.Uses
 	}
 	return load
 }
 
 // Below returns the selection on the related rows of a field.
-func (x *execution) Below(s *selection, n, k int) *selection { return s.loads[n].subs[k] }
+func (x *execution) Below(s *plan.Selection, n, k int) *plan.Selection { return s.Loads[n].Subs[k] }
 
 // Member returns the index of the union member that a row belongs to, negative if the row is left out of the answer.
-func (x *execution) Member(s *selection, n int, r store.Record) int {
-	f := s.loads[n]
-	k, ok := f.variants[r.Schema()]
+func (x *execution) Member(s *plan.Selection, n int, r store.Record) int {
+	f := s.Loads[n]
+	k, ok := f.Variants[r.Schema()]
 	if !ok {
 		return -1
 	}
-	if kind := f.spec.Kind; (kind == schema.MorphOne || kind == schema.MorphList) && !x.access.Allows(r.Type(), "find") {
+	if kind := f.Spec.Kind; (kind == schema.MorphOne || kind == schema.MorphList) && !x.access.Allows(r.Type(), "find") {
 		return -1
 	}
 	return k
-}
-
-// Hold reserves memory for what is read.
-func (x *execution) Hold(bytes int64) error {
-	x.reserve(bytes)
-	return x.failed
-}
-
-// fail ends the execution: nothing more is read or printed. The first error wins.
-func (x *execution) fail(err error) {
-	if x.failed == nil {
-		x.failed = err
-	}
 }

@@ -13,68 +13,63 @@ import (
 	"lectern/documents/permission"
 	"lectern/internal/budget"
 	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/answer"
+	"lectern/shadowcrud/graphql/binding"
+	"lectern/shadowcrud/graphql/limits"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
-// mutation computes the binding of a field of Mutation.
-func (b *binder) mutation(f *field, to *binding) {
-	if !b.engine.mayUse(f.spec, b.access, false) {
-		to.err = errForbidden
-		return
-	}
-	to.args, to.err = b.arguments(f)
-}
-
-// mutations runs the fields of Mutation in order. It locks the schema for all of them: if the definitions changed between two fields, the
-// request would have to run again, but the first field could not be undone.
+// mutations runs the fields of Mutation in order. It locks the schema for all of them: if the definitions changed
+// between two fields, the request would have to run again, but the first field could not be undone.
 func (x *execution) mutations() error {
 	if x.limit > 0 {
-		ctx, cancel := context.WithTimeout(x.ctx, x.limit)
+		ctx, cancel := context.WithTimeout(x.Ctx, x.limit)
 		defer cancel()
-		x.ctx = ctx
+		x.Ctx = ctx
 	}
-	locked, release, err := x.engine.store.LockSchema(x.ctx)
+	locked, release, err := x.engine.store.LockSchema(x.Ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	x.ctx = store.WithPrincipal(locked, x.by)
+	x.Ctx = store.WithPrincipal(locked, x.by)
 	x.data(x.mutationField)
-	if errors.Is(x.failed, budget.ErrExhausted) { // not an error that is retried: fields have been written
+	if errors.Is(x.Failed, budget.ErrExhausted) { // not an error that is retried: fields have been written
 		return errNoMemory
 	}
-	return x.failed
+	return x.Failed
 }
 
-func (x *execution) mutationField(f *field) bool {
-	switch f.as {
-	case asTypename:
-		x.text(x.plan.root.typ.Name)
+func (x *execution) mutationField(f *plan.Field) bool {
+	switch f.As {
+	case plan.AsTypename:
+		x.Text(x.plan.Root.Type.Name)
 		return true
-	case asUnsupported:
+	case plan.AsUnsupported:
 		return x.unsupported(f)
 	}
-	if f.deep {
+	if f.HasCustom {
 		return x.customMutation(f)
 	}
-	begin := len(x.buf)
-	b := &x.bindings[f.slot]
-	if b.err != nil {
-		x.addError(f.name, b.err)
+	begin := len(x.Buf)
+	b := &x.bindings[f.Slot]
+	if b.Err != nil {
+		x.AddError(f.Name, b.Err)
 		return x.orNull(f, begin)
 	}
-	m := &mutation{execution: x, field: f, args: b.args, begin: begin, errors: len(x.errors)}
+	m := &mutation{execution: x, field: f, args: b.Args, begin: begin, errors: len(x.Errors)}
 	if err := m.run(); err != nil {
 		m.takeBack()
-		if wrong := x.ctx.Err(); wrong != nil && errors.Is(err, wrong) {
-			x.fail(err)
+		if wrong := x.Ctx.Err(); wrong != nil && errors.Is(err, wrong) {
+			x.Fail(err)
 			return false
 		}
 		if errors.Is(err, budget.ErrExhausted) { // this field was not written, but fields before it may have been
-			x.failed, err = nil, errNoMemory
+			x.Failed, err = nil, errNoMemory
 		}
-		x.addError(f.name, err)
+		x.AddError(f.Name, err)
 		return x.orNull(f, begin)
 	}
 	return m.printed || x.orNull(f, begin)
@@ -83,8 +78,8 @@ func (x *execution) mutationField(f *field) bool {
 // A mutation is the state of running one field of Mutation.
 type mutation struct {
 	*execution
-	field    *field
-	args     arguments
+	field    *plan.Field
+	args     plan.Arguments
 	begin    int // where the field begins in buf
 	errors   int // how many errors there were before the field
 	printed  bool
@@ -104,26 +99,27 @@ func (m *mutation) takeBack() {
 	if m.custom != nil {
 		m.custom.forgetLevels()
 	}
-	m.buf, m.execution.errors, m.path = m.buf[:m.begin], m.execution.errors[:m.errors], m.path[:0]
+	m.Writer.TakeBack(m.begin, m.errors)
 	m.objects = 0
 	m.printed = false
 }
 
-// run carries out the mutation. Its answer is read within its transaction, so it may hold only a tenth as many objects as other answers.
+// run carries out the mutation. Its answer is read within its transaction, so it may hold only a tenth as many objects
+// as other answers.
 func (m *mutation) run() error {
 	most, before := m.loader.Most, 0
 	if m.captured != nil {
 		before = m.loader.Read
 	}
-	m.loader.Most, m.writing = min(most, before+shareOf(ast.Mutation, m.engine.limits.Rows)), true
+	m.loader.Most, m.writing = min(most, before+limits.Share(ast.Mutation, m.engine.limits.Rows)), true
 	defer func() { m.loader.Most, m.writing = most, false }()
 	return m.carryOut()
 }
 
 func (m *mutation) carryOut() error {
 	docs := m.engine.documents
-	single := m.field.spec.Type.Kind == contenttypes.SingleType
-	switch m.field.spec.Kind {
+	single := m.field.Spec.Type.Kind == contenttypes.SingleType
+	switch m.field.Spec.Kind {
 	case schema.Create:
 		return m.write(docs.Create)
 	case schema.Update:
@@ -154,7 +150,7 @@ func (m *mutation) carryOut() error {
 	if m.engine.users != nil {
 		return m.account()
 	}
-	return errOutput("This field cannot be answered yet")
+	return answer.Unrepresentable("This field cannot be answered yet")
 }
 
 // An operation is a method of documents.Service.
@@ -164,14 +160,14 @@ type operation func(context.Context, documents.Write) error
 func (m *mutation) write(do operation) error {
 	w := m.target(m.writtenStatus())
 	w.Access = permission.FullAccess // data that the caller may not write is left out
-	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.spec.Input, m.args.object("data")), m.access)
-	return do(m.ctx, w)
+	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.Spec.Input, m.args.Object("data")), m.access)
+	return do(m.Ctx, w)
 }
 
-// act publishes, unpublishes or discards a draft, and prints the version in the resulting status. If the action is scheduled, that is the
-// draft.
+// act publishes, unpublishes or discards a draft, and prints the version in the resulting status. If the action is
+// scheduled, that is the draft.
 func (m *mutation) act(do operation, shows store.Status) error {
-	timing, err := documents.TimingOf(m.args.value)
+	timing, err := documents.TimingOf(m.args.Value)
 	if err != nil {
 		return err
 	}
@@ -183,13 +179,13 @@ func (m *mutation) act(do operation, shows store.Status) error {
 		timing.By = m.by
 		w.Timing = timing
 	}
-	return do(m.ctx, w)
+	return do(m.Ctx, w)
 }
 
 // cancelSchedule cancels a schedule, and prints its documentId.
 func (m *mutation) cancelSchedule() error {
-	id := m.args.text("documentId")
-	if err := m.engine.documents.CancelSchedule(m.ctx, m.keptBy(func() { m.deleted(id) }), id, m.access); err != nil {
+	id := m.args.Text("documentId")
+	if err := m.engine.documents.CancelSchedule(m.Ctx, m.keptBy(func() { m.deleted(id) }), id, m.access); err != nil {
 		return err
 	}
 	m.deleted(id)
@@ -199,24 +195,24 @@ func (m *mutation) cancelSchedule() error {
 // target returns a Write of the document in the arguments; its After prints the version in a status.
 func (m *mutation) target(status store.Status) documents.Write {
 	return documents.Write{
-		Type: m.field.spec.Type, DocumentID: m.args.text("documentId"), Locale: m.args.text("locale"),
+		Type: m.field.Spec.Type, DocumentID: m.args.Text("documentId"), Locale: m.args.Text("locale"),
 		Status: status, Access: m.access, Once: m.keptBy(nil),
 		After: func(s *store.Snapshot, row store.Record) error {
 			m.takeBack()
 			m.loader.Snapshot, m.loader.Status = s, status
 			m.printed = m.row(row)
-			return m.failed
+			return m.Failed
 		},
 	}
 }
 
 // writtenStatus returns the status that is written: published by default, draft for an explicit null.
 func (m *mutation) writtenStatus() store.Status {
-	v, given := m.args.get("status")
+	v, given := m.args.Get("status")
 	if given && v == nil {
 		return store.Draft
 	}
-	return status(m.args)
+	return binding.Status(m.args)
 }
 
 // row prints the document that a mutation wrote.
@@ -226,17 +222,17 @@ func (m *mutation) row(row store.Record) bool {
 		return true
 	}
 	to := m.top(m.field, []store.Record{row})
-	if m.failed != nil {
+	if m.Failed != nil {
 		return false
 	}
-	m.push(m.field.name)
-	defer m.pop()
+	m.Push(m.field.Name)
+	defer m.Pop()
 	return m.object(to.Levels[0], 0)
 }
 
 // capture reads all rows related to a row, and returns the schema.Row that resolvers and middlewares get.
 func (m *mutation) capture(row store.Record) any {
-	if to := m.custom.read(m.field.subs, []store.Record{row}); m.failed == nil {
+	if to := m.custom.read(m.field.Subs, []store.Record{row}); m.Failed == nil {
 		return m.custom.rowOf(to, 0)
 	}
 	return nil
@@ -254,7 +250,7 @@ func (m *mutation) delete(single bool) error {
 		w.DocumentID = id
 	}
 	w.Once = m.keptBy(func() { m.deleted(w.DocumentID) })
-	if err := m.engine.documents.Delete(m.ctx, w); err != nil {
+	if err := m.engine.documents.Delete(m.Ctx, w); err != nil {
 		return err
 	}
 	m.deleted(w.DocumentID)
@@ -268,9 +264,9 @@ func (m *mutation) deleted(id string) {
 		m.captured.value = map[string]any{"documentId": id}
 		return
 	}
-	m.payload(func(f *field) bool {
-		if f.as == asDeletedID {
-			m.buf = jsontree.AppendString(m.buf, id)
+	m.payload(func(f *plan.Field) bool {
+		if f.As == plan.AsDeletedID {
+			m.Buf = jsontree.AppendString(m.Buf, id)
 			return true
 		}
 		return m.unsupported(f)
@@ -279,7 +275,7 @@ func (m *mutation) deleted(id string) {
 
 // single returns the documentId of the document of a single type, in whatever locales it exists.
 func (m *mutation) single() (id string, err error) {
-	t := m.field.spec.Type
+	t := m.field.Spec.Type
 	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)
 	if err != nil {
 		return "", err
@@ -302,7 +298,8 @@ func (m *mutation) single() (id string, err error) {
 	return id, err
 }
 
-// payload prints an object that is not a document. print prints one field of it, and returns false if the field is null but must not be.
-func (m *mutation) payload(print func(*field) bool) {
-	m.printed = m.execution.payload(m.field.of, print)
+// payload prints an object that is not a document. print prints one field of it, and returns false if the field is null
+// but must not be.
+func (m *mutation) payload(print func(*plan.Field) bool) {
+	m.printed = m.execution.payload(m.field.Parts, print)
 }

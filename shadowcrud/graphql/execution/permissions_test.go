@@ -10,6 +10,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -89,8 +90,8 @@ func TestRootPermissions(t *testing.T) {
 		return &e
 	}
 	ran := false
-	s := newExtended(t, execution.Limits{}, added(nil))
-	plain, wrapped := s.engine, s.extended(execution.Limits{}, added(func(graphql.FieldResolveFn, graphql.ResolveParams) (any, error) {
+	s := newExtended(t, limits.Operation{}, added(nil))
+	plain, wrapped := s.engine, s.extended(limits.Operation{}, added(func(graphql.FieldResolveFn, graphql.ResolveParams) (any, error) {
 		ran = true
 		return nil, nil
 	}))

@@ -6,33 +6,22 @@ import (
 
 	"lectern/internal/budget"
 	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/answer"
+	"lectern/shadowcrud/graphql/binding"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
 
-// A function that prints a value adds an error and returns false if the value is null but must not be. The nearest parent that may be null
-// then replaces its own text with null.
-
-// objectsAtATime is how many objects are printed between two checks of the context.
-const objectsAtATime = 256
-
-// mayContinue reports whether printing may continue: the context is not done, and buf has room.
-func (x *execution) mayContinue() bool {
-	x.fits(0)
-	if x.sinceCheck++; x.sinceCheck%objectsAtATime == 0 {
-		if err := x.ctx.Err(); err != nil {
-			x.fail(err)
-		}
-	}
-	return x.failed == nil
-}
+// A function that prints a value adds an error and returns false if the value is null but must not be. The nearest
+// parent that may be null then replaces its own text with null.
 
 // countObject counts an object that is about to be printed, and reports whether the answer may hold it.
 func (x *execution) countObject() bool {
 	if x.objects++; x.objects > x.loader.Most {
-		x.fail(x.tooManyObjects())
+		x.Fail(x.tooManyObjects())
 	}
-	return x.mayContinue()
+	return x.MayContinue()
 }
 
 // object prints row i of a level.
@@ -42,31 +31,28 @@ func (x *execution) object(l *level, i int) bool {
 	}
 	r := &l.Rows[i]
 	if r.Size() > budget.Small {
-		if x.fitsRow(l.Selection, r); x.failed != nil {
+		if x.fitsRow(l.Selection, r); x.Failed != nil {
 			return false
 		}
 	}
-	x.buf = append(x.buf, '{')
-	for n := 0; n < len(l.Selection.fields); n++ {
-		if run := l.Selection.runs[n]; run > 0 {
+	x.Buf = append(x.Buf, '{')
+	for n := 0; n < len(l.Selection.Fields); n++ {
+		if run := l.Selection.Runs[n]; run > 0 {
 			var printed int
-			x.buf, printed = r.AppendMembers(x.buf, l.Selection.plain[n:n+run], n == 0)
-			if n += printed; n == len(l.Selection.fields) {
+			x.Buf, printed = r.AppendMembers(x.Buf, l.Selection.Stored[n:n+run], n == 0)
+			if n += printed; n == len(l.Selection.Fields) {
 				break
 			}
 		}
-		if n > 0 {
-			x.buf = append(x.buf, ',')
-		}
-		f := l.Selection.fields[n]
-		x.buf = append(x.buf, f.key...)
+		f := l.Selection.Fields[n]
+		x.Key(n, f.Key)
 		ok := true
 		switch {
-		case f.as == asTypename:
-			x.text(l.Selection.typ.Name)
-		case f.as <= asHidden:
+		case f.As == plan.AsTypename:
+			x.Text(l.Selection.Type.Name)
+		case f.As <= plan.AsHidden:
 			ok = x.value(f, r)
-		case f.as == asCustom:
+		case f.As == plan.AsCustom:
 			ok = x.custom.field(f, l, i)
 		default:
 			ok = x.related(l, i, f)
@@ -75,71 +61,80 @@ func (x *execution) object(l *level, i int) bool {
 			return false
 		}
 	}
-	x.buf = append(x.buf, '}')
+	x.Buf = append(x.Buf, '}')
 	return true
 }
 
-func (x *execution) null() { x.buf = append(x.buf, "null"...) }
+// fitsRow makes room for the printed values of a large row.
+func (x *execution) fitsRow(s *plan.Selection, r *store.Record) {
+	part := 0
+	for _, f := range s.Fields {
+		if f.As <= plan.AsHidden && f.Attr != nil {
+			part += len(r.JSON(f.Attr))
+		}
+	}
+	x.Fits(part)
+}
 
 // orNull replaces buf[begin:] by null and returns true, or returns false if f must not be null.
-func (x *execution) orNull(f *field, begin int) bool {
-	if f.nonNull {
-		return false
-	}
-	x.buf = append(x.buf[:begin], "null"...)
-	return true
+func (x *execution) orNull(f *plan.Field, begin int) bool { return x.NullFrom(begin, f.NonNull) }
+
+// addNullError adds the error of a field that is null but must not be.
+func (x *execution) addNullError(f *plan.Field, of string) {
+	x.AddFault(x.plan.Doc.Location(f.Node.Position), f.Name,
+		"Cannot return null for non-nullable field "+of+"."+f.Node.Name+".")
 }
 
 // value prints a scalar of a row.
-func (x *execution) value(f *field, r *store.Record) bool {
-	switch f.as {
-	case asHidden:
+func (x *execution) value(f *plan.Field, r *store.Record) bool {
+	switch f.As {
+	case plan.AsHidden:
 		return x.missing(f)
-	case asUnsupported:
+	case plan.AsUnsupported:
 		return x.unsupported(f)
-	case asUser:
-		if !x.access.Sees(f.attr) {
-			x.addError(f.name, errForbidden)
-			return x.orNull(f, len(x.buf))
+	case plan.AsUser:
+		if !x.access.Sees(f.Attr) {
+			x.AddError(f.Name, binding.ErrForbidden)
+			return x.orNull(f, len(x.Buf))
 		}
 	}
-	raw := r.JSON(f.attr)
+	raw := r.JSON(f.Attr)
 	if raw == nil {
 		return x.missing(f)
 	}
-	switch f.as {
-	case asStored, asUser:
-		x.buf = append(x.buf, raw...)
-	case asID:
-		x.buf = append(append(append(x.buf, '"'), raw...), '"')
-	case asLong:
-		x.long(raw)
-	case asInteger:
-		if len(raw) > maxShortInt && !isInt32(raw) {
-			x.addError(f.name, errOutput("Int cannot represent non 32-bit signed integer value: "+string(raw)))
-			return x.orNull(f, len(x.buf))
+	switch f.As {
+	case plan.AsStored, plan.AsUser:
+		x.Buf = append(x.Buf, raw...)
+	case plan.AsID:
+		x.Buf = append(append(append(x.Buf, '"'), raw...), '"')
+	case plan.AsLong:
+		x.Long(raw)
+	case plan.AsInteger:
+		if len(raw) > plan.MaxShortInt && !isInt32(raw) {
+			x.AddError(f.Name, answer.Unrepresentable("Int cannot represent non 32-bit signed integer value: "+string(raw)))
+			return x.orNull(f, len(x.Buf))
 		}
-		x.buf = append(x.buf, raw...)
-	case asEnum:
+		x.Buf = append(x.Buf, raw...)
+	case plan.AsEnum:
 		return x.enum(f, raw)
 	}
 	return true
 }
 
 // missing prints null, or adds an error if f must not be null.
-func (x *execution) missing(f *field) bool {
-	if f.nonNull {
-		x.addNullError(f, f.spec.Of.Name)
+func (x *execution) missing(f *plan.Field) bool {
+	if f.NonNull {
+		x.addNullError(f, f.Spec.Of.Name)
 		return false
 	}
-	x.null()
+	x.Null()
 	return true
 }
 
 // unsupported adds the error of a field that the engine cannot answer.
-func (x *execution) unsupported(f *field) bool {
-	x.addError(f.name, errOutput("This field cannot be answered yet"))
-	return x.orNull(f, len(x.buf))
+func (x *execution) unsupported(f *plan.Field) bool {
+	x.AddError(f.Name, answer.Unrepresentable("This field cannot be answered yet"))
+	return x.orNull(f, len(x.Buf))
 }
 
 func isInt32(raw []byte) bool {
@@ -147,79 +142,56 @@ func isInt32(raw []byte) bool {
 	return err == nil && f >= math.MinInt32 && f <= math.MaxInt32 && f == math.Trunc(f)
 }
 
-// maxSafeDigits is the number of digits up to which JSON holds every integer exactly.
-const maxSafeDigits = 15
-
-// long prints an integer that is stored as a string: as a number if JSON holds it exactly, otherwise as a string.
-func (x *execution) long(raw []byte) {
-	digits := raw
-	if raw[0] == '"' {
-		digits = raw[1 : len(raw)-1]
-	}
-	if len(digits) > maxSafeDigits {
-		if n, err := strconv.ParseInt(string(digits), 10, 64); err != nil || n > jsontree.MaxSafeInteger || n < -jsontree.MaxSafeInteger {
-			x.buf = append(append(append(x.buf, '"'), digits...), '"')
-			return
-		}
-	}
-	x.buf = append(x.buf, digits...)
-}
-
-func (x *execution) enum(f *field, raw []byte) bool {
+func (x *execution) enum(f *plan.Field, raw []byte) bool {
 	if len(raw) >= 2 && raw[0] == '"' {
-		if name, ok := f.spec.Enum.NameOf(string(raw[1 : len(raw)-1])); ok {
-			x.buf = append(append(append(x.buf, '"'), name...), '"')
+		if name, ok := f.Spec.Enum.NameOf(string(raw[1 : len(raw)-1])); ok {
+			x.Buf = append(append(append(x.Buf, '"'), name...), '"')
 			return true
 		}
 	}
 	if v, err := jsontree.Parse(raw, 1); err == nil {
 		if s, ok := v.(string); ok {
-			if name, ok := f.spec.Enum.NameOf(s); ok {
-				x.buf = append(append(append(x.buf, '"'), name...), '"')
+			if name, ok := f.Spec.Enum.NameOf(s); ok {
+				x.Buf = append(append(append(x.Buf, '"'), name...), '"')
 				return true
 			}
 		}
 	}
-	x.addError(f.name, errOutput(`Enum "`+f.spec.Enum.Name+`" cannot represent value: `+string(raw)))
-	return x.orNull(f, len(x.buf))
+	x.AddError(f.Name, answer.Unrepresentable(`Enum "`+f.Spec.Enum.Name+`" cannot represent value: `+string(raw)))
+	return x.orNull(f, len(x.Buf))
 }
 
-// text prints a string that needs no escaping.
-func (x *execution) text(s string) { x.buf = append(append(append(x.buf, '"'), s...), '"') }
-
-func (x *execution) number(n int) { x.buf = strconv.AppendInt(x.buf, int64(n), 10) }
-
 // related prints the rows related to row i of a level by a field.
-func (x *execution) related(l *level, i int, f *field) bool {
-	begin := len(x.buf)
-	if err := x.bindings[f.slot].err; err != nil {
-		x.addError(f.name, err)
+func (x *execution) related(l *level, i int, f *plan.Field) bool {
+	begin := len(x.Buf)
+	if err := x.bindings[f.Slot].Err; err != nil {
+		x.AddError(f.Name, err)
 		return x.orNull(f, begin)
 	}
-	to := &l.To[f.load]
+	to := &l.To[f.Load]
 	items := to.Of(i)
-	if f.spec.Kind == schema.MeRole && !x.printsCaller && !x.custom.showsCaller(l) && !x.access.Follows(f.attr) {
+	if f.Spec.Kind == schema.MeRole && !x.printsCaller && !x.custom.showsCaller(l) && !x.access.Follows(f.Attr) {
 		items = nil
 	}
-	x.push(f.name)
+	x.Push(f.Name)
 	ok := false
-	switch f.as {
-	case asOne, asUnion:
+	switch f.As {
+	case plan.AsOne, plan.AsUnion:
 		if ok = len(items) > 0; !ok {
-			if f.nonNull {
-				x.pop()
-				x.addNullError(f, l.Selection.object.Name)
+			if f.NonNull {
+				x.Pop()
+				x.addNullError(f, l.Selection.Object.Name)
 				return false
 			}
 		} else {
 			ok = x.item(to, items[0])
 		}
-	case asList, asUnionList:
+	case plan.AsList, plan.AsUnionList:
 		ok = x.list(to, nil, f, items)
-	case asConnection:
+	case plan.AsConnection:
 		ok = x.connection(to, f, items, nil, 0)
 	}
-	x.pop()
+	x.Pop()
 	return ok || x.orNull(f, begin)
 }
 
@@ -229,51 +201,48 @@ func (x *execution) item(to *loaded, row int32) bool {
 	return x.object(l, int(i))
 }
 
-// list prints the related rows of a field with the selection of level l, or, if l is nil, each with the selection of its union member. A row
-// that cannot be printed becomes null if items of the list may be null.
-func (x *execution) list(to *loaded, l *level, f *field, items []int32) bool {
-	x.buf = append(x.buf, '[')
+// list prints the related rows of a field with the selection of level l, or, if l is nil, each with the selection of
+// its union member. A row that cannot be printed becomes null if items of the list may be null.
+func (x *execution) list(to *loaded, l *level, f *plan.Field, items []int32) bool {
+	x.Buf = append(x.Buf, '[')
 	for n, row := range items {
 		if n > 0 {
-			x.buf = append(x.buf, ',')
+			x.Buf = append(x.Buf, ',')
 		}
-		begin := len(x.buf)
-		x.pushIndex(n)
+		begin := len(x.Buf)
+		x.PushIndex(n)
 		of, i := l, row
 		if l == nil {
 			of, i = to.Item(row)
 		}
 		ok := x.object(of, int(i))
-		x.pop()
+		x.Pop()
 		if !ok {
-			if f.items || x.failed != nil {
+			if f.NonNullItems || x.Failed != nil {
 				return false
 			}
-			x.buf = append(x.buf[:begin], "null"...)
+			x.Buf = append(x.Buf[:begin], "null"...)
 		}
 	}
-	x.buf = append(x.buf, ']')
+	x.Buf = append(x.Buf, ']')
 	return true
 }
 
 // connection prints {nodes, pageInfo}. page may be nil if the connection has no pageInfo.
-func (x *execution) connection(to *loaded, f *field, items []int32, page *paging, total int) bool {
-	x.buf = append(x.buf, '{')
-	for n, part := range f.of.fields {
-		if n > 0 {
-			x.buf = append(x.buf, ',')
-		}
-		x.buf = append(x.buf, part.key...)
-		begin := len(x.buf)
+func (x *execution) connection(to *loaded, f *plan.Field, items []int32, page *binding.Paging, total int) bool {
+	x.Buf = append(x.Buf, '{')
+	for n, part := range f.Parts.Fields {
+		x.Key(n, part.Key)
+		begin := len(x.Buf)
 		ok := true
-		switch part.as {
-		case asTypename:
-			x.text(f.of.typ.Name)
-		case asNodes:
-			x.push(part.name)
-			ok = x.list(to, to.Levels[part.sub], part, items)
-			x.pop()
-		case asPageInfo:
+		switch part.As {
+		case plan.AsTypename:
+			x.Text(f.Parts.Type.Name)
+		case plan.AsNodes:
+			x.Push(part.Name)
+			ok = x.list(to, to.Levels[part.Sub], part, items)
+			x.Pop()
+		case plan.AsPageInfo:
 			x.pageInfo(part, *page, total)
 		default:
 			ok = x.unsupported(part)
@@ -282,24 +251,22 @@ func (x *execution) connection(to *loaded, f *field, items []int32, page *paging
 			return false
 		}
 	}
-	x.buf = append(x.buf, '}')
+	x.Buf = append(x.Buf, '}')
 	return true
 }
 
-// payload prints an object that is not a document. print prints one field of it, and returns false if the field is null but must not be.
-func (x *execution) payload(of *selection, print func(*field) bool) bool {
-	x.buf = append(x.buf, '{')
-	for i, f := range of.fields {
-		if i > 0 {
-			x.buf = append(x.buf, ',')
-		}
-		x.buf = append(x.buf, f.key...)
-		begin, ok := len(x.buf), true
-		switch f.as {
-		case asTypename:
-			x.text(of.typ.Name)
-		case asOK:
-			x.boolean(true)
+// payload prints an object that is not a document. print prints one field of it, and returns false if the field is null
+// but must not be.
+func (x *execution) payload(of *plan.Selection, print func(*plan.Field) bool) bool {
+	x.Buf = append(x.Buf, '{')
+	for i, f := range of.Fields {
+		x.Key(i, f.Key)
+		begin, ok := len(x.Buf), true
+		switch f.As {
+		case plan.AsTypename:
+			x.Text(of.Type.Name)
+		case plan.AsOK:
+			x.Boolean(true)
 		default:
 			ok = print(f)
 		}
@@ -307,29 +274,26 @@ func (x *execution) payload(of *selection, print func(*field) bool) bool {
 			return false
 		}
 	}
-	x.buf = append(x.buf, '}')
+	x.Buf = append(x.Buf, '}')
 	return true
 }
 
-func (x *execution) pageInfo(f *field, p paging, total int) {
-	x.buf = append(x.buf, '{')
-	for n, part := range f.of.fields {
-		if n > 0 {
-			x.buf = append(x.buf, ',')
-		}
-		x.buf = append(x.buf, part.key...)
-		switch part.as {
-		case asPageTotal:
-			x.number(total)
-		case asPageNumber:
-			x.number(p.number(total))
-		case asPageSize:
-			x.number(p.size(total))
-		case asPageCount:
-			x.number(p.count(total))
+func (x *execution) pageInfo(f *plan.Field, p binding.Paging, total int) {
+	x.Buf = append(x.Buf, '{')
+	for n, part := range f.Parts.Fields {
+		x.Key(n, part.Key)
+		switch part.As {
+		case plan.AsPageTotal:
+			x.Number(total)
+		case plan.AsPageNumber:
+			x.Number(p.Number(total))
+		case plan.AsPageSize:
+			x.Number(p.Size(total))
+		case plan.AsPageCount:
+			x.Number(p.Count(total))
 		default:
-			x.text(f.of.typ.Name)
+			x.Text(f.Parts.Type.Name)
 		}
 	}
-	x.buf = append(x.buf, '}')
+	x.Buf = append(x.Buf, '}')
 }

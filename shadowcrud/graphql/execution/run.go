@@ -12,7 +12,10 @@ import (
 	"lectern/auth"
 	"lectern/documents/permission"
 	"lectern/internal/budget"
+	"lectern/shadowcrud/graphql/answer"
+	"lectern/shadowcrud/graphql/binding"
 	"lectern/shadowcrud/graphql/language"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/levels"
 	"lectern/store"
 )
@@ -20,11 +23,10 @@ import (
 // An execution runs a plan once. Its memory is pooled.
 type execution struct {
 	engine     *Engine
-	ctx        context.Context
-	plan       *plan
+	plan       *binding.Plan
 	conditions int // in the filters of the operation
-	bindings   []binding
-	memory     []binding // pooled; holds the bindings of plans that are not static
+	bindings   []binding.Binding
+	memory     []binding.Binding // pooled; holds the bindings of plans that are not static
 	access     *permission.Access
 	user       auth.User
 	by         store.Principal
@@ -33,83 +35,66 @@ type execution struct {
 	once       *store.Once // see Request.Once
 	vars       language.Variables
 	http       *http.Request
-	id         string // identifies the request in the log
 	request    *Request
 	tag        []byte     // the ETag of the answer; empty: none
 	custom     *customRun // set if the plan is custom
 
-	loader  levels.Loader[*selection]
+	loader  levels.Loader[*plan.Selection]
 	change  *Change // that the event of a subscription is about; nil for other operations
 	writing bool    // within the transaction of a mutation, so that loader.Most is its share of the limit
 	objects int     // number of objects printed
 	root    loaded  // the rows of a root field
 
-	reserved budget.Answer // the memory of buf, full, path, errors, rows and levels
-	extra    int64         // bytes reserved for all of them except buf
-	pooled   int64         // bytes of extra that the pool holds from an earlier run
-
-	buf          []byte // the answer's data
-	full         []byte // used if there are errors: the errors, then buf
-	path         []pathSegment
-	errors       []*language.Error
-	failed       error // set when nothing more can be read or printed
-	code         int   // HTTP status
-	printsCaller bool  // the object being printed is the calling user, whose role is visible
-	sinceCheck   int   // how many objects were printed since the context was checked
+	answer.Writer
+	code         int  // HTTP status
+	printsCaller bool // the object being printed is the calling user, whose role is visible
 }
 
-// A pathSegment is a part of the path to a field: its name, or an index in a list.
-type pathSegment struct {
-	name  string // if empty, the segment is index
-	index int
-}
+var executions = sync.Pool{New: func() any { return &execution{Writer: answer.New()} }}
 
-// maxPooled is how many bytes of answers and how many bytes of levels an execution may take into the pool. A larger one is left to the
-// garbage collector.
-const maxPooled = 1 << 20
-
-var executions = sync.Pool{New: func() any { return &execution{buf: make([]byte, 0, 8<<10)} }}
-
-func newExecution(ctx context.Context, e *Engine, p *plan, r *Request) *execution {
+func newExecution(ctx context.Context, e *Engine, p *binding.Plan, r *Request) *execution {
 	x := executions.Get().(*execution)
-	x.engine, x.ctx, x.plan, x.access, x.limit = e, ctx, p, r.Access, r.Time
-	x.user, x.by, x.countCall, x.http, x.id = r.User, r.By, r.CountCall, r.HTTP, r.ID
+	x.engine, x.plan, x.access, x.limit = e, p, r.Access, r.Time
+	x.user, x.by, x.countCall, x.http = r.User, r.By, r.CountCall, r.HTTP
 	x.once = r.Once
 	x.request, x.code = r, http.StatusOK
-	x.loader.Settings = levels.Settings[*selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
-	x.reserved = e.memory.Answer(e.limits.Bytes)
-	x.buf = x.reserved.Adopt(x.buf)
-	if x.reserved.Hold(x.pooled) != nil {
+	x.loader.Settings = levels.Settings[*plan.Selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
+	if !x.Begin(ctx, e.memory.Answer(e.limits.Bytes), &e.answers, r.ID) {
 		x.forget()
 	}
 	return x
 }
 
+// bind computes the bindings of the plan for the variables and the caller.
+func (x *execution) bind(vars language.Variables) (wrong *language.Error) {
+	x.vars = vars
+	x.bindings, x.conditions, wrong = x.engine.binder.Bind(x.plan, vars, x.access, &x.memory)
+	return wrong
+}
+
 func (x *execution) release() {
-	x.reserved.Release()
-	if cap(x.buf)+cap(x.full) > maxPooled || x.extra > maxPooled {
+	if !x.End() {
 		return
 	}
-	pooled := max(x.pooled, x.extra)
 	x.loader.Reset()
-	x.loader.Settings = levels.Settings[*selection]{}
+	x.loader.Settings = levels.Settings[*plan.Selection]{}
 	x.root.Clear()
 	clear(x.memory)
-	*x = execution{pooled: pooled, memory: x.memory[:0], root: x.root, loader: x.loader, buf: x.buf[:0], full: x.full[:0], path: x.path[:0], tag: x.tag[:0]}
+	*x = execution{memory: x.memory[:0], root: x.root, loader: x.loader, Writer: x.Writer, tag: x.tag[:0]}
 	executions.Put(x)
 }
 
 // forget drops the references to the memory of levels, so that the garbage collector can free it.
 func (x *execution) forget() {
-	x.pooled, x.loader, x.root = 0, levels.Loader[*selection]{Settings: x.loader.Settings}, loaded{}
+	x.loader, x.root = levels.Loader[*plan.Selection]{Settings: x.loader.Settings}, loaded{}
 }
 
 // run makes the answer. A returned error means that there is no answer. Errors of fields are part of the answer.
 func (x *execution) run() error {
-	if x.plan.custom {
+	if x.plan.Custom {
 		return x.runCustom()
 	}
-	if x.plan.op.Operation == ast.Mutation {
+	if x.plan.Op.Operation == ast.Mutation {
 		return x.mutations()
 	}
 	for {
@@ -117,10 +102,10 @@ func (x *execution) run() error {
 			if err := x.identify(s); err != nil {
 				return err
 			}
-			s.Within(x.ctx, x.limit)
+			s.Within(x.Ctx, x.limit)
 			x.loader.Snapshot = s
-			x.data(func(f *field) bool { return x.rootField(f) })
-			return x.failed
+			x.data(func(f *plan.Field) bool { return x.rootField(f) })
+			return x.Failed
 		})
 		if err == nil || !errors.Is(err, budget.ErrExhausted) {
 			return err
@@ -131,69 +116,27 @@ func (x *execution) run() error {
 	}
 }
 
-// data prints the object of root fields. When a field is null but must not be, it prints null for the whole object, and the fields after
-// it are not run.
-func (x *execution) data(print func(*field) bool) {
-	x.buf = append(x.buf[:0], beginOfData...)
-	x.buf = append(x.buf, '{')
-	for i, f := range x.plan.root.fields {
-		if i > 0 {
-			x.buf = append(x.buf, ',')
-		}
-		x.buf = append(x.buf, f.key...)
+// data prints the object of root fields. When a field is null but must not be, it prints null for the whole object, and
+// the fields after it are not run.
+func (x *execution) data(print func(*plan.Field) bool) {
+	x.BeginData()
+	for i, f := range x.plan.Root.Fields {
+		x.Key(i, f.Key)
 		if !print(f) {
-			x.endData(false)
+			x.EndData(false)
 			return
 		}
-		if x.failed != nil {
+		if x.Failed != nil {
 			return
 		}
 	}
-	x.endData(true)
-	if len(x.errors) > 0 { // answer copies all of it to full
-		x.reserve(int64(len(x.buf) + errorBytes*len(x.errors)))
-	}
+	x.EndData(true)
+	x.ReserveErrors()
 }
 
-// beginOfData is what an answer without errors begins with.
-const beginOfData = `{"data":`
-
-// endData ends the object of root fields. If ok is false it prints null in its place.
-func (x *execution) endData(ok bool) {
-	if ok {
-		x.buf = append(x.buf, "}}\n"...)
-	} else {
-		x.buf = append(x.buf[:len(beginOfData)], "null}\n"...)
-	}
+// await releases everything and waits until there is memory to start again.
+func (x *execution) await() error {
+	x.forget()
+	x.objects, x.printsCaller = 0, false
+	return x.Restart()
 }
-
-// answer returns the complete answer: the errors, if there are any, and the data.
-func (x *execution) answer() []byte {
-	if len(x.errors) == 0 {
-		return x.buf
-	}
-	x.full = language.AppendErrors(append(x.full[:0], '{'), x.errors)
-	x.full = append(x.full, ',')
-	x.full = append(x.full, x.buf[1:]...)
-	return x.full
-}
-
-// pathTo copies the current path, and appends name unless that is "".
-func (x *execution) pathTo(name string) []any {
-	path := make([]any, 0, len(x.path)+1)
-	for _, s := range x.path {
-		if s.name != "" {
-			path = append(path, s.name)
-		} else {
-			path = append(path, s.index)
-		}
-	}
-	if name != "" {
-		path = append(path, name)
-	}
-	return path
-}
-
-func (x *execution) push(name string) { x.path = append(x.path, pathSegment{name: name}) }
-func (x *execution) pushIndex(i int)  { x.path = append(x.path, pathSegment{index: i}) }
-func (x *execution) pop()             { x.path = x.path[:len(x.path)-1] }

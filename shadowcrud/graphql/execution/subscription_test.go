@@ -13,6 +13,7 @@ import (
 	"lectern/documents/changes"
 	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/execution"
+	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/store"
 )
@@ -45,7 +46,7 @@ func changeOf(action store.Action, documentID, locale string) *execution.Change 
 }
 
 func TestSubscriptionAnswers(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	id := s.fill(2)
 	limited := permission.NewAccess([]string{"api::restaurant.restaurant.find"})
 	for _, c := range []struct {
@@ -98,7 +99,7 @@ func TestSubscriptionAnswers(t *testing.T) {
 
 // TestSubscribe checks which changes a subscription asks for, and which operations are refused.
 func TestSubscribe(t *testing.T) {
-	s := newServer(t, execution.Limits{})
+	s := newServer(t, limits.Operation{})
 	sub := s.subscribe(s.engine, &execution.Request{Access: permission.FullAccess,
 		Query: `subscription{restaurantChanged(documentId:"abc", status:DRAFT, locale:"fr"){seq}}`})
 	if !reflect.DeepEqual(sub.Filter, changes.Filter{Types: []*contenttypes.ContentType{s.model.Type("api::restaurant.restaurant")}, Status: store.Draft, Locales: []string{"fr"}}) ||
@@ -161,7 +162,7 @@ func TestSubscriptionRunsCode(t *testing.T) {
 			}}},
 		}},
 	})
-	s := newExtended(t, execution.Limits{}, &e)
+	s := newExtended(t, limits.Operation{}, &e)
 	id := s.fill(1)
 	r := &execution.Request{Query: `subscription{restaurantChanged{change seq at document{name shout owner{firstName}}}}`, Access: permission.FullAccess}
 	sub := s.subscribe(s.engine, r)

@@ -10,12 +10,13 @@ import (
 	"lectern/documents"
 	"lectern/internal/etag"
 	"lectern/jsontree"
+	"lectern/shadowcrud/graphql/plan"
 	"lectern/store"
 )
 
-// The answer to a query has an ETag, as the answers of REST have, unless code of a program takes part in it, or it shows the calling user. The
-// ETag is made from the request, the permissions of the caller, and the revisions of the types that the plan reads; so an answer that the
-// client has already costs no reading of rows.
+// The answer to a query has an ETag, as the answers of REST have, unless code of a program takes part in it, or it
+// shows the calling user. The ETag is made from the request, the permissions of the caller, and the revisions of the
+// types that the plan reads; so an answer that the client has already costs no reading of rows.
 
 // A Conditional has a query answered with an ETag.
 type Conditional struct {
@@ -26,15 +27,15 @@ type Conditional struct {
 // errNotModified ends a query whose answer the client has.
 var errNotModified = errors.New("not modified")
 
-// identify makes the ETag of the answer that the execution is about to print, if it has one. It returns errNotModified if the client has that
-// answer.
+// identify makes the ETag of the answer that the execution is about to print, if it has one. It returns errNotModified
+// if the client has that answer.
 func (x *execution) identify(s *store.Snapshot) error {
 	x.tag = x.tag[:0]
-	if x.request.Conditional == nil || x.plan.custom || x.plan.op.Operation != ast.Query {
+	if x.request.Conditional == nil || x.plan.Custom || x.plan.Op.Operation != ast.Query {
 		return nil
 	}
 	deps := documents.Dependencies{}
-	if !x.depend(&deps, x.plan.root.fields) {
+	if !x.depend(&deps, x.plan.Root.Fields) {
 		return nil
 	}
 	c, text := x.request.Conditional, []byte(nil)
@@ -61,30 +62,30 @@ func (x *execution) identify(s *store.Snapshot) error {
 }
 
 // depend adds the types whose content decides what fields print. It returns false if something else decides it too.
-func (x *execution) depend(d *documents.Dependencies, fields []*field) bool {
+func (x *execution) depend(d *documents.Dependencies, fields []*plan.Field) bool {
 	for _, f := range fields {
-		switch f.as {
-		case asMe, asCustom, asUnsupported:
+		switch f.As {
+		case plan.AsMe, plan.AsCustom, plan.AsUnsupported:
 			return false
-		case asUnion, asUnionList:
-			if f.attr == nil || f.attr.Type != contenttypes.DynamicZone {
+		case plan.AsUnion, plan.AsUnionList:
+			if f.Attr == nil || f.Attr.Type != contenttypes.DynamicZone {
 				d.AddAll()
 			}
 		}
-		if f.attr != nil {
-			d.Follow(f.attr)
-		} else if f.load >= 0 {
+		if f.Attr != nil {
+			d.Follow(f.Attr)
+		} else if f.Load >= 0 {
 			d.AddAll()
 		}
-		if f.slot >= 0 {
-			d.Query(&x.bindings[f.slot].query)
+		if f.Slot >= 0 {
+			d.Query(&x.bindings[f.Slot].Query)
 		}
-		for _, sub := range f.subs {
-			if !x.depend(d, sub.fields) {
+		for _, sub := range f.Subs {
+			if !x.depend(d, sub.Fields) {
 				return false
 			}
 		}
-		if f.of != nil && !x.depend(d, f.of.fields) {
+		if f.Parts != nil && !x.depend(d, f.Parts.Fields) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package execution
+package govalues
 
 import (
 	"encoding"
@@ -13,22 +13,23 @@ import (
 	"github.com/graphql-go/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"lectern/contenttypes"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/language"
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// leaf converts the result of a resolver to the JSON of a scalar or enum. It returns nil for null.
-func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
+// Leaf converts the result of a resolver to the JSON of a scalar or enum. It returns nil for null.
+func (c *Converter) Leaf(t *language.Type, v any) ([]byte, error) {
 	if t.Kind == ast.Enum {
-		name, ok := e.schema.Enum(t.Name).GraphQL.Serialize(v).(string)
+		name, ok := c.Schema.Enum(t.Name).GraphQL.Serialize(v).(string)
 		if !ok {
-			return nil, coercionError(`Enum "` + t.Name + `" cannot represent value: ` + inspected(v))
+			return nil, CoercionError(`Enum "` + t.Name + `" cannot represent value: ` + Inspected(v))
 		}
 		return jsontree.AppendString(nil, name), nil
 	}
 	kind, custom := schema.CustomScalar, (*graphql.Scalar)(nil)
-	if s := e.schema.Scalar(t.Name); s != nil {
+	if s := c.Schema.Scalar(t.Name); s != nil {
 		if kind = s.Kind; kind == schema.CustomScalar {
 			custom = s.GraphQL
 		}
@@ -36,7 +37,7 @@ func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
 	switch kind {
 	case schema.CustomScalar, schema.JSONScalar:
 		if custom != nil {
-			if v = custom.Serialize(v); isNil(v) {
+			if v = custom.Serialize(v); IsNil(v) {
 				return nil, nil
 			}
 		}
@@ -62,16 +63,16 @@ func (e *Engine) leaf(t *language.Type, v any) ([]byte, error) {
 		if f, ok := number(v); ok {
 			return jsontree.Append(nil, f), nil
 		}
-		return nil, coercionError("Float cannot represent non numeric value: " + inspected(v))
+		return nil, CoercionError("Float cannot represent non numeric value: " + Inspected(v))
 	}
-	return e.texts(t, kind, v)
+	return c.texts(t, kind, v)
 }
 
 func stringLeaf(v any) ([]byte, error) {
 	if s, ok := text(v); ok {
 		return jsontree.AppendString(nil, s), nil
 	}
-	return nil, coercionError("String cannot represent value: " + inspected(v))
+	return nil, CoercionError("String cannot represent value: " + Inspected(v))
 }
 
 func idLeaf(v any) ([]byte, error) {
@@ -81,7 +82,7 @@ func idLeaf(v any) ([]byte, error) {
 	if s, ok := text(v); ok && !isBool(v) && !isFloat(v) {
 		return jsontree.AppendString(nil, s), nil
 	}
-	return nil, coercionError("ID cannot represent value: " + inspected(v))
+	return nil, CoercionError("ID cannot represent value: " + Inspected(v))
 }
 
 func booleanLeaf(v any) ([]byte, error) {
@@ -91,22 +92,22 @@ func booleanLeaf(v any) ([]byte, error) {
 	if f, ok := number(v); ok && !isText(v) {
 		return strconv.AppendBool(nil, f != 0), nil
 	}
-	return nil, coercionError("Boolean cannot represent a non boolean value: " + inspected(v))
+	return nil, CoercionError("Boolean cannot represent a non boolean value: " + Inspected(v))
 }
 
 func intLeaf(v any) ([]byte, error) {
 	f, ok := number(v)
 	if !ok || f != math.Trunc(f) {
-		return nil, coercionError("Int cannot represent non-integer value: " + inspected(v))
+		return nil, CoercionError("Int cannot represent non-integer value: " + Inspected(v))
 	}
 	if f > math.MaxInt32 || f < math.MinInt32 {
-		return nil, coercionError("Int cannot represent non 32-bit signed integer value: " + inspected(v))
+		return nil, CoercionError("Int cannot represent non 32-bit signed integer value: " + Inspected(v))
 	}
 	return strconv.AppendInt(nil, int64(f), 10), nil
 }
 
 // texts prints a value of a scalar that is a string in a certain format, such as a date, or a Long.
-func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte, error) {
+func (c *Converter) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte, error) {
 	if at, ok := v.(time.Time); ok {
 		switch kind {
 		case schema.DateScalar:
@@ -114,20 +115,21 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 		case schema.TimeScalar:
 			v = at.Format("15:04:05.000")
 		default:
-			v = timeText(at)
+			v = at.UTC().Format(contenttypes.TimeFormat)
 		}
 	} else if n, ok := integer(v); ok {
 		v = jsontree.Number(strconv.FormatInt(n, 10))
 	} else if s, ok := text(v); ok {
 		v = s
 	}
-	read, err := e.language.Value("value", ast.NamedType(t.Name, nil), v)
+	read, err := c.Language.Value("value", ast.NamedType(t.Name, nil), v)
 	var wrong *language.Error
 	if errors.As(err, &wrong) {
-		return nil, coercionError(t.Name + " cannot represent value: " + inspected(v))
+		return nil, CoercionError(t.Name + " cannot represent value: " + Inspected(v))
 	}
 	if n, ok := read.(jsontree.Number); ok {
-		if i, err := strconv.ParseInt(string(n), 10, 64); err != nil || i > jsontree.MaxSafeInteger || i < -jsontree.MaxSafeInteger {
+		i, err := strconv.ParseInt(string(n), 10, 64)
+		if err != nil || i > jsontree.MaxSafeInteger || i < -jsontree.MaxSafeInteger {
 			read = string(n)
 		}
 	}
@@ -137,8 +139,8 @@ func (e *Engine) texts(t *language.Type, kind schema.ScalarKind, v any) ([]byte,
 // maxInspected bounds the strings that a message quotes: it hides a string of this many bytes or more.
 const maxInspected = 100
 
-// inspected prints a value for a message. It hides the content of lists, objects and long strings from clients.
-func inspected(v any) string {
+// Inspected prints a value for a message. It hides the content of lists, objects and long strings from clients.
+func Inspected(v any) string {
 	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
 	case reflect.Slice, reflect.Array:
 		return "[…]"
@@ -146,7 +148,8 @@ func inspected(v any) string {
 		if rv.Len() < maxInspected {
 			return string(jsontree.AppendString(nil, rv.String()))
 		}
-	case reflect.Bool, reflect.Float32, reflect.Float64, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+	case reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return fmt.Sprint(rv.Interface())
 	}
@@ -216,7 +219,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// ordered prepares a value for encoding/json, so that the members of jsontree objects within it are printed in their order.
+// ordered prepares a value for encoding/json, so that the members of jsontree objects within it are printed in their
+// order.
 func ordered(v any) any {
 	switch v := v.(type) {
 	case jsontree.Number, *jsontree.Object:
@@ -235,4 +239,21 @@ func ordered(v any) any {
 		return m
 	}
 	return v
+}
+
+// A CoercionError says, in the words of graphql-js, why the result of a resolver is not a value of the field's type.
+type CoercionError string
+
+func (e CoercionError) Error() string { return string(e) }
+
+// IsNil reports whether a value is nil, or a nil pointer, map, slice or function.
+func IsNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func:
+		return rv.IsNil()
+	}
+	return false
 }

@@ -1,12 +1,12 @@
-package execution
+package plan
 
 import (
 	source "github.com/graphql-go/graphql/language/ast"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// This file converts nodes of gqlparser to nodes of graphql-go, for the ResolveInfo of resolvers. The parser of graphql-go cannot parse the
-// document instead, since it refuses null literals and directives on variables.
+// This file converts nodes of gqlparser to nodes of graphql-go, for the ResolveInfo of resolvers. The parser of
+// graphql-go cannot parse the document instead, since it refuses null literals and directives on variables.
 
 // fieldSyntax converts the nodes of a field.
 func fieldSyntax(nodes []*ast.Field) []*source.Field {
@@ -18,7 +18,9 @@ func fieldSyntax(nodes []*ast.Field) []*source.Field {
 }
 
 func nodeSyntax(n *ast.Field) *source.Field {
-	f := source.NewField(&source.Field{Name: nameSyntax(n.Name), Directives: directiveSyntax(n.Directives), Arguments: argumentSyntax(n.Arguments)})
+	f := source.NewField(&source.Field{
+		Name: nameSyntax(n.Name), Directives: directiveSyntax(n.Directives), Arguments: argumentSyntax(n.Arguments),
+	})
 	if n.Alias != n.Name {
 		f.Alias = nameSyntax(n.Alias)
 	}
@@ -45,10 +47,13 @@ func selectionSyntax(set ast.SelectionSet) *source.SelectionSet {
 			s.Selections = append(s.Selections, nodeSyntax(sel))
 		case *ast.InlineFragment:
 			s.Selections = append(s.Selections, source.NewInlineFragment(&source.InlineFragment{
-				TypeCondition: typeSyntax(sel.TypeCondition), Directives: directiveSyntax(sel.Directives), SelectionSet: selectionSyntax(sel.SelectionSet),
+				TypeCondition: typeSyntax(sel.TypeCondition), Directives: directiveSyntax(sel.Directives),
+				SelectionSet: selectionSyntax(sel.SelectionSet),
 			}))
 		case *ast.FragmentSpread:
-			s.Selections = append(s.Selections, source.NewFragmentSpread(&source.FragmentSpread{Name: nameSyntax(sel.Name), Directives: directiveSyntax(sel.Directives)}))
+			s.Selections = append(s.Selections, source.NewFragmentSpread(&source.FragmentSpread{
+				Name: nameSyntax(sel.Name), Directives: directiveSyntax(sel.Directives),
+			}))
 		}
 	}
 	return s
@@ -59,7 +64,8 @@ func fragmentSyntax(fragments map[string]*ast.FragmentDefinition) map[string]sou
 	all := make(map[string]source.Definition, len(fragments))
 	for name, f := range fragments {
 		all[name] = source.NewFragmentDefinition(&source.FragmentDefinition{
-			Name: nameSyntax(name), TypeCondition: typeSyntax(f.TypeCondition), Directives: directiveSyntax(f.Directives), SelectionSet: selectionSyntax(f.SelectionSet),
+			Name: nameSyntax(name), TypeCondition: typeSyntax(f.TypeCondition), Directives: directiveSyntax(f.Directives),
+			SelectionSet: selectionSyntax(f.SelectionSet),
 		})
 	}
 	return all
@@ -67,7 +73,9 @@ func fragmentSyntax(fragments map[string]*ast.FragmentDefinition) map[string]sou
 
 // operationSyntax converts an operation, without the definitions of its variables.
 func operationSyntax(op *ast.OperationDefinition) *source.OperationDefinition {
-	d := source.NewOperationDefinition(&source.OperationDefinition{Operation: string(op.Operation), SelectionSet: selectionSyntax(op.SelectionSet)})
+	d := source.NewOperationDefinition(&source.OperationDefinition{
+		Operation: string(op.Operation), SelectionSet: selectionSyntax(op.SelectionSet),
+	})
 	if op.Name != "" {
 		d.Name = nameSyntax(op.Name)
 	}
@@ -77,7 +85,9 @@ func operationSyntax(op *ast.OperationDefinition) *source.OperationDefinition {
 func directiveSyntax(list ast.DirectiveList) []*source.Directive {
 	var all []*source.Directive
 	for _, d := range list {
-		all = append(all, source.NewDirective(&source.Directive{Name: nameSyntax(d.Name), Arguments: argumentSyntax(d.Arguments)}))
+		all = append(all, source.NewDirective(&source.Directive{
+			Name: nameSyntax(d.Name), Arguments: argumentSyntax(d.Arguments),
+		}))
 	}
 	return all
 }
@@ -112,7 +122,8 @@ func valueSyntax(v *ast.Value) source.Value {
 	case ast.ObjectValue:
 		o := source.NewObjectValue(nil)
 		for _, c := range v.Children {
-			o.Fields = append(o.Fields, source.NewObjectField(&source.ObjectField{Name: nameSyntax(c.Name), Value: valueSyntax(c.Value)}))
+			field := &source.ObjectField{Name: nameSyntax(c.Name), Value: valueSyntax(c.Value)}
+			o.Fields = append(o.Fields, source.NewObjectField(field))
 		}
 		return o
 	}

@@ -1,4 +1,4 @@
-package execution
+package binding
 
 import (
 	"lectern/jsontree"
@@ -7,17 +7,19 @@ import (
 	"lectern/store"
 )
 
-// conditionCount counts the comparisons in the filters of an operation, and the objects that hold them. When there are more than most, the
-// rest of the filters is not read.
+// conditionCount counts the comparisons in the filters of an operation, and the objects that hold them. When there are
+// more than most, the rest of the filters is not read.
 type conditionCount struct{ n, most int }
 
-// relationConditions is how many conditions a filter through a relation counts as, since all links of the relation may have to be read.
+// relationConditions is how many conditions a filter through a relation counts as, since all links of the relation may
+// have to be read.
 const relationConditions = 40
 
 // full reports whether the limit of conditions is exceeded. c may be nil.
 func (c *conditionCount) full() bool { return c != nil && c.n > c.most }
 
-// filters returns a function that compiles the argument filters; nil if the argument is absent. An empty condition matches every row.
+// filters returns a function that compiles the argument filters; nil if the argument is absent. An empty condition
+// matches every row.
 func (c *conditionCount) filters(f *schema.Filters, given *jsontree.Object) params.Filters {
 	if f == nil || given == nil {
 		return nil
@@ -34,7 +36,8 @@ type filterReader struct {
 	count *conditionCount
 }
 
-// object compiles an object of filters: all its conditions must hold. It returns nil for null and for an object without conditions.
+// object compiles an object of filters: all its conditions must hold. It returns nil for null and for an object without
+// conditions.
 func (r *filterReader) object(f *schema.Filters, given *jsontree.Object) (all store.Filter) {
 	r.count.n++
 	if given == nil {
@@ -82,8 +85,8 @@ func (r *filterReader) field(f *schema.Filters, field *schema.FilterField, v any
 	return nil
 }
 
-// objects compiles a list of objects of filters. It leaves out objects without conditions, which are no alternatives of or: an object whose
-// variables were all omitted must not make the others match every row.
+// objects compiles a list of objects of filters. It leaves out objects without conditions, which are no alternatives of
+// or: an object whose variables were all omitted must not make the others match every row.
 func (r *filterReader) objects(f *schema.Filters, v any) (list []store.Filter) {
 	r.OpenGroup()
 	defer r.CloseGroup()
@@ -124,8 +127,8 @@ func (r *filterReader) operators(field *schema.FilterField, given *jsontree.Obje
 	return all
 }
 
-// operator compiles one operator. As in a query string, null counts as false for null and notNull, nothing is in null or outside of it, and
-// not null is no null.
+// operator compiles one operator. As in a query string, null counts as false for null and notNull, nothing is in null
+// or outside of it, and not null is no null.
 func (r *filterReader) operator(field *schema.FilterField, op *schema.Operator, v any) store.Filter {
 	items, isList := v.([]any)
 	switch op.Kind {
@@ -176,8 +179,8 @@ func (r *filterReader) operands(items []any) []any {
 	return list
 }
 
-// operand converts a value to the text that Compare takes; null stays nil. A number is formatted as answers print it, however the
-// operation spells it.
+// operand converts a value to the text that Compare takes; null stays nil. A number is formatted as answers print it,
+// however the operation spells it.
 func (r *filterReader) operand(v any) any {
 	r.count.n++
 	switch v := v.(type) {
