@@ -52,7 +52,8 @@ var layers = [][]string{
 	{""}, // the program
 	{"packaging/sbom"},
 	{"internal/servertest"},
-	{"internal/conformance", "internal/costs", "internal/simulation", "internal/clients", "internal/attack", "internal/replicas", "internal/clusters", "internal/repository"}, // tests of the complete program
+	{"internal/simulation/program"},
+	{"internal/conformance", "internal/costs", "internal/simulation/answers", "internal/simulation/kills", "internal/simulation/powerloss", "internal/simulation/syncs", "internal/clients", "internal/attack", "internal/replicas", "internal/clusters", "internal/repository"}, // tests of the complete program
 }
 
 // owners maps a dependency to the only package that may import it, so that the dependency can be replaced in one place.

@@ -1,0 +1,9 @@
+package kills
+
+import (
+	"testing"
+
+	"lectern/internal/simulation/program"
+)
+
+func TestMain(m *testing.M) { program.Main(m) }
