@@ -15,6 +15,9 @@ import (
 // its attributes show. It is made without reading a row, from the last change of the types concerned. A write with a Precondition compares it
 // in its transaction with the log, which tells whether the document itself has changed since. So a write is refused only if its document was
 // changed, and never let through if it was.
+//
+// A version per document would cost each write another page of the file. The price of this way is that a log which does
+// not go back to the version means 412.
 
 // A Precondition is what a write demands of the localization that it writes: the headers If-Match and If-None-Match of RFC 9110, section 13.
 // A delete of several localizations demands it of them together.

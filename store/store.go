@@ -1,13 +1,3 @@
-// Package store keeps all documents of a project in one bbolt file: their versions, the links between them, the indexes that make queries
-// fast, and a log of all changes.
-//
-// Reads happen in a Snapshot (View), which sees one consistent state for as long as it lasts. Writes happen one after the other in a Tx
-// (Write). Writes of several callers at the same time share one transaction and its fsyncs; each returns when its change is durable. A
-// write changes content through a Batch, from which the store updates indexes, counts, revisions and the log.
-//
-// A Store reads the file under the definitions of one Model. Redefine changes the definitions while the store is in use, and returns a
-// new Store. The old Store then returns ErrRedefined, so that nothing is read or written under definitions that the content no longer
-// has.
 package store
 
 import (

@@ -14,6 +14,20 @@
 // A Dispatcher runs one sender for each hook. Reading the source: sender.go holds the loop of a sender, and queue.go the order in which it
 // sends. log.go reads events from the log, payload.go makes requests of them, attempt.go sends one. state.go keeps in the store what must
 // survive a restart.
+//
+// # How it works
+//
+// Each sender is one goroutine. It reads the log, puts the events that its hook wants into a queue, and sends them.
+//
+//   - Progress. The position of a sender is a sequence of the log: all up to it is settled. It does not wait for
+//     documents whose events fail, because that would repeat three days of events after a restart; their events are
+//     kept beside it. All this lies in notes of the store, which are durable and part of backups, but no content, so
+//     that they add nothing to the log that they follow. A sender writes the notes that have changed, a second after a
+//     delivery at the latest.
+//   - Payloads are made for each attempt. The version is the row in the entry of the log, so an event that is sent late
+//     shows what happened then.
+//   - Addresses. The guard looks at the address of each connection after names were resolved, so no name leads to
+//     another address than the one that was checked.
 package webhooks
 
 import (

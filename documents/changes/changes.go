@@ -23,6 +23,12 @@
 //
 // A Position is opaque, and holds for the Filter that it was made with. A reader whose position the log no longer reaches gets a page with
 // Reset, and has to begin anew. To wait for changes, see store.Store.NextCommit.
+//
+// A Position is one of the log and what its reader has: the types that it could find, and how far it is in a walk
+// through the documents of a type. So a reader without a position, one who gets a permission and one who loses it are
+// served by the same mechanism. Types that the reader has and may not find are walked through as deletions, before the
+// log is read further; types that it may find and does not have are walked through at the head of the log. Later pages
+// of a walk read later states, and the log is read from where the walk began.
 package changes
 
 import (

@@ -162,23 +162,6 @@ func matchesAny(pattern string, names map[string]bool) bool {
 	return false
 }
 
-// TestEveryPackageIsDescribed looks for every package in the table of ARCHITECTURE.md.
-func TestEveryPackageIsDescribed(t *testing.T) {
-	text, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range packages(t, "") {
-		pkg := inModule(line)
-		if pkg == "" {
-			pkg = "main.go"
-		}
-		if !regexp.MustCompile("(?m)^\\|[^|]*`" + regexp.QuoteMeta(pkg) + "`").Match(text) {
-			t.Errorf("the table of packages in ARCHITECTURE.md leaves out %s", pkg)
-		}
-	}
-}
-
 // ofEveryRepository are the entries of the root that need no description: one finds them in most repositories.
 var ofEveryRepository = []string{
 	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "go.mod", "go.sum",

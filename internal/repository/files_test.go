@@ -82,7 +82,7 @@ var besides = map[string]string{
 }
 
 // inAClone matches the tests that read what lies in the folder and take no servers or builds.
-var inAClone = regexp.MustCompile(`^Test(Links|NamedFilesExist|EveryPackageIsDescribed|Root|ImportsRunOneWay|GuideSettings|ExtendingGuide|` +
+var inAClone = regexp.MustCompile(`^Test(Links|NamedFilesExist|PackagesPageIsFresh|Root|ImportsRunOneWay|GuideSettings|ExtendingGuide|` +
 	`StrapiGuideYAML|ExamplesShipNoSecret|KindsOfErrors|PageOfErrors|OverviewListsEveryPage)$`)
 
 // TestOtherFilesInTheFolder runs the tests that read the folder in a clone in which other files lie.

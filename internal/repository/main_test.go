@@ -1,5 +1,3 @@
-// Package repository tests properties that involve several packages: which package imports which, and whether README.md, the
-// guides and the examples work as they say.
 package repository
 
 import (

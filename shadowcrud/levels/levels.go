@@ -20,6 +20,9 @@
 //
 // Each level has a selection, which decides what is read below its rows. It may have any type: a Source tells the Loader the loads of a
 // selection.
+//
+// Once a level is loaded, Weigh counts how often each target will be printed, and refuses an answer that would be too
+// large before it is printed. An answer without populated relations needs no level.
 package levels
 
 import (

@@ -1,8 +1,6 @@
-// Package qs reads query strings and form bodies with nested names, as in
+// Package qs reads query strings and form bodies with nested names into a tree of ordered objects.
 //
 //	filters[owner][age][$gt]=30&sort[0]=name&populate[]=menu
-//
-// into a tree of ordered objects.
 //
 // A leaf is a string, or nil for a name without "=". Names nest by brackets; [] and indexes make arrays, without gaps; a name that occurs
 // several times makes an array of its values. No name has a special meaning, not even "__proto__".

@@ -1,4 +1,6 @@
-// Package rest serves the content-types of a Model over the REST content API: for a collection type
+// Package rest serves the content-types of a Model over the REST content API.
+//
+// A collection type has these routes:
 //
 //	GET    /plural               a list
 //	POST   /plural               create a document
@@ -8,7 +10,7 @@
 //	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft,restore}
 //	GET    /plural/:documentId/_history
 //
-// and for a single type the same without an id, and without the list and POST, below /singular. The bodies of publish and unpublish may
+// A single type has the same without an id, and without the list and POST, below /singular. The bodies of publish and unpublish may
 // name a time at which that is to happen.
 //
 // An API neither routes nor authorizes requests. Its user lists the routes (API.Routes), finds the route of a request, decides whether the

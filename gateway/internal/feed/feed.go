@@ -2,6 +2,11 @@
 //
 // A Feed answers requests for changes with the definitions of one state of a project. Subscribers are the clients that wait, whichever way they
 // asked: a stream goes on when other definitions are served. What a stream tells is made by a Delivery, so that GraphQL subscriptions wait here too.
+//
+// A stream of events over HTTP/1.1 is taken from net/http, so an idle one costs a connection and a struct, and no
+// goroutine. After a commit the feed reads from the log which types were changed and serves the subscribers whom that
+// concerns, each in a goroutine that ends when the client has all. It asks the system once a second which clients have
+// hung up (Linux only).
 package feed
 
 import (

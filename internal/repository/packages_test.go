@@ -1,0 +1,54 @@
+package repository
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/packages.md")
+
+const packagesPage = "docs/packages.md"
+
+const packagesHead = `# Packages
+
+The first sentence of each package's comment; ` + "`go doc lectern/store`" + ` shows the rest. [ARCHITECTURE.md](../ARCHITECTURE.md) has the layers,
+and the way of a request through them. This page is generated: change the comment, and run ` + "`go generate ./internal/repository`" + `.
+
+| package | |
+|---|---|
+`
+
+// TestPackagesPageIsFresh compares docs/packages.md with the comments of the packages, each of which must have one.
+func TestPackagesPageIsFresh(t *testing.T) {
+	var page strings.Builder
+	page.WriteString(packagesHead)
+	for _, line := range packages(t, "{{.Doc}}") {
+		path, said, _ := strings.Cut(line, " ")
+		name := inModule(path)
+		if name == "" {
+			name = "main.go"
+		}
+		// A comment begins "Package name ", or with the name of the program.
+		said = strings.TrimPrefix(said, "Package ")
+		_, said, _ = strings.Cut(said, " ")
+		if !strings.HasSuffix(said, ".") {
+			t.Errorf("%s: the comment of the package must begin with a sentence that says what it does, and is %q", path, said)
+		}
+		fmt.Fprintf(&page, "| `%s` | %s |\n", name, strings.ReplaceAll(strings.TrimSuffix(said, "."), "|", `\|`))
+	}
+	if *update {
+		if err := os.WriteFile(packagesPage, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(packagesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != page.String() {
+		t.Error(packagesPage + " differs from the comments of the packages: run go generate ./internal/repository")
+	}
+}
