@@ -21,6 +21,7 @@ import (
 	"lectern/gateway/internal/paced"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
+	"lectern/internal/clock"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 	"lectern/webhooks"
@@ -204,7 +205,7 @@ func (p *Project) read() (*Definition, error) {
 		p.log = newLogger(o.out(), d.Settings.Server.Log, o.Production)
 	}
 	if p.clock = o.Clock; p.clock == nil {
-		p.clock = systemClock{}
+		p.clock = clock.System
 	}
 	p.scheduler = newScheduler(p.clock, p.log, p.Documents)
 	p.webhooks = webhooks.New(p.clock, p.log, p.webhookContent)

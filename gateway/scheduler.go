@@ -8,20 +8,12 @@ import (
 
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/internal/clock"
 	"lectern/store"
 )
 
 // A Clock tells the time, and when some of it has passed.
-type Clock interface {
-	Now() time.Time
-	// After returns a channel that gets a value once d has passed.
-	After(d time.Duration) <-chan time.Time
-}
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time                         { return time.Now() }
-func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+type Clock = clock.Clock
 
 const (
 	// clockCheck is how often the scheduler looks at the clock while schedules are pending. The clock may be set, and timers stand still while

@@ -28,6 +28,7 @@ import (
 	"lectern/gateway/tracing"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
+	"lectern/internal/clock"
 	"lectern/shadowcrud/rest"
 )
 
@@ -118,7 +119,7 @@ func NewServer(c Config, rt Runtime) (*Server, error) {
 		s.log = slog.Default()
 	}
 	if s.clock == nil {
-		s.clock = systemClock{}
+		s.clock = clock.System
 	}
 	if s.memory = c.Memory; s.memory == nil {
 		s.memory = budget.New(s.limits.Memory)

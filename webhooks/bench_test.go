@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lectern/documents"
+	"lectern/internal/clock"
 	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/store"
@@ -33,7 +34,7 @@ func BenchmarkDeliver(b *testing.B) {
 	model := storetest.Model(b, files)
 	st := storetest.Open(b, model)
 	docs := documents.NewService(st, model, "en")
-	d := webhooks.New(systemClock{}, slog.New(slog.DiscardHandler), func() webhooks.Content {
+	d := webhooks.New(clock.System, slog.New(slog.DiscardHandler), func() webhooks.Content {
 		return webhooks.Content{Store: st, Model: model, Document: func(_ context.Context, dst []byte, _ *store.Snapshot, r store.Record, _ bool) ([]byte, error) {
 			return append(r.AppendFields(append(dst, '{'), documents.Scalars(r.Schema()).Fields, true), '}'), nil
 		}}
@@ -68,8 +69,3 @@ func BenchmarkDeliver(b *testing.B) {
 	<-all
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time                         { return time.Now() }
-func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"lectern/internal/clock"
 	"lectern/store"
 )
 
@@ -23,7 +24,7 @@ type Dispatcher struct {
 	// before Run.
 	AttemptTimeout time.Duration
 
-	clock   Clock
+	clock   clock.Clock
 	log     *slog.Logger
 	content func() Content
 
@@ -42,7 +43,7 @@ type running struct {
 }
 
 // New returns a Dispatcher without hooks. content returns what is served at the moment.
-func New(clock Clock, log *slog.Logger, content func() Content) *Dispatcher {
+func New(clock clock.Clock, log *slog.Logger, content func() Content) *Dispatcher {
 	return &Dispatcher{clock: clock, log: log, content: content, changed: make(chan struct{}, 1)}
 }
 

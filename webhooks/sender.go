@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"lectern/internal/clock"
 	"lectern/store"
 )
 
@@ -32,7 +33,7 @@ const (
 type sender struct {
 	hook    *Hook
 	client  *client
-	clock   Clock
+	clock   clock.Clock
 	log     *slog.Logger
 	content func() Content
 

@@ -35,7 +35,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"lectern/contenttypes"
 )
@@ -107,11 +106,4 @@ func (h *Hook) shownURL() string {
 		u.RawQuery = "…"
 	}
 	return u.Scheme + "://" + u.Host + u.EscapedPath() + strings.TrimSuffix("?"+u.RawQuery, "?")
-}
-
-// A Clock tells the time, and when some of it has passed.
-type Clock interface {
-	Now() time.Time
-	// After returns a channel that gets a value once d has passed.
-	After(d time.Duration) <-chan time.Time
 }

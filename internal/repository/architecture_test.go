@@ -9,6 +9,7 @@ import (
 // of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
 var layers = [][]string{
 	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/span", "internal/tempfile", "internal/durable", "internal/within", "internal/diskspace", "internal/publicaddr", "internal/etag", "internal/backoff", "internal/anyjpeg", "internal/icc", "internal/icc/icctest", "internal/lenient"},
+	{"internal/clock"},
 	{"internal/jsonlines", "internal/extsort"},
 	{"internal/objects"},
 	{"internal/yamlfile", "strapi/archive"},
