@@ -13,7 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -59,11 +59,11 @@ func New(o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
-	options := []otlptracehttp.Option{otlptracehttp.WithEndpointURL(endpoint)}
-	if len(o.Headers) > 0 {
-		options = append(options, otlptracehttp.WithHeaders(o.Headers))
+	upload, err := newUploader(endpoint, o.Headers)
+	if err != nil {
+		return nil, fmt.Errorf("tracing: %w", err)
 	}
-	exporter, err := otlptracehttp.New(context.Background(), options...)
+	exporter, err := otlptrace.New(context.Background(), upload)
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
@@ -76,7 +76,8 @@ func New(o Options) (*Tracer, error) {
 	if o.TrustParent {
 		sampler = sdk.ParentBased(sampler)
 	}
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(&reporting{SpanExporter: exporter, failed: o.Failed, calls: rate.Sometimes{Interval: failedEvery}}), sdk.WithResource(about), sdk.WithSampler(sampler))
+	reports := &reporting{SpanExporter: exporter, failed: o.Failed, calls: rate.Sometimes{Interval: failedEvery}}
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(reports), sdk.WithResource(about), sdk.WithSampler(sampler))
 	return &Tracer{provider: provider, tracer: provider.Tracer("lectern"), trust: o.TrustParent, failed: o.Failed}, nil
 }
 
