@@ -15,6 +15,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/internal/objects"
 	"lectern/internal/storetest"
 	"lectern/store"
@@ -107,7 +108,7 @@ func (p *project) write() {
 func content(t testing.TB, st *store.Store) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := documents.Export(t.Context(), st, st.Model(), &b, nil); err != nil {
+	if err := transfer.Export(t.Context(), st, st.Model(), &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

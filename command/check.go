@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/audit"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/shell"
@@ -103,7 +103,7 @@ func (c *checkCommand) checkFiles(s *session, dir string) error {
 
 // printMisfits prints the stored content that breaks rules of the definitions, with examples and the commands that repair it.
 // It returns how many rules the content breaks.
-func (s *session) printMisfits(d *admin.Directory, a documents.Audit) int {
+func (s *session) printMisfits(d *admin.Directory, a audit.Report) int {
 	for _, m := range a.Misfits {
 		examples := make([]string, len(m.Examples))
 		for i, e := range m.Examples {

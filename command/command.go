@@ -28,7 +28,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/config"
 	"lectern/internal/spelling"
@@ -238,7 +238,7 @@ func flagError(c *cobra.Command, err error) error {
 
 func (p Program) fail(err error) int {
 	var problems config.Problems
-	var lines documents.LineProblems
+	var lines transfer.LineProblems
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):

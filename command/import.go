@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway/admin"
 	"lectern/internal/tempfile"
 )
@@ -46,12 +46,12 @@ func (c *importCommand) run(s *session, args []string) error {
 	defer file.Close()
 	return c.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
-		result, err := a.Import(s.ctx, file, documents.ImportOptions{
+		result, err := a.Import(s.ctx, file, transfer.ImportOptions{
 			Partial: c.partial, Keep: c.keep, KeepTaken: c.keep,
-			Progress: func(at documents.ImportProgress) { p.show("%s: %d of %d lines", at.Phase, at.Done, at.Total) },
+			Progress: func(at transfer.ImportProgress) { p.show("%s: %d of %d lines", at.Phase, at.Done, at.Total) },
 		})
 		p.clear()
-		var wrong documents.LineProblems
+		var wrong transfer.LineProblems
 		if err != nil && !errors.As(err, &wrong) {
 			return fmt.Errorf("import %s: %w", name, err)
 		}

@@ -102,7 +102,7 @@ func (e *Event) locate() (there bool, err error) {
 			return nil
 		}
 		var doc uint64
-		doc, e.DocumentID, err = single(s, e.Type)
+		doc, e.DocumentID, err = Single(s, e.Type)
 		there = doc != 0
 		return err
 	})
@@ -115,7 +115,7 @@ func (e *Event) locate() (there bool, err error) {
 // singleAction returns the action of saving the document of a single type: a create if there is none yet, otherwise an update.
 func (s *Service) singleAction(t *contenttypes.ContentType) (action Action, err error) {
 	err = s.store.View(func(snap *store.Snapshot) error {
-		doc, _, err := single(snap, t)
+		doc, _, err := Single(snap, t)
 		if doc != 0 {
 			action = UpdateAction
 		}

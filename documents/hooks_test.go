@@ -13,6 +13,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/internal/storetest"
 	"lectern/jsontree"
 	"lectern/store"
@@ -178,11 +179,8 @@ func TestHooks(t *testing.T) {
 			return h.Transact(h.t.Context(), func(tx *documents.Transaction) error { return tx.Create(p) })
 		}, "owner", "", `{"name":"B"}`, ``, ""},
 		{"an import", func(h *hooked, _ documents.Write) error {
-			file := &bytes.Buffer{}
-			if err := documents.Export(h.t.Context(), h.store, h.model, file, nil); err != nil {
-				return err
-			}
-			_, err := h.Import(h.t.Context(), bytes.NewReader(file.Bytes()), documents.ImportOptions{})
+			file := exported(h.t, h.store, h.model)
+			_, err := transfer.Import(h.t.Context(), h.Service, bytes.NewReader(file), transfer.ImportOptions{})
 			return err
 		}, "article", "", "", ``, ""},
 	} {

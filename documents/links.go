@@ -246,8 +246,8 @@ func (le *linkEdits) next(e end) uint64 {
 	return pos
 }
 
-// free returns pos if no link in the list has it, else the next position.
-func (le *linkEdits) free(e end, pos uint64) uint64 {
+// freePosition returns pos if no link in the list has it, else the next position.
+func (le *linkEdits) freePosition(e end, pos uint64) uint64 {
 	if pos <= le.lastPos(e) && le.takes(e, pos) {
 		return le.next(e)
 	}
@@ -392,7 +392,7 @@ func (le *linkEdits) placeInCopy(e end, pos uint64, how copying) uint64 {
 	if how.last {
 		return le.next(e)
 	}
-	return le.free(e, pos)
+	return le.freePosition(e, pos)
 }
 
 // clear removes all links of an end.

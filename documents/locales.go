@@ -145,11 +145,6 @@ func (wr *writing) carryTo(locale string) func(store.Ref) (store.Ref, bool) {
 		}
 		r.Locale = locale
 		self := r.Type == wr.t.UID && r.Doc == wr.doc
-		return r, self || hasLocalization(wr.tx.Snapshot, wr.s.model.Type(r.Type), r.Doc, locale)
+		return r, self || store.HasLocalization(wr.tx.Snapshot, wr.s.model.Type(r.Type), r.Doc, locale)
 	}
-}
-
-// hasLocalization reports whether a document has a version in this locale.
-func hasLocalization(snap *store.Snapshot, t *contenttypes.ContentType, doc uint64, locale string) bool {
-	return snap.Version(t, doc, store.Published, locale).Exists() || t.DraftAndPublish && snap.Version(t, doc, store.Draft, locale).Exists()
 }

@@ -61,7 +61,7 @@ func (wr *writing) restore() error {
 	wr.former = true
 	find := wr.named
 	if wr.t.Kind == contenttypes.SingleType {
-		find = func() (uint64, string, error) { return single(wr.tx.Snapshot, wr.t) }
+		find = func() (uint64, string, error) { return Single(wr.tx.Snapshot, wr.t) }
 	}
 	doc, id, err := find()
 	switch {
@@ -211,5 +211,5 @@ func (f *formerReader) target(a *contenttypes.Attribute, r store.Ref) *jsontree.
 // present reports whether a document has a version in a locale now.
 func (f *formerReader) present(t *contenttypes.ContentType, documentID, locale string) bool {
 	doc, ok := f.now.Document(t, documentID)
-	return ok && hasLocalization(f.now, t, doc, locale)
+	return ok && store.HasLocalization(f.now, t, doc, locale)
 }

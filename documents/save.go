@@ -32,7 +32,7 @@ func (wr *writing) saveFound() error {
 
 // saveSingle updates the document of a single type, and creates it if there is none.
 func (wr *writing) saveSingle() error {
-	doc, id, err := single(wr.tx.Snapshot, wr.t)
+	doc, id, err := Single(wr.tx.Snapshot, wr.t)
 	if err != nil {
 		return err
 	}

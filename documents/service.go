@@ -7,8 +7,8 @@
 //
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
 // publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
-// it; links.go and order.go edit the lists of links. transaction.go combines
-// several writes, and together.go those of one call. export.go writes all content to a file and import.go reads it.
+// it; links.go and order.go edit the lists of links. transaction.go combines several writes, and together.go those of one
+// call. replace.go is for imports, which package transfer reads.
 package documents
 
 import (
@@ -234,8 +234,10 @@ func (s *Service) write(ctx context.Context, w Write, action Action, compute fun
 	return err
 }
 
-// Model returns the model of the service.
+// Model, Store and DefaultLocale return what NewService was given.
 func (s *Service) Model() *contenttypes.Model { return s.model }
+func (s *Service) Store() *store.Store        { return s.store }
+func (s *Service) DefaultLocale() string      { return s.defaultLocale }
 
 // locale returns the localization of a write, "" for a type that is not localized.
 func (s *Service) locale(w *Write, all bool) (string, error) {
@@ -244,7 +246,7 @@ func (s *Service) locale(w *Write, all bool) (string, error) {
 		return "", nil
 	case w.Locale == "":
 		return s.defaultLocale, nil
-	case !all && (w.Locale == "*" || len(w.Locale) > maxLocale):
+	case !all && (w.Locale == "*" || len(w.Locale) > MaxLocale):
 		return "", localeError(w.Locale)
 	}
 	return w.Locale, nil
@@ -258,8 +260,8 @@ func (s *Service) takesLocale(locale string, action Action) error {
 	return nil
 }
 
-// maxLocale is the maximum length of a locale code.
-const maxLocale = 64
+// MaxLocale is the maximum length of a locale code.
+const MaxLocale = 64
 
 func localeError(code string) *apierror.Error {
 	return apierror.Validation("Invalid locale param " + code + " provided. Document locales must be strings.")

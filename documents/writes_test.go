@@ -50,21 +50,10 @@ func TestWrites(t *testing.T) {
 				return
 			}
 			if got != string(raw) {
-				t.Errorf("%s answers differently:\n%s", file, difference(string(raw), got))
+				t.Errorf("%s answers differently:\n%s", file, storetest.Difference(string(raw), got))
 			}
 		})
 	}
-}
-
-// difference shows the first lines that differ.
-func difference(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range min(len(w), len(g)) {
-		if w[i] != g[i] {
-			return fmt.Sprintf("line %d\nwant %s\ngot  %s", i+1, w[i], g[i])
-		}
-	}
-	return "one is longer"
 }
 
 type script struct {

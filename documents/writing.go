@@ -67,14 +67,14 @@ func (wr *writing) find() error {
 func (wr *writing) named() (doc uint64, id string, err error) {
 	id = wr.w.DocumentID
 	if id == "" && wr.t.Kind == contenttypes.SingleType {
-		return single(wr.tx.Snapshot, wr.t)
+		return Single(wr.tx.Snapshot, wr.t)
 	}
 	doc, _ = wr.tx.Document(wr.t, id)
 	return doc, id, nil
 }
 
-// single looks up the document of a single type; doc is 0 if there is none.
-func single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id string, err error) {
+// Single looks up the document of a single type; doc is 0 if there is none.
+func Single(s *store.Snapshot, t *contenttypes.ContentType) (doc uint64, id string, err error) {
 	for _, st := range store.StatusesOf(t) {
 		page, err := s.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Limit: 1})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/store/evolve"
@@ -154,7 +154,7 @@ func TestWithoutLeader(t *testing.T) {
 			return err
 		},
 		"import": func() error {
-			_, err := p.Import(t.Context(), strings.NewReader(`{"type":"api::article.article","documentId":"a","data":{"title":"a"}}`+"\n"), documents.ImportOptions{})
+			_, err := p.Import(t.Context(), strings.NewReader(`{"type":"api::article.article","documentId":"a","data":{"title":"a"}}`+"\n"), transfer.ImportOptions{})
 			return err
 		},
 	} {

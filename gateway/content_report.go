@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"lectern/documents"
+	"lectern/documents/audit"
 	"lectern/gateway/admin"
 	"lectern/store"
 )
@@ -15,11 +15,11 @@ import (
 // GraphQL answers with an error, and locales that the configuration does not list. `lectern check` finds more.
 type contentReports struct {
 	log  *slog.Logger
-	fill func(documents.Misfit) string // a command that fills values in; "" if there is none
+	fill func(audit.Misfit) string // a command that fills values in; "" if there is none
 	next chan admin.Content
 }
 
-func newContentReports(log *slog.Logger, fill func(documents.Misfit) string) *contentReports {
+func newContentReports(log *slog.Logger, fill func(audit.Misfit) string) *contentReports {
 	return &contentReports{log: log, fill: fill, next: make(chan admin.Content, 1)}
 }
 
@@ -57,7 +57,7 @@ func (c *contentReports) report(ctx context.Context, content admin.Content) {
 		case <-ctx.Done():
 		}
 	})
-	missing, err := documents.MissingIn(ctx, content.Store, content.Definition.Model)
+	missing, err := audit.MissingIn(ctx, content.Store, content.Definition.Model)
 	for _, m := range missing {
 		args := []any{"attribute", m.Attribute, "type", m.Type, "versions", m.Versions, "drafts", m.Drafts}
 		if call := c.fill(m); call != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/documents"
+	"lectern/documents/audit"
 	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/shell"
@@ -92,7 +93,7 @@ const takenInside = "part.line.mark in api::dish.dish is unique and has a value 
 func TestMisfits(t *testing.T) {
 	dir := misfitProject(t)
 	o := gateway.Options{}
-	check := func() (lines []string, audit documents.Audit) {
+	check := func() (lines []string, report audit.Report) {
 		t.Helper()
 		d, problems, _, err := gateway.Check(dir, o)
 		if len(problems) > 0 || err != nil {
@@ -110,13 +111,13 @@ func TestMisfits(t *testing.T) {
 		}
 		return lines, forecast.Audit
 	}
-	before, audit := check()
-	if diff := cmp.Diff(wantMisfits, before); diff != "" || audit.Versions != 1527 || !slices.Equal(audit.Unindexed, []string{"api::dish.dish.lines.mark"}) {
-		t.Errorf("%d versions, without index %v\n%s", audit.Versions, audit.Unindexed, diff)
+	before, report := check()
+	if diff := cmp.Diff(wantMisfits, before); diff != "" || report.Versions != 1527 || !slices.Equal(report.Unindexed, []string{"api::dish.dish.lines.mark"}) {
+		t.Errorf("%d versions, without index %v\n%s", report.Versions, report.Unindexed, diff)
 	}
-	for _, m := range audit.Misfits {
+	for _, m := range report.Misfits {
 		if strings.Contains(m.Problem, "greater than") {
-			want := []documents.Example{{DocumentID: "d000", Locale: "en", Status: "published"}, {DocumentID: "d001", Locale: "en", Status: "published"}, {DocumentID: "d002", Locale: "en", Status: "published"}}
+			want := []audit.Example{{DocumentID: "d000", Locale: "en", Status: "published"}, {DocumentID: "d001", Locale: "en", Status: "published"}, {DocumentID: "d002", Locale: "en", Status: "published"}}
 			if diff := cmp.Diff(want, m.Examples); diff != "" {
 				t.Error(diff)
 			}
@@ -137,8 +138,8 @@ func TestMisfits(t *testing.T) {
 	e.awaitLog(`lack a required value`, `attribute=part.line.text`, `versions=763 drafts=764 fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.kind"`,
 		`fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.stars VALUE"`, `locale=de type=api::dish.dish versions=763`)
 	indexed := slices.Sorted(slices.Values(append(slices.Clone(before), takenInside)))
-	if served, audit := check(); !slices.Equal(served, indexed) || len(audit.Unindexed) > 0 {
-		t.Errorf("without index %v\n%s", audit.Unindexed, cmp.Diff(indexed, served))
+	if served, report := check(); !slices.Equal(served, indexed) || len(report.Unindexed) > 0 {
+		t.Errorf("without index %v\n%s", report.Unindexed, cmp.Diff(indexed, served))
 	}
 
 	// Content in a locale that is no longer configured can be read and deleted, but not added.

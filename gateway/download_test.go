@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/budget"
@@ -54,7 +54,7 @@ func TestSlowDownload(t *testing.T) {
 	log := &servertest.LogBuffer{}
 	c := newCircleWith(t, "{memory: 64mb, answerRate: 1mb}", gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
 	a := c.administer(filepath.Dir(c.data))
-	if _, err := a.Import(t.Context(), exportedPosts(40, 100<<10), documents.ImportOptions{}); err != nil {
+	if _, err := a.Import(t.Context(), exportedPosts(40, 100<<10), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	const reason = "let go of a reader that took less than 256kb in"
@@ -100,7 +100,7 @@ func TestSlowDownload(t *testing.T) {
 func TestMemoryOfCommands(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	a := c.administer(filepath.Dir(c.data))
-	if _, err := a.Import(t.Context(), exportedPosts(1, 1<<20), documents.ImportOptions{}); err != nil {
+	if _, err := a.Import(t.Context(), exportedPosts(1, 1<<20), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.until("nothing to be reserved", func(m budget.Stats) bool { return m.Reserved == 0 })
@@ -110,7 +110,7 @@ func TestMemoryOfCommands(t *testing.T) {
 	commands := map[string]func() error{
 		"export": func() error { return a.Export(t.Context(), io.Discard) },
 		"import": func() error {
-			_, err := a.Import(t.Context(), exportedPosts(2, 1<<20), documents.ImportOptions{})
+			_, err := a.Import(t.Context(), exportedPosts(2, 1<<20), transfer.ImportOptions{})
 			return err
 		},
 		"check": func() error {

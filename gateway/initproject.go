@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 )
 
 // The projects that Init and InitEmpty write: initproject is the example, initempty holds what an empty project has in its place. A file
@@ -44,7 +44,7 @@ func Init(ctx context.Context, dir string, o Options) (InitResult, error) {
 	if err != nil {
 		return InitResult{}, err
 	}
-	imported, err := p.Import(ctx, bytes.NewReader(files[initContent]), documents.ImportOptions{})
+	imported, err := p.Import(ctx, bytes.NewReader(files[initContent]), transfer.ImportOptions{})
 	return InitResult{Files: len(files), Versions: imported.Versions}, errors.Join(err, p.Close())
 }
 

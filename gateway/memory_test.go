@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/budget"
@@ -71,7 +71,7 @@ func newCircleWith(t *testing.T, limits string, o gateway.Options) *circle {
 	for i := range 40 {
 		fmt.Fprintf(&lines, `{"type":"api::post.post","documentId":"post%d","data":{"title":"Post %d","text":%q,"tags":%s}}`+"\n", i, i, strings.Repeat("x", 100), list)
 	}
-	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), documents.ImportOptions{}); err != nil {
+	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 )
 
@@ -187,7 +187,7 @@ func serveForCost(t *testing.T, content, settings string) *costClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Import(t.Context(), strings.NewReader(content), documents.ImportOptions{}); err != nil {
+	if _, err := p.Import(t.Context(), strings.NewReader(content), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

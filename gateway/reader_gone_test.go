@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"lectern/auth"
-	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/servertest"
@@ -65,7 +65,7 @@ func TestReaderGone(t *testing.T) {
 	for i := range 6000 {
 		fmt.Fprintf(&lines, `{"type":"api::article.article","documentId":"d%d","data":{"title":"%s"}}`+"\n", i, strings.Repeat("long ", 50))
 	}
-	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), documents.ImportOptions{}); err != nil {
+	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	conn, err = admin.DialControl(t.Context(), filepath.Join(dir, "data"))

@@ -21,6 +21,8 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/audit"
+	"lectern/documents/transfer"
 	"lectern/gateway/config"
 	"lectern/internal/spelling"
 	"lectern/media"
@@ -55,11 +57,11 @@ type Project interface {
 	Export(ctx context.Context, w io.Writer) error
 	// ExportStrapi writes all content as an archive that strapi import takes, encrypted with key unless it is empty.
 	ExportStrapi(ctx context.Context, w io.Writer, key string) error
-	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns documents.LineProblems,
+	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns transfer.LineProblems,
 	// unless o.Partial is set. It sets o.Reserve by itself.
-	Import(ctx context.Context, file io.ReadSeeker, o documents.ImportOptions) (documents.ImportResult, error)
+	Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (transfer.ImportResult, error)
 	// Fill sets attributes that have no value. progress may be nil; a running server does not call it.
-	Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (documents.Filled, error)
+	Fill(ctx context.Context, fillings []audit.Filling, progress func(what string, done, total int)) (audit.Filled, error)
 	// Webhooks tells how the webhooks are doing.
 	Webhooks(ctx context.Context) ([]webhooks.Status, error)
 	// WebhookLog returns what is known about the deliveries of a webhook.
@@ -273,11 +275,11 @@ func (l *Local) Export(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer release()
-	return l.View(ctx, func(c Content) error { return documents.Export(ctx, c.Store, c.Definition.Model, w, reserve) })
+	return l.View(ctx, func(c Content) error { return transfer.Export(ctx, c.Store, c.Definition.Model, w, reserve) })
 }
 
 // Import implements Project.
-func (l *Local) Import(ctx context.Context, file io.ReadSeeker, o documents.ImportOptions) (result documents.ImportResult, err error) {
+func (l *Local) Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (result transfer.ImportResult, err error) {
 	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
 		return result, err
@@ -285,16 +287,16 @@ func (l *Local) Import(ctx context.Context, file io.ReadSeeker, o documents.Impo
 	defer release()
 	err = l.Update(ctx, func(ctx context.Context, c Content) error {
 		o.Reserve = reserve
-		result, err = c.Documents.Import(ctx, file, o)
+		result, err = transfer.Import(ctx, c.Documents, file, o)
 		return err
 	})
 	return result, err
 }
 
 // Fill implements Project.
-func (l *Local) Fill(ctx context.Context, fillings []documents.Filling, progress func(what string, done, total int)) (filled documents.Filled, err error) {
+func (l *Local) Fill(ctx context.Context, fillings []audit.Filling, progress func(what string, done, total int)) (filled audit.Filled, err error) {
 	err = l.Update(ctx, func(ctx context.Context, c Content) error {
-		filled, err = c.Documents.Fill(ctx, fillings, progress)
+		filled, err = audit.Fill(ctx, c.Store, c.Definition.Model, fillings, progress)
 		return err
 	})
 	return filled, err

@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/audit"
+	"lectern/documents/transfer"
 	"lectern/store"
 	"lectern/store/evolve"
 	"lectern/webhooks"
@@ -62,8 +63,8 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, 
 	return call[auth.Token](ctx, r, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil)
 }
 
-func (r *remote) Fill(ctx context.Context, fillings []documents.Filling, _ func(string, int, int)) (documents.Filled, error) {
-	return call[documents.Filled](ctx, r, http.MethodPost, "/fill", fillings)
+func (r *remote) Fill(ctx context.Context, fillings []audit.Filling, _ func(string, int, int)) (audit.Filled, error) {
+	return call[audit.Filled](ctx, r, http.MethodPost, "/fill", fillings)
 }
 
 func (r *remote) Webhooks(ctx context.Context) ([]webhooks.Status, error) {
@@ -128,7 +129,7 @@ func (r *remote) Export(ctx context.Context, w io.Writer) error {
 	return r.do(ctx, http.MethodGet, "/export", nil, copyTo(w))
 }
 
-func (r *remote) Import(ctx context.Context, file io.ReadSeeker, o documents.ImportOptions) (result documents.ImportResult, err error) {
+func (r *remote) Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (result transfer.ImportResult, err error) {
 	path := fmt.Sprintf("/import?partial=%t&keep=%t&taken=%t", o.Partial, o.Keep, o.KeepTaken)
 	err = r.do(ctx, http.MethodPost, path, io.NopCloser(file), func(body io.Reader) error {
 		lines := json.NewDecoder(bufio.NewReader(body))

@@ -18,7 +18,8 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents"
+	"lectern/documents/audit"
+	"lectern/documents/transfer"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
 	"lectern/internal/tempfile"
@@ -54,7 +55,7 @@ import (
 //	GET    /problems        the problems of the store: a list of texts
 //	POST   /import?partial=&keep=&taken= JSON Lines → importEvents, one a line
 //	POST   /foresee         sentDefinitions → foreseen
-//	POST   /fill            []documents.Filling → documents.Filled
+//	POST   /fill            []audit.Filling → audit.Filled
 //	POST   /migrate         evolve.Migrations → evolve.Removed
 //	GET    /cluster         ClusterStatus; this and the next are answered by nodes of a cluster
 //	POST   /cluster/add, /cluster/remove, /cluster/transfer: ClusterNode → {}
@@ -110,10 +111,10 @@ type controlError struct {
 
 // An importEvent is a line of the answer to an import. It holds progress or, in the last line, the result.
 type importEvent struct {
-	Progress *documents.ImportProgress `json:"progress,omitempty"`
-	Result   *documents.ImportResult   `json:"result,omitempty"`
-	Problems documents.LineProblems    `json:"problems,omitempty"`
-	Error    string                    `json:"error,omitempty"`
+	Progress *transfer.ImportProgress `json:"progress,omitempty"`
+	Result   *transfer.ImportResult   `json:"result,omitempty"`
+	Problems transfer.LineProblems    `json:"problems,omitempty"`
+	Error    string                   `json:"error,omitempty"`
 }
 
 // A compactEvent is a line of the answer to a request to compact. It holds progress in bytes or, in the last line, the result or the error.
@@ -250,7 +251,7 @@ func (c *Control) Handler() http.Handler {
 	mux.Handle("GET /problems", answer(c.problems))
 	mux.HandleFunc("POST /import", c.importFile)
 	mux.Handle("POST /foresee", answerJSON(maxDefinitions, c.foresee))
-	mux.Handle("POST /fill", answerJSON(maxFillings, func(ctx context.Context, fillings []documents.Filling) (documents.Filled, error) {
+	mux.Handle("POST /fill", answerJSON(maxFillings, func(ctx context.Context, fillings []audit.Filling) (audit.Filled, error) {
 		return p.Fill(ctx, fillings, nil)
 	}))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
@@ -343,7 +344,7 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	defer file.Close()
 	control := http.NewResponseController(w)
 	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate)) // the import holds a snapshot while it writes progress
-	o := documents.ImportOptions{Partial: is("partial"), Keep: is("keep"), KeepTaken: is("taken"), Progress: func(p documents.ImportProgress) {
+	o := transfer.ImportOptions{Partial: is("partial"), Keep: is("keep"), KeepTaken: is("taken"), Progress: func(p transfer.ImportProgress) {
 		events.Encode(importEvent{Progress: &p})
 		control.Flush()
 	}}

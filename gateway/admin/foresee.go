@@ -11,7 +11,7 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/audit"
 	"lectern/gateway/config"
 	"lectern/store"
 	"lectern/store/evolve"
@@ -20,7 +20,7 @@ import (
 // A Forecast tells how a start with changed definitions would convert the content, and which content does not fit them.
 type Forecast struct {
 	store.Outlook
-	Audit  documents.Audit
+	Audit  audit.Report
 	Tokens auth.TokenForecast
 }
 
@@ -46,7 +46,7 @@ func (f files) foresee(ctx context.Context, d *config.Definition) (o Forecast, e
 // look returns a function that stores in f which content of a preview does not fit the definitions, and which tokens are not declared.
 func (f *Forecast) look(ctx context.Context, locales, tokens []string) func(*store.Preview) error {
 	return func(p *store.Preview) (err error) {
-		if f.Audit, err = documents.AuditOf(ctx, p, locales); err == nil {
+		if f.Audit, err = audit.Run(ctx, p, locales); err == nil {
 			f.Tokens, err = auth.ForeseeTokens(ctx, p, tokens)
 		}
 		return err

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -38,7 +38,7 @@ func (d *Directory) Salvage(ctx context.Context, w io.Writer) (saved store.Salva
 	if err != nil {
 		return saved, fmt.Errorf("open the salvaged copy: %w", err)
 	}
-	return saved, errors.Join(documents.Export(ctx, st, st.Model(), w, nil), st.Close())
+	return saved, errors.Join(transfer.Export(ctx, st, st.Model(), w, nil), st.Close())
 }
 
 // salvagedOpener returns a function that opens a salvaged copy: under the definitions of the project if its content fits them, and otherwise under those that it

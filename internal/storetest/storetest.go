@@ -1,4 +1,4 @@
-// Package storetest loads definitions and opens stores for tests.
+// Package storetest loads definitions, opens stores and compares exports for tests.
 package storetest
 
 import (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/internal/servertest"
 	"lectern/strapi/archive"
@@ -81,7 +81,7 @@ func importLines(t *testing.T, dir, lines string) {
 		t.Error(err)
 		return
 	}
-	_, err = p.Import(t.Context(), strings.NewReader(lines), documents.ImportOptions{})
+	_, err = p.Import(t.Context(), strings.NewReader(lines), transfer.ImportOptions{})
 	if err := errors.Join(err, p.Close()); err != nil {
 		t.Error(err)
 	}

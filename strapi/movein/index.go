@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/jsontree"
 	"lectern/store"
 	"lectern/strapi/archive"
@@ -77,7 +77,7 @@ func newIndex(model *contenttypes.Model, defaultLocale string, counter *counter,
 }
 
 // comesAlong reports whether rows of a type become documents.
-func comesAlong(t *contenttypes.ContentType) bool { return documents.Exported(t) }
+func comesAlong(t *contenttypes.ContentType) bool { return transfer.Exported(t) }
 
 // owner returns the key of a row or component as the owner of links.
 func (s *indexedSchema) owner(id uint64) uint64 { return s.number<<48 | id&(1<<48-1) }
@@ -98,10 +98,10 @@ func (x *index) addEntity(e archive.Entity) {
 	case r.documentID == "":
 		x.notes.add("rows of "+e.Type, "they have no documentId")
 		return
-	case !documents.ValidDocumentID(r.documentID):
+	case !transfer.ValidDocumentID(r.documentID):
 		x.notes.add("rows of "+e.Type, "their documentId has other characters than letters, digits, - and _, or more than 64 of them")
 		return
-	case !documents.ValidLocale(r.locale):
+	case !transfer.ValidLocale(r.locale):
 		x.notes.add("rows of "+e.Type, "there can be no such locale")
 		return
 	case s.typ.Kind == contenttypes.SingleType && !x.isSingle(s, r.documentID):

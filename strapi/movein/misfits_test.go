@@ -12,7 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lectern/documents"
+	"lectern/documents/audit"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/internal/servertest"
 	"lectern/jsontree"
@@ -301,10 +302,10 @@ func TestMisfitsAsCheck(t *testing.T) {
 	}
 	other, _ := move(t, movein.Options{Source: writeRuled(t, true, nil)})
 	to := open(t, other)
-	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()), documents.ImportOptions{}); err == nil {
+	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()), transfer.ImportOptions{}); err == nil {
 		t.Error("an import takes values that the definitions do not allow")
 	}
-	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()), documents.ImportOptions{Keep: true, KeepTaken: true}); err != nil {
+	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()), transfer.ImportOptions{Keep: true, KeepTaken: true}); err != nil {
 		t.Error(err)
 	}
 	var again bytes.Buffer
@@ -338,7 +339,7 @@ func auditOf(t *testing.T, dir string) map[string]int {
 	}
 	found := map[string]int{}
 	for _, m := range forecast.Audit.Misfits {
-		if !slices.ContainsFunc(forecast.Audit.Misfits, func(documents.Misfit) bool { return strings.Contains(m.Problem, "unique") }) {
+		if !slices.ContainsFunc(forecast.Audit.Misfits, func(audit.Misfit) bool { return strings.Contains(m.Problem, "unique") }) {
 			found[m.Attribute+" "+m.Problem] = m.Versions
 		}
 	}

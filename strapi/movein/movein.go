@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"lectern/contenttypes"
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
@@ -348,7 +348,7 @@ func (m *move) load() error {
 			return err
 		}
 		defer spool.Close()
-		_, err = p.Import(m.ctx, spool, documents.ImportOptions{Keep: true, KeepTaken: m.o.Misfits != KeepOrStop, Progress: func(at documents.ImportProgress) {
+		_, err = p.Import(m.ctx, spool, transfer.ImportOptions{Keep: true, KeepTaken: m.o.Misfits != KeepOrStop, Progress: func(at transfer.ImportProgress) {
 			m.o.Progress(Progress{at.Phase, at.Done, at.Total})
 		}})
 		if err != nil {
@@ -377,7 +377,7 @@ func (m *move) clearStore() error {
 
 // explain returns the error of an import. Lines that were refused become a Difference.
 func (m *move) explain(err error) error {
-	var problems documents.LineProblems
+	var problems transfer.LineProblems
 	if !errors.As(err, &problems) {
 		return fmt.Errorf("import the content: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 )
@@ -78,7 +78,7 @@ func (m *move) copyContent() error {
 		return err
 	}
 	err = m.open(func(p admin.Project) error {
-		_, err := p.Import(m.ctx, content, documents.ImportOptions{Keep: true, KeepTaken: true})
+		_, err := p.Import(m.ctx, content, transfer.ImportOptions{Keep: true, KeepTaken: true})
 		return err
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/jsontree"
 )
 
@@ -69,7 +69,7 @@ func (r *Report) Print(w io.Writer) error {
 }
 
 // linesOf describes problems of lines in a spool by the documents that the lines hold.
-func linesOf(spool string, problems documents.LineProblems) ([]string, error) {
+func linesOf(spool string, problems transfer.LineProblems) ([]string, error) {
 	f, err := os.Open(spool)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"lectern/contenttypes"
-	"lectern/documents"
 	"lectern/internal/tempfile"
 	"lectern/jsontree"
 	"lectern/store"
@@ -111,51 +110,19 @@ func (e *exporter) rows(s *store.Snapshot) error {
 		if !isMoved(t) {
 			continue
 		}
-		statuses := []store.Status{store.Published}
-		if t.DraftAndPublish {
-			statuses = []store.Status{store.Draft, store.Published}
-		}
-		for _, status := range statuses {
-			err := e.eachRow(t, status, func(r store.Record) error { return e.document(t, r) })
+		for _, status := range store.StatusesOf(t) {
+			err := store.EachRow(e.ctx, s, t, status, func(r store.Record) error {
+				if err := e.document(t, r); err != nil {
+					return fmt.Errorf("document %s: %w", r.JSON(t.Attribute("documentId")), err)
+				}
+				return nil
+			})
 			if err != nil {
 				return fmt.Errorf("export %s: %w", t.UID, err)
 			}
 		}
 	}
 	return nil
-}
-
-// pageSize is how many rows are read at a time, so that memory does not depend on the content.
-const pageSize = 500
-
-// eachRow calls do for the rows of one type and status in order of id.
-func (e *exporter) eachRow(t *contenttypes.ContentType, status store.Status, do func(store.Record) error) error {
-	id, last := t.Attribute("id"), uint64(0)
-	for {
-		if err := e.ctx.Err(); err != nil {
-			return err
-		}
-		after, err := documents.FilterOf(t, documents.Gt("id", last))
-		if err != nil {
-			return err
-		}
-		page, err := e.s.Find(&store.Query{
-			Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
-			Filter: after, Limit: pageSize,
-		})
-		if err != nil {
-			return err
-		}
-		for _, r := range page.Rows {
-			if err := do(r); err != nil {
-				return fmt.Errorf("document %s: %w", r.JSON(t.Attribute("documentId")), err)
-			}
-			last = r.ID()
-		}
-		if len(page.Rows) < pageSize {
-			return nil
-		}
-	}
 }
 
 // settings writes the settings that Strapi does not set by itself at its next start.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
@@ -240,7 +240,7 @@ func TestUsersComeBack(t *testing.T) {
 	must(t, err)
 	const user = `{"type":"plugin::users-permissions.user","documentId":"ada","data":{"username":"ada","email":"ada@example.org","provider":"local",
 "confirmed":true,"blocked":false,"nickname":"Countess","mood":"calm","friends":["ada"],"role":"authenticated"}}`
-	_, err = p.Import(t.Context(), strings.NewReader(strings.ReplaceAll(user, "\n", "")), documents.ImportOptions{})
+	_, err = p.Import(t.Context(), strings.NewReader(strings.ReplaceAll(user, "\n", "")), transfer.ImportOptions{})
 	must(t, err)
 	must(t, p.Close())
 	out := filepath.Join(t.TempDir(), "out.tar.gz")

@@ -1,4 +1,15 @@
-package documents
+// Package transfer writes all content to a file of JSON Lines, and stores the content of such a file.
+//
+// An import reads its file twice, and keeps nothing of it in memory that grows with the file. The first reading checks each
+// line. What a line says that concerns others becomes records of hashes in Sorters (internal/extsort): the names that it
+// claims (versions, ids, unique values, exclusive targets), the localizations that it has and needs, and the positions of its
+// links. Sorting brings equal names together, so conflicts show as neighbours. The second reading goes document by document,
+// by the offsets of its lines, and stores each with all versions and links in one transaction. Types that others link to come
+// first. A document that links to one that does not exist yet waits for a third reading; a new one gets its versions at once,
+// an existing one stays as it was until then. If a link leads to a localization that an existing document gets only in the
+// third reading, a fourth one adds the link. So every commit is a state in which each document is as before or as in the
+// file, some links apart that did not exist before, and no link leads to nothing.
+package transfer
 
 import (
 	"bytes"
@@ -14,6 +25,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/values"
 	"lectern/internal/extsort"
 )
@@ -76,8 +88,8 @@ func (ps LineProblems) sorted() LineProblems {
 
 // Import stores the content of a file that Export wrote. It has four phases, in files of their own:
 //
-//   - Check (importcheck.go, importclaims.go) reads all lines. If one is invalid, Import stores nothing, unless o.Partial is set.
-//   - Store (importload.go, importstore.go) stores the documents, many in each transaction, type by type: those that others link to
+//   - Check (check.go, claims.go) reads all lines. If one is invalid, Import stores nothing, unless o.Partial is set.
+//   - Store (load.go, store.go) stores the documents, many in each transaction, type by type: those that others link to
 //     first. A document that links to one that does not exist yet waits for the next phase; if it is new, its versions are stored without
 //     links.
 //   - Link stores what waited. A link to a localization that an existing document gets only in this phase may still have no target.
@@ -88,11 +100,12 @@ func (ps LineProblems) sorted() LineProblems {
 //
 // With o.Partial, documents with an invalid line are skipped with all their lines. The error is LineProblems if lines are invalid, also if
 // the others were stored. Imports of the same Service wait for one another.
-func (s *Service) Import(ctx context.Context, file io.ReadSeeker, o ImportOptions) (result ImportResult, err error) {
-	if err := s.importing.Acquire(ctx, 1); err != nil {
+func Import(ctx context.Context, s *documents.Service, file io.ReadSeeker, o ImportOptions) (result ImportResult, err error) {
+	release, err := s.LockImports(ctx)
+	if err != nil {
 		return result, err
 	}
-	defer s.importing.Release(1)
+	defer release()
 	if o.Progress == nil {
 		o.Progress = func(ImportProgress) {}
 	}
@@ -147,7 +160,7 @@ func checkIsText(file io.ReadSeeker) error {
 // instead of names.
 type importer struct {
 	ctx  context.Context
-	s    *Service
+	s    *documents.Service
 	o    ImportOptions
 	file io.ReadSeeker
 	now  string
@@ -168,7 +181,7 @@ type importer struct {
 	ids      importIDs
 	roles    map[string]uint64 // number of each role that was linked, by its type
 
-	// What is kept of the lines, sorted. The fields of the records are in importclaims.go, importorder.go and importids.go.
+	// What is kept of the lines, sorted. The fields of the records are in claims.go, order.go and ids.go.
 	claims  *extsort.Sorter // names that only one line may have
 	names   *extsort.Sorter // localizations in the file, and those that links need
 	ranks   *extsort.Sorter // links with a position in the list of their target
@@ -182,10 +195,10 @@ type importer struct {
 // sortedInMemory is how many records a Sorter keeps in memory: 40 bytes each.
 const sortedInMemory = 32 << 10
 
-func newImporter(ctx context.Context, s *Service, file io.ReadSeeker, o ImportOptions) *importer {
+func newImporter(ctx context.Context, s *documents.Service, file io.ReadSeeker, o ImportOptions) *importer {
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: values.FormatTime(s.Now().UTC()), seed: maphash.MakeSeed(),
-		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.model),
+		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.Model()),
 		unique: map[*contenttypes.ContentType][][]*contenttypes.Attribute{},
 	}
 	for _, sorter := range im.sorters() {
@@ -199,7 +212,7 @@ func (im *importer) sorters() []**extsort.Sorter {
 }
 
 // dir returns the directory for temporary files: that of the store.
-func (im *importer) dir() string { return filepath.Dir(im.s.store.Path()) }
+func (im *importer) dir() string { return filepath.Dir(im.s.Store().Path()) }
 
 // close removes the temporary files.
 func (im *importer) close() error {

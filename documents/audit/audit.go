@@ -1,4 +1,5 @@
-package documents
+// Package audit finds stored content that breaks the rules of the present definitions, and fills in values that are missing.
+package audit
 
 import (
 	"cmp"
@@ -64,17 +65,17 @@ func (e Example) String() string {
 	return e.DocumentID + " (" + e.Status + ")"
 }
 
-// An Audit is the result of checking all stored content.
-type Audit struct {
+// A Report is the result of checking all stored content.
+type Report struct {
 	Versions int      `json:"versions"` // how many versions were checked
 	Misfits  []Misfit `json:"misfits,omitempty"`
 	// Unindexed lists the unique attributes that could not be checked, since their index is only built at the next start.
 	Unindexed []string `json:"unindexed,omitempty"`
 }
 
-// AuditOf finds all stored content that violates a model or is in a locale that the configuration does not have. It checks drafts by the
+// Run finds all stored content that violates a model or is in a locale that the configuration does not have. It checks drafts by the
 // rules of drafts and other versions by all rules, as writes are checked. Its memory does not grow with the content.
-func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, error) {
+func Run(ctx context.Context, p *store.Preview, locales []string) (Report, error) {
 	au := auditor{preview: p, locales: locales, found: map[misfitKey]*misfit{}}
 	for _, t := range p.Model().Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
@@ -89,7 +90,7 @@ func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, er
 			au.unique = append(au.unique, uniquePath{attrs, indexed})
 		}
 		if err := p.Each(ctx, t, au.version); err != nil {
-			return Audit{}, err
+			return Report{}, err
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(au.found), misfitKey.compare) {
@@ -97,12 +98,12 @@ func AuditOf(ctx context.Context, p *store.Preview, locales []string) (Audit, er
 			au.Misfits = append(au.Misfits, m.Misfit)
 		}
 	}
-	return au.Audit, nil
+	return au.Report, nil
 }
 
 // An auditor checks all stored versions, one type after the other.
 type auditor struct {
-	Audit
+	Report
 	preview *store.Preview
 	locales []string
 	found   map[misfitKey]*misfit

@@ -1,4 +1,4 @@
-package documents_test
+package transfer_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/internal/storetest"
 )
 
@@ -51,12 +52,12 @@ func TestExportReserves(t *testing.T) {
 	const length, lines = 10_000, 100
 	model := noteModel(t)
 	st := storetest.Open(t, model)
-	if _, err := documents.NewService(st, model, "en").Import(t.Context(), bytes.NewReader(importedNotes(lines, length)), documents.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), bytes.NewReader(importedNotes(lines, length)), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	reserve, reserved := limited(1 << 30)
-	if err := documents.Export(context.Background(), st, model, &out, reserve); err != nil || out.Len() < lines*length {
+	if err := transfer.Export(context.Background(), st, model, &out, reserve); err != nil || out.Len() < lines*length {
 		t.Fatalf("%d bytes, %v", out.Len(), err)
 	}
 	if *reserved < 2*length || *reserved > 10*length {
@@ -64,7 +65,7 @@ func TestExportReserves(t *testing.T) {
 	}
 	reserve, _ = limited(length)
 	out.Reset()
-	if err := documents.Export(context.Background(), st, model, &out, reserve); !errors.Is(err, errNothingLeft) || out.Len() > 100 {
+	if err := transfer.Export(context.Background(), st, model, &out, reserve); !errors.Is(err, errNothingLeft) || out.Len() > 100 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -80,14 +81,14 @@ func TestImportReserves(t *testing.T) {
 		st := storetest.Open(t, model)
 		svc, file := documents.NewService(st, model, "en"), importedNotes(test.lines, test.length)
 		reserve, _ := limited(test.least)
-		if _, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{Reserve: reserve}); !errors.Is(err, errNothingLeft) {
+		if _, err := transfer.Import(t.Context(), svc, bytes.NewReader(file), transfer.ImportOptions{Reserve: reserve}); !errors.Is(err, errNothingLeft) {
 			t.Errorf("%+v: %v", test, err)
 		}
 		if got := export(t, st, model); bytes.Count(got, []byte("\n")) != 1 {
 			t.Errorf("%+v: a refused import has stored %d bytes", test, len(got))
 		}
 		reserve, reserved := limited(1 << 30)
-		result, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{Reserve: reserve})
+		result, err := transfer.Import(t.Context(), svc, bytes.NewReader(file), transfer.ImportOptions{Reserve: reserve})
 		if err != nil || result.Versions != test.lines || *reserved > 3*test.least {
 			t.Errorf("%+v: %+v, %d bytes reserved, %v", test, result, *reserved, err)
 		}
@@ -102,7 +103,7 @@ func TestImportReservesDenseLines(t *testing.T) {
 	for _, limit := range []int64{least, 1 << 30} {
 		svc := documents.NewService(storetest.Open(t, model), model, "en")
 		reserve, reserved := limited(limit)
-		_, err := svc.Import(t.Context(), strings.NewReader(line), documents.ImportOptions{Reserve: reserve})
+		_, err := transfer.Import(t.Context(), svc, strings.NewReader(line), transfer.ImportOptions{Reserve: reserve})
 		if refused := errors.Is(err, errNothingLeft); refused != (limit == least) || !refused && *reserved < least {
 			t.Errorf("%d bytes at most: %d reserved, %v", limit, *reserved, err)
 		}

@@ -1,4 +1,4 @@
-package documents
+package transfer
 
 import (
 	"errors"
@@ -194,10 +194,10 @@ func (ids *importIDs) prepare(im *importer) error {
 	if ids.wanted.Len() == 0 {
 		return nil
 	}
-	err := im.s.store.View(func(snap *store.Snapshot) error {
-		for _, t := range im.s.model.Types {
+	err := im.s.Store().View(func(snap *store.Snapshot) error {
+		for _, t := range im.s.Model().Types {
 			for _, st := range store.StatusesOf(t) {
-				if err := eachRow(im.ctx, snap, t, st, func(r store.Record) error { return ids.addStored(im, t, r) }); err != nil {
+				if err := store.EachRow(im.ctx, snap, t, st, func(r store.Record) error { return ids.addStored(im, t, r) }); err != nil {
 					return err
 				}
 			}

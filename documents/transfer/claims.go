@@ -1,10 +1,11 @@
-package documents
+package transfer
 
 import (
 	"errors"
 	"fmt"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/issues"
 	"lectern/documents/unique"
 	"lectern/internal/extsort"
@@ -125,7 +126,7 @@ func eachValue(values []store.Value, attrs []*contenttypes.Attribute, yield func
 
 // holdsOne reports whether only one document may have a link to the target of a link.
 func (im *importer) holdsOne(e *edge) bool {
-	return LinkedOnce(im.s.model, e.attr, e.target)
+	return documents.LinkedOnce(im.s.Model(), e.attr, e.target)
 }
 
 // taken returns the problem of a line whose claim an earlier line has.
@@ -254,7 +255,7 @@ func (im *importer) unmet(l *importLine, ordinal int) (problem error) {
 	claims := im.claimsOf(l)
 	if ordinal < len(claims) {
 		c := &claims[ordinal]
-		err := im.s.store.View(func(snap *store.Snapshot) error {
+		err := im.s.Store().View(func(snap *store.Snapshot) error {
 			problem = c.takenBy(ownerOf(snap, l, c.attrs, c.value))
 			return nil
 		})

@@ -1,4 +1,4 @@
-package documents
+package audit
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 const maxScanned = 100_000
 
 // MissingIn counts the required values that stored documents lack. It uses an index of the attribute if there is one; otherwise
-// it reads all versions of the type, unless there are more than maxScanned. AuditOf counts without that limit.
+// it reads all versions of the type, unless there are more than maxScanned. Run counts without that limit.
 func MissingIn(ctx context.Context, st *store.Store, model *contenttypes.Model) (found []Misfit, err error) {
 	for _, t := range model.Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
@@ -62,7 +62,7 @@ func (c *missingCounts) in(ctx context.Context, st *store.Store, t *contenttypes
 		if len(scanned) == 0 || total > maxScanned {
 			continue
 		}
-		err = eachPage(ctx, st, t, status, func(r store.Record) {
+		err = store.EachPage(ctx, st, t, status, func(r store.Record) {
 			for _, a := range scanned {
 				if lacks(r, a) {
 					c.attr[a].note(status == store.Draft, 1)

@@ -1,11 +1,13 @@
-package documents
+package transfer
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/issues"
 	"lectern/internal/extsort"
 	"lectern/store"
@@ -84,9 +86,9 @@ func (im *importer) storeChunk(c *chunk, phase storingPhase, deferred *extsort.S
 // storeTogether stores as many of the documents as one transaction may replace, and returns how many these are.
 func (im *importer) storeTogether(documents []*importDocument, phase storingPhase, deferred *extsort.Sorter, result *ImportResult) (stored int, err error) {
 	var done storedChunk
-	err = im.s.store.Write(im.ctx, func(tx *store.Tx) error {
+	err = im.s.Store().Write(im.ctx, func(tx *store.Tx) error {
 		done = storedChunk{}
-		im.ids.reserve(im.s.model, tx)
+		im.ids.reserve(im.s.Model(), tx)
 		var together map[documentName]*importDocument
 		stored, together = numberDocuments(tx, documents)
 		for _, d := range documents[:stored] {
@@ -159,60 +161,66 @@ type documentWrite struct {
 	tx       *store.Tx
 	together map[documentName]*importDocument
 	done     *storedChunk
-	wr       *writing
+	replaces *documents.Replacement
 }
 
 // run stores a document with its links, or has it wait.
 func (w *documentWrite) run(phase storingPhase) error {
-	former, formerID, err := w.former()
+	other, otherID, err := w.otherSingle()
 	if err != nil {
 		return err
 	}
 	complete := w.findTargets(phase)
 	if !complete && phase == storing {
-		isNew := w.isNew && former == 0
+		isNew := w.isNew && other == 0
 		w.wait(isNew)
 		if !isNew {
 			return nil
 		}
-		w.wr = w.writing()
-		w.wr.create(w.doc, w.id)
+		w.begin(false)
 		w.putRows()
-		return w.apply(store.Created)
+		return w.replaces.Apply(store.Created)
 	}
 	if !complete && phase == linking {
 		w.wait(true)
 	}
-	if former != 0 {
-		wr := w.writing()
-		wr.begin(former, formerID)
-		if err := wr.remove(); err != nil {
-			return err
-		}
-		if err := wr.apply(); err != nil {
+	if other != 0 {
+		if err := w.im.s.Remove(w.tx, w.typ, other, otherID); err != nil {
 			return err
 		}
 	}
-	w.wr = w.writing()
 	action := store.Updated
 	switch {
 	case w.added:
-		w.wr.begin(w.doc, w.id)
-		w.clear()
+		w.begin(true)
 		if err := w.adopt(); err != nil {
 			return err
 		}
 	case !w.isNew:
-		w.wr.begin(w.doc, w.id)
-		w.clear()
+		w.begin(true)
 		w.putRows()
 	default:
-		w.wr.create(w.doc, w.id)
+		w.begin(false)
 		w.putRows()
 		action = store.Created
 	}
 	w.putLinks()
-	return w.apply(action)
+	return w.replaces.Apply(action)
+}
+
+// begin begins to replace the document. If it exists, it loses what the file does not have.
+func (w *documentWrite) begin(exists bool) {
+	w.replaces = w.im.s.Replace(w.tx, w.typ, w.doc, w.id, exists)
+	if exists {
+		w.replaces.Clear(w.hasVersion)
+	}
+}
+
+// hasVersion reports whether the file has a version of the document.
+func (w *documentWrite) hasVersion(status store.Status, locale string) bool {
+	return slices.ContainsFunc(w.lines, func(l *importLine) bool {
+		return l.locale == locale && slices.Contains(l.statuses, status)
+	})
 }
 
 // wait has the document wait for the next phase.
@@ -220,24 +228,16 @@ func (w *documentWrite) wait(added bool) {
 	w.done.waiting = append(w.done.waiting, waiting{w.importDocument, added})
 }
 
-func (w *documentWrite) writing() *writing {
-	return &writing{s: w.im.s, tx: w.tx, w: &Write{Type: w.typ, DocumentID: w.id, Locale: "*"}, t: w.typ, locale: "*"}
-}
-
-func (w *documentWrite) apply(action store.Action) error {
-	w.wr.batch.Log(w.typ, w.id, action)
-	return w.wr.apply()
-}
-
-// former returns the document of a single type that has another documentId than the one in the file, and is replaced by it.
-func (w *documentWrite) former() (former uint64, documentID string, err error) {
+// otherSingle returns the document of a single type that has another documentId than the one in the file, and is replaced by
+// it.
+func (w *documentWrite) otherSingle() (other uint64, documentID string, err error) {
 	if w.typ.Kind != contenttypes.SingleType {
 		return 0, "", nil
 	}
-	if former, documentID, err = single(w.tx.Snapshot, w.typ); former == w.doc {
-		former = 0
+	if other, documentID, err = documents.Single(w.tx.Snapshot, w.typ); other == w.doc {
+		other = 0
 	}
-	return former, documentID, err
+	return other, documentID, err
 }
 
 // findTargets finds the documents that the links lead to. It returns false if one does not exist. In the last phase it warns of such a link: its target is
@@ -275,7 +275,7 @@ func (w *documentWrite) findTarget(e *edge) {
 		}
 		return
 	}
-	if doc, ok := w.lookUp(e); ok && hasLocalization(w.tx.Snapshot, e.target, doc, e.locale) {
+	if doc, ok := w.lookUp(e); ok && store.HasLocalization(w.tx.Snapshot, e.target, doc, e.locale) {
 		e.to = doc
 	}
 }
@@ -292,32 +292,6 @@ func (w *documentWrite) lookUp(e *edge) (doc uint64, ok bool) {
 		}
 	}
 	return doc, ok
-}
-
-// clear removes the links from the document and its components, the versions that the file does not have, and the links to localizations
-// that it does not have.
-func (w *documentWrite) clear() {
-	kept := map[version]bool{}
-	for _, l := range w.lines {
-		for _, v := range l.versions {
-			kept[version{v.row.Status, v.row.Locale}] = true
-		}
-	}
-	var gone []string
-	for _, v := range w.wr.present {
-		w.wr.forgetItems(w.wr.row(v).Values)
-		w.wr.clearFrom(&w.typ.Schema, w.wr.ref(v.locale))
-		if !w.has(v.locale) {
-			w.wr.clearTo(w.wr.ref(v.locale))
-			gone = append(gone, v.locale)
-		}
-		if !kept[v] {
-			w.wr.batch.DeleteRow(w.typ, w.wr.doc, v.status, v.locale)
-		}
-	}
-	if len(gone) > 0 {
-		w.wr.unschedule(gone)
-	}
 }
 
 // putRows adds the versions to the batch, with their ids.
@@ -339,9 +313,8 @@ func (w *documentWrite) putRows() {
 				id = w.tx.NewRowID(w.typ)
 				w.replaced(v.ids[0])
 			}
-			v.row.Doc = w.wr.doc
 			v.row.Values[w.typ.Attribute("id").Index].JSON = strconv.AppendUint(nil, id, 10)
-			w.wr.batch.PutRow(v.row)
+			w.replaces.PutRow(v.row)
 			w.done.versions++
 		}
 	}
@@ -388,26 +361,19 @@ func adoptIDs(values []store.Value, r store.Record) {
 
 // putLinks adds the links of all versions.
 func (w *documentWrite) putLinks() {
-	le := w.wr.links
 	for _, l := range w.lines {
 		for _, e := range l.edges() {
 			if e.to == 0 {
 				continue
 			}
-			to := store.Ref{Type: e.target.UID, Doc: e.to, Locale: e.locale}
-			from := end{e.attr, false, e.set, w.wr.ref(l.locale)}
+			from := store.Ref{Type: w.typ.UID, Doc: w.doc, Locale: l.locale}
 			if e.item != nil {
-				from.ref = itemRef(e.item)
+				from = store.Ref{Type: e.item.Component.UID, Doc: e.item.ID}
 			}
-			le.release(from, to)
-			far := from.other(to)
-			pos := e.position
-			if pos == 0 {
-				pos = le.next(far)
-			} else {
-				pos = le.free(far, pos)
-			}
-			le.join(from.link(to, uint64(e.index+1)*store.PosStep, pos))
+			w.replaces.Link(store.Link{
+				Attr: e.attr, Set: e.set, From: from, To: store.Ref{Type: e.target.UID, Doc: e.to, Locale: e.locale},
+				FromPos: uint64(e.index+1) * store.PosStep, ToPos: e.position,
+			})
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package documents
+package transfer
 
 import (
 	"fmt"
@@ -136,7 +136,7 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 		case key == "locale":
 			e.locale = s
 		case key == "type" && a.Target == nil:
-			if e.target = w.im.s.model.Type(s); e.target == nil || !Exported(e.target) {
+			if e.target = w.im.s.Model().Type(s); e.target == nil || !Exported(e.target) {
 				return wrong("there is no content-type %q", s)
 			}
 		case key == "plane" && (s == "draft" || s == "published"):
@@ -155,7 +155,7 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 	case e.locale == "" && w.line.locale != "":
 		e.locale = w.line.locale
 	case e.locale == "":
-		e.locale = w.im.s.defaultLocale
+		e.locale = w.im.s.DefaultLocale()
 	}
 	return e, only, nil
 }

@@ -1,4 +1,4 @@
-package documents
+package transfer
 
 import (
 	"bufio"
@@ -19,9 +19,6 @@ const ExportVersion = 2
 
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
-
-// rowsAtOnce is how many rows are read at a time. Reading in pages keeps the memory independent of the content.
-const rowsAtOnce = 500
 
 // Exported reports whether exports contain documents of a type. They contain no locales and roles, which are created from the
 // configuration, and no documents of internal types such as API tokens.
@@ -102,7 +99,7 @@ func (e *exporter) fits(length int) bool {
 
 // rows writes the rows of one type and status in order of id.
 func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error {
-	return eachRow(e.ctx, e.s, t, status, func(r store.Record) error {
+	return store.EachRow(e.ctx, e.s, t, status, func(r store.Record) error {
 		e.line = append(e.appendRow(e.line[:0], t, r), '\n')
 		if e.err != nil {
 			return fmt.Errorf("export document %s of %s: %w", r.JSON(t.Attribute("documentId")), t.UID, e.err)
@@ -110,37 +107,6 @@ func (e *exporter) rows(t *contenttypes.ContentType, status store.Status) error 
 		_, err := e.w.Write(e.line)
 		return err
 	})
-}
-
-// eachRow calls do with the rows of one type and status, in all locales, in order of id.
-func eachRow(ctx context.Context, s *store.Snapshot, t *contenttypes.ContentType, status store.Status, do func(store.Record) error) error {
-	for last := uint64(0); ; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		page, err := s.Find(rowsAfter(t, status, last))
-		if err != nil {
-			return fmt.Errorf("read %s: %w", t.UID, err)
-		}
-		for _, r := range page.Rows {
-			if err := do(r); err != nil {
-				return err
-			}
-			last = r.ID()
-		}
-		if len(page.Rows) < rowsAtOnce {
-			return nil
-		}
-	}
-}
-
-// rowsAfter returns the query of the next rowsAtOnce rows of one type and status, in all locales, in order of id. last is the id of the row before them.
-func rowsAfter(t *contenttypes.ContentType, status store.Status, last uint64) *store.Query {
-	id := t.Attribute("id")
-	return &store.Query{
-		Type: t, Status: status, Locales: store.LocaleSet{All: true}, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{id}}},
-		Filter: store.Compare{Attr: id, Op: store.Gt, Values: []any{float64(last)}}, Limit: rowsAtOnce,
-	}
 }
 
 // exportedTimes lists the system attributes with times that a line contains.

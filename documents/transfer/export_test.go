@@ -1,14 +1,9 @@
-package documents_test
+package transfer_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,148 +11,18 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/internal/storetest"
 	"lectern/store"
 )
 
-// TestExportRoundTrip exports the content that each script of testdata/writes creates, imports it into an empty store, and expects that
-// store to export the same.
-func TestExportRoundTrip(t *testing.T) {
-	files, err := filepath.Glob("testdata/writes/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scripts", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := newScript(t)
-			s.run(string(raw))
-			first := export(t, s.store, s.model)
-			if bytes.Count(first, []byte("\n")) < 2 {
-				t.Fatal("nothing was exported")
-			}
-
-			st := storetest.Open(t, s.model)
-			svc := documents.NewService(st, s.model, "en")
-			for _, into := range []string{"an empty store", "the same store again"} {
-				result, err := svc.Import(context.Background(), bytes.NewReader(first), documents.ImportOptions{})
-				if err != nil {
-					t.Fatalf("import into %s: %v\n%s", into, err, first)
-				}
-				if lines := bytes.Count(first, []byte("\n")) - 1; result.Versions != lines {
-					t.Errorf("import into %s: %d versions of %d", into, result.Versions, lines)
-				}
-				second := export(t, st, s.model)
-				if got, want := comparable(t, second), comparable(t, first); got != want {
-					t.Errorf("import into %s: %s", into, difference(want, got))
-				}
-			}
-		})
-	}
-}
-
 func export(t *testing.T, st *store.Store, model *contenttypes.Model) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := documents.Export(context.Background(), st, model, &out, nil); err != nil {
+	if err := transfer.Export(context.Background(), st, model, &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
-}
-
-// comparable replaces the positions of links in the lists of their targets by ranks 0, 1, 2 …, because an import assigns new positions.
-func comparable(t *testing.T, exported []byte) string {
-	t.Helper()
-	entries := map[string][]map[string]any{}
-	var collect func(at string, v any)
-	collect = func(at string, v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, x := range v {
-				collect(at, x)
-			}
-		case map[string]any:
-			if _, ok := v["order"]; ok {
-				key, err := json.Marshal([]any{at, v["documentId"], v["type"], v["locale"], v["plane"]})
-				if err != nil {
-					t.Fatal(err)
-				}
-				entries[string(key)] = append(entries[string(key)], v)
-			}
-			for name, x := range v {
-				collect(at+"."+name, x)
-			}
-		}
-	}
-	var lines []map[string]any
-	for line := range strings.SplitSeq(strings.TrimSpace(string(exported)), "\n") {
-		var v map[string]any
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatalf("%v in %s", err, line)
-		}
-		if v["status"] == "published" {
-			v["data"] = inBothSets(v["data"])
-		}
-		lines = append(lines, v)
-		typ, _ := v["type"].(string)
-		status, _ := v["status"].(string)
-		collect(typ+" "+status, v["data"])
-	}
-	for _, list := range entries {
-		slices.SortStableFunc(list, func(a, b map[string]any) int { return cmp.Compare(a["order"].(float64), b["order"].(float64)) })
-		for i := range list {
-			list[i]["order"] = i
-		}
-	}
-	var out strings.Builder
-	for _, l := range lines {
-		text, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out.Write(append(text, '\n'))
-	}
-	return out.String()
-}
-
-// inBothSets names the link set of each link in data. A link that does not name one is in both. Exports name the sets only where they
-// differ, and that includes positions, which an import assigns anew.
-func inBothSets(v any) any {
-	isLink := func(v any) bool {
-		o, _ := v.(map[string]any)
-		return o != nil && o["documentId"] != nil
-	}
-	switch x := v.(type) {
-	case []any:
-		if len(x) == 0 || !isLink(x[0]) {
-			for i := range x {
-				x[i] = inBothSets(x[i])
-			}
-			return x
-		}
-		var list []any
-		for _, set := range []string{"published", "draft"} {
-			for _, l := range x {
-				if named := l.(map[string]any)["plane"]; named == nil || named == set {
-					l := maps.Clone(l.(map[string]any))
-					l["plane"] = set
-					list = append(list, l)
-				}
-			}
-		}
-		return list
-	case map[string]any:
-		if isLink(x) {
-			return inBothSets([]any{x})
-		}
-		for name := range x {
-			x[name] = inBothSets(x[name])
-		}
-	}
-	return v
 }
 
 // TestImportRefuses imports files of three valid lines and a wrong one. The import stores nothing, or the valid lines if it is partial.
@@ -208,15 +73,15 @@ func TestImportRefuses(t *testing.T) {
 			st := storetest.Open(t, model)
 			svc := documents.NewService(st, model, "en")
 			file := strings.NewReader(fine + c.line + "\n")
-			_, err := svc.Import(context.Background(), file, documents.ImportOptions{})
-			var wrong documents.LineProblems
+			_, err := transfer.Import(context.Background(), svc, file, transfer.ImportOptions{})
+			var wrong transfer.LineProblems
 			if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 4 || !strings.Contains(wrong[0].Message, c.want) {
 				t.Fatalf("got %v, want line 4: …%s…", err, c.want)
 			}
 			if n := bytes.Count(export(t, st, model), []byte("\n")); n != 1 {
 				t.Errorf("%d versions were stored", n-1)
 			}
-			result, err := svc.Import(context.Background(), file, documents.ImportOptions{Partial: true})
+			result, err := transfer.Import(context.Background(), svc, file, transfer.ImportOptions{Partial: true})
 			skipped, versions := 1, 5
 			if strings.Contains(c.line, `"t1","status"`) { // the document of line 1, to which line 2 has a link
 				skipped, versions = 2, 3
@@ -248,7 +113,7 @@ func TestImportKeepsOthers(t *testing.T) {
 {"type":"api::article.article","documentId":"a2","data":{"title":"Another","tags":[{"documentId":"t1","order":3}]}}
 {"type":"api::front.front","documentId":"g","data":{"title":"Other","featured":["a2"]}}`,
 	} {
-		if _, err := svc.Import(context.Background(), strings.NewReader(file), documents.ImportOptions{}); err != nil {
+		if _, err := transfer.Import(context.Background(), svc, strings.NewReader(file), transfer.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,15 +182,15 @@ func TestRolesByType(t *testing.T) {
 
 	to, svc := project("2")
 	for range 2 {
-		if _, err := svc.Import(t.Context(), bytes.NewReader(file), documents.ImportOptions{}); err != nil {
+		if _, err := transfer.Import(t.Context(), svc, bytes.NewReader(file), transfer.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if again := export(t, to, model); comparable(t, again) != comparable(t, file) {
+	if again := export(t, to, model); storetest.ComparableExport(t, again) != storetest.ComparableExport(t, file) {
 		t.Errorf("exported again:\n%s", again)
 	}
 	unknown := bytes.Replace(file, []byte(`"documentId":"authenticated"`), []byte(`"documentId":"authenticated1"`), 1)
-	if _, err := svc.Import(t.Context(), bytes.NewReader(unknown), documents.ImportOptions{}); err == nil {
+	if _, err := transfer.Import(t.Context(), svc, bytes.NewReader(unknown), transfer.ImportOptions{}); err == nil {
 		t.Error("a role that does not exist was taken")
 	}
 }

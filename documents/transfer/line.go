@@ -1,4 +1,4 @@
-package documents
+package transfer
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/issues"
 	"lectern/documents/passwords"
@@ -83,7 +84,7 @@ func (im *importer) parseLine(o *jsontree.Object) (*importLine, error) {
 		}
 		switch key {
 		case "type":
-			if l.typ = im.s.model.Type(s); l.typ == nil || !Exported(l.typ) {
+			if l.typ = im.s.Model().Type(s); l.typ == nil || !Exported(l.typ) {
 				return nil, fmt.Errorf("there is no content-type %q", s)
 			}
 		case "documentId":
@@ -131,13 +132,13 @@ func (im *importer) completeLine(l *importLine) error {
 		return fmt.Errorf("documentId must be 1 to 64 letters, digits, - and _, not %q", l.documentID)
 	case !l.typ.Localized && l.locale != "":
 		return fmt.Errorf("%s has no locales", l.typ.UID)
-	case len(l.locale) > maxLocale || l.locale == "*":
+	case len(l.locale) > documents.MaxLocale || l.locale == "*":
 		return fmt.Errorf("%q is no locale", l.locale)
 	case !l.typ.DraftAndPublish && slices.Contains(l.statuses, store.Draft):
 		return fmt.Errorf("%s has no drafts", l.typ.UID)
 	}
 	if l.typ.Localized && l.locale == "" {
-		l.locale = im.s.defaultLocale
+		l.locale = im.s.DefaultLocale()
 	}
 	if l.data == nil {
 		l.data = jsontree.NewObject()
@@ -310,4 +311,4 @@ func componentNames(components []*contenttypes.Component) string {
 func ValidDocumentID(id string) bool { return documentIDPattern.MatchString(id) }
 
 // ValidLocale reports whether an import takes a locale.
-func ValidLocale(code string) bool { return len(code) <= maxLocale && code != "*" }
+func ValidLocale(code string) bool { return len(code) <= documents.MaxLocale && code != "*" }

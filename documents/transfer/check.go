@@ -1,4 +1,4 @@
-package documents
+package transfer
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ func (im *importer) check() error {
 		return err
 	}
 	for err == nil {
-		err = im.s.store.View(func(snap *store.Snapshot) error { return im.checkSome(snap, r) })
+		err = im.s.Store().View(func(snap *store.Snapshot) error { return im.checkSome(snap, r) })
 	}
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -34,7 +34,7 @@ func (im *importer) check() error {
 
 // checkSome checks the next lines in one snapshot. At the end of the file it returns io.EOF.
 func (im *importer) checkSome(snap *store.Snapshot, r *lineReader) error {
-	im.ids.begin(im.s.model, snap)
+	im.ids.begin(im.s.Model(), snap)
 	for range checkedAtOnce {
 		if err := im.ctx.Err(); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (c *lineCheck) check() error {
 
 func (c *lineCheck) hasLocalization(e *edge) bool {
 	doc, ok := lookUp(c.snap, e.target, e.id)
-	return ok && hasLocalization(c.snap, e.target, doc, e.locale)
+	return ok && store.HasLocalization(c.snap, e.target, doc, e.locale)
 }
 
 // name returns the record of the localization that a line has.

@@ -1,4 +1,4 @@
-package documents_test
+package transfer_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/internal/storetest"
 	"lectern/store"
 )
@@ -164,7 +165,7 @@ func documentStates(t *testing.T, exported []byte) (states, bare map[string]stri
 			t.Fatal(err)
 		}
 		if v["status"] == "published" {
-			v["data"] = inBothSets(v["data"])
+			v["data"] = storetest.InBothSets(v["data"])
 		}
 		name := fmt.Sprint(v["type"], " ", v["documentId"])
 		for i, into := range []map[string]string{states, bare} {
@@ -234,7 +235,7 @@ func between(t *testing.T, before, now, after []byte) error {
 // TestImportIsAtomic ends an import after each of its transactions. What it leaves is sound, each document in it is as it was before or as
 // it is in the file, and repeating the import gives the same as one that was not interrupted.
 func TestImportIsAtomic(t *testing.T) {
-	documents.SetImportChunk(t, 6000)
+	transfer.SetImportChunk(t, 6000)
 	model := testModel(t)
 	seeds := uint64(2)
 	if testing.Short() {
@@ -252,7 +253,7 @@ func TestImportIsAtomic(t *testing.T) {
 			svc := documents.NewService(st, model, "en")
 			importInto(t, svc, first)
 			left.Store(stop)
-			_, err := svc.Import(ctx, strings.NewReader(second), documents.ImportOptions{})
+			_, err := transfer.Import(ctx, svc, strings.NewReader(second), transfer.ImportOptions{})
 			cancel()
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
@@ -267,8 +268,8 @@ func TestImportIsAtomic(t *testing.T) {
 				break
 			}
 			importInto(t, svc, second)
-			if got := export(t, st, model); comparable(t, got) != comparable(t, after) {
-				t.Fatalf("seed %d, repeated after %d transactions: %s", seed, stop, difference(comparable(t, after), comparable(t, got)))
+			if got := export(t, st, model); storetest.ComparableExport(t, got) != storetest.ComparableExport(t, after) {
+				t.Fatalf("seed %d, repeated after %d transactions: %s", seed, stop, storetest.Difference(storetest.ComparableExport(t, after), storetest.ComparableExport(t, got)))
 			}
 		}
 	}
@@ -297,7 +298,7 @@ func openStopped(t *testing.T, model *contenttypes.Model, stop func()) (*store.S
 // TestImportAmongReaders reads all documents again and again during an import, and writes others. Each document is as it was before or as it
 // is in the file.
 func TestImportAmongReaders(t *testing.T) {
-	documents.SetImportChunk(t, 4000)
+	transfer.SetImportChunk(t, 4000)
 	model := testModel(t)
 	g := &contentGenerator{rng: rand.New(rand.NewPCG(7, 7)), name: "before", ids: true}
 	first := g.file(0.6)
@@ -324,7 +325,7 @@ func TestImportAmongReaders(t *testing.T) {
 		}
 	})
 	written := 0
-	_, err := svc.Import(t.Context(), strings.NewReader(second), documents.ImportOptions{Progress: func(p documents.ImportProgress) {
+	_, err := transfer.Import(t.Context(), svc, strings.NewReader(second), transfer.ImportOptions{Progress: func(p transfer.ImportProgress) {
 		if p.Phase == "checking" {
 			return
 		}
@@ -344,7 +345,7 @@ func TestImportAmongReaders(t *testing.T) {
 
 func importInto(t *testing.T, svc *documents.Service, file string) {
 	t.Helper()
-	if _, err := svc.Import(t.Context(), strings.NewReader(file), documents.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), svc, strings.NewReader(file), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -362,7 +363,7 @@ func imported(t *testing.T, model *contenttypes.Model, files ...string) []byte {
 
 // TestImportReplacesInParts replaces long documents by short ones: the log keeps what was replaced, so its length bounds a transaction too.
 func TestImportReplacesInParts(t *testing.T) {
-	documents.SetImportReplaced(t, 4000)
+	transfer.SetImportReplaced(t, 4000)
 	model := testModel(t)
 	file := func(text string) string {
 		var lines strings.Builder

@@ -1,4 +1,4 @@
-package documents_test
+package transfer_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lectern/documents"
+	"lectern/documents/transfer"
 	"lectern/internal/storetest"
 )
 
@@ -51,17 +52,17 @@ attributes: {page: {type: relation, relation: oneToOne, target: api::page.page},
 		return lines + line("start", start, locale, `"page":{"documentId":"a",LOCALE}`)
 	}
 	before, after := circle("en", "s"), circle("en", "r")+circle("de", "r") // the single type has another documentId afterwards
-	want := comparable(t, imported(t, model, after))
+	want := storetest.ComparableExport(t, imported(t, model, after))
 	for _, chunk := range []int{1, 1 << 20} {
-		documents.SetImportChunk(t, chunk)
+		transfer.SetImportChunk(t, chunk)
 		st := storetest.Open(t, model)
 		svc := documents.NewService(st, model, "en")
 		importInto(t, svc, before)
-		if res, err := svc.Import(t.Context(), strings.NewReader(after), documents.ImportOptions{}); err != nil || res.Versions != 8 || res.NewIDs != 0 {
+		if res, err := transfer.Import(t.Context(), svc, strings.NewReader(after), transfer.ImportOptions{}); err != nil || res.Versions != 8 || res.NewIDs != 0 {
 			t.Errorf("chunks of %d bytes: %+v, %v", chunk, res, err)
 		}
-		if got := comparable(t, export(t, st, model)); got != want {
-			t.Errorf("chunks of %d bytes: %s", chunk, difference(want, got))
+		if got := storetest.ComparableExport(t, export(t, st, model)); got != want {
+			t.Errorf("chunks of %d bytes: %s", chunk, storetest.Difference(want, got))
 		}
 	}
 }
@@ -90,25 +91,25 @@ attributes:
 	pages := line("page", "a", `"locale":"en",`, "") + line("page", "a", `"locale":"es",`, "") + line("page", "b", `"locale":"en",`, "")
 	const both = `"page":[{"documentId":"a","locale":"en","order":1},{"documentId":"a","locale":"es","order":1}]`
 	st := storetest.Open(t, model)
-	if _, err := documents.NewService(st, model, "en").Import(t.Context(), strings.NewReader(pages+line("note", "n", "", both)), documents.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(pages+line("note", "n", "", both)), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var first, second strings.Builder
-	if err := documents.Export(t.Context(), st, model, &first, nil); err != nil {
+	if err := transfer.Export(t.Context(), st, model, &first, nil); err != nil {
 		t.Fatal(err)
 	}
 	again := storetest.Open(t, model)
-	if _, err := documents.NewService(again, model, "en").Import(t.Context(), strings.NewReader(first.String()), documents.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(again, model, "en"), strings.NewReader(first.String()), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err, first.String())
 	}
-	if err := documents.Export(t.Context(), again, model, &second, nil); err != nil {
+	if err := transfer.Export(t.Context(), again, model, &second, nil); err != nil {
 		t.Fatal(err)
 	}
 	if first.String() != second.String() || strings.Count(first.String(), `"documentId":"a","locale":"e`) != 4 {
 		t.Errorf("the first store has\n%s\nthe second\n%s", first.String(), second.String())
 	}
 	two := line("note", "n", "", strings.Replace(both, `"a","locale":"es"`, `"b","locale":"en"`, 1))
-	_, err := documents.NewService(again, model, "en").Import(t.Context(), strings.NewReader(two), documents.ImportOptions{})
+	_, err := transfer.Import(t.Context(), documents.NewService(again, model, "en"), strings.NewReader(two), transfer.ImportOptions{})
 	if err == nil || err.Error() != "line 1: page: holds one document" {
 		t.Errorf("error %v", err)
 	}

@@ -1,4 +1,4 @@
-package documents_test
+package transfer_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/documents/transfer"
 	"lectern/internal/storetest"
 	"lectern/store"
 )
@@ -57,7 +58,7 @@ func TestImportIDs(t *testing.T) {
 {"type":"api::page.page","documentId":"f","id":1,"data":{"boxes":[{"id":1,"title":"x"}]}}`, 0,
 			[][]uint64{{1, 1}, {4}, {7, 40, 50}, {20, 60}, {21, 61}, {22, 62, 30}}},
 	} {
-		result, err := svc.Import(t.Context(), strings.NewReader(step.file), documents.ImportOptions{})
+		result, err := transfer.Import(t.Context(), svc, strings.NewReader(step.file), transfer.ImportOptions{})
 		if err != nil || result.NewIDs != step.newIDs {
 			t.Fatalf("%s: %+v, %v", step.name, result, err)
 		}
@@ -94,8 +95,8 @@ func TestImportRefusesIDs(t *testing.T) {
 		`{"type":"api::article.article","documentId":"b","data":{"boxes":[{"id":3,"title":"x"}]}}`:                      "id: give the line a status",
 	} {
 		st := storetest.Open(t, model)
-		_, err := documents.NewService(st, model, "en").Import(t.Context(), strings.NewReader(first+line), documents.ImportOptions{})
-		var wrong documents.LineProblems
+		_, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(first+line), transfer.ImportOptions{})
+		var wrong transfer.LineProblems
 		if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 2 || !strings.Contains(wrong[0].Message, want) {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
@@ -104,7 +105,7 @@ func TestImportRefusesIDs(t *testing.T) {
 	st := storetest.Open(t, model)
 	file := first + `{"type":"api::remark.remark","documentId":"b","id":7}
 {"type":"api::any.any","documentId":"b","status":"draft","id":50}`
-	if _, err := documents.NewService(st, model, "en").Import(t.Context(), strings.NewReader(file), documents.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(file), transfer.ImportOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,8 +123,8 @@ func TestExportIntoChanged(t *testing.T) {
 
 		empty := storetest.Open(t, model)
 		importInto(t, documents.NewService(empty, model, "en"), string(first))
-		if got := export(t, empty, model); comparable(t, got) != comparable(t, first) {
-			t.Fatalf("seed %d, into an empty store: %s", seed, difference(comparable(t, first), comparable(t, got)))
+		if got := export(t, empty, model); storetest.ComparableExport(t, got) != storetest.ComparableExport(t, first) {
+			t.Fatalf("seed %d, into an empty store: %s", seed, storetest.Difference(storetest.ComparableExport(t, first), storetest.ComparableExport(t, got)))
 		}
 
 		g.name, g.ids = "after", false
@@ -135,7 +136,7 @@ func TestExportIntoChanged(t *testing.T) {
 			}
 		}
 		changed := export(t, st, model)
-		result, err := svc.Import(t.Context(), bytes.NewReader(first), documents.ImportOptions{})
+		result, err := transfer.Import(t.Context(), svc, bytes.NewReader(first), transfer.ImportOptions{})
 		if err != nil || result.NewIDs > 0 {
 			t.Fatalf("seed %d: %+v, %v", seed, result, err)
 		}

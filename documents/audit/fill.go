@@ -1,4 +1,4 @@
-package documents
+package audit
 
 import (
 	"context"
@@ -31,16 +31,18 @@ type Filled struct {
 //
 // It writes in batches, each durable by itself, while other requests read and write. After an interruption, the same call fills the rest.
 // progress may be nil.
-func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(what string, done, total int)) (filled Filled, err error) {
-	ctx, release, err := s.store.LockSchema(ctx)
+func Fill(
+	ctx context.Context, st *store.Store, model *contenttypes.Model, fillings []Filling, progress func(what string, done, total int),
+) (filled Filled, err error) {
+	ctx, release, err := st.LockSchema(ctx)
 	if err != nil {
 		return filled, err
 	}
 	defer release()
-	plans := make([]fillPlan, len(fillings))
+	plans := make([]*fillPlan, len(fillings))
 	var failed []error
 	for i, f := range fillings {
-		if plans[i], err = s.planFill(f); err != nil {
+		if plans[i], err = planFill(model, f); err != nil {
 			failed = append(failed, fmt.Errorf("fill %s: %w", f.Attribute, err))
 		}
 	}
@@ -48,12 +50,12 @@ func (s *Service) Fill(ctx context.Context, fillings []Filling, progress func(wh
 		return filled, errors.Join(failed...)
 	}
 	for _, p := range plans {
-		for _, t := range s.model.Types {
+		for _, t := range model.Types {
 			if !t.Holds(p.attr.Owner) {
 				continue
 			}
-			for _, st := range store.StatusesOf(t) {
-				n, err := s.fillVersions(ctx, t, st, p, progress)
+			for _, status := range store.StatusesOf(t) {
+				n, err := p.fillVersions(ctx, st, t, status, progress)
 				filled.Versions += n
 				if err != nil {
 					return filled, fmt.Errorf("fill %s in %s: %w", attributeOf(p.attr), t.UID, err)
@@ -70,48 +72,17 @@ type fillPlan struct {
 	raw  []byte // the value as it is stored
 }
 
-// eachPage calls yield with the versions of one status of a type in order of id. Unlike eachRow, it reads each page from a new snapshot, so that it may take
-// long. It calls next after each page.
-func eachPage(ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, yield func(store.Record), next func(done, total int) error) error {
-	total, done := 0, 0
-	for last := uint64(0); ; {
-		rows := 0
-		err := st.View(func(snap *store.Snapshot) error {
-			q := rowsAfter(t, status, last)
-			q.Count = last == 0
-			page, err := snap.Find(q)
-			if last == 0 {
-				total = page.Total
-			}
-			rows = len(page.Rows)
-			for _, r := range page.Rows {
-				last = r.ID()
-				yield(r)
-			}
-			return err
-		})
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil || rows == 0 {
-			return err
-		}
-		done += rows
-		if err := next(done, max(done, total)); err != nil {
-			return err
-		}
-	}
-}
-
 // fillVersions fills an attribute in the versions of one status of a type.
-func (s *Service) fillVersions(ctx context.Context, t *contenttypes.ContentType, st store.Status, p fillPlan, progress func(string, int, int)) (filled int, err error) {
+func (p *fillPlan) fillVersions(
+	ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, progress func(string, int, int),
+) (filled int, err error) {
 	var refs []store.Ref
-	err = eachPage(ctx, s.store, t, st, func(r store.Record) {
+	err = store.EachPage(ctx, st, t, status, func(r store.Record) {
 		if lacks(r, p.attr) {
 			refs = append(refs, r.Ref())
 		}
 	}, func(done, total int) error {
-		n, err := s.fillBatch(ctx, t, st, p, refs)
+		n, err := p.fillBatch(ctx, st, t, status, refs)
 		filled, refs = filled+n, refs[:0]
 		if err == nil && progress != nil {
 			progress("filling "+attributeOf(p.attr)+" in "+t.UID, done, total)
@@ -138,20 +109,22 @@ func lacks(r store.Record, a *contenttypes.Attribute) (found bool) {
 }
 
 // fillBatch fills an attribute in those versions of refs that still lack a value, in one transaction.
-func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st store.Status, p fillPlan, refs []store.Ref) (filled int, err error) {
+func (p *fillPlan) fillBatch(
+	ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, refs []store.Ref,
+) (filled int, err error) {
 	if len(refs) == 0 {
 		return 0, nil
 	}
-	err = s.store.Write(ctx, func(tx *store.Tx) error {
+	err = st.Write(ctx, func(tx *store.Tx) error {
 		filled = 0
 		var b store.Batch
 		for _, ref := range refs {
-			r := tx.Version(t, ref.Doc, st, ref.Locale)
+			r := tx.Version(t, ref.Doc, status, ref.Locale)
 			if !r.Exists() {
 				continue // the version was removed meanwhile
 			}
 			row := r.Decode()
-			if !fillNull(&t.Schema, row.Values, p) {
+			if !p.fillNull(&t.Schema, row.Values) {
 				continue
 			}
 			filled++
@@ -164,14 +137,14 @@ func (s *Service) fillBatch(ctx context.Context, t *contenttypes.ContentType, st
 }
 
 // fillNull replaces null by the value of p in the values of a schema and of the components in them. It reports whether it changed anything.
-func fillNull(s *contenttypes.Schema, values []store.Value, p fillPlan) (filled bool) {
+func (p *fillPlan) fillNull(s *contenttypes.Schema, row []store.Value) (filled bool) {
 	for i, attr := range s.Attributes {
-		v := &values[i]
+		v := &row[i]
 		if attr == p.attr && v.JSON == nil {
 			v.JSON, filled = p.raw, true
 		}
 		for _, item := range v.Items {
-			filled = fillNull(&item.Component.Schema, item.Values, p) || filled
+			filled = p.fillNull(&item.Component.Schema, item.Values) || filled
 		}
 	}
 	return filled
@@ -202,50 +175,50 @@ func describeType(a *contenttypes.Attribute) string {
 }
 
 // planFill finds the attribute of a Filling, and casts the value as a write does. The value is JSON, except that a text needs no quotes.
-func (s *Service) planFill(f Filling) (fillPlan, error) {
+func planFill(model *contenttypes.Model, f Filling) (*fillPlan, error) {
 	dot := strings.LastIndexByte(f.Attribute, '.')
 	if dot < 0 {
-		return fillPlan{}, errors.New("that names no attribute; write <uid>.<attribute>")
+		return nil, errors.New("that names no attribute; write <uid>.<attribute>")
 	}
 	var schema *contenttypes.Schema
-	if t := s.model.Type(f.Attribute[:dot]); t != nil {
+	if t := model.Type(f.Attribute[:dot]); t != nil {
 		schema = &t.Schema
-	} else if c := s.model.Component(f.Attribute[:dot]); c != nil {
+	} else if c := model.Component(f.Attribute[:dot]); c != nil {
 		schema = &c.Schema
 	} else {
-		return fillPlan{}, fmt.Errorf("there is no content-type or component %q", f.Attribute[:dot])
+		return nil, fmt.Errorf("there is no content-type or component %q", f.Attribute[:dot])
 	}
 	a := schema.Attribute(f.Attribute[dot+1:])
 	if a == nil {
-		return fillPlan{}, fmt.Errorf("%s has no attribute %q", schema.UID, f.Attribute[dot+1:])
+		return nil, fmt.Errorf("%s has no attribute %q", schema.UID, f.Attribute[dot+1:])
 	}
 	if err := fillable(a); err != nil {
-		return fillPlan{}, err
+		return nil, err
 	}
 	value := a.Default
 	switch {
 	case f.Value != nil:
 		var err error
 		if value, err = typedValue(a, *f.Value); err != nil {
-			return fillPlan{}, err
+			return nil, err
 		}
 	case !a.HasDefault:
-		return fillPlan{}, errors.New("it has no default; name a value")
+		return nil, errors.New("it has no default; name a value")
 	}
 	if value == nil {
-		return fillPlan{}, errors.New("null is what is missing; name a value")
+		return nil, errors.New("null is what is missing; name a value")
 	}
 	cast, found := values.Cast(a, []string{a.Name}, value, true, values.FullStage)
 	if len(found) > 0 {
-		return fillPlan{}, issues.Error(found...)
+		return nil, issues.Error(found...)
 	}
 	if a.Type.Kind().IsTemporal() {
 		var wrong *apierror.Error
 		if cast, wrong = values.CastTime(a, cast); wrong != nil {
-			return fillPlan{}, wrong
+			return nil, wrong
 		}
 	}
-	return fillPlan{a, values.Encode(cast)}, nil
+	return &fillPlan{a, values.Encode(cast)}, nil
 }
 
 // typedValue parses a value as typed on the command line.
