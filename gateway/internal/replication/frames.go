@@ -14,6 +14,23 @@
 //
 // The answers are streams of frames (see Writer). Each frame has a checksum, and a stream that is cut off lacks its last frame, so a
 // replica never takes half of anything for the whole.
+//
+// # A replica
+//
+// A replica applies the entries of its origin's log in its own store, which takes no other write. It reads ahead, so
+// all entries that have arrived share a transaction, and connects anew with growing pauses. All copies that an origin
+// sends share a rate, so that reads stay fast while they are sent. It is the replica that checks a copy for damage: at
+// the origin the check would compete with reads for the processors and the disk.
+//
+//   - Changed definitions. When the origin says that it has sent all of a conversion, the replica fetches the
+//     definition files, and serves them if the content has come so far.
+//   - Kills. Position and content are in one transaction. The definition files are kept twice, as served and as next; a
+//     start takes the ones that fit the content. If neither does, because the replica was killed half way through a
+//     conversion, it begins anew with a copy.
+//   - Beginning anew. When the log does not continue, a copy is made beside the store, and replaces it.
+//   - Forwarded writes. A replica may send a request that writes to its origin as it came. It asks the origin for its
+//     position after the answer, and answers when its own store has that position. The header Via names each replica on
+//     the way, so that a loop ends.
 package replication
 
 import (
