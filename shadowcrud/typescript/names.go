@@ -18,8 +18,8 @@ const (
 	filtersSuffix = "FiltersInput"
 )
 
-// newNames names the schemas of a model as GraphQL does, so that no two have one name. A name that the file uses for something else, such as
-// Result or Record, gets "Document" appended.
+// newNames names the schemas of a model as GraphQL does, so that no two have one name. A name that the file uses for
+// something else, such as Result or Record, gets "Document" appended.
 func newNames(m *contenttypes.Model) names {
 	taken := reservedNames()
 	ns := names{}
@@ -79,14 +79,14 @@ func key(name string) string {
 	return quote(name)
 }
 
-// inherited are the names that every object has from Object.prototype. The compiler takes an object without a property of its own of that name for one
-// that has the inherited one.
+// inherited are the names that every object has from Object.prototype. The compiler takes an object without a property
+// of its own of that name for one that has the inherited one.
 var inherited = map[string]bool{
 	"constructor": true, "hasOwnProperty": true, "isPrototypeOf": true, "propertyIsEnumerable": true, "toLocaleString": true, "toString": true, "valueOf": true,
 }
 
-// optional returns the type of a property that an object need not have. Under an inherited name it allows what is inherited, without which the compiler
-// would refuse every object that lacks the property.
+// optional returns the type of a property that an object need not have. Under an inherited name it allows what is
+// inherited, without which the compiler would refuse every object that lacks the property.
 func optional(name, typ string) string {
 	if inherited[name] {
 		return fmt.Sprintf("%s | Inherited<%s>", typ, quote(name))

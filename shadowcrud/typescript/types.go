@@ -132,8 +132,8 @@ func (w *writer) index() {
 	w.byPath("Singles", "The uids of single types by their names in paths.", contenttypes.SingleType)
 }
 
-// schema writes the member of a schema. If it has drafts, `required` names the fields that a draft may lack. `requiredLists` names the
-// repeatable components and dynamic zones that a new document needs, even as a draft.
+// schema writes the member of a schema. If it has drafts, `required` names the fields that a draft may lack.
+// `requiredLists` names the repeatable components and dynamic zones that a new document needs, even as a draft.
 func (w *writer) schema(s *contenttypes.Schema, input string, drafts bool) {
 	name := w.names[s]
 	var required, lists []string

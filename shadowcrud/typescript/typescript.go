@@ -1,12 +1,14 @@
-// Package typescript writes TypeScript for the programs that use the REST API of a project: types of its documents, of what requests send
-// and of what answers hold, and a client whose answers have exactly the fields and relations that the call asked for.
+// Package typescript writes TypeScript for the programs that use the REST API of a project: types of its documents, of
+// what requests send and of what answers hold, and a client whose answers have exactly the fields and relations that
+// the call asked for.
 //
-// The file has three parts. The first one is written from the Model (types.go, inputs.go, filters.go): interfaces for each content-type and
-// component, and the interface Schemas, in which the compiler looks up what belongs to a uid. The second part, prelude.ts, is the same for
-// every project: it has the types of parameters, and Result, which computes the type of an answer from the types of the parameters. It
-// descends only as deep as the parameters do, so that content-types that refer to each other cost nothing. The third part is the client,
-// client.ts, with client_batch.ts for batches, client_following.ts for what goes on in time (histories, streams, the change feed), and
-// client_files.ts and client_users.ts for the plugins that are on, and client_schedules.ts where types have drafts.
+// The file has three parts. The first one is written from the Model (types.go, inputs.go, filters.go): interfaces for
+// each content-type and component, and the interface Schemas, in which the compiler looks up what belongs to a uid. The
+// second part, prelude.ts, is the same for every project: it has the types of parameters, and Result, which computes
+// the type of an answer from the types of the parameters. It descends only as deep as the parameters do, so that
+// content-types that refer to each other cost nothing. The third part is the client, client.ts, with client_batch.ts
+// for batches, client_following.ts for what goes on in time (histories, streams, the change feed), and client_files.ts
+// and client_users.ts for the plugins that are on, and client_schedules.ts where types have drafts.
 //
 // The text depends only on the arguments of Write, so that equal definitions give equal bytes.
 package typescript
