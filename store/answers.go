@@ -2,11 +2,10 @@ package store
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"errors"
-	"lectern/store/internal/format"
 	"time"
+
+	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A client may send a write with an idempotency key, so that it can send the write again without having it carried out twice. The store
@@ -47,20 +46,6 @@ func (l AnswerLimits) withDefaults() AnswerLimits {
 	return l
 }
 
-// A Hash identifies a key of a caller, a request, or the permissions of a caller.
-type Hash [sha256.Size]byte
-
-// KeyOf returns the Hash of a key of a caller, given the hashes of the caller and of both: half of either, so that the key tells whose it is.
-func KeyOf(caller, key Hash) Hash {
-	copy(key[:callerLen], caller[:])
-	return key
-}
-
-// callerLen is how many bytes of a key name its caller.
-const callerLen = 16
-
-func (h *Hash) caller() []byte { return h[:callerLen] }
-
 // A Once is a write that must not be carried out twice.
 type Once struct {
 	Key     Hash // of the caller and their idempotency key: see KeyOf
@@ -85,55 +70,11 @@ func (o *Once) Keep(status int, body *[]byte) {
 	}
 }
 
-// An Answer is what a client was answered.
-type Answer struct {
-	Status int
-	Body   []byte
-}
-
-// A KeptAnswer is the answer to a write that was carried out.
-type KeptAnswer struct {
-	At              time.Time
-	Request, Access Hash
-	ContentType     string
-	Answer
-}
-
 // A CarriedOutError is the error of a write that was carried out before, under the same key. Nothing was done.
 type CarriedOutError struct{ Kept *KeptAnswer }
 
 func (e *CarriedOutError) Error() string {
 	return "a write with this idempotency key was carried out before"
-}
-
-// keptVersion is the first byte of a stored answer.
-const keptVersion = 1
-
-// append appends the encoding of an answer:
-//
-//	version u8 · time in ms · request 32 bytes · access 32 bytes · status · content type · body, up to the end
-func (k *KeptAnswer) append(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, keptVersion), uint64(k.At.UnixMilli()))
-	b = append(append(b, k.Request[:]...), k.Access[:]...)
-	b = appendCounted(binary.AppendUvarint(b, uint64(k.Status)), k.ContentType)
-	return append(b, k.Body...)
-}
-
-var errAnswer = errors.New("the kept answer is malformed")
-
-// decodeAnswer decodes the key and the answer under it. The answer refers to the memory of raw.
-func decodeAnswer(raw []byte) (key Hash, kept *KeptAnswer, err error) {
-	d := entryDecoder{raw: raw}
-	copy(key[:], d.take(uint64(len(key))))
-	d.failed = d.byte() != keptVersion || d.failed
-	kept = &KeptAnswer{At: time.UnixMilli(int64(d.number(1 << 52)))}
-	copy(kept.Request[:], d.take(uint64(len(kept.Request))))
-	copy(kept.Access[:], d.take(uint64(len(kept.Access))))
-	kept.Status, kept.ContentType, kept.Body = int(d.number(999)), string(d.counted()), d.raw
-	if d.failed {
-		return key, nil, errAnswer
-	}
-	return key, kept, nil
 }
 
 const (
@@ -159,9 +100,9 @@ func (s *Snapshot) KeptAnswer(key Hash, now time.Time) (*KeptAnswer, error) {
 	if raw == nil {
 		return nil, s.failed
 	}
-	named, kept, err := decodeAnswer(bytes.Clone(format.WithoutChecksum(raw)))
+	named, kept, err := logentry.ParseAnswer(bytes.Clone(format.WithoutChecksum(raw)))
 	if err == nil && named != key {
-		err = errAnswer
+		err = logentry.ErrAnswer
 	}
 	if err != nil || now.Sub(kept.At) >= s.store.answers.Keep {
 		return nil, err
@@ -207,6 +148,6 @@ func (o *Once) keep(tx *Tx) error {
 	if len(answer.Body) > 0 {
 		made.ContentType = o.ContentType
 	}
-	tx.log.answer = made.append(append(make([]byte, 0, len(answer.Body)+200), o.Key[:]...))
+	tx.log.answer = made.Append(append(make([]byte, 0, len(answer.Body)+200), o.Key[:]...))
 	return tx.putAnswer(tx.sequence, tx.log.answer)
 }

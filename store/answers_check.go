@@ -1,8 +1,10 @@
 package store
 
 import (
-	"lectern/store/internal/format"
 	"maps"
+
+	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // answers checks that the answers, their index by key and their counters agree.
@@ -15,18 +17,18 @@ func (c *checker) answers() {
 		switch {
 		case len(k) == 9 && k[0] == prefixAnswer:
 			count, size = count+1, size+int64(len(v)+answerOverhead)
-			key, _, err := decodeAnswer(v)
+			key, _, err := logentry.ParseAnswer(v)
 			if err != nil {
 				c.report("answer %x: %w", k, err)
 			}
 			c.take(2 * len(key))
 			names[key] = be.Uint64(k[1:]) // answers come before keys
-			owners.owned[be.Uint64(k[1:])] = ownedAnswer{string(key.caller()), int64(len(v) + answerOverhead)}
-		case len(k) == 1+callerLen && k[0] == prefixAnswerCaller && len(v) == 16:
+			owners.owned[be.Uint64(k[1:])] = ownedAnswer{string(key.Caller()), int64(len(v) + answerOverhead)}
+		case len(k) == 1+logentry.CallerLen && k[0] == prefixAnswerCaller && len(v) == 16:
 			c.take(len(k))
 			owners.told[string(k[1:])] = readShare(v)
-		case len(k) == 1+callerLen+8 && k[0] == prefixAnswerOf && len(v) == 8:
-			if caller := string(k[1 : 1+callerLen]); !owners.hold(caller, be.Uint64(k[1+callerLen:]), int64(be.Uint64(v))) {
+		case len(k) == 1+logentry.CallerLen+8 && k[0] == prefixAnswerOf && len(v) == 8:
+			if caller := string(k[1 : 1+logentry.CallerLen]); !owners.hold(caller, be.Uint64(k[1+logentry.CallerLen:]), int64(be.Uint64(v))) {
 				c.report("answer of a caller %x: there is none of this size", k)
 			}
 		case len(k) == 1+len(Hash{}) && k[0] == prefixAnswerKey && len(v) == 8:

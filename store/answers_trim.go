@@ -3,8 +3,10 @@ package store
 import (
 	"errors"
 	"fmt"
-	"lectern/store/internal/format"
 	"time"
+
+	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // When there are more answers than AnswerLimits allow, a caller loses their own before others lose theirs. The share of a caller is the limit, divided by
@@ -32,7 +34,7 @@ func answerOfName(caller []byte, sequence uint64) []byte {
 // putAnswer stores an answer, given encoded with its key, that belongs to the entry of a sequence. It removes answers that AnswerLimits do not
 // allow.
 func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
-	key, kept, err := decodeAnswer(raw)
+	key, kept, err := logentry.ParseAnswer(raw)
 	if err != nil {
 		return err
 	}
@@ -40,14 +42,14 @@ func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
 	err = errors.Join(
 		t.Put(answerName(sequence), copied(raw)),
 		t.Put(answerKeyName(key), freshValue{be.AppendUint64(nil, sequence)}),
-		t.Put(answerOfName(key.caller(), sequence), freshValue{be.AppendUint64(nil, uint64(size))}),
-		tx.countAnswer(key.caller(), 1, size),
+		t.Put(answerOfName(key.Caller(), sequence), freshValue{be.AppendUint64(nil, uint64(size))}),
+		tx.countAnswer(key.Caller(), 1, size),
 	)
 	if err != nil {
 		return fmt.Errorf("keep answer: %w", err)
 	}
 	for range trimmedAtOnce {
-		old, err := tx.oldAnswer(kept.At, key.caller(), sequence)
+		old, err := tx.oldAnswer(kept.At, key.Caller(), sequence)
 		if err == nil && old != 0 {
 			err = tx.deleteAnswer(old)
 		}
@@ -97,7 +99,7 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 		return 0, nil
 	}
 	first := be.Uint64(k[1:])
-	key, kept, err := decodeAnswer(format.WithoutChecksum(v))
+	key, kept, err := logentry.ParseAnswer(format.WithoutChecksum(v))
 	if err != nil {
 		return 0, err
 	}
@@ -120,7 +122,7 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 		return first, nil
 	}
 	heaviest := tx.heaviest(caller, measure)
-	if heaviest == nil || string(key.caller()) != string(caller) && measure(tx.shareOf(key.caller())) == measure(tx.shareOf(heaviest)) {
+	if heaviest == nil || string(key.Caller()) != string(caller) && measure(tx.shareOf(key.Caller())) == measure(tx.shareOf(heaviest)) {
 		return first, nil
 	}
 	return tx.oldestOf(heaviest), nil
@@ -135,7 +137,7 @@ func (tx *Tx) exceeds(l AnswerLimits) bool {
 func (tx *Tx) heaviest(except []byte, measure func(answerShare) int64) (heaviest []byte) {
 	most := int64(-1)
 	c := tx.bucket(format.Answers).Cursor()
-	for k, v := c.Seek([]byte{prefixAnswerCaller}); len(k) == 1+callerLen && k[0] == prefixAnswerCaller; k, v = c.Next() {
+	for k, v := c.Seek([]byte{prefixAnswerCaller}); len(k) == 1+logentry.CallerLen && k[0] == prefixAnswerCaller; k, v = c.Next() {
 		if n := measure(readShare(v)); n > most && string(k[1:]) != string(except) {
 			most, heaviest = n, append(heaviest[:0], k[1:]...)
 		}
@@ -146,10 +148,10 @@ func (tx *Tx) heaviest(except []byte, measure func(answerShare) int64) (heaviest
 // oldestOf returns the sequence of the oldest answer of a caller.
 func (tx *Tx) oldestOf(caller []byte) uint64 {
 	k, _ := tx.bucket(format.Answers).Cursor().Seek(answerOfName(caller, 0))
-	if len(k) != 1+callerLen+8 {
+	if len(k) != 1+logentry.CallerLen+8 {
 		return 0
 	}
-	return be.Uint64(k[1+callerLen:])
+	return be.Uint64(k[1+logentry.CallerLen:])
 }
 
 // deleteAnswer removes the answer of a sequence, and its key unless a later answer has the same.
@@ -157,9 +159,9 @@ func (tx *Tx) deleteAnswer(sequence uint64) error {
 	t := tx.bucket(format.Answers)
 	raw := t.Get(answerName(sequence))
 	if raw == nil {
-		return errAnswer
+		return logentry.ErrAnswer
 	}
-	key, _, err := decodeAnswer(format.WithoutChecksum(raw))
+	key, _, err := logentry.ParseAnswer(format.WithoutChecksum(raw))
 	if err != nil {
 		return err
 	}
@@ -169,6 +171,6 @@ func (tx *Tx) deleteAnswer(sequence uint64) error {
 			return err
 		}
 	}
-	caller := key.caller()
+	caller := key.Caller()
 	return errors.Join(t.Delete(answerOfName(caller, sequence)), t.Delete(answerName(sequence)), tx.countAnswer(caller, -1, -size))
 }

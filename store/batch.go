@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A Batch is a list of changes that are made under one sequence number. Content is changed by batches only; indexes, counts, revisions
@@ -107,12 +108,12 @@ func (tx *Tx) apply(b *Batch) error {
 		}
 	}
 	for _, c := range b.changes {
-		tx.log.changes = append(tx.log.changes, docChange{tx.bound.of(&c.typ.Schema).number, []byte(c.documentID), c.action})
+		tx.log.changes = append(tx.log.changes, logentry.DocChange{Schema: tx.bound.of(&c.typ.Schema).number, DocumentID: []byte(c.documentID), Action: c.action})
 	}
 	if tx.joint != nil {
 		return tx.joint.join(b)
 	}
-	return tx.append(BatchEntry, conversionEntry{})
+	return tx.append(BatchEntry, logentry.Conversion{})
 }
 
 // useLocale returns the number of a locale, and has the transaction store the code if it is new.
@@ -146,11 +147,11 @@ func (tx *Tx) putRow(r *Row) error {
 // putRecord puts an encoded row, in memory that is used nowhere else.
 func (tx *Tx) putRecord(r Record) error {
 	b := r.table.bound
-	old, kind := tx.row(b, r.slot, r.doc), opAddRow
+	old, kind := tx.row(b, r.slot, r.doc), logentry.AddRow
 	if old.Exists() && old.ID() == r.ID() {
-		kind = opPutRow
+		kind = logentry.PutRow
 	}
-	tx.logRow(op{kind: kind, schema: b.number, slot: r.slot, doc: r.doc, data: r.data}, old.data)
+	tx.logRow(logentry.Op{Kind: kind, Schema: b.number, Slot: r.slot, Doc: r.doc, Data: r.data}, old.data)
 	tx.reindex(b, old, r)
 	if !old.Exists() {
 		if err := tx.addVersion(b, format.Unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
@@ -189,7 +190,7 @@ func (tx *Tx) deleteRow(r rowName) error {
 func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
 	id := bytes.Clone(format.Unquote(r.JSON(b.system.documentID)))
-	tx.logRow(op{kind: opDeleteRow, schema: b.number, slot: r.slot, doc: r.doc, data: id}, r.data)
+	tx.logRow(logentry.Op{Kind: logentry.DeleteRow, Schema: b.number, Slot: r.slot, Doc: r.doc, Data: id}, r.data)
 	tx.reindex(b, r, Record{})
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err
@@ -285,9 +286,9 @@ func (tx *Tx) linkKeys(l Link) (from, to format.End, fromKey, toKey []byte, err 
 }
 
 // linkOp returns a link in numbers, given its ends.
-func (tx *Tx) linkOp(l Link, from, to format.End) linkOp {
-	o := linkOp{set: l.Set, from: from, to: to, fromPos: l.FromPos, toPos: l.ToPos}
-	o.schema, o.field = tx.bound.relation(l.Attr)
+func (tx *Tx) linkOp(l Link, from, to format.End) logentry.LinkOp {
+	o := logentry.LinkOp{Set: l.Set, From: from, To: to, FromPos: l.FromPos, ToPos: l.ToPos}
+	o.Schema, o.Field = tx.bound.relation(l.Attr)
 	return o
 }
 
@@ -299,7 +300,7 @@ func (tx *Tx) putLink(l Link) error {
 	if tx.linkAt(from, fromKey) != nil || tx.linkAt(to, toKey) != nil {
 		return fmt.Errorf("positions %d and %d: one is taken", l.FromPos, l.ToPos)
 	}
-	tx.logLink(opPutLink, tx.linkOp(l, from, to))
+	tx.logLink(logentry.PutLink, tx.linkOp(l, from, to))
 	tx.put(format.Links, fromKey, freshValue{format.NewLink(to, l.ToPos)})
 	tx.put(format.Links, toKey, freshValue{format.NewLink(from, l.FromPos)})
 	return nil
@@ -313,7 +314,7 @@ func (tx *Tx) deleteLink(l Link) error {
 	if !format.LinkIs(tx.linkAt(from, fromKey), to, l.ToPos) || !format.LinkIs(tx.linkAt(to, toKey), from, l.FromPos) {
 		return fmt.Errorf("there is no such link at positions %d and %d", l.FromPos, l.ToPos)
 	}
-	tx.logLink(opDeleteLink, tx.linkOp(l, from, to))
+	tx.logLink(logentry.DeleteLink, tx.linkOp(l, from, to))
 	tx.delete(format.Links, fromKey)
 	tx.delete(format.Links, toKey)
 	return nil

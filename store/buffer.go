@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/tidwall/btree"
+
 	"lectern/store/internal/format"
 )
 

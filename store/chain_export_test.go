@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // RewriteLog has edit change the entries in the log of the file at path, given by their sequence. It stores them with checksums and counters
@@ -70,10 +72,10 @@ func each(b *bolt.Bucket) func(func(k, v []byte) bool) {
 
 // Relinked returns an entry with the hash of another one as that of the entry before it.
 func Relinked(sequence uint64, raw []byte, before []byte) []byte {
-	e, err := decodeEntry(sequence, raw)
+	e, err := ParseEntry(sequence, raw)
 	if err != nil {
 		panic(err)
 	}
-	e.previous = hashOf(sequence-1, before)
-	return e.append(nil)
+	e.Previous = logentry.HashOf(sequence-1, before)
+	return e.Append(nil)
 }

@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A VersionChange says what an entry of the log did to one version of a document.
@@ -27,24 +28,24 @@ type VersionChange struct {
 // out.
 func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 	var list []VersionChange
-	err := e.eachOp(func(o op) error {
-		if !o.kind.ofRow() {
+	err := e.EachOp(func(o logentry.Op) error {
+		if !o.Kind.OfRow() {
 			return nil
 		}
-		b := s.bound.numbered(o.schema)
+		b := s.bound.numbered(o.Schema)
 		if b == nil || b.typ == nil {
 			return nil
 		}
-		if int(o.slot.Locale()) >= len(s.store.locales.current.Load().codes) {
-			return fmt.Errorf("%w: a row of an unknown locale", errEntry)
+		if int(o.Slot.Locale()) >= len(s.store.locales.current.Load().codes) {
+			return fmt.Errorf("%w: a row of an unknown locale", logentry.ErrEntry)
 		}
 		id, err := s.loggedID(b, o)
 		if err != nil {
 			return err
 		}
 		list = append(list, VersionChange{
-			Type: b.typ, Doc: o.doc, DocumentID: id, Status: o.slot.Status(), Locale: s.localeCode(o.slot.Locale()),
-			Action: actionOf(b.typ, o), New: o.replaced.kind == replacedNone,
+			Type: b.typ, Doc: o.Doc, DocumentID: id, Status: o.Slot.Status(), Locale: s.localeCode(o.Slot.Locale()),
+			Action: actionOf(b.typ, o), New: o.Replaced.Kind == logentry.ReplacedNone,
 		})
 		return nil
 	})
@@ -55,15 +56,15 @@ func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 }
 
 // actionOf returns what an op did to its row. A deleted published version counts as deleted.
-func actionOf(t *contenttypes.ContentType, o op) Action {
+func actionOf(t *contenttypes.ContentType, o logentry.Op) Action {
 	switch {
-	case o.kind.removesRow():
+	case o.Kind.RemovesRow():
 		return Deleted
-	case o.kind == opPutRow:
+	case o.Kind == logentry.PutRow:
 		return Updated
-	case t.DraftAndPublish && o.slot.Status() == Published:
+	case t.DraftAndPublish && o.Slot.Status() == Published:
 		return PublishedAction
-	case o.replaced.kind > replacedNone: // the entry deleted it and made it again
+	case o.Replaced.Kind > logentry.ReplacedNone: // the entry deleted it and made it again
 		return Updated
 	}
 	return Created
@@ -92,9 +93,9 @@ func withUnpublished(list []VersionChange) []VersionChange {
 }
 
 // loggedID returns the documentId of the row that an op puts or deletes.
-func (s *Snapshot) loggedID(b *boundSchema, o op) (string, error) {
-	if o.kind.removesRow() {
-		return string(o.data), nil
+func (s *Snapshot) loggedID(b *boundSchema, o logentry.Op) (string, error) {
+	if o.Kind.RemovesRow() {
+		return string(o.Data), nil
 	}
 	r, err := s.loggedRow(b, o)
 	if err != nil {
@@ -104,14 +105,14 @@ func (s *Snapshot) loggedID(b *boundSchema, o op) (string, error) {
 }
 
 // loggedRow returns the row that an op puts. It refers to the memory of the entry.
-func (s *Snapshot) loggedRow(b *boundSchema, o op) (Record, error) {
-	layout := int(be.Uint16(o.data))
+func (s *Snapshot) loggedRow(b *boundSchema, o logentry.Op) (Record, error) {
+	layout := int(be.Uint16(o.Data))
 	if layout >= len(s.bound.tables) || s.bound.tables[layout].bound != b {
-		return Record{}, fmt.Errorf("%w: a row of an unknown layout", errEntry)
+		return Record{}, fmt.Errorf("%w: a row of an unknown layout", logentry.ErrEntry)
 	}
-	r := Record{table: s.bound.tables[layout], slot: o.slot, doc: o.doc, snap: s, data: o.data}
+	r := Record{table: s.bound.tables[layout], slot: o.Slot, doc: o.Doc, snap: s, data: o.Data}
 	if err := r.check(); err != nil {
-		return Record{}, fmt.Errorf("%w: %w", errEntry, err)
+		return Record{}, fmt.Errorf("%w: %w", logentry.ErrEntry, err)
 	}
 	return r, nil
 }

@@ -299,7 +299,7 @@ func (c *checker) log() {
 	var before *Entry
 	c.snap.eachEntry(getNumber(meta, format.KeyLogBefore), func(e *Entry, err error) bool {
 		if err == nil && before != nil {
-			err = e.followsOn(before, before.Hash())
+			err = e.FollowsOn(before, before.Hash())
 		}
 		if err != nil {
 			c.report("log: %w", err)

@@ -10,6 +10,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A conversion carries out the steps that package evolve has planned, in transactions of a bounded number of rows. Each transaction also
@@ -166,29 +167,29 @@ func (c *conversion) carryOut(s *evolve.Step) error {
 }
 
 // entry begins the entry of the transaction that carries out the next rows of a step.
-func (c *conversion) entry(s *evolve.Step) (e conversionEntry, err error) {
+func (c *conversion) entry(s *evolve.Step) (e logentry.Conversion, err error) {
 	switch work := s.Work.(type) {
 	case *evolve.BuildIndex, *evolve.BuildInner, *evolve.DropIndex:
-		e.rows = uint64(c.limit())
-		e.step, err = json.Marshal(s)
+		e.Rows = uint64(c.limit())
+		e.Step, err = json.Marshal(s)
 	case *evolve.Define:
-		e.converted, err = work.Reinterprets(c.catalog)
+		e.Converted, err = work.Reinterprets(c.catalog)
 	default:
-		e.converted = true
+		e.Converted = true
 	}
 	return e, err
 }
 
 // log stores the entry, given what is left of the conversion.
-func (c *conversion) log(tx *Tx, e conversionEntry, left pending) (err error) {
+func (c *conversion) log(tx *Tx, e logentry.Conversion, left pending) (err error) {
 	tx.revise(everyType)
 	if c.dirty {
-		if e.catalog, err = json.Marshal(c.catalog); err != nil {
+		if e.Catalog, err = json.Marshal(c.catalog); err != nil {
 			return fmt.Errorf("print catalog: %w", err)
 		}
 	}
 	if len(left.Steps) > 0 {
-		if e.pending, err = json.Marshal(left); err != nil {
+		if e.Pending, err = json.Marshal(left); err != nil {
 			return fmt.Errorf("print pending conversion: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // dropIndex carries out evolve.DropIndex.
@@ -36,7 +37,7 @@ func (c *chunk) deletePrefix(n format.Bucket, prefix []byte) (removed int, last 
 				continue // removed with its other end
 			}
 			twin := format.LinkTwin(k, v)
-			c.logLinkKey(opDeleteLink, k, v)
+			c.logLinkKey(logentry.DeleteLink, k, v)
 			c.delete(format.Links, k)
 			c.delete(format.Links, twin)
 			continue

@@ -6,6 +6,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // linksFrom returns the links of one end. It returns a list, because links must not be changed while a cursor walks over them.
@@ -130,7 +131,7 @@ func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 			draft := bytes.Clone(end)
 			draft[5] = byte(DraftLinks)
 			value := copied(c.get(format.Links, end))
-			c.logLinkKey(opPutLink, draft, value.data)
+			c.logLinkKey(logentry.PutLink, draft, value.data)
 			c.put(format.Links, draft, value)
 		}
 	}
@@ -169,8 +170,8 @@ func (c *chunk) trimLinks(s *evolve.TrimLinks) (bool, error) {
 		}
 		v := c.get(format.Links, k)
 		twin := format.LinkTwin(k, v)
-		c.logLinkKey(opDeleteLink, k, v)
-		c.logLinkKey(opDeleteLink, twin, c.get(format.Links, twin))
+		c.logLinkKey(logentry.DeleteLink, k, v)
+		c.logLinkKey(logentry.DeleteLink, twin, c.get(format.Links, twin))
 		c.delete(format.Links, k)
 		c.delete(format.Links, twin)
 		s.Gone[k[5]]++
@@ -213,8 +214,8 @@ func (c *chunk) logFlip(k, to, v []byte) {
 	if format.Side(k[4]) != format.FromSide {
 		return
 	}
-	c.logLinkKey(opDeleteLink, k, v)
-	c.logLinkKey(opPutLink, format.LinkTwin(to, v), format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
+	c.logLinkKey(logentry.DeleteLink, k, v)
+	c.logLinkKey(logentry.PutLink, format.LinkTwin(to, v), format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
 }
 
 // moveRefs carries out evolve.MoveRefs.
@@ -261,7 +262,7 @@ func (c *chunk) moveLink(k, v []byte, moved func(format.End) format.End) {
 	if newFrom == from && newTo == to {
 		return
 	}
-	c.logLinkKey(opDeleteLink, k, v)
+	c.logLinkKey(logentry.DeleteLink, k, v)
 	c.delete(format.Links, k)
 	c.delete(format.Links, format.LinkTwin(k, v))
 	key := func(sd format.Side, r format.End, pos uint64) []byte {
@@ -269,7 +270,7 @@ func (c *chunk) moveLink(k, v []byte, moved func(format.End) format.End) {
 		key = be.AppendUint64(be.AppendUint16(key, r.Locale), r.Doc)
 		return be.AppendUint64(key, pos)
 	}
-	c.logLinkKey(opPutLink, key(format.FromSide, newFrom, pos), format.NewLink(newTo, toPos))
+	c.logLinkKey(logentry.PutLink, key(format.FromSide, newFrom, pos), format.NewLink(newTo, toPos))
 	c.put(format.Links, key(format.FromSide, newFrom, pos), freshValue{format.NewLink(newTo, toPos)})
 	c.put(format.Links, key(format.ToSide, newTo, toPos), freshValue{format.NewLink(newFrom, pos)})
 }

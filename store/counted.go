@@ -3,8 +3,9 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"lectern/store/internal/format"
 	"slices"
+
+	"lectern/store/internal/format"
 )
 
 // The index keeps counts, so that the number of entries before a key, and the k-th entry, are found without walking over the

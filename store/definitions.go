@@ -9,6 +9,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // load reads the catalog and converts the content if the model differs from it. If it does not differ, load reads no content and writes
@@ -53,7 +54,7 @@ func (f *file) loadConversion(opts Options) (*conversion, error) {
 		f.locales.current.Store(loc)
 		f.locales.persisted = len(loc.codes) - 1
 		f.revised.Store(getNumber(meta, format.KeySequence))
-		if f.log.epoch, err = parseEpoch(string(format.WithoutChecksum(meta.Get(format.KeyEpoch)))); err != nil {
+		if f.log.epoch, err = logentry.ParseEpoch(string(format.WithoutChecksum(meta.Get(format.KeyEpoch)))); err != nil {
 			return err
 		}
 		part, last, err := loadPart(meta)

@@ -1,8 +1,9 @@
 package store
 
 import (
-	"lectern/store/internal/format"
 	"slices"
+
+	"lectern/store/internal/format"
 )
 
 const (

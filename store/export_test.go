@@ -9,7 +9,9 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // Interrupted returns options under which a conversion converts this many rows in a transaction, and ends as if killed when committed
@@ -20,7 +22,7 @@ func Interrupted(opts Options, rows int, committed func() error) Options {
 }
 
 // In tests the stretches of the history are short, so that a small log has several.
-func init() { blockEntries, blockTouches = 16, 60 }
+func init() { logentry.BlockEntries, logentry.BlockTouches = 16, 60 }
 
 // CountedBy limits groups and spans to n parts, so that a small store has as many of them as a large one. The returned function ends the
 // effect.

@@ -10,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A HistoryItem says what one entry of the log did to one version of a document.
@@ -38,7 +39,7 @@ type HistoryQuery struct {
 // A versionEdit is what an entry did to a version, with its row before and after; nil for none.
 type versionEdit struct {
 	slot          format.Slot
-	op            op // the last one
+	op            logentry.Op // the last one
 	before, after []byte
 }
 
@@ -76,27 +77,27 @@ func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err e
 type documentEntry struct{ entry, doc uint64 }
 
 // changing returns the entries that changed rows of the documents that have or had a documentId, newest first.
-func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []touch) (list []documentEntry) {
+func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []logentry.Touch) (list []documentEntry) {
 	oldest := s.logBegins()
 	found := map[uint64]bool{}
 	if v := s.document(b, documentID); v != nil {
 		found[format.Number(v)] = true
 	}
-	for _, sequence := range s.touching(oldest, b.number, idSubjectOf([]byte(documentID)), unblocked) {
+	for _, sequence := range s.touching(oldest, b.number, logentry.IDSubjectOf([]byte(documentID)), unblocked) {
 		e, err := s.entry(sequence)
 		if err != nil {
 			s.failed = cmp.Or(s.failed, err)
 			return nil
 		}
-		_ = e.eachOp(func(o op) error {
-			if o.kind == opDeleteRow && o.schema == b.number && string(o.data) == documentID {
-				found[o.doc] = true
+		_ = e.EachOp(func(o logentry.Op) error {
+			if o.Kind == logentry.DeleteRow && o.Schema == b.number && string(o.Data) == documentID {
+				found[o.Doc] = true
 			}
 			return nil
 		})
 	}
 	for doc := range maps.Keys(found) {
-		for _, sequence := range s.touching(oldest, b.number, rowsSubject|doc, unblocked) {
+		for _, sequence := range s.touching(oldest, b.number, logentry.RowsSubject|doc, unblocked) {
 			list = append(list, documentEntry{sequence, doc})
 		}
 	}
@@ -106,18 +107,18 @@ func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []touch
 
 // itemsOf returns the items of an entry for a document, in order of locale and status, and what it did to each version.
 func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID string) (items []HistoryItem, edits []versionEdit, err error) {
-	err = e.eachOp(func(o op) (err error) {
-		if !o.kind.ofRow() || o.schema != b.number || o.doc != doc {
+	err = e.EachOp(func(o logentry.Op) (err error) {
+		if !o.Kind.OfRow() || o.Schema != b.number || o.Doc != doc {
 			return nil
 		}
-		i := slices.IndexFunc(edits, func(v versionEdit) bool { return v.slot == o.slot })
+		i := slices.IndexFunc(edits, func(v versionEdit) bool { return v.slot == o.Slot })
 		if i < 0 {
 			i = len(edits)
-			edits = append(edits, versionEdit{slot: o.slot})
-			edits[i].before, err = o.before()
+			edits = append(edits, versionEdit{slot: o.Slot})
+			edits[i].before, err = o.Before()
 		}
-		if edits[i].op, edits[i].after = o, nil; !o.kind.removesRow() {
-			edits[i].after = o.data
+		if edits[i].op, edits[i].after = o, nil; !o.Kind.RemovesRow() {
+			edits[i].after = o.Data
 		}
 		return err
 	})
@@ -162,23 +163,23 @@ type listEdit struct {
 // listEdits returns what an entry did to lists of links, by the prefix of their keys.
 func listEdits(e *Entry) map[string]listEdit {
 	lists := map[string]listEdit{}
-	edit := func(o op, sd format.Side, of format.End, pos uint64, other format.End) {
-		key := string(be.AppendUint64(be.AppendUint16(format.LinkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set)), of.Locale), of.Doc))
+	edit := func(o logentry.Op, sd format.Side, of format.End, pos uint64, other format.End) {
+		key := string(be.AppendUint64(be.AppendUint16(format.LinkPrefix(o.Link.Schema, o.Link.Field, byte(sd), byte(o.Link.Set)), of.Locale), of.Doc))
 		l, ok := lists[key]
 		if !ok {
 			l = listEdit{key, map[uint64]format.End{}, map[uint64]format.End{}}
 			lists[key] = l
 		}
-		if _, added := l.after[pos]; o.kind == opPutLink {
+		if _, added := l.after[pos]; o.Kind == logentry.PutLink {
 			l.after[pos] = other
 		} else if delete(l.after, pos); !added {
 			l.before[pos] = other
 		}
 	}
-	_ = e.eachOp(func(o op) error {
-		if !o.kind.ofRow() {
-			edit(o, format.FromSide, o.link.from, o.link.fromPos, o.link.to)
-			edit(o, format.ToSide, o.link.to, o.link.toPos, o.link.from)
+	_ = e.EachOp(func(o logentry.Op) error {
+		if !o.Kind.OfRow() {
+			edit(o, format.FromSide, o.Link.From, o.Link.FromPos, o.Link.To)
+			edit(o, format.ToSide, o.Link.To, o.Link.ToPos, o.Link.From)
 		}
 		return nil
 	})

@@ -3,8 +3,10 @@ package store
 import (
 	"bytes"
 	"context"
-	"lectern/store/internal/format"
 	"time"
+
+	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // The log has an entry for each batch and for each transaction of a conversion, in the bucket log. An entry is stored by the transaction
@@ -68,15 +70,15 @@ type eventLog struct {
 type loggedState struct {
 	by            Principal
 	before, bytes uint64
-	added         int         // keys that the transaction has added
-	entered       int         // memory of the entries that the transaction has added, in bytes
-	locales       int         // how many locale codes the entries have, those of former transactions included
-	changes       []docChange // of the present batch
-	copying       bool        // entries of another log are applied and stored as they are
-	last          []byte      // the last entry of the log as it is stored, if the transaction has added it
+	added         int                  // keys that the transaction has added
+	entered       int                  // memory of the entries that the transaction has added, in bytes
+	locales       int                  // how many locale codes the entries have, those of former transactions included
+	changes       []logentry.DocChange // of the present batch
+	copying       bool                 // entries of another log are applied and stored as they are
+	last          []byte               // the last entry of the log as it is stored, if the transaction has added it
 	lastSequence  uint64
-	answer        []byte      // to be kept, with its key, for the next entry; nil if there is none
-	proposal      transaction // what the other nodes of a cluster have to apply
+	answer        []byte               // to be kept, with its key, for the next entry; nil if there is none
+	proposal      logentry.Transaction // what the other nodes of a cluster have to apply
 
 	blocked   int    // how many of the open touches are in blocks that the transaction has stored
 	converted uint64 // see touches.go
@@ -104,29 +106,29 @@ func PrincipalOf(ctx context.Context) Principal {
 func (tx *Tx) logging() bool { return !tx.store.log.limits.Off && !tx.log.copying }
 
 // logRow records the change of a row, given the row that it replaces or removes, which may be nil.
-func (tx *Tx) logRow(o op, old []byte) {
+func (tx *Tx) logRow(o logentry.Op, old []byte) {
 	if tx.logging() {
 		l := &tx.store.log
-		if o.replaced = replacedOf(old, o, l.replaced[:0]); o.replaced.kind == replacedFields {
-			l.replaced = o.replaced.data
+		if o.Replaced = logentry.ReplacedOf(old, o, l.replaced[:0]); o.Replaced.Kind == logentry.ReplacedFields {
+			l.replaced = o.Replaced.Data
 		}
 		if tx.joint != nil {
-			tx.joint.size += len(o.replaced.data)
+			tx.joint.size += len(o.Replaced.Data)
 		}
-		l.ops = appendRowOp(l.ops, o)
+		l.ops = logentry.AppendRowOp(l.ops, o)
 	}
 }
 
-func (tx *Tx) logLink(kind opKind, link linkOp) {
+func (tx *Tx) logLink(kind logentry.OpKind, link logentry.LinkOp) {
 	if tx.logging() {
 		l := &tx.store.log
-		l.ops = appendLinkOp(l.ops, kind, link)
+		l.ops = logentry.AppendLinkOp(l.ops, kind, link)
 	}
 }
 
 // logLinkKey records the change of a link that is given as it is stored. A link is stored under the keys of both ends; the change is
 // recorded once, with the key of the end that has the attribute.
-func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
+func (tx *Tx) logLinkKey(kind logentry.OpKind, k, v []byte) {
 	if format.Side(k[4]) != format.FromSide {
 		return
 	}
@@ -134,32 +136,32 @@ func (tx *Tx) logLinkKey(kind opKind, k, v []byte) {
 }
 
 // linkOpAt returns a link that is given as it is stored for the end that has the attribute.
-func linkOpAt(k, v []byte) linkOp {
-	l := linkOp{schema: be.Uint16(k), field: be.Uint16(k[2:]), set: LinkSet(k[5])}
-	l.from, l.fromPos = format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])
-	l.to, l.toPos = format.ParseLink(v)
+func linkOpAt(k, v []byte) logentry.LinkOp {
+	l := logentry.LinkOp{Schema: be.Uint16(k), Field: be.Uint16(k[2:]), Set: LinkSet(k[5])}
+	l.From, l.FromPos = format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])
+	l.To, l.ToPos = format.ParseLink(v)
 	return l
 }
 
 // append stores an entry that has the changes recorded since the last one.
-func (tx *Tx) append(kind EntryKind, conversion conversionEntry) error {
+func (tx *Tx) append(kind EntryKind, conversion logentry.Conversion) error {
 	f := tx.store.file
 	if f.log.limits.Off {
 		tx.log.before, tx.log.answer = tx.sequence, nil
 		return nil
 	}
 	e := Entry{
-		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, previous: tx.previousHash(),
-		docs: tx.docs, items: tx.items, changes: tx.log.changes, conversion: conversion, answer: tx.log.answer,
-		ops: f.log.ops,
+		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, Previous: tx.previousHash(),
+		Docs: tx.docs, Items: tx.items, Changes: tx.log.changes, Conversion: conversion, Answer: tx.log.answer,
+		Ops: f.log.ops,
 	}
 	if tx.localesUsed > tx.log.locales {
-		e.firstLocale = uint64(tx.log.locales) + 1
-		e.locales = f.locales.current.Load().codes[e.firstLocale : tx.localesUsed+1]
+		e.FirstLocale = uint64(tx.log.locales) + 1
+		e.Locales = f.locales.current.Load().codes[e.FirstLocale : tx.localesUsed+1]
 		tx.log.locales = tx.localesUsed
 	}
-	size := 160 + len(e.ops) + len(conversion.catalog) + len(conversion.pending) + len(conversion.step) + 48*len(e.changes) + len(e.answer)
-	raw := e.append(make([]byte, 0, size))
+	size := 160 + len(e.Ops) + len(conversion.Catalog) + len(conversion.Pending) + len(conversion.Step) + 48*len(e.Changes) + len(e.Answer)
+	raw := e.Append(make([]byte, 0, size))
 	tx.log.changes, tx.log.answer = nil, nil
 	err := tx.storeEntry(&e, raw)
 	if f.log.ops, f.log.replaced = f.log.ops[:0], f.log.replaced[:0]; cap(f.log.ops)+cap(f.log.replaced) > maxKeptOps {
@@ -176,7 +178,7 @@ func (tx *Tx) storeEntry(e *Entry, raw []byte) error {
 	tx.log.last, tx.log.lastSequence = raw, e.Sequence
 	tx.log.entered += cap(raw) // of a compressed entry more than its length
 	if tx.proposes() {
-		tx.log.proposal.entries = append(tx.log.proposal.entries, encodedEntry{e.Sequence, raw})
+		tx.log.proposal.Entries = append(tx.log.proposal.Entries, logentry.EncodedEntry{Sequence: e.Sequence, Raw: raw})
 	}
 	b := tx.bucket(format.Log)
 	b.bolt.FillPercent = 1 // keys are only added at the end
@@ -234,7 +236,7 @@ func (tx *Tx) trimmable(least uint64, oldest time.Time, most int) (keys [][]byte
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		sequence := be.Uint64(k)
 		if sequence > tx.log.before && tx.log.bytes <= least {
-			made, err := entryTime(v)
+			made, err := logentry.EntryTime(v)
 			if err != nil || !made.Before(oldest) {
 				return keys, false, err
 			}

@@ -3,6 +3,7 @@ package store
 import (
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // Logged returns a version as an entry of the log left it or, if the entry removed it, as it was before. There is no Record if the entry did
@@ -14,16 +15,16 @@ func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID stri
 	if !ok || e.Sequence <= getNumber(s.bucket(format.Meta), format.KeyConverted) {
 		return found, nil
 	}
-	err = e.eachOp(func(o op) error {
-		if !o.kind.ofRow() || o.schema != b.number || o.slot != sl {
+	err = e.EachOp(func(o logentry.Op) error {
+		if !o.Kind.OfRow() || o.Schema != b.number || o.Slot != sl {
 			return nil
 		}
 		id, err := s.loggedID(b, o)
 		if err != nil || id != documentID {
 			return err
 		}
-		if o.kind.removesRow() {
-			if o.data, err = o.before(); err != nil {
+		if o.Kind.RemovesRow() {
+			if o.Data, err = o.Before(); err != nil {
 				return err
 			}
 		}

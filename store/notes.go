@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"iter"
 
-	bolt "go.etcd.io/bbolt"
 	"lectern/store/internal/format"
+
+	bolt "go.etcd.io/bbolt"
+
+	"lectern/store/internal/logentry"
 )
 
 // A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been delivered. Notes are
@@ -54,38 +57,33 @@ func (tx *Tx) PutNote(name string, value []byte) error {
 		return fmt.Errorf("put the note %s: it is no JSON", name)
 	}
 	tx.adds = true
-	return tx.changeNote(noteChange{name, value})
+	return tx.changeNote(logentry.NoteChange{Name: name, Value: value})
 }
 
 // DeleteNote removes a note. It is no error if there is none.
 func (tx *Tx) DeleteNote(name string) error {
-	return tx.changeNote(noteChange{name: name})
+	return tx.changeNote(logentry.NoteChange{Name: name})
 }
 
-// A noteChange gives a note a value, or removes it if the value is nil.
-type noteChange struct {
-	name  string
-	value []byte
-}
-
-func (tx *Tx) changeNote(c noteChange) error {
+func (tx *Tx) changeNote(c logentry.NoteChange) error {
 	if err := tx.begin(); err != nil {
 		return err
 	}
 	tx.applied++
 	if tx.proposes() {
-		tx.log.proposal.notes = append(tx.log.proposal.notes, noteChange{c.name, bytes.Clone(c.value)})
+		tx.log.proposal.Notes = append(tx.log.proposal.Notes, logentry.NoteChange{Name: c.Name, Value: bytes.Clone(c.Value)})
 	}
-	if err := c.apply(tx.bucket(format.Meta)); err != nil {
+	if err := putNote(tx.bucket(format.Meta), c); err != nil {
 		tx.half = err
 		return err
 	}
 	return nil
 }
 
-func (c noteChange) apply(meta *tree) error {
-	if c.value == nil {
-		return meta.Delete(noteKey(c.name))
+// putNote makes the change of a note.
+func putNote(meta *tree, c logentry.NoteChange) error {
+	if c.Value == nil {
+		return meta.Delete(noteKey(c.Name))
 	}
-	return meta.Put(noteKey(c.name), copied(c.value))
+	return meta.Put(noteKey(c.Name), copied(c.Value))
 }

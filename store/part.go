@@ -8,6 +8,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A Part is the part of a store's content that a partial replica has. The zero Part is all content. Users, roles, tokens, locales, files and
@@ -232,15 +233,15 @@ func (f *partFilter) hasRow(schema uint16, sl format.Slot) bool {
 
 // hasLink reports whether the part has both ends of a link. It does not know which document a component is in, so it has the links of all
 // components that its documents can have.
-func (f *partFilter) hasLink(l linkOp) bool {
-	return f.hasEnd(l.from) && f.hasEnd(l.to) && !(f.part.Published && l.set == DraftLinks)
+func (f *partFilter) hasLink(l logentry.LinkOp) bool {
+	return f.hasEnd(l.From) && f.hasEnd(l.To) && !(f.part.Published && l.Set == DraftLinks)
 }
 
-func (f *partFilter) has(o op) bool {
-	if o.kind.ofRow() {
-		return f.hasRow(o.schema, o.slot)
+func (f *partFilter) has(o logentry.Op) bool {
+	if o.Kind.OfRow() {
+		return f.hasRow(o.Schema, o.Slot)
 	}
-	return f.hasLink(o.link)
+	return f.hasLink(o.Link)
 }
 
 // PartEntries returns a function that reduces entries of the snapshot's log to a part. They lose the answers that are kept under idempotency
@@ -253,47 +254,35 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 		return nil, ErrConverted
 	}
 	reduced := *e
-	reduced.partial, reduced.whole = true, e.Hash()
-	reduced.ops = nil
-	reduced.answer = nil // an answer may hold anything
+	reduced.Partial, reduced.WholeHash = true, e.Hash()
+	reduced.Ops = nil
+	reduced.Answer = nil // an answer may hold anything
 	allVersions := len(f.part.Locales) == 0 && !f.part.Published
 	documents := map[string]bool{} // of rows that are kept, unless all are
-	err := e.eachOp(func(o op) error {
+	err := e.EachOp(func(o logentry.Op) error {
 		switch {
 		case !f.has(o):
 			return nil
-		case !o.kind.ofRow():
-			reduced.ops = appendLinkOp(reduced.ops, o.kind, o.link)
+		case !o.Kind.OfRow():
+			reduced.Ops = logentry.AppendLinkOp(reduced.Ops, o.Kind, o.Link)
 			return nil
 		}
-		reduced.ops = appendRowOp(reduced.ops, o)
-		b := f.snap.bound.numbered(o.schema)
+		reduced.Ops = logentry.AppendRowOp(reduced.Ops, o)
+		b := f.snap.bound.numbered(o.Schema)
 		if allVersions || b == nil {
 			return nil
 		}
 		id, err := f.snap.loggedID(b, o)
-		documents[string(format.DocKey(o.schema, id))] = true
+		documents[string(format.DocKey(o.Schema, id))] = true
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reduce entry %d: %w", e.Sequence, err)
 	}
-	reduced.changes = slices.DeleteFunc(slices.Clone(e.changes), func(c docChange) bool {
-		known := f.snap.bound.numbered(c.schema) != nil
-		return !f.hasSchema(c.schema) || !allVersions && known && !documents[string(format.DocKey(c.schema, string(c.documentID)))]
+	reduced.Changes = slices.DeleteFunc(slices.Clone(e.Changes), func(c logentry.DocChange) bool {
+		known := f.snap.bound.numbered(c.Schema) != nil
+		return !f.hasSchema(c.Schema) || !allVersions && known && !documents[string(format.DocKey(c.Schema, string(c.DocumentID)))]
 	})
-	reduced.raw = reduced.append(nil)
+	reduced.Encoded = reduced.Append(nil)
 	return &reduced, nil
-}
-
-// Whole returns the hash of the entry in the origin's log, if it was reduced to a part.
-func (e *Entry) Whole() EntryHash { return e.whole }
-
-// ParsePartEntry parses an entry that was reduced to a part, of which Raw returned raw and Whole returned whole.
-func ParsePartEntry(sequence uint64, whole EntryHash, raw []byte) (*Entry, error) {
-	e, err := decodeEntry(sequence, raw)
-	if err == nil {
-		e.partial, e.whole = true, whole
-	}
-	return e, err
 }

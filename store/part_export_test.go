@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // ReplicatePart makes two partial replicas of a store whose log is complete: one copies an earlier state and applies the entries after it, the
@@ -168,14 +170,14 @@ func (s *Snapshot) foreign(p Part) (list []string) {
 	listed := func(name string, of []string) bool { return len(of) == 0 || slices.Contains(of, name) }
 	s.eachEntry(getNumber(s.bucket(format.Meta), format.KeyLogBefore), func(e *Entry, err error) bool {
 		if err == nil {
-			err = e.eachOp(func(o op) error {
-				b := s.bound.numbered(o.schema)
-				if o.kind.ofRow() && (!b.typ.BuiltIn && !listed(b.typ.UID, p.Types) || b.typ.Localized && !listed(s.localeCode(o.slot.Locale()), p.Locales) ||
-					p.Published && o.slot.Status() == Draft) {
-					list = append(list, fmt.Sprintf("entry %d: a row of %s, %v", e.Sequence, b.typ.UID, o.slot))
+			err = e.EachOp(func(o logentry.Op) error {
+				b := s.bound.numbered(o.Schema)
+				if o.Kind.OfRow() && (!b.typ.BuiltIn && !listed(b.typ.UID, p.Types) || b.typ.Localized && !listed(s.localeCode(o.Slot.Locale()), p.Locales) ||
+					p.Published && o.Slot.Status() == Draft) {
+					list = append(list, fmt.Sprintf("entry %d: a row of %s, %v", e.Sequence, b.typ.UID, o.Slot))
 				}
-				if !o.kind.ofRow() {
-					for _, end := range []format.End{o.link.from, o.link.to} {
+				if !o.Kind.OfRow() {
+					for _, end := range []format.End{o.Link.From, o.Link.To} {
 						if b := s.bound.numbered(end.Schema); b.typ != nil && !b.typ.BuiltIn && !listed(b.typ.UID, p.Types) {
 							list = append(list, fmt.Sprintf("entry %d: a link of %s", e.Sequence, b.typ.UID))
 						}
@@ -184,7 +186,7 @@ func (s *Snapshot) foreign(p Part) (list []string) {
 				return nil
 			})
 		}
-		if err != nil || e.answer != nil {
+		if err != nil || e.Answer != nil {
 			list = append(list, fmt.Sprintf("entry %d: %v, or an answer", e.Sequence, err))
 		}
 		return true

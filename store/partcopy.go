@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"lectern/store/internal/format"
 	"os"
 	"time"
+
+	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // copiedOps is how many bytes of changes an entry of CopyPart has, beside the last change.
@@ -28,11 +30,11 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 		return fmt.Errorf("copy a part of the store: %w", ErrRedefined)
 	}
 	c := partCopy{filter: s.partFilter(p), yield: yield, entry: Entry{
-		Sequence: at.Sequence, Epoch: at.Epoch, Time: time.Now(), By: system, partial: true,
-		docs: getNumber(meta, format.KeyDocs), items: getNumber(meta, format.KeyItems),
+		Sequence: at.Sequence, Epoch: at.Epoch, Time: time.Now(), By: system, Partial: true,
+		Docs: getNumber(meta, format.KeyDocs), Items: getNumber(meta, format.KeyItems),
 	}}
 	if last := s.storedEntry(at.Sequence); last != nil {
-		c.entry.whole = hashOf(at.Sequence, last)
+		c.entry.WholeHash = logentry.HashOf(at.Sequence, last)
 	}
 	_, known, err := loadCatalog(meta)
 	if err != nil {
@@ -40,9 +42,9 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	}
 	first := c.entry
 	first.Kind = ConversionEntry
-	first.conversion.catalog = bytes.Clone(format.WithoutChecksum(meta.Get(format.KeyCatalog)))
-	if first.locales = known.codes[1:]; len(first.locales) > 0 {
-		first.firstLocale = 1
+	first.Conversion.Catalog = bytes.Clone(format.WithoutChecksum(meta.Get(format.KeyCatalog)))
+	if first.Locales = known.codes[1:]; len(first.Locales) > 0 {
+		first.FirstLocale = 1
 	}
 	if err := c.send(first); err != nil {
 		return err
@@ -72,35 +74,35 @@ type partCopy struct {
 }
 
 func (c *partCopy) send(e Entry) error {
-	e.raw = e.append(nil)
+	e.Encoded = e.Append(nil)
 	c.failed = c.yield(&e)
 	return c.failed
 }
 
 // flush sends the changes that are gathered.
 func (c *partCopy) flush() error {
-	if c.failed == nil && len(c.entry.ops) > 0 {
+	if c.failed == nil && len(c.entry.Ops) > 0 {
 		c.failed = c.send(c.entry)
-		c.entry.ops = c.entry.ops[:0]
+		c.entry.Ops = c.entry.Ops[:0]
 	}
 	return c.failed
 }
 
 // full sends the changes that are gathered if they are many.
 func (c *partCopy) full() error {
-	if len(c.entry.ops) < copiedOps {
+	if len(c.entry.Ops) < copiedOps {
 		return c.failed
 	}
 	return c.flush()
 }
 
 func (c *partCopy) row(k, v []byte) error {
-	o := op{kind: opAddRow, schema: be.Uint16(k), slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:])}
-	if !c.filter.hasRow(o.schema, o.slot) {
+	o := logentry.Op{Kind: logentry.AddRow, Schema: be.Uint16(k), Slot: format.Slot(be.Uint16(k[2:])), Doc: be.Uint64(k[4:])}
+	if !c.filter.hasRow(o.Schema, o.Slot) {
 		return c.failed
 	}
-	o.data = format.WithoutChecksum(v)
-	c.entry.ops = appendRowOp(c.entry.ops, o)
+	o.Data = format.WithoutChecksum(v)
+	c.entry.Ops = logentry.AppendRowOp(c.entry.Ops, o)
 	return c.full()
 }
 
@@ -109,7 +111,7 @@ func (c *partCopy) link(k, v []byte) error {
 		return c.failed
 	}
 	if l := linkOpAt(k, v); c.filter.hasLink(l) {
-		c.entry.ops = appendLinkOp(c.entry.ops, opPutLink, l)
+		c.entry.Ops = logentry.AppendLinkOp(c.entry.Ops, logentry.PutLink, l)
 	}
 	return c.full()
 }

@@ -11,6 +11,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // A snapshot of the past is a Snapshot that shows documents as they were behind an earlier entry of the log. Rows, lists of versions and links
@@ -32,7 +33,7 @@ var (
 // past is what a snapshot of the past knows about the entries that it undoes. nil is the present.
 type past struct {
 	sequence  uint64                     // of the last entry that it shows
-	unblocked []touch                    // touches of the entries after the last block, in order
+	unblocked []logentry.Touch           // touches of the entries after the last block, in order
 	rows      map[rowRef]pastRows        // by document
 	links     map[format.End]undoneLinks // by end, with the locale 0
 	entries   map[uint64]*Entry          // decoded
@@ -130,7 +131,7 @@ func (s *Snapshot) timeOf(sequence uint64) (time.Time, error) {
 	if v == nil {
 		return time.Time{}, fmt.Errorf("entry %d of the log is missing", sequence)
 	}
-	return entryTime(format.WithoutChecksum(v))
+	return logentry.EntryTime(format.WithoutChecksum(v))
 }
 
 // entry returns an entry of the log.
@@ -152,14 +153,14 @@ func (s *Snapshot) entry(sequence uint64) (found *Entry, err error) {
 
 // touching returns the sequences after a sequence of the entries that touched a subject, in order. unblocked are the touches of the entries
 // after the last block, in order.
-func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblocked []touch) (list []uint64) {
+func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblocked []logentry.Touch) (list []uint64) {
 	c := s.bucket(format.History).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
-		list = storedBlock(k, v).appendEntries(list, schema, subject)
+		list = logentry.StoredTouches(k, v).AppendEntries(list, schema, subject)
 	}
-	i, _ := slices.BinarySearchFunc(unblocked, touch{schema, subject, 0}, compareTouches)
-	for ; i < len(unblocked) && unblocked[i].schema == schema && unblocked[i].subject == subject; i++ {
-		list = append(list, unblocked[i].sequence)
+	i, _ := slices.BinarySearchFunc(unblocked, logentry.Touch{Schema: schema, Subject: subject}, logentry.CompareTouches)
+	for ; i < len(unblocked) && unblocked[i].Schema == schema && unblocked[i].Subject == subject; i++ {
+		list = append(list, unblocked[i].Sequence)
 	}
 	for len(list) > 0 && list[0] <= after {
 		list = list[1:]
@@ -168,21 +169,21 @@ func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblock
 }
 
 // sortedTouches returns the touches of the entries after the last block and after a sequence, in order, each once.
-func (s *Snapshot) sortedTouches(after uint64) ([]touch, error) {
+func (s *Snapshot) sortedTouches(after uint64) ([]logentry.Touch, error) {
 	list, err := s.unblocked(after)
-	slices.SortFunc(list, compareTouches)
+	slices.SortFunc(list, logentry.CompareTouches)
 	return slices.Compact(list), err
 }
 
 // eachLater calls f with the changes that later entries made to a subject, oldest first.
-func (s *Snapshot) eachLater(schema uint16, subject uint64, f func(op) error) {
+func (s *Snapshot) eachLater(schema uint16, subject uint64, f func(logentry.Op) error) {
 	for _, sequence := range s.touching(s.past.sequence, schema, subject, s.past.unblocked) {
 		if !s.step() {
 			return
 		}
 		e, err := s.entry(sequence)
 		if err == nil {
-			err = e.eachOp(f)
+			err = e.EachOp(f)
 		}
 		if err != nil {
 			s.failed = cmp.Or(s.failed, err)
@@ -198,10 +199,10 @@ func (s *Snapshot) pastRows(schema uint16, doc uint64) pastRows {
 		return known
 	}
 	found := pastRows{}
-	s.eachLater(schema, rowsSubject|doc, func(o op) (err error) {
-		if o.kind.ofRow() && o.schema == schema && o.doc == doc {
-			if _, ok := found[o.slot]; !ok {
-				found[o.slot], err = o.before()
+	s.eachLater(schema, logentry.RowsSubject|doc, func(o logentry.Op) (err error) {
+		if o.Kind.OfRow() && o.Schema == schema && o.Doc == doc {
+			if _, ok := found[o.Slot]; !ok {
+				found[o.Slot], err = o.Before()
 			}
 		}
 		return err
@@ -220,7 +221,7 @@ func (s *Snapshot) pastRow(b *boundSchema, sl format.Slot, doc uint64) Record {
 		return Record{}
 	}
 	if layout := int(be.Uint16(data)); layout >= len(s.bound.tables) || s.bound.tables[layout].bound != b {
-		s.failed = cmp.Or(s.failed, fmt.Errorf("%w: a row of an unknown layout", errEntry))
+		s.failed = cmp.Or(s.failed, fmt.Errorf("%w: a row of an unknown layout", logentry.ErrEntry))
 		return Record{}
 	}
 	return s.record(sl, doc, data)
@@ -245,9 +246,9 @@ func (s *Snapshot) pastDocument(b *boundSchema, documentID string) []byte {
 
 // removed returns the documents with a documentId of which later entries removed a version, each once.
 func (s *Snapshot) removed(schema uint16, documentID string) (list []uint64) {
-	s.eachLater(schema, idSubjectOf([]byte(documentID)), func(o op) error {
-		if o.kind == opDeleteRow && o.schema == schema && string(o.data) == documentID && !slices.Contains(list, o.doc) {
-			list = append(list, o.doc)
+	s.eachLater(schema, logentry.IDSubjectOf([]byte(documentID)), func(o logentry.Op) error {
+		if o.Kind == logentry.DeleteRow && o.Schema == schema && string(o.Data) == documentID && !slices.Contains(list, o.Doc) {
+			list = append(list, o.Doc)
 		}
 		return nil
 	})
@@ -333,18 +334,18 @@ func (s *Snapshot) LastOnly(t *contenttypes.ContentType) (documentID string, err
 }
 
 // removedIDs returns the documentIds of a type of which the entries after a sequence removed a version, in the order of the last removals.
-func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []touch) (ids []string, err error) {
+func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []logentry.Touch) (ids []string, err error) {
 	var list []uint64
-	add := func(t touch) {
-		if t.schema == schema && t.subject&idSubject > 0 && t.sequence > after {
-			list = append(list, t.sequence)
+	add := func(t logentry.Touch) {
+		if t.Schema == schema && t.Subject&logentry.IDSubject > 0 && t.Sequence > after {
+			list = append(list, t.Sequence)
 		}
 	}
 	c := s.bucket(format.History).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
-		b := storedBlock(k, v)
-		for i := range b.len() {
-			add(b.at(i))
+		b := logentry.StoredTouches(k, v)
+		for i := range b.Len() {
+			add(b.At(i))
 		}
 	}
 	for _, t := range unblocked {
@@ -356,9 +357,9 @@ func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []touch) (i
 		if err != nil {
 			return nil, err
 		}
-		_ = e.eachOp(func(o op) error {
-			if o.kind == opDeleteRow && o.schema == schema {
-				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == string(o.data) }), string(o.data))
+		_ = e.EachOp(func(o logentry.Op) error {
+			if o.Kind == logentry.DeleteRow && o.Schema == schema {
+				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == string(o.Data) }), string(o.Data))
 			}
 			return nil
 		})
@@ -429,24 +430,24 @@ func (s *Snapshot) listed(list []byte) (schemas []uint16) {
 // undo returns the links of a document or component that have changed since, in all locales.
 func (s *Snapshot) undo(end format.End) undoneLinks {
 	found := undoneLinks{}
-	was := func(o op, sd format.Side, of format.End, pos uint64, other format.End, otherPos uint64) {
+	was := func(o logentry.Op, sd format.Side, of format.End, pos uint64, other format.End, otherPos uint64) {
 		if of.Schema != end.Schema || of.Doc != end.Doc {
 			return
 		}
-		key := format.LinkPrefix(o.link.schema, o.link.field, byte(sd), byte(o.link.set))
+		key := format.LinkPrefix(o.Link.Schema, o.Link.Field, byte(sd), byte(o.Link.Set))
 		key = be.AppendUint64(be.AppendUint64(be.AppendUint16(key, of.Locale), of.Doc), pos)
 		if _, ok := found[string(key)]; ok {
 			return
 		}
-		if found[string(key)] = nil; o.kind == opDeleteLink {
+		if found[string(key)] = nil; o.Kind == logentry.DeleteLink {
 			found[string(key)] = format.NewLink(other, otherPos)
 		}
 	}
-	s.eachLater(end.Schema, linksSubject|end.Doc, func(o op) error {
-		if !o.kind.ofRow() {
-			l := o.link
-			was(o, format.FromSide, l.from, l.fromPos, l.to, l.toPos)
-			was(o, format.ToSide, l.to, l.toPos, l.from, l.fromPos)
+	s.eachLater(end.Schema, logentry.LinksSubject|end.Doc, func(o logentry.Op) error {
+		if !o.Kind.OfRow() {
+			l := o.Link
+			was(o, format.FromSide, l.From, l.FromPos, l.To, l.ToPos)
+			was(o, format.ToSide, l.To, l.ToPos, l.From, l.FromPos)
 		}
 		return nil
 	})

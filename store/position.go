@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,6 +10,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // Errors of reading the log, for errors.Is. Who gets one of them must begin anew with all content.
@@ -21,35 +20,6 @@ var (
 	// ErrTrimmed: the log no longer has all entries after the position.
 	ErrTrimmed = errors.New("the log no longer has all entries after the position")
 )
-
-// An Epoch is a random number that names a history of content. A restored store begins a new one, because its history differs from the
-// one after its backup was taken.
-type Epoch [8]byte
-
-func newEpoch() (e Epoch) {
-	_, _ = rand.Read(e[:]) // never fails
-	return e
-}
-
-// String returns the epoch as 16 hexadecimal digits.
-func (e Epoch) String() string { return hex.EncodeToString(e[:]) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (e Epoch) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (e *Epoch) UnmarshalText(text []byte) (err error) {
-	*e, err = parseEpoch(string(text))
-	return err
-}
-
-func parseEpoch(text string) (e Epoch, err error) {
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != len(e) {
-		return e, fmt.Errorf("%q is no epoch", text)
-	}
-	return Epoch(raw), nil
-}
 
 // A Position is a place in the log: behind the entry with its sequence. Clients must take its text as opaque.
 type Position struct {
@@ -63,7 +33,7 @@ func (p Position) String() string { return p.Epoch.String() + "-" + strconv.Form
 // ParsePosition parses the text of a Position. The error wraps ErrOtherEpoch.
 func ParsePosition(text string) (p Position, err error) {
 	epoch, sequence, _ := strings.Cut(text, "-")
-	if p.Epoch, err = parseEpoch(epoch); err == nil {
+	if p.Epoch, err = logentry.ParseEpoch(epoch); err == nil {
 		p.Sequence, err = strconv.ParseUint(sequence, 10, 48)
 	}
 	if err != nil || p.String() != text {
@@ -85,7 +55,7 @@ func (s *Snapshot) OldestPosition() (Position, error) {
 }
 
 func (s *Snapshot) epoch() (Epoch, error) {
-	return parseEpoch(string(format.WithoutChecksum(s.bucket(format.Meta).Get(format.KeyEpoch))))
+	return logentry.ParseEpoch(string(format.WithoutChecksum(s.bucket(format.Meta).Get(format.KeyEpoch))))
 }
 
 // Entries returns the entries after a position, oldest first. It returns an error that wraps ErrOtherEpoch or ErrTrimmed if the log does
@@ -114,7 +84,7 @@ func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
 		}
 		var raw []byte
 		raw, k, v = entryAt(c, k, v)
-		e, err := decodeEntry(next, raw)
+		e, err := ParseEntry(next, raw)
 		if !yield(e, err) || err != nil {
 			return
 		}
@@ -131,13 +101,20 @@ func entryAt(c *treeCursor, k, v []byte) (raw, next, value []byte) {
 	return raw, next, value
 }
 
+// A Change says what a batch did to one document.
+type Change struct {
+	Type       string // uid of the content-type
+	DocumentID string
+	Action     Action
+}
+
 // Changes returns what the entry of a batch did to documents. Names are those of the snapshot's definitions; documents of types that are
 // no longer defined are left out.
 func (s *Snapshot) Changes(e *Entry) []Change {
-	list := make([]Change, 0, len(e.changes))
-	for _, c := range e.changes {
-		if b := s.bound.numbered(c.schema); b != nil {
-			list = append(list, Change{Type: b.schema.UID, DocumentID: string(c.documentID), Action: c.action})
+	list := make([]Change, 0, len(e.Changes))
+	for _, c := range e.Changes {
+		if b := s.bound.numbered(c.Schema); b != nil {
+			list = append(list, Change{Type: b.schema.UID, DocumentID: string(c.DocumentID), Action: c.Action})
 		}
 	}
 	return list
@@ -172,10 +149,10 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 	tx := newTx(s, btx)
 	defer tx.end()
 	former := f.log.epoch
-	f.log.epoch = newEpoch()
+	f.log.epoch = logentry.NewEpoch()
 	tx.sequence++
 	tx.log.by = by
-	if err = tx.append(EpochEntry, conversionEntry{}); err == nil {
+	if err = tx.append(EpochEntry, logentry.Conversion{}); err == nil {
 		err = putEpoch(tx.bucket(format.Meta), f.log.epoch)
 	}
 	if err == nil && f.part.Load() != nil { // from here on, what there is is all that there is

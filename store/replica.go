@@ -11,6 +11,7 @@ import (
 
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // ErrGap: entries were to be applied that do not follow on those that a replica has.
@@ -94,7 +95,7 @@ func (r *applier) applyTogether(list []*Entry) (n int, err error) {
 			if err := r.applyNext(tx, e, at); err != nil {
 				return at, fmt.Errorf("apply entry %d: %w", e.Sequence, err)
 			}
-			at = applied{e.Epoch, e.whole, e}
+			at = applied{e.Epoch, e.WholeHash, e}
 			n++
 		}
 		return at, nil
@@ -153,8 +154,8 @@ func (r *applier) applied() applied { return applied{r.file.log.epoch, r.convers
 func (r *applier) applyNext(tx *Tx, e *Entry, at applied) error {
 	partial := r.file.part.Load() != nil
 	switch {
-	case e.partial != partial:
-		return fmt.Errorf("%w: it is for another part of the content than the replica has", errEntry)
+	case e.Partial != partial:
+		return fmt.Errorf("%w: it is for another part of the content than the replica has", logentry.ErrEntry)
 	case r.filling:
 		tx.fill(e)
 		return r.applyEntry(tx, e)
@@ -166,13 +167,13 @@ func (r *applier) applyNext(tx *Tx, e *Entry, at applied) error {
 	if !partial {
 		at.last = own
 	}
-	if at.last != (EntryHash{}) && e.previous != at.last {
-		return fmt.Errorf("%w: %w", ErrOtherEpoch, errBroken)
+	if at.last != (EntryHash{}) && e.Previous != at.last {
+		return fmt.Errorf("%w: %w", ErrOtherEpoch, logentry.ErrBroken)
 	}
 	if partial { // its log is a chain of its own
 		chained := *e
-		chained.previous = own
-		chained.raw = chained.append(nil)
+		chained.Previous = own
+		chained.Encoded = chained.Append(nil)
 		e = &chained
 	}
 	return r.applyEntry(tx, e)
@@ -192,34 +193,34 @@ func (tx *Tx) follows(e *Entry, epoch Epoch) error {
 
 // applyEntry makes the changes of an entry and stores the entry in the log.
 func (r *applier) applyEntry(tx *Tx, e *Entry) error {
-	for i, code := range e.locales {
-		if n, err := tx.useLocale(code); err != nil || uint64(n) != e.firstLocale+uint64(i) {
-			return errors.Join(fmt.Errorf("%w: locale %q has the number %d", errEntry, code, n), err)
+	for i, code := range e.Locales {
+		if n, err := tx.useLocale(code); err != nil || uint64(n) != e.FirstLocale+uint64(i) {
+			return errors.Join(fmt.Errorf("%w: locale %q has the number %d", logentry.ErrEntry, code, n), err)
 		}
 	}
-	if e.conversion.step != nil {
+	if e.Conversion.Step != nil {
 		if err := r.repeat(tx, e); err != nil {
 			return err
 		}
 	}
-	err := e.eachOp(func(o op) error {
-		if e.Kind == BatchEntry && !o.kind.ofRow() {
-			tx.reviseLink(o.link.from, o.link.to)
+	err := e.EachOp(func(o logentry.Op) error {
+		if e.Kind == BatchEntry && !o.Kind.OfRow() {
+			tx.reviseLink(o.Link.From, o.Link.To)
 		}
 		return tx.repeat(o)
 	})
 	if err != nil {
 		return err
 	}
-	tx.docs, tx.items = max(tx.docs, e.docs), max(tx.items, e.items)
+	tx.docs, tx.items = max(tx.docs, e.Docs), max(tx.items, e.Items)
 	if e.Kind == ConversionEntry {
 		tx.revise(everyType)
-		if err := storeConversion(tx.bucket(format.Meta), &e.conversion); err != nil {
+		if err := storeConversion(tx.bucket(format.Meta), &e.Conversion); err != nil {
 			return err
 		}
 	}
-	if e.answer != nil {
-		if err := tx.putAnswer(e.Sequence, e.answer); err != nil {
+	if e.Answer != nil {
+		if err := tx.putAnswer(e.Sequence, e.Answer); err != nil {
 			return err
 		}
 	}
@@ -227,13 +228,13 @@ func (r *applier) applyEntry(tx *Tx, e *Entry) error {
 		tx.log.before = e.Sequence
 		return nil
 	}
-	return tx.storeEntry(e, e.raw)
+	return tx.storeEntry(e, e.Encoded)
 }
 
 // repeat carries out a step that works on indexes.
 func (r *applier) repeat(tx *Tx, e *Entry) error {
 	var s evolve.Step
-	if err := json.Unmarshal(e.conversion.step, &s); err != nil {
+	if err := json.Unmarshal(e.Conversion.Step, &s); err != nil {
 		return err
 	}
 	c := *r.conversion
@@ -241,22 +242,22 @@ func (r *applier) repeat(tx *Tx, e *Entry) error {
 	if c.catalog, err = c.catalog.Clone(); err != nil {
 		return err
 	}
-	c.hooks = &conversionHooks{rows: int(e.conversion.rows)}
+	c.hooks = &conversionHooks{rows: int(e.Conversion.Rows)}
 	_, err = (&chunk{Tx: tx, conversion: &c, at: &s.At}).run(s.Work)
 	return err
 }
 
 // storeConversion stores the definitions after a transaction of a conversion, and what is left to do.
-func storeConversion(meta *tree, c *conversionEntry) error {
-	if c.catalog != nil {
-		if err := meta.Put(format.KeyCatalog, copied(c.catalog)); err != nil {
+func storeConversion(meta *tree, c *logentry.Conversion) error {
+	if c.Catalog != nil {
+		if err := meta.Put(format.KeyCatalog, copied(c.Catalog)); err != nil {
 			return err
 		}
 	}
-	if c.pending == nil {
+	if c.Pending == nil {
 		return meta.Delete(format.KeyPending)
 	}
-	return meta.Put(format.KeyPending, copied(c.pending))
+	return meta.Put(format.KeyPending, copied(c.Pending))
 }
 
 // reload reads what an entry of a conversion has changed: the definitions, and what is left to do.
@@ -276,40 +277,40 @@ func (r *applier) reload(last *Entry) error {
 }
 
 // repeat makes the change of a row or link.
-func (tx *Tx) repeat(o op) error {
-	if o.kind.ofRow() {
+func (tx *Tx) repeat(o logentry.Op) error {
+	if o.Kind.OfRow() {
 		return tx.repeatRow(o)
 	}
-	l := o.link
-	from := tx.linkKey(l, format.FromSide, l.from, l.fromPos)
-	to := tx.linkKey(l, format.ToSide, l.to, l.toPos)
-	if o.kind == opDeleteLink {
+	l := o.Link
+	from := tx.linkKey(l, format.FromSide, l.From, l.FromPos)
+	to := tx.linkKey(l, format.ToSide, l.To, l.ToPos)
+	if o.Kind == logentry.DeleteLink {
 		tx.delete(format.Links, from)
 		tx.delete(format.Links, to)
 		return nil
 	}
-	tx.put(format.Links, from, freshValue{format.NewLink(l.to, l.toPos)})
-	tx.put(format.Links, to, freshValue{format.NewLink(l.from, l.fromPos)})
+	tx.put(format.Links, from, freshValue{format.NewLink(l.To, l.ToPos)})
+	tx.put(format.Links, to, freshValue{format.NewLink(l.From, l.FromPos)})
 	return nil
 }
 
 // linkKey returns the key of a link in the list of one end.
-func (tx *Tx) linkKey(l linkOp, sd format.Side, end format.End, pos uint64) []byte {
-	key := format.LinkPrefix(l.schema, l.field, byte(sd), byte(l.set))
+func (tx *Tx) linkKey(l logentry.LinkOp, sd format.Side, end format.End, pos uint64) []byte {
+	key := format.LinkPrefix(l.Schema, l.Field, byte(sd), byte(l.Set))
 	key = be.AppendUint64(be.AppendUint16(key, end.Locale), end.Doc)
 	return be.AppendUint64(key, pos)
 }
 
 // repeatRow puts or removes a row.
-func (tx *Tx) repeatRow(o op) error {
-	b := tx.bound.numbered(o.schema)
-	if b == nil || b.typ == nil || int(o.slot.Locale()) > tx.localesUsed {
-		return fmt.Errorf("%w: a row of an unknown type or locale", errEntry)
+func (tx *Tx) repeatRow(o logentry.Op) error {
+	b := tx.bound.numbered(o.Schema)
+	if b == nil || b.typ == nil || int(o.Slot.Locale()) > tx.localesUsed {
+		return fmt.Errorf("%w: a row of an unknown type or locale", logentry.ErrEntry)
 	}
-	if o.kind.removesRow() {
-		old := tx.row(b, o.slot, o.doc)
+	if o.Kind.RemovesRow() {
+		old := tx.row(b, o.Slot, o.Doc)
 		if !old.Exists() {
-			return fmt.Errorf("%w: it removes a row that is not there", errEntry)
+			return fmt.Errorf("%w: it removes a row that is not there", logentry.ErrEntry)
 		}
 		return tx.removeRow(old)
 	}

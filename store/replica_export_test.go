@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/format"
 )
 
@@ -24,7 +25,7 @@ func Replicate(s *Store, path string, rnd *rand.Rand) (differences []string, err
 		var failed error
 		snap.eachEntry(0, func(e *Entry, err error) bool {
 			if failed = err; err == nil {
-				if e, failed = decodeEntry(e.Sequence, bytes.Clone(e.raw)); failed == nil && !bytes.Equal(e.append(nil), e.raw) {
+				if e, failed = ParseEntry(e.Sequence, bytes.Clone(e.Encoded)); failed == nil && !bytes.Equal(e.Append(nil), e.Encoded) {
 					failed = fmt.Errorf("entry %d is encoded in another way than it was", e.Sequence)
 				}
 				list = append(list, e)

@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // everyType is the number under which the revision of a conversion is kept. A conversion changes how rows of any type are read, so it
@@ -128,14 +129,14 @@ func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64)
 	}
 	sl, _ := tx.slot(t, Published, locale)
 	of := format.End{Schema: b.number, Locale: sl.Locale(), Doc: doc}
-	changed, err := tx.touched(rowsSubject, of, after, linking)
+	changed, err := tx.touched(logentry.RowsSubject, of, after, linking)
 	if !changed && err == nil {
-		changed, err = tx.touched(linksSubject, of, after, linking)
+		changed, err = tx.touched(logentry.LinksSubject, of, after, linking)
 	}
 	for _, status := range [...]Status{Draft, Published} {
 		tx.Version(t, doc, status, locale).eachComponent(func(c Record) bool {
 			if !changed && err == nil { // a link goes with its target, and the row stays as it is
-				changed, err = tx.touched(linksSubject, c.ref(), after, nil)
+				changed, err = tx.touched(logentry.LinksSubject, c.ref(), after, nil)
 			}
 			return !changed && err == nil
 		})
@@ -149,8 +150,8 @@ func (tx *Tx) touched(subjects uint64, of format.End, after uint64, linking []*c
 	subject := subjects | of.Doc
 	list := tx.touching(after, of.Schema, subject, nil)
 	for _, open := range tx.store.log.touches.list {
-		if open.schema == of.Schema && open.subject == subject && open.sequence > after {
-			list = append(list, open.sequence)
+		if open.Schema == of.Schema && open.Subject == subject && open.Sequence > after {
+			list = append(list, open.Sequence)
 		}
 	}
 	for _, sequence := range slices.Backward(list) {
@@ -169,19 +170,19 @@ func (tx *Tx) pendingRevision(t *contenttypes.ContentType) uint64 {
 
 // changes reports whether an entry has changed a localization of a document, a link from it, or one to it from a document of the types in linking.
 func (tx *Tx) changes(sequence uint64, of format.End, linking []*contenttypes.ContentType) (found bool, err error) {
-	e, err := decodeEntry(sequence, tx.storedEntry(sequence))
+	e, err := ParseEntry(sequence, tx.storedEntry(sequence))
 	if err != nil {
 		return false, err
 	}
-	err = e.eachOp(func(o op) error {
+	err = e.EachOp(func(o logentry.Op) error {
 		switch {
 		case found:
-		case o.kind.ofRow():
-			found = o.schema == of.Schema && o.doc == of.Doc && o.slot.Locale() == of.Locale
-		case o.link.from == of:
+		case o.Kind.OfRow():
+			found = o.Schema == of.Schema && o.Doc == of.Doc && o.Slot.Locale() == of.Locale
+		case o.Link.From == of:
 			found = true
-		case o.link.to == of:
-			b := tx.bound.numbered(o.link.from.Schema)
+		case o.Link.To == of:
+			b := tx.bound.numbered(o.Link.From.Schema)
 			found = b != nil && slices.Contains(linking, b.typ)
 		}
 		return nil

@@ -19,6 +19,7 @@ import (
 	"lectern/internal/admission"
 	"lectern/internal/durable"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 	"lectern/store/internal/pool"
 )
 
@@ -263,7 +264,7 @@ func create(path string) error {
 		if err := meta.Put(format.KeyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
 			return err
 		}
-		return errors.Join(putEpoch(meta, newEpoch()), known.putInto(meta))
+		return errors.Join(putEpoch(meta, logentry.NewEpoch()), known.putInto(meta))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err

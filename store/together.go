@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"lectern/store/internal/format"
 	"maps"
+
+	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // ErrTooLarge: the batches of one call of Together change too much for one transaction.
@@ -45,7 +47,7 @@ func (tx *Tx) Together(f func() error) error {
 		err = tx.fold()
 	}
 	if err == nil {
-		err = tx.append(BatchEntry, conversionEntry{})
+		err = tx.append(BatchEntry, logentry.Conversion{})
 	}
 	if err != nil {
 		tx.half = err
@@ -72,11 +74,11 @@ func (tx *Tx) fold() error {
 		return err
 	}
 	l.ops, tx.revisions = folded, tx.joint.revisions
-	return (&Entry{ops: folded}).eachOp(func(o op) error {
-		if o.kind.ofRow() {
-			tx.revise(o.schema)
+	return (&Entry{Ops: folded}).EachOp(func(o logentry.Op) error {
+		if o.Kind.OfRow() {
+			tx.revise(o.Schema)
 		} else {
-			tx.reviseLink(o.link.from, o.link.to)
+			tx.reviseLink(o.Link.From, o.Link.To)
 		}
 		return nil
 	})
@@ -99,14 +101,14 @@ type foldedRow struct {
 // that is so already.
 func foldOps(ops []byte) (folded []byte, several bool, err error) {
 	rows := map[versionRef]*foldedRow{}
-	e := Entry{ops: ops}
-	err = e.eachOp(func(o op) error {
-		if o.kind.ofRow() {
-			if r := rows[o.version()]; r != nil {
+	e := Entry{Ops: ops}
+	err = e.EachOp(func(o logentry.Op) error {
+		if o.Kind.OfRow() {
+			if r := rows[versionOf(o)]; r != nil {
 				r.left++
 				several = true
 			} else {
-				rows[o.version()] = &foldedRow{left: 1}
+				rows[versionOf(o)] = &foldedRow{left: 1}
 			}
 		}
 		return nil
@@ -115,17 +117,17 @@ func foldOps(ops []byte) (folded []byte, several bool, err error) {
 		return ops, false, err
 	}
 	folded = make([]byte, 0, len(ops))
-	err = e.eachOp(func(o op) (err error) {
-		if !o.kind.ofRow() {
-			folded = appendLinkOp(folded, o.kind, o.link)
+	err = e.EachOp(func(o logentry.Op) (err error) {
+		if !o.Kind.OfRow() {
+			folded = logentry.AppendLinkOp(folded, o.Kind, o.Link)
 			return nil
 		}
-		r := rows[o.version()]
+		r := rows[versionOf(o)]
 		if r.left--; !r.known && r.left > 0 {
 			r.known = true
-			r.before, err = o.before()
+			r.before, err = o.Before()
 		} else if !r.known {
-			folded = appendRowOp(folded, o)
+			folded = logentry.AppendRowOp(folded, o)
 		} else if r.left == 0 {
 			folded = r.append(folded, o)
 		}
@@ -134,20 +136,20 @@ func foldOps(ops []byte) (folded []byte, several bool, err error) {
 	return folded, true, err
 }
 
-func (o *op) version() versionRef { return versionRef{rowRef{o.schema, o.doc}, o.slot} }
+func versionOf(o logentry.Op) versionRef { return versionRef{rowRef{o.Schema, o.Doc}, o.Slot} }
 
 // append appends the one change that several changes of a version have become; last is the last of them. A version that was not there before
 // them and is not there after them has not changed.
-func (r *foldedRow) append(b []byte, last op) []byte {
-	if last.kind.removesRow() && r.before == nil {
+func (r *foldedRow) append(b []byte, last logentry.Op) []byte {
+	if last.Kind.RemovesRow() && r.before == nil {
 		return b
 	}
-	if !last.kind.removesRow() {
-		last.kind = opAddRow
-		if r.before != nil && bytes.Equal(format.ID(r.before), format.ID(last.data)) {
-			last.kind = opPutRow
+	if !last.Kind.RemovesRow() {
+		last.Kind = logentry.AddRow
+		if r.before != nil && bytes.Equal(format.ID(r.before), format.ID(last.Data)) {
+			last.Kind = logentry.PutRow
 		}
 	}
-	last.replaced = replacedOfRow(r.before, last, nil)
-	return appendRowOp(b, last)
+	last.Replaced = logentry.ReplacedOfRow(r.before, last, nil)
+	return logentry.AppendRowOp(b, last)
 }

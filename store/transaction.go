@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -11,6 +10,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // Several nodes of a cluster have the same content because they apply the same transactions in the same order. The store of the leader takes
@@ -43,96 +43,9 @@ type Transaction struct {
 	Data  []byte // as it was passed to Propose
 }
 
-// A transaction is the content of a Transaction.
-type transaction struct {
-	entries []encodedEntry
-	notes   []noteChange
-}
-
-// An encodedEntry is an entry of the log as it is stored.
-type encodedEntry struct {
-	sequence uint64
-	raw      []byte
-}
-
-// transactionVersion is the first byte of an encoded transaction. Readers refuse other versions.
-const transactionVersion = 1
-
 // TransactionFormat grows with each change of what a Transaction holds, of the entries of the log, of conversions, and of the file, which nodes copy
 // from one another. This version of the store writes it, and reads it and all former ones. Each of the four numbers has eight bits.
-const TransactionFormat = transactionVersion<<24 | int(Format)<<16 | evolve.Version<<8 | entryVersion
-
-// append appends the encoding:
-//
-//	version u8 · number of entries · (sequence · entry) … · number of notes · (name · 1 u8 · value, or name · 0 u8 for one that is removed) …
-//
-// Numbers are uvarints, and all else has its length before it.
-func (t *transaction) append(b []byte) []byte {
-	b = binary.AppendUvarint(append(b, transactionVersion), uint64(len(t.entries)))
-	for _, e := range t.entries {
-		b = appendCounted(binary.AppendUvarint(b, e.sequence), e.raw)
-	}
-	b = binary.AppendUvarint(b, uint64(len(t.notes)))
-	for _, n := range t.notes {
-		if b = appendCounted(b, n.name); n.value == nil {
-			b = append(b, 0)
-		} else {
-			b = appendCounted(append(b, 1), n.value)
-		}
-	}
-	return b
-}
-
-// size returns about how long the encoding is.
-func (t *transaction) size() (n int) {
-	for _, e := range t.entries {
-		n += 16 + len(e.raw)
-	}
-	for _, c := range t.notes {
-		n += 16 + len(c.name) + len(c.value)
-	}
-	return n + 16
-}
-
-var (
-	errTransaction        = errors.New("the transaction of the cluster is malformed")
-	errTransactionVersion = errors.New("the transaction of the cluster was written by another version of Lectern, which this one cannot read: give all nodes the same version")
-)
-
-func decodeTransaction(data []byte) (entries []*Entry, notes []noteChange, err error) {
-	d := entryDecoder{raw: data}
-	if version := d.byte(); !d.failed && version != transactionVersion {
-		return nil, nil, errTransactionVersion
-	}
-	for range d.fitting(d.number(format.NumberMask)) {
-		sequence := d.number(format.NumberMask)
-		raw := d.counted()
-		if d.failed {
-			break
-		}
-		e, err := decodeEntry(sequence, raw)
-		if err != nil {
-			return nil, nil, err
-		}
-		entries = append(entries, e)
-	}
-	for range d.fitting(d.number(format.NumberMask)) {
-		n := noteChange{name: string(d.counted())}
-		switch d.byte() {
-		case 0:
-		case 1:
-			n.value = d.counted()
-			d.failed = d.failed || len(n.value) == 0
-		default:
-			d.failed = true
-		}
-		notes = append(notes, n)
-	}
-	if d.failed || len(d.raw) > 0 {
-		return nil, nil, errTransaction
-	}
-	return entries, notes, nil
-}
+const TransactionFormat = logentry.TransactionVersion<<24 | int(Format)<<16 | evolve.Version<<8 | logentry.Version
 
 // maxProposed is how many bytes a proposed transaction may have: Raft's log (raft-wal) stores entries of more than 64 MiB, and then cannot read them.
 const maxProposed = 60 << 20
@@ -150,7 +63,7 @@ func (tx *Tx) propose() (committed func(error) error, err error) {
 		return func(err error) error { return err }, nil
 	}
 	proposal := &tx.log.proposal
-	data := proposal.append(make([]byte, 0, proposal.size()))
+	data := proposal.Append(make([]byte, 0, proposal.Size()))
 	if len(data) > maxProposed {
 		return nil, fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxProposed>>20)
 	}
@@ -228,7 +141,7 @@ func (f *file) follow() error {
 // applyTransactions applies the first transactions of a list in one transaction of the store, and returns how many.
 func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 	err = s.guard(func() error {
-		entries, notes, err := decodeTransaction(list[0].Data)
+		entries, notes, err := logentry.ParseTransaction(list[0].Data)
 		if err != nil {
 			return fmt.Errorf("apply transaction %d: %w", list[0].Index, err)
 		}
@@ -248,7 +161,7 @@ func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 				if n++; n == len(list) || converts || tx.buffered() >= maxBuffered { // a conversion has transactions of its own
 					return at, nil
 				}
-				if entries, notes, err = decodeTransaction(list[n].Data); err != nil || isConversion(entries) {
+				if entries, notes, err = logentry.ParseTransaction(list[n].Data); err != nil || isConversion(entries) {
 					return at, nil // the next call decodes it again
 				}
 			}
@@ -258,7 +171,7 @@ func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 }
 
 // applyTransaction applies one transaction of a cluster, or skips it if it does not follow on the present state.
-func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes []noteChange, at applied) (applied, error) {
+func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes []logentry.NoteChange, at applied) (applied, error) {
 	meta := tx.bucket(format.Meta)
 	if err := putNumber(meta, format.KeyAppliedIndex, index); err != nil {
 		return at, err
@@ -273,10 +186,10 @@ func (r *applier) applyTransaction(tx *Tx, index uint64, entries []*Entry, notes
 		if err := r.applyNext(tx, e, at); err != nil {
 			return at, fmt.Errorf("entry %d: %w", e.Sequence, err)
 		}
-		at = applied{e.Epoch, e.whole, e}
+		at = applied{e.Epoch, e.WholeHash, e}
 	}
 	for _, n := range notes {
-		if err := n.apply(meta); err != nil {
+		if err := putNote(meta, n); err != nil {
 			return at, err
 		}
 	}
@@ -298,7 +211,7 @@ func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {
 	}
 	tx.sequence++ // previousHash is of the entry before
 	defer func() { tx.sequence-- }()
-	return e.previous == tx.previousHash()
+	return e.Previous == tx.previousHash()
 }
 
 // Lead has the store of a node take writes under the definitions of a model, and returns the Store for them, which may be the same. It first

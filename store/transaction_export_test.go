@@ -2,7 +2,9 @@ package store
 
 import (
 	"bytes"
+
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 )
 
 // WithoutSync has the store's file not synced, for tests that need no durable store.
@@ -30,13 +32,13 @@ func Differences(a, b *Store) (list []string, err error) {
 
 // DecodeTransaction checks an encoded transaction, and returns it encoded anew.
 func DecodeTransaction(data []byte) ([]byte, error) {
-	entries, notes, err := decodeTransaction(data)
+	entries, notes, err := logentry.ParseTransaction(data)
 	if err != nil {
 		return nil, err
 	}
-	t := transaction{notes: notes}
+	t := logentry.Transaction{Notes: notes}
 	for _, e := range entries {
-		t.entries = append(t.entries, encodedEntry{e.Sequence, e.Raw()})
+		t.Entries = append(t.Entries, logentry.EncodedEntry{Sequence: e.Sequence, Raw: e.Raw()})
 	}
-	return t.append(nil), nil
+	return t.Append(nil), nil
 }

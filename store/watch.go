@@ -9,6 +9,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/format"
 )
 

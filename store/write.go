@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
 	"lectern/store/internal/format"
 )
 
@@ -224,7 +225,7 @@ func (f *file) carryOut(group []*writeRequest) (done, failed int, err error) {
 		if tx.applied > 0 {
 			applied++
 		}
-		if tx.buffered() >= maxBuffered || tx.log.entered >= maxEntered || tx.log.proposal.size() >= proposedTogether {
+		if tx.buffered() >= maxBuffered || tx.log.entered >= maxEntered || tx.log.proposal.Size() >= proposedTogether {
 			done = i + 1
 			break
 		}
