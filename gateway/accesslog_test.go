@@ -2,10 +2,6 @@ package gateway_test
 
 import (
 	"encoding/json"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 
@@ -98,57 +94,6 @@ func TestAccessLog(t *testing.T) {
 	for _, secret := range []string{"secret-", documentID, jwt, ready.Tokens["full"], "_health"} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log has %q:\n%s", secret, &log)
-		}
-	}
-}
-
-// TestAccessLogClient expects the address of the client behind a trusted proxy, and the address of the connection otherwise.
-func TestAccessLogClient(t *testing.T) {
-	var log lineLog
-	s, err := gateway.NewServer(gateway.Config{
-		Log: slog.New(slog.NewJSONHandler(&log, nil)), AccessLog: gateway.AccessLog{On: true, Sample: 1},
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
-	}, gateway.Runtime{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for peer, want := range map[string]string{"10.0.0.1:1": "192.0.2.7", "192.0.2.1:1": "192.0.2.1"} {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr, r.Header = peer, http.Header{"X-Forwarded-For": {"203.0.113.9, 192.0.2.7"}, "X-Request-Id": {peer}}
-		s.Handler().ServeHTTP(httptest.NewRecorder(), r)
-		if got := log.request(t, peer)["client"]; got != want {
-			t.Errorf("a connection from %s: client %v, want %s", peer, got, want)
-		}
-	}
-}
-
-// TestAccessLogSample expects a share of the successful requests and all others in the log.
-func TestAccessLogSample(t *testing.T) {
-	for _, test := range []struct {
-		log        gateway.AccessLog
-		least, max int // lines of 400 successful requests
-		failed     int // lines of 10 requests without a route
-	}{
-		{gateway.AccessLog{}, 0, 0, 0},
-		{gateway.AccessLog{On: true, Sample: 1}, 400, 400, 10},
-		{gateway.AccessLog{On: true, Sample: 0.5}, 100, 300, 10}, // the chance of more or fewer is below 1e-22
-		{gateway.AccessLog{On: true}, 0, 0, 10},
-	} {
-		var log lineLog
-		s, _ := newServer(t, gateway.Config{AccessLog: test.log, Log: slog.New(slog.NewJSONHandler(&log, nil))})
-		for i := range 410 {
-			path := "/api/things"
-			if i >= 400 {
-				path = "/api/nothing"
-			}
-			s.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
-		}
-		lines := map[any]int{}
-		for _, line := range log.requests(t) {
-			lines[line["status"]]++
-		}
-		if n := lines[200.]; n < test.least || n > test.max || lines[404.] != test.failed {
-			t.Errorf("%+v: %v lines by status", test.log, lines)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -18,26 +19,26 @@ const batchPath = "/_batch"
 type batchRoute struct {
 	generation *generation
 	rest       *rest.API
-	limits     requestLimits
+	limits     server.Limits
 	most       int // operations of a request
 	rules      map[*rest.Route]routeRule
 }
 
 // batchRoutes returns the route of batches. If the generation is not open, it has a name but cannot answer.
-func (g *generation) batchRoutes(api *rest.API) []Route {
+func (g *generation) batchRoutes(api *rest.API) []server.Route {
 	limits := g.Settings.Server.Limits.WithDefaults()
-	b := &batchRoute{generation: g, rest: api, limits: requestLimits(limits), most: limits.Operations, rules: map[*rest.Route]routeRule{}}
+	b := &batchRoute{generation: g, rest: api, limits: server.Limits(limits), most: limits.Operations, rules: map[*rest.Route]routeRule{}}
 	if api != nil {
 		for _, route := range api.Routes() {
 			b.rules[route] = g.ruleOf(route)
 		}
 	}
-	return []Route{{Method: http.MethodPost, Path: g.Settings.REST.Prefix + batchPath, Whole: true, user: b.serve, keyed: true}}
+	return []server.Route{{Method: http.MethodPost, Path: g.Settings.REST.Prefix + batchPath, Whole: true, Handle: b.serve, Keyed: true}}
 }
 
 // POST /api/_batch: several creates, updates, deletes and publications at once.
 func (b *batchRoute) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	if r.Header[idempotencyKeyHeader] == nil {
+	if r.Header[server.IdempotencyKey] == nil {
 		return b.carryOut(w, r, who, nil)
 	}
 	return b.generation.idempotency().serve(w, r, who, func(once *store.Once) error { return b.carryOut(w, r, who, once) })
@@ -46,12 +47,12 @@ func (b *batchRoute) serve(w http.ResponseWriter, r *http.Request, who auth.Prin
 // carryOut carries out a batch. once is nil for a request without an idempotency key.
 func (b *batchRoute) carryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	return b.rest.Batch(w, r, rest.BatchCall{
-		Call:   rest.Call{Access: who.Access, By: recordedAs(who), ReadBody: b.limits.readBody, Limits: b.generation.answers, Once: once},
+		Call:   rest.Call{Access: who.Access, By: server.RecordedAs(who), ReadBody: b.limits.ReadBody, Limits: b.generation.answers, Once: once},
 		Most:   b.most,
 		Permit: func(route *rest.Route) error { return b.permit(route, who) },
 		AppendError: func(dst []byte, err error) ([]byte, int) {
 			told := b.told(w, r, err)
-			return appendErrorMember(dst, told), told.Status
+			return server.AppendErrorMember(dst, told), told.Status
 		},
 	})
 }
@@ -72,6 +73,6 @@ func (b *batchRoute) told(w http.ResponseWriter, r *http.Request, err error) (to
 	if errors.As(err, &told) {
 		return told
 	}
-	b.generation.project.log.LogAttrs(r.Context(), slog.LevelError, "an operation of a batch failed", requestAttrs(w, r, slog.Any("error", err))...)
-	return errInternal
+	b.generation.project.log.LogAttrs(r.Context(), slog.LevelError, "an operation of a batch failed", server.LogAttrs(w, r, slog.Any("error", err))...)
+	return server.ErrInternal
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/server"
 	"lectern/internal/backoff"
 	"lectern/store"
 )
@@ -31,15 +32,16 @@ func asksRecent(r *http.Request) bool {
 	return r.Header[revisionHeader] != nil || r.Header[consistencyHeader] != nil
 }
 
-// awaitRecent waits until this node has everything that the headers of a request demand. If the node does not get it in time, awaitRecent answers the request
-// with an error and returns false.
-func (m *member) awaitRecent(w http.ResponseWriter, r *http.Request) bool {
-	if err := m.await(r.Context(), r.Header.Get(revisionHeader), r.Header.Get(consistencyHeader)); err != nil {
-		w.Header()["Retry-After"] = retrySoon
-		writeError(w, r, err)
-		return false
+// awaitRecent is the step Await: it waits until this node has everything that the headers of a request demand. The error says that the node does not get
+// it in time.
+func (m *member) awaitRecent(w http.ResponseWriter, r *http.Request) (waited bool, err *apierror.Error) {
+	if !asksRecent(r) {
+		return false, nil
 	}
-	return true
+	if err = m.await(r.Context(), r.Header.Get(revisionHeader), r.Header.Get(consistencyHeader)); err != nil {
+		w.Header()["Retry-After"] = server.RetrySoon
+	}
+	return true, err
 }
 
 func (m *member) await(ctx context.Context, least, consistency string) *apierror.Error {

@@ -11,6 +11,7 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
@@ -25,10 +26,12 @@ func nameOfGenerated(prefix string, route *rest.Route) routeName {
 
 func (r *Route) name() routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
 
+func nameOf(r *server.Route) routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
+
 // methodPath returns the name of a route by its method and path, without the names of variables.
 func methodPath(method, path string) string {
-	if p, err := parsePattern(path); err == nil {
-		path = p.String()
+	if name, err := server.PathName(path); err == nil {
+		path = name
 	}
 	return strings.ToUpper(method) + " " + path
 }
@@ -46,25 +49,6 @@ func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 		c.Middlewares = append(c.Middlewares, said.config.Middlewares...)
 	}
 	return c, ok
-}
-
-// configOf returns the configuration of a route that is not generated. said reports whether code of a program handles its requests: the
-// route is one of the program, or the program added policies or middlewares.
-func (x *Extensions) configOf(route *Route) (c RouteConfig, said bool, err error) {
-	c = route.config()
-	if route.own {
-		return c, true, nil
-	}
-	added, said := x.configured(route.name())
-	if err := added.fitsServer(); err != nil {
-		return c, said, fmt.Errorf("%s%w", route.where(), err)
-	}
-	c.Policies = slices.Concat(c.Policies, added.Policies)
-	c.Middlewares = slices.Concat(c.Middlewares, added.Middlewares)
-	if len(added.Policies) > 0 {
-		c.Open = false // so that policies see the caller
-	}
-	return c, said || len(c.Policies)+len(c.Middlewares) > 0, nil
 }
 
 // fitsServer returns an error if a configuration would replace the permission of a route of the server. Callers with such a permission may
@@ -143,7 +127,7 @@ func (x *Extensions) checkActions(actions *auth.Actions) (problems config.Proble
 // routeNames returns the names of the server's own routes and of the generated ones.
 func (d *Definition) routeNames() (server, generated []routeName) {
 	for _, route := range (&generation{Definition: d}).routes(nil, nil, nil) {
-		server = append(server, route.name())
+		server = append(server, nameOf(&route))
 	}
 	for _, route := range rest.New(d.Model, nil, nil, nil).Routes() {
 		generated = append(generated, nameOfGenerated(d.Settings.REST.Prefix, route))
@@ -186,17 +170,15 @@ func (n *namedConfig) namesGraphQL(g *config.GraphQL) bool {
 
 func (r *Route) where() string { return "route " + r.Method + " " + r.Path + ": " }
 
-var routeMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
-
 func (x *Extensions) checkRoute(route *Route, actions *auth.Actions) error {
 	switch {
-	case !slices.Contains(routeMethods, route.Method):
-		return fmt.Errorf("a route's method is one of %s", strings.Join(routeMethods, ", "))
+	case !slices.Contains(server.RouteMethods, route.Method):
+		return fmt.Errorf("a route's method is one of %s", strings.Join(server.RouteMethods, ", "))
 	case route.Handle == nil:
 		return errors.New("the route has no Handle")
 	}
 	c := route.config()
-	_, err := parsePattern(route.Path)
+	_, err := server.PathName(route.Path)
 	return errors.Join(err, x.checkConfig(&c, actions))
 }
 
@@ -208,7 +190,7 @@ func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
 	for _, scope := range c.Scopes {
 		errs = append(errs, checkScope(actions, scope))
 	}
-	_, err := x.guard(nil, c)
+	_, _, err := x.resolve(c)
 	return errors.Join(append(errs, err)...)
 }
 

@@ -280,7 +280,7 @@ func TestExtendedAgain(t *testing.T) {
 		s.Handler().ServeHTTP(answer, httptest.NewRequest("POST", "/x", strings.NewReader("sent")))
 	}()
 	<-begun
-	if err := s.Swap(runtime(func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+	if err := gateway.SwapTo(s, runtime(func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
 		_, err := io.Copy(w, r.Body)
 		return err
 	})); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"lectern/documents"
+	"lectern/documents/permission"
 	"lectern/shadowcrud/graphql/schema"
 )
 
@@ -52,10 +53,7 @@ func (x *Extensions) GraphQL() *schema.Extensions { return &x.graphql }
 
 // Handle adds routes that are served beside the generated ones, and before them where both match.
 func (x *Extensions) Handle(routes ...Route) {
-	for _, route := range routes {
-		route.own = true
-		x.routes = append(x.routes, route)
-	}
+	x.routes = append(x.routes, routes...)
 }
 
 // Action adds permissions that belong to no route, such as "api::article.article.promote": config/permissions.yaml, roles and tokens can grant
@@ -93,6 +91,32 @@ func (x *Extensions) Middleware(name string, m MiddlewareMaker) {
 		x.twice = append(x.twice, "middleware "+name)
 	}
 	x.middlewares[name] = m
+}
+
+// A Route is one operation beside the generated API.
+type Route struct {
+	Method string // GET answers HEAD as well
+	// Path begins with a slash and includes the prefix. Variables are written as for mux: /api/articles/{documentId}/feature, and
+	// /files/{path:.*} for the rest of a path. mux.Vars gives their values, decoded. Letter case and a slash at the end do not matter.
+	Path string
+	// Handle answers a request. If it returns an error and has written nothing, the error becomes the answer; one that is no
+	// *apierror.Error is logged and answered with 500 without its text. access holds the permissions of the caller, in an open route those of the public.
+	Handle func(w http.ResponseWriter, r *http.Request, access *permission.Access) error
+
+	// Action is the permission that the caller needs, such as "api::article.article.feature", unless there are Scopes.
+	// config/permissions.yaml can grant it like those of generated routes. A route without Action, Scopes and Open accepts every caller
+	// without a credential or with a valid one; Handle decides by access.
+	Action string
+	// Open, Scopes, Policies and Middlewares are as in RouteConfig.
+	Open        bool
+	Scopes      []string
+	Policies    []PolicyUse
+	Middlewares []MiddlewareUse
+
+	// Streams is set for routes that limit their time themselves: they work as long as bytes flow.
+	Streams bool
+	// Whole is set for routes that write their answer at once and never flush it, so that it can be sent by one system call.
+	Whole bool
 }
 
 // A RouteConfig says who may use a route and what runs before its handler. The order for a request is: authentication, permissions, the limit

@@ -8,6 +8,7 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/server"
 	"lectern/internal/admission"
 	"lectern/shadowcrud/rest"
 )
@@ -17,12 +18,12 @@ const changesPath = "/_changes"
 
 // newFeed returns the change feed of an open generation.
 func (g *generation) newFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *feed.Feed {
-	limits := requestLimits(g.Settings.Server.Limits.WithDefaults())
+	limits := server.Limits(g.Settings.Server.Limits.WithDefaults())
 	reads := g.rules(api, "find")
 	return feed.New(feed.Options{
 		Model: g.Model, Store: g.store, REST: api, Answers: g.answers, NoLog: g.Settings.Server.Log.Limits().Off,
 		Positions: g.positions, Subscribers: g.project.subscribers, Authenticate: authenticate, Memory: g.project.memory, Replaced: g.replaced,
-		AnswerRate: limits.AnswerRate, SendJSON: limits.sendJSON,
+		AnswerRate: limits.AnswerRate, SendJSON: limits.SendJSON,
 		ShowDocuments: func(t *contenttypes.ContentType, who auth.Principal) error {
 			if rule, listed := reads[t]; listed {
 				return rule.permit(who, "follow it without include=document, and read its documents with")
@@ -33,12 +34,12 @@ func (g *generation) newFeed(api *rest.API, authenticate func(*http.Request) (au
 }
 
 // feedRoute returns the route of the change feed. If the generation is not open, serve is nil.
-func (g *generation) feedRoute(serve userHandler) Route {
-	return Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + changesPath, Streams: true, user: serve}
+func (g *generation) feedRoute(serve server.Handler) server.Route {
+	return server.Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + changesPath, Streams: true, Handle: serve}
 }
 
 // newSubscribers returns the clients of a project that will wait for changes.
-func (p *Project) newSubscribers(limits requestLimits) *feed.Subscribers {
+func (p *Project) newSubscribers(limits server.Limits) *feed.Subscribers {
 	return feed.NewSubscribers(p.log, feedServer{p}, p.memory,
 		admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress},
 		admission.Limits{Places: limits.SubscriptionConditions, Share: limits.SubscriptionConditionsPerAddress})
@@ -55,40 +56,25 @@ func (s feedServer) Stopping() <-chan struct{} { return s.project.stopping() }
 
 // Hijack implements feed.Server.
 func (s feedServer) Hijack(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return nil, err
-	}
-	if c := connOf(r); c != nil {
-		c.delays = false
-	}
-	if o := observationOf(w); o != nil {
-		o.hijacked, o.status = false, http.StatusOK
-	}
-	return conn, nil
+	return server.TakeConn(w, r)
 }
 
 // HungUp implements feed.Server.
-func (s feedServer) HungUp(conn net.Conn) bool { return hungUp(socketOf(conn)) }
+func (s feedServer) HungUp(conn net.Conn) bool { return server.IsGone(conn) }
 
 // LetOthersWork implements feed.Server.
 func (s feedServer) LetOthersWork(r *http.Request) (back func(context.Context) error) {
-	if c := connOf(r); c != nil && c.waitForClient() {
-		return c.workAgain
-	}
-	return nil
+	return server.LeavePlace(r)
 }
 
 // Controller implements feed.Server.
 func (s feedServer) Controller(w http.ResponseWriter, r *http.Request) *http.ResponseController {
-	return controlOf(r.Context(), w)
+	return server.Control(r.Context(), w)
 }
 
 // ForgetBody implements feed.Server.
 func (s feedServer) ForgetBody(r *http.Request) {
-	if body := replayableBodyOf(r.Body); body != nil {
-		body.forget()
-	}
+	server.ForgetBody(r)
 }
 
 // serving returns the generation whose routes answer requests.

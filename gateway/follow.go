@@ -17,6 +17,7 @@ import (
 	"lectern/gateway/config"
 	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/replication"
+	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/internal/backoff"
 	"lectern/media"
@@ -134,8 +135,13 @@ func (*follower) Condition() *admin.Condition { return nil }
 // MissingFiles implements role.
 func (f *follower) MissingFiles() fileSource { return f.files }
 
-// SetUpServer implements role.
-func (f *follower) SetUpServer(c *Config) { c.ReplicaAge = f.age }
+// SetUpSteps implements role.
+func (f *follower) SetUpSteps(s *server.Steps, _ *forwarder) {
+	s.Begin = func(w http.ResponseWriter) http.ResponseWriter {
+		setAge(w.Header(), f.age())
+		return w
+	}
+}
 
 // SetUpControl implements role.
 func (*follower) SetUpControl(*admin.Control) {}

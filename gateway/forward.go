@@ -1,11 +1,9 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +14,7 @@ import (
 
 	"lectern/documents/apierror"
 	"lectern/gateway/internal/replication"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -65,7 +64,9 @@ type upstream interface {
 // use.
 type forwarder struct {
 	upstreamLink
-	log *slog.Logger
+	log     *slog.Logger
+	prefix  string // of the content API
+	graphql string // the path of the GraphQL endpoint
 }
 
 // An upstreamLink is how requests reach an upstream.
@@ -81,7 +82,7 @@ func (g *generation) newForwarder() (*forwarder, error) {
 	if err != nil || link == nil {
 		return nil, err
 	}
-	f := &forwarder{*link, g.project.log}
+	f := &forwarder{*link, g.project.log, g.Settings.REST.Prefix, g.Settings.GraphQL.Endpoint}
 	f.transport.ResponseHeaderTimeout = g.Settings.Server.Limits.WithDefaults().Handle + maxOverhead
 	f.transport.DialContext = counting(f.transport.DialContext)
 	return f, nil
@@ -95,17 +96,25 @@ func (f *forwarder) close() {
 
 // takes reports whether a request of a content route may write, so that it is for the upstream. Logins write nothing; the GraphQL endpoint
 // itself forwards mutations, and the tools of MCP make requests of their own.
-func (f *forwarder) takes(r *http.Request, rt *Runtime) bool {
+func (f *forwarder) takes(r *http.Request) bool {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return strings.EqualFold(path, rt.Prefix+"/auth/email-confirmation")
+		return strings.EqualFold(path, f.prefix+"/auth/email-confirmation")
 	}
-	return !strings.EqualFold(path, rt.Prefix+"/auth/local") && !strings.EqualFold(path, rt.graphql) && !strings.EqualFold(path, mcpPath)
+	return !strings.EqualFold(path, f.prefix+"/auth/local") && !strings.EqualFold(path, f.graphql) && !strings.EqualFold(path, mcpPath)
+}
+
+// forward is the step of that name.
+func (f *forwarder) forward(r *http.Request, serve server.Serve) server.Serve {
+	if !f.takes(r) {
+		return serve
+	}
+	return f.wrap(serve)
 }
 
 // wrap wraps what answers a write: it is sent to the server that takes the writes, unless this one does.
-func (f *forwarder) wrap(serve serveFunc) serveFunc {
+func (f *forwarder) wrap(serve server.Serve) server.Serve {
 	return func(w http.ResponseWriter, r *http.Request, documentID string) error {
 		end, at, err := f.to.begin(r.Context())
 		if err != nil {
@@ -115,36 +124,12 @@ func (f *forwarder) wrap(serve serveFunc) serveFunc {
 		if at == nil {
 			return serve(w, r, documentID)
 		}
-		if r, err = unsent(r); err != nil {
-			return err
+		r, ok := server.Unread(r)
+		if !ok {
+			return store.ErrNotLeader
 		}
 		return f.serve(w, r, at)
 	}
-}
-
-// unsent returns a request so that it can be forwarded with its body from the first byte on. This server may have read the body in a former try, when it took
-// the writes itself.
-func unsent(r *http.Request) (*http.Request, error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r, nil
-	}
-	kept := replayableBodyOf(r.Body)
-	switch {
-	case kept == nil || !kept.whole && kept.form == nil:
-		r.Body = streamed(r.Body)
-		return r, nil
-	case !kept.whole:
-		return nil, store.ErrNotLeader // it was read as a form, whose files are on disk by now
-	}
-	return withBody(r, kept.text), nil
-}
-
-// withBody returns a copy of a request with another body, which is not compressed.
-func withBody(r *http.Request, text []byte) *http.Request {
-	r = r.Clone(r.Context())
-	r.Header.Del("Content-Encoding")
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(text)), int64(len(text)), nil
-	return r
 }
 
 // serve sends a request to the server at an address, as upstream.begin returned it, and answers with what that answers.
@@ -229,11 +214,11 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 	h["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 	p.SetXForwarded()
 	h["Via"] = append(p.In.Header["Via"], f.via)
-	h[requestIDHeader] = given[requestIDHeader]
+	h[server.RequestID] = given[server.RequestID]
 	h.Del("Accept-Encoding") // this server compresses answers itself
 	h.Del("Expect")
 	// By these names net/http knows a request that it may send again by itself, if it has no body and the connection breaks. The outcome would be told wrongly then.
-	for _, name := range []string{idempotencyKeyHeader, "X-Idempotency-Key"} {
+	for _, name := range []string{server.IdempotencyKey, "X-Idempotency-Key"} {
 		if values, ok := h[name]; ok {
 			delete(h, name)
 			h[strings.ToLower(name)] = values
@@ -246,7 +231,7 @@ func (f *forwarder) rewrite(p *httputil.ProxyRequest, base *url.URL, given http.
 func (f *forwarder) adopt(ctx context.Context, answer *http.Response, given http.Header) {
 	for name, own := range given {
 		if name == "Vary" {
-			answer.Header[name] = varyBeyond(own, answer.Header[name])
+			answer.Header[name] = server.VaryBeyond(own, answer.Header[name])
 		} else {
 			answer.Header.Del(name)
 		}
@@ -344,8 +329,8 @@ func (f *forwarder) failure(w http.ResponseWriter, a *attempt) error {
 	if errors.As(a.body.failed, &told) || errors.Is(err, context.Canceled) && !errors.Is(err, replication.ErrSilent) {
 		return err
 	}
-	f.log.Warn("a write could not be forwarded", "to", f.to.name(), "id", w.Header().Get(requestIDHeader), "error", err)
-	w.Header()["Retry-After"] = retrySoon
+	f.log.Warn("a write could not be forwarded", "to", f.to.name(), "id", w.Header().Get(server.RequestID), "error", err)
+	w.Header()["Retry-After"] = server.RetrySoon
 	unavailable := &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin}
 	if !a.sent() {
 		unavailable.Message = fmt.Sprintf("%s, which takes the writes, cannot be reached; nothing was written", f.to.name())

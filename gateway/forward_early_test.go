@@ -66,7 +66,7 @@ func TestForwardedAnsweredEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &forwarder{upstreamLink{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler)}
+			f := &forwarder{upstreamLink{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler), "/api", "/graphql"}
 			defer f.close()
 			for range 50 {
 				w := httptest.NewRecorder()

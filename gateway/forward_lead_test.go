@@ -22,7 +22,7 @@ import (
 func newLeader(dial dialer, address string) (*member, *forwarder) {
 	m := &member{options: &Cluster{Name: "follower"}}
 	m.leader.Store(&address)
-	return m, &forwarder{upstreamLink{leaderOf{m}, "1.1 test", &http.Transport{DialContext: dial}}, slog.New(slog.DiscardHandler)}
+	return m, &forwarder{upstreamLink{leaderOf{m}, "1.1 test", &http.Transport{DialContext: dial}}, slog.New(slog.DiscardHandler), "/api", "/graphql"}
 }
 
 // TestForwardedWhileLeadChanges changes the leader while it carries out a write that a follower has forwarded. The follower gives the answer if there is one.

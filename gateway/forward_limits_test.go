@@ -91,7 +91,7 @@ func TestForwardIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := newForwarding(t, origin, over, false)
-		forward := replica.server.serving.Load().rt.forward
+		forward := replica.project.routed.Load().forward
 		limits := config.Limits{}.WithDefaults()
 		if idle := forward.transport.IdleConnTimeout; 2*idle > min(limits.ReadHeader, limits.Idle) {
 			t.Errorf("a replica keeps connections for %v, an origin for %v, or %v before the first request", idle, limits.Idle, limits.ReadHeader)
@@ -101,14 +101,14 @@ func TestForwardIdle(t *testing.T) {
 
 // TestForwardTakes tells the requests that a replica forwards from those that it answers, for paths in upper and lower case.
 func TestForwardTakes(t *testing.T) {
-	rt := &Runtime{Prefix: "/Content/V1", graphql: "/GraphQL"}
+	f := &forwarder{prefix: "/Content/V1", graphql: "/GraphQL"}
 	for request, want := range map[string]bool{
 		"GET /Content/V1/notes": false, "HEAD /content/v1/notes": false, "POST /content/v1/notes": true, "PUT /Content/V1/notes/x": true, "DELETE /Content/V1/notes/x": true,
 		"POST /Content/V1/auth/local": false, "POST /content/v1/auth/local/": false, "POST /Content/V1/auth/local/register": true,
 		"GET /Content/V1/Auth/email-confirmation": true, "POST /graphql": false, "POST /GraphQL": false,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		if got := (*forwarder)(nil).takes(httptest.NewRequest(method, path, nil), rt); got != want {
+		if got := f.takes(httptest.NewRequest(method, path, nil)); got != want {
 			t.Errorf("%s: %v", request, got)
 		}
 	}

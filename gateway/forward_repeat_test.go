@@ -54,7 +54,7 @@ func TestForwardedOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &forwarder{upstreamLink{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler)}
+			f := &forwarder{upstreamLink{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler), "/api", "/graphql"}
 			defer f.transport.CloseIdleConnections()
 			for _, method := range []string{http.MethodPost, c.method} { // the second over the connection of the first
 				r := httptest.NewRequest(method, "/api/notes/some", http.NoBody)

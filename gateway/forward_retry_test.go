@@ -14,7 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"lectern/documents/permission"
+	"lectern/auth"
+	"lectern/gateway/internal/server"
 	"lectern/media"
 	"lectern/store"
 )
@@ -35,15 +36,15 @@ func (u *ownUpstream) begin(context.Context) (func(), *url.URL, error) {
 func TestRetryIsNoWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, tries := &ownUpstream{}, 0
-		rt := Runtime{forward: &forwarder{upstreamLink: upstreamLink{to: u}}, Routes: []Route{{Method: http.MethodPost, Path: "/notes", Open: true,
-			Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+		rt := server.API{Steps: server.Steps{Forward: (&forwarder{upstreamLink: upstreamLink{to: u}}).forward}, Routes: []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true,
+			Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 				if tries++; tries == 1 {
 					return store.ErrRedefined
 				}
 				w.WriteHeader(http.StatusCreated)
 				return nil
 			}}}}
-		s, err := NewServer(Config{}, rt)
+		s, err := server.New(server.Config{}, rt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestRetryElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	wholly := func(r *http.Request) error {
-		_, err := (&requestLimits{}).readAll(r, 1<<10)
+		_, err := (&server.Limits{}).ReadAll(r, 1<<10)
 		return err
 	}
 	for _, c := range []struct {
@@ -111,9 +112,8 @@ func TestRetryElsewhere(t *testing.T) {
 			return err
 		}, status: http.StatusCreated},
 		{name: "a form", sent: text, read: func(r *http.Request) error {
-			body := streamed(r.Body)
-			body.kept.form = &media.Form{}
-			_, err := io.Copy(io.Discard, body)
+			server.KeepForm(r, &media.Form{})
+			_, err := io.Copy(io.Discard, server.StreamedBody(r.Body))
 			return err
 		}, status: http.StatusServiceUnavailable},
 	} {
@@ -137,11 +137,11 @@ func TestRetryElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &forwarder{upstreamLink{&lostUpstream{fixedUpstream: fixedUpstream{at}}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler)}
+			f := &forwarder{upstreamLink{&lostUpstream{fixedUpstream: fixedUpstream{at}}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler), "/api", "/graphql"}
 			defer f.close()
-			var s *Server
-			rt := Runtime{forward: f}
-			rt.Routes = []Route{{Method: http.MethodPost, Path: "/notes", Open: true, Handle: func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+			var s *server.Server
+			rt := server.API{Steps: server.Steps{Forward: f.forward}}
+			rt.Routes = []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true, Handle: func(_ http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 				if err := c.read(r); err != nil {
 					return err
 				}
@@ -150,7 +150,7 @@ func TestRetryElsewhere(t *testing.T) {
 				}
 				return store.ErrRedefined
 			}}}
-			if s, err = NewServer(Config{}, rt); err != nil {
+			if s, err = server.New(server.Config{}, rt); err != nil {
 				t.Fatal(err)
 			}
 			r, w := httptest.NewRequest("POST", "/notes", strings.NewReader(c.sent)), httptest.NewRecorder()

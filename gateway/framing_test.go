@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"testing"
+
+	"lectern/internal/servertest"
 )
 
 // TestAmbiguousFraming sends requests with Content-Length, with Transfer-Encoding and with both, each followed by another request. After
@@ -24,9 +26,9 @@ func TestAmbiguousFraming(t *testing.T) {
 		{"both, without a content", "GET", "content-length: 4\r\ntransfer-encoding: Chunked\r\n", "0\r\n\r\n", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn := dialFrom(t, "127.0.0.1", a.Base)
-			conn.send(fmt.Sprintf("%s /api/articles HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n%s%s", c.method, c.head, c.body, next))
-			answer, err := http.ReadResponse(conn.answers, nil)
+			conn := servertest.DialFrom(t, "127.0.0.1", a.Base)
+			conn.Send(fmt.Sprintf("%s /api/articles HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n%s%s", c.method, c.head, c.body, next))
+			answer, err := http.ReadResponse(conn.Answers, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +38,7 @@ func TestAmbiguousFraming(t *testing.T) {
 			if answer.Close != c.ends {
 				t.Errorf("the answer %d says close: %t", answer.StatusCode, answer.Close)
 			}
-			if _, err := http.ReadResponse(conn.answers, nil); (err != nil) != c.ends {
+			if _, err := http.ReadResponse(conn.Answers, nil); (err != nil) != c.ends {
 				t.Errorf("the next answer: %v", err)
 			}
 		})

@@ -3,13 +3,17 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/admin"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/server"
 	"lectern/media"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/rest"
@@ -34,7 +38,7 @@ type generation struct {
 	copied   bool                  // the store is a new copy of the origin's, in a file of its own
 
 	// Set when the runtime is built:
-	quotas         *quotas // nil if there are none
+	quotas         *server.Quotas // nil if there are none
 	positions      *feed.Positions
 	feed           *feed.Feed
 	graphqlHandler *graphqlHandler // nil if GraphQL is switched off
@@ -49,7 +53,7 @@ func (p *Project) newGeneration(d *Definition) *generation {
 type shared struct {
 	limiter   *auth.Limiter  // of logins
 	often     auth.RateLimit // the rate of limiter
-	quotas    *quotas        // nil if there are no limits
+	quotas    *server.Quotas // nil if there are no limits
 	persisted *persistedQueries
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
@@ -70,6 +74,14 @@ func (s *shared) keysAtWork() *keysAtWork {
 		s.keys = newKeysAtWork()
 	}
 	return s.keys
+}
+
+// quotasOf returns the quotas for these limits. Counters go on as long as the limits stay the same.
+func (s *shared) quotasOf(limits config.RateLimits, proxies []netip.Prefix, now func() time.Time) *server.Quotas {
+	if s.quotas == nil || s.quotas.Limits() != limits {
+		s.quotas = server.NewQuotas(limits, proxies, now)
+	}
+	return s.quotas
 }
 
 func (s *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
@@ -148,7 +160,7 @@ func (g *generation) content() admin.Content {
 func (g *generation) idempotency() *idempotency {
 	s := &g.Settings.Server
 	return &idempotency{
-		store: g.store, settings: s.Idempotency, limits: requestLimits(s.Limits.WithDefaults()), hidden: g.hidden(), now: g.project.clock.Now, atWork: g.project.shared.keysAtWork(),
+		store: g.store, settings: s.Idempotency, limits: server.Limits(s.Limits.WithDefaults()), hidden: g.hidden(), now: g.project.clock.Now, atWork: g.project.shared.keysAtWork(),
 	}
 }
 
@@ -177,6 +189,23 @@ func (s *shared) close() error {
 	if s.library != nil {
 		return s.library.Close()
 	}
+	return nil
+}
+
+// serveBy has a server answer requests by the generation.
+func (g *generation) serveBy(s *server.Server) error {
+	rt, err := g.runtime()
+	if err != nil {
+		return err
+	}
+	api, err := rt.api()
+	if err != nil {
+		return err
+	}
+	if err := s.Swap(api); err != nil {
+		return err
+	}
+	g.project.routed.Store(g)
 	return nil
 }
 
@@ -213,18 +242,14 @@ func (g *generation) runtime() (Runtime, error) {
 		Authenticate: authenticator.Authenticate,
 		Extensions:   g.extensions,
 		Host:         host{g},
-		health:       g.health,
-		ready:        g.project.readiness,
-		replica:      g.project.role.ReplicaState,
-		Routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
-		forward:      g.forward,
-		idempotency:  g.idempotency(),
-		graphql:      g.Settings.GraphQL.Endpoint,
+		probes:       g.project.probes(g),
+		steps:        g.project.steps(g),
+		routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
 		quotas:       g.quotas,
 	}, nil
 }
 
 // routes returns the routes of batches, definitions, locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
-func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []Route {
+func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
 	return slices.Concat(g.batchRoutes(api), g.typeBuilderRoutes(), g.localeRoutes(), g.scheduleRoutes(api), g.uploadRoutes(api, parser), g.userRoutes(api, parser, limiter), g.replicationRoutes())
 }

@@ -7,10 +7,10 @@ import (
 	"net/url"
 
 	"lectern/auth"
-	"lectern/documents/permission"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
 	"lectern/internal/etag"
@@ -29,7 +29,7 @@ const variableCopies = 3
 var graphqlMethods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // graphqlRoutes returns the routes of the GraphQL endpoint; none if GraphQL is switched off.
-func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]Route, error) {
+func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]server.Route, error) {
 	settings := g.Settings.GraphQL
 	if !settings.Enabled {
 		g.project.observed.engine.Store(nil)
@@ -64,7 +64,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	h := &graphqlHandler{
 		project: g.project, store: g.store, noLog: g.Settings.Server.Log.Limits().Off,
 		engine: engine, page: page, auth: a, limiter: limiter, quotas: g.quotas, proxies: g.Settings.Server.TrustedProxies,
-		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller, serving: g.project.servingGraphQL,
+		limits: server.Limits(g.Settings.Server.Limits.WithDefaults()), persisted: persisted, metrics: g.project.observed.metrics, withCaller: g.withCaller, serving: g.project.servingGraphQL,
 		extended:         g.project.options.Extensions != nil,
 		forward:          g.forward,
 		idempotency:      g.idempotency(),
@@ -84,7 +84,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	g.graphqlHandler = h
 	routes := pageRoutes
 	for _, method := range graphqlMethods {
-		routes = append(routes, Route{Method: method, Path: settings.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
+		routes = append(routes, server.Route{Method: method, Path: settings.Endpoint, Handle: h.serve, Open: true, Streams: true, Whole: true})
 	}
 	return routes, nil
 }
@@ -111,10 +111,10 @@ type graphqlHandler struct {
 	engine      *execution.Engine
 	page        http.Handler // for browsers
 	auth        *auth.Authenticator
-	limiter     *auth.Limiter // limits logins
-	quotas      *quotas       // nil if there are none
+	limiter     *auth.Limiter  // limits logins
+	quotas      *server.Quotas // nil if there are none
 	proxies     []netip.Prefix
-	limits      requestLimits
+	limits      server.Limits
 	persisted   *persistedQueries
 	serving     func() *graphqlHandler // the handler that answers requests now; nil while GraphQL is switched off
 	withCaller  func(*http.Request, auth.Principal) *http.Request
@@ -162,15 +162,15 @@ var errNotAcceptable = &graphqlError{status: http.StatusNotAcceptable, code: "BA
 
 // POST /graphql, GET /graphql: executes an operation, or answers browsers with a page. It authenticates the request itself, since the order
 // of its errors differs from that of other routes.
-func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if h.anyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	}
 	who, err := h.auth.Authenticate(r)
 	if err == nil {
-		observationOf(w).identified(who)
+		server.Identified(w, who)
 	}
-	if err := cmp.Or(h.quotas.take(w, r, who), err); err != nil {
+	if err := cmp.Or(h.quotas.Take(w, r, who), err); err != nil {
 		return err
 	}
 	if prefersHTML(r) {
@@ -184,8 +184,8 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		if body, err = h.readBody(w, r); err != nil {
 			return err
 		}
-		memory = memoryOf(r)
-	case len(r.URL.RawQuery) > unreservedQuery:
+		memory = server.BodyMemory(r)
+	case len(r.URL.RawQuery) > server.UnreservedQuery:
 		tally := h.project.memory.Tally()
 		defer tally.Release()
 		memory = &tally
@@ -216,7 +216,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ *permis
 		h.refuse(w, mediaType, wrong)
 		return nil
 	}
-	hasKey := r.Header[idempotencyKeyHeader] != nil
+	hasKey := r.Header[server.IdempotencyKey] != nil
 	mutates := false
 	if (hasKey || h.forward != nil) && r.Method == http.MethodPost {
 		if mutates, err = h.engine.IsMutation(op.query, op.name); err != nil {
@@ -264,14 +264,14 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, mediaTy
 
 // sendOn sends a request whose body is this JSON to the server that takes the writes.
 func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, body []byte, at *url.URL) error {
-	forwarded := withBody(r, body)
+	forwarded := server.WithBody(r, body)
 	forwarded.Header.Set("Content-Type", accept.JSON)
 	return h.forward.serve(w, forwarded, at)
 }
 
 // request returns the request of an operation to the engine. mediaType is that of the answer.
 func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, mediaType string, op *operationRequest, who auth.Principal) *execution.Request {
-	request := h.requestAs(w.Header().Get(requestIDHeader), r, op, who)
+	request := h.requestAs(w.Header().Get(server.RequestID), r, op, who)
 	request.CountCall = func(name string) error { return h.allow(w, r, name) }
 	if r.Method == http.MethodGet {
 		request.Conditional = &execution.Conditional{Version: h.version + " " + mediaType, Known: r.Header["If-None-Match"]}
@@ -282,7 +282,7 @@ func (h *graphqlHandler) request(w http.ResponseWriter, r *http.Request, mediaTy
 // requestAs returns the request of an operation to the engine, without rate limits: these are for mutations.
 func (h *graphqlHandler) requestAs(id string, r *http.Request, op *operationRequest, who auth.Principal) *execution.Request {
 	return &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: recordedAs(who), HTTP: r, ID: id,
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: server.RecordedAs(who), HTTP: r, ID: id,
 		QueriesOnly: r.Method == http.MethodGet, Time: h.limits.Handle,
 	}
 }
@@ -298,12 +298,12 @@ func (h *graphqlHandler) done(op *operationRequest, answer *execution.Response) 
 // send answers with the result of an operation.
 func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, mediaType string, answer *execution.Response) {
 	header := w.Header()
-	header["Cache-Control"] = noStoreValue
+	header["Cache-Control"] = server.NoStore
 	if answer.NotByGet {
 		header["Allow"] = postAlone
 	}
 	if answer.Status == http.StatusServiceUnavailable {
-		header["Retry-After"] = retrySoon
+		header["Retry-After"] = server.RetrySoon
 	}
 	if answer.Tag != "" && etag.Excludes(r.Header["If-Match"], []byte(answer.Tag)) {
 		sendGraphQLError(w, mediaType, errOtherAnswer)
@@ -317,22 +317,19 @@ func (h *graphqlHandler) send(w http.ResponseWriter, r *http.Request, mediaType 
 			return
 		}
 	}
-	writeHead(w, typeOf(mediaType), answer.Status, answer.Body)
-	_ = h.limits.send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise
+	server.WriteHead(w, typeOf(mediaType), answer.Status, answer.Body)
+	_ = h.limits.Send(r.Context(), w, answer.Body) // a failed write cannot be answered otherwise
 }
 
 // allow counts a request of an address under a name of a rate limit, together with its requests over REST.
 func (h *graphqlHandler) allow(w http.ResponseWriter, r *http.Request, name string) error {
-	if h.limiter == nil || isRetry(r.Context()) {
+	if h.limiter == nil || server.IsRetry(r.Context()) {
 		return nil
 	}
-	return allow(h.limiter, h.proxies, w, r, name)
+	return server.Allow(h.limiter, h.proxies, w, r, name)
 }
 
-var (
-	noStoreValue = []string{"no-store"}
-	postAlone    = []string{"POST"}
-)
+var postAlone = []string{"POST"}
 
 // refuse answers with an error of the transport.
 func (h *graphqlHandler) refuse(w http.ResponseWriter, mediaType string, e *graphqlError) {
@@ -349,8 +346,8 @@ func (h *graphqlHandler) refuse(w http.ResponseWriter, mediaType string, e *grap
 
 // sendGraphQLError answers with an error in the form of GraphQL, in the media type that the client accepts.
 func sendGraphQLError(w http.ResponseWriter, mediaType string, e *graphqlError) {
-	varyByAccept(w.Header())
-	_ = sendBody(w, typeOf(mediaType), e.status, e.response().Body) // it fails only if the client is gone
+	server.VaryByAccept(w.Header())
+	_ = server.SendBody(w, typeOf(mediaType), e.status, e.response().Body) // it fails only if the client is gone
 }
 
 // typeOf returns the header Content-Type of an answer with a media type.
@@ -358,7 +355,7 @@ func typeOf(mediaType string) []string {
 	if mediaType == accept.GraphQL {
 		return typeGraphQL
 	}
-	return typeJSON
+	return server.JSON
 }
 
 var typeGraphQL = []string{accept.GraphQL + "; charset=utf-8"}

@@ -10,6 +10,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/gateway/internal/accept"
+	"lectern/gateway/internal/server"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -29,7 +30,7 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 		return nil
 	}
 	for range ops[1:] {
-		if err := h.quotas.take(w, r, who); err != nil {
+		if err := h.quotas.Take(w, r, who); err != nil {
 			return err
 		}
 	}
@@ -45,7 +46,7 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 		}
 		b.mutates = b.mutates || mutates
 	}
-	if b.mutates && r.Header[idempotencyKeyHeader] != nil {
+	if b.mutates && r.Header[server.IdempotencyKey] != nil {
 		h.refuse(w, mediaType, badRequest("An Idempotency-Key is for one mutation: send each mutation as a request of its own."))
 		return nil
 	}
@@ -62,9 +63,9 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 	if err := b.execute(w, r, ops, who); err != nil {
 		return err
 	}
-	w.Header()["Cache-Control"] = noStoreValue
-	writeHead(w, typeOf(mediaType), b.status, b.text)
-	_ = h.limits.send(r.Context(), w, b.text) // a failed write cannot be answered otherwise
+	w.Header()["Cache-Control"] = server.NoStore
+	server.WriteHead(w, typeOf(mediaType), b.status, b.text)
+	_ = h.limits.Send(r.Context(), w, b.text) // a failed write cannot be answered otherwise
 	return nil
 }
 
@@ -144,7 +145,7 @@ func (b *graphqlBatch) execute(w http.ResponseWriter, r *http.Request, ops []*op
 
 // errFailed is the result of an operation that failed for a reason that is not for clients. Its status is that of errors of fields, since a
 // client must not send the whole batch again.
-var errFailed = &graphqlError{status: http.StatusOK, message: errInternal.Message, code: language.Internal}
+var errFailed = &graphqlError{status: http.StatusOK, message: server.ErrInternal.Message, code: language.Internal}
 
 // add appends the result of the operation with this number. If there is no room for it, it appends an error in its place: the client must
 // still learn what became of the other operations.
@@ -171,5 +172,5 @@ func (b *graphqlBatch) unprinted(err error) *graphqlError {
 	if tooLong := new(apierror.Error); errors.Is(err, budget.ErrTooLong) && errors.As(b.project.answers.TooLong, &tooLong) {
 		return &graphqlError{message: tooLong.Message, code: language.BadUserInput}
 	}
-	return &graphqlError{message: errNoMemory(b.project.memory).Message, code: "STRAPI_SERVICE_UNAVAILABLE_ERROR"}
+	return &graphqlError{message: server.ErrNoMemory(b.project.memory).Message, code: "STRAPI_SERVICE_UNAVAILABLE_ERROR"}
 }

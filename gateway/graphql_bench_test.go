@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"lectern/gateway/internal/server"
 )
 
 // nothing is a response writer that drops the answer.
@@ -32,7 +34,7 @@ func BenchmarkGraphQL(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	server, err := NewServer(Config{Log: p.log}, rt)
+	server, err := NewServer(server.Config{Log: p.log}, rt)
 	if err != nil {
 		b.Fatal(err)
 	}

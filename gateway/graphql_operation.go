@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 )
 
@@ -24,18 +25,18 @@ type operationRequest struct {
 
 // readBody reads the body of a request: JSON of any content type, or a form. It returns nil for other bodies.
 func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
-	kind, _, err := contentType(r.Header)
+	kind, _, err := server.ContentType(r.Header)
 	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
-		text, err := h.limits.readAll(r, h.limits.JSONBytes)
+		text, err := h.limits.ReadAll(r, h.limits.JSONBytes)
 		if err != nil {
 			return nil, err
 		}
-		return parseJSON(text, memoryOf(r))
+		return server.ParseJSON(text, server.BodyMemory(r))
 	}
 	if kind == "multipart/form-data" {
 		return nil, nil // GraphQL takes no files
 	}
-	return h.limits.readBody(w, r)
+	return h.limits.ReadBody(w, r)
 }
 
 const (
@@ -67,7 +68,7 @@ func (h *graphqlHandler) preflighted(header http.Header) bool {
 	if header.Get("Content-Type") == "" {
 		return false
 	}
-	kind, _, err := contentType(header)
+	kind, _, err := server.ContentType(header)
 	if err != nil && kind == "" {
 		return true // only three valid types need no preflight
 	}
@@ -176,9 +177,9 @@ func objectParameter(given url.Values, key string, memory jsontree.Memory) (o *j
 	if text == nil {
 		return nil, wrong, nil
 	}
-	v, err := jsontree.ParseWithin([]byte(*text), maxJSONDepth, memory)
+	v, err := jsontree.ParseWithin([]byte(*text), server.MaxJSONDepth, memory)
 	switch {
-	case isMemory(err):
+	case server.IsMemory(err):
 		return nil, nil, err
 	case err != nil:
 		return nil, noStore(badRequest("The " + key + " search parameter contains invalid JSON.")), nil

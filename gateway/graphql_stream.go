@@ -19,6 +19,7 @@ import (
 	"lectern/documents/changes"
 	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/server"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"
@@ -99,7 +100,7 @@ func (h *graphqlHandler) since(r *http.Request, s *execution.Subscription) (at c
 // streamOne answers with one result.
 func (h *graphqlHandler) streamOne(w http.ResponseWriter, r *http.Request, answer *execution.Response) {
 	feed.SetEventHeaders(w.Header())
-	e := eventWriter{feed.NewEventWriter(func(text []byte) error { return h.limits.send(r.Context(), w, text) })}
+	e := eventWriter{feed.NewEventWriter(func(text []byte) error { return h.limits.Send(r.Context(), w, text) })}
 	e.Comment()
 	e.lastResult(answer)
 	_ = e.Flush() // it fails only if the client is gone
@@ -159,7 +160,7 @@ type subscription struct {
 
 // newSubscription returns what is kept of the request of a subscription.
 func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request, op *operationRequest, s *execution.Subscription) *subscription {
-	kept := &subscription{serving: h.serving, id: w.Header().Get(requestIDHeader), query: strings.Clone(op.query)}
+	kept := &subscription{serving: h.serving, id: w.Header().Get(server.RequestID), query: strings.Clone(op.query)}
 	if op.name != nil {
 		name := strings.Clone(*op.name)
 		kept.name = &name
@@ -195,7 +196,7 @@ func (s *subscription) operation(memory *budget.Tally) (*operationRequest, error
 	if err == nil {
 		err = memory.Add(variableCopies * memory.Counted())
 	}
-	if isMemory(err) {
+	if server.IsMemory(err) {
 		return nil, err
 	}
 	op.variables, _ = v.(*jsontree.Object)
@@ -237,7 +238,7 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, to *f
 	if err != nil {
 		return false, err
 	}
-	ctx = store.WithPrincipal(h.withCaller(r, who).Context(), recordedAs(who))
+	ctx = store.WithPrincipal(h.withCaller(r, who).Context(), server.RecordedAs(who))
 	checked, refusal := h.engine.Subscribe(ctx, h.requestAs(s.id, r, op, who))
 	if checked == nil && refusal.Status == http.StatusServiceUnavailable {
 		return false, budget.ErrExhausted // the client subscribes again

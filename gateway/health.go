@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"lectern/gateway/admin"
+	"lectern/gateway/internal/server"
 	"lectern/media"
 	"lectern/store"
 )
@@ -116,12 +117,6 @@ func conditionOf(h store.Health) *admin.Condition {
 	return &c
 }
 
-// A probe answers orchestrators and monitors, which ask whether the server works. It needs no place, so that it answers on a busy server.
-type probe struct {
-	path pattern
-	http.Handler
-}
-
 // A conditionHandler answers with the condition of the server: by fine if there is no problem, and otherwise with 503 and the problem.
 type conditionHandler struct {
 	condition func() *admin.Condition // returns nil if there is no problem; nil: never a problem
@@ -129,25 +124,29 @@ type conditionHandler struct {
 	replica   func() *admin.ReplicaState // of a condition; nil while the project is opened
 }
 
-// addProbes adds the routes of the probes, which answer all methods:
+// probes returns the probes of a generation; of the project while it is opened, if g is nil:
 //
 //	/_health   204 if the server works fully
 //	/_ready    200 if the server should get requests
 //	/_metrics  the metrics, for callers with their token; only if metrics are served at the port of the API
 //
 // The first two otherwise answer 503 with the condition of the server.
-func (h *handlers) addProbes() {
-	probes := []*probe{
-		{pattern{{literalPart, "_health"}}, &conditionHandler{h.rt.health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, h.rt.replica}},
-		{pattern{{literalPart, "_ready"}}, &conditionHandler{h.rt.ready, func(w http.ResponseWriter) {
-			writeCondition(w, http.StatusOK, admin.Ready, h.rt.replica)
-		}, h.rt.replica}},
+func (p *Project) probes(g *generation) []server.Probe {
+	if g == nil {
+		return conditionProbes(nil, p.unready.Load, nil)
 	}
-	if h.server.scrape != nil && !h.rt.starting { // metrics are read from the open store
-		probes = append(probes, &probe{pattern{{literalPart, "_metrics"}}, h.server.scrape})
+	probes := conditionProbes(g.health, p.readiness, p.role.ReplicaState)
+	if token := mainPortToken(g.Settings.Server.Metrics); token != "" { // metrics are read from the open store
+		probes = append(probes, server.Probe{Path: "/_metrics", Handler: authorized(token, p.observed.metrics.Handler())})
 	}
-	for _, p := range probes {
-		h.router.NewRoute().MatcherFunc(p.path.match).Handler(p)
+	return probes
+}
+
+// conditionProbes returns the probes that tell conditions.
+func conditionProbes(health, ready func() *admin.Condition, replica func() *admin.ReplicaState) []server.Probe {
+	return []server.Probe{
+		{Path: "/_health", Handler: &conditionHandler{health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, replica}},
+		{Path: "/_ready", Handler: &conditionHandler{ready, func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, admin.Ready, replica) }, replica}},
 	}
 }
 
@@ -170,8 +169,8 @@ func writeCondition(w http.ResponseWriter, status int, c admin.Condition, replic
 		c.Replica = replica()
 	}
 	header := w.Header()
-	header["Content-Type"] = typeJSON
-	header["Cache-Control"] = noStoreValue
+	header["Content-Type"] = server.JSON
+	header["Cache-Control"] = server.NoStore
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(c) // it fails only if the client is gone
 }

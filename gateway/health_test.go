@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"lectern/documents/permission"
+	"lectern/auth"
 	"lectern/gateway/admin"
+	"lectern/gateway/internal/server"
 	"lectern/store"
 )
 
@@ -31,13 +32,13 @@ func TestHealth(t *testing.T) {
 			if tt.err != nil {
 				failed = fmt.Errorf("write /secret/path: %w", errors.Join(tt.err, errors.New("cause")))
 			}
-			rt := Runtime{
-				Routes: []Route{{Method: "POST", Path: "/api/write", Open: true,
-					Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return failed }}},
+			rt := server.API{
+				Routes: []server.Route{{Method: "POST", Path: "/api/write", Open: true,
+					Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { return failed }}},
 			}
-			rt.health = func() *admin.Condition { return conditionOf(store.Health{State: tt.state, Err: failed}) }
-			rt.ready = rt.health
-			s, err := NewServer(Config{}, rt)
+			condition := func() *admin.Condition { return conditionOf(store.Health{State: tt.state, Err: failed}) }
+			rt.Probes = conditionProbes(condition, condition, nil)
+			s, err := server.New(server.Config{}, rt)
 			if err != nil {
 				t.Fatal(err)
 			}

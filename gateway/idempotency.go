@@ -15,16 +15,14 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
 
-const (
-	idempotencyKeyHeader = "Idempotency-Key"
-	// replayedHeader is the header of an answer that was given before, to an earlier request with the same key.
-	replayedHeader = "Idempotency-Replayed"
-)
+// replayedHeader is the header of an answer that was given before, to an earlier request with the same key.
+const replayedHeader = "Idempotency-Replayed"
 
 var (
 	errKeyReused = &apierror.Error{Status: http.StatusUnprocessableEntity, Name: "UnprocessableEntityError",
@@ -33,9 +31,9 @@ var (
 		Message: "a request with this Idempotency-Key is still at work; try again"}
 	errKeyAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
 		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions, or which attributes are private, have changed since"}
-	errKeyNotHere = badBody("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
-	errKeySecret  = badBody("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
-	errKeysOff    = badBody("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
+	errKeyNotHere = server.BadRequest("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
+	errKeySecret  = server.BadRequest("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
+	errKeysOff    = server.BadRequest("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
 )
 
 // An idempotency carries out requests with an Idempotency-Key. A write is carried out once, and its answer is kept in the transaction of the
@@ -43,7 +41,7 @@ var (
 type idempotency struct {
 	store    *store.Store
 	settings config.Idempotency
-	limits   requestLimits
+	limits   server.Limits
 	hidden   string // names what no answer shows: see hiddenIn
 	now      func() time.Time
 	atWork   *keysAtWork // shared by all generations
@@ -51,7 +49,7 @@ type idempotency struct {
 
 // serve is carryOut for a request that says nothing but its method, path, query and body.
 func (k *idempotency) serve(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*store.Once) error) error {
-	body, err := k.limits.readWhole(r)
+	body, err := k.limits.ReadWhole(r)
 	if err != nil {
 		return err
 	}
@@ -64,13 +62,13 @@ func (k *idempotency) serve(w http.ResponseWriter, r *http.Request, who auth.Pri
 // withoutBoundary returns a hash of the fields of a multipart form, and any other body as it is. Clients make up another boundary between the parts of a form
 // each time that they send it.
 func withoutBoundary(r *http.Request, body []byte) ([]byte, error) {
-	kind, params, err := contentType(r.Header)
+	kind, params, err := server.ContentType(r.Header)
 	if err != nil || kind != "multipart/form-data" {
 		return body, nil
 	}
-	fields, err := multipartFields(body, params["boundary"], memoryOf(r))
+	fields, err := server.MultipartFields(body, params["boundary"], server.BodyMemory(r))
 	switch {
-	case isMemory(err):
+	case server.IsMemory(err):
 		return nil, err
 	case err != nil:
 		return body, nil // nothing is written
@@ -91,7 +89,7 @@ func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.
 		return err
 	}
 	if !k.atWork.begin(once.Key) {
-		w.Header()["Retry-After"] = retrySoon
+		w.Header()["Retry-After"] = server.RetrySoon
 		return errKeyAtWork
 	}
 	defer k.atWork.end(once.Key)
@@ -112,14 +110,14 @@ func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.
 // An onceHandler answers a request to a route that takes requests with an Idempotency-Key. once is nil for a request without one.
 type onceHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error
 
-// onceOnly returns a userHandler that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
-func (g *generation) onceOnly(handle onceHandler) userHandler {
+// onceOnly returns a server.Handler that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
+func (g *generation) onceOnly(handle onceHandler) server.Handler {
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-		if r.Header[idempotencyKeyHeader] == nil {
+		if r.Header[server.IdempotencyKey] == nil {
 			return handle(w, r, who, nil)
 		}
 		return g.idempotency().serve(w, r, who, func(once *store.Once) error {
-			once.ContentType = typeJSON[0]
+			once.ContentType = server.JSON[0]
 			return handle(w, r, who, once)
 		})
 	}
@@ -128,7 +126,7 @@ func (g *generation) onceOnly(handle onceHandler) userHandler {
 // once returns the Once of a request. The hash of the request includes the key, which nobody can read in the store. Without it, whoever
 // reads the store could try out passwords against the hash of a body, much faster than against the hashes of passwords.
 func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*store.Once, error) {
-	key, err := parseIdempotencyKey(r.Header[idempotencyKeyHeader])
+	key, err := parseIdempotencyKey(r.Header[server.IdempotencyKey])
 	switch {
 	case err != nil:
 		return nil, err
@@ -221,8 +219,8 @@ func (k *idempotency) replay(w http.ResponseWriter, r *http.Request, once *store
 		w.WriteHeader(kept.Status)
 		return nil
 	}
-	writeHead(w, []string{kept.ContentType}, kept.Status, kept.Body)
-	_ = k.limits.send(r.Context(), w, kept.Body) // a failed write cannot be answered otherwise
+	server.WriteHead(w, []string{kept.ContentType}, kept.Status, kept.Body)
+	_ = k.limits.Send(r.Context(), w, kept.Body) // a failed write cannot be answered otherwise
 	return nil
 }
 
@@ -234,7 +232,7 @@ const maxIdempotencyKey = 255
 // parseIdempotencyKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double quotes, or
 // the same key without the quotes.
 func parseIdempotencyKey(values []string) (string, error) {
-	malformed := badBody("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxIdempotencyKey))
+	malformed := server.BadRequest("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxIdempotencyKey))
 	if len(values) != 1 {
 		return "", malformed
 	}
@@ -286,20 +284,12 @@ func (k *keysAtWork) end(key store.Hash) {
 	delete(k.keys, key)
 }
 
-// serveOnce answers a request with an Idempotency-Key to a generated route that writes.
-func (h *handlers) serveOnce(w http.ResponseWriter, r *http.Request, who auth.Principal, route *rest.Route, call rest.Call) error {
-	return h.rt.idempotency.serve(w, r, who, func(once *store.Once) error {
-		call.Once = once
-		return route.Serve(w, r, call)
-	})
-}
-
 // withoutKeys has those of the routes that write refuse requests with an Idempotency-Key. Ignoring the key would let a client believe that it
 // may send the request again.
-func withoutKeys(routes []Route) []Route {
+func withoutKeys(routes []server.Route) []server.Route {
 	for i := range routes {
-		if route := &routes[i]; route.Method != http.MethodGet && !route.keyed && route.keyless == nil {
-			route.keyless = errKeyNotHere
+		if route := &routes[i]; route.Method != http.MethodGet && !route.Keyed && route.Keyless == nil {
+			route.Keyless = errKeyNotHere
 		}
 	}
 	return routes
@@ -307,7 +297,7 @@ func withoutKeys(routes []Route) []Route {
 
 // executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its variables are.
 func (h *graphqlHandler) executeOnce(w http.ResponseWriter, r *http.Request, mediaType string, op *operationRequest, who auth.Principal) error {
-	w.Header()["Cache-Control"] = noStoreValue
+	w.Header()["Cache-Control"] = server.NoStore
 	return h.idempotency.carryOut(w, r, who, op.appendBody(nil), func(once *store.Once) error {
 		once.ContentType = typeOf(mediaType)[0]
 		return h.execute(w, r, mediaType, op, who, once)

@@ -283,6 +283,18 @@ func (m *member) shows(revision uint64) bool {
 	return true
 }
 
+// confirmWrite confirms the error of a write that may follow from the present content: a value that is taken, a document that is not there, or a
+// precondition.
+func (m *member) confirmWrite(f *forwarder, r *http.Request, refused *apierror.Error) *apierror.Error {
+	switch refused.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed:
+		if f.takes(r) {
+			return m.confirm(r.Context(), refused)
+		}
+	}
+	return refused
+}
+
 // confirm returns the error of a write that was refused because of the present content, or errNoLeader if this node does not lead the cluster any
 // more: the content of the new leader may be another. Only writes that were committed are sure to have been the leader's, since a majority agreed to them.
 func (m *member) confirm(ctx context.Context, refused *apierror.Error) *apierror.Error {

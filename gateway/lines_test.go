@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"lectern/internal/servertest"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -221,23 +223,23 @@ func TestLinesCut(t *testing.T) {
 
 // beginStream asks for a stream, with a header unless it is "", and reads the status alone. The buffers of the connection are small, so that the server
 // cannot send the whole of a long stream.
-func beginStream(t *testing.T, base, path, header string) *rawClient {
+func beginStream(t *testing.T, base, path, header string) *servertest.RawClient {
 	t.Helper()
 	return beginBuffered(t, base, path, header, 4<<10)
 }
 
 // beginBuffered is beginStream with a client that buffers so many bytes.
-func beginBuffered(t *testing.T, base, path, header string, buffer int) *rawClient {
+func beginBuffered(t *testing.T, base, path, header string, buffer int) *servertest.RawClient {
 	t.Helper()
-	c := dialFrom(t, "127.0.0.1", base)
+	c := servertest.DialFrom(t, "127.0.0.1", base)
 	if err := c.Conn.(*net.TCPConn).SetReadBuffer(buffer); err != nil {
 		t.Fatal(err)
 	}
 	if header != "" {
 		header += "\r\n"
 	}
-	c.send("GET " + path + " HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n" + header + "\r\n")
-	if line, err := c.answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+	c.Send("GET " + path + " HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n" + header + "\r\n")
+	if line, err := c.Answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 		t.Fatal(line, err)
 	}
 	return c
@@ -260,10 +262,10 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	if got := a.lines("/api/notes", "full"); got.status != 503 || !strings.Contains(got.lines[0], "to your address (limits.streamsPerAddress: 2)") {
 		t.Errorf("a third stream of one address: %d %.300q", got.status, got.lines)
 	}
-	other := dialFrom(t, "127.0.0.2", a.Base)
+	other := servertest.DialFrom(t, "127.0.0.2", a.Base)
 	defer other.Close()
-	other.send("GET /api/notes HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n")
-	if line, err := other.answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+	other.Send("GET /api/notes HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n")
+	if line, err := other.Answers.ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 		t.Errorf("a stream of another address: %q %v", line, err)
 	}
 }

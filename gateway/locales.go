@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 
+	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -71,17 +73,17 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
 // localeRoutes returns the routes of locales; none if i18n is switched off.
-func (g *generation) localeRoutes() []Route {
+func (g *generation) localeRoutes() []server.Route {
 	if g.Model.Type(contenttypes.LocaleUID) == nil {
 		return nil
 	}
-	return []Route{
+	return []server.Route{
 		{Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: g.listLocales},
 	}
 }
 
 // GET /api/i18n/locales: the configured locales, without envelope, in the order of their creation.
-func (g *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+func (g *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	t, body := g.Model.Type(contenttypes.LocaleUID), []byte{'['}
 	err := eachLocale(g.store, t, func(r store.Record) {
 		if g.docs.Retired[localeCode(t, r)] {
@@ -95,7 +97,7 @@ func (g *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ *perm
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = typeJSON
+	w.Header()["Content-Type"] = server.JSON
 	_, err = w.Write(append(body, ']'))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/permission"
+	"lectern/gateway/internal/server"
 )
 
 // A firedClock fires each timer at once.
@@ -30,13 +31,13 @@ func (firedClock) After(time.Duration) <-chan time.Time {
 func TestRefusedBeforeTheHead(t *testing.T) {
 	var lost atomic.Bool
 	some, none := permission.NewAccess([]string{"api::note.note.find"}), permission.NewAccess(nil)
-	works := func(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+	works := func(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 		lost.Store(true)
 		<-r.Context().Done()
 		return r.Context().Err()
 	}
-	s, err := NewServer(Config{clock: firedClock{}, Log: slog.New(slog.DiscardHandler)}, Runtime{
-		Routes: []Route{{Method: "GET", Path: "/api/long", Scopes: []string{"api::note.note.find"}, Streams: true, long: works}},
+	s, err := server.New(server.Config{After: firedClock{}.After, Log: slog.New(slog.DiscardHandler)}, server.API{
+		Routes: []server.Route{{Method: "GET", Path: "/api/long", Scopes: []string{"api::note.note.find"}, Streams: true, Long: works}},
 		Authenticate: func(*http.Request) (auth.Principal, error) {
 			if lost.Load() {
 				return auth.Principal{Access: none}, nil
@@ -62,7 +63,7 @@ func TestRefusedBeforeTheHead(t *testing.T) {
 	}
 	defer res.Body.Close()
 	text := new(strings.Builder)
-	if err := res.Write(text); err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(text.String(), errAccessChanged.Message) {
+	if err := res.Write(text); err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(text.String(), server.ErrAccessChanged.Message) {
 		t.Errorf("%v %s", err, text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 var longAnswerFiles = map[string]string{
@@ -73,7 +74,7 @@ func TestLongAnswersEnd(t *testing.T) {
 				if path == log {
 					e.want(201, "POST", "/api/tags", "full", object{"data": object{"name": "before " + name}})
 					awaitText(t, reads, "before "+name)
-				} else if _, err := io.CopyN(io.Discard, reads.answers, 64<<10); err != nil {
+				} else if _, err := io.CopyN(io.Discard, reads.Answers, 64<<10); err != nil {
 					t.Fatal(err)
 				}
 				tt.lose(name, user)
@@ -120,7 +121,7 @@ func TestOpenLongAnswers(t *testing.T) {
 				for !strings.HasSuffix(end, "\r\n0\r\n\r\n") {
 					e.clock.fire()
 					part := make([]byte, 64<<10)
-					n, err := c.answers.Read(part)
+					n, err := c.Answers.Read(part)
 					if end = end[max(0, len(end)-20):] + string(part[:n]); err != nil {
 						t.Fatalf("as %s: %v after %q", who, err, end)
 					}
@@ -176,11 +177,11 @@ func (e *lasting) caller(name string, token auth.Declaration) (credential string
 }
 
 // awaitText reads an answer until it has a text.
-func awaitText(t *testing.T, c *rawClient, text string) {
+func awaitText(t *testing.T, c *servertest.RawClient, text string) {
 	t.Helper()
 	buf := make([]byte, 64<<10)
 	for seen := ""; !strings.Contains(seen, text); {
-		n, err := c.answers.Read(buf)
+		n, err := c.Answers.Read(buf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func awaitText(t *testing.T, c *rawClient, text string) {
 }
 
 // awaitEnd has the server look at its clock until an answer ends, and returns the rest of the answer.
-func (e *lasting) awaitEnd(c *rawClient) string {
+func (e *lasting) awaitEnd(c *servertest.RawClient) string {
 	e.t.Helper()
 	type rest struct {
 		text []byte
@@ -198,7 +199,7 @@ func (e *lasting) awaitEnd(c *rawClient) string {
 	ended := make(chan rest, 1)
 	go func() {
 		var r rest
-		r.text, r.err = io.ReadAll(c.answers)
+		r.text, r.err = io.ReadAll(c.Answers)
 		ended <- r
 	}()
 	for {
@@ -206,7 +207,7 @@ func (e *lasting) awaitEnd(c *rawClient) string {
 		select {
 		case r := <-ended:
 			if failed, ok := r.err.(net.Error); ok && failed.Timeout() {
-				c.t.Fatal("the answer goes on")
+				c.T.Fatal("the answer goes on")
 			}
 			return string(r.text)
 		case <-time.After(10 * time.Millisecond): // the server is about to set its next timer

@@ -12,9 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"lectern/auth"
 	"lectern/documents/apierror"
-	"lectern/documents/permission"
 	"lectern/gateway/internal/mcp"
+	"lectern/gateway/internal/server"
 	"lectern/internal/budget"
 	"lectern/shadowcrud/rest"
 )
@@ -39,9 +40,9 @@ type messageMemory struct {
 func (m *messageMemory) Add(bytes int64) error {
 	switch err := m.Tally.Add(bytes); {
 	case errors.Is(err, budget.ErrExhausted):
-		return errNoMemory(m.of)
+		return server.ErrNoMemory(m.of)
 	case errors.Is(err, budget.ErrNever):
-		return errNeverMemory(m.of)
+		return server.ErrNeverMemory(m.of)
 	default:
 		return err
 	}
@@ -51,28 +52,30 @@ func (m *messageMemory) Add(bytes int64) error {
 type mcpEndpoint struct {
 	project *Project
 	handler *mcp.Handler
-	limits  requestLimits
+	limits  server.Limits
 	host    string   // of the URL at which clients reach the server; "" if that is not set
 	origins []string // that cors.origin names
 }
 
 // mcpRoutes returns the routes of the protocol; none if it is switched off.
-func (g *generation) mcpRoutes(api *rest.API) []Route {
+func (g *generation) mcpRoutes(api *rest.API) []server.Route {
 	if !g.Settings.MCP {
 		return nil
 	}
-	m := &mcpEndpoint{project: g.project, limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), origins: g.Settings.Server.CORS.Origins}
+	m := &mcpEndpoint{project: g.project, limits: server.Limits(g.Settings.Server.Limits.WithDefaults()), origins: g.Settings.Server.CORS.Origins}
 	if u, err := url.Parse(g.Settings.Server.URL); err == nil {
 		m.host = u.Hostname()
 	}
 	m.handler = mcp.New(mcp.Options{
-		Version: g.project.options.Version, Prefix: g.Settings.REST.Prefix, Types: mcpTypes(api), Call: g.project.answerInside,
+		Version: g.project.options.Version, Prefix: g.Settings.REST.Prefix, Types: mcpTypes(api), Call: func(w http.ResponseWriter, r *http.Request) (complete bool) {
+			return g.project.server.Load().AnswerInside(w, r)
+		},
 	})
-	return []Route{
+	return []server.Route{
 		{Method: http.MethodPost, Path: mcpPath, Handle: m.serve, Streams: true},
 		// GET is for streams, which there are none of. The protocol wants the answer 405, not 404 as for other paths without GET.
-		{Method: http.MethodGet, Path: mcpPath, Open: true, absent: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-			notAllowed(w, r, postAlone)
+		{Method: http.MethodGet, Path: mcpPath, Open: true, Absent: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+			server.NotAllowed(w, r, postAlone)
 			return nil
 		}},
 	}
@@ -92,11 +95,11 @@ func mcpTypes(api *rest.API) (types []mcp.Type) {
 }
 
 // POST /mcp: answers a message of the protocol.
-func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if err := m.check(r); err != nil {
 		return err
 	}
-	body, err := m.limits.readAll(r, m.limits.JSONBytes)
+	body, err := m.limits.ReadAll(r, m.limits.JSONBytes)
 	if err != nil {
 		return err
 	}
@@ -106,15 +109,15 @@ func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, access *perm
 		return err
 	}
 	if mcp.IsBatch(body) {
-		return badBody("BadRequestError", "send one message in each request")
+		return server.BadRequest("BadRequestError", "send one message in each request")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), m.limits.Handle+maxOverhead) // a call itself has m.limits.Handle
 	defer cancel()
 	message := r.Clone(ctx)
 	message.Body, message.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	message.Header[requestIDHeader] = w.Header()[requestIDHeader]
-	w.Header()["Cache-Control"] = noStoreValue
-	m.handler.Serve(w, message, access, memory)
+	message.Header[server.RequestID] = w.Header()[server.RequestID]
+	w.Header()["Cache-Control"] = server.NoStore
+	m.handler.Serve(w, message, who.Access, memory)
 	return nil
 }
 
@@ -142,36 +145,3 @@ func (m *mcpEndpoint) check(r *http.Request) error {
 func refusedPage(message string) error {
 	return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: message, Reason: apierror.Permission}
 }
-
-// answerInside answers a request that the server makes to itself, with authentication, permissions and retries like any other. The request
-// that it belongs to has a place and has been counted by the rate limits. It does not panic. complete is false if the answer has broken off.
-func (p *Project) answerInside(w http.ResponseWriter, r *http.Request) (complete bool) {
-	s := p.server.Load()
-	w.Header()[requestIDHeader] = []string{s.ids.next(r)}
-	r = r.WithContext(insideContext{r.Context()})
-	defer func() { complete = recover() == nil }() // http.ErrAbortHandler is how a handler ends its own answer
-	defer s.recover(w, r)
-	h := s.serving.Load()
-	s.dispatch(w, r, h, h.match(r))
-	return true
-}
-
-// An insideContext is the context of a request that the server makes to itself. It hides what belongs to the connection and to the answer of
-// the request around it.
-type insideContext struct{ context.Context }
-
-// Value implements context.Context.
-func (c insideContext) Value(key any) any {
-	switch key.(type) {
-	case insideKey:
-		return true
-	case connKey, answerKey, retryKey, requestStateKey:
-		return nil
-	}
-	return c.Context.Value(key)
-}
-
-type insideKey struct{}
-
-// isInside reports whether the server makes a request to itself.
-func isInside(ctx context.Context) bool { return ctx.Value(insideKey{}) != nil }

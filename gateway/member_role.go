@@ -3,10 +3,13 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/gateway/admin"
+	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/internal/backoff"
 	"lectern/media"
@@ -48,8 +51,20 @@ func (m *member) Upstream(string) (*upstreamLink, error) {
 	return &upstreamLink{leaderOf{m}, m.via, newNodeTransport(m.port.DialHTTP)}, nil
 }
 
-// SetUpServer implements role.
-func (m *member) SetUpServer(c *Config) { c.ReplicaAge, c.member = m.age, m }
+// SetUpSteps implements role.
+func (m *member) SetUpSteps(s *server.Steps, writes *forwarder) {
+	s.Begin = func(w http.ResponseWriter) http.ResponseWriter {
+		setAge(w.Header(), m.age())
+		return &revisedWriter{ResponseWriter: w, member: m}
+	}
+	// A write that this node has forwarded to another one, which sends it back because this node leads by now, needs no second place: it would be
+	// refused if the writes that wait for their answers have all places.
+	s.Placeless = func(r *http.Request) bool { return timesVia(r, m.via) > 0 }
+	s.Await = m.awaitRecent
+	if writes != nil {
+		s.Confirm = func(r *http.Request, err *apierror.Error) *apierror.Error { return m.confirmWrite(writes, r, err) }
+	}
+}
 
 // SetUpMedia implements role.
 func (m *member) SetUpMedia(o *media.Options) { o.Nodes = m.uploads }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/passwords"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
 	"lectern/internal/lru"
@@ -26,10 +28,10 @@ func authorized(token string, h http.Handler) http.Handler {
 		sent, _ := auth.Bearer(r.Header.Get("Authorization"))
 		got := sha256.Sum256([]byte(sent)) // of equal length, whatever was sent
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			writeError(w, r, refused)
+			server.WriteError(w, r, refused)
 			return
 		}
-		w.Header()["Cache-Control"] = noStoreValue
+		w.Header()["Cache-Control"] = server.NoStore
 		h.ServeHTTP(w, r)
 	})
 }
@@ -81,9 +83,7 @@ func (p *Project) reading() metrics.Reading {
 	}
 	if s := p.server.Load(); s != nil {
 		stats := s.Stats()
-		r.Places["requests"] = metrics.Places{Stats: stats.Requests, Limit: s.places.Limits().Places}
-		r.Places["streams"] = metrics.Places{Stats: stats.Streams, Limit: s.streams.Limits().Places}
-		r.Places["connections"] = metrics.Places{Stats: stats.Connections, Limit: s.connections.Limits().Places}
+		maps.Copy(r.Places, s.Places())
 		r.RefusedConnections, r.AcceptErrors = stats.RefusedConnections, stats.AcceptErrors
 		r.Budgets["bodies"] = stats.Bodies
 	}

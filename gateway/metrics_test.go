@@ -2,10 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -19,7 +16,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/gateway/metrics"
 )
@@ -241,22 +237,6 @@ func TestMetricsAreBounded(t *testing.T) {
 	}
 }
 
-// TestMetricsOff expects no metrics route and, in the handler, no observation: the writer that a route gets is that of the connection.
-func TestMetricsOff(t *testing.T) {
-	var got http.ResponseWriter
-	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{Routes: []gateway.Route{{Method: "GET", Path: "/writer", Open: true,
-		Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error { got = w; return nil }}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &discard{make(http.Header)}
-	r, _ := http.NewRequest("GET", "/writer", nil)
-	s.Handler().ServeHTTP(w, r)
-	if got != http.ResponseWriter(w) {
-		t.Errorf("the route writes to a %T", got)
-	}
-}
-
 var metricRow = regexp.MustCompile("(?m)^\\| `(lectern_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\| [^|]+ \\|$")
 
 // TestMetricsPage compares the table of metrics in docs/metrics.md with a scrape: names, types and labels.
@@ -350,36 +330,5 @@ func TestReasonsPage(t *testing.T) {
 		if !strings.Contains(string(page), "`"+reason[1]+"`") {
 			t.Errorf("docs/metrics.md does not have the reason %s", reason[1])
 		}
-	}
-}
-
-// BenchmarkObserve measures what the access log and metrics add to a request, which answers a document of a kilobyte.
-func BenchmarkObserve(b *testing.B) {
-	body := []byte(strings.Repeat("a", 1<<10))
-	route := gateway.Route{Method: "GET", Path: "/api/things/{id}", Open: true, Streams: true, Whole: true,
-		Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
-			_, err := w.Write(body)
-			return err
-		}}
-	for _, c := range []struct {
-		name   string
-		config gateway.Config
-	}{
-		{"off", gateway.Config{}},
-		{"metrics", gateway.Config{Metrics: metrics.New("", func() metrics.Reading { return metrics.Reading{} })}},
-		{"log", gateway.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), AccessLog: gateway.AccessLog{On: true, Sample: 1}}},
-		{"log of 1%", gateway.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), AccessLog: gateway.AccessLog{On: true, Sample: 0.01}}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			s, err := gateway.NewServer(c.config, gateway.Runtime{Routes: []gateway.Route{route}})
-			if err != nil {
-				b.Fatal(err)
-			}
-			r := httptest.NewRequest("GET", "/api/things/1", nil)
-			b.ReportAllocs()
-			for b.Loop() {
-				s.Handler().ServeHTTP(&discard{make(http.Header)}, r)
-			}
-		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"lectern/gateway/internal/cluster/consensus"
 	"lectern/gateway/internal/cluster/credentials"
 	"lectern/gateway/internal/filesync"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 )
 
@@ -182,7 +183,7 @@ func (m *member) membersOnly(h http.Handler) http.Handler {
 			if strings.HasPrefix(r.URL.Path, nodePaths) {
 				http.Error(w, name+" is no node of the cluster", http.StatusForbidden)
 			} else {
-				writeError(w, r, errRemoved)
+				server.WriteError(w, r, errRemoved)
 			}
 			return
 		}
@@ -217,7 +218,7 @@ func readNodeJSON(r *http.Request, to any) error {
 // serveForwarded answers a request that another node has forwarded, as if the client had sent it here.
 func (m *member) serveForwarded(w http.ResponseWriter, r *http.Request) {
 	if m.waitUntilServed() != nil {
-		writeError(w, r, errNoLeader)
+		server.WriteError(w, r, errNoLeader)
 		return
 	}
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")

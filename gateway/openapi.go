@@ -9,6 +9,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/permission"
+	"lectern/gateway/internal/server"
 	"lectern/internal/etag"
 	"lectern/internal/lru"
 	"lectern/shadowcrud/openapi"
@@ -28,14 +29,14 @@ const (
 // grants to the role public.
 func (d *Definition) OpenAPI() []byte {
 	g := &generation{Definition: d}
-	routes := slices.Concat(g.routes(nil, nil, nil), []Route{g.feedRoute(nil)})
+	routes := slices.Concat(g.routes(nil, nil, nil), []server.Route{g.feedRoute(nil)})
 	api := g.openAPI(rest.New(d.Model, nil, nil, nil), routes)
 	api.Public = auth.CompileRoles(d.Settings.Roles).Access(auth.PublicRole)
 	return api.Describe(permission.FullAccess)
 }
 
 // openAPI returns the API that documents describe: the generated routes, others of the server, and those of the program.
-func (g *generation) openAPI(generated *rest.API, routes []Route) *openapi.API {
+func (g *generation) openAPI(generated *rest.API, routes []server.Route) *openapi.API {
 	s, x := g.Settings, g.extensions
 	api := &openapi.API{
 		Title: "Content API", Version: g.definitionsVersion(), URL: s.Server.URL, Prefix: s.REST.Prefix, Model: g.Model,
@@ -57,7 +58,7 @@ func (g *generation) openAPI(generated *rest.API, routes []Route) *openapi.API {
 		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: s.REST.Prefix + route.Path, Scopes: config.Scopes, Type: route.Type, Action: route.Action})
 	}
 	for _, route := range routes {
-		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.config().Scopes, Keyed: route.keyed})
+		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.Requires(), Keyed: route.Keyed})
 	}
 	api.Routes = append(api.Routes, openapi.Route{Method: http.MethodGet, Path: s.REST.Prefix + openAPIPath}, openapi.Route{Method: http.MethodGet, Path: "/_health"})
 	return api
@@ -77,7 +78,7 @@ type openAPIDocuments struct {
 	api    *openapi.API
 	public func(*http.Request) (auth.Principal, error)
 	kept   *lru.Cache[string, *openAPIDocument] // by what the caller may do and what the public may
-	limits requestLimits
+	limits server.Limits
 }
 
 // An openAPIDocument is the document for callers with some permissions.
@@ -87,25 +88,25 @@ type openAPIDocument struct {
 }
 
 // openAPIRoute returns the route of the OpenAPI document.
-func (g *generation) openAPIRoute(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error)) Route {
+func (g *generation) openAPIRoute(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error)) server.Route {
 	o := &openAPIDocuments{
 		api: api, public: authenticate, kept: lru.New[string, *openAPIDocument](keptOpenAPIs, keptOpenAPIBytes),
-		limits: requestLimits(g.Settings.Server.Limits.WithDefaults()),
+		limits: server.Limits(g.Settings.Server.Limits.WithDefaults()),
 	}
-	return Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + openAPIPath, Handle: o.serve}
+	return server.Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + openAPIPath, Handle: o.serve}
 }
 
 // GET /api/_openapi.json: the OpenAPI document of what the caller may do.
-func (o *openAPIDocuments) serve(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-	public, err := o.public(withoutCredential)
+func (o *openAPIDocuments) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	public, err := o.public(server.WithoutCredential)
 	if err != nil {
 		return err
 	}
-	d := o.document(access, public.Access)
+	d := o.document(who.Access, public.Access)
 	header := w.Header()
 	header["Etag"] = []string{d.etag}
 	header["Cache-Control"] = []string{"no-cache"}
-	header["Vary"] = varyByCallerEncoding
+	header["Vary"] = server.VaryByCallerEncoding
 	switch tag, known := []byte(d.etag), r.Header["If-None-Match"]; {
 	case etag.Excludes(r.Header["If-Match"], tag):
 		delete(header, "Etag")
@@ -115,7 +116,7 @@ func (o *openAPIDocuments) serve(w http.ResponseWriter, r *http.Request, access 
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return o.limits.sendJSON(w, r, http.StatusOK, d.text)
+	return o.limits.SendJSON(w, r, http.StatusOK, d.text)
 }
 
 // document returns the document for a caller, which it makes unless it is kept.

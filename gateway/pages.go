@@ -3,8 +3,9 @@ package gateway
 import (
 	"net/http"
 
-	"lectern/documents/permission"
+	"lectern/auth"
 	"lectern/gateway/internal/pages"
+	"lectern/gateway/internal/server"
 )
 
 //go:generate npm --prefix internal/pages/sandbox ci --ignore-scripts --no-audit --no-fund
@@ -18,7 +19,7 @@ type LandingPage func(p *Project) (ide bool, page http.Handler)
 func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
 
 // landing returns the page at the GraphQL endpoint and the routes of the files that the page loads.
-func (g *generation) landing(introspection bool) (http.Handler, []Route) {
+func (g *generation) landing(introspection bool) (http.Handler, []server.Route) {
 	wanted, asked := !g.project.options.Production, false
 	if setting := g.Settings.GraphQL.LandingPage; setting != nil {
 		wanted, asked = *setting, true
@@ -45,7 +46,7 @@ const docsPath = "/_docs"
 
 // docsRoutes returns the routes of the page that shows the OpenAPI document and of its files; none if the page is switched off. Without the
 // setting openapi.page there is a page in development only.
-func (g *generation) docsRoutes() []Route {
+func (g *generation) docsRoutes() []server.Route {
 	wanted := !g.project.options.Production
 	if setting := g.Settings.REST.DocsPage; setting != nil {
 		wanted = *setting
@@ -62,7 +63,7 @@ func (g *generation) docsRoutes() []Route {
 }
 
 // fileRoutes returns the routes of the files of a page.
-func fileRoutes(at string, page pages.Page) (routes []Route) {
+func fileRoutes(at string, page pages.Page) (routes []server.Route) {
 	for _, file := range page.Files {
 		routes = append(routes, openRoute(at+file.Path, file))
 	}
@@ -70,8 +71,8 @@ func fileRoutes(at string, page pages.Page) (routes []Route) {
 }
 
 // openRoute returns the route of a page or file that is for everybody.
-func openRoute(at string, h http.Handler) Route {
-	return Route{Method: http.MethodGet, Path: at, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func openRoute(at string, h http.Handler) server.Route {
+	return server.Route{Method: http.MethodGet, Path: at, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 		h.ServeHTTP(w, r)
 		return nil
 	}}

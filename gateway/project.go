@@ -19,6 +19,7 @@ import (
 	"lectern/gateway/internal/feed"
 	"lectern/gateway/internal/filesync"
 	"lectern/gateway/internal/paced"
+	"lectern/gateway/internal/server"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/internal/clock"
@@ -121,7 +122,7 @@ type Project struct {
 	generation atomic.Pointer[generation] // what is served
 	routed     atomic.Pointer[generation] // whose routes answer requests; nil before Run, and behind generation while routes are built
 	shared     shared
-	server     atomic.Pointer[Server]          // nil before Run
+	server     atomic.Pointer[server.Server]   // nil before Run
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
 	replicas   replicaList                     // that follow the server
@@ -212,9 +213,9 @@ func (p *Project) read() (*Definition, error) {
 	p.Local.Hooks = p.webhooks
 	p.reports = newContentReports(p.log, p.directory.FillCommand)
 	p.observed.metrics = p.newMetrics(d.Settings.Server.Metrics)
-	limits := requestLimits(d.Settings.Server.Limits.WithDefaults())
+	limits := server.Limits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
-	p.answers = limits.answers(p.memory)
+	p.answers = limits.Answers(p.memory)
 	p.copies = paced.NewPace(limits.CopyRate)
 	p.subscribers = p.newSubscribers(limits)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})

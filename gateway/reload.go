@@ -90,12 +90,8 @@ func (g *generation) serve(former *generation) error {
 		return err
 	}
 	g.project.generation.Store(g) // for requests that arrive while the routes are built
-	rt, err := g.runtime()
+	err := g.serveBy(g.project.server.Load())
 	if err == nil {
-		err = g.project.server.Load().Swap(rt)
-	}
-	if err == nil {
-		g.project.routed.Store(g)
 		err = g.revokeUndeclared()
 	}
 	if err != nil {

@@ -16,18 +16,19 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/internal/paced"
 	"lectern/gateway/internal/replication"
+	"lectern/gateway/internal/server"
 	"lectern/internal/admission"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 // replicationRoutes returns the routes by which replicas follow the server.
-func (g *generation) replicationRoutes() []Route {
+func (g *generation) replicationRoutes() []server.Route {
 	prefix := g.Settings.REST.Prefix + "/_replica"
-	route := func(path string, handle longHandler) Route {
-		return Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, long: g.project.unlessPartial(handle), Streams: true, unmetered: true}
+	route := func(path string, handle server.LongHandler) server.Route {
+		return server.Route{Method: http.MethodGet, Path: prefix + path, Action: auth.FollowAction, Long: g.project.unlessPartial(handle), Streams: true, Unmetered: true}
 	}
-	return []Route{
+	return []server.Route{
 		route("/log", g.project.sendLog),
 		route("/copy", g.project.sendCopy),
 		route("/definitions", g.project.sendDefinitions),
@@ -46,10 +47,10 @@ func errReset(err error) *apierror.Error {
 
 // frames begins an answer that is a stream of frames. Its client must read at limits.answerRate. A pace, if there is one, limits the rate
 // at which the frames are sent.
-func (p *Project) frames(w http.ResponseWriter, r *http.Request, l *longAnswer, pace *paced.Pace) (*replication.Writer, *bufio.Writer) {
+func (p *Project) frames(w http.ResponseWriter, r *http.Request, l *server.LongAnswer, pace *paced.Pace) (*replication.Writer, *bufio.Writer) {
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
-	rate := requestLimits(p.Definition().Settings.Server.Limits.WithDefaults()).AnswerRate
+	rate := server.Limits(p.Definition().Settings.Server.Limits.WithDefaults()).AnswerRate
 	var to io.Writer = paced.NewWriter(w, l, rate)
 	if pace != nil {
 		to = pace.Writer(r.Context(), to)
@@ -72,8 +73,8 @@ var errPartial = &apierror.Error{Status: http.StatusConflict, Name: "ConflictErr
 	Message: "this server is a replica of a part of the content, which cannot be followed: follow its origin"}
 
 // unlessPartial wraps a handler of the routes of replicas, which a partial replica refuses.
-func (p *Project) unlessPartial(handle longHandler) longHandler {
-	return func(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+func (p *Project) unlessPartial(handle server.LongHandler) server.LongHandler {
+	return func(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 		if !p.Store().Part().All() {
 			return errPartial
 		}
@@ -82,7 +83,7 @@ func (p *Project) unlessPartial(handle longHandler) longHandler {
 }
 
 // GET /api/_replica/log: the entries after the position since, and those to come.
-func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	since, err := store.ParsePosition(r.URL.Query().Get("since"))
 	if err != nil {
 		return errReset(err)
@@ -99,7 +100,7 @@ func (p *Project) sendLog(w http.ResponseWriter, r *http.Request, l *longAnswer)
 		if err := buffer.Flush(); err != nil {
 			return err
 		}
-		return l.control.Flush()
+		return l.Control.Flush()
 	}}
 	var remove func()
 	sender.follows, remove = p.replicas.add(admission.ClientOf(r.Context()), part, since)
@@ -242,16 +243,16 @@ func (l *logSender) send(g *generation) (all bool, err error) {
 }
 
 // GET /api/_replica/position: the position behind the last write.
-func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *longAnswer) error {
+func (p *Project) sendPosition(w http.ResponseWriter, _ *http.Request, _ *server.LongAnswer) error {
 	at, err := positionOf(p.generation.Load().store)
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, jsontree.AppendString(nil, at.String()))
+	return server.SendJSON(w, http.StatusOK, jsontree.AppendString(nil, at.String()))
 }
 
 // GET /api/_replica/definitions: the definition files.
-func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	g := p.generation.Load()
 	if err := g.checkShared(); err != nil {
 		return err
@@ -265,7 +266,7 @@ func (p *Project) sendDefinitions(w http.ResponseWriter, r *http.Request, l *lon
 
 // GET /api/_replica/copy: the definition files and the store, at limits.copyRate. The replica checks what it has got for damage, because a
 // check of the whole file would delay the origin's other requests.
-func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	if p.Definition().Settings.Server.Log.Keep == 0 {
 		return errNoLog
 	}
@@ -307,7 +308,7 @@ func (p *Project) sendCopy(w http.ResponseWriter, r *http.Request, l *longAnswer
 
 // loadWithFiles loads the definition of a project together with its definition files.
 func loadWithFiles(dir string, load func() (*Definition, error)) (*Definition, error) {
-	for range maxRetries {
+	for range server.MaxRetries {
 		before, err := replication.ReadDefinitions(os.DirFS(dir))
 		if err != nil {
 			before = &replication.Definitions{}
@@ -352,7 +353,7 @@ func (g *generation) checkShared() error {
 }
 
 // GET /api/_replica/files: the uploaded files with their checksums.
-func (p *Project) sendFiles(w http.ResponseWriter, r *http.Request, l *longAnswer) error {
+func (p *Project) sendFiles(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	list, err := p.sums.List(r.Context(), p.Data.Join(admin.UploadsName))
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/media"
 	"lectern/store"
@@ -43,8 +44,9 @@ type role interface {
 	// REST API.
 	Upstream(prefix string) (*upstreamLink, error)
 
-	// SetUpServer, SetUpControl and SetUpMedia complete how the parts of the server are made, and Read what its metrics say.
-	SetUpServer(*Config)
+	// SetUpSteps completes what stands between requests and their handlers; writes is nil unless the server forwards writes.
+	SetUpSteps(s *server.Steps, writes *forwarder)
+	// SetUpControl and SetUpMedia complete how the parts of the server are made, and Read what its metrics say.
 	SetUpControl(*admin.Control)
 	SetUpMedia(*media.Options)
 	Read(*metrics.Reading)
@@ -90,7 +92,7 @@ func (*single) Condition() *admin.Condition            { return nil }
 func (*single) ReplicaState() *admin.ReplicaState      { return nil }
 func (*single) MissingFiles() fileSource               { return nil }
 func (*single) Upstream(string) (*upstreamLink, error) { return nil, nil }
-func (*single) SetUpServer(*Config)                    {}
+func (*single) SetUpSteps(*server.Steps, *forwarder)   {}
 func (*single) SetUpControl(*admin.Control)            {}
 func (*single) SetUpMedia(*media.Options)              {}
 func (*single) Read(*metrics.Reading)                  {}

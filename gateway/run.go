@@ -15,6 +15,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/server"
 	"lectern/gateway/tracing"
 	"lectern/internal/shell"
 )
@@ -105,7 +106,7 @@ func (p *Project) serve(ctx context.Context, open func() error) error {
 
 // serveOpen has the server answer requests for the open project, and does all else that a served project does, until ctx or serving
 // ends. It ends serving by stop.
-func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *Server) error {
+func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *server.Server) error {
 	defer stop()
 	ready := Ready{Base: *p.listens.Load()}
 	control := p.control(server, ready.Base)
@@ -120,14 +121,9 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 		}
 	}
 	g := p.generation.Load()
-	runtime, err := g.runtime()
-	if err != nil {
+	if err := g.serveBy(server); err != nil {
 		return err
 	}
-	if err := server.Swap(runtime); err != nil {
-		return err
-	}
-	p.routed.Store(g)
 	metrics, err := p.listenMetrics()
 	if err != nil {
 		return err
@@ -163,7 +159,7 @@ func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *S
 }
 
 // startParts starts what runs beside the requests until ctx ends. A node of a cluster goes on until it is closed.
-func (p *Project) startParts(ctx context.Context, server *Server, parts *sync.WaitGroup) {
+func (p *Project) startParts(ctx context.Context, server *server.Server, parts *sync.WaitGroup) {
 	parts.Go(func() { p.recoverMedia(ctx) })
 	parts.Go(func() { p.subscribers.Run(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
@@ -185,7 +181,7 @@ func (p *Project) stopping() <-chan struct{} {
 
 // listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes alone until it gets a
 // Runtime, and one for the latter, which is nil if there is no such address.
-func (p *Project) listen(tracer *tracing.Tracer) (*Server, net.Listener, *sideServer, error) {
+func (p *Project) listen(tracer *tracing.Tracer) (*server.Server, net.Listener, *sideServer, error) {
 	config := p.serverConfig()
 	config.Tracer = tracer
 	tls, redirect, err := p.tlsConfig()
@@ -193,7 +189,7 @@ func (p *Project) listen(tracer *tracing.Tracer) (*Server, net.Listener, *sideSe
 		return nil, nil, nil, err
 	}
 	config.TLS = tls
-	server, err := NewServer(config, Runtime{ready: p.unready.Load, starting: true})
+	server, err := server.New(config, server.API{Probes: p.probes(nil), Steps: p.steps(nil), Starting: true})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -224,11 +220,11 @@ func (p *Project) drain(ctx context.Context) {
 }
 
 // control returns the control socket of a server.
-func (p *Project) control(server *Server, base string) *admin.Control {
+func (p *Project) control(server *server.Server, base string) *admin.Control {
 	c := &admin.Control{
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
 		Readiness: p.readiness, Replica: p.role.ReplicaState, Replicas: p.replicas.list,
-		Settle: p.settle, AnswerRate: server.limits.AnswerRate, Log: p.log,
+		Settle: p.settle, AnswerRate: p.Definition().Settings.Server.Limits.WithDefaults().AnswerRate, Log: p.log,
 	}
 	p.role.SetUpControl(c)
 	return c
@@ -272,15 +268,12 @@ func cannotListen(address string, err error) error {
 	return fmt.Errorf("cannot listen at %s: %w; %s", address, err, advice)
 }
 
-func (p *Project) serverConfig() Config {
+func (p *Project) serverConfig() server.Config {
 	s := p.Definition().Settings.Server
-	c := Config{
+	return server.Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		clock: p.clock,
-		Log:   p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, MetricsToken: mainPortToken(s.Metrics),
+		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, After: p.clock.After,
 	}
-	p.role.SetUpServer(&c)
-	return c
 }
 
 // mainPortToken returns the token of metrics on the port of the API; "" if they are off or have an address of their own.

@@ -9,7 +9,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
-	"lectern/documents/permission"
+	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -18,25 +18,25 @@ import (
 const schedulesPath = "/_schedules"
 
 // scheduleRoutes returns the routes of schedules. Callers see and cancel the schedules whose action they may use themselves.
-func (g *generation) scheduleRoutes(api *rest.API) []Route {
+func (g *generation) scheduleRoutes(api *rest.API) []server.Route {
 	path := g.Settings.REST.Prefix + schedulesPath
-	list := Route{Method: http.MethodGet, Path: path, Whole: true}
-	_, configured := g.extensions.configured(list.name())
+	list := server.Route{Method: http.MethodGet, Path: path, Whole: true}
+	_, configured := g.extensions.configured(nameOf(&list))
 	list.Handle = g.listSchedules(api.List(g.Model.Type(contenttypes.ScheduleUID)), configured)
-	return []Route{
+	return []server.Route{
 		list,
-		{Method: http.MethodDelete, Path: path + "/{id}", user: g.onceOnly(g.cancelSchedule), keyed: true},
+		{Method: http.MethodDelete, Path: path + "/{id}", Handle: g.onceOnly(g.cancelSchedule), Keyed: true},
 	}
 }
 
 // GET /api/_schedules: a page of the schedules that the caller may see. The query can filter, sort and page. configured says whether code of a program may
 // change the answer.
-func (g *generation) listSchedules(list *rest.Route, configured bool) func(http.ResponseWriter, *http.Request, *permission.Access) error {
-	return func(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
-		if _, ok := documents.VisibleSchedules(g.Model, access); !ok {
+func (g *generation) listSchedules(list *rest.Route, configured bool) server.Handler {
+	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+		if _, ok := documents.VisibleSchedules(g.Model, who.Access); !ok {
 			return apierror.Forbidden()
 		}
-		return list.Serve(w, r, rest.Call{Access: access, Limits: g.answers, Untagged: configured})
+		return list.Serve(w, r, rest.Call{Access: who.Access, Limits: g.answers, Untagged: configured})
 	}
 }
 

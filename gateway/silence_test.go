@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/gateway/internal/server"
 )
 
 // A network connects clients to a server through a proxy, which can fall silent. No time passes on it, so that a test has a clock of its own.
@@ -141,7 +142,7 @@ func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
 type node struct {
 	*testing.T
 	project *Project
-	server  *Server
+	server  *server.Server
 	key     string
 }
 
@@ -157,11 +158,10 @@ func openNode(t *testing.T, dir string, o Options) *node {
 	n.project, err = Open(dir, o)
 	n.must(err)
 	t.Cleanup(func() { n.must(n.project.Close()) })
-	runtime, err := n.project.generation.Load().runtime()
-	n.must(err)
-	n.server, err = NewServer(n.project.serverConfig(), runtime)
+	n.server, err = server.New(n.project.serverConfig(), server.API{})
 	n.must(err)
 	n.project.server.Store(n.server)
+	n.must(n.project.generation.Load().serveBy(n.server))
 	return n
 }
 

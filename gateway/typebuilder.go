@@ -6,20 +6,21 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
-	"lectern/documents/permission"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 )
 
 // typeBuilderRoutes returns the routes at which clients read the definitions, as they do at Strapi's content-type builder: loaders of site
 // generators ask there which types and components there are. Nobody but tokens with full access has the permissions by default.
-func (g *generation) typeBuilderRoutes() []Route {
+func (g *generation) typeBuilderRoutes() []server.Route {
 	const uid = "plugin::content-type-builder."
-	route := func(path, action string, handle func(http.ResponseWriter, *http.Request, *permission.Access) error) Route {
-		return Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/content-type-builder/" + path, Action: uid + action, Handle: handle}
+	route := func(path, action string, handle server.Handler) server.Route {
+		return server.Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/content-type-builder/" + path, Action: uid + action, Handle: handle}
 	}
-	return []Route{
+	return []server.Route{
 		route("content-types", "content-types.getContentTypes", g.listContentTypes),
 		route("content-types/{uid}", "content-types.getContentType", g.oneContentType),
 		route("components", "components.getComponents", g.listComponents),
@@ -28,7 +29,7 @@ func (g *generation) typeBuilderRoutes() []Route {
 }
 
 // GET /api/content-type-builder/content-types: all content-types, or those of a kind.
-func (g *generation) listContentTypes(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (g *generation) listContentTypes(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	kinds := r.URL.Query()["kind"]
 	if len(kinds) > 0 && kinds[0] != contenttypes.CollectionType.String() && kinds[0] != contenttypes.SingleType.String() {
 		return apierror.Validation("kind must be one of the following values: singleType, collectionType")
@@ -43,7 +44,7 @@ func (g *generation) listContentTypes(w http.ResponseWriter, r *http.Request, _ 
 }
 
 // GET /api/content-type-builder/content-types/{uid}: one content-type.
-func (g *generation) oneContentType(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (g *generation) oneContentType(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	t := g.Model.Type(mux.Vars(r)["uid"])
 	if t == nil || !isBuilderType(t) {
 		return apierror.NotFound()
@@ -52,7 +53,7 @@ func (g *generation) oneContentType(w http.ResponseWriter, r *http.Request, _ *p
 }
 
 // GET /api/content-type-builder/components: all components.
-func (g *generation) listComponents(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+func (g *generation) listComponents(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	list := []any{}
 	for _, c := range g.Model.Components {
 		list = append(list, builderComponent(c))
@@ -61,7 +62,7 @@ func (g *generation) listComponents(w http.ResponseWriter, _ *http.Request, _ *p
 }
 
 // GET /api/content-type-builder/components/{uid}: one component.
-func (g *generation) oneComponent(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (g *generation) oneComponent(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	c := g.Model.Component(mux.Vars(r)["uid"])
 	if c == nil {
 		return apierror.NotFound()
@@ -70,7 +71,7 @@ func (g *generation) oneComponent(w http.ResponseWriter, r *http.Request, _ *per
 }
 
 func sendBuilderData(w http.ResponseWriter, data any) error {
-	return sendJSON(w, http.StatusOK, append(jsontree.Append([]byte(`{"data":`), data), '}'))
+	return server.SendJSON(w, http.StatusOK, append(jsontree.Append([]byte(`{"data":`), data), '}'))
 }
 
 // isBuilderType reports whether the content-type builder shows a type: Strapi has it, too.

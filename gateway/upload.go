@@ -19,6 +19,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/gateway/admin"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -47,7 +48,7 @@ type uploads struct {
 	library *media.Library
 	api     *rest.API
 	params  *params.Parser
-	limits  requestLimits
+	limits  server.Limits
 	answers *rest.Limits
 	source  fileSource                              // nil if the server has its files for itself
 	updates map[*contenttypes.ContentType]routeRule // of the routes that change documents of a type
@@ -56,11 +57,11 @@ type uploads struct {
 }
 
 // uploadRoutes returns the routes of files; none where upload is switched off.
-func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route {
+func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []server.Route {
 	if !g.Settings.Upload.Enabled {
 		return nil
 	}
-	u := &uploads{library: g.media, api: api, params: parser, limits: requestLimits(g.Settings.Server.Limits.WithDefaults()), answers: g.answers,
+	u := &uploads{library: g.media, api: api, params: parser, limits: server.Limits(g.Settings.Server.Limits.WithDefaults()), answers: g.answers,
 		generation: g, updates: g.rules(api, "update")}
 	if t := g.Model.Type(contenttypes.UserUID); t != nil {
 		u.updates[t] = g.ruleOfUsers(t)
@@ -69,11 +70,11 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []Route 
 		u.source = g.project.role.MissingFiles()
 	}
 	prefix := g.Settings.REST.Prefix + "/upload"
-	return []Route{
-		{Method: http.MethodPost, Path: prefix, Action: uploadAction, user: u.upload, keyed: true, Streams: true},
+	return []server.Route{
+		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Keyed: true, Streams: true},
 		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
 		{Method: http.MethodGet, Path: prefix + "/files/{id}", Action: findOneFile, Handle: u.one},
-		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, user: g.onceOnly(u.destroy), keyed: true},
+		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, Handle: g.onceOnly(u.destroy), Keyed: true},
 		{Method: http.MethodGet, Path: "/uploads/{path:.*}", Handle: u.fetch, Open: true, Streams: true},
 	}
 }
@@ -117,7 +118,7 @@ func (p *Project) recoverMedia(ctx context.Context) {
 
 // plain returns a printer of files that prints only what access allows.
 func (u *uploads) plain(ctx context.Context, access *permission.Access) *rest.Plain {
-	return &rest.Plain{API: u.api, Access: access, Limits: u.answers, Memory: answerOf(ctx), Last: `"isUrlSigned":false`}
+	return &rest.Plain{API: u.api, Access: access, Limits: u.answers, Memory: server.AnswerMemory(ctx), Last: `"isUrlSigned":false`}
 }
 
 // all returns the selection of all fields of a file, without populate.
@@ -130,24 +131,24 @@ func (u *uploads) all() (*documents.Selection, error) {
 }
 
 // GET /api/upload/files: a list without envelope.
-func (u *uploads) list(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+func (u *uploads) list(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	q, err := readQuery(r)
 	if err != nil {
 		return err
 	}
-	list, err := u.params.PlainList(u.library.Type(), q, access)
+	list, err := u.params.PlainList(u.library.Type(), q, who.Access)
 	if err != nil {
 		return err
 	}
-	body, err := u.plain(r.Context(), access).List(r.Context(), &list.Query, list.Selection)
+	body, err := u.plain(r.Context(), who.Access).List(r.Context(), &list.Query, list.Selection)
 	if err != nil {
 		return err
 	}
-	return u.limits.sendJSON(w, r, http.StatusOK, body)
+	return u.limits.SendJSON(w, r, http.StatusOK, body)
 }
 
 // GET /api/upload/files/{id}: a file with all its fields. The query can populate.
-func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission.Access) error {
+func (u *uploads) one(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	q, err := readQuery(r)
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission
 	if populate, ok := q.Get("populate"); ok {
 		chosen.Set("populate", populate)
 	}
-	one, err := u.params.One(u.library.Type(), chosen, access)
+	one, err := u.params.One(u.library.Type(), chosen, who.Access)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission
 	if err != nil {
 		return media.ErrNoFile
 	}
-	body, err := u.plain(r.Context(), access).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) (row store.Record) {
+	body, err := u.plain(r.Context(), who.Access).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) (row store.Record) {
 		if doc, status, locale, ok := s.DocumentByRow(u.library.Type(), id); ok {
 			row = s.Version(u.library.Type(), doc, status, locale)
 		}
@@ -176,7 +177,7 @@ func (u *uploads) one(w http.ResponseWriter, r *http.Request, access *permission
 	if body == nil {
 		return media.ErrNoFile
 	}
-	return u.limits.sendJSON(w, r, http.StatusOK, body)
+	return u.limits.SendJSON(w, r, http.StatusOK, body)
 }
 
 // DELETE /api/upload/files/{id}: deletes a file, and answers with it as it was.
@@ -193,7 +194,7 @@ func (u *uploads) destroy(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err := u.library.Delete(r.Context(), once, id, show); err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, *body)
+	return server.SendJSON(w, http.StatusOK, *body)
 }
 
 // shown returns a function that prints a file after a write, and the buffer that the function prints into.
@@ -216,8 +217,8 @@ func (u *uploads) upload(w http.ResponseWriter, r *http.Request, who auth.Princi
 		return err
 	}
 	if r.Body != nil {
-		limitRateOnly(r)
-		r.Body = streamed(r.Body)
+		server.LimitRateOnly(r)
+		r.Body = server.StreamedBody(r.Body)
 	}
 	switch id := q.Value("id").(type) {
 	case nil:
@@ -259,7 +260,7 @@ func (u *uploads) add(w http.ResponseWriter, r *http.Request, who auth.Principal
 		if err != nil {
 			return err
 		}
-		return u.limits.sendJSON(w, r, http.StatusCreated, body)
+		return u.limits.SendJSON(w, r, http.StatusCreated, body)
 	})
 }
 
@@ -310,12 +311,12 @@ func (u *uploads) edit(w http.ResponseWriter, r *http.Request, who auth.Principa
 	if err := u.library.Edit(r.Context(), once, id, info, show); err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, *body)
+	return server.SendJSON(w, http.StatusOK, *body)
 }
 
 // errKeyReplacement refuses a key where the content of a file is replaced. A replacement that a crash interrupts is finished at the next
 // start, when there is nobody to answer.
-var errKeyReplacement = badBody("BadRequestError",
+var errKeyReplacement = server.BadRequest("BadRequestError",
 	"no answer is kept when the content of a file is replaced: send the request without an Idempotency-Key; sent twice, it leaves the same content")
 
 // replace replaces the content of a file, and answers with the file.
@@ -332,7 +333,7 @@ func (u *uploads) replace(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err := u.library.Replace(ctx, id, form, show); err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, *body)
+	return server.SendJSON(w, http.StatusOK, *body)
 }
 
 // withForm answers a request by do, with the form that the request sends. A request with an Idempotency-Key is carried
@@ -343,7 +344,7 @@ func (u *uploads) withForm(w http.ResponseWriter, r *http.Request, who auth.Prin
 		return err
 	}
 	defer done()
-	if r.Header[idempotencyKeyHeader] == nil {
+	if r.Header[server.IdempotencyKey] == nil {
 		return do(form, nil)
 	}
 	hash, err := form.Hash()
@@ -351,14 +352,14 @@ func (u *uploads) withForm(w http.ResponseWriter, r *http.Request, who auth.Prin
 		return err
 	}
 	return u.generation.idempotency().carryOut(w, r, who, hash, func(once *store.Once) error {
-		once.ContentType = typeJSON[0]
+		once.ContentType = server.JSON[0]
 		return do(form, once)
 	})
 }
 
 // infoOf reads the fileInfo of a body that is not a multipart form.
 func (u *uploads) infoOf(w http.ResponseWriter, r *http.Request) (info media.Info, err error) {
-	body, err := u.limits.readBody(w, r)
+	body, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return info, err
 	}
@@ -371,21 +372,19 @@ func (u *uploads) infoOf(w http.ResponseWriter, r *http.Request) (info media.Inf
 }
 
 func isMultipart(r *http.Request) bool {
-	kind, _, err := contentType(r.Header)
+	kind, _, err := server.ContentType(r.Header)
 	return err == nil && kind == "multipart/form-data"
 }
 
 // form reads a multipart form. A body of another type counts as a form without files. done closes the form, unless it is kept for a retry.
 func (u *uploads) form(w http.ResponseWriter, r *http.Request) (form *media.Form, done func(), err error) {
-	kept := replayableBodyOf(r.Body)
-	if kept != nil && kept.form != nil {
-		return kept.form, func() {}, nil
+	if kept := server.KeptForm(r); kept != nil {
+		return kept, func() {}, nil
 	}
 	if form, err = u.readForm(w, r); err != nil {
 		return nil, nil, err
 	}
-	if kept != nil {
-		kept.form = form
+	if server.KeepForm(r, form) {
 		return form, func() {}, nil
 	}
 	return form, func() { form.Close() }, nil
@@ -393,41 +392,41 @@ func (u *uploads) form(w http.ResponseWriter, r *http.Request) (form *media.Form
 
 func (u *uploads) readForm(w http.ResponseWriter, r *http.Request) (*media.Form, error) {
 	if !isMultipart(r) {
-		if _, err := u.limits.readBody(w, r); err != nil {
+		if _, err := u.limits.ReadBody(w, r); err != nil {
 			return nil, err
 		}
 		return &media.Form{}, nil
 	}
 	_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if params["boundary"] == "" {
-		return nil, badBody("BadRequestError", "the multipart body has no boundary")
+		return nil, server.BadRequest("BadRequestError", "the multipart body has no boundary")
 	}
-	body, err := inflate(r.Body, r.Header["Content-Encoding"])
+	body, err := server.Inflate(r.Body, r.Header["Content-Encoding"])
 	if err != nil {
 		return nil, err
 	}
 	if body != io.Reader(r.Body) {
 		body = u.library.Inflated(body)
 	}
-	form, err := u.library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), treeOfFields)
+	form, err := u.library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), server.TreeOfFields)
 	if err == nil {
 		return form, nil
 	}
 	if errors.Is(err, media.ErrMalformed) {
-		return nil, unreadable(err)
+		return nil, server.Unreadable(err)
 	}
-	io.CopyN(io.Discard, r.Body, drained) // a client that sends its whole body before it reads receives the answer, too
+	io.CopyN(io.Discard, r.Body, server.Drained) // a client that sends its whole body before it reads receives the answer, too
 	return nil, err
 }
 
 // GET /uploads/{path}: the content of a file.
-func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+func (u *uploads) fetch(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if strings.HasSuffix(r.URL.Path, "/") {
 		return apierror.NotFound()
 	}
 	// Files are not compressed, since their length and ranges are those of the stored bytes.
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
-	to, name := &deadlineWriter{ResponseWriter: w, control: controlOf(r.Context(), w), idle: u.limits.Write}, mux.Vars(r)["path"]
+	to, name := server.ExtendDeadlines(w, r, u.limits.Write), mux.Vars(r)["path"]
 	err := u.library.ServeFile(to, r, name)
 	var told *apierror.Error
 	if u.source != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.source.Missing(r.Context(), name) {

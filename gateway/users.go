@@ -12,6 +12,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/shadowcrud/params"
 	"lectern/shadowcrud/qs"
@@ -61,15 +62,15 @@ type userRoutes struct {
 	params   *params.Parser
 	rest     *rest.API
 	store    *store.Store
-	limits   requestLimits
-	onceOnly func(onceHandler) userHandler
+	limits   server.Limits
+	onceOnly func(onceHandler) server.Handler
 	answers  *rest.Limits
 	user     *documents.Selection // of the scalars of a user
 	role     documents.Populate   // of the role of a user
 }
 
 // userRoutes returns the routes of users, roles and permissions; none if users are switched off.
-func (g *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []Route {
+func (g *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.Limiter) []server.Route {
 	t := g.Model.Type(contenttypes.UserUID)
 	if t == nil {
 		return nil
@@ -78,7 +79,7 @@ func (g *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.
 	u := &userRoutes{
 		prefix: s.REST.Prefix, users: g.users, limiter: limiter,
 		proxies: s.Server.TrustedProxies, params: ps, rest: api, store: g.store,
-		limits: requestLimits(s.Server.Limits.WithDefaults()), onceOnly: g.onceOnly, answers: g.answers,
+		limits: server.Limits(s.Server.Limits.WithDefaults()), onceOnly: g.onceOnly, answers: g.answers,
 	}
 	u.user = documents.Scalars(&t.Schema)
 	role := t.Attribute("role")
@@ -86,26 +87,23 @@ func (g *generation) userRoutes(api *rest.API, ps *params.Parser, limiter *auth.
 	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
 }
 
-// A userHandler answers a request that has been authenticated and permitted.
-type userHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal) error
-
 // route returns a route that requires a permission.
-func (u *userRoutes) route(method, path, permission string, handle userHandler) Route {
-	return Route{Method: method, Path: u.prefix + path, Action: permission, user: handle}
+func (u *userRoutes) route(method, path, permission string, handle server.Handler) server.Route {
+	return server.Route{Method: method, Path: u.prefix + path, Action: permission, Handle: handle}
 }
 
 // keyed returns a route that requires a permission and takes requests with an Idempotency-Key.
-func (u *userRoutes) keyed(method, path, permission string, handle onceHandler) Route {
+func (u *userRoutes) keyed(method, path, permission string, handle onceHandler) server.Route {
 	route := u.route(method, path, permission, u.onceOnly(handle))
-	route.keyed = true
+	route.Keyed = true
 	return route
 }
 
 // limited returns a route that requires a permission and has a rate limit by address.
-func (u *userRoutes) limited(method, path, permission string, handle userHandler) Route {
+func (u *userRoutes) limited(method, path, permission string, handle server.Handler) server.Route {
 	route := u.route(method, path, permission, handle)
-	route.limit = func(w http.ResponseWriter, r *http.Request) error {
-		return allow(u.limiter, u.proxies, w, r, path)
+	route.Limit = func(w http.ResponseWriter, r *http.Request) error {
+		return server.Allow(u.limiter, u.proxies, w, r, path)
 	}
 	return route
 }
@@ -124,7 +122,7 @@ func (u *userRoutes) shown(r *http.Request, who auth.Principal, with bool, body 
 }
 
 func (u *userRoutes) plain(ctx context.Context, who auth.Principal) *rest.Plain {
-	return &rest.Plain{API: u.rest, Access: who.Access, Limits: u.answers, Memory: answerOf(ctx)}
+	return &rest.Plain{API: u.rest, Access: who.Access, Limits: u.answers, Memory: server.AnswerMemory(ctx)}
 }
 
 // isDone is the answer to a request that has been carried out and has nothing to show.
@@ -135,7 +133,7 @@ func done(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, isDone)
+	return server.SendJSON(w, http.StatusOK, isDone)
 }
 
 // pathID returns the id in the path of a request. It returns 0, which is never the id of a row, if the path has no number there.

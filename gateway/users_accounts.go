@@ -8,14 +8,15 @@ import (
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
 const userAction = contenttypes.UserUID + "."
 
-func (u *userRoutes) accountRoutes() []Route {
-	return []Route{
+func (u *userRoutes) accountRoutes() []server.Route {
+	return []server.Route{
 		u.route("GET", "/users", userAction+"find", u.listUsers),
 		u.route("GET", "/users/count", userAction+"count", u.countUsers),
 		u.route("GET", "/users/me", userAction+"me", u.me),
@@ -38,7 +39,7 @@ func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	return u.limits.sendJSON(w, r, http.StatusOK, body)
+	return u.limits.SendJSON(w, r, http.StatusOK, body)
 }
 
 func (u *userRoutes) list(r *http.Request, who auth.Principal) (*params.List, error) {
@@ -59,7 +60,7 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
+	return server.SendJSON(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
 }
 
 // GET /api/users/{id}: a user; 204 if there is none.
@@ -97,7 +98,7 @@ func (u *userRoutes) sendUser(w http.ResponseWriter, r *http.Request, body []byt
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return u.limits.sendJSON(w, r, http.StatusOK, body)
+	return u.limits.SendJSON(w, r, http.StatusOK, body)
 }
 
 // POST /api/users: creates a user, and answers with it.
@@ -115,7 +116,7 @@ func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth
 // saveUser answers with the user that save writes from the body of the request.
 func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, status int,
 	save func(ctx context.Context, once *store.Once, sent any, show auth.Show) error) error {
-	sent, err := u.limits.readBody(w, r)
+	sent, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.P
 	if err := save(r.Context(), once, sent, u.shown(r, who, true, &body)); err != nil {
 		return err
 	}
-	return sendJSON(w, status, body)
+	return server.SendJSON(w, status, body)
 }
 
 // DELETE /api/users/{id}: deletes a user, and answers with it as it was.

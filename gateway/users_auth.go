@@ -8,13 +8,14 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 )
 
 const authAction = "plugin::users-permissions.auth."
 
-func (u *userRoutes) authRoutes() []Route {
-	return []Route{
+func (u *userRoutes) authRoutes() []server.Route {
+	return []server.Route{
 		withJWT(u.limited("POST", "/auth/local", authAction+"callback", u.login)),
 		withJWT(u.limited("POST", "/auth/local/register", authAction+"register", u.register)),
 		withJWT(u.limited("POST", "/auth/change-password", authAction+"changePassword", u.changePassword)),
@@ -30,8 +31,8 @@ func (u *userRoutes) authRoutes() []Route {
 }
 
 // withJWT returns a route whose answer holds a JWT, so that it is not kept under an Idempotency-Key.
-func withJWT(route Route) Route {
-	route.keyless = errKeySecret
+func withJWT(route server.Route) server.Route {
+	route.Keyless = errKeySecret
 	return route
 }
 
@@ -60,7 +61,7 @@ func (u *userRoutes) resetPassword(w http.ResponseWriter, r *http.Request, who a
 // session answers with a user and a JWT, as begin prints and returns them. The JWT is "" until the email address is confirmed.
 func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
 	begin func(context.Context, any, auth.Show) (string, error)) error {
-	sent, err := u.limits.readBody(w, r)
+	sent, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -75,12 +76,12 @@ func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Pr
 	} else {
 		body = append(body, user...)
 	}
-	return sendJSON(w, http.StatusOK, append(body, '}'))
+	return server.SendJSON(w, http.StatusOK, append(body, '}'))
 }
 
 // POST /api/auth/forgot-password: mails a code for POST /api/auth/reset-password.
 func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	sent, err := u.limits.readBody(w, r)
+	sent, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -104,12 +105,12 @@ func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth
 	to := u.users.ConfirmedURL()
 	text := "Redirecting to " + to + "."
 	w.Header()["Location"] = []string{to}
-	return sendBody(w, typeText, http.StatusFound, []byte(text))
+	return server.SendBody(w, server.Text, http.StatusFound, []byte(text))
 }
 
 // POST /api/auth/send-email-confirmation: mails the link that confirms an email address.
 func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	sent, err := u.limits.readBody(w, r)
+	sent, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ 
 		return err
 	}
 	body := jsontree.AppendString([]byte(`{"email":`), email)
-	return sendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
+	return server.SendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
 }
 
 // GET /api/auth/{provider}/callback: always an error. Login by other services is not supported, and "local" has no password here.

@@ -6,15 +6,16 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
+	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/store"
 )
 
 const roleAction = contenttypes.RoleUID + "."
 
-func (u *userRoutes) roleRoutes() []Route {
+func (u *userRoutes) roleRoutes() []server.Route {
 	const roles = "/users-permissions/roles"
-	return []Route{
+	return []server.Route{
 		u.route("GET", roles, roleAction+"find", u.listRoles),
 		u.route("GET", roles+"/{id}", roleAction+"findOne", u.oneRole),
 		u.keyed("POST", roles, roleAction+"createRole", u.createRole),
@@ -49,7 +50,7 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, body)
+	return server.SendJSON(w, http.StatusOK, body)
 }
 
 // GET /api/users-permissions/roles/{id}: a role with all permissions, each enabled or not.
@@ -68,12 +69,12 @@ func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Pr
 	if err != nil {
 		return err
 	}
-	return sendJSON(w, http.StatusOK, append(body, '}'))
+	return server.SendJSON(w, http.StatusOK, append(body, '}'))
 }
 
 // POST /api/users-permissions/roles: creates a role.
 func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
-	sent, err := u.limits.readBody(w, r)
+	sent, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.P
 
 // PUT /api/users-permissions/roles/{id}: changes a role.
 func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
-	sent, err := u.limits.readBody(w, r)
+	sent, err := u.limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -100,5 +101,5 @@ func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.P
 // GET /api/users-permissions/permissions: all permissions that a role can have.
 func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	body := jsontree.Append([]byte(`{"permissions":`), u.users.Permissions())
-	return sendJSON(w, http.StatusOK, append(body, '}'))
+	return server.SendJSON(w, http.StatusOK, append(body, '}'))
 }

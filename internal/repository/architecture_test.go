@@ -44,6 +44,7 @@ var layers = [][]string{
 	{"gateway/internal/pages"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
 	{"gateway/internal/feed"},
+	{"gateway/internal/server"},
 	{"gateway/internal/cluster/credentials"},
 	{"gateway/internal/cluster/port"},
 	{"gateway/internal/cluster/consensus"},
