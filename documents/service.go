@@ -9,6 +9,14 @@
 // publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
 // it; links.go and order.go edit the lists of links. transaction.go combines several writes, and together.go those of one
 // call. replace.go is for imports, which package transfer reads.
+//
+// # Schedules
+//
+// A publication at a given time is a document of the built-in type lectern::schedule. So it is durable, part of
+// backups, and lists filter and sort it like any content. Service.CarryOut publishes the document and removes the
+// schedule in one batch, and does neither if the schedule is gone by then. That alone makes it happen exactly once:
+// whoever calls it, and however often, nothing depends on what a process remembers. Deleting a document deletes its
+// schedules in the same batch.
 package documents
 
 import (

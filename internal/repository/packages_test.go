@@ -14,8 +14,9 @@ const packagesPage = "docs/packages.md"
 
 const packagesHead = `# Packages
 
-The first sentence of each package's comment; ` + "`go doc lectern/store`" + ` shows the rest. [ARCHITECTURE.md](../ARCHITECTURE.md) has the layers,
-and the way of a request through them. This page is generated: change the comment, and run ` + "`go generate ./internal/repository`" + `.
+The first sentence of each package's comment; ` + "`go doc lectern/store`" + ` shows the rest. [ARCHITECTURE.md](../ARCHITECTURE.md) has
+the layers, and the way of a request through them. This page is generated: change the comment, and run
+` + "`go generate ./internal/repository`" + `.
 
 | package | |
 |---|---|
