@@ -64,39 +64,3 @@ func (l *Library) reserveImage(ctx context.Context, limits imageLimits, bytes in
 		release()
 	}, nil
 }
-
-// memory estimates how many bytes it takes to decode the image and to make images of a format from it, one after another, of which
-// the largest has so many pixels.
-func (p *picture) memory(largest int64, format string) int64 {
-	made := int64(5 * 4) // bytes a pixel: scaled, turned, and the work of the encoder
-	if format == "webp" {
-		made = 15 * 4 // the encoder takes up to 51, measured with noise
-	}
-	bytes := int64(float64(p.pixels())*p.pixelBytes) + made*largest
-	if p.profiled {
-		bytes += 2 * maxProfile
-	}
-	return bytes
-}
-
-// frameBytes computes the result of jpegHead.pixelBytes from a frame header.
-func frameBytes(frame []byte, progressive bool) float64 {
-	components := int(frame[5])
-	samples, wide, high := 0, 1, 1
-	for i := range components {
-		h, v := int(frame[6+3*i+1]>>4), int(frame[6+3*i+1]&15)
-		samples += h * v
-		wide, high = max(wide, h), max(high, v)
-	}
-	bytes := float64(samples) / float64(wide*high)
-	if components == 1 {
-		bytes = 1
-	}
-	if progressive {
-		bytes *= 5
-	}
-	if components == 4 || components == 3 && frame[6] == 'R' && frame[9] == 'G' && frame[12] == 'B' {
-		bytes += 4
-	}
-	return bytes
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"lectern/documents/apierror"
+	"lectern/media/images"
 )
 
 // sniffed is how many bytes at the beginning of a file decide its type.
@@ -26,8 +27,12 @@ type kind struct {
 // content: a .csv is text, a .docx is an archive.
 func kindOf(head []byte, r io.ReaderAt, ext string) kind {
 	m := mimetype.Detect(head)
-	if !m.Is(svgType) && isTextual(plainType(m.String())) && isSVG(head, r) {
-		m = mimetype.Lookup(svgType)
+	var rest io.ReaderAt
+	if len(head) == sniffed {
+		rest = r
+	}
+	if !m.Is(images.SVG) && isTextual(plainType(m.String())) && images.IsSVG(head, rest) {
+		m = mimetype.Lookup(images.SVG)
 	}
 	k := kind{content: plainType(m.String()), served: m.String()}
 	if byName := typeByExtension(ext); byName != "" && agrees(m, byName) {
@@ -41,6 +46,14 @@ func kindOf(head []byte, r io.ReaderAt, ext string) kind {
 		k.served = text
 	}
 	return k
+}
+
+// image returns the type as which an image is read: SVG may look like any other XML in its first bytes.
+func (k kind) image() string {
+	if k.served == images.SVG {
+		return images.SVG
+	}
+	return k.content
 }
 
 // kindOfFile reads the beginning of a file and returns its kind.
@@ -172,7 +185,6 @@ func statedType(ext, declared string, k kind) string {
 
 const (
 	unknownType = "application/octet-stream" // of bytes of which nothing else is known
-	svgType     = "image/svg+xml"
 )
 
 // declaredType returns the media type that a form declares for a file, without parameters. A malformed type, or one longer than

@@ -7,6 +7,7 @@ import (
 
 	"lectern/documents/apierror"
 	"lectern/jsontree"
+	"lectern/media/images"
 )
 
 // A prepared file has all the information that its document needs, and is ready to be stored.
@@ -56,19 +57,19 @@ func (l *Library) examine(ctx context.Context, f *prepared) error {
 		return err
 	}
 	defer file.Close()
-	p, err := readPicture(file, f.kind)
+	p, err := images.Read(file, f.kind.image())
 	if p == nil {
 		return err
 	}
-	if p.format != "svg" && !p.animated && p.pixels() > l.settings.PixelLimit {
+	if p.Format() != "svg" && !p.IsAnimated() && p.Pixels() > l.settings.PixelLimit {
 		return apierror.Application("File is not a valid image: it has more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
 	}
-	width, height := p.size()
-	if err == nil && p.format != "svg" && !p.animated {
+	width, height := p.Size()
+	if err == nil && p.Format() != "svg" && !p.IsAnimated() {
 		f.formats = formatsOf(l.settings.Breakpoints, width, height)
 		err = l.render(ctx, file, p, f.formats)
 	}
-	if errors.Is(err, errUndecodable) {
+	if errors.Is(err, images.ErrUndecodable) {
 		f.formats = nil
 		return nil
 	}

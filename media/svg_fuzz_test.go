@@ -3,6 +3,8 @@ package media
 import (
 	"bytes"
 	"testing"
+
+	"lectern/media/images"
 )
 
 // FuzzSVG reads the type and the size of random files. A size is not negative, and a file that has one is an SVG image.
@@ -13,13 +15,17 @@ func FuzzSVG(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r := bytes.NewReader(file)
-		svg := isSVG(file[:min(len(file), sniffed)], r)
-		width, height := svgSize(r)
+		svg := images.IsSVG(file[:min(len(file), sniffed)], r)
+		p, err := images.Read(r, images.SVG)
+		if err != nil {
+			t.Fatal(err)
+		}
+		width, height := p.Size()
 		if width < 0 || height < 0 || (width == 0) != (height == 0) {
 			t.Errorf("%d×%d", width, height)
 		}
 		k, err := kindOfFile(r, "")
-		if err != nil || svg && k.active && k.content != svgType {
+		if err != nil || svg && k.active && k.content != images.SVG {
 			t.Errorf("%+v %v", k, err)
 		}
 	})

@@ -57,7 +57,7 @@ func TestLayout(t *testing.T) {
 		fmt.Sscanf(test.from, "%dx%d", &w, &h)
 		at := v.layout(w, h)
 		text := func(p image.Point) string { return fmt.Sprintf("%dx%d", p.X, p.Y) }
-		if got := text(at.part) + " " + text(at.scaled) + " " + text(at.canvas); got != test.want {
+		if got := text(at.Part) + " " + text(at.Scaled) + " " + text(at.Canvas); got != test.want {
 			t.Errorf("%s of %s: %s, not %s", test.query, test.from, got, test.want)
 		}
 	}
@@ -89,12 +89,12 @@ func FuzzVariant(f *testing.F) {
 		checkSignature(t, signed, v, name)
 		width, height := max(int(w), 1), max(int(h), 1)
 		at := v.layout(width, height)
-		for _, p := range []image.Point{at.part, at.scaled, at.canvas} {
+		for _, p := range []image.Point{at.Part, at.Scaled, at.Canvas} {
 			if p.X < 1 || p.Y < 1 {
 				t.Fatalf("%q of %dx%d: %+v", query, width, height, at)
 			}
 		}
-		if v.Fit != Fill && (at.scaled.X > width || at.scaled.Y > height) || at.part.X > width || at.part.Y > height {
+		if v.Fit != Fill && (at.Scaled.X > width || at.Scaled.Y > height) || at.Part.X > width || at.Part.Y > height {
 			t.Fatalf("%q of %dx%d enlarges: %+v", query, width, height, at)
 		}
 	})

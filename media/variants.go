@@ -22,6 +22,7 @@ import (
 	"lectern/internal/budget"
 	"lectern/internal/ctxio"
 	"lectern/internal/diskcache"
+	"lectern/media/images"
 )
 
 const (
@@ -274,9 +275,9 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 	if err != nil {
 		return nil, err
 	}
-	p, err := readPicture(o, k)
+	p, err := images.Read(o, k.image())
 	switch {
-	case p != nil && p.pixels() > l.settings.PixelLimit:
+	case p != nil && p.Pixels() > l.settings.PixelLimit:
 		return nil, l.tooManyPixels()
 	case err == nil && p != nil:
 		var data []byte
@@ -284,7 +285,7 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 			return data, nil
 		}
 	}
-	if errors.Is(err, errUndecodable) {
+	if errors.Is(err, images.ErrUndecodable) {
 		return nil, nil
 	}
 	return nil, err
@@ -295,34 +296,30 @@ func (l *Library) tooManyPixels() error {
 }
 
 // renderPicture does the work of renderVariant for an image whose header was read.
-func (l *Library) renderPicture(ctx context.Context, file io.ReaderAt, p *picture, v *Variant) ([]byte, error) {
-	at := v.layout(p.size())
-	if at.pixels() > l.settings.PixelLimit {
+func (l *Library) renderPicture(ctx context.Context, file io.ReaderAt, p *images.Picture, v *Variant) ([]byte, error) {
+	at := v.layout(p.Size())
+	if at.Pixels() > l.settings.PixelLimit {
 		return nil, l.tooManyPixels()
 	}
-	stored := at.turned(p.orientation)
-	form := cmp.Or(v.Format, p.format)
-	done, err := l.reserveTurn(ctx, p.memory(at.pixels(), form)+resizeMemory(stored.part, stored.scaled))
+	form := cmp.Or(v.Format, p.Format())
+	done, err := l.reserveTurn(ctx, p.MemoryToRender(at, form))
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	source, err := p.decodeFile(ctx, file)
+	m, err := p.Decode(ctx, file)
 	if err != nil {
 		return nil, err
 	}
-	scaled, err := resize(ctx, cropped(source, stored.part), stored.scaled.X, stored.scaled.Y)
+	shown, err := m.Render(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	made := madeOf{picture: p, colours: p.coloursOf(file)}
-	made.colours.apply(scaled)
-	m := onBars(turned(scaled, p.orientation), at.canvas)
 	if v.Format == "" {
-		form = writtenFormat(form, m)
+		form = m.FormatFor(shown)
 	}
 	var out bytes.Buffer
-	err = writeImage(ctxio.NewWriter(ctx, &out), form, m, made)
+	err = m.Write(ctxio.NewWriter(ctx, &out), form, shown)
 	return out.Bytes(), err
 }
 

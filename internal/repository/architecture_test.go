@@ -28,6 +28,7 @@ var layers = [][]string{
 	{"documents/audit"},
 	{"documents"},
 	{"documents/transfer"},
+	{"media/images"},
 	{"auth", "media", "webhooks", "strapi/moveout"},
 	{"shadowcrud/qs"},
 	{"shadowcrud/params", "shadowcrud/levels"},

@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ type colours struct {
 
 // coloursOf reads the colour profile of an image. A profile that is damaged, or for pixels of another kind, counts as none, as in
 // browsers. One that has tables is kept, unless it is too long: then its matrix, if it has one, must do.
-func (p *picture) coloursOf(f io.ReaderAt) colours {
+func (p *Picture) coloursOf(f io.ReaderAt) colours {
 	if !p.profiled {
 		return colours{}
 	}
@@ -53,7 +53,7 @@ func (c colours) apply(m *image.RGBA) {
 }
 
 // readProfile returns the colour profile in an image file, nil if there is none that can be read.
-func (p *picture) readProfile(f io.ReaderAt) []byte {
+func (p *Picture) readProfile(f io.ReaderAt) []byte {
 	file := io.NewSectionReader(f, 0, 1<<62)
 	switch p.format {
 	case "jpeg":

@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 )
 
 // readPNG reads size and kind of a PNG file from the chunks before its picture.
-func (p *picture) readPNG(head func() io.Reader) error {
+func (p *Picture) readPNG(head func() io.Reader) error {
 	var start [8 + 8 + 13]byte // signature, then the chunk IHDR with its length and name
 	if _, err := io.ReadFull(head(), start[:]); err != nil {
 		return err

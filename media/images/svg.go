@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"bufio"
@@ -26,15 +26,16 @@ func svgSize(r io.ReaderAt) (width, height int) {
 	return rootSize(root.Attr)
 }
 
-// isSVG reports whether the root element of a file that begins with head is that of an SVG image. Comments, an XML declaration and a
-// document type may come before it. Only if they fill head does it read more of the file.
-func isSVG(head []byte, r io.ReaderAt) bool {
+// IsSVG reports whether the root element of a file that begins with head is that of an SVG image. Comments, an XML
+// declaration and a document type may come before it. Only if they fill head does it read more of the file, from r, which is
+// nil if head is all of it.
+func IsSVG(head []byte, r io.ReaderAt) bool {
 	text, _, err := transform.Bytes(byteOrder(), head[:len(head)&^1]) // UTF-16 has two bytes for each character
 	if err != nil || !bytes.HasPrefix(bytes.TrimLeft(text, "\ufeff \t\r\n"), []byte("<")) {
 		return false
 	}
 	root, err := rootElement(bytes.NewReader(head))
-	if err != nil && len(head) == sniffed {
+	if err != nil && r != nil {
 		root, err = rootElement(headOf(r, maxSVGHead))
 	}
 	return err == nil && root.Name.Local == "svg"

@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func TestPictureMemory(t *testing.T) {
 	if err := gif.Encode(&animated, transparent, nil); err != nil {
 		t.Fatal(err)
 	}
-	progressive, err := os.ReadFile("testdata/progressive.jpg")
+	progressive, err := os.ReadFile("../testdata/progressive.jpg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestPictureMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		p, err := readPicture(f, kind{content: test.content})
+		p, err := Read(f, test.content)
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}

@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"encoding/binary"
@@ -12,7 +12,7 @@ const maxWebPChunks = 1024
 
 // readWebP reads size and kind from the chunks of a WebP file. An extended file whose picture has another size than the file states, or that
 // has several pictures, is undecodable; otherwise a small file could hide a huge picture. EXIF does not count: browsers ignore it in WebP.
-func (p *picture) readWebP(f io.ReaderAt) (err error) {
+func (p *Picture) readWebP(f io.ReaderAt) (err error) {
 	var head [12]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (p *picture) readWebP(f io.ReaderAt) (err error) {
 		switch name := string(chunk[:4]); name {
 		case "VP8X":
 			if n < len(chunk) || extended || pictures > 0 {
-				err = errUndecodable
+				err = ErrUndecodable
 				break
 			}
 			extended, p.animated = true, chunk[8]&2 != 0
@@ -42,7 +42,7 @@ func (p *picture) readWebP(f io.ReaderAt) (err error) {
 			pictures++
 			w, h := p.webpPicture(name, chunk[8:n])
 			if w == 0 || pictures > 1 || extended && (w != p.width || h != p.height) {
-				err = errUndecodable
+				err = ErrUndecodable
 			}
 			p.width, p.height = max(p.width, w), max(p.height, h)
 			if !extended {
@@ -56,13 +56,13 @@ func (p *picture) readWebP(f io.ReaderAt) (err error) {
 		at += 8 + size + size&1
 	}
 	if pictures == 0 {
-		err = errUndecodable
+		err = ErrUndecodable
 	}
 	return err
 }
 
 // webpPicture returns the size that a picture states in its first bytes, 0 if it states none.
-func (p *picture) webpPicture(name string, data []byte) (width, height int) {
+func (p *Picture) webpPicture(name string, data []byte) (width, height int) {
 	if name == "VP8L" && len(data) >= 5 {
 		p.pixelBytes = 2 * 4 // lossless: the transformed pixels and the result
 		bits := binary.LittleEndian.Uint32(data[1:])

@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"bufio"
@@ -92,7 +92,7 @@ func readMarker(in *bufio.Reader) (byte, error) {
 }
 
 // readJPEG reads size and kind of a JPEG file from the segments before its picture.
-func (p *picture) readJPEG(r io.Reader) {
+func (p *Picture) readJPEG(r io.Reader) {
 	h := readJPEGHead(r)
 	p.width, p.height = h.size()
 	p.orientation, p.pixelBytes = h.orientation, h.pixelBytes()
@@ -129,4 +129,26 @@ func (h *jpegHead) components() int {
 		return 0
 	}
 	return int(h.frame[5])
+}
+
+// frameBytes computes the result of jpegHead.pixelBytes from a frame header.
+func frameBytes(frame []byte, progressive bool) float64 {
+	components := int(frame[5])
+	samples, wide, high := 0, 1, 1
+	for i := range components {
+		h, v := int(frame[6+3*i+1]>>4), int(frame[6+3*i+1]&15)
+		samples += h * v
+		wide, high = max(wide, h), max(high, v)
+	}
+	bytes := float64(samples) / float64(wide*high)
+	if components == 1 {
+		bytes = 1
+	}
+	if progressive {
+		bytes *= 5
+	}
+	if components == 4 || components == 3 && frame[6] == 'R' && frame[9] == 'G' && frame[12] == 'B' {
+		bytes += 4
+	}
+	return bytes
 }

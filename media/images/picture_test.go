@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // FuzzPicture reads and decodes random images of at most a million pixels. What is decoded has the size that the header states, because
 // limits are checked against that.
 func FuzzPicture(f *testing.F) {
-	names, err := filepath.Glob("testdata/*")
+	names, err := filepath.Glob("../testdata/*")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func FuzzPicture(f *testing.F) {
 	f.Add([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00\x3a\x7e\x9b\x55\x00\x00\x00\x0aIDATx\x9cc`\x00\x00\x00\x02\x00\x01H\xaf\xa4q\x00\x00\x00\x00IEND\xaeB`\x82"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for content := range pictureFormats {
-			if content != svgType {
+			if content != SVG {
 				checkPicture(t, content, bytes.NewReader(file))
 			}
 		}
@@ -36,29 +36,29 @@ func FuzzPicture(f *testing.F) {
 
 func checkPicture(t *testing.T, content string, file *bytes.Reader) {
 	t.Helper()
-	p, err := readPicture(file, kind{content: content})
+	p, err := Read(file, content)
 	if err != nil || p.animated {
-		if err != nil && !errors.Is(err, errUndecodable) {
+		if err != nil && !errors.Is(err, ErrUndecodable) {
 			t.Fatal(err)
 		}
 		return
 	}
 	p.coloursOf(file)
-	if width, height := p.size(); width < 1 || height < 1 {
+	if width, height := p.Size(); width < 1 || height < 1 {
 		t.Fatalf("%d×%d", width, height)
 	}
-	if p.pixels() > 1<<20 || p.memory(0, "") > 64<<20 {
+	if p.Pixels() > 1<<20 || p.memory(0, "") > 64<<20 {
 		return
 	}
-	m, err := p.decodeFile(t.Context(), file)
+	m, err := p.Decode(t.Context(), file)
 	if err != nil {
-		if !errors.Is(err, errUndecodable) {
+		if !errors.Is(err, ErrUndecodable) {
 			t.Fatal(err)
 		}
 		return
 	}
 	stated := image.Rect(0, 0, p.width, p.height)
-	if b := m.Bounds(); b != stated && (p.format != "gif" || !b.In(stated)) {
+	if b := m.pixels.Bounds(); b != stated && (p.format != "gif" || !b.In(stated)) {
 		t.Fatalf("%s: %v is decoded, and %v stated", content, b, stated)
 	}
 }

@@ -1,4 +1,4 @@
-package media
+package images
 
 import (
 	"context"

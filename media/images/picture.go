@@ -1,4 +1,6 @@
-package media
+// Package images reads the headers of image files, decodes them as browsers do, and makes and writes smaller images of them. It
+// knows formats, EXIF orientations and colour profiles, and how much memory each step takes.
+package images
 
 import (
 	"errors"
@@ -15,8 +17,8 @@ import (
 	"lectern/internal/lenient"
 )
 
-// A picture describes an image file as far as its header tells, before the image is decoded.
-type picture struct {
+// A Picture describes an image file as far as its header tells, before the image is decoded.
+type Picture struct {
 	format      string // jpeg, png, gif, webp or svg
 	width       int    // as stored, before the orientation is applied
 	height      int
@@ -30,21 +32,21 @@ type picture struct {
 	icc         struct{ at, size int64 } // where the profile of a WebP file is
 }
 
-// errUndecodable means that a file looks like an image and cannot be decoded. It is stored as any other file.
-var errUndecodable = errors.New("the image cannot be decoded")
+// ErrUndecodable means that a file looks like an image and cannot be decoded. It is stored as any other file.
+var ErrUndecodable = errors.New("the image cannot be decoded")
 
-// pictureFormats maps the media type of a file's content to the format that readPicture reads.
+// SVG is the media type of SVG images.
+const SVG = "image/svg+xml"
+
+// pictureFormats maps the media type of a file's content to the format that Read reads.
 var pictureFormats = map[string]string{
-	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", svgType: "svg",
+	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", SVG: "svg",
 }
 
-// readPicture reads the header of an image. It returns nil for content of any other type. With errUndecodable it returns the largest size that
-// the file states.
-func readPicture(file io.ReaderAt, k kind) (*picture, error) {
-	p := &picture{format: pictureFormats[k.content], orientation: 1}
-	if k.served == svgType { // SVG may look like any other XML in its first bytes
-		p.format = "svg"
-	}
+// Read reads the header of an image of a media type. It returns nil for any other type. With ErrUndecodable it returns the
+// largest size that the file states.
+func Read(file io.ReaderAt, mime string) (*Picture, error) {
+	p := &Picture{format: pictureFormats[mime], orientation: 1}
 	f := &checkedReader{ReaderAt: file}
 	head := func() io.Reader { return io.NewSectionReader(f, 0, math.MaxInt64) }
 	var err error
@@ -67,8 +69,8 @@ func readPicture(file io.ReaderAt, k kind) (*picture, error) {
 	switch {
 	case f.failed != nil:
 		return nil, f.failed
-	case err != nil || p.pixels() == 0:
-		return p, errUndecodable
+	case err != nil || p.Pixels() == 0:
+		return p, ErrUndecodable
 	}
 	return p, nil
 }
@@ -88,18 +90,25 @@ func (r *checkedReader) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// size returns width and height as the image is shown, with its orientation applied.
-func (p *picture) size() (width, height int) {
+// Format returns the format: jpeg, png, gif, webp or svg.
+func (p *Picture) Format() string { return p.format }
+
+// IsAnimated reports whether it is an animation that Decode cannot read. Of an animated GIF it decodes the first frame.
+func (p *Picture) IsAnimated() bool { return p.animated }
+
+// Size returns width and height as the image is shown, with its orientation applied.
+func (p *Picture) Size() (width, height int) {
 	if p.orientation >= 5 {
 		return p.height, p.width
 	}
 	return p.width, p.height
 }
 
-func (p *picture) pixels() int64 { return int64(p.width) * int64(p.height) }
+// Pixels returns how many pixels it has.
+func (p *Picture) Pixels() int64 { return int64(p.width) * int64(p.height) }
 
 // decode decodes the image, as browsers do even if it is damaged in certain ways. Of an animated GIF it decodes the first frame.
-func (p *picture) decode(r io.Reader) (image.Image, error) {
+func (p *Picture) decode(r io.Reader) (image.Image, error) {
 	switch p.format {
 	case "jpeg":
 		r := lenient.JPEG(r, p.bareCMYK)
