@@ -219,7 +219,7 @@ func (s *site) startOfLog() (at changes.Position) {
 	s.t.Helper()
 	if err := s.store.View(func(snap *store.Snapshot) error {
 		oldest, err := snap.OldestPosition()
-		at = changes.At(oldest)
+		at = changes.Position{Position: oldest}
 		return err
 	}); err != nil {
 		s.t.Fatal(err)
@@ -263,8 +263,8 @@ func TestReset(t *testing.T) {
 	q := changes.Query{Access: full, Limit: 10}
 	s.tells(&q, "create note one")
 	for name, since := range map[string]changes.Position{
-		"another epoch": changes.At(store.Position{Sequence: 1}),
-		"the future":    changes.At(store.Position{Epoch: q.Since.Epoch, Sequence: 99}),
+		"another epoch": changes.Position{Position: store.Position{Sequence: 1}},
+		"the future":    changes.Position{Position: store.Position{Epoch: q.Since.Epoch, Sequence: 99}},
 	} {
 		if page := s.read(&changes.Query{Access: full, Limit: 10, Since: since}); !page.Reset || page.Next != (changes.Position{}) || page.Pending != 1 || len(page.Changes) != 0 {
 			t.Errorf("%s: %+v", name, page)
@@ -419,7 +419,7 @@ func FuzzPosition(f *testing.F) {
 	s := newSite(f)
 	s.do("create", s.write(s.note, "one", "x"))
 	page := s.read(&changes.Query{Access: full, Limit: 1})
-	for _, at := range []changes.Position{{}, page.Next, page.Changes[0].Position, changes.At(page.Next.Position)} {
+	for _, at := range []changes.Position{{}, page.Next, page.Changes[0].Position, changes.Position{Position: page.Next.Position}} {
 		f.Add(string(codec.Append(nil, at)))
 	}
 	f.Add("0000000000000000-0")

@@ -27,9 +27,6 @@ type Position struct {
 	walk  walk    // what the reader is getting beside the log
 }
 
-// At returns the position of a reader that has all that was there at a position of the log.
-func At(p store.Position) Position { return Position{Position: p} }
-
 // after returns the position of a reader that has read the entries up to a sequence.
 func (p Position) after(sequence uint64) Position {
 	p.Sequence, p.skip = sequence, 0

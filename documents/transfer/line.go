@@ -299,14 +299,6 @@ func (version *importVersion) items(a *contenttypes.Attribute, v any, path []str
 	return items, nil
 }
 
-func componentNames(components []*contenttypes.Component) string {
-	names := make([]string, len(components))
-	for i, c := range components {
-		names[i] = c.UID
-	}
-	return strings.Join(names, ", ")
-}
-
 // ValidDocumentID reports whether an import takes a documentId.
 func ValidDocumentID(id string) bool { return documentIDPattern.MatchString(id) }
 

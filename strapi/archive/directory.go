@@ -97,16 +97,6 @@ func (d *Directory) Close(m Metadata) error {
 	return d.Writer.Close(m)
 }
 
-// HasAsset reports whether an asset of this name was written completely.
-func (d *Directory) HasAsset(name string) bool {
-	name, err := cleanName(name)
-	if err != nil {
-		return false
-	}
-	info, err := d.sink.root.Lstat(assetName(name))
-	return err == nil && info.Mode().IsRegular()
-}
-
 // LinkAsset adds a file below from as an asset, without a copy if the directory of the archive is below from, too, at the path within, and the file
 // system can link files. The content and the size of the Asset are not used. The file must not change afterwards.
 func (d *Directory) LinkAsset(asset Asset, from *os.Root, file, within string) error {

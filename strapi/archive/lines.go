@@ -17,9 +17,6 @@ type Schema struct {
 	Data *jsontree.Object // keys as in schema.json, and uid, modelType, modelName, globalId, plugin
 }
 
-// IsComponent reports whether the schema defines a component.
-func (s *Schema) IsComponent() bool { return s.Data.Value("modelType") == "component" }
-
 // An Entity is one row of a content-type: a version of a document in one locale and one status. Its components are inside of it, with
 // ids of their own, and their type in __component within dynamic zones. Relations and media are Links.
 type Entity struct {

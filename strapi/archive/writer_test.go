@@ -138,13 +138,13 @@ func TestDirectoryIsContinued(t *testing.T) {
 	if d, err = archive.ContinueDirectory(dir, at); err != nil {
 		t.Fatal(err)
 	}
-	if !d.HasAsset("a.txt") || d.HasAsset("b.txt") || d.HasAsset("../metadata.json") {
-		t.Error("HasAsset is wrong about what was written")
-	}
 	must(t, d.WriteEntity(entityOf(t, 2, 20)))
 	must(t, d.Close(archive.Metadata{Version: "5.0.0"}))
 	got, err := readAll(open(t, dir, ""))
 	must(t, err)
+	if len(got.Assets) != 1 {
+		t.Errorf("the continued archive has %d files; want the one of the first writer", len(got.Assets))
+	}
 	if len(got.Entities) != 2 || len(got.Entities[1]) > 200 {
 		t.Errorf("the continued archive has %d rows; want the first one and the second of the second writer", len(got.Entities))
 	}
@@ -160,14 +160,15 @@ func TestAssetsAreAsLongAsAnnounced(t *testing.T) {
 		var b bytes.Buffer
 		packed, err := archive.NewWriter(&b, "")
 		must(t, err)
-		dir, err := archive.CreateDirectory(t.TempDir())
+		path := t.TempDir()
+		dir, err := archive.CreateDirectory(path)
 		must(t, err)
 		for name, w := range map[string]*archive.Writer{"packed": packed, "directory": dir.Writer} {
 			if err := w.WriteAsset(archive.Asset{Name: "a", Size: 2, Content: strings.NewReader(content)}); err == nil {
 				t.Errorf("%s: took %d bytes for 2", name, len(content))
 			}
 		}
-		if dir.HasAsset("a") {
+		if _, err := os.Lstat(filepath.Join(path, "assets/uploads/a")); !os.IsNotExist(err) {
 			t.Error("a part of an asset lies in the directory")
 		}
 	}

@@ -45,9 +45,6 @@ type Schemas func(line func(schema []byte) error) error
 // FromTree converts a Strapi project by its files.
 func FromTree(tree fs.FS) (*Project, error) { return Convert(Source{Tree: tree}) }
 
-// FromSchemas converts the schemas of an archive.
-func FromSchemas(schemas Schemas) (*Project, error) { return Convert(Source{Archive: schemas}) }
-
 // A Project holds the files of a Lectern project, converted from definitions of Strapi.
 type Project struct {
 	Notes []Note // in the order of files, each once

@@ -133,7 +133,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("singularName %q: no note says why the type is left out: %v", name, p.Notes)
 		}
 	}
-	_, err := definitions.FromSchemas(schemas(`{"uid":"x./../../../name","modelType":"component","attributes":{}}`))
+	_, err := definitions.Convert(definitions.Source{Archive: schemas(`{"uid":"x./../../../name","modelType":"component","attributes":{}}`)})
 	if err == nil || !strings.Contains(err.Error(), "schema 1 of the archive") {
 		t.Errorf("error %v", err)
 	}
@@ -141,8 +141,9 @@ func TestHostileNames(t *testing.T) {
 
 // TestWriteOutside checks that no symbolic link leads the files of a project out of its directory.
 func TestWriteOutside(t *testing.T) {
-	p, err := definitions.FromSchemas(schemas(`{"uid":"api::article.article","modelType":"contentType","kind":"collectionType",` +
-		`"info":{"singularName":"article","pluralName":"articles","displayName":"A"},"attributes":{"title":{"type":"string"}}}`))
+	p, err := definitions.Convert(definitions.Source{Archive: schemas(`{"uid":"api::article.article","modelType":"contentType",` +
+		`"kind":"collectionType","info":{"singularName":"article","pluralName":"articles","displayName":"A"},` +
+		`"attributes":{"title":{"type":"string"}}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestTreeSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ofSchemas, err := definitions.FromSchemas(schemas(lines.String()))
+		ofSchemas, err := definitions.Convert(definitions.Source{Archive: schemas(lines.String())})
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}

@@ -278,7 +278,7 @@ func TestTree(t *testing.T) {
 		if name, ok := strings.CutPrefix(s.UID, "api::"); ok {
 			_, name, _ = strings.Cut(name, ".")
 			write("src/api/"+name+"/content-types/"+name+"/schema.json", jsontree.Append(nil, s.Data))
-		} else if s.IsComponent() {
+		} else if s.Data.Value("modelType") == "component" {
 			write("src/components/"+strings.Replace(s.UID, ".", "/", 1)+".json", jsontree.Append(nil, s.Data))
 		}
 	}

@@ -47,7 +47,7 @@ func temporaryIn(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	for _, uid := range []string{"x./../../../name", "x./../../name", "../../../x.name", "x./../../../../../../../../../../../../tmp/lectern-hostile"} {
 		source := copied(t, copying{schema: func(s *archive.Schema) {
-			if s.IsComponent() && s.UID != uid {
+			if s.Data.Value("modelType") == "component" && s.UID != uid {
 				s.UID = uid
 				s.Data.Set("uid", uid)
 			}

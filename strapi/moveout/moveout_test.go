@@ -170,7 +170,7 @@ func TestDefinitionsComeBack(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.tar.gz")
 	export(t, dir, out, "")
 	_, a := read(t, out, "")
-	again, err := definitions.FromSchemas(func(line func([]byte) error) error {
+	again, err := definitions.Convert(definitions.Source{Archive: func(line func([]byte) error) error {
 		for s, err := range a.Schemas(t.Context()) {
 			if err != nil {
 				return err
@@ -180,7 +180,7 @@ func TestDefinitionsComeBack(t *testing.T) {
 			}
 		}
 		return nil
-	})
+	}})
 	must(t, err)
 	other := filepath.Join(t.TempDir(), "again")
 	must(t, again.Write(other))
