@@ -19,8 +19,8 @@ import (
 	"lectern/gateway/internal/replication"
 )
 
-// TestHostileNames lets another node give and ask for files whose names lead elsewhere.
-func TestHostileNames(t *testing.T) {
+// TestHostileNamesReachNoFileOutside lets another node give and ask for files whose names lead elsewhere.
+func TestHostileNamesReachNoFileOutside(t *testing.T) {
 	uploads := filepath.Join(t.TempDir(), "data", "uploads")
 	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: uploads, Log: slog.New(slog.DiscardHandler)})
 	outside := filepath.Join(uploads, "..", "content.db")
@@ -52,8 +52,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestReceiveTwice sends a node the same file over two connections at once. The second connection breaks off after the first has sent the whole file.
-func TestReceiveTwice(t *testing.T) {
+// TestSameFileMayArriveTwiceAtOnce sends a node the same file over two connections at once. The second connection breaks off after the first has sent the whole file.
+func TestSameFileMayArriveTwiceAtOnce(t *testing.T) {
 	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	content := bytes.Repeat([]byte("x"), 100_000)
 	sum := sha256.Sum256(content)
