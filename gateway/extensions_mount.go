@@ -16,18 +16,18 @@ type mount struct {
 	routes func(*mux.Router)
 }
 
-// Mount serves routes of a program at path and below it, where no other route matches. define adds them to r, a router of gorilla/mux with
-// all its features: templates such as /items/{id:[0-9]+}, methods, subrouters, and middlewares by Use. Any http.Handler and any
-// mux.MiddlewareFunc can be used:
+// Mount serves routes of a program at path and below it, where no other route matches. define adds them to r, a router
+// of gorilla/mux with all its features: templates such as /items/{id:[0-9]+}, methods, subrouters, and middlewares by
+// Use. Any http.Handler and any mux.MiddlewareFunc can be used:
 //
 //	x.Mount("/shop", gateway.RouteConfig{Scopes: []string{"api::shop.shop.use"}}, func(r *mux.Router) {
 //		r.Use(handlers.CompressHandler)
 //		r.HandleFunc("/items/{id:[0-9]+}", showItem).Methods("GET")
 //	})
 //
-// c applies to all routes of r: authentication, permissions and policies come before the middlewares and handlers of r. CallerOf returns the
-// caller of a request. HandlerFunc makes a handler of a function that returns an error. define is called again when the definitions
-// change.
+// c applies to all routes of r: authentication, permissions and policies come before the middlewares and handlers of r.
+// CallerOf returns the caller of a request. HandlerFunc makes a handler of a function that returns an error. define is
+// called again when the definitions change.
 func (x *Extensions) Mount(path string, c RouteConfig, define func(r *mux.Router)) {
 	x.mounts = append(x.mounts, mount{path, c, define})
 }

@@ -118,7 +118,7 @@ func (m *member) handOver(ctx context.Context, name string) (handed error) {
 	idle := m.writes.shut()
 	defer func() {
 		m.writes.reopen()
-		m.changed.give()
+		m.changed.send()
 	}()
 	late := time.NewTimer(2 * m.heartbeat())
 	defer late.Stop()

@@ -310,7 +310,7 @@ func (m *member) confirm(ctx context.Context, refused *apierror.Error) *apierror
 // follows, reads show the content before.
 func (m *member) advance() {
 	m.advanceTo(m.project.Store().Revision())
-	m.advanced.give()
+	m.advanced.send()
 	m.uploads.Wake()
 }
 

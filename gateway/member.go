@@ -109,13 +109,13 @@ type member struct {
 	builds  atomic.Pointer[map[string]nodeState] // of the other nodes that answered last, by name; never nil
 
 	leader  atomic.Pointer[string] // the address that Follow or Led has noted last; never nil, "" if there is no leader
-	changed signal                 // given when leaderAddress may have changed
+	changed broadcast              // sent when leaderAddress may have changed
 	handing sync.Mutex             // held while this node hands the lead over
 	writes  writeGate              // of this node as the leader
 	sends   outgoing               // to the leader
 
 	reached  atomic.Uint64 // a revision up to which reads show all; they may show more
-	advanced signal        // given by each advance
+	advanced broadcast     // sent by each advance
 
 	stop   context.CancelFunc // ends what the leader alone does; nil if the node does not lead
 	parts  sync.WaitGroup
@@ -126,7 +126,7 @@ type member struct {
 
 	deploying sync.Mutex // held while definitions are deployed
 	changing  sync.Mutex // held while this node, as the leader, changes who belongs to the cluster
-	joins     signal     // given when a node is to get a vote
+	joins     broadcast  // sent when a node is to get a vote
 	unpacking sync.Mutex // held while the definitions of the cluster are read from the store and written to files
 }
 
@@ -324,7 +324,7 @@ func (m *member) endLead() {
 // setLeader notes the address of the leader, and wakes those that wait for one.
 func (m *member) setLeader(address string) {
 	m.leader.Store(&address)
-	m.changed.give() // also if it is the same one: it may have been without the lead meanwhile
+	m.changed.send() // also if it is the same one: it may have been without the lead meanwhile
 }
 
 // shareSecret gives the other nodes the secret that signs JWTs, if they do not have one. If the one that they have is sealed with a cluster key that is to

@@ -78,7 +78,7 @@ func (m *member) addNode(ctx context.Context, n newNode) error {
 			return err
 		}
 		if joins {
-			m.joins.give()
+			m.joins.send()
 		}
 		return nil
 	})

@@ -9,8 +9,8 @@ type (
 	AccessLog = server.AccessLog
 )
 
-// A HandlerFunc is an http.Handler for mounts whose error becomes the answer: an *apierror.Error as it is, and any other error is logged and
-// answered with 500 without its text.
+// A HandlerFunc is an http.Handler for mounts whose error becomes the answer: an *apierror.Error as it is, and any
+// other error is logged and answered with 500 without its text.
 type HandlerFunc = server.HandlerFunc
 
 // NewServer returns a server of rt.

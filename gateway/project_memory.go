@@ -17,8 +17,9 @@ const (
 	commandMemoryDeadline = 10 * time.Second
 )
 
-// reserve reserves memory from the budget of all requests for a command that reads or writes much content. grow reserves more bytes than
-// the buffers of the command, and fails if they are not free. release frees all of it. If no server runs, memory is not limited.
+// reserve reserves memory from the budget of all requests for a command that reads or writes much content. grow
+// reserves more bytes than the buffers of the command, and fails if they are not free. release frees all of it. If no
+// server runs, memory is not limited.
 func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, release func(), err error) {
 	var memory budget.Reservation
 	if p.server.Load() != nil {
@@ -38,8 +39,8 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 	return func(bytes int64) error { return told(memory.Grow(commandMemory + bytes)) }, memory.Release, nil
 }
 
-// returnMemory returns memory to the operating system after each burst of requests, until ctx ends. The garbage collector alone would do
-// that minutes later, since an idle server makes little garbage.
+// returnMemory returns memory to the operating system after each burst of requests, until ctx ends. The garbage
+// collector alone would do that minutes later, since an idle server makes little garbage.
 func (p *Project) returnMemory(ctx context.Context) {
 	for {
 		select {

@@ -8,7 +8,8 @@ import (
 	"lectern/gateway/internal/server"
 )
 
-// steps returns what stands between requests and the handlers of a generation; of the project while it is opened, if g is nil.
+// steps returns what stands between requests and the handlers of a generation; of the project while it is opened, if g
+// is nil.
 func (p *Project) steps(g *generation) (s server.Steps) {
 	if g == nil {
 		p.role.SetUpSteps(&s, nil)

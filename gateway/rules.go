@@ -10,9 +10,10 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// A routeRule says who may do by another request what a route does: as an operation of a batch, as a link of an upload, as a document in the change feed.
-// The policies and middlewares of a route judge requests to that route, which the other request is not. So what a route does that has some, or that a
-// program has replaced, nobody may do by another request: it would pass by them.
+// A routeRule says who may do what a route does without a request to that route: by an operation of a batch, by a
+// link of an upload, by reading a document in the change feed. Callers need the same permissions as for the route. If
+// the route has policies or middlewares, or the program answers it itself, nobody may: they see requests to the route
+// alone, and would be bypassed.
 type routeRule struct {
 	does   string // the action of the route and its type, for messages
 	at     string // method and path of the route

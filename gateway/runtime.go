@@ -23,8 +23,9 @@ type Runtime struct {
 	REST *rest.API
 	// Cache holds, by type and role, the header Cache-Control of answers to reads over REST; nil: there is none.
 	Cache map[*contenttypes.ContentType]config.CacheControl
-	// Authenticate returns who sent a request and what they may do: the public if the request has no credential. An invalid credential is
-	// an *apierror.Error of status 401. Open routes without a limit do not call it; a retry calls it again.
+	// Authenticate returns who sent a request and what they may do: the public if the request has no credential. An
+	// invalid credential is an *apierror.Error of status 401. Open routes without a limit do not call it; a retry calls
+	// it again.
 	Authenticate func(*http.Request) (auth.Principal, error)
 	// Extensions are those of the program; nil: none. Host is the server that they see.
 	Extensions *Extensions
@@ -36,8 +37,8 @@ type Runtime struct {
 	quotas *server.Quotas
 }
 
-// api returns what a server answers requests with. If several routes have the same method and path, one of the program goes before the other routes of the
-// Runtime, and these before generated ones.
+// api returns what a server answers requests with. If several routes have the same method and path, one of the program
+// goes before the other routes of the Runtime, and these before generated ones.
 func (rt *Runtime) api() (api server.API, err error) {
 	x := rt.Extensions
 	if x == nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// An AccessLog says which requests the log has a line for at level info. The zero value logs none. No line has a query, a body or a
-// credential.
+// An AccessLog says which requests the log has a line for at level info. The zero value logs none. No line has a query,
+// a body or a credential.
 type AccessLog struct {
 	On     bool
 	Sample float64 // the share of successful requests; the log has all others
@@ -19,8 +19,9 @@ func (a AccessLog) has(o *observation) bool {
 	return a.On && (o.status >= http.StatusBadRequest || !o.quiet && (a.Sample >= 1 || rand.Float64() < a.Sample))
 }
 
-// logRequest logs a request at level info if the access log has it, and otherwise at level debug. The line has the path at level debug
-// alone, since a path may name a document, unless no route has the path: whoever looks for a wrong link needs it.
+// logRequest logs a request at level info if the access log has it, and otherwise at level debug. The line has the path
+// at level debug alone, since a path may name a document, unless no route has the path: whoever looks for a wrong link
+// needs it.
 func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration) {
 	ctx, level := r.Context(), slog.LevelDebug
 	if s.access.has(o) {
@@ -61,8 +62,8 @@ func loggedPath(escaped string) string {
 	return escaped
 }
 
-// appendCaller appends who sent the request: the kind of principal, and the name of an API token or the name and id of a user. It appends
-// nothing if the server did not authenticate the request.
+// appendCaller appends who sent the request: the kind of principal, and the name of an API token or the name and id of
+// a user. It appends nothing if the server did not authenticate the request.
 func (o *observation) appendCaller(attrs []slog.Attr) []slog.Attr {
 	if !o.known {
 		return attrs

@@ -43,7 +43,8 @@ func (l *lineLog) request(t *testing.T, id any) map[string]any {
 	return nil
 }
 
-// TestAccessLogClient expects the address of the client behind a trusted proxy, and the address of the connection otherwise.
+// TestAccessLogClient expects the address of the client behind a trusted proxy, and the address of the connection
+// otherwise.
 func TestAccessLogClient(t *testing.T) {
 	var log lineLog
 	s, err := server.New(server.Config{

@@ -25,7 +25,8 @@ func SendJSON(w http.ResponseWriter, status int, body []byte) error {
 	return SendBody(w, JSON, status, body)
 }
 
-// SendJSON answers with a JSON text that may be long. It returns nil, since a failed write cannot be answered otherwise.
+// SendJSON answers with a JSON text that may be long. It returns nil, since a failed write cannot be answered
+// otherwise.
 func (l *Limits) SendJSON(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
 	WriteHead(w, JSON, status, body)
 	_ = l.Send(r.Context(), w, body)

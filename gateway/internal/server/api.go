@@ -15,8 +15,9 @@ type API struct {
 	// Routes are the operations. If two have the same method and path, the first one answers.
 	Routes []Route
 	Mounts []Mount
-	// Authenticate returns who sent a request and what they may do: the public if the request has no credential. An invalid credential is
-	// an *apierror.Error of status 401. Open routes without a limit do not call it; a retry calls it again. nil: nobody has a permission.
+	// Authenticate returns who sent a request and what they may do: the public if the request has no credential. An
+	// invalid credential is an *apierror.Error of status 401. Open routes without a limit do not call it; a retry calls
+	// it again. nil: nobody has a permission.
 	Authenticate func(*http.Request) (auth.Principal, error)
 	// Host is the server as code of a program sees it.
 	Host schema.Server
@@ -30,26 +31,29 @@ type API struct {
 	Starting bool
 }
 
-// A Handler answers a request that has been authenticated and permitted. If it returns an error and has written nothing, the error becomes the
-// answer; one that is no *apierror.Error is logged and answered with 500 without its text.
+// A Handler answers a request that has been authenticated and permitted. If it returns an error and has written
+// nothing, the error becomes the answer; one that is no *apierror.Error is logged and answered with 500 without its
+// text.
 type Handler func(w http.ResponseWriter, r *http.Request, who auth.Principal) error
 
-// A DocumentHandler answers a request for a route of a content-type. call has all but what the handler knows itself of such a route.
+// A DocumentHandler answers a request for a route of a content-type. call has all but what the handler knows itself of
+// such a route.
 type DocumentHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal, call rest.Call) error
 
 // A Route is one operation: a method of a path.
 type Route struct {
 	Method string // GET answers HEAD as well
-	// Path begins with a slash and includes the prefix. Variables are written as for mux: /api/articles/{documentId}/feature, and
-	// /files/{path:.*} for the rest of a path. mux.Vars gives their values, decoded. Letter case and a slash at the end do not matter.
+	// Path begins with a slash and includes the prefix. Variables are written as for mux:
+	// /api/articles/{documentId}/feature, and /files/{path:.*} for the rest of a path. mux.Vars gives their values,
+	// decoded. Letter case and a slash at the end do not matter.
 	Path string
 	// One of these answers the requests:
 	Handle   Handler
 	Long     LongHandler     // an answer that may take long
 	Document DocumentHandler // of the content-type whose name in paths is Content
 
-	// Action is the permission that the caller needs, unless there are Scopes. A route without Action, Scopes and Open accepts every caller
-	// without a credential or with a valid one.
+	// Action is the permission that the caller needs, unless there are Scopes. A route without Action, Scopes and Open
+	// accepts every caller without a credential or with a valid one.
 	Action string
 	// Open routes need no permission and ignore credentials.
 	Open bool
@@ -66,14 +70,16 @@ type Route struct {
 	Content string // the name of the content-type in paths, such as articles; "" for a route of none
 	// Streams is set for routes that limit their time themselves: they work as long as bytes flow.
 	Streams bool
-	// Whole is set for routes that write their answer at once and never flush it, so that it can be sent by one system call.
+	// Whole is set for routes that write their answer at once and never flush it, so that it can be sent by one system
+	// call.
 	Whole bool
-	// Program is set for routes of a program, Extended for those that call code of a program, besides Policies and Middlewares: the context of a request
-	// then has its Caller.
+	// Program is set for routes of a program, Extended for those that call code of a program, besides Policies and
+	// Middlewares: the context of a request then has its Caller.
 	Program, Extended bool
 	// Absent routes answer that their path has no such method: Allow does not list it.
 	Absent bool
-	// Keyed routes take requests with an Idempotency-Key. Keyless is the answer to such requests; nil: the handler gets them as they are.
+	// Keyed routes take requests with an Idempotency-Key. Keyless is the answer to such requests; nil: the handler gets
+	// them as they are.
 	Keyed   bool
 	Keyless error
 }
@@ -104,7 +110,8 @@ func (r *Route) answers(g *guard) answer {
 		}
 	}
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal, _ string) error {
-		return HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return handle(w, r, who) }).untilBegun(w, r)
+		answer := HandlerFunc(func(w http.ResponseWriter, r *http.Request) error { return handle(w, r, who) })
+		return answer.untilBegun(w, r)
 	}
 }
 
@@ -113,7 +120,9 @@ func (g *guard) answerDocument(handle DocumentHandler) answer {
 	s := g.handlers.server
 	readBody, answers := s.limits.ReadBody, s.answers
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-		call := rest.Call{Access: who.Access, By: RecordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers}
+		call := rest.Call{
+			Access: who.Access, By: RecordedAs(who), DocumentID: documentID, ReadBody: readBody, Limits: answers,
+		}
 		if prefersLines(r) {
 			return g.whileAllowed(w, r, who, func(w http.ResponseWriter, r *http.Request, l *LongAnswer) error {
 				call.Lines = s.lines(w, r, l)

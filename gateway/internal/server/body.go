@@ -20,20 +20,25 @@ import (
 // MaxJSONDepth is how deep the JSON of a body may nest.
 const MaxJSONDepth = 512
 
-// Drained is how many bytes of a body that is too large are read and dropped. A client that sends all of its body before it reads then gets
-// the answer.
+// Drained is how many bytes of a body that is too large are read and dropped. A client that sends all of its body
+// before it reads then gets the answer.
 const Drained = 1 << 20
 
 var (
-	errTooLarge = &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: "request entity too large", NoDetails: true, Reason: apierror.BodySize}
+	errTooLarge = tooLarge("request entity too large")
 	errNotJSON  = BadRequest("SyntaxError", "invalid JSON, only supports object and array")
 )
 
-func BadRequest(name, message string) *apierror.Error {
-	return &apierror.Error{Status: http.StatusBadRequest, Name: name, Message: message, NoDetails: true}
+// tooLarge returns an answer 413, without details.
+func tooLarge(message string) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: message, NoDetails: true,
+		Reason: apierror.BodySize,
+	}
 }
 
-// ReadBody reads the body of a request, JSON or a form, as a jsontree value. It returns nil if there is no body or if it has another type.
+// ReadBody reads the body of a request, JSON or a form, as a jsontree value. It returns nil if there is no body or if
+// it has another type.
 func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.limits.ReadBody(w, r)
 }
@@ -108,7 +113,10 @@ func (l *Limits) ReadWhole(r *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	limit := l.JSONBytes
-	if kind, _, err := ContentType(r.Header); err == nil && (kind == "application/x-www-form-urlencoded" || kind == "multipart/form-data" || strings.HasPrefix(kind, "text/")) {
+	kind, _, err := ContentType(r.Header)
+	switch {
+	case err != nil:
+	case kind == "application/x-www-form-urlencoded", kind == "multipart/form-data", strings.HasPrefix(kind, "text/"):
 		limit = l.FormBytes
 	}
 	text, err := l.ReadAll(r, limit)
@@ -143,8 +151,8 @@ func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Res
 // unreservedBody is the length up to which a body reserves no memory.
 const unreservedBody = 16 << 10
 
-// readText reads a whole body. length is its announced length. It reserves memory as bytes arrive, so that a body which is announced but does
-// not arrive reserves none.
+// readText reads a whole body. length is its announced length. It reserves memory as bytes arrive, so that a body which
+// is announced but does not arrive reserves none.
 func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte, error) {
 	text := make([]byte, 0, min(max(length, 0), unreservedBody)+bytes.MinRead)
 	for {
@@ -179,7 +187,8 @@ func Unreadable(err error) error {
 // acceptedEncodings is the header Accept-Encoding of answers to bodies in another encoding (RFC 9110, section 15.5.16).
 var acceptedEncodings = []string{"gzip, deflate"}
 
-// Inflate returns a reader that decompresses a body. header is Content-Encoding: several encodings, on one line or on several, are not supported.
+// Inflate returns a reader that decompresses a body. header is Content-Encoding: several encodings, on one line or on
+// several, are not supported.
 func Inflate(body io.Reader, header []string) (io.Reader, error) {
 	var inflated io.Reader
 	var err error
@@ -192,7 +201,10 @@ func Inflate(body io.Reader, header []string) (io.Reader, error) {
 	case "deflate":
 		inflated, err = zlib.NewReader(body)
 	default:
-		return nil, &apierror.Error{Status: http.StatusUnsupportedMediaType, Name: "Error", Message: "Unsupported Content-Encoding: " + encoding, NoDetails: true, Reason: apierror.Encoding}
+		return nil, &apierror.Error{
+			Status: http.StatusUnsupportedMediaType, Name: "Error", NoDetails: true, Reason: apierror.Encoding,
+			Message: "Unsupported Content-Encoding: " + encoding,
+		}
 	}
 	if err != nil {
 		return nil, Unreadable(err)
@@ -269,7 +281,8 @@ func TreeOfFields(fields [][2]string, memory jsontree.Memory) (*jsontree.Object,
 // partBytes is what reading one part of a multipart form takes beside its text, in bytes.
 const partBytes = 1 << 10
 
-// MultipartFields returns the names and values of the fields of a multipart form. It skips files, which the content API does not accept.
+// MultipartFields returns the names and values of the fields of a multipart form. It skips files, which the content API
+// does not accept.
 func MultipartFields(text []byte, boundary string, memory jsontree.Memory) (fields [][2]string, err error) {
 	if err := memory.Add(int64(len(text))); err != nil {
 		return nil, err

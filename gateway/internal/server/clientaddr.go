@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// clientAddr returns the address of the client that sent a request. If a trusted proxy forwarded the request, that is the last address in
-// the header X-Forwarded-For that is not one of a trusted proxy; the addresses before it could be forged by the client. The result is the
-// zero Addr if the connection has no address.
+// clientAddr returns the address of the client that sent a request. If a trusted proxy forwarded the request, that is
+// the last address in the header X-Forwarded-For that is not one of a trusted proxy; the addresses before it could be
+// forged by the client. The result is the zero Addr if the connection has no address.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"lectern/documents/apierror"
 )
 
-// A clientBody reads the body of a request from its connection. While a read waits for the client, the request gives up its place. The
-// client must send the body at the rate of limits.bodyRate or faster.
+// A clientBody reads the body of a request from its connection. While a read waits for the client, the request gives up
+// its place. The client must send the body at the rate of limits.bodyRate or faster.
 type clientBody struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -38,8 +38,8 @@ func newClientBody(r *http.Request, c *conn, l *Limits) clientBody {
 	return clientBody{ReadCloser: r.Body, ctx: r.Context(), conn: c, limits: l, end: time.Now().Add(l.Read)}
 }
 
-// Read implements io.Reader. The connection delays no write during a read: net/http may write "100 Continue" then, and the client waits
-// for that.
+// Read implements io.Reader. The connection delays no write during a read: net/http may write "100 Continue" then, and
+// the client waits for that.
 func (b *clientBody) Read(p []byte) (int, error) {
 	delays := b.conn.delays
 	b.conn.delays = false
@@ -78,8 +78,8 @@ func (b *clientBody) read(p []byte) (int, error) {
 	return n, err
 }
 
-// setDeadline sets the deadline of the next read if it needs one of its own. The first read keeps the deadline of net/http, timeouts.read
-// after the head of the request: nearly all bodies need no other.
+// setDeadline sets the deadline of the next read if it needs one of its own. The first read keeps the deadline of
+// net/http, timeouts.read after the head of the request: nearly all bodies need no other.
 func (b *clientBody) setDeadline() error {
 	if b.finished || b.waited.IsZero() && !b.end.IsZero() {
 		return nil

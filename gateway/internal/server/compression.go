@@ -26,11 +26,12 @@ var (
 	VaryByCallerEncoding = []string{"Origin, Authorization, Accept-Encoding"}
 )
 
-// plainConditions changes the conditions of a request to those on answers that are not compressed, since both change together. It returns
-// the header If-None-Match as it was sent if that names a compressed answer.
+// plainConditions changes the conditions of a request to those on answers that are not compressed, since both change
+// together. It returns the header If-None-Match as it was sent if that names a compressed answer.
 //
-// In a read, the tags of encodings that its client does not accept stay as they are, and so match nothing. A shared cache may send the tags of
-// all copies that it has: a 304 for one of them would have it serve bytes that this client cannot read.
+// In a read, the tags of encodings that its client does not accept stay as they are, and so match nothing. A shared
+// cache may send the tags of all copies that it has: a 304 for one of them would have it serve bytes that this client
+// cannot read.
 func plainConditions(r *http.Request) (sent string) {
 	for i, tags := range r.Header["If-Match"] {
 		r.Header["If-Match"][i] = etag.Plain(tags, etag.Suffixes)
@@ -69,16 +70,17 @@ type compressionKey struct{}
 
 // A compression is what an answer to a client that accepts compressed ones needs.
 type compression struct {
-	// memory is for the compressor. It is reserved when an answer begins that may be compressed: requests that wait for their bodies or for changes, and
-	// files, need none.
+	// memory is for the compressor. It is reserved when an answer begins that may be compressed: requests that wait for
+	// their bodies or for changes, and files, need none.
 	memory budget.Reservation
 	head   *headWriter // of an answer to HEAD; nil for other answers
 }
 
-// compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory for a compressor,
-// the answer is not compressed.
+// compressing returns a handler that calls h and compresses answers for clients that accept that. If there is no memory
+// for a compressor, the answer is not compressed.
 func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible), gzhttp.SuffixETag(etag.Suffixes[0]))
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.ContentTypeFilter(isCompressible),
+		gzhttp.SuffixETag(etag.Suffixes[0]))
 	if err != nil {
 		return nil, fmt.Errorf("compression of answers: %w", err)
 	}
@@ -91,15 +93,15 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 	})
 	compressed := wrap(plain)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header["Accept-Encoding"] == nil || accept.PrefersEvents(r.Header["Accept"]) { // a stream of events would keep its compressor for hours
-			plain(w, r)
+		if r.Header["Accept-Encoding"] == nil || accept.PrefersEvents(r.Header["Accept"]) {
+			plain(w, r) // a stream of events would keep its compressor for hours
 			return
 		}
 		withoutFalseZstd(r)
 		c := &compression{memory: memory.Reservation()}
 		defer c.memory.Release()
 		r = r.WithContext(context.WithValue(r.Context(), compressionKey{}, c))
-		if r.Method == http.MethodHead { // gzhttp compresses no answer to HEAD, and the header of GET would be another one
+		if r.Method == http.MethodHead { // gzhttp would compress no answer, and the header of GET would be another one
 			c.head = &headWriter{ResponseWriter: w}
 			w, r.Method = c.head, http.MethodGet
 		}
@@ -107,9 +109,10 @@ func compressing(h http.HandlerFunc, memory *budget.Budget) (http.Handler, error
 	}), nil
 }
 
-// withoutFalseZstd takes zstd from the encodings that a request accepts if its client may be unable to read it. The fetch of @whatwg-node, by
-// which GraphQL Code Generator and other tools load a schema, asks for zstd under every Node.js, and ends its process when it gets zstd under one
-// before 22.15. It calls itself "node", as other clients do that do not ask for zstd at all.
+// withoutFalseZstd takes zstd from the encodings that a request accepts if its client may be unable to read it. The
+// fetch of @whatwg-node, by which GraphQL Code Generator and other tools load a schema, asks for zstd under every
+// Node.js, and ends its process when it gets zstd under one before 22.15. It calls itself "node", as other clients do
+// that do not ask for zstd at all.
 func withoutFalseZstd(r *http.Request) {
 	if r.UserAgent() != "node" {
 		return
@@ -123,14 +126,16 @@ func withoutFalseZstd(r *http.Request) {
 	}
 }
 
-// A headWriter drops the compressed body of an answer to HEAD. The server would drop it too, but may take its length for that of the answer to GET:
-// varyingWriter compresses no more than what decides the header. A body without compression goes to the server, which may learn its length from it.
+// A headWriter drops the compressed body of an answer to HEAD. The server would drop it too, but may take its length
+// for that of the answer to GET: varyingWriter compresses no more than what decides the header. A body without
+// compression goes to the server, which may learn its length from it.
 type headWriter struct {
 	http.ResponseWriter
 	mayCompress bool // the answer is compressed if it has a Content-Encoding
 }
 
-// compresses reports whether gzhttp compresses the body. It returns false until gzhttp has decided, which takes leastCompressed bytes of the body.
+// compresses reports whether gzhttp compresses the body. It returns false until gzhttp has decided, which takes
+// leastCompressed bytes of the body.
 func (w *headWriter) compresses() bool { return w.mayCompress && w.Header()["Content-Encoding"] != nil }
 
 func (w *headWriter) Write(p []byte) (int, error) {
@@ -148,9 +153,10 @@ func (w *headWriter) Flush() {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// A varyingWriter prepares answers that may be compressed, when they begin: it sets their header Vary, and reserves memory for the compressor. gzhttp
-// would set Vary in all answers, and before Server.serve replaces it. It also gives a 304 the ETag of the compressed answer, and passes on only so much
-// of an answer to HEAD as decides whether gzhttp compresses it.
+// A varyingWriter prepares answers that may be compressed, when they begin: it sets their header Vary, and reserves
+// memory for the compressor. gzhttp would set Vary in all answers, and before Server.serve replaces it. It also gives a
+// 304 the ETag of the compressed answer, and passes on only so much of an answer to HEAD as decides whether gzhttp
+// compresses it.
 type varyingWriter struct {
 	http.ResponseWriter
 	known       string // see plainConditions
@@ -243,8 +249,8 @@ func (w *varyingWriter) nameCompressed(h http.Header) {
 	}
 }
 
-// mayBeCompressed reports whether an answer with these headers is compressed for clients that accept that. An answer without a length may
-// turn out to be long.
+// mayBeCompressed reports whether an answer with these headers is compressed for clients that accept that. An answer
+// without a length may turn out to be long.
 func mayBeCompressed(h http.Header) bool {
 	if h[gzhttp.HeaderNoCompression] != nil || h["Content-Encoding"] != nil || h["Content-Range"] != nil {
 		return false
@@ -257,7 +263,8 @@ func mayBeCompressed(h http.Header) bool {
 	return isCompressible(h.Get("Content-Type"))
 }
 
-// isCompressible reports whether answers with this header Content-Type are compressed. Events are not: each must arrive at once.
+// isCompressible reports whether answers with this header Content-Type are compressed. Events are not: each must arrive
+// at once.
 func isCompressible(kind string) bool {
 	return kind == JSON[0] || !strings.HasPrefix(kind, accept.Events) && gzhttp.DefaultContentTypeFilter(kind)
 }

@@ -89,8 +89,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestCompressionForNode checks that no answer is compressed by zstd for the fetch of @whatwg-node, which asks for zstd also where it cannot
-// read it.
+// TestCompressionForNode checks that no answer is compressed by zstd for the fetch of @whatwg-node, which asks for zstd
+// also where it cannot read it.
 func TestCompressionForNode(t *testing.T) {
 	s, err := server.New(server.Config{Compress: true}, server.API{Probes: healthy, Routes: []server.Route{{
 		Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {

@@ -12,8 +12,9 @@ import (
 	"lectern/internal/admission"
 )
 
-// A conn is the connection of a client. It sends the bytes that net/http writes, unchanged and in order. It may delay the first write of an
-// answer until the second one, and then sends both in one system call. Only the goroutine that answers a request writes to it.
+// A conn is the connection of a client. It sends the bytes that net/http writes, unchanged and in order. It may delay
+// the first write of an answer until the second one, and then sends both in one system call. Only the goroutine that
+// answers a request writes to it.
 type conn struct {
 	net.Conn
 	listener *listener
@@ -33,8 +34,8 @@ type conn struct {
 	unsent  net.Buffers // the part of both that is not sent yet
 }
 
-// waitForClient releases the place of the current request while it waits for its client, and reports whether it held one. workAgain takes
-// the place back.
+// waitForClient releases the place of the current request while it waits for its client, and reports whether it held
+// one. workAgain takes the place back.
 func (c *conn) waitForClient() (held bool) {
 	p := c.place.Load()
 	if p == nil || !p.held.Load() {
@@ -110,7 +111,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// CloseWrite lets net/http close its side of the connection first, so that a client which is still sending can read the answer.
+// CloseWrite lets net/http close its side of the connection first, so that a client which is still sending can read the
+// answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -155,9 +157,10 @@ func connOf(r *http.Request) *conn {
 	return c
 }
 
-// delayWrites makes the connection of a request delay the first write of the answer until the second one, until sendDelayed is called. It is
-// for handlers that write an answer at once and do not flush it: net/http writes an answer that is longer than its buffer in two pieces,
-// which costs one more system call on either side. The result is nil for a request that did not come through Serve, or came over TLS.
+// delayWrites makes the connection of a request delay the first write of the answer until the second one, until
+// sendDelayed is called. It is for handlers that write an answer at once and do not flush it: net/http writes an answer
+// that is longer than its buffer in two pieces, which costs one more system call on either side. The result is nil for
+// a request that did not come through Serve, or came over TLS.
 func delayWrites(r *http.Request) *conn {
 	c := connOf(r)
 	if c == nil || c.isTLS {

@@ -61,8 +61,9 @@ func serveCounted(t *testing.T, s *server.Server) (ln *countingListener, base st
 	return ln, "http://" + tcp.Addr().String()
 }
 
-// TestAnswersInOnePiece sends answers of many lengths. A long answer of a route with Whole is sent in one call, together with its head; other
-// long answers take several calls. An answer that lacks a byte arrives as incomplete, and an answer that is flushed arrives in its parts.
+// TestAnswersInOnePiece sends answers of many lengths. A long answer of a route with Whole is sent in one call,
+// together with its head; other long answers take several calls. An answer that lacks a byte arrives as incomplete, and
+// an answer that is flushed arrives in its parts.
 func TestAnswersInOnePiece(t *testing.T) {
 	text := strings.Repeat("0123456789", 3000)
 	handle := func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
@@ -160,8 +161,8 @@ func (r *seenReader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// TestConstantHeaders expects each of the common headers once in every answer, with the value that the program set if it set one. A client
-// whose request is refused does not have to send its body first.
+// TestConstantHeaders expects each of the common headers once in every answer, with the value that the program set if
+// it set one. A client whose request is refused does not have to send its body first.
 func TestConstantHeaders(t *testing.T) {
 	always := map[string]string{
 		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",

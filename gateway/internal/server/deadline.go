@@ -10,8 +10,9 @@ import (
 // deadlineStep is after how many bytes of a file its write deadline is extended.
 const deadlineStep = 256 << 10
 
-// A deadlineWriter extends the write deadline of a connection by idle after each deadlineStep bytes. So a large file may take as long as it
-// needs if the client keeps reading. The deadline of the server would limit the time of the whole answer.
+// A deadlineWriter extends the write deadline of a connection by idle after each deadlineStep bytes. So a large file
+// may take as long as it needs if the client keeps reading. The deadline of the server would limit the time of the
+// whole answer.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -19,7 +20,8 @@ type deadlineWriter struct {
 	since   int // bytes written since the deadline was extended
 }
 
-// ExtendDeadlines returns a writer of the answer to a request whose client gets more time as long as it keeps reading: idle for each part.
+// ExtendDeadlines returns a writer of the answer to a request whose client gets more time as long as it keeps reading:
+// idle for each part.
 func ExtendDeadlines(w http.ResponseWriter, r *http.Request, idle time.Duration) http.ResponseWriter {
 	return &deadlineWriter{ResponseWriter: w, control: Control(r.Context(), w), idle: idle}
 }

@@ -17,75 +17,93 @@ import (
 	"lectern/store"
 )
 
-// Errors of the transport.
+// Errors that the server itself answers with.
 var (
-	ErrInternal  = &apierror.Error{Status: http.StatusInternalServerError, Name: "InternalServerError", Message: "Internal Server Error", NoDetails: true}
-	errStarting  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is starting, try again", NoDetails: true, Reason: apierror.Starting}
-	ErrStopping  = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true, Reason: apierror.Stopping}
-	errChanged   = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the definitions changed during the request, try again", NoDetails: true, Reason: apierror.Definitions}
-	errDecode    = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "failed to decode", NoDetails: true}
-	errMalicious = &apierror.Error{Status: http.StatusBadRequest, Name: "BadRequestError", Message: "Malicious Path", NoDetails: true}
+	ErrInternal = &apierror.Error{
+		Status: http.StatusInternalServerError, Name: "InternalServerError", NoDetails: true,
+		Message: "Internal Server Error",
+	}
+	errStarting  = Unavailable(apierror.Starting, "the server is starting, try again")
+	errStopping  = Unavailable(apierror.Stopping, "the server is stopping")
+	errChanged   = Unavailable(apierror.Definitions, "the definitions changed during the request, try again")
+	errDecode    = BadRequest("BadRequestError", "failed to decode")
+	errMalicious = BadRequest("BadRequestError", "Malicious Path")
 )
+
+// Unavailable returns an answer 503, without details.
+func Unavailable(reason apierror.Reason, message string) *apierror.Error {
+	return &apierror.Error{
+		Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+		Message: message, Reason: reason,
+	}
+}
+
+// BadRequest returns an answer 400, without details.
+func BadRequest(name, message string) *apierror.Error {
+	return &apierror.Error{Status: http.StatusBadRequest, Name: name, Message: message, NoDetails: true}
+}
 
 // errTooLong returns the answer to a request that took too long.
 func errTooLong(most time.Duration) *apierror.Error {
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Time,
-		Message: fmt.Sprintf("the request took longer than %s (timeouts.request)", most)}
+	return Unavailable(apierror.Time, fmt.Sprintf("the request took longer than %s (timeouts.request)", most))
 }
 
-// fail answers a request with an error. An error that is not meant for clients is logged and answered with 500; its log line has the id of
-// the request.
+// fail answers a request with an error. An error that is not meant for clients is logged and answered with 500; its log
+// line has the id of the request.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	told := s.told(w, r, err)
-	if told == nil {
+	answer := s.clientError(w, r, err)
+	if answer == nil {
 		return
 	}
-	if told.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
+	if answer.Status == http.StatusTooManyRequests && w.Header()["Retry-After"] == nil {
 		w.Header()["Retry-After"] = RetrySoon
 	}
-	if told.Reason == apierror.Encoding {
+	if answer.Reason == apierror.Encoding {
 		w.Header()["Accept-Encoding"] = acceptedEncodings
 	}
-	WriteError(w, r, told)
+	WriteError(w, r, answer)
 }
 
-// told returns what a client is told of an error, and logs an error that is not meant for clients. It returns nil if the client is gone.
-func (s *Server) told(w http.ResponseWriter, r *http.Request, err error) (told *apierror.Error) {
+// clientError returns the error that a client gets, and logs an error that is not meant for clients. It returns nil if
+// the client is gone.
+func (s *Server) clientError(w http.ResponseWriter, r *http.Request, err error) (answer *apierror.Error) {
 	switch {
-	case errors.As(err, &told):
+	case errors.As(err, &answer):
 	case documents.Unavailable(err) != nil:
-		told = documents.Unavailable(err) // the change of the state of the store was logged
+		answer = documents.Unavailable(err) // the change of the state of the store was logged
 	case errors.Is(err, context.DeadlineExceeded):
-		told = errTooLong(s.limits.Handle)
+		answer = errTooLong(s.limits.Handle)
 	case errors.Is(err, context.Canceled):
-		told = errTooLong(s.limits.Handle) // the client is gone and reads nothing
+		answer = errTooLong(s.limits.Handle) // the client is gone and reads nothing
 	case errors.Is(err, budget.ErrExhausted):
-		told = ErrNoMemory(s.memory)
+		answer = ErrNoMemory(s.memory)
 		w.Header()["Retry-After"] = []string{"1"}
 	case errors.Is(err, budget.ErrNever):
-		told = ErrNeverMemory(s.memory)
+		answer = ErrNeverMemory(s.memory)
 	case errors.Is(err, store.ErrClosed):
-		told = ErrStopping
+		answer = errStopping
 	case errors.Is(err, store.ErrRedefined):
-		told = errChanged
+		answer = errChanged
 		w.Header()["Retry-After"] = RetrySoon
 	case isReaderGone(r, err):
-		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client closed the connection before it had the answer", LogAttrs(w, r, slog.Any("error", err))...)
+		s.log.LogAttrs(r.Context(), slog.LevelDebug, "the client closed the connection before it had the answer",
+			LogAttrs(w, r, slog.Any("error", err))...)
 		return nil
 	default:
-		told = ErrInternal
+		answer = ErrInternal
 		s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", LogAttrs(w, r, slog.Any("error", err))...)
 	}
 	if confirm := s.serving.Load().api.Steps.Confirm; confirm != nil {
-		return confirm(r, told)
+		return confirm(r, answer)
 	}
-	return told
+	return answer
 }
 
 // RetrySoon is the header Retry-After of errors whose cause may end within a second.
 var RetrySoon = []string{"1"}
 
-// isReaderGone reports whether err is a failed write to the client of r, which closed the connection or stopped reading.
+// isReaderGone reports whether err is a failed write to the client of r, which closed the connection or stopped
+// reading.
 func isReaderGone(r *http.Request, err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "write" && op.Addr != nil && op.Addr.String() == r.RemoteAddr
@@ -100,13 +118,13 @@ func LogAttrs(w http.ResponseWriter, r *http.Request, more ...slog.Attr) []slog.
 	}, more...)
 }
 
-// WriteError answers a request with an error: with problem details if the client prefers them, otherwise with the envelope. Writing fails
-// only if the client is gone.
+// WriteError answers a request with an error: with problem details if the client prefers them, otherwise with the
+// envelope. Writing fails only if the client is gone.
 func WriteError(w http.ResponseWriter, r *http.Request, e *apierror.Error) {
 	observationOf(w).refused(e)
 	VaryByAccept(w.Header())
-	if h := w.Header(); e.Status == http.StatusUnauthorized && h["Www-Authenticate"] == nil { // code of a program may have set its own
-		h["Www-Authenticate"] = challenge(r, e)
+	if h := w.Header(); e.Status == http.StatusUnauthorized && h["Www-Authenticate"] == nil {
+		h["Www-Authenticate"] = challenge(r, e) // unless code of a program has set its own
 	}
 	if prefersProblem(r) {
 		_ = SendBody(w, typeProblem, e.Status, appendProblem(nil, e, w.Header().Get(RequestID)))
@@ -120,7 +138,8 @@ var (
 	refusesToken = []string{`Bearer error="invalid_token"`}
 )
 
-// challenge returns the header WWW-Authenticate of an answer 401, which must have one (RFC 9110, section 15.5.2; RFC 6750, section 3).
+// challenge returns the header WWW-Authenticate of an answer 401, which must have one (RFC 9110, section 15.5.2; RFC
+// 6750, section 3).
 func challenge(r *http.Request, e *apierror.Error) []string {
 	if r.Header["Authorization"] == nil || e.Reason == apierror.Anonymous {
 		return wantsBearer
@@ -160,5 +179,5 @@ func NotAllowed(w http.ResponseWriter, r *http.Request, allow []string) {
 		return
 	}
 	VaryByAccept(w.Header())
-	_ = SendBody(w, Text, http.StatusMethodNotAllowed, []byte("Method Not Allowed")) // it fails only if the client is gone
+	_ = SendBody(w, Text, http.StatusMethodNotAllowed, []byte("Method Not Allowed")) // fails only if the client is gone
 }

@@ -38,11 +38,13 @@ type guard struct {
 	streams   bool  // as in Route
 	whole     bool  // as in Route, unless extended
 	generated bool  // the route is one of a content-type
-	extended  bool  // code of a program handles the request or is called by its handler: the context of the request has the Caller
+	extended  bool  // code of a program is called: the context of the request has the Caller
 }
 
-// errNoConditions refuses a write that would be made whether its conditions hold or not, on which its client relies (RFC 9110, section 13.1).
-var errNoConditions = BadRequest("BadRequestError", "this route writes without conditions: send the request without If-Match and If-None-Match")
+// errNoConditions refuses a write that would be made whether its conditions hold or not, on which its client relies
+// (RFC 9110, section 13.1).
+var errNoConditions = BadRequest("BadRequestError",
+	"this route writes without conditions: send the request without If-Match and If-None-Match")
 
 // A Middleware wraps a handler: it may answer itself, change the request, or read the answer.
 type Middleware = func(next http.Handler) http.Handler
@@ -66,17 +68,20 @@ func Allow(limiter *auth.Limiter, proxies []netip.Prefix, w http.ResponseWriter,
 func (h *handlers) guard(route *Route) *guard {
 	generated := route.Document != nil
 	g := &guard{
-		handlers: h, open: route.Open, scopes: route.Requires(), limit: route.Limit, policies: route.Policies, wrap: route.Middlewares,
-		absent: route.Absent, metered: !route.Open && !route.Unmetered, keyless: route.Keyless, streams: route.Streams, whole: route.Whole,
-		generated: generated, extended: route.Extended || len(route.Policies)+len(route.Middlewares) > 0,
-		writes: !generated && !route.Program && route.Method != http.MethodGet && route.Method != http.MethodHead,
+		handlers: h, open: route.Open, scopes: route.Requires(), limit: route.Limit,
+		policies: route.Policies, wrap: route.Middlewares,
+		absent: route.Absent, metered: !route.Open && !route.Unmetered, keyless: route.Keyless,
+		streams: route.Streams, whole: route.Whole, generated: generated,
+		extended: route.Extended || len(route.Policies)+len(route.Middlewares) > 0,
+		writes:   !generated && !route.Program && route.Method != http.MethodGet && route.Method != http.MethodHead,
 	}
 	g.answer = route.answers(g)
 	g.wrapAnswer()
 	return g
 }
 
-// A requestState holds what the server knows about a request that code of a program handles. It is in the context of the request.
+// A requestState holds what the server knows about a request that code of a program handles. It is in the context of
+// the request.
 type requestState struct {
 	server     *Server
 	who        auth.Principal
@@ -84,7 +89,7 @@ type requestState struct {
 	writer     http.ResponseWriter // the writer of the server, which middlewares may have wrapped
 	err        error               // store.ErrRedefined if the request is to be retried
 
-	kept    *replayableBody    // the body of the request, which middlewares may have replaced by another one; nil if there is none
+	kept    *replayableBody    // the body of the request, which middlewares may have replaced; nil if there is none
 	another budget.Reservation // of the text of a body that replaces it
 }
 
@@ -120,7 +125,9 @@ func (g *guard) identify(r *http.Request) (auth.Principal, error) {
 }
 
 // identifyBy is identify with another authenticator, such as that of a later generation.
-func (g *guard) identifyBy(authenticate func(*http.Request) (auth.Principal, error), r *http.Request) (auth.Principal, error) {
+func (g *guard) identifyBy(
+	authenticate func(*http.Request) (auth.Principal, error), r *http.Request,
+) (auth.Principal, error) {
 	if authenticate == nil {
 		return auth.Principal{Access: permission.NewAccess(nil)}, nil
 	}
@@ -133,7 +140,8 @@ func (g *guard) identifyBy(authenticate func(*http.Request) (auth.Principal, err
 // WithoutCredential is a request without a credential: its caller is the public.
 var WithoutCredential = &http.Request{Header: http.Header{}}
 
-// admit authenticates a request. It returns an error if the caller lacks a permission or has sent too many requests. A retry is not counted.
+// admit authenticates a request. It returns an error if the caller lacks a permission or has sent too many requests. A
+// retry is not counted.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
 	if !g.open {
 		w.Header()["Vary"] = varyByCaller
@@ -160,8 +168,8 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 	return who, err
 }
 
-// serve answers a request if it passes the guard. Permissions are checked before anything else of the request is read, so that callers
-// without permission learn nothing more.
+// serve answers a request if it passes the guard. Permissions are checked before anything else of the request is read,
+// so that callers without permission learn nothing more.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string) error {
 	var who auth.Principal
 	if !g.open || g.limit != nil || g.extended {
@@ -202,9 +210,13 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 }
 
 // serveExtended checks the policies and then calls the middlewares and the handler.
-func (g *guard) serveExtended(ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
-	state := &requestState{server: g.handlers.server, who: who, documentID: documentID, writer: w, kept: ReplayableBodyOf(r.Body),
-		another: g.handlers.server.bodies.Reservation()}
+func (g *guard) serveExtended(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string,
+) error {
+	state := &requestState{
+		server: g.handlers.server, who: who, documentID: documentID, writer: w, kept: ReplayableBodyOf(r.Body),
+		another: g.handlers.server.bodies.Reservation(),
+	}
 	defer state.another.Release()
 	caller := &schema.Caller{Access: who.Access, User: who.User, Server: g.handlers.api.Host}
 	r = r.WithContext(context.WithValue(schema.WithCaller(ctx, caller), requestStateKey{}, state))

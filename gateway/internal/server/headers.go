@@ -9,8 +9,8 @@ import (
 	"lectern/gateway/config"
 )
 
-// headers sets the headers that all answers have. All answers share the values: a handler may replace a header or add to it, but must not
-// write into its slice.
+// headers sets the headers that all answers have. All answers share the values: a handler may replace a header or add
+// to it, but must not write into its slice.
 type headers struct {
 	origins []string // nil: any
 	always  []header // in every answer
@@ -31,15 +31,16 @@ var (
 
 // protection are headers against misuse of answers in browsers.
 //
-// net/http copies, sorts and writes the header map of each answer, and a Go map of more than eight entries is several times slower
-// to copy. An answer to a request without an Origin therefore has at most eight headers.
+// net/http copies, sorts and writes the header map of each answer, and a Go map of more than eight entries is several
+// times slower to copy. An answer to a request without an Origin therefore has at most eight headers.
 var protection = []header{
 	{"Referrer-Policy", []string{"no-referrer"}},
 	{"X-Content-Type-Options", []string{"nosniff"}},
 	{"X-Frame-Options", []string{"SAMEORIGIN"}},
 }
 
-// onlyHTTPS tells browsers never to use plain HTTP again. They ignore it in answers that come over plain HTTP (RFC 6797, section 8.1).
+// onlyHTTPS tells browsers never to use plain HTTP again. They ignore it in answers that come over plain HTTP (RFC
+// 6797, section 8.1).
 var onlyHTTPS = header{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}}
 
 // IdempotencyKey is the header of requests that may be sent again.
@@ -70,7 +71,8 @@ func newHeaders(c config.CORS, https bool) *headers {
 	}
 	h.methods = list(c.Methods, "GET,POST,PUT,PATCH,DELETE,HEAD,OPTIONS")
 	h.allowed = list(c.Headers, "Content-Type,Authorization,Origin,Accept")
-	h.exposed = list(c.Expose, "Accept-Encoding,Allow,Content-Range,ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id")
+	h.exposed = list(c.Expose, "Accept-Encoding,Allow,Content-Range,ETag,Idempotency-Replayed,Lectern-Forwarded,"+
+		"Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id")
 	h.maxAge = []string{"31536000"}
 	if c.MaxAge > 0 {
 		h.maxAge = []string{strconv.Itoa(c.MaxAge)}

@@ -5,8 +5,9 @@ import (
 	"net/http"
 )
 
-// AnswerInside answers a request that the server makes to itself, with authentication, permissions and retries like any other. The request
-// that it belongs to has a place and has been counted by the rate limits. It does not panic. complete is false if the answer has broken off.
+// AnswerInside answers a request that the server makes to itself, with authentication, permissions and retries like any
+// other. The request that it belongs to has a place and has been counted by the rate limits. It does not panic.
+// complete is false if the answer has broken off.
 func (s *Server) AnswerInside(w http.ResponseWriter, r *http.Request) (complete bool) {
 	w.Header()[RequestID] = []string{s.ids.next(r)}
 	r = r.WithContext(insideContext{r.Context()})
@@ -17,8 +18,8 @@ func (s *Server) AnswerInside(w http.ResponseWriter, r *http.Request) (complete 
 	return true
 }
 
-// An insideContext is the context of a request that the server makes to itself. It hides what belongs to the connection and to the answer of
-// the request around it.
+// An insideContext is the context of a request that the server makes to itself. It hides what belongs to the connection
+// and to the answer of the request around it.
 type insideContext struct{ context.Context }
 
 // Value implements context.Context.

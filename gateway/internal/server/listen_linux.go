@@ -11,10 +11,10 @@ import (
 // tcpNotSentLowat is TCP_NOTSENT_LOWAT of Linux, which package syscall does not name.
 const tcpNotSentLowat = 0x19
 
-// boundUnsent limits how much of an answer the system buffers before it can send it. Without the limit, the system takes several megabytes
-// at once, and then nothing until a third of them has been sent. A client that reads slowly but steadily would then look like one that does
-// not read (see Limits.send), and the buffered bytes would be memory that no budget counts. If the system has no such option, the
-// server works without the limit.
+// boundUnsent limits how much of an answer the system buffers before it can send it. Without the limit, the system
+// takes several megabytes at once, and then nothing until a third of them has been sent. A client that reads slowly but
+// steadily would then look like one that does not read (see Limits.send), and the buffered bytes would be memory that
+// no budget counts. If the system has no such option, the server works without the limit.
 func boundUnsent(c net.Conn) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {
@@ -35,7 +35,8 @@ const (
 	tcpCloseWait = 8
 )
 
-// hungUp reports whether the client has closed a connection. It reads nothing from the connection, and finds that out behind unread data, too.
+// hungUp reports whether the client has closed a connection. It reads nothing from the connection, and finds that out
+// behind unread data, too.
 func hungUp(c net.Conn) (gone bool) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

@@ -13,8 +13,9 @@ import (
 	"lectern/internal/admission"
 )
 
-// A listener accepts connections up to limits.connections, so that file descriptors are left for files, and from one client up to
-// limits.connectionsPerAddress. It closes others at once. Connections of trusted proxies count only in total.
+// A listener accepts connections up to limits.connections, so that file descriptors are left for files, and from one
+// client up to limits.connectionsPerAddress. It closes others at once. Connections of trusted proxies count only in
+// total.
 type listener struct {
 	net.Listener
 	server *Server
@@ -58,10 +59,12 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) refuse(c net.Conn, client admission.Client, why error) {
 	l.server.counters.refusedConnections.Add(1)
 	if limits := l.server.connections.Limits(); errors.Is(why, admission.ErrShare) {
-		l.warn("connections of one address are closed, since it has as many as one may have; if it is a proxy, name it in trustedProxies",
+		l.warn("connections of one address are closed, since it has as many as one may have; "+
+			"if it is a proxy, name it in trustedProxies",
 			slog.String("address", client.String()), slog.Int("limits.connectionsPerAddress", limits.Share))
 	} else {
-		l.warn("connections are closed, since there are as many as there may be", slog.Int("limits.connections", limits.Places))
+		l.warn("connections are closed, since there are as many as there may be",
+			slog.Int("limits.connections", limits.Places))
 	}
 	_ = c.Close() // nothing has been sent on it
 }

@@ -18,11 +18,13 @@ import (
 const recheckCaller = 500 * time.Millisecond
 
 // ErrAccessChanged ends a long answer.
-var ErrAccessChanged = &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Reason: apierror.Permission,
-	Message: "your permissions have changed since the answer began"}
+var ErrAccessChanged = &apierror.Error{
+	Status: http.StatusForbidden, Name: "ForbiddenError", Reason: apierror.Permission,
+	Message: "your permissions have changed since the answer began",
+}
 
-// A LongAnswer is an answer that may take long, such as a stream of lines or the log that a replica follows. It ends when the credential of its
-// caller is no longer valid, or when the permissions of the caller have changed.
+// A LongAnswer is an answer that may take long, such as a stream of lines or the log that a replica follows. It ends
+// when the credential of its caller is no longer valid, or when the permissions of the caller have changed.
 type LongAnswer struct {
 	Control *http.ResponseController
 
@@ -65,7 +67,8 @@ func (g *guard) whileAllowed(w http.ResponseWriter, r *http.Request, who auth.Pr
 	return err
 }
 
-// stillAllowed returns an error if the sender of a request is not who they were, or does not have the permissions that they had.
+// stillAllowed returns an error if the sender of a request is not who they were, or does not have the permissions that
+// they had.
 func (g *guard) stillAllowed(r *http.Request, who auth.Principal) error {
 	authenticate := g.handlers.server.serving.Load().api.Authenticate
 	if authenticate == nil {

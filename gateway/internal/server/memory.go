@@ -12,25 +12,27 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// Requests reserve memory from one budget, limits.memory: for answers from printing until they are sent, for images while they are
-// decoded, for compressors, and for commands that read or write all content. A small answer reserves nothing, so that it succeeds even
-// when large ones have taken all. See package budget.
+// Requests reserve memory from one budget, limits.memory: for answers from printing until they are sent, for images
+// while they are decoded, for compressors, and for commands that read or write all content. A small answer reserves
+// nothing, so that it succeeds even when large ones have taken all. See package budget.
 //
-// Bodies have a separate budget, a quarter of that size. They are read before their requests have a place, so that clients decide how many
-// there are and how long they stay in memory. When that budget is used up, only bodies of more than 16 KiB are refused.
+// Bodies have a separate budget, a quarter of that size. They are read before their requests have a place, so that
+// clients decide how many there are and how long they stay in memory. When that budget is used up, only bodies of more
+// than 16 KiB are refused.
 //
-// What a client sends may take many times more memory when it is parsed: [{},{},…] takes 27 bytes for each byte. So parsers reserve from
-// limits.memory what they build, while they build it, and the request keeps it until it is answered. What small requests are parsed to reserves
-// nothing.
+// What a client sends may take many times more memory when it is parsed: [{},{},…] takes 27 bytes for each byte. So
+// parsers reserve from limits.memory what they build, while they build it, and the request keeps it until it is
+// answered. What small requests are parsed to reserves nothing.
 
 // UnreservedQuery is the length up to which a query string reserves no memory for what it is parsed to.
 const UnreservedQuery = 1 << 10
 
-// unreservedHeaders is up to how many headers a request reserves no memory for them. net/http has read them before, and keeps them until the request is
-// answered.
+// unreservedHeaders is up to how many headers a request reserves no memory for them. net/http has read them before, and
+// keeps them until the request is answered.
 const unreservedHeaders = 64
 
-// hasManyHeaders reports whether a request has more than unreservedHeaders headers, each value of a repeated one counted.
+// hasManyHeaders reports whether a request has more than unreservedHeaders headers, each value of a repeated one
+// counted.
 func hasManyHeaders(h http.Header) bool {
 	n := 0
 	for _, values := range h {
@@ -59,14 +61,15 @@ func IsMemory(err error) bool {
 
 // Answers returns the limits of the REST API.
 func (l *Limits) Answers(memory *budget.Budget) *rest.Limits {
-	tooLong := apierror.Validation("The answer is too large: it is longer than limits.answer (" + config.ByteSize(l.AnswerBytes).String() +
-		"). Ask for fewer documents, fields or populated relations")
+	tooLong := apierror.Validation("The answer is too large: it is longer than limits.answer (" +
+		config.ByteSize(l.AnswerBytes).String() + "). Ask for fewer documents, fields or populated relations")
 	tooLong.Reason = apierror.AnswerSize
 	return &rest.Limits{Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.Send, TooLong: tooLong}
 }
 
-// Send writes the body of an answer. A large one is written in parts, each of which the client must read at limits.answerRate: clients
-// that do not read then do not hold memory for long. An error closes the connection, since less was written than the header announced.
+// Send writes the body of an answer. A large one is written in parts, each of which the client must read at
+// limits.answerRate: clients that do not read then do not hold memory for long. An error closes the connection, since
+// less was written than the header announced.
 func (l *Limits) Send(ctx context.Context, w http.ResponseWriter, body []byte) error {
 	if len(body) <= budget.Unreserved {
 		_, err := w.Write(body)
@@ -93,12 +96,12 @@ func AnswerMemory(ctx context.Context) *budget.Answer {
 
 // ErrNoMemory is the answer to a request for which there is no free memory.
 func ErrNoMemory(memory *budget.Budget) *apierror.Error {
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Memory,
-		Message: "other requests use the memory that limits.memory (" + config.ByteSize(memory.Limit()).String() + ") gives to all of them, try again"}
+	return Unavailable(apierror.Memory, "other requests use the memory that limits.memory ("+
+		config.ByteSize(memory.Limit()).String()+") gives to all of them, try again")
 }
 
 // ErrNeverMemory is the answer to a request that is parsed to more than there can be memory for.
 func ErrNeverMemory(memory *budget.Budget) *apierror.Error {
-	return &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", NoDetails: true, Reason: apierror.BodySize,
-		Message: "the request takes more memory when it is parsed than limits.memory (" + config.ByteSize(memory.Limit()).String() + ") allows: send it in parts"}
+	return tooLarge("the request takes more memory when it is parsed than limits.memory (" +
+		config.ByteSize(memory.Limit()).String() + ") allows: send it in parts")
 }

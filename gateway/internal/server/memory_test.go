@@ -13,7 +13,8 @@ import (
 	"lectern/internal/budget"
 )
 
-// TestMemoryOfCompressors expects an answer to be sent uncompressed if there is no memory for a compressor, and none to be reserved before an answer begins.
+// TestMemoryOfCompressors expects an answer to be sent uncompressed if there is no memory for a compressor, and none to
+// be reserved before an answer begins.
 func TestMemoryOfCompressors(t *testing.T) {
 	memory := budget.New(4 << 20)
 	text := strings.Repeat("an answer ", 1000)

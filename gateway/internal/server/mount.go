@@ -60,20 +60,22 @@ func (t *routeTable) addMount(m *Mount) error {
 	g := t.handlers.guard(&Route{Open: m.Open, Scopes: m.Scopes, Policies: m.Policies, Program: true, Extended: true})
 	g.wrap = m.Middlewares
 	g.wrapAround(m.Router)
-	t.resources = append(t.resources, &resource{handlers: t.handlers, pattern: p, template: p.template(), mount: &mountedMux{m.Router, g}})
+	t.resources = append(t.resources, &resource{
+		handlers: t.handlers, pattern: p, template: p.template(), mount: &mountedMux{m.Router, g},
+	})
 	return nil
 }
 
-// A HandlerFunc is an http.Handler for mounts whose error becomes the answer: an *apierror.Error as it is, and any other error is logged and
-// answered with 500 without its text.
+// A HandlerFunc is an http.Handler for mounts whose error becomes the answer: an *apierror.Error as it is, and any
+// other error is logged and answered with 500 without its text.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
 // ServeHTTP implements http.Handler.
 func (f HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	state := stateOf(r.Context())
 	if state == nil {
-		// The program has detached the request from its server. ServeHTTP cannot return an error, and without the server there is no log
-		// to write one to. net/http recovers from the panic and logs it.
+		// The program has detached the request from its server. ServeHTTP cannot return an error, and without the
+		// server there is no log to write one to. net/http recovers from the panic and logs it.
 		panic("gateway: a HandlerFunc was called without the context of the request that the server answers")
 	}
 	state.settle(w, r, f.untilBegun(w, r))

@@ -19,8 +19,8 @@ import (
 	"lectern/store"
 )
 
-// An observation collects what the server tells the access log and the metrics at the end of a request. It is the ResponseWriter of the
-// request. Requests have one only if something observes them.
+// An observation collects what the server tells the access log and the metrics at the end of a request. It is the
+// ResponseWriter of the request. Requests have one only if something observes them.
 type observation struct {
 	statusWriter
 	began    time.Time
@@ -64,7 +64,8 @@ func (s *Server) ended(o *observation, r *http.Request) {
 	took := time.Since(o.began)
 	if s.metrics != nil {
 		s.metrics.Request(metrics.Request{
-			Route: o.route, Method: methodOf(r), Status: o.status, Bytes: o.bytes, Took: took, Refusal: string(o.refusal),
+			Route: o.route, Method: methodOf(r), Status: o.status, Bytes: o.bytes, Took: took,
+			Refusal: string(o.refusal),
 		})
 	}
 	s.logRequest(o, r, took)
@@ -92,7 +93,8 @@ func (o *observation) identified(who auth.Principal) {
 	}
 }
 
-// Identified notes who sent the request that w answers, for the access log and traces. Routes that are not Open need not do so.
+// Identified notes who sent the request that w answers, for the access log and traces. Routes that are not Open need
+// not do so.
 func Identified(w http.ResponseWriter, who auth.Principal) { observationOf(w).identified(who) }
 
 // RecordedAs returns the kind and name of a caller, as schedules, the access log and traces record them.
@@ -126,8 +128,9 @@ func (o *observation) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, buffered, err
 }
 
-// observedMethods are the methods by which requests are counted. All others count as "other", since clients can make up any number.
-var observedMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+// observedMethods are the methods by which requests are counted. All others count as "other", since clients can make up
+// any number.
+var observedMethods = append([]string{http.MethodHead, http.MethodOptions}, RouteMethods...)
 
 // methodOf returns the method of a request, or "other".
 func methodOf(r *http.Request) string {

@@ -13,7 +13,8 @@ import (
 	"lectern/gateway/metrics"
 )
 
-// TestMetricsOff expects no metrics route and, in the handler, no observation: the writer that a route gets is that of the connection.
+// TestMetricsOff expects no metrics route and, in the handler, no observation: the writer that a route gets is that of
+// the connection.
 func TestMetricsOff(t *testing.T) {
 	var got http.ResponseWriter
 	s, err := server.New(server.Config{}, server.API{Routes: []server.Route{{Method: "GET", Path: "/writer", Open: true,

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A pattern is the path of a route in the notation of mux, such as /api/users/{id}, or /uploads/{path:.*}, whose last variable matches the
-// rest of a path. Unlike a template of mux it matches paths in any letter case, with or without a slash at the end, and without a regular
-// expression.
+// A pattern is the path of a route in the notation of mux, such as /api/users/{id}, or /uploads/{path:.*}, whose last
+// variable matches the rest of a path. Unlike a template of mux it matches paths in any letter case, with or without a
+// slash at the end, and without a regular expression.
 type pattern []patternPart
 
 // A patternPart is the part of a pattern between two slashes.
@@ -28,8 +28,9 @@ const (
 	mountPart             // the rest of a path, which may be empty
 )
 
-var errVariable = errors.New("a variable is a whole part of the path, as in /api/articles/{documentId}; the last one may take the rest of the path, " +
-	"as in /files/{path:.*}; routers of Extensions.Mount take all templates of mux")
+var errVariable = errors.New("a variable is a whole part of the path, as in /api/articles/{documentId}; " +
+	"the last one may take the rest of the path, as in /files/{path:.*}; " +
+	"routers of Extensions.Mount take all templates of mux")
 
 // parsePattern parses the path of a route.
 func parsePattern(path string) (pattern, error) {
@@ -45,7 +46,8 @@ func parsePattern(path string) (pattern, error) {
 		if strings.ContainsAny(text, "{}*") || text[:min(1, len(text))] == ":" {
 			name, isVariable := strings.CutPrefix(strings.TrimSuffix(text, "}"), "{")
 			name, isRest := strings.CutSuffix(name, ":.*")
-			if !isVariable || text[len(text)-1] != '}' || name == "" || strings.ContainsAny(name, "{}:*") || isRest && path != "" {
+			if !isVariable || text[len(text)-1] != '}' || name == "" || strings.ContainsAny(name, "{}:*") ||
+				isRest && path != "" {
 				return nil, errVariable
 			}
 			part = patternPart{variablePart, name}
@@ -58,8 +60,8 @@ func parsePattern(path string) (pattern, error) {
 	return p, nil
 }
 
-// PathName returns the path of a route without the names of variables and in lower case: routes that match the same paths have the same name. It returns
-// an error if the path cannot be that of a route.
+// PathName returns the path of a route without the names of variables and in lower case: routes that match the same
+// paths have the same name. It returns an error if the path cannot be that of a route.
 func PathName(path string) (string, error) {
 	p, err := parsePattern(path)
 	return p.String(), err
@@ -109,7 +111,8 @@ func (p pattern) matches(at requestPath) bool {
 	return ok && rest == ""
 }
 
-// cut removes the part that the pattern matches from the beginning of a path. It is not ok if the path does not begin with the pattern.
+// cut removes the part that the pattern matches from the beginning of a path. It is not ok if the path does not begin
+// with the pattern.
 func (p pattern) cut(path string) (rest string, ok bool) {
 	for i := range p {
 		if p[i].kind == mountPart {
@@ -157,7 +160,8 @@ func (p pattern) first(at requestPath) string {
 	return ""
 }
 
-// A requestPath is the path of a request without a slash at its end. It is not decoded, so that an escaped slash does not divide it.
+// A requestPath is the path of a request without a slash at its end. It is not decoded, so that an escaped slash does
+// not divide it.
 type requestPath struct {
 	path    string
 	escaped bool

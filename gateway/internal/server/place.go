@@ -12,8 +12,9 @@ import (
 	"lectern/internal/admission"
 )
 
-// A place lets a request be handled. limits.concurrent says how many requests hold one at the same time. A request holds its place only
-// while the server works for it: not while it waits for its body to arrive, and not after it has begun to send the answer.
+// A place lets a request be handled. limits.concurrent says how many requests hold one at the same time. A request
+// holds its place only while the server works for it: not while it waits for its body to arrive, and not after it has
+// begun to send the answer.
 type place struct {
 	share *admission.Share
 	held  atomic.Bool
@@ -64,8 +65,8 @@ func (p *place) end() {
 	}
 }
 
-// takePlace acquires a place for a request, from the share of its client. The caller must end the place, even if there is an error. The
-// context of the returned request carries the client.
+// takePlace acquires a place for a request, from the share of its client. The caller must end the place, even if there
+// is an error. The context of the returned request carries the client.
 func (s *Server) takePlace(r *http.Request, placeless func(*http.Request) bool) (*http.Request, *place, error) {
 	c := connOf(r)
 	if c != nil && !c.proxied {
@@ -86,9 +87,10 @@ func (s *Server) takePlace(r *http.Request, placeless func(*http.Request) bool) 
 // errNoPlace returns the answer to a request that gets no place: it names the limit.
 func (s *Server) errNoPlace(err error) *apierror.Error {
 	limits := s.places.Limits()
-	message, reason := fmt.Sprintf("too many requests are at work (limits.concurrent: %d), try again", limits.Places), apierror.Places
 	if errors.Is(err, admission.ErrShare) {
-		message, reason = fmt.Sprintf("too many requests from this address are at work (limits.concurrentPerAddress: %d), try again", limits.Share), apierror.Share
+		return Unavailable(apierror.Share, fmt.Sprintf("too many requests from this address are at work "+
+			"(limits.concurrentPerAddress: %d), try again", limits.Share))
 	}
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: message, NoDetails: true, Reason: reason}
+	return Unavailable(apierror.Places, fmt.Sprintf(
+		"too many requests are at work (limits.concurrent: %d), try again", limits.Places))
 }

@@ -301,7 +301,8 @@ func TestOwnTime(t *testing.T) {
 	}
 }
 
-// Bodies reserve memory from a budget as they arrive. When it is used up, the server refuses long bodies and still reads short ones.
+// Bodies reserve memory from a budget as they arrive. When it is used up, the server refuses long bodies and still
+// reads short ones.
 func TestBodyMemory(t *testing.T) {
 	s := newPlaceServer(t, server.Config{Memory: budget.New(1 << 20)}) // bodies may take a quarter of it
 	const length = 130_000

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// A Probe answers orchestrators and monitors, which ask whether the server works, by whatever method. It needs no place, so that it answers on a busy
-// server.
+// A Probe answers orchestrators and monitors, which ask whether the server works, by whatever method. It needs no
+// place, so that it answers on a busy server.
 type Probe struct {
 	Path    string
 	Handler http.Handler

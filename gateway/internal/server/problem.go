@@ -18,13 +18,18 @@ var typeProblem = []string{problemType}
 // kindsPage is the page that describes the kinds of errors, as the type of a problem refers to it.
 const kindsPage = "/docs/errors.md#"
 
-var errNotAllowed = &apierror.Error{Status: http.StatusMethodNotAllowed, Name: "MethodNotAllowedError", Message: "Method Not Allowed", NoDetails: true}
+var errNotAllowed = &apierror.Error{
+	Status: http.StatusMethodNotAllowed, Name: "MethodNotAllowedError", Message: "Method Not Allowed", NoDetails: true,
+}
 
-// prefersProblem reports whether a request asks for errors as problem details (RFC 9457): it names their media type, and does not prefer JSON.
-// A client that accepts both equally gets problems, since it names the type for nothing but errors.
+// prefersProblem reports whether a request asks for errors as problem details (RFC 9457): it names their media type,
+// and does not prefer JSON. A client that accepts both equally gets problems, since it names the type for nothing but
+// errors.
 func prefersProblem(r *http.Request) bool {
 	named := r.Header["Accept"]
-	if !slices.ContainsFunc(named, func(value string) bool { return strings.Contains(strings.ToLower(value), problemType) }) {
+	if !slices.ContainsFunc(named, func(value string) bool {
+		return strings.Contains(strings.ToLower(value), problemType)
+	}) {
 		return false
 	}
 	header := strings.Join(named, ",")

@@ -38,7 +38,8 @@ func TestProblemIsNegotiated(t *testing.T) {
 	}
 }
 
-// TestProblemOfProgram answers with an error whose name only a program knows, and which is long enough to be compressed.
+// TestProblemOfProgram answers with an error whose name only a program knows, and which is long enough to be
+// compressed.
 func TestProblemOfProgram(t *testing.T) {
 	long := strings.Repeat("no tea. ", 1000)
 	fail := func(http.ResponseWriter, *http.Request, auth.Principal) error {

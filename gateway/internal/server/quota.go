@@ -34,7 +34,8 @@ const (
 // NewQuotas returns the quotas of a project; nil if it has no limits.
 func NewQuotas(l config.RateLimits, proxies []netip.Prefix, now func() time.Time) *Quotas {
 	q := &Quotas{limits: l, proxies: proxies,
-		anonymous: newQuota("anonymous", l.Anonymous, now), token: newQuota("token", l.Token, now), user: newQuota("user", l.User, now)}
+		anonymous: newQuota("anonymous", l.Anonymous, now), token: newQuota("token", l.Token, now),
+		user: newQuota("user", l.User, now)}
 	if q.anonymous == nil && q.token == nil && q.user == nil {
 		return nil
 	}
@@ -52,9 +53,9 @@ func newQuota(name string, l auth.RateLimit, now func() time.Time) *quota {
 // Limits returns the limits that the quotas were made of.
 func (q *Quotas) Limits() config.RateLimits { return q.limits }
 
-// Take counts a request, sets the headers that say what is left to its sender, and returns auth.ErrRate if there were too many. who is zero
-// for a request whose credential is not valid: it counts as one of its address. A retry is not counted, nor a request that the server makes
-// to itself.
+// Take counts a request, sets the headers that say what is left to its sender, and returns auth.ErrRate if there were
+// too many. who is zero for a request whose credential is not valid: it counts as one of its address. A retry is not
+// counted, nor a request that the server makes to itself.
 func (q *Quotas) Take(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if q == nil || IsRetry(r.Context()) || isInside(r.Context()) {
 		return nil
@@ -74,7 +75,8 @@ func (q *quota) take(w http.ResponseWriter, from netip.Addr, name string) error 
 	}
 	left, h := q.limiter.Take(from, name), w.Header()
 	h[policyHeader] = q.policy
-	h[quotaHeader] = []string{strconv.Quote(q.name) + ";r=" + strconv.Itoa(left.Remaining) + ";t=" + strconv.FormatInt(seconds(left.Reset), 10)}
+	h[quotaHeader] = []string{strconv.Quote(q.name) + ";r=" + strconv.Itoa(left.Remaining) +
+		";t=" + strconv.FormatInt(seconds(left.Reset), 10)}
 	if !left.Allowed {
 		h["Retry-After"] = []string{strconv.FormatInt(max(1, seconds(left.Retry)), 10)}
 		return auth.ErrRate

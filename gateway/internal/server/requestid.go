@@ -9,8 +9,8 @@ import (
 
 const RequestID = "X-Request-Id"
 
-// requestIDs makes the ids of requests, which are in answers and in the log. An id has a random part, which is made at the start of the
-// process, and a number, so that ids are unique across restarts.
+// requestIDs makes the ids of requests, which are in answers and in the log. An id has a random part, which is made at
+// the start of the process, and a number, so that ids are unique across restarts.
 type requestIDs struct {
 	prefix string
 	last   *atomic.Uint64

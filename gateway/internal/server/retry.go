@@ -12,8 +12,9 @@ import (
 	"lectern/store"
 )
 
-// When the definitions change during a request, the store returns store.ErrRedefined before it has done anything. The request is then
-// retried from authentication on, by the handlers of the new definitions. The part of its body that was read is kept for that.
+// When the definitions change during a request, the store returns store.ErrRedefined before it has done anything. The
+// request is then retried from authentication on, by the handlers of the new definitions. The part of its body that was
+// read is kept for that.
 
 // MaxRetries is how often a request is retried before it fails.
 const MaxRetries = 20
@@ -51,8 +52,8 @@ func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayabl
 	s.serving.Load().serve(w, again)
 }
 
-// A replayableBody is a request body that a retry can read again. It keeps what was read: the whole body as one text, the form
-// parsed from it, or its first bytes as they came.
+// A replayableBody is a request body that a retry can read again. It keeps what was read: the whole body as one text,
+// the form parsed from it, or its first bytes as they came.
 type replayableBody struct {
 	io.ReadCloser
 	client clientBody // is a ReadCloser if the body arrives over a known connection
@@ -86,8 +87,9 @@ func (k *replayableBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// unread returns the reader for a whole body whose text is kept. body is the body of the request. If nothing was read from it and no
-// middleware has wrapped it, the result is the body as it was sent, so that its bytes are not kept twice.
+// unread returns the reader for a whole body whose text is kept. body is the body of the request. If nothing was read
+// from it and no middleware has wrapped it, the result is the body as it was sent, so that its bytes are not kept
+// twice.
 func (k *replayableBody) unread(body io.Reader) io.Reader {
 	if body != k || len(k.begun) > 0 {
 		return body
@@ -116,13 +118,15 @@ func (k *replayableBody) discard() {
 	}
 }
 
-// A streamedBody is a body whose bytes are not kept because it may be large, such as an upload. The form parsed from it is kept.
+// A streamedBody is a body whose bytes are not kept because it may be large, such as an upload. The form parsed from it
+// is kept.
 type streamedBody struct {
 	io.ReadCloser
 	kept *replayableBody // keeps the form; may be nil
 }
 
-// StreamedBody returns a body whose bytes are not kept for a retry. If some have been read already, the replayable body keeps the rest too.
+// StreamedBody returns a body whose bytes are not kept for a retry. If some have been read already, the replayable body
+// keeps the rest too.
 func StreamedBody(body io.ReadCloser) *streamedBody {
 	p := &streamedBody{ReadCloser: body, kept: ReplayableBodyOf(body)}
 	if p.kept != nil && len(p.kept.begun) == 0 {
@@ -139,8 +143,8 @@ func KeptForm(r *http.Request) *media.Form {
 	return nil
 }
 
-// KeepForm keeps the form that was read from the body of a request, and closes it when the request is answered. It returns false if it cannot: the caller
-// then closes the form.
+// KeepForm keeps the form that was read from the body of a request, and closes it when the request is answered. It
+// returns false if it cannot: the caller then closes the form.
 func KeepForm(r *http.Request, form *media.Form) bool {
 	kept := ReplayableBodyOf(r.Body)
 	if kept != nil {
@@ -160,8 +164,8 @@ func ReplayableBodyOf(body io.Reader) *replayableBody {
 	return nil
 }
 
-// Unread returns a request whose body can be read as a stream from its first byte on, also if it was read before by a try that was given up. ok is false if
-// that cannot be: the body was read as a form, whose files are on disk by now.
+// Unread returns a request whose body can be read as a stream from its first byte on, also if it was read before by a
+// try that was given up. ok is false if that cannot be: the body was read as a form, whose files are on disk by now.
 func Unread(r *http.Request) (_ *http.Request, ok bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true

@@ -15,11 +15,11 @@ import (
 	"lectern/store"
 )
 
-// A resource is a path and the operations that answer its methods. It is one route of mux: the path is matched before the method, so that
-// DELETE /api/users/me is not a DELETE of /api/users/{id}.
+// A resource is a path and the operations that answer its methods. It is one route of mux: the path is matched before
+// the method, so that DELETE /api/users/me is not a DELETE of /api/users/{id}.
 //
-// A template of mux is a regular expression and cannot ignore both letter case and a trailing slash, as the reference does. Resources are
-// therefore matched by patterns of our own (pattern.go), which mux calls through its MatcherFunc.
+// A template of mux is a regular expression and cannot ignore both letter case and a trailing slash, as the reference
+// does. Resources are therefore matched by patterns of our own (pattern.go), which mux calls through its MatcherFunc.
 type resource struct {
 	handlers   *handlers
 	pattern    pattern
@@ -27,7 +27,7 @@ type resource struct {
 	operations []operation
 	allow      []string // the value of the header Allow
 
-	generated bool        // all operations are generated and not extended: they need nothing in the context of the request
+	generated bool        // all operations are generated and not extended: requests need nothing in their context
 	extended  bool        // code of a program handles requests
 	mount     *mountedMux // answers all methods and all paths below; nil for other resources
 }
@@ -49,7 +49,8 @@ type routeTable struct {
 	resources []*resource
 }
 
-// add adds a route: the guard answers a method of a path. It has no effect if the method of the path has a route already.
+// add adds a route: the guard answers a method of a path. It has no effect if the method of the path has a route
+// already.
 func (t *routeTable) add(method, path string, g *guard) error {
 	p, err := parsePattern(path)
 	if err != nil {
@@ -127,7 +128,8 @@ func (d *documentRequest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.answer(w, r, d.documentID)
 }
 
-// answer answers a request by the operation of its method. It replaces the body of the request by one that a retry can read again.
+// answer answers a request by the operation of its method. It replaces the body of the request by one that a retry can
+// read again.
 func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID string) {
 	var serve Serve
 	if op := res.operation(r.Method); op != nil {
@@ -172,8 +174,9 @@ func (res *resource) answer(w http.ResponseWriter, r *http.Request, documentID s
 	}
 }
 
-// matchIn reports whether a request is for the resource, and sets m accordingly. It sets no variables if all operations are generated:
-// these take the id of the document, and variables in the context of a request would cost a copy of the request.
+// matchIn reports whether a request is for the resource, and sets m accordingly. It sets no variables if all operations
+// are generated: these take the id of the document, and variables in the context of a request would cost a copy of the
+// request.
 func (res *resource) matchIn(at requestPath, r *http.Request, m *mux.RouteMatch) bool {
 	if !res.pattern.matches(at) || res.mount != nil && !res.mount.matches(r) {
 		return false
@@ -198,7 +201,8 @@ func (res *resource) match(r *http.Request, m *mux.RouteMatch) bool {
 	return res.matchIn(pathOf(r.URL), r, m)
 }
 
-// contentRoutes finds the resource of a path of a content-type, /api/articles and below, by one look-up, however many types there are.
+// contentRoutes finds the resource of a path of a content-type, /api/articles and below, by one look-up, however many
+// types there are.
 type contentRoutes struct {
 	prefix pattern
 	byName map[string][]*resource
@@ -274,7 +278,8 @@ func answerStarting(w http.ResponseWriter, r *http.Request) {
 	WriteError(w, r, errStarting)
 }
 
-// answerNoOperation answers a request whose method the path does not have. allow is the header Allow: the methods that it has.
+// answerNoOperation answers a request whose method the path does not have. allow is the header Allow: the methods that
+// it has.
 func answerNoOperation(w http.ResponseWriter, r *http.Request, allow []string) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:

@@ -30,7 +30,8 @@ func TestRoutePaths(t *testing.T) {
 	}
 }
 
-// TestRouteChoice compares the route that a router chooses, among random ones, with the result of a simple comparison by parts.
+// TestRouteChoice compares the route that a router chooses, among random ones, with the result of a simple comparison
+// by parts.
 func TestRouteChoice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{"a", "b", "c", "{v}"}

@@ -12,13 +12,14 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// closeValue ends the connection after a request with Transfer-Encoding. If the request has a Content-Length as well, a proxy in front may have taken that
-// for the length, and what follows for the body of the one or for another request; so the connection must end (RFC 9112, section 6.1). net/http takes the
-// Content-Length out of such a request, so that the two kinds cannot be told apart here.
+// closeValue ends the connection after a request with Transfer-Encoding. If the request has a Content-Length as well, a
+// proxy in front may have taken that for the length, and what follows for the body of the one or for another request;
+// so the connection must end (RFC 9112, section 6.1). net/http takes the Content-Length out of such a request, so that
+// the two kinds cannot be told apart here.
 var closeValue = []string{"close"}
 
-// serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and answers if it gets a
-// place for the request. Probes need no place.
+// serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and
+// answers if it gets a place for the request. Probes need no place.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header[RequestID] = []string{s.ids.next(r)}
@@ -109,7 +110,9 @@ type handlers struct {
 
 // newHandlers makes the routes of an API.
 func (s *Server) newHandlers(api API) (*handlers, error) {
-	h := &handlers{server: s, api: api, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{})}
+	h := &handlers{
+		server: s, api: api, router: mux.NewRouter().SkipClean(true).UseEncodedPath(), replaced: make(chan struct{}),
+	}
 	if err := h.addProbes(); err != nil {
 		return nil, err
 	}
@@ -149,8 +152,9 @@ func (h *handlers) match(r *http.Request) *mux.RouteMatch {
 	return m
 }
 
-// answer calls the handler of a match. It calls handlers that use mux.Vars, and those of programs, through mux.Router, which puts the match
-// into the context of the request and copies the request twice for that. The other handlers do not need it.
+// answer calls the handler of a match. It calls handlers that use mux.Vars, and those of programs, through mux.Router,
+// which puts the match into the context of the request and copies the request twice for that. The other handlers do not
+// need it.
 func (h *handlers) answer(w http.ResponseWriter, r *http.Request, m *mux.RouteMatch) {
 	if res := resourceOf(m); res != nil && res.extended || len(m.Vars) > 0 {
 		h.router.ServeHTTP(w, r)

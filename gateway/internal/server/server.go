@@ -1,13 +1,15 @@
-// Package server is the HTTP server: it accepts connections, limits what requests cost, routes and authenticates them, and turns errors into answers. It
-// knows routes and their handlers, and nothing of projects, replicas and clusters.
+// Package server is the HTTP server: it accepts connections, limits what requests cost, routes and authenticates them,
+// and turns errors into answers. It knows routes and their handlers, and nothing of projects, replicas and clusters.
 //
-// A Server answers requests by an API: routes, and the steps that stand between a request and its handler. When the definitions of a project change, the API
-// is replaced as a whole (Server.Swap), so that each request is answered by one of them; a request that began with the one before and finds the store
-// redefined is retried by the next (retry.go).
+// A Server answers requests by an API: routes, and the steps that stand between a request and its handler. When the
+// definitions of a project change, the API is replaced as a whole (Server.Swap), so that each request is answered by
+// one of them; a request that began with the one before and finds the store redefined is retried by the next
+// (retry.go).
 //
-// To read it, begin with steps.go, which lists what a request passes in its order, and serve.go, which carries that out. router.go finds the route by
-// gorilla/mux, guard.go is what a request must pass before its handler, and errors.go what becomes of errors. Below are the connections: listener.go accepts
-// them, place.go says how many requests are at work, clientbody.go and body.go read bodies.
+// To read it, begin with steps.go, which lists what a request passes in its order, and serve.go, which carries that
+// out. router.go finds the route by gorilla/mux, guard.go is what a request must pass before its handler, and errors.go
+// what becomes of errors. Below are the connections: listener.go accepts them, place.go says how many requests are at
+// work, clientbody.go and body.go read bodies.
 package server
 
 import (
@@ -42,13 +44,15 @@ type Config struct {
 	Compress bool // gzip or zstd answers, for clients that accept them
 	// Memory is the budget of all requests; nil: one of Limits.Memory bytes. Other parts of the program may share it.
 	Memory *budget.Budget
-	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by address.
+	// TrustedProxies are the proxies whose header X-Forwarded-For is used. Their connections are not limited by
+	// address.
 	TrustedProxies []netip.Prefix
 	Log            *slog.Logger
 	Tracer         *tracing.Tracer // nil: no request is traced
 	AccessLog      AccessLog
 	Metrics        *metrics.Metrics // nil: none
-	// After is time.After, by the clock by which long answers look again whether their callers may still have them; nil: time.After.
+	// After is time.After, by the clock by which long answers look again whether their callers may still have them;
+	// nil: time.After.
 	After func(time.Duration) <-chan time.Time
 }
 
@@ -84,7 +88,7 @@ type Stats struct {
 	Connections        admission.Stats
 	Streams            admission.Stats // of lists in JSON Lines
 	RefusedConnections int64           // connections that were closed at once because there were too many
-	AcceptErrors       int64           // connections that the system did not accept, for example for lack of file descriptors
+	AcceptErrors       int64           // connections that the system did not accept, as for lack of file descriptors
 	Bodies             budget.Stats
 }
 
@@ -102,7 +106,9 @@ func (s *Server) Places() map[string]metrics.Places {
 	of := func(places *admission.Semaphore) metrics.Places {
 		return metrics.Places{Stats: places.Stats(), Limit: places.Limits().Places}
 	}
-	return map[string]metrics.Places{"requests": of(s.places), "streams": of(s.streams), "connections": of(s.connections)}
+	return map[string]metrics.Places{
+		"requests": of(s.places), "streams": of(s.streams), "connections": of(s.connections),
+	}
 }
 
 // New returns a server of an API.
@@ -139,8 +145,8 @@ func New(c Config, api API) (*Server, error) {
 	return s, nil
 }
 
-// Swap replaces the API without dropping a request. Requests that have begun finish with the former one, or are retried with the new one
-// if the store returns store.ErrRedefined.
+// Swap replaces the API without dropping a request. Requests that have begun finish with the former one, or are retried
+// with the new one if the store returns store.ErrRedefined.
 func (s *Server) Swap(api API) error {
 	h, err := s.newHandlers(api)
 	if err != nil {
@@ -155,8 +161,8 @@ func (s *Server) Swap(api API) error {
 // Handler returns the handler of all requests. Only Serve limits connections.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers the requests that arrive at ln until ctx ends. It then accepts no more, waits up to Limits.Shutdown for requests to finish,
-// and returns nil if all of them did.
+// Serve answers the requests that arrive at ln until ctx ends. It then accepts no more, waits up to Limits.Shutdown for
+// requests to finish, and returns nil if all of them did.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           http.HandlerFunc(s.serveStream),

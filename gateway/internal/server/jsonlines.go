@@ -19,14 +19,17 @@ const linesType = "application/x-ndjson"
 
 // prefersLines reports whether a request asks for JSON Lines, or for the head of such an answer.
 func prefersLines(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && accept.Prefers(r.Header["Accept"], linesType, accept.JSON)
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		accept.Prefers(r.Header["Accept"], linesType, accept.JSON)
 }
 
 // lines returns how to send the answer to a request as JSON Lines.
 func (s *Server) lines(w http.ResponseWriter, r *http.Request, long *LongAnswer) *rest.Lines {
 	l := &lineSender{server: s, w: w, r: r, control: long.Control}
 	l.to = paced.NewWriter(w, long, s.limits.AnswerRate)
-	return &rest.Lines{Time: s.limits.Stream, TooLate: errStreamTime(s.limits.Stream), Open: l.open, Write: l.write, Cut: l.cut}
+	return &rest.Lines{
+		Time: s.limits.Stream, TooLate: errStreamTime(s.limits.Stream), Open: l.open, Write: l.write, Cut: l.cut,
+	}
 }
 
 // A lineSender sends an answer in JSON Lines. The client must read it at limits.answerRate.
@@ -48,11 +51,13 @@ func (l *lineSender) open() (done func(), err error) {
 	if err := share.TryAcquire(); err != nil {
 		share.Close()
 		l.w.Header()["Retry-After"] = RetrySoon
-		message := fmt.Sprintf("too many streams are being sent (limits.streams: %d), try again", s.streams.Limits().Places)
+		limits := s.streams.Limits()
+		message := fmt.Sprintf("too many streams are being sent (limits.streams: %d), try again", limits.Places)
 		if errors.Is(err, admission.ErrShare) {
-			message = fmt.Sprintf("too many streams are being sent to your address (limits.streamsPerAddress: %d), try again", s.streams.Limits().Share)
+			message = fmt.Sprintf(
+				"too many streams are being sent to your address (limits.streamsPerAddress: %d), try again", limits.Share)
 		}
-		return nil, &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places, Message: message}
+		return nil, Unavailable(apierror.Places, message)
 	}
 	if c := connOf(l.r); c != nil {
 		c.delays = false // the lines are to arrive at once
@@ -93,10 +98,11 @@ func (l *lineSender) cut(err error) {
 	switch {
 	case errors.Is(err, errReaderGone), l.r.Context().Err() != nil:
 		slow := errors.Is(err, os.ErrDeadlineExceeded)
-		l.server.log.LogAttrs(l.r.Context(), slog.LevelDebug, "a stream ended before its client had all", LogAttrs(l.w, l.r, slog.Bool("slow", slow))...)
+		l.server.log.LogAttrs(l.r.Context(), slog.LevelDebug, "a stream ended before its client had all",
+			LogAttrs(l.w, l.r, slog.Bool("slow", slow))...)
 	default:
-		if told := l.server.told(l.w, l.r, err); told != nil {
-			_ = l.write(append(AppendErrorMember([]byte{'{'}, told), '}', '\n')) // the client sees the cut in any case
+		if last := l.server.clientError(l.w, l.r, err); last != nil {
+			_ = l.write(append(AppendErrorMember([]byte{'{'}, last), '}', '\n')) // the client sees the cut in any case
 		}
 	}
 	panic(http.ErrAbortHandler)
@@ -104,6 +110,5 @@ func (l *lineSender) cut(err error) {
 
 // errStreamTime returns the error of a stream that took too long.
 func errStreamTime(most time.Duration) *apierror.Error {
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Time,
-		Message: fmt.Sprintf("the stream took longer than %s (timeouts.stream)", most)}
+	return Unavailable(apierror.Time, fmt.Sprintf("the stream took longer than %s (timeouts.stream)", most))
 }

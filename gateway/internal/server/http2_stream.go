@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A stream is a request of HTTP/2 and its answer. Many streams share a connection, so a stream takes the part that the connection has for a
-// request of HTTP/1: it has deadlines of its own, and holds a place of its own.
+// A stream is a request of HTTP/2 and its answer. Many streams share a connection, so a stream takes the part that the
+// connection has for a request of HTTP/1: it has deadlines of its own, and holds a place of its own.
 type stream struct {
 	net.Conn // nil: only the deadlines are used
 	control  *http.ResponseController
@@ -32,15 +32,16 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &conn{
-		Conn: stream{control: http.NewResponseController(w)}, listener: over.listener, client: over.client, proxied: over.proxied, isTLS: true,
+		Conn:     stream{control: http.NewResponseController(w)},
+		listener: over.listener, client: over.client, proxied: over.proxied, isTLS: true,
 	}
 	c.ownPlace.conn, c.ownPlace.share = c, s.places.Share(c.client)
 	defer c.ownPlace.share.Close()
 	s.handler.ServeHTTP(&streamWriter{w, c}, r.WithContext(context.WithValue(r.Context(), connKey{}, c)))
 }
 
-// A streamWriter writes the answer of a stream. The request gives up its place when the answer begins, since sending it may have to wait
-// for the client.
+// A streamWriter writes the answer of a stream. The request gives up its place when the answer begins, since sending it
+// may have to wait for the client.
 type streamWriter struct {
 	http.ResponseWriter
 	conn *conn
