@@ -117,7 +117,7 @@ func (e *eachRow) slot(sl format.Slot) bool {
 }
 
 // entriesIn returns how many entries the range of an order has.
-func (s *Snapshot) entriesIn(o indexOrder) int { return s.rank(o.high) - s.rank(o.low) }
+func (s *Snapshot) entriesIn(o indexOrder) int { return s.rank(o.High) - s.rank(o.Low) }
 
 // sorted finds the rows of some slots, sorts them together and hands them over. It reports whether to continue.
 func (e *eachRow) sorted(slots []format.Slot) bool {

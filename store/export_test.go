@@ -146,9 +146,6 @@ func WithoutInner(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// TextTest returns the test of a text operator.
-func TextTest(op Op, text string) func(stored []byte) bool { return textTest(op, text) }
-
 // NextFormat makes this version of Lectern know a format after the present one, which the given release reads first. upgrade changes a file of
 // the present format to it. The returned function ends the effect.
 func NextFormat(major, minor, patch int, upgrade func(*bolt.Tx) error) (restore func()) {

@@ -6,6 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/plan"
 )
 
 // A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a record; under a Not,
@@ -199,7 +200,7 @@ type conjunction struct {
 
 // compileConjuncts splits a filter into filters that must all hold, and compiles each.
 func compileConjuncts(f Filter, status Status) conjunction {
-	list := conjuncts(f)
+	list := plan.Conjuncts(f)
 	c := conjunction{filters: list, conds: make(allOf, len(list))}
 	for i, x := range list {
 		c.conds[i] = compile(x, status, false)
@@ -222,7 +223,7 @@ func compileList(list []Filter, status Status, negate, all bool) cond {
 }
 
 func compileSearch(f Search, negate bool) cond {
-	found := containsFold(f.Text)
+	found := plan.ContainsFold(f.Text)
 	var conds []cond
 	for _, a := range f.Attrs {
 		ok := func(raw []byte) bool { return found(format.Unquote(raw)) != negate }
@@ -245,7 +246,7 @@ func compileCompare(f Compare, negate bool) cond {
 	case f.Op == NotNull || f.Op == Ne && len(f.Values) == 1 && f.Values[0] == nil:
 		return isNull{f.Attr, negate}
 	}
-	ok := predicate(f)
+	ok := plan.Predicate(f)
 	if ok == nil || negate && f.Op == In && slices.Contains(f.Values, nil) {
 		return constant(false) // a comparison with null is unknown
 	}
@@ -253,139 +254,4 @@ func compileCompare(f Compare, negate bool) cond {
 		return test{f.Attr, func(raw []byte) bool { return !ok(raw) }, len(f.Values)}
 	}
 	return test{f.Attr, ok, len(f.Values)}
-}
-
-// predicate compiles a comparison to a test of JSON that is not null. It returns nil if the comparison is unknown for every value.
-func predicate(f Compare) func(raw []byte) bool {
-	values := make([]any, 0, len(f.Values))
-	for _, v := range f.Values {
-		if v != nil {
-			values = append(values, v)
-		}
-	}
-	hadNull := len(values) < len(f.Values)
-	switch f.Op {
-	case In:
-		return oneOf(f.Attr, values)
-	case NotIn:
-		if hadNull {
-			return nil
-		}
-		in := oneOf(f.Attr, values)
-		return func(raw []byte) bool { return !in(raw) }
-	case Between:
-		if hadNull || len(values) != 2 {
-			return nil
-		}
-		low, high := comparer(f.Attr, values[0]), comparer(f.Attr, values[1])
-		return func(raw []byte) bool { return low(raw) >= 0 && high(raw) <= 0 }
-	}
-	if hadNull || len(values) == 0 {
-		return nil
-	}
-	if text, ok := values[0].(string); ok {
-		if ok := textTest(f.Op, text); ok != nil {
-			return func(raw []byte) bool { return ok(format.Unquote(raw)) }
-		}
-	}
-	cmp := comparer(f.Attr, values[0])
-	switch f.Op {
-	case Eq:
-		return func(raw []byte) bool { return cmp(raw) == 0 }
-	case Ne:
-		return func(raw []byte) bool { return cmp(raw) != 0 }
-	case Lt:
-		return func(raw []byte) bool { return cmp(raw) < 0 }
-	case Lte:
-		return func(raw []byte) bool { return cmp(raw) <= 0 }
-	case Gt:
-		return func(raw []byte) bool { return cmp(raw) > 0 }
-	case Gte:
-		return func(raw []byte) bool { return cmp(raw) >= 0 }
-	case EqI:
-		return func(raw []byte) bool { return cmp(raw) == 0 }
-	case NeI:
-		return func(raw []byte) bool { return cmp(raw) != 0 }
-	}
-	return nil
-}
-
-func oneOf(a *contenttypes.Attribute, values []any) func(raw []byte) bool {
-	cmps := make([]func([]byte) int, len(values))
-	for i, v := range values {
-		cmps[i] = comparer(a, v)
-	}
-	return func(raw []byte) bool {
-		for _, cmp := range cmps {
-			if cmp(raw) == 0 {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// comparer returns a function that compares stored JSON with v. Its result is negative if the stored value is less, and 0 if they are equal.
-func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
-	switch v := v.(type) {
-	case float64:
-		if a.Type == contenttypes.BigInteger {
-			return func(raw []byte) int { return compareOrdered(float64(format.ParseBig(raw)), v) }
-		}
-		return func(raw []byte) int { return compareOrdered(format.ParseFloat(raw), v) }
-	case int64:
-		if a.Type == contenttypes.BigInteger {
-			return func(raw []byte) int { return compareOrdered(format.ParseBig(raw), v) }
-		}
-		return func(raw []byte) int { return compareOrdered(format.ParseFloat(raw), float64(v)) }
-	case bool:
-		return func(raw []byte) int {
-			switch stored := raw[0] == 't'; {
-			case stored == v:
-				return 0
-			case v:
-				return -1
-			}
-			return 1
-		}
-	case string:
-		text := []byte(v)
-		return func(raw []byte) int { return bytes.Compare(format.Unquote(raw), text) }
-	}
-	return func([]byte) int { return 1 }
-}
-
-func compareOrdered[T float64 | int64](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// textTest compiles an operator that looks at the text form of a value. It returns nil for all other operators.
-func textTest(op Op, text string) func(stored []byte) bool {
-	plain, folded := []byte(text), fold(text)
-	switch op {
-	case Contains:
-		return func(stored []byte) bool { return bytes.Contains(stored, plain) }
-	case NotContains:
-		return func(stored []byte) bool { return !bytes.Contains(stored, plain) }
-	case ContainsI, NotContainsI:
-		found := containsFold(text)
-		return func(stored []byte) bool { return found(stored) == (op == ContainsI) }
-	case StartsWith:
-		return func(stored []byte) bool { return bytes.HasPrefix(stored, plain) }
-	case EndsWith:
-		return func(stored []byte) bool { return bytes.HasSuffix(stored, plain) }
-	case StartsWithI:
-		return func(stored []byte) bool { return startsFold(stored, folded) }
-	case EndsWithI:
-		return func(stored []byte) bool { return endsFold(stored, folded) }
-	case EqI, NeI:
-		return func(stored []byte) bool { return equalFold(stored, folded) == (op == EqI) }
-	}
-	return nil
 }

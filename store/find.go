@@ -8,6 +8,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
+	"lectern/store/internal/plan"
 )
 
 // A Page is the answer to a Query.
@@ -208,8 +209,8 @@ func (f *finder) order() (indexOrder, bool) {
 		return o, false
 	}
 	o.space = f.space(o.attr)
-	b := rangeBuilder{space: o.space}
-	o.keyRange = keyRange{low: o.space, high: b.end()}
+	b := plan.RangeBuilder{Space: o.space}
+	o.Range = plan.Range{Low: o.space, High: b.End()}
 	return o, true
 }
 
@@ -228,13 +229,13 @@ func (f *finder) oneRange(order indexOrder) (narrowed indexOrder, ok bool) {
 	if src == nil || len(f.conds) != 1 || !src.exact || src.test != nil || len(src.ranges) != 1 {
 		return order, false
 	}
-	sameIndex := bytes.HasPrefix(src.ranges[0].low, order.space)
+	sameIndex := bytes.HasPrefix(src.ranges[0].Low, order.space)
 	byID := order.attr.Type == contenttypes.ID && !order.desc && src.sorted
 	switch {
 	case sameIndex:
-		order.keyRange = src.ranges[0]
+		order.Range = src.ranges[0]
 	case byID:
-		order = indexOrder{attr: order.attr, space: src.ranges[0].low[:format.SpaceLen], keyRange: src.ranges[0]}
+		order = indexOrder{attr: order.attr, space: src.ranges[0].Low[:format.SpaceLen], Range: src.ranges[0]}
 	default:
 		return order, false
 	}
@@ -383,8 +384,8 @@ func (f *finder) eachEntry(src *source, yield func(hit)) {
 	defer f.snap.give(format.Index, c.c)
 	for _, r := range src.ranges {
 		f.snap.stats.seeks++
-		f.snap.stats.entries += uint64(r.entries)
-		c.Each(r.low, r.entries, func(k, doc []byte) bool {
+		f.snap.stats.entries += uint64(r.Entries)
+		c.Each(r.Low, r.Entries, func(k, doc []byte) bool {
 			ord := k[format.SpaceLen : len(k)-8]
 			unsure := format.IsCut(ord)
 			if src.test == nil || unsure || src.test(format.OrderedText(ord)) {

@@ -7,6 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
+	"lectern/store/internal/plan"
 )
 
 // sortHits sorts hits in the order of the query, and by id if they are equal. If the query has no sort, it reads no rows.
@@ -173,7 +174,7 @@ func appendSortable(b []byte, t contenttypes.Type, raw []byte) []byte {
 type indexOrder struct {
 	attr  *contenttypes.Attribute
 	space []byte
-	keyRange
+	plan.Range
 	desc bool
 }
 

@@ -22,8 +22,8 @@ type indexWalk struct {
 func value(key []byte) []byte { return key[format.SpaceLen : len(key)-8] }
 
 // below and above report whether a key is below the end of the range, and not before its beginning.
-func (w *indexWalk) below(key []byte) bool { return key != nil && bytes.Compare(key, w.high) < 0 }
-func (w *indexWalk) above(key []byte) bool { return key != nil && bytes.Compare(key, w.low) >= 0 }
+func (w *indexWalk) below(key []byte) bool { return key != nil && bytes.Compare(key, w.High) < 0 }
+func (w *indexWalk) above(key []byte) bool { return key != nil && bytes.Compare(key, w.Low) >= 0 }
 
 // group returns the key prefix of all entries with the same value as key. In the index of ids, each entry is its own group.
 func (w *indexWalk) group(key []byte) []byte {
@@ -38,9 +38,9 @@ func (w *indexWalk) ascend(skip int) {
 	s.stats.seeks++
 	var k, v []byte
 	if skip == 0 {
-		k, v = w.cursor.Seek(w.low)
+		k, v = w.cursor.Seek(w.Low)
 	} else {
-		first := s.rank(w.low)
+		first := s.rank(w.Low)
 		if k, v = s.kth(w.cursor, w.space, first+skip); !w.below(k) {
 			return
 		}
@@ -71,9 +71,9 @@ func (w *indexWalk) ascend(skip int) {
 
 func (w *indexWalk) descend(skip int) {
 	s := w.f.snap
-	end := s.rank(w.high)
+	end := s.rank(w.High)
 	last := end - 1 - skip
-	if last < s.rank(w.low) {
+	if last < s.rank(w.Low) {
 		return
 	}
 	k, _ := s.kth(w.cursor, w.space, last)

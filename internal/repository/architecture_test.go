@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"documents/values"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store/internal/format"},
-	{"store/internal/logentry"},
+	{"store/internal/logentry", "store/internal/plan"},
 	{"store"},
 	{"internal/storetest", "backup"},
 	{"documents/changes"},

@@ -1,10 +1,10 @@
-package store_test
+package plan_test
 
 import (
 	"strings"
 	"testing"
 
-	"lectern/store"
+	"lectern/store/internal/plan"
 )
 
 // TestFold compares texts that differ in case alone, in letters whose fold is another letter or longer than they are.
@@ -39,10 +39,10 @@ func TestFold(t *testing.T) {
 		{"", "", true, true, true, true},
 		{"é", "", false, true, true, true},
 	} {
-		for op, want := range map[store.Op]bool{
-			store.EqI: c.equal, store.NeI: !c.equal, store.StartsWithI: c.starts, store.EndsWithI: c.ends, store.ContainsI: c.contains, store.NotContainsI: !c.contains,
+		for op, want := range map[plan.Op]bool{
+			plan.EqI: c.equal, plan.NeI: !c.equal, plan.StartsWithI: c.starts, plan.EndsWithI: c.ends, plan.ContainsI: c.contains, plan.NotContainsI: !c.contains,
 		} {
-			if got := store.TextTest(op, c.text)([]byte(c.stored)); got != want {
+			if got := plan.TextTest(op, c.text)([]byte(c.stored)); got != want {
 				t.Errorf("%q, operator %d with %q: %v, want %v", c.stored, op, c.text, got, want)
 			}
 		}
@@ -53,8 +53,8 @@ func TestFold(t *testing.T) {
 func TestFoldOfASCII(t *testing.T) {
 	stored := []byte(strings.Repeat("The Quick Brown Fox ", 20))
 	for _, text := range []string{"quick", "the quick", "fox ", "ΟΔΟΣ", strings.ToLower(string(stored))} {
-		for _, op := range []store.Op{store.EqI, store.NeI, store.StartsWithI, store.EndsWithI, store.ContainsI, store.NotContainsI} {
-			test := store.TextTest(op, text)
+		for _, op := range []plan.Op{plan.EqI, plan.NeI, plan.StartsWithI, plan.EndsWithI, plan.ContainsI, plan.NotContainsI} {
+			test := plan.TextTest(op, text)
 			if n := testing.AllocsPerRun(10, func() { test(stored) }); n > 0 {
 				t.Errorf("operator %d with %q: %v allocations", op, text, n)
 			}

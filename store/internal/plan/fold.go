@@ -1,6 +1,7 @@
-package store
+package plan
 
 import (
+	"encoding/binary"
 	"strings"
 	"unicode/utf8"
 
@@ -10,16 +11,16 @@ import (
 // folding is Unicode's full case folding. Several goroutines may use it at a time.
 var folding = cases.Fold()
 
-// fold returns the case folding of s. Texts that differ in case alone have the same fold: Σ, σ and ς become σ, and ß, ẞ and SS become ss. The fold may
+// Fold returns the case folding of s. Texts that differ in case alone have the same fold: Σ, σ and ς become σ, and ß, ẞ and SS become ss. The fold may
 // be longer than s.
-func fold(s string) string { return folding.String(s) }
+func Fold(s string) string { return folding.String(s) }
 
 // equalFold reports whether the fold of text is folded. Like startsFold and endsFold, it does not copy texts that are ASCII.
 func equalFold(text []byte, folded string) bool {
 	if isASCII(text) {
 		return len(text) == len(folded) && matchesFold(text, folded)
 	}
-	return fold(string(text)) == folded
+	return Fold(string(text)) == folded
 }
 
 // startsFold reports whether the fold of text begins with folded.
@@ -27,7 +28,7 @@ func startsFold(text []byte, folded string) bool {
 	if isASCII(text) {
 		return len(text) >= len(folded) && matchesFold(text, folded)
 	}
-	return strings.HasPrefix(fold(string(text)), folded)
+	return strings.HasPrefix(Fold(string(text)), folded)
 }
 
 // endsFold reports whether the fold of text ends with folded.
@@ -35,12 +36,12 @@ func endsFold(text []byte, folded string) bool {
 	if isASCII(text) {
 		return len(text) >= len(folded) && matchesFold(text[len(text)-len(folded):], folded)
 	}
-	return strings.HasSuffix(fold(string(text)), folded)
+	return strings.HasSuffix(Fold(string(text)), folded)
 }
 
 func isASCII(b []byte) bool {
 	for ; len(b) >= 8; b = b[8:] {
-		if be.Uint64(b)&0x8080808080808080 != 0 {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
 			return false
 		}
 	}
@@ -52,14 +53,14 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// containsFold returns a function that reports whether a text contains needle, ignoring case. It does not copy texts that are ASCII.
-func containsFold(needle string) func(text []byte) bool {
-	folded := fold(needle)
+// ContainsFold returns a function that reports whether a text contains needle, ignoring case. It does not copy texts that are ASCII.
+func ContainsFold(needle string) func(text []byte) bool {
+	folded := Fold(needle)
 	if folded == "" {
 		return func([]byte) bool { return true }
 	}
 	if !isASCII([]byte(folded)) {
-		return func(text []byte) bool { return !isASCII(text) && strings.Contains(fold(string(text)), folded) }
+		return func(text []byte) bool { return !isASCII(text) && strings.Contains(Fold(string(text)), folded) }
 	}
 	first := folded[0]
 	return func(text []byte) bool {
@@ -69,7 +70,7 @@ func containsFold(needle string) func(text []byte) bool {
 			}
 		}
 		// The fold of a letter outside ASCII may be ASCII letters, as those of the Kelvin sign and of ß.
-		return !isASCII(text) && strings.Contains(fold(string(text)), folded)
+		return !isASCII(text) && strings.Contains(Fold(string(text)), folded)
 	}
 }
 
