@@ -149,6 +149,60 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
+// TestGuardsExist looks for each test that a row of docs/security.md names, and in each file that the last column names as
+// a guard for the text that follows it.
+func TestGuardsExist(t *testing.T) {
+	page, err := os.ReadFile("docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{}
+	for _, name := range trackedFiles(t) {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, g := range testFunction.FindAllStringSubmatch(readFile(t, name), -1) {
+				tests[g[1]] = true
+			}
+		}
+	}
+	looked := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, " | ")
+		if len(cells) < 4 || strings.HasPrefix(line, "| attack") {
+			continue
+		}
+		for _, g := range quoted.FindAllStringSubmatch(cells[len(cells)-2], -1) {
+			if strings.HasPrefix(g[1], "Test") && !tests[g[1]] {
+				t.Errorf("docs/security.md names %s, which does not exist", g[1])
+			}
+		}
+		file := ""
+		for _, g := range quoted.FindAllStringSubmatch(cells[len(cells)-1], -1) {
+			if ext := path.Ext(g[1]); ext == ".go" || ext == ".js" {
+				file = g[1]
+				continue
+			}
+			if looked++; file == "" || !strings.Contains(readFile(t, file), g[1]) {
+				t.Errorf("%s does not have the guard %s that docs/security.md names", file, g[1])
+			}
+		}
+	}
+	if looked < 100 {
+		t.Errorf("looked for only %d guards", looked)
+	}
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)`)
+
+// readFile returns the text of a file of the repository.
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
 // matchesAny reports whether a pattern matches one of the names.
 func matchesAny(pattern string, names map[string]bool) bool {
 	if !strings.Contains(pattern, "*") {

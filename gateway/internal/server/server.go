@@ -10,6 +10,41 @@
 // out. router.go finds the route by gorilla/mux, guard.go is what a request must pass before its handler, and errors.go
 // what becomes of errors. Below are the connections: listener.go accepts them, place.go says how many requests are at
 // work, clientbody.go and body.go read bodies.
+//
+// # Places, memory, processors
+//
+//   - A request holds a place only while the server works on it. It gives the place back while its body arrives, which
+//     must come at a least rate, and when the first byte of the answer leaves. So there may be far more connections
+//     than places, and slow clients keep nobody out. Each client address may hold a share of the places. Connections,
+//     places and the right to hash a password are shared fairly in one way (internal/admission).
+//   - Long answers reserve their bytes from one budget before they allocate them (internal/budget). Parsers ask for
+//     what they build while they build it, and reserve only what is large.
+//   - A long read takes turns with others for few processors, inside its snapshot (Options.Processors of the store). So
+//     who holds a processor must wait for nothing that could need one: a stream gives it back before it sends.
+//
+// # Routing
+//
+// The routes are those of a gorilla/mux Router. mux keeps the table of routes, hands path variables to handlers, and
+// runs the routers that a program mounts, with all that mux has; those answer paths that no other route takes. mux
+// tries one matcher for the paths of all content-types, which looks up the name of the type, and then one subrouter for
+// each other first part of a path. A path is matched first and its method after that. The templates of mux cannot match
+// paths as the reference does, in any letter case and with or without a slash at the end. So a pattern matcher of ours
+// does, which also spares requests for content and GraphQL a regular expression.
+//
+// The guard of a route runs its steps in order: credential, permissions, limit, policies, middlewares, handler. Where
+// no code of a program sees a request, the guard does not put the caller and the path variables into the context. What
+// a route with policies or middlewares does cannot be done by another request, such as a batch, an upload with ref or
+// the change feed.
+//
+// # Connections
+//
+// net/http alone frames answers; nothing looks at or changes the bytes that it writes. net/http writes an answer that
+// is longer than its buffer (4 KB) in two pieces. For generated routes and GraphQL the connection keeps the first piece
+// until the second comes, and sends both in one system call. With TLS nothing is delayed or combined. Many requests of
+// HTTP/2 share a connection, so each gets deadlines and a place of its own.
+//
+// A list in JSON Lines is the one answer that is sent while its snapshot is open. So the client must read each block in
+// time, and the answer has a deadline and a semaphore of its own.
 package server
 
 import (
