@@ -43,6 +43,8 @@ func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.limits.ReadBody(w, r)
 }
 
+// ReadBody reads the body of a request, JSON or a form, as a jsontree value. It returns nil if there is no body or if
+// it has another type. A body may be read again, also by ReadAll and ReadWhole.
 func (l *Limits) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -78,7 +80,8 @@ func (l *Limits) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// ContentType parses the header Content-Type. It does not parse application/json, which nearly all requests have.
+// ContentType returns the media type that the header Content-Type names, in lower case, and its parameters. For
+// application/json alone, which nearly all requests have, it costs nothing.
 func ContentType(h http.Header) (kind string, params map[string]string, err error) {
 	said := h.Get("Content-Type")
 	if said == "application/json" {
@@ -89,7 +92,7 @@ func ContentType(h http.Header) (kind string, params map[string]string, err erro
 
 // ReadAll reads a whole body of at most limit bytes, decompressed.
 func (l *Limits) ReadAll(r *http.Request, limit int64) ([]byte, error) {
-	kept := ReplayableBodyOf(r.Body)
+	kept := replayableBodyOf(r.Body)
 	if kept == nil {
 		memory := &budget.Reservation{}
 		if state := stateOf(r.Context()); state != nil {
@@ -107,7 +110,7 @@ func (l *Limits) ReadAll(r *http.Request, limit int64) ([]byte, error) {
 	return kept.text, nil
 }
 
-// ReadWhole reads the body of a request, whatever its type is, and keeps it so that readBody can read it again.
+// ReadWhole reads the body of a request, whatever its type is, and keeps it so that ReadBody can read it again.
 func (l *Limits) ReadWhole(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -120,7 +123,7 @@ func (l *Limits) ReadWhole(r *http.Request) ([]byte, error) {
 		limit = l.FormBytes
 	}
 	text, err := l.ReadAll(r, limit)
-	if err == nil && ReplayableBodyOf(r.Body) == nil { // a middleware has replaced the body
+	if err == nil && replayableBodyOf(r.Body) == nil { // a middleware has replaced the body
 		r.Body = io.NopCloser(bytes.NewReader(text))
 		r.Header.Del("Content-Encoding")
 	}

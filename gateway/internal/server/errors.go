@@ -19,12 +19,14 @@ import (
 
 // Errors that the server itself answers with.
 var (
+	// ErrInternal is the answer to a request that failed for a reason that is not meant for clients.
 	ErrInternal = &apierror.Error{
 		Status: http.StatusInternalServerError, Name: "InternalServerError", NoDetails: true,
 		Message: "Internal Server Error",
 	}
-	errStarting  = Unavailable(apierror.Starting, "the server is starting, try again")
-	errStopping  = Unavailable(apierror.Stopping, "the server is stopping")
+	errStarting = Unavailable(apierror.Starting, "the server is starting, try again")
+	// ErrStopping is the answer to a request that waits for something when the server stops.
+	ErrStopping  = Unavailable(apierror.Stopping, "the server is stopping")
 	errChanged   = Unavailable(apierror.Definitions, "the definitions changed during the request, try again")
 	errDecode    = BadRequest("BadRequestError", "failed to decode")
 	errMalicious = BadRequest("BadRequestError", "Malicious Path")
@@ -81,7 +83,7 @@ func (s *Server) clientError(w http.ResponseWriter, r *http.Request, err error) 
 	case errors.Is(err, budget.ErrNever):
 		answer = ErrNeverMemory(s.memory)
 	case errors.Is(err, store.ErrClosed):
-		answer = errStopping
+		answer = ErrStopping
 	case errors.Is(err, store.ErrRedefined):
 		answer = errChanged
 		w.Header()["Retry-After"] = RetrySoon

@@ -214,7 +214,7 @@ func (g *guard) serveExtended(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string,
 ) error {
 	state := &requestState{
-		server: g.handlers.server, who: who, documentID: documentID, writer: w, kept: ReplayableBodyOf(r.Body),
+		server: g.handlers.server, who: who, documentID: documentID, writer: w, kept: replayableBodyOf(r.Body),
 		another: g.handlers.server.bodies.Reservation(),
 	}
 	defer state.another.Release()

@@ -43,12 +43,13 @@ var protection = []header{
 // 6797, section 8.1).
 var onlyHTTPS = header{"Strict-Transport-Security", []string{"max-age=31536000; includeSubDomains"}}
 
-// IdempotencyKey is the header of requests that may be sent again.
+// IdempotencyKey is the header of requests that clients may send again, to be carried out once.
 const IdempotencyKey = "Idempotency-Key"
 
 // NoStore is the header Cache-Control of answers that nobody may keep.
 var NoStore = []string{"no-store"}
 
+// Values of the header Content-Type.
 var (
 	Text = []string{"text/plain; charset=utf-8"}
 	JSON = []string{"application/json; charset=utf-8"}

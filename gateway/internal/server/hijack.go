@@ -38,7 +38,7 @@ func IsGone(c net.Conn) bool { return hungUp(socketOf(c)) }
 
 // ForgetBody frees what was kept of the body of a request, which cannot be read again.
 func ForgetBody(r *http.Request) {
-	if body := ReplayableBodyOf(r.Body); body != nil {
+	if body := replayableBodyOf(r.Body); body != nil {
 		body.forget()
 	}
 }

@@ -17,8 +17,8 @@ import (
 // recheckCaller is how often the server asks whether the caller of a long answer may still have it.
 const recheckCaller = 500 * time.Millisecond
 
-// ErrAccessChanged ends a long answer.
-var ErrAccessChanged = &apierror.Error{
+// errAccessChanged ends a long answer.
+var errAccessChanged = &apierror.Error{
 	Status: http.StatusForbidden, Name: "ForbiddenError", Reason: apierror.Permission,
 	Message: "your permissions have changed since the answer began",
 }
@@ -85,7 +85,7 @@ func (g *guard) stillAllowed(r *http.Request, who auth.Principal) error {
 	case err != nil: // the credential cannot be checked at this moment
 		return nil
 	case now.Access != who.Access && !bytes.Equal(now.Access.AppendFingerprint(nil), who.Access.AppendFingerprint(nil)):
-		return ErrAccessChanged
+		return errAccessChanged
 	}
 	return nil
 }

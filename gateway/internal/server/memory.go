@@ -45,7 +45,7 @@ func hasManyHeaders(h http.Header) bool {
 
 // BodyMemory returns the memory for what the body of a request is parsed to.
 func BodyMemory(r *http.Request) *budget.Tally {
-	if kept := ReplayableBodyOf(r.Body); kept != nil {
+	if kept := replayableBodyOf(r.Body); kept != nil {
 		return &kept.parsed
 	}
 	if state := stateOf(r.Context()); state != nil && state.kept != nil {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 )
 
+// RequestID is the header of the id of a request, which all answers have before their handlers are called.
 const RequestID = "X-Request-Id"
 
 // requestIDs makes the ids of requests, which are in answers and in the log. An id has a random part, which is made at

@@ -127,8 +127,8 @@ type streamedBody struct {
 
 // StreamedBody returns a body whose bytes are not kept for a retry. If some have been read already, the replayable body
 // keeps the rest too.
-func StreamedBody(body io.ReadCloser) *streamedBody {
-	p := &streamedBody{ReadCloser: body, kept: ReplayableBodyOf(body)}
+func StreamedBody(body io.ReadCloser) io.ReadCloser {
+	p := &streamedBody{ReadCloser: body, kept: replayableBodyOf(body)}
 	if p.kept != nil && len(p.kept.begun) == 0 {
 		p.ReadCloser = p.kept.ReadCloser
 	}
@@ -137,7 +137,7 @@ func StreamedBody(body io.ReadCloser) *streamedBody {
 
 // KeptForm returns the form that an earlier try has read from the body of a request; nil if there is none.
 func KeptForm(r *http.Request) *media.Form {
-	if kept := ReplayableBodyOf(r.Body); kept != nil {
+	if kept := replayableBodyOf(r.Body); kept != nil {
 		return kept.form
 	}
 	return nil
@@ -146,15 +146,15 @@ func KeptForm(r *http.Request) *media.Form {
 // KeepForm keeps the form that was read from the body of a request, and closes it when the request is answered. It
 // returns false if it cannot: the caller then closes the form.
 func KeepForm(r *http.Request, form *media.Form) bool {
-	kept := ReplayableBodyOf(r.Body)
+	kept := replayableBodyOf(r.Body)
 	if kept != nil {
 		kept.form = form
 	}
 	return kept != nil
 }
 
-// ReplayableBodyOf returns the replayableBody behind a request's body, or nil.
-func ReplayableBodyOf(body io.Reader) *replayableBody {
+// replayableBodyOf returns the replayableBody behind a request's body, or nil.
+func replayableBodyOf(body io.Reader) *replayableBody {
 	switch b := body.(type) {
 	case *replayableBody:
 		return b
@@ -170,7 +170,7 @@ func Unread(r *http.Request) (_ *http.Request, ok bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true
 	}
-	kept := ReplayableBodyOf(r.Body)
+	kept := replayableBodyOf(r.Body)
 	switch {
 	case kept == nil || !kept.whole && kept.form == nil:
 		r.Body = StreamedBody(r.Body)

@@ -1,9 +1,7 @@
-package gateway
+package server_test
 
 import (
-	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -15,19 +13,15 @@ import (
 	"lectern/gateway/internal/server"
 )
 
-// A firedClock fires each timer at once.
-type firedClock struct{}
-
-func (firedClock) Now() time.Time { return time.Now() }
-
-func (firedClock) After(time.Duration) <-chan time.Time {
+// afterNothing is a time.After that does not wait.
+func afterNothing(time.Duration) <-chan time.Time {
 	fired := make(chan time.Time, 1)
 	fired <- time.Now()
 	return fired
 }
 
-// TestRefusedBeforeTheHead takes the permissions from a caller whose long answer has not begun yet, since the server works for it. The caller must be
-// told so.
+// TestRefusedBeforeTheHead takes the permissions from a caller whose long answer has not begun yet, since the server
+// works for it. The caller must be told so.
 func TestRefusedBeforeTheHead(t *testing.T) {
 	var lost atomic.Bool
 	some, none := permission.NewAccess([]string{"api::note.note.find"}), permission.NewAccess(nil)
@@ -36,7 +30,7 @@ func TestRefusedBeforeTheHead(t *testing.T) {
 		<-r.Context().Done()
 		return r.Context().Err()
 	}
-	s, err := server.New(server.Config{After: firedClock{}.After, Log: slog.New(slog.DiscardHandler)}, server.API{
+	s, err := server.New(server.Config{After: afterNothing, Log: slog.New(slog.DiscardHandler)}, server.API{
 		Routes: []server.Route{{Method: "GET", Path: "/api/long", Scopes: []string{"api::note.note.find"}, Streams: true, Long: works}},
 		Authenticate: func(*http.Request) (auth.Principal, error) {
 			if lost.Load() {
@@ -48,22 +42,14 @@ func TestRefusedBeforeTheHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	(&node{T: t}).background(func(ctx context.Context) {
-		if err := s.Serve(ctx, ln); err != nil {
-			t.Error(err)
-		}
-	})
-	res, err := http.Get("http://" + ln.Addr().String() + "/api/long")
+	_, base := serveCounted(t, s)
+	res, err := http.Get(base + "/api/long")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	text := new(strings.Builder)
-	if err := res.Write(text); err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(text.String(), server.ErrAccessChanged.Message) {
+	if err := res.Write(text); err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(text.String(), "your permissions have changed") {
 		t.Errorf("%v %s", err, text)
 	}
 }
