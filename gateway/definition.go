@@ -99,3 +99,31 @@ func (d *Definition) checkDefaultRole(o Options) (problems, warnings config.Prob
 	return nil, config.Problems{users.DefaultRole.Problem(
 		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}
 }
+
+// loadTries is how often the files of a project are read that change meanwhile.
+const loadTries = 20
+
+// loadWithFiles loads the definition of a project together with its definition files.
+func loadWithFiles(dir string, load func() (*Definition, error)) (*Definition, error) {
+	for range loadTries {
+		before, err := replication.ReadDefinitions(os.DirFS(dir))
+		if err != nil {
+			before = &replication.Definitions{}
+		}
+		d, failed := load()
+		if failed != nil {
+			return nil, failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		after, err := replication.ReadDefinitions(os.DirFS(dir))
+		if err != nil {
+			return nil, err
+		}
+		if d.files = after; before.Hash() == after.Hash() {
+			return d, nil
+		}
+	}
+	return nil, errors.New("read the project: its files change while they are read")
+}

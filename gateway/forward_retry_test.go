@@ -11,24 +11,46 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"lectern/auth"
+	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/server"
 	"lectern/media"
 	"lectern/store"
 )
 
-// ownUpstream is the upstream of a server that takes its writes itself.
-type ownUpstream struct {
-	fixedUpstream
-	gate writeGate
+// fixedUpstream is an upstream at one address.
+type fixedUpstream struct {
+	forward.Upstream
+	at *url.URL
 }
 
-func (u *ownUpstream) begin(context.Context) (func(), *url.URL, error) {
-	u.gate.begin()
-	return u.gate.end, nil, nil
+func (fixedUpstream) AwaitLoss(ctx context.Context, _ *url.URL) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+func (fixedUpstream) CatchUp(context.Context, *http.Response) error { return nil }
+func (fixedUpstream) Close()                                        {}
+
+// newForward returns what forwards all writes to an upstream.
+func newForward(to forward.Upstream) *forward.Forwarder {
+	link := forward.Link{To: to, Via: "1.1 test", Transport: &http.Transport{DialContext: (&net.Dialer{}).DialContext}}
+	return forward.New(link, func(*http.Request) bool { return true }, time.Hour, slog.New(slog.DiscardHandler))
+}
+
+// ownUpstream is the upstream of a server that takes its writes itself. It counts those that are under way.
+type ownUpstream struct {
+	fixedUpstream
+	writes atomic.Int32
+}
+
+func (u *ownUpstream) Begin(context.Context) (func(), *url.URL, error) {
+	u.writes.Add(1)
+	return func() { u.writes.Add(-1) }, nil, nil
 }
 
 // TestRetryIsNoWrite sends a write while the definitions change. Until it is retried, it is not under way: a leader that hands the lead over need not wait
@@ -36,7 +58,7 @@ func (u *ownUpstream) begin(context.Context) (func(), *url.URL, error) {
 func TestRetryIsNoWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, tries := &ownUpstream{}, 0
-		rt := server.API{Steps: server.Steps{Forward: (&forwarder{upstreamLink: upstreamLink{to: u}}).forward}, Routes: []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true,
+		rt := server.API{Steps: server.Steps{Forward: newForward(u).Step}, Routes: []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true,
 			Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 				if tries++; tries == 1 {
 					return store.ErrRedefined
@@ -54,12 +76,9 @@ func TestRetryIsNoWrite(t *testing.T) {
 			s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "/notes", nil))
 		}()
 		synctest.Wait()
-		select {
-		case <-u.gate.shut():
-		default:
+		if u.writes.Load() != 0 {
 			t.Error("the write is under way while it waits for the new definitions")
 		}
-		u.gate.reopen()
 		if err := s.Swap(rt); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +95,7 @@ type lostUpstream struct {
 	begun bool
 }
 
-func (u *lostUpstream) begin(context.Context) (func(), *url.URL, error) {
+func (u *lostUpstream) Begin(context.Context) (func(), *url.URL, error) {
 	if u.begun {
 		return func() {}, u.at, nil
 	}
@@ -137,10 +156,10 @@ func TestRetryElsewhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &forwarder{upstreamLink{&lostUpstream{fixedUpstream: fixedUpstream{at}}, "1.1 test", &http.Transport{DialContext: counting((&net.Dialer{}).DialContext)}}, slog.New(slog.DiscardHandler), "/api", "/graphql"}
-			defer f.close()
+			f := newForward(&lostUpstream{fixedUpstream: fixedUpstream{at: at}})
+			defer f.Close()
 			var s *server.Server
-			rt := server.API{Steps: server.Steps{Forward: f.forward}}
+			rt := server.API{Steps: server.Steps{Forward: f.Step}}
 			rt.Routes = []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true, Handle: func(_ http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 				if err := c.read(r); err != nil {
 					return err

@@ -13,6 +13,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/server"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -41,8 +42,8 @@ type generation struct {
 	quotas         *server.Quotas // nil if there are none
 	positions      *feed.Positions
 	feed           *feed.Feed
-	graphqlHandler *graphqlHandler // nil if GraphQL is switched off
-	forward        *forwarder      // nil unless the project is a replica that forwards writes
+	graphqlHandler *graphqlHandler    // nil if GraphQL is switched off
+	forward        *forward.Forwarder // nil unless the project is a replica that forwards writes
 }
 
 func (p *Project) newGeneration(d *Definition) *generation {
@@ -170,7 +171,7 @@ func (g *generation) retire() {
 		g.tokens.Close()
 	}
 	if g.forward != nil {
-		g.forward.close()
+		g.forward.Close()
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"lectern/gateway/config"
 	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
@@ -118,8 +119,8 @@ type graphqlHandler struct {
 	persisted   *persistedQueries
 	serving     func() *graphqlHandler // the handler that answers requests now; nil while GraphQL is switched off
 	withCaller  func(*http.Request, auth.Principal) *http.Request
-	metrics     *metrics.Metrics // nil if metrics are off
-	forward     *forwarder       // of mutations; nil: they are executed
+	metrics     *metrics.Metrics   // nil if metrics are off
+	forward     *forward.Forwarder // of mutations; nil: they are executed
 	idempotency *idempotency
 	extended    bool   // code of a program may see requests
 	anyOrigin   bool   // pages of all origins may read answers
@@ -224,7 +225,7 @@ func (h *graphqlHandler) serve(w http.ResponseWriter, r *http.Request, _ auth.Pr
 		}
 	}
 	if mutates && h.forward != nil {
-		end, at, err := h.forward.to.begin(r.Context())
+		end, at, err := h.forward.To.Begin(r.Context())
 		if err != nil {
 			return err
 		}
@@ -266,7 +267,7 @@ func (h *graphqlHandler) execute(w http.ResponseWriter, r *http.Request, mediaTy
 func (h *graphqlHandler) sendOn(w http.ResponseWriter, r *http.Request, body []byte, at *url.URL) error {
 	forwarded := server.WithBody(r, body)
 	forwarded.Header.Set("Content-Type", accept.JSON)
-	return h.forward.serve(w, forwarded, at)
+	return h.forward.Send(w, forwarded, at)
 }
 
 // request returns the request of an operation to the engine. mediaType is that of the answer.

@@ -51,7 +51,7 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 		return nil
 	}
 	if b.mutates && h.forward != nil {
-		end, at, err := h.forward.to.begin(r.Context())
+		end, at, err := h.forward.To.Begin(r.Context())
 		if err != nil {
 			return err
 		}

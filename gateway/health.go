@@ -59,25 +59,6 @@ var (
 	}
 )
 
-// Conditions of a node of a cluster that should get no requests although it can answer reads.
-var (
-	noLeader = admin.Condition{
-		State:   "no-leader",
-		Message: "The node knows no leader of its cluster: it answers reads with what it has, which may be old, and writes are answered 503.",
-		Action:  "Wait a few seconds. If it stays, run `lectern cluster status`, and start the nodes that are down or mend the network between them.",
-	}
-	behindCluster = admin.Condition{
-		State:   "behind",
-		Message: "The node lacks writes to which its cluster has agreed: it answers reads with what it has, which is old.",
-		Action:  "Wait; it catches up by itself. If it stays, see the log.",
-	}
-	removedFromCluster = admin.Condition{
-		State:   "removed",
-		Message: "The node was removed from its cluster: it answers reads with what it had then.",
-		Action:  "Stop it. To bring it back, run `lectern cluster add` at another node.",
-	}
-)
-
 // health returns the condition of the store, or else that of the directory of uploads; nil if both work.
 func (g *generation) health() *admin.Condition {
 	if problem := conditionOf(g.store.Health()); problem != nil {

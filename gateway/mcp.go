@@ -14,6 +14,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/mcp"
 	"lectern/gateway/internal/server"
 	"lectern/internal/budget"
@@ -111,7 +112,7 @@ func (m *mcpEndpoint) serve(w http.ResponseWriter, r *http.Request, who auth.Pri
 	if mcp.IsBatch(body) {
 		return server.BadRequest("BadRequestError", "send one message in each request")
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), m.limits.Handle+maxOverhead) // a call itself has m.limits.Handle
+	ctx, cancel := context.WithTimeout(r.Context(), m.limits.Handle+forward.MaxOverhead) // a call itself has m.limits.Handle
 	defer cancel()
 	message := r.Clone(ctx)
 	message.Body, message.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -95,7 +95,7 @@ func (p *Project) reading() metrics.Reading {
 	}
 	r.Webhooks = p.webhookStatus()
 	p.role.Read(&r)
-	for _, f := range p.replicas.list() {
+	for _, f := range p.replicas.List() {
 		r.Replicas++
 		r.ReplicasBehind = max(r.ReplicasBehind, f.Behind)
 	}

@@ -17,8 +17,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/feed"
-	"lectern/gateway/internal/filesync"
-	"lectern/gateway/internal/paced"
+	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
@@ -125,8 +124,7 @@ type Project struct {
 	server     atomic.Pointer[server.Server]   // nil before Run
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
-	replicas   replicaList                     // that follow the server
-	sums       filesync.Sums                   // of uploaded files, for replicas
+	replicas   *replica.Source                 // what is sent to the replicas that follow the server
 	loaded     fileDigest                      // of the files that the project was opened with
 
 	clock       Clock
@@ -140,7 +138,6 @@ type Project struct {
 
 	memory  *budget.Budget // of all requests
 	answers *rest.Limits
-	copies  *paced.Pace // of the copies for replicas
 
 	observed observed
 
@@ -187,7 +184,6 @@ func (p *Project) loadFrom(dir string) (*Definition, error) {
 // newProject returns the project in dir, which has no role yet. It opens and reads nothing.
 func newProject(dir string, o Options) *Project {
 	p := &Project{directory: Directory(dir, o), options: o, log: o.Log}
-	p.replicas.project = p
 	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
 	return p
 }
@@ -216,7 +212,7 @@ func (p *Project) read() (*Definition, error) {
 	limits := server.Limits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.Answers(p.memory)
-	p.copies = paced.NewPace(limits.CopyRate)
+	p.replicas = p.newSource(limits)
 	p.subscribers = p.newSubscribers(limits)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
 	return d, nil

@@ -13,20 +13,21 @@ import (
 	"lectern/store/evolve"
 )
 
-// reload reads the project's files and serves them. If they have problems or the store refuses them, the former generation stays in service
-// and the error gives the reason.
+// reload reads the project's files and serves them. If they have problems or the store refuses them, the former
+// generation stays in service and the error gives the reason.
 func (p *Project) reload(ctx context.Context) error {
-	return p.replace(ctx, replacement{load: p.load, store: p.redefine})
+	return p.replace(ctx, replacement{load: p.load, store: p.role.Redefine})
 }
 
 // settle carries out migrations that the project's current files need, and serves the files.
 func (p *Project) settle(ctx context.Context, ms evolve.Migrations) (removed evolve.Removed, err error) {
 	if p.server.Load() == nil || !p.watches() {
-		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms, evolve.ErrNotAsked)
+		return removed, fmt.Errorf("%s: %w: it takes over changed files at the next start alone", ms,
+			evolve.ErrNotAsked)
 	}
 	err = p.replace(context.WithoutCancel(ctx), replacement{load: p.load,
 		store: func(ctx context.Context, before *store.Store, d *config.Definition) (st *store.Store, err error) {
-			st, removed, err = before.Settle(ctx, ms, d.Model, p.storeOptions(d))
+			st, removed, err = before.Settle(ctx, ms, d.Model, p.conversionOptions(d))
 			return st, err
 		}})
 	return removed, err
@@ -47,21 +48,21 @@ func (p *Project) replace(ctx context.Context, r replacement) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
 	began := time.Now()
-	former := p.generation.Load()
+	old := p.generation.Load()
 	d, err := r.load()
 	if err != nil {
 		return err
 	}
-	if later := d.takeLater(former.Definition); later != "" {
+	if later := d.takeLater(old.Definition); later != "" {
 		p.log.Warn("a changed setting is taken over at the next start", "setting", later)
 	}
 	g := p.newGeneration(d)
 	g.copied = r.copied
-	if g.store, err = r.store(ctx, former.store, d.Definition); err != nil {
+	if g.store, err = r.store(ctx, old.store, d.Definition); err != nil {
 		return p.directory.WithCommand(err)
 	}
-	if err := g.serve(former); err != nil {
-		return errors.Join(err, p.goBack(ctx, g, former))
+	if err := g.serve(old); err != nil {
+		return errors.Join(err, p.goBack(ctx, g, old))
 	}
 	p.reports.queue(g.content())
 	p.observed.reloads.Add(1)
@@ -70,21 +71,13 @@ func (p *Project) replace(ctx context.Context, r replacement) error {
 	return nil
 }
 
-// redefine is the redefiner of changed files: it returns the present store under the new definitions. The present generation cannot be used
-// afterwards.
-func (p *Project) redefine(ctx context.Context, before *store.Store, d *config.Definition) (*store.Store, error) {
-	if p.role.Leads() {
-		return before.Redefine(ctx, d.Model, p.storeOptions(d))
-	}
-	return before.Adopt(ctx, d.Model)
-}
-
-func (p *Project) storeOptions(d *config.Definition) store.Options {
+// conversionOptions returns the options of a conversion of the content to changed definitions.
+func (p *Project) conversionOptions(d *config.Definition) store.Options {
 	return store.Options{Progress: logProgress(p.log), DefaultLocale: d.Settings.I18n.DefaultLocale}
 }
 
 // serve builds the services of a generation that has its store, and serves it in place of the former one.
-func (g *generation) serve(former *generation) error {
+func (g *generation) serve(old *generation) error {
 	if err := g.open(); err != nil {
 		g.retire()
 		return err
@@ -98,22 +91,22 @@ func (g *generation) serve(former *generation) error {
 		g.retire()
 		return err
 	}
-	close(former.replaced)
-	former.retire()
+	close(old.replaced)
+	old.retire()
 	g.project.scheduler.wake()
 	g.useHooks()
 	return nil
 }
 
-// goBack serves the former definitions again after new ones failed although the store had accepted them. If the failed generation has a store
-// of its own, goBack serves the former store, and closes the other one.
-func (p *Project) goBack(ctx context.Context, failed, former *generation) (err error) {
-	g := p.newGeneration(former.Definition)
+// goBack serves the former definitions again after new ones failed although the store had accepted them. If the failed
+// generation has a store of its own, goBack serves the former store, and closes the other one.
+func (p *Project) goBack(ctx context.Context, failed, old *generation) (err error) {
+	g := p.newGeneration(old.Definition)
 	if failed.copied {
 		defer func() { err = errors.Join(err, failed.store.Abandon(ctx), failed.store.Close()) }()
-		g.store = former.store
+		g.store = old.store
 	} else {
-		g.store, err = p.redefine(ctx, failed.store, former.Definition.Definition)
+		g.store, err = p.role.Redefine(ctx, failed.store, old.Definition.Definition)
 	}
 	if err == nil {
 		err = g.serve(failed)
@@ -121,19 +114,20 @@ func (p *Project) goBack(ctx context.Context, failed, former *generation) (err e
 	if err != nil {
 		return fmt.Errorf("go back to the former definitions: %w", err)
 	}
-	close(former.replaced)
-	former.retire()
+	close(old.replaced)
+	old.retire()
 	return nil
 }
 
-// takeLater resets the settings that need a restart to their former values, and returns the names of those that were changed.
-func (d *Definition) takeLater(former *Definition) (changed string) {
+// takeLater resets the settings that need a restart to their former values, and returns the names of those that were
+// changed.
+func (d *Definition) takeLater(old *Definition) (changed string) {
 	for _, part := range []struct {
 		name     string
 		now, was any // pointers
 	}{
-		{"config/server.yaml", &d.Settings.Server, &former.Settings.Server},
-		{"upload.config in config/plugins.yaml", &d.Settings.Upload.Settings, &former.Settings.Upload.Settings},
+		{"config/server.yaml", &d.Settings.Server, &old.Settings.Server},
+		{"upload.config in config/plugins.yaml", &d.Settings.Upload.Settings, &old.Settings.Upload.Settings},
 	} {
 		now, was := reflect.ValueOf(part.now).Elem(), reflect.ValueOf(part.was).Elem()
 		if reflect.DeepEqual(now.Interface(), was.Interface()) {

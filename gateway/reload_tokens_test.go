@@ -27,7 +27,7 @@ func TestTokensOutliveFailures(t *testing.T) {
 			return n.project.Run(context.Background())
 		},
 		"reload": func(n *node) error {
-			return n.project.replace(n.Context(), replacement{store: n.project.redefine, load: func() (*Definition, error) {
+			return n.project.replace(n.Context(), replacement{store: n.project.role.Redefine, load: func() (*Definition, error) {
 				d, err := n.project.load()
 				if err == nil {
 					d.extensions = failing

@@ -1,10 +1,6 @@
 package gateway
 
 import (
-	"net/http"
-	"strconv"
-	"time"
-
 	"lectern/gateway/internal/server"
 )
 
@@ -16,16 +12,11 @@ func (p *Project) steps(g *generation) (s server.Steps) {
 		return s
 	}
 	s.Once = g.idempotency().serve
-	if g.forward != nil {
-		s.Forward = g.forward.forward
+	if g.forward == nil {
+		p.role.SetUpSteps(&s, nil)
+		return s
 	}
-	p.role.SetUpSteps(&s, g.forward)
+	s.Forward = g.forward.Step
+	p.role.SetUpSteps(&s, g.isForwarded)
 	return s
-}
-
-// setAge tells in an answer how old the content of a replica or node is, unless that is not known, and age negative.
-func setAge(h http.Header, age time.Duration) {
-	if age >= 0 {
-		h[replicaAgeHeader] = []string{strconv.FormatInt(int64(age/time.Second), 10)}
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
 	"lectern/gateway/tracing"
 	"lectern/internal/shell"
@@ -42,7 +43,7 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 		return errors.New("a server cannot be both a replica and a node of a cluster: remove replica or cluster from config/server.yaml, or leave out --cluster")
 	}
 	if o.Follow != nil {
-		if err := prepareReplica(ctx, dir, o); err != nil {
+		if err := replica.Prepare(ctx, o.logging(dir).replicaOptions(dir)); err != nil {
 			return err
 		}
 	}
@@ -223,7 +224,7 @@ func (p *Project) drain(ctx context.Context) {
 func (p *Project) control(server *server.Server, base string) *admin.Control {
 	c := &admin.Control{
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
-		Readiness: p.readiness, Replica: p.role.ReplicaState, Replicas: p.replicas.list,
+		Readiness: p.readiness, Replica: p.role.ReplicaState, Replicas: p.replicas.List,
 		Settle: p.settle, AnswerRate: p.Definition().Settings.Server.Limits.WithDefaults().AnswerRate, Log: p.log,
 	}
 	p.role.SetUpControl(c)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,124 +18,11 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
+	"lectern/internal/silentnet"
+	"lectern/store"
 )
-
-// A network connects clients to a server through a proxy, which can fall silent. No time passes on it, so that a test has a clock of its own.
-type network struct {
-	accepted chan net.Conn
-	closed   chan struct{}
-	mu       sync.Mutex
-	swallows bool // a silent connection takes bytes, as the buffers of a system do
-	most     int  // a connection falls silent when the server has sent so many bytes; 0: it does not
-	silent   bool
-	links    []*link
-}
-
-// A link is one connection.
-type link struct {
-	silent   chan struct{} // closed when it falls silent
-	swallows bool
-	most     int
-}
-
-func newNetwork() *network {
-	return &network{accepted: make(chan net.Conn), closed: make(chan struct{})}
-}
-
-// dial connects to the server.
-func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, near := net.Pipe()
-	far, server := net.Pipe()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	l := &link{silent: make(chan struct{}), swallows: n.swallows, most: n.most}
-	if n.silent {
-		close(l.silent)
-	}
-	n.links = append(n.links, l)
-	select {
-	case n.accepted <- server:
-	case <-n.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	go l.forward(far, near, 0)
-	go l.forward(near, far, l.most)
-	return client, nil
-}
-
-// forward copies from one end to the other, most bytes if that is not 0. Once the link is silent it copies nothing, and neither end is told when
-// the other one is closed.
-func (l *link) forward(to, from net.Conn, most int) {
-	buf := make([]byte, 4<<10)
-	for sent := 0; most == 0 || sent < most; sent += len(buf) {
-		n, err := from.Read(buf)
-		select {
-		case <-l.silent:
-			if l.swallows {
-				_, _ = io.Copy(io.Discard, from) // until the end is closed
-			}
-			return
-		default:
-		}
-		if err != nil {
-			to.Close()
-			return
-		}
-		if _, err := to.Write(buf[:n]); err != nil {
-			return
-		}
-	}
-}
-
-// fallSilent makes all connections silent for ever, and those to come. If swallows is set, these take bytes, as the buffers of a system do.
-func (n *network) fallSilent(swallows bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.silent, n.swallows = true, swallows
-	for _, l := range n.links {
-		close(l.silent)
-	}
-}
-
-// breakOff makes connections to come fall silent when the server has sent so many bytes.
-func (n *network) breakOff(most int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.most = most
-}
-
-// comeBack lets new connections carry bytes. Those that fell silent stay so.
-func (n *network) comeBack() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.silent, n.links = false, nil
-}
-
-// Accept implements net.Listener.
-func (n *network) Accept() (net.Conn, error) {
-	select {
-	case c := <-n.accepted:
-		return c, nil
-	case <-n.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (n *network) Close() error {
-	select {
-	case <-n.closed:
-	default:
-		close(n.closed)
-	}
-	return nil
-}
-
-// Addr implements net.Listener.
-func (n *network) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A node is a project with a server.
 type node struct {
@@ -152,7 +38,7 @@ func openNode(t *testing.T, dir string, o Options) *node {
 	o.Production, o.Log = true, slog.New(slog.DiscardHandler)
 	n := &node{T: t}
 	if o.Follow != nil {
-		n.must(prepareReplica(t.Context(), dir, o))
+		n.must(replica.Prepare(t.Context(), o.replicaOptions(dir)))
 	}
 	var err error
 	n.project, err = Open(dir, o)
@@ -165,8 +51,11 @@ func openNode(t *testing.T, dir string, o Options) *node {
 	return n
 }
 
+// positionIn returns the position behind the last entry of a store.
+func positionIn(st *store.Store) (store.Position, error) { return replica.PositionOf(st) }
+
 // replica returns the role of the server, which must be a replica.
-func (n *node) replica() *follower { return n.project.role.(*follower) }
+func (n *node) replica() *replicaRole { return n.project.role.(*replicaRole) }
 
 func (n *node) must(err error) {
 	n.Helper()
@@ -222,8 +111,8 @@ func (n *node) makeKey() {
 }
 
 // newOrigin opens an origin with a few documents, and serves it on a network.
-func newOrigin(t *testing.T) (*node, *network) {
-	n, over := openNode(t, projectOfNotes(t), Options{}), newNetwork()
+func newOrigin(t *testing.T) (*node, *silentnet.Network) {
+	n, over := openNode(t, projectOfNotes(t), Options{}), silentnet.New()
 	n.makeKey()
 	n.background(func(ctx context.Context) { n.must(n.server.Serve(ctx, over)) })
 	n.background(func(ctx context.Context) { n.project.subscribers.Run(ctx) })
@@ -238,8 +127,8 @@ func newOrigin(t *testing.T) (*node, *network) {
 func TestReplicaInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
-		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.dial}})
-		replica.background(replica.replica().run)
+		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.Dial}})
+		replica.background(replica.replica().Run)
 		same := func() bool {
 			const read = "/api/notes?sort=title&pagination[pageSize]=100"
 			_, want := origin.ask("GET", read, origin.key, "")
@@ -247,24 +136,24 @@ func TestReplicaInSilence(t *testing.T) {
 			return status == 200 && got == want && strings.Contains(got, "before 4")
 		}
 		time.Sleep(time.Minute)
-		if age := replica.replica().age(); !same() || age > 10*time.Second {
+		if age := replica.replica().Age(); !same() || age > 10*time.Second {
 			t.Fatalf("before the silence the replica is %v old, equal: %v", age, same())
 		}
 
-		over.fallSilent(false)
+		over.FallSilent(false)
 		for i := range 60 {
 			origin.write(fmt.Sprint("meanwhile ", i))
 			time.Sleep(time.Minute)
 		}
-		if age := replica.replica().age(); same() || age < time.Hour {
+		if age := replica.replica().Age(); same() || age < time.Hour {
 			t.Errorf("after an hour of silence the replica is %v old, equal: %v", age, same())
 		}
 		if held := origin.server.Stats().Connections.Held; held > 2 {
 			t.Errorf("the origin keeps %d connections after an hour of silence", held)
 		}
-		over.comeBack()
+		over.ComeBack()
 		time.Sleep(2 * time.Minute)
-		if age := replica.replica().age(); !same() || age > 10*time.Second {
+		if age := replica.replica().Age(); !same() || age > 10*time.Second {
 			t.Errorf("two minutes after the silence the replica is %v old, equal: %v", age, same())
 		}
 	})
@@ -275,16 +164,16 @@ func TestReplicaInSilence(t *testing.T) {
 func TestReplicaTellsHowOldItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
-		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.dial}})
-		replica.background(replica.replica().run)
+		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.Dial}})
+		replica.background(replica.replica().Run)
 		inStep := func() {
 			t.Helper()
 			for range 30 {
-				if time.Sleep(700 * time.Millisecond); replica.replica().age() != 0 {
-					t.Fatalf("in step, the replica is %v old", replica.replica().age())
+				if time.Sleep(700 * time.Millisecond); replica.replica().Age() != 0 {
+					t.Fatalf("in step, the replica is %v old", replica.replica().Age())
 				}
 			}
-			head, err := positionOf(origin.project.Store())
+			head, err := positionIn(origin.project.Store())
 			origin.must(err)
 			want := fmt.Sprintf(`{"state":"ready","replica":{"inStep":true,"age":0,"position":%q}}`, head)
 			if status, got := replica.ask("GET", "/_ready", "", ""); status != 200 || strings.TrimSpace(got) != want {
@@ -293,7 +182,7 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 			if r := replica.project.reading(); r.Replica == nil || !r.Replica.InStep || r.Replica.Age != 0 {
 				t.Errorf("metrics of the replica: %+v", r.Replica)
 			}
-			list := origin.project.replicas.list()
+			list := origin.project.replicas.List()
 			if len(list) != 1 || list[0].Position != head.String() || list[0].Behind != 0 || list[0].Client == "" {
 				t.Errorf("the origin has these replicas: %+v", list)
 			}
@@ -307,7 +196,7 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 		time.Sleep(time.Second)
 		inStep()
 
-		over.fallSilent(true)
+		over.FallSilent(true)
 		origin.write("not arrived")
 		time.Sleep(time.Minute)
 		state := replica.replica().ReplicaState()
@@ -317,7 +206,7 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 		if status, got := replica.ask("GET", "/_ready", "", ""); status != 200 || !strings.Contains(got, `"inStep":false`) {
 			t.Errorf("/_ready answers %d %s", status, got)
 		}
-		over.comeBack()
+		over.ComeBack()
 		time.Sleep(5 * time.Minute)
 		inStep()
 	})
@@ -328,7 +217,7 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 func TestListenerInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
-		client := &http.Client{Transport: &http.Transport{DialContext: over.dial}}
+		client := &http.Client{Transport: &http.Transport{DialContext: over.Dial}}
 		listen := func(last string) *http.Response {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://origin.example/api/_changes?feed=eventsource&since=now", nil)
 			origin.must(err)
@@ -361,7 +250,7 @@ func TestListenerInSilence(t *testing.T) {
 		if held := origin.project.subscribers.Waiting.Stats().Held; held != 1 || last == "" {
 			t.Fatalf("%d listeners before the silence, the last event is %q", held, last)
 		}
-		over.fallSilent(false)
+		over.FallSilent(false)
 		for i := range 60 {
 			origin.write(fmt.Sprint("meanwhile ", i))
 			time.Sleep(time.Minute)
@@ -369,7 +258,7 @@ func TestListenerInSilence(t *testing.T) {
 		if held := origin.project.subscribers.Waiting.Stats().Held; held != 0 {
 			t.Errorf("the server has %d listeners after an hour of silence", held)
 		}
-		over.comeBack()
+		over.ComeBack()
 		if last = ids(listen(last).Body, 60); last == "" {
 			t.Error("the changes of the hour are not told")
 		}

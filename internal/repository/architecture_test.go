@@ -50,13 +50,17 @@ var layers = [][]string{
 	{"gateway/internal/cluster/port"},
 	{"gateway/internal/cluster/consensus"},
 	{"gateway/internal/filesync"},
+	{"gateway/internal/forward"},
 	{"gateway/admin"},
+	{"gateway/internal/cluster"},
+	{"gateway/internal/replica"},
 	{"gateway"},
 	{"strapi/definitions"},
 	{"strapi/movein"},
 	{"command"},
 	{""}, // the program
 	{"packaging/sbom"},
+	{"internal/silentnet"},
 	{"internal/servertest"},
 	{"internal/simulation/program"},
 	{"internal/conformance", "internal/costs", "internal/simulation/answers", "internal/simulation/kills", "internal/simulation/powerloss", "internal/simulation/syncs", "internal/clients", "internal/attack", "internal/replicas", "internal/clusters", "internal/repository"}, // tests of the complete program

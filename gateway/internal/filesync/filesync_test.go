@@ -62,8 +62,8 @@ func newCluster(t *testing.T, count int) (nodes []*node, st *store.Store) {
 		name := fmt.Sprintf("node%d", i+1)
 		n.Nodes = filesync.NewNodes(filesync.NodesOptions{
 			Uploads: n.dir, Name: name, Client: http.DefaultClient, Log: slog.New(messages(n.logged)),
-			Members: func() ([]consensus.Peer, error) { return peers, nil },
-			Store:   func() *store.Store { return st },
+			Peers: func() ([]consensus.Peer, error) { return peers, nil },
+			Store: func() *store.Store { return st },
 			Library: func() *media.Library {
 				select {
 				case n.looks <- true:

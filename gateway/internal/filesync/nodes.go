@@ -52,7 +52,7 @@ const (
 type NodesOptions struct {
 	Uploads string // the directory of this node's files
 	Name    string // of this node
-	Members func() ([]consensus.Peer, error)
+	Peers   func() ([]consensus.Peer, error)
 	Client  *http.Client          // of other nodes
 	Store   func() *store.Store   // as it is served
 	Library func() *media.Library // as it is served; nil where upload is switched off
@@ -237,7 +237,7 @@ func (f *Nodes) push(ctx context.Context, files []*replication.File) error {
 
 // voters returns the other nodes with a vote, and how many nodes have one.
 func (f *Nodes) voters() (others []consensus.Peer, count int, err error) {
-	list, err := f.options.Members()
+	list, err := f.options.Peers()
 	for _, n := range list {
 		if n.Voter {
 			count++
@@ -444,7 +444,7 @@ func (f *Nodes) isStaged(file *replication.File) bool {
 
 // fetch has stage take a content that another node has.
 func (f *Nodes) fetch(ctx context.Context, file *replication.File, stage func(*replication.File, io.Reader) error) error {
-	list, err := f.options.Members()
+	list, err := f.options.Peers()
 	if err != nil {
 		return err
 	}

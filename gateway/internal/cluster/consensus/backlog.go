@@ -9,8 +9,9 @@ import (
 	"lectern/store"
 )
 
-// A backlog has the transactions of other nodes that the machine has yet to apply. They are applied by a goroutine of their own, several together: each time
-// the machine writes the pages of its file and syncs it. So a transaction waits gatherTime for others, unless somebody waits for it (Raft.Hurry).
+// A backlog has the transactions of other nodes that the machine has yet to apply. They are applied by a goroutine of
+// their own, several together: each time the machine writes the pages of its file and syncs it. So a transaction waits
+// gatherTime for others, unless somebody waits for it (Raft.Hurry).
 //
 // Raft.mu guards the fields.
 type backlog struct {
@@ -47,9 +48,10 @@ func (n *Raft) closing() bool {
 	}
 }
 
-// enqueue adds transactions that Raft has passed on, up to an index. It waits while the backlog is full. The node gives up its own proposal, and refuses
-// further ones until the machine has applied the transactions. Otherwise there would be a deadlock: the store applies them in the goroutine that waits for
-// the proposal, and Raft passes the proposal on after them.
+// enqueue adds transactions that Raft has passed on, up to an index. It waits while the backlog is full. The node gives
+// up its own proposal, and refuses further ones until the machine has applied the transactions. Otherwise there would
+// be a deadlock: the store applies them in the goroutine that waits for the proposal, and Raft passes the proposal on
+// after them.
 func (n *Raft) enqueue(list []store.Transaction, index uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -74,7 +76,8 @@ func (n *Raft) enqueue(list []store.Transaction, index uint64) {
 	}
 }
 
-// wakeWaiting has all who wait for the machine look again whether they still have to: the node is being closed, or the machine has failed.
+// wakeWaiting has all who wait for the machine look again whether they still have to: the node is being closed, or the
+// machine has failed.
 func (n *Raft) wakeWaiting() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -102,10 +105,12 @@ func (n *Raft) hurry(by int) {
 	n.backlog.changed.Broadcast()
 }
 
-// settle waits until the machine has applied all that Raft has passed on so far. It returns false if the node is closed before.
+// settle waits until the machine has applied all that Raft has passed on so far. It returns false if the node is closed
+// before.
 func (n *Raft) settle() bool { return n.settleWhile(func() bool { return true }) }
 
-// settleWhile is settle, but also returns false once wanted does. It asks wanted whenever the machine has failed or applied something.
+// settleWhile is settle, but also returns false once wanted does. It asks wanted whenever the machine has failed or
+// applied something.
 func (n *Raft) settleWhile(wanted func() bool) bool {
 	defer n.Hurry()()
 	n.mu.Lock()
@@ -139,8 +144,8 @@ func (n *Raft) applyBacklog() {
 	}
 }
 
-// takeBacklog waits until the backlog is ready and empties it. It returns nil once the node is being closed. Raft passes all that is left on again when the
-// node is started.
+// takeBacklog waits until the backlog is ready and empties it. It returns nil once the node is being closed. Raft
+// passes all that is left on again when the node is started.
 func (n *Raft) takeBacklog() (list []store.Transaction, last uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -156,8 +161,8 @@ func (n *Raft) takeBacklog() (list []store.Transaction, last uint64) {
 	return list, b.passed
 }
 
-// apply has the machine apply transactions. It tries until that succeeds or the node is closed, and reports whether it has succeeded: nothing can be applied
-// after a transaction that is missing.
+// apply has the machine apply transactions. It tries until that succeeds or the node is closed, and reports whether it
+// has succeeded: nothing can be applied after a transaction that is missing.
 func (n *Raft) apply(list []store.Transaction) bool {
 	for {
 		err := n.config.Machine.Apply(list)

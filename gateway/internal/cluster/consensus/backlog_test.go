@@ -9,8 +9,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestBacklog has a follower whose machine takes long to apply a transaction. It must apply those that arrive meanwhile together, and a snapshot must wait for
-// them: Raft takes all that is before a snapshot for applied, and removes it.
+// TestBacklog has a follower whose machine takes long to apply a transaction. It must apply those that arrive meanwhile
+// together, and a snapshot must wait for them: Raft takes all that is before a snapshot for applied, and removes it.
 func TestBacklog(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -58,7 +58,8 @@ func TestBacklog(t *testing.T) {
 	follower.setGate(nil)
 }
 
-// TestPassedWhileApplying has Raft pass on an entry that is not for the machine, while the machine applies a transaction. A snapshot must not wait for more.
+// TestPassedWhileApplying has Raft pass on an entry that is not for the machine, while the machine applies a
+// transaction. A snapshot must not wait for more.
 func TestPassedWhileApplying(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// connections are the connections of Raft that are open. Closing them ends the wait for a node that does not go on to send or receive a copy: Raft does
-// nothing else while it receives one, however long that takes, and its shutdown waits until all copies are sent or received.
+// connections are the connections of Raft that are open. Closing them ends the wait for a node that does not go on to
+// send or receive a copy: Raft does nothing else while it receives one, however long that takes, and its shutdown waits
+// until all copies are sent or received.
 type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]struct{} // nil once all are cut

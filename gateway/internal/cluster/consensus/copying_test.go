@@ -35,8 +35,9 @@ func (g *gated) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// copying starts a leader and a node that receives a copy from it. The copy stops half way until open is called. Without stalls, the leader stops sending; with
-// stalls, the other node stops reading. silence is consensus.Config.Silence of the node that receives.
+// copying starts a leader and a node that receives a copy from it. The copy stops half way until open is called.
+// Without stalls, the leader stops sending; with stalls, the other node stops reading. silence is
+// consensus.Config.Silence of the node that receives.
 func copying(t *testing.T, stalls bool, silence time.Duration) (sends, receives *testNode, open func()) {
 	t.Helper()
 	gate := make(chan struct{})
@@ -124,8 +125,8 @@ func TestCloseWhileCopying(t *testing.T) {
 	}
 }
 
-// TestProposeWhileCopying proposes a transaction while the node receives a copy. Propose must not wait for the copy, because the machine can only replace
-// its state by the copy once Propose has returned.
+// TestProposeWhileCopying proposes a transaction while the node receives a copy. Propose must not wait for the copy,
+// because the machine can only replace its state by the copy once Propose has returned.
 func TestProposeWhileCopying(t *testing.T) {
 	_, n, open := copying(t, false, time.Hour)
 	n.mu.Lock() // the machine is at work
@@ -147,7 +148,8 @@ func TestProposeWhileCopying(t *testing.T) {
 	n.wait(t, "the copy", func() bool { return n.state.Moved > 0 })
 }
 
-// TestSilentCopy stops a copy half way. The node that receives it must give it up, and get another one once the leader can send again.
+// TestSilentCopy stops a copy half way. The node that receives it must give it up, and get another one once the leader
+// can send again.
 func TestSilentCopy(t *testing.T) {
 	sends, receives, open := copying(t, false, 2*heartbeat)
 	receives.wait(t, "the end of the first copy", func() bool {

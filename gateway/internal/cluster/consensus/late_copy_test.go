@@ -21,7 +21,8 @@ type fakeLeader struct {
 	term   uint64
 }
 
-// newFakeLeader starts a node whose state is that after entry 7, of term 2, and returns its leader. The node never wants to become the leader itself.
+// newFakeLeader starts a node whose state is that after entry 7, of term 2, and returns its leader. The node never
+// wants to become the leader itself.
 func newFakeLeader(t *testing.T) *fakeLeader {
 	t.Helper()
 	n := &testNode{t: t, name: "n2", dir: t.TempDir(), heartbeat: time.Hour}
@@ -58,7 +59,8 @@ func (l *fakeLeader) install(index uint64) error {
 	return err
 }
 
-// append sends entries of the present term up to an index, which follow on one of previousTerm. Those up to committed are committed.
+// append sends entries of the present term up to an index, which follow on one of previousTerm. Those up to committed
+// are committed.
 func (l *fakeLeader) append(previous, previousTerm, last, committed uint64) {
 	l.t.Helper()
 	var entries []*raft.Log
@@ -75,8 +77,9 @@ func (l *fakeLeader) append(previous, previousTerm, last, committed uint64) {
 	}
 }
 
-// TestLateCopy sends a node a copy twice, as a leader may that has lost the answer, or that has removed the node and added it again. The second one arrives
-// after the entries that follow on it. The node must keep them: the leader counts on them.
+// TestLateCopy sends a node a copy twice, as a leader may that has lost the answer, or that has removed the node and
+// added it again. The second one arrives after the entries that follow on it. The node must keep them: the leader
+// counts on them.
 func TestLateCopy(t *testing.T) {
 	for committed := uint64(9); committed <= 11; committed++ {
 		t.Run(fmt.Sprint(committed), func(t *testing.T) {
@@ -97,8 +100,8 @@ func TestLateCopy(t *testing.T) {
 	}
 }
 
-// TestNextLeader sends a node a copy and entries of a leader that is lost before others have them. The next leader has others in their place, or a copy that
-// goes further.
+// TestNextLeader sends a node a copy and entries of a leader that is lost before others have them. The next leader has
+// others in their place, or a copy that goes further.
 func TestNextLeader(t *testing.T) {
 	for name, next := range map[string]struct {
 		send func(*fakeLeader)

@@ -25,8 +25,9 @@ func (l lineTrigger) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestTransferBeforeLead has a new leader pass the lead on to a node that does not answer before its machine leads. Raft takes nothing from the leader until the
-// transfer has failed, and tells nobody that it has. The machine must lead in the end.
+// TestTransferBeforeLead has a new leader pass the lead on to a node that does not answer before its machine leads.
+// Raft takes nothing from the leader until the transfer has failed, and tells nobody that it has. The machine must lead
+// in the end.
 func TestTransferBeforeLead(t *testing.T) {
 	n := newNodes(t, 1)[0]
 	voter := &testNode{t: t, name: "n2", dir: t.TempDir(), heartbeat: time.Minute} // it does not want the lead
@@ -63,8 +64,9 @@ func TestTransferBeforeLead(t *testing.T) {
 	n.wait(t, "the lead after a transfer that failed", n.Leading)
 }
 
-// TestFailedTransfer transfers the leadership to a node that is down, and proposes texts until one is refused. The machine of the leader must then be told
-// again to lead, since the refused proposal may have been a part of a conversion.
+// TestFailedTransfer transfers the leadership to a node that is down, and proposes texts until one is refused. The
+// machine of the leader must then be told again to lead, since the refused proposal may have been a part of a
+// conversion.
 func TestFailedTransfer(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -106,8 +108,8 @@ func refuses(t *testing.T, leader *testNode, ended <-chan struct{}) bool {
 	}
 }
 
-// TestCloseUnableToLead closes a node whose machine is about to say that it cannot lead. Raft may forget what it is asked for when it is shut down, and
-// nobody must wait for that.
+// TestCloseUnableToLead closes a node whose machine is about to say that it cannot lead. Raft may forget what it is
+// asked for when it is shut down, and nobody must wait for that.
 func TestCloseUnableToLead(t *testing.T) {
 	n := newNodes(t, 1)[0]
 	for range 10 {
@@ -142,8 +144,8 @@ func TestCloseUnableToLead(t *testing.T) {
 	}
 }
 
-// TestLeadWithoutMachine transfers the lead to a node whose machine fails. The node passes it on, and its machine must be told who leads then, so that the
-// node can forward writes.
+// TestLeadWithoutMachine transfers the lead to a node whose machine fails. The node passes it on, and its machine must
+// be told who leads then, so that the node can forward writes.
 func TestLeadWithoutMachine(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -165,7 +167,8 @@ func TestLeadWithoutMachine(t *testing.T) {
 	broken.setBroken(false)
 }
 
-// TestOneAbleToLead passes the lead to a node whose machine cannot lead. Of the others, only the last one that Raft would choose can. It must lead.
+// TestOneAbleToLead passes the lead to a node whose machine cannot lead. Of the others, only the last one that Raft
+// would choose can. It must lead.
 func TestOneAbleToLead(t *testing.T) {
 	nodes := newNodes(t, 5)
 	able := nodes[len(nodes)-1]
@@ -181,8 +184,8 @@ func TestOneAbleToLead(t *testing.T) {
 	able.wait(t, "the only node that can lead", able.Leading)
 }
 
-// TestLeadOnce passes the lead on right after a transaction, which the next leader then gets from Raft as one of the former leader. It must begin to lead
-// once: to lead again would interrupt what it does as the leader.
+// TestLeadOnce passes the lead on right after a transaction, which the next leader then gets from Raft as one of the
+// former leader. It must begin to lead once: to lead again would interrupt what it does as the leader.
 func TestLeadOnce(t *testing.T) {
 	nodes := newNodes(t, 2)
 	for range 6 {

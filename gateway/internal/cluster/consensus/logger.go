@@ -18,7 +18,8 @@ func newLogger(to *slog.Logger) hclog.Logger {
 	return l
 }
 
-// warnEvery is how often a warning is repeated. A leader tries twice a second to reach a node that is down, and Raft logs each failure.
+// warnEvery is how often a warning is repeated. A leader tries twice a second to reach a node that is down, and Raft
+// logs each failure.
 const warnEvery = 10 * time.Minute
 
 // A logSink gives what Raft tells to the log of the server. It is safe for concurrent use.
@@ -32,7 +33,8 @@ type logSink struct {
 // A warning is what Raft could not do, and with which node. Raft has few messages and few nodes, so there are few.
 type warning struct{ message, node string }
 
-// Accept implements hclog.SinkAdapter. What Raft tells is for those who look for a fault: who leads, and what a node cannot do, is logged by Raft.
+// Accept implements hclog.SinkAdapter. What Raft tells is for those who look for a fault: who leads, and what a node
+// cannot do, is logged by Raft.
 func (s *logSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	at := slog.LevelDebug
 	if level >= hclog.Error && s.isNews(warning{message, nodeOf(args)}) {

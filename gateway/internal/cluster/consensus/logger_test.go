@@ -21,7 +21,8 @@ func (l *heartbeatLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestUnreachableNode has a node of a cluster go down. The leader warns about it once, however often it tries to reach it.
+// TestUnreachableNode has a node of a cluster go down. The leader warns about it once, however often it tries to reach
+// it.
 func TestUnreachableNode(t *testing.T) {
 	nodes := newNodes(t, 3)
 	logs := make([]*heartbeatLog, len(nodes))

@@ -110,7 +110,8 @@ func (n *Raft) Transfer(ctx context.Context, name string) error {
 	return agreed(ctx, n.raft.LeadershipTransferToServer(raft.ServerID(name), raft.ServerAddress(to.Address)))
 }
 
-// agreed waits until the nodes have agreed to a change of the cluster. The error wraps store.ErrNotLeader if this node does not lead.
+// agreed waits until the nodes have agreed to a change of the cluster. The error wraps store.ErrNotLeader if this node
+// does not lead.
 func agreed(ctx context.Context, f raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }() // never ends if Raft is shut down before it has taken what was asked for
@@ -154,7 +155,8 @@ func (n *Raft) Figures() Figures {
 	return f
 }
 
-// appliedIndex returns the index up to which the machine has applied Raft's log. Raft's own applied index includes what waits for the machine.
+// appliedIndex returns the index up to which the machine has applied Raft's log. Raft's own applied index includes what
+// waits for the machine.
 func (n *Raft) appliedIndex() uint64 {
 	passed, applied := n.raft.AppliedIndex(), n.applied.Load()
 	for i := applied + 1; i <= passed; i++ { // entries of Raft's own are not for the machine

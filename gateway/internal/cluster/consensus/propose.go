@@ -11,7 +11,8 @@ import (
 	"lectern/store"
 )
 
-// A proposalID distinguishes a transaction that this node waits for from others. It stands before the transaction in Raft's log.
+// A proposalID distinguishes a transaction that this node waits for from others. It stands before the transaction in
+// Raft's log.
 type proposalID [16]byte
 
 // A proposal is a transaction of this node to which the nodes may agree.
@@ -47,8 +48,9 @@ func (n *Raft) Propose(transaction []byte) (store.Agreement, error) {
 	return agreement, err
 }
 
-// leadAgain has Machine.Lead called again if the node is still the leader after a proposal failed, or leads again. Raft refuses proposals during a transfer of
-// leadership, and the transfer may fail. Lead finishes the conversion that the refused proposal may have been a part of.
+// leadAgain has Machine.Lead called again if the node is still the leader after a proposal failed, or leads again. Raft
+// refuses proposals during a transfer of leadership, and the transfer may fail. Lead finishes the conversion that the
+// refused proposal may have been a part of.
 func (n *Raft) leadAgain() {
 	n.mu.Lock()
 	n.lose()
@@ -58,7 +60,8 @@ func (n *Raft) leadAgain() {
 
 func (n *Raft) propose(p *proposal, transaction []byte) (store.Agreement, error) {
 	failed := make(chan error, 1)
-	// Apply waits while Raft receives a copy, and the machine takes the copy over only when nothing is proposed any more.
+	// Apply waits while Raft receives a copy, and the machine takes the copy over only when nothing is proposed any
+	// more.
 	go func() { failed <- n.raft.Apply(append(p.id[:], transaction...), 0).Error() }() // ends when Raft knows the outcome, or is shut down
 	var err error
 	select {
@@ -85,9 +88,10 @@ func (n *Raft) propose(p *proposal, transaction []byte) (store.Agreement, error)
 	return store.Agreement{}, n.outcome(err)
 }
 
-// awaitNextLeader waits until the nodes have agreed to a proposal under another leader, and returns its index. Raft gives a proposal up when the node
-// loses the lead, but other nodes may have it already. That happens on a busy machine, where their answers are late. The wait ends when the node gives the
-// proposal up because it has got another transaction, and after electionHeartbeats: the machine follows the next leader only when nothing is proposed.
+// awaitNextLeader waits until the nodes have agreed to a proposal under another leader, and returns its index. Raft
+// gives a proposal up when the node loses the lead, but other nodes may have it already. That happens on a busy
+// machine, where their answers are late. The wait ends when the node gives the proposal up because it has got another
+// transaction, and after electionHeartbeats: the machine follows the next leader only when nothing is proposed.
 func (n *Raft) awaitNextLeader(p *proposal) (index uint64, agreed bool) {
 	late := time.NewTimer(electionHeartbeats * n.config.heartbeat())
 	defer late.Stop()
@@ -177,8 +181,8 @@ func (f fsm) ApplyBatch(logs []*raft.Log) []any {
 	return make([]any, len(logs))
 }
 
-// Snapshot implements raft.FSM. It fails if the node is closed before the machine has applied all transactions that Raft has passed on, since Raft takes
-// them for applied.
+// Snapshot implements raft.FSM. It fails if the node is closed before the machine has applied all transactions that
+// Raft has passed on, since Raft takes them for applied.
 func (f fsm) Snapshot() (raft.FSMSnapshot, error) {
 	if !f.settle() {
 		return nil, raft.ErrRaftShutdown

@@ -14,8 +14,9 @@ import (
 	"lectern/store"
 )
 
-// TestSlowCommit has a leader whose machine takes long to commit, so that the others have the transaction first. The leader must not say meanwhile
-// that it has everything: a read that asks it could show less than an earlier one at another node.
+// TestSlowCommit has a leader whose machine takes long to commit, so that the others have the transaction first. The
+// leader must not say meanwhile that it has everything: a read that asks it could show less than an earlier one at
+// another node.
 func TestSlowCommit(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -56,7 +57,8 @@ func TestSlowCommit(t *testing.T) {
 	}
 }
 
-// TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It applies the transaction once it can.
+// TestCommitFails has a leader whose machine cannot commit what the nodes have agreed to. It applies the transaction
+// once it can.
 func TestCommitFails(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -79,8 +81,9 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// TestProposeWhileApplied has a leader propose while its machine applies a transaction that it could not commit before. The proposal must be refused at
-// once: Raft would hand it to the machine after that transaction, and the machine may wait for the goroutine that proposes.
+// TestProposeWhileApplied has a leader propose while its machine applies a transaction that it could not commit before.
+// The proposal must be refused at once: Raft would hand it to the machine after that transaction, and the machine may
+// wait for the goroutine that proposes.
 func TestProposeWhileApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -113,8 +116,9 @@ func TestProposeWhileApplied(t *testing.T) {
 	}
 }
 
-// TestProposeWhileLeadIsLost holds up all that a leader would read, while it proposes, until it has lost the lead. The others have the proposal, and agree to
-// it under another leader. The former leader must say so, and not that the outcome is unknown.
+// TestProposeWhileLeadIsLost holds up all that a leader would read, while it proposes, until it has lost the lead. The
+// others have the proposal, and agree to it under another leader. The former leader must say so, and not that the
+// outcome is unknown.
 func TestProposeWhileLeadIsLost(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)

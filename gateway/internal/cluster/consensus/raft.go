@@ -1,5 +1,5 @@
-// Package consensus lets the nodes of a cluster agree to transactions by Raft (hashicorp/raft). Each node applies them in the same order to a state
-// machine of its own, which is the store.
+// Package consensus lets the nodes of a cluster agree to transactions by Raft (hashicorp/raft). Each node applies them
+// in the same order to a state machine of its own, which is the store.
 //
 // # A transaction
 //
@@ -65,27 +65,30 @@ import (
 	"lectern/store"
 )
 
-// A Machine is the state machine of a node. It is durable: what Apply, and a transaction of its own, have done is on disk.
+// A Machine is the state machine of a node. It is durable: what Apply, and a transaction of its own, have done is on
+// disk.
 type Machine interface {
-	// Apply applies transactions of other nodes, and skips those that it has applied already. Its error means that the node cannot go on; Apply
-	// is then called again with the same transactions.
+	// Apply applies transactions of other nodes, and skips those that it has applied already. Its error means that the
+	// node cannot go on; Apply is then called again with the same transactions.
 	Apply([]store.Transaction) error
 	// Copy returns a copy of the present state, for another machine's Restore, and its size in bytes.
 	Copy() (int64, io.ReadCloser, error)
 	// Restore replaces the state by a copy.
 	Restore(io.Reader) error
-	// Lead is called when the node has become the leader and has applied all transactions. From then on the machine may commit transactions of its
-	// own, which it must propose first (Raft.Propose).
+	// Lead is called when the node has become the leader and has applied all transactions. From then on the machine may
+	// commit transactions of its own, which it must propose first (Raft.Propose).
 	Lead() error
 	// Led is called after Lead, once Raft.Leading reports it.
 	Led()
-	// Follow is called when the node does not lead, or another node has become the leader. leader is the address of the leader, "" if there is none.
+	// Follow is called when the node does not lead, or another node has become the leader. leader is the address of the
+	// leader, "" if there is none.
 	Follow(leader string)
 }
 
 // A Port connects nodes.
 type Port interface {
-	// Raft returns the listener of connections that other nodes have opened by DialRaft. Its address is the one that other nodes dial.
+	// Raft returns the listener of connections that other nodes have opened by DialRaft. Its address is the one that
+	// other nodes dial.
 	Raft() net.Listener
 	DialRaft(address string, timeout time.Duration) (net.Conn, error)
 }
@@ -115,15 +118,16 @@ type Config struct {
 	Log     *slog.Logger
 	// Heartbeat is how long a node hears nothing from the leader before it wants to become the leader; 0: a second.
 	Heartbeat time.Duration
-	// Trailing is how many transactions a node keeps for others that are behind; 0: 4096. A node that is further behind gets a copy of the content.
+	// Trailing is how many transactions a node keeps for others that are behind; 0: 4096. A node that is further behind
+	// gets a copy of the content.
 	Trailing uint64
-	// Silence is how long nothing may arrive of a copy that another node sends; 0: 10 seconds. Then this node gives the copy up and can vote again, which it
-	// cannot while it receives one. The leader sends it another copy.
+	// Silence is how long nothing may arrive of a copy that another node sends; 0: 10 seconds. Then this node gives the
+	// copy up and can vote again, which it cannot while it receives one. The leader sends it another copy.
 	Silence time.Duration
 }
 
-// A Raft is what this node does in Raft: it agrees with the other nodes, and has its Machine apply what they have agreed to. Its methods are safe
-// for concurrent use, except for Propose.
+// A Raft is what this node does in Raft: it agrees with the other nodes, and has its Machine apply what they have
+// agreed to. Its methods are safe for concurrent use, except for Propose.
 type Raft struct {
 	config    Config
 	raft      *raft.Raft
@@ -212,7 +216,8 @@ func HasState(dir string) (bool, error) {
 	return has, errors.Join(err, log.Close())
 }
 
-// Bootstrap creates the files of a node that begins a cluster, in which it is alone. The machine has the content of the cluster.
+// Bootstrap creates the files of a node that begins a cluster, in which it is alone. The machine has the content of the
+// cluster.
 func Bootstrap(c Config) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
@@ -260,8 +265,8 @@ func Start(c Config) (*Raft, error) {
 	return n, nil
 }
 
-// reached reports whether the node has committed entries of Raft's log after an index, or entries of the present leader. Others may be replaced: a former
-// leader sent them. Only Raft, when it receives a copy, may call reached.
+// reached reports whether the node has committed entries of Raft's log after an index, or entries of the present
+// leader. Others may be replaced: a former leader sent them. Only Raft, when it receives a copy, may call reached.
 func (n *Raft) reached(index uint64) (bool, error) {
 	<-n.running
 	if n.raft.AppliedIndex() > index {
@@ -352,8 +357,9 @@ func (n *Raft) look(ctx context.Context) {
 	}
 }
 
-// giveUp lets another node lead, because this one cannot, and tries again later if there is none. It passes the lead to each of the others in turn: Raft
-// would pass it to the same one each time, which may not be able to lead either. Once all had their turn, the node waits before it passes the lead on.
+// giveUp lets another node lead, because this one cannot, and tries again later if there is none. It passes the lead to
+// each of the others in turn: Raft would pass it to the same one each time, which may not be able to lead either. Once
+// all had their turn, the node waits before it passes the lead on.
 func (n *Raft) giveUp(ctx context.Context) {
 	others := slices.DeleteFunc(slices.Clone(n.raft.GetConfiguration().Configuration().Servers), func(s raft.Server) bool {
 		return s.Suffrage != raft.Voter || s.ID == raft.ServerID(n.config.Name)
@@ -391,7 +397,8 @@ func (n *Raft) wake() {
 	}
 }
 
-// lose notes that the machine does not lead any more until Machine.Lead is called again. It must be called with n.mu held.
+// lose notes that the machine does not lead any more until Machine.Lead is called again. It must be called with n.mu
+// held.
 func (n *Raft) lose() {
 	n.led = 0
 	n.losses++

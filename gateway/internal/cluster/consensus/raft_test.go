@@ -34,7 +34,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// checkOneLeads checks that the leader says that it leads, and that the other nodes neither say that nor propose anything. It returns the leader.
+// checkOneLeads checks that the leader says that it leads, and that the other nodes neither say that nor propose
+// anything. It returns the leader.
 func checkOneLeads(t *testing.T, nodes []*testNode) (leader *testNode) {
 	t.Helper()
 	var problems []string
@@ -104,8 +105,9 @@ func TestNoMajority(t *testing.T) {
 	textsUpTo(t, nodes, proposeSomehow(t, nodes)) // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
 }
 
-// TestApplied has a follower whose machine fails for a while. Transactions that wait for the machine must not count as applied. Entries of Raft's own,
-// such as the one that begins a term, are not for the machine, and must not count as missing.
+// TestApplied has a follower whose machine fails for a while. Transactions that wait for the machine must not count as
+// applied. Entries of Raft's own, such as the one that begins a term, are not for the machine, and must not count as
+// missing.
 func TestApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)

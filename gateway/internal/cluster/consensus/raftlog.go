@@ -32,9 +32,10 @@ type raftLog struct {
 // retryStore is how long StoreLogs waits between attempts.
 const retryStore = 100 * time.Millisecond
 
-// GetLog implements raft.LogStore. After a node has received a copy of the content, its log begins with the entry after the copy. For the last entry that the copy
-// includes, GetLog returns an entry with nothing but its term. A follower compares that with the term that the leader names before it takes the next entries
-// (appendEntries in hashicorp/raft 1.8.0). Without it, a node that has to replace all entries after the copy could not.
+// GetLog implements raft.LogStore. After a node has received a copy of the content, its log begins with the entry after
+// the copy. For the last entry that the copy includes, GetLog returns an entry with nothing but its term. A follower
+// compares that with the term that the leader names before it takes the next entries (appendEntries in hashicorp/raft
+// 1.8.0). Without it, a node that has to replace all entries after the copy could not.
 func (l *raftLog) GetLog(index uint64, to *raft.Log) error {
 	err := l.WAL.GetLog(index, to)
 	if !errors.Is(err, raft.ErrLogNotFound) || index == 1 { // a leader would send the first entry, which it does not have, to a node without any
@@ -63,9 +64,10 @@ func (l *raftLog) DeleteRange(first, last uint64) error {
 	return err
 }
 
-// StoreLogs implements raft.LogStore. A follower removes entries of a former leader before it stores those of the leader in their place. If it cannot
-// store them, Raft takes the removed entries for present, and the follower can never store any again (appendEntries in hashicorp/raft 1.8.0). In this
-// case, StoreLogs tries again until there is space on the disk or endRetries is called. The node does not vote meanwhile.
+// StoreLogs implements raft.LogStore. A follower removes entries of a former leader before it stores those of the
+// leader in their place. If it cannot store them, Raft takes the removed entries for present, and the follower can
+// never store any again (appendEntries in hashicorp/raft 1.8.0). In this case, StoreLogs tries again until there is
+// space on the disk or endRetries is called. The node does not vote meanwhile.
 func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 	if err := l.empty(entries[0].Index); err != nil {
 		return err
@@ -88,7 +90,8 @@ func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 	}
 }
 
-// empty removes all entries if the next one does not follow on them. Raft does so itself when a node receives a copy, but goes on if it cannot.
+// empty removes all entries if the next one does not follow on them. Raft does so itself when a node receives a copy,
+// but goes on if it cannot.
 func (l *raftLog) empty(next uint64) error {
 	first, err := l.FirstIndex()
 	last, failed := l.LastIndex()
@@ -121,8 +124,9 @@ type logState struct {
 	segments types.SegmentFiler
 }
 
-// Load implements types.MetaStore. A process may end after an append that has filled a segment and before the state says so. raft-wal opens such a
-// log, but never appends to it. Load therefore puts a larger segment with the same entries in place of the full one.
+// Load implements types.MetaStore. A process may end after an append that has filled a segment and before the state
+// says so. raft-wal opens such a log, but never appends to it. Load therefore puts a larger segment with the same
+// entries in place of the full one.
 func (l *logState) Load(dir string) (types.PersistentState, error) {
 	state, err := l.BoltMetaDB.Load(dir)
 	if err != nil || len(state.Segments) == 0 {
@@ -183,10 +187,11 @@ func copyEntries(to, from types.SegmentWriter, begin uint64) error {
 	return to.Append(entries)
 }
 
-// segmentFiles is the file system with the files of Raft's log, which are called segments. A new segment gets all its space at once, so that
-// appending to it cannot fail later. Where there is no space for all of it, segmentFiles creates the segment nevertheless: then appends fail while
-// there is none, which is an error that the log recovers from. It does not recover from a segment that it could not create: it takes no entries
-// until it is opened again, also when there is space again.
+// segmentFiles is the file system with the files of Raft's log, which are called segments. A new segment gets all its
+// space at once, so that appending to it cannot fail later. Where there is no space for all of it, segmentFiles creates
+// the segment nevertheless: then appends fail while there is none, which is an error that the log recovers from. It
+// does not recover from a segment that it could not create: it takes no entries until it is opened again, also when
+// there is space again.
 type segmentFiles struct{ types.VFS }
 
 func newSegmentFiles() segmentFiles { return segmentFiles{walfs.New()} }

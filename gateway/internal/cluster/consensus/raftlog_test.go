@@ -32,8 +32,8 @@ func (d fullDisk) Create(dir, name string, size uint64) (types.WritableFile, err
 	return file, err
 }
 
-// TestLogOnFullDisk fills the disk while the log needs new segments: as it grows, and as Raft empties it for a copy of the content. The log goes
-// on, and so it does when it is opened again.
+// TestLogOnFullDisk fills the disk while the log needs new segments: as it grows, and as Raft empties it for a copy of
+// the content. The log goes on, and so it does when it is opened again.
 func TestLogOnFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	var full atomic.Bool
@@ -102,7 +102,8 @@ func TestLogOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestLogClosedWithFullSegment closes the log after each number of entries, at once, and opens it again. The last entry may have filled a segment.
+// TestLogClosedWithFullSegment closes the log after each number of entries, at once, and opens it again. The last entry
+// may have filled a segment.
 func TestLogClosedWithFullSegment(t *testing.T) {
 	dir := t.TempDir()
 	const count = 60
@@ -179,8 +180,8 @@ func (f growingFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.WritableFile.WriteAt(p, off)
 }
 
-// TestFullDiskAtNewLeader has a follower whose disk is full when a new leader replaces an entry of the former one. The follower must take the entry
-// once there is space, and must be able to end before.
+// TestFullDiskAtNewLeader has a follower whose disk is full when a new leader replaces an entry of the former one. The
+// follower must take the entry once there is space, and must be able to end before.
 func TestFullDiskAtNewLeader(t *testing.T) {
 	var full atomic.Bool
 	c := Config{Name: "follower", Address: "follower", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Heartbeat: time.Minute}
@@ -233,7 +234,8 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	}
 }
 
-// TestFullDiskAfterCopy has a node, whose log is empty since it received a copy, store an entry on a full disk. It must know at once, since it may lead.
+// TestFullDiskAfterCopy has a node, whose log is empty since it received a copy, store an entry on a full disk. It must
+// know at once, since it may lead.
 func TestFullDiskAfterCopy(t *testing.T) {
 	var full atomic.Bool
 	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
@@ -260,7 +262,8 @@ func entries(indexes ...uint64) (list []*raft.Log) {
 	return list
 }
 
-// TestLogNotEmptiedAfterCopy stores an entry that follows on a copy, while the log still has entries of before. Raft goes on if it cannot remove them.
+// TestLogNotEmptiedAfterCopy stores an entry that follows on a copy, while the log still has entries of before. Raft
+// goes on if it cannot remove them.
 func TestLogNotEmptiedAfterCopy(t *testing.T) {
 	log, err := openLog(t.TempDir(), newSegmentFiles(), 1<<20, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {

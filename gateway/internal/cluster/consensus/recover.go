@@ -43,14 +43,15 @@ func Read(c Config) (r Record, err error) {
 	return r, nil
 }
 
-// recoveryGap is how far the log of a recovered cluster goes on after the end of the former one. A lost node may have entries after that end, and may have
-// applied them. If it comes back, its log must not have the index of an entry of the recovered cluster: the leader would take the contents of both for the
-// same. So the leader finds a gap, and sends the node a copy, which replaces what the node has.
+// recoveryGap is how far the log of a recovered cluster goes on after the end of the former one. A lost node may have
+// entries after that end, and may have applied them. If it comes back, its log must not have the index of an entry of
+// the recovered cluster: the leader would take the contents of both for the same. So the leader finds a gap, and sends
+// the node a copy, which replaces what the node has.
 const recoveryGap = 1 << 32
 
-// Recover makes a list of nodes those of the cluster, in the files of a stopped node, which must be one of them. It is for a cluster that has
-// lost its majority for good. The machine applies all transactions of the node's log, also those to which the nodes may not have agreed. All other nodes
-// get a copy of what it has then.
+// Recover makes a list of nodes those of the cluster, in the files of a stopped node, which must be one of them. It is
+// for a cluster that has lost its majority for good. The machine applies all transactions of the node's log, also those
+// to which the nodes may not have agreed. All other nodes get a copy of what it has then.
 func Recover(c Config, peers []Peer) (err error) {
 	log, snaps, err := c.files()
 	if err != nil {
@@ -89,7 +90,8 @@ func (durableMachine) Copy() (int64, io.ReadCloser, error) {
 	return 0, io.NopCloser(strings.NewReader("")), nil
 }
 
-// A replay is a raft.FSM that gives a machine the transactions of the log after the last snapshot, which the machine has.
+// A replay is a raft.FSM that gives a machine the transactions of the log after the last snapshot, which the machine
+// has.
 type replay struct {
 	noopFSM
 	machine Machine

@@ -35,8 +35,8 @@ func (m *notedMachine) Copy() (int64, io.ReadCloser, error) {
 	return 0, nil, errors.New("the machine of a stopped node gives no copy")
 }
 
-// TestRecover recovers a cluster from the files of a node whose log has transactions that its machine has not applied. If the machine cannot apply one,
-// the log keeps them.
+// TestRecover recovers a cluster from the files of a node whose log has transactions that its machine has not applied.
+// If the machine cannot apply one, the log keeps them.
 func TestRecover(t *testing.T) {
 	m := &notedMachine{refuses: 4}
 	c := Config{Name: "a", Address: "a:1", Dir: t.TempDir(), Machine: m, Log: slog.New(slog.DiscardHandler)}

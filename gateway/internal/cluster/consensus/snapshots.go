@@ -17,9 +17,10 @@ import (
 	"lectern/internal/durable"
 )
 
-// snapshots is the raft.SnapshotStore of a node. The machine is durable by itself, so a snapshot that the node takes is a note that the machine
-// has everything up to an index. A node that is sent a snapshot gets a copy of the machine as it is then, which may be of a later state: the machine
-// skips the transactions of the log that the copy includes. A snapshot that was received is a file until the machine has taken it over.
+// snapshots is the raft.SnapshotStore of a node. The machine is durable by itself, so a snapshot that the node takes is
+// a note that the machine has everything up to an index. A node that is sent a snapshot gets a copy of the machine as
+// it is then, which may be of a later state: the machine skips the transactions of the log that the copy includes. A
+// snapshot that was received is a file until the machine has taken it over.
 //
 // Only the newest snapshot is kept.
 type snapshots struct {
@@ -29,7 +30,8 @@ type snapshots struct {
 	gap     uint64        // is added to the index of a snapshot that is taken: see recoveryGap
 	silence time.Duration // how long nothing of a copy may arrive before giveUp is called
 	giveUp  func()        // ends the connection over which a copy is received; Start sets it, and nothing is received before
-	// reached reports whether the node has more than a received snapshot up to an index, which it must keep. Start sets it, as giveUp.
+	// reached reports whether the node has more than a received snapshot up to an index, which it must keep. Start sets
+	// it, as giveUp.
 	reached func(index uint64) (bool, error)
 }
 
@@ -166,8 +168,9 @@ func (s *snapshotSink) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// refuse returns an error if the node has more than the snapshot that it is sent. A copy may arrive late, after another one and the entries that follow on
-// it. Raft (installSnapshot in hashicorp/raft 1.8.0) would remove these entries, although the leader counts on them, and panic when it needs them.
+// refuse returns an error if the node has more than the snapshot that it is sent. A copy may arrive late, after another
+// one and the entries that follow on it. Raft (installSnapshot in hashicorp/raft 1.8.0) would remove these entries,
+// although the leader counts on them, and panic when it needs them.
 func (s *snapshotSink) refuse() error {
 	reached, err := s.to.reached(s.Index)
 	if err == nil && reached {

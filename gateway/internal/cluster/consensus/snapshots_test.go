@@ -47,8 +47,9 @@ func (s *severable) sever(severed bool) {
 	s.open = nil
 }
 
-// TestSnapshotWhileCopying has a node take a snapshot of its own while it receives a copy that goes further. The snapshot ends after the copy, and must not
-// replace it: the node would seem to have nothing of the copy, and would get another one.
+// TestSnapshotWhileCopying has a node take a snapshot of its own while it receives a copy that goes further. The
+// snapshot ends after the copy, and must not replace it: the node would seem to have nothing of the copy, and would get
+// another one.
 func TestSnapshotWhileCopying(t *testing.T) {
 	leader := &testNode{t: t, name: "n1", dir: t.TempDir(), trailing: 4}
 	leader.start()

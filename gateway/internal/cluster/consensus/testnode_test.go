@@ -166,7 +166,8 @@ func proposeSomehow(t *testing.T, nodes []*testNode) (text string) {
 	return text
 }
 
-// textsUpTo waits until all nodes have a text, and returns the texts up to it, which must be the same ones at all nodes.
+// textsUpTo waits until all nodes have a text, and returns the texts up to it, which must be the same ones at all
+// nodes.
 func textsUpTo(t *testing.T, nodes []*testNode, last string) (all []string) {
 	t.Helper()
 	for _, n := range nodes {

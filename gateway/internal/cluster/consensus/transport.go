@@ -7,8 +7,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A transport is how Raft reaches other nodes. Close waits for the heartbeats that are being handled, and none is handled afterwards: Raft handles
-// them in the goroutines of their connections, also when it is shut down, and panics if it cannot write to its log any more.
+// A transport is how Raft reaches other nodes. Close waits for the heartbeats that are being handled, and none is
+// handled afterwards: Raft handles them in the goroutines of their connections, also when it is shut down, and panics
+// if it cannot write to its log any more.
 type transport struct {
 	*raft.NetworkTransport
 	open   *connections
@@ -17,9 +18,9 @@ type transport struct {
 	closed bool
 }
 
-// newTransport returns a transport without pipelines. The leader proposes one transaction after the other, so that they gain nothing. When a
-// follower refuses an entry while Raft sends more, a pipeline may wait for itself: the leader then sends that follower nothing any more, and
-// cannot be closed.
+// newTransport returns a transport without pipelines. The leader proposes one transaction after the other, so that they
+// gain nothing. When a follower refuses an entry while Raft sends more, a pipeline may wait for itself: the leader then
+// sends that follower nothing any more, and cannot be closed.
 func newTransport(port Port, log hclog.Logger) *transport {
 	open := newConnections()
 	return &transport{open: open, acks: acks{last: map[raft.ServerID]ack{}}, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -27,7 +28,8 @@ func newTransport(port Port, log hclog.Logger) *transport {
 	})}
 }
 
-// AppendEntries implements raft.Transport. It notes what other nodes acknowledge, heartbeats included: Raft sends them as messages without entries.
+// AppendEntries implements raft.Transport. It notes what other nodes acknowledge, heartbeats included: Raft sends them
+// as messages without entries.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	round := t.acks.round.Load()
 	err := t.NetworkTransport.AppendEntries(id, target, args, resp)

@@ -10,8 +10,8 @@ import (
 	"lectern/store"
 )
 
-// Verify returns nil if the node leads the cluster, and its machine has everything to which the nodes had agreed when Verify was called. It asks a
-// majority of the nodes. The error wraps store.ErrNotLeader if the node does not lead.
+// Verify returns nil if the node leads the cluster, and its machine has everything to which the nodes had agreed when
+// Verify was called. It asks a majority of the nodes. The error wraps store.ErrNotLeader if the node does not lead.
 func (n *Raft) Verify(ctx context.Context) error {
 	n.mu.Lock()
 	term, last := n.led, n.latest
@@ -34,10 +34,12 @@ func (n *Raft) Verify(ctx context.Context) error {
 	}
 }
 
-// verifyTerm returns nil once a majority of the voters has acknowledged messages of a term that this node sent after verifyTerm was called.
+// verifyTerm returns nil once a majority of the voters has acknowledged messages of a term that this node sent after
+// verifyTerm was called.
 //
-// VerifyLeader of Raft is not enough. It also counts answers to messages that were sent earlier. A process that was suspended reads such answers when it goes
-// on, and another node may have become the leader meanwhile. It counts answers of nodes without a vote, too.
+// VerifyLeader of Raft is not enough. It also counts answers to messages that were sent earlier. A process that was
+// suspended reads such answers when it goes on, and another node may have become the leader meanwhile. It counts
+// answers of nodes without a vote, too.
 func (n *Raft) verifyTerm(ctx context.Context, term uint64) error {
 	round := n.transport.acks.round.Add(1)
 	for {
@@ -60,7 +62,8 @@ func (n *Raft) verifyTerm(ctx context.Context, term uint64) error {
 	}
 }
 
-// acknowledged reports whether a majority of the voters has acknowledged messages of a term that this node sent in a round or later.
+// acknowledged reports whether a majority of the voters has acknowledged messages of a term that this node sent in a
+// round or later.
 func (n *Raft) acknowledged(term, round uint64) bool {
 	voters, agreeing := 0, 0
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
@@ -75,8 +78,8 @@ func (n *Raft) acknowledged(term, round uint64) bool {
 	return agreeing > voters/2
 }
 
-// acks has the newest message of the leader that each other node has acknowledged. Messages are numbered by rounds, of which each Verify begins one: a
-// message belongs to the round in which it was sent.
+// acks has the newest message of the leader that each other node has acknowledged. Messages are numbered by rounds, of
+// which each Verify begins one: a message belongs to the round in which it was sent.
 type acks struct {
 	round atomic.Uint64 // the present one
 	mu    sync.Mutex
@@ -86,7 +89,8 @@ type acks struct {
 // An ack is the term of a message that was acknowledged, and the round in which it was sent.
 type ack struct{ term, round uint64 }
 
-// add notes that a node has acknowledged a message. Raft sends a node several at a time, and their answers may arrive in any order.
+// add notes that a node has acknowledged a message. Raft sends a node several at a time, and their answers may arrive
+// in any order.
 func (a *acks) add(id raft.ServerID, added ack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"lectern/gateway/internal/cluster/consensus"
 )
 
-// A heldPort is a Port whose node reads nothing while held is locked, as if its process was suspended. It reads afterwards what has arrived.
+// A heldPort is a Port whose node reads nothing while held is locked, as if its process was suspended. It reads
+// afterwards what has arrived.
 type heldPort struct {
 	plainPort
 	held *sync.RWMutex
@@ -45,8 +46,9 @@ func (c heldConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestVerifyAfterPause holds up the answers to heartbeats of a leader until the other nodes have elected another leader. The answers say that the former one
-// leads, since they were sent before. It must not take them for a proof that it still does.
+// TestVerifyAfterPause holds up the answers to heartbeats of a leader until the other nodes have elected another
+// leader. The answers say that the former one leads, since they were sent before. It must not take them for a proof
+// that it still does.
 func TestVerifyAfterPause(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)
