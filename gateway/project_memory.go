@@ -25,7 +25,7 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 	if p.server.Load() != nil {
 		memory = p.memory.Reservation()
 	}
-	told := func(err error) error {
+	explain := func(err error) error {
 		if err == nil {
 			return nil
 		}
@@ -34,9 +34,9 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 	waiting, cancel := context.WithTimeout(ctx, commandMemoryDeadline)
 	defer cancel()
 	if err := memory.Wait(waiting, commandMemory); err != nil {
-		return nil, nil, told(err)
+		return nil, nil, explain(err)
 	}
-	return func(bytes int64) error { return told(memory.Grow(commandMemory + bytes)) }, memory.Release, nil
+	return func(bytes int64) error { return explain(memory.Grow(commandMemory + bytes)) }, memory.Release, nil
 }
 
 // returnMemory returns memory to the operating system after each burst of requests, until ctx ends. The garbage

@@ -180,9 +180,9 @@ func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte,
 
 // Unreadable returns the answer to a request whose body could not be read.
 func Unreadable(err error) error {
-	var told *apierror.Error
-	if errors.As(err, &told) { // for example a body that arrived too slowly
-		return told
+	var answer *apierror.Error
+	if errors.As(err, &answer) { // for example a body that arrived too slowly
+		return answer
 	}
 	return BadRequest("BadRequestError", "the request body cannot be read")
 }

@@ -124,7 +124,7 @@ func (g *guard) identify(r *http.Request) (auth.Principal, error) {
 	return g.identifyBy(g.handlers.api.Authenticate, r)
 }
 
-// identifyBy is identify with another authenticator, such as that of a later generation.
+// identifyBy is identify with another authenticator, such as that of the API that is served now.
 func (g *guard) identifyBy(
 	authenticate func(*http.Request) (auth.Principal, error), r *http.Request,
 ) (auth.Principal, error) {

@@ -19,7 +19,7 @@ import (
 type listener struct {
 	net.Listener
 	server *Server
-	warned rate.Sometimes // bounds how often the log is told that connections are refused
+	warned rate.Sometimes // bounds how often the log says that connections are refused
 }
 
 // warnEvery is the least interval between warnings about connections.

@@ -78,11 +78,11 @@ func (g *guard) stillAllowed(r *http.Request, who auth.Principal) error {
 		r = caller.HTTP // that the guard has seen: a middleware may hand on another one
 	}
 	now, err := g.identifyBy(authenticate, r)
-	var told *apierror.Error
+	var refused *apierror.Error
 	switch {
-	case errors.As(err, &told):
-		return told
-	case err != nil: // the credential cannot be checked at this moment
+	case errors.As(err, &refused):
+		return refused
+	case err != nil: // the credential cannot be checked now
 		return nil
 	case now.Access != who.Access && !bytes.Equal(now.Access.AppendFingerprint(nil), who.Access.AppendFingerprint(nil)):
 		return errAccessChanged

@@ -15,7 +15,7 @@ import (
 // closeValue ends the connection after a request with Transfer-Encoding. If the request has a Content-Length as well, a
 // proxy in front may have taken that for the length, and what follows for the body of the one or for another request;
 // so the connection must end (RFC 9112, section 6.1). net/http takes the Content-Length out of such a request, so that
-// the two kinds cannot be told apart here.
+// the two kinds cannot be distinguished here.
 var closeValue = []string{"close"}
 
 // serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and

@@ -180,15 +180,15 @@ func New(c Config, api API) (*Server, error) {
 	return s, nil
 }
 
-// Swap replaces the API without dropping a request. Requests that have begun finish with the former one, or are retried
+// Swap replaces the API without dropping a request. Requests that have begun finish with the one before, or are retried
 // with the new one if the store returns store.ErrRedefined.
 func (s *Server) Swap(api API) error {
 	h, err := s.newHandlers(api)
 	if err != nil {
 		return err
 	}
-	if former := s.serving.Swap(h); former != nil {
-		close(former.replaced)
+	if before := s.serving.Swap(h); before != nil {
+		close(before.replaced)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Steps struct {
 	// Once carries out a request with an Idempotency-Key by do, or answers it as the request before with the same key.
 	// If Once is nil, the key is ignored.
 	Once Once
-	// Confirm returns what a client is told of an error: err, or another error.
+	// Confirm returns the error that a client gets for an error: err, or another one.
 	Confirm func(r *http.Request, err *apierror.Error) *apierror.Error
 }
 
