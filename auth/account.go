@@ -18,8 +18,9 @@ var (
 	errNameTaken  = apierror.Application("Username already taken")
 )
 
-// Create creates a user with all attributes in the body, roles included. It ignores keys that are not attributes of users. Only
-// callers who may administer users may call it. once may be nil, as for Update and Delete; see store.WriteOnce.
+// Create creates a user with all attributes in the body, roles included. It ignores keys that are not attributes of
+// users. Only callers who may administer users may call it. once may be nil, as for Update and Delete; see
+// store.WriteOnce.
 func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Show) error {
 	form := newForm(body)
 	email := lower(form.email("email"))
@@ -47,9 +48,9 @@ func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Sho
 			return tx.Create(p)
 		})
 	}
-	var told *apierror.Error
-	if errors.As(err, &told) && told.Status == http.StatusBadRequest {
-		return apierror.Application(told.Message)
+	var refusal *apierror.Error
+	if errors.As(err, &refusal) && refusal.Status == http.StatusBadRequest {
+		return apierror.Application(refusal.Message)
 	}
 	return err
 }
@@ -114,7 +115,8 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	})
 }
 
-// Delete deletes the user with this id and calls show with the row as it was. If there is no such user, it does not call show.
+// Delete deletes the user with this id and calls show with the row as it was. If there is no such user, it does not
+// call show.
 func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Show) error {
 	documentID, err := u.documentID(id)
 	if errors.Is(err, errNoUser) {
@@ -156,8 +158,8 @@ func (u *Users) documentID(id uint64) (documentID string, err error) {
 	return documentID, err
 }
 
-// readRole reads the role of a user from a body: an id, or an object as relations have it. It adds an issue to the form if the user would
-// have no role.
+// readRole reads the role of a user from a body: an id, or an object as relations have it. It adds an issue to the form
+// if the user would have no role.
 func readRole(form *form, create bool) any {
 	path := []string{"role"}
 	v := form.value("role")

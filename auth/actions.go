@@ -10,8 +10,8 @@ import (
 	"lectern/internal/spelling"
 )
 
-// Actions lists all permissions that can be granted in a model, as actions of each uid. An action names something that a route
-// or a GraphQL field does.
+// Actions lists all permissions that can be granted in a model, as actions of each uid. An action names something that
+// a route or a GraphQL field does.
 type Actions struct {
 	names map[string][]string // uid → action names, in the order of documentation
 	uids  []string            // sorted
@@ -28,7 +28,8 @@ var (
 	streamActions      = []string{"stream"} // of collections
 )
 
-// pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they need, if any.
+// pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they
+// need, if any.
 var pluginActions = []struct {
 	needs, uid string
 	names      []string
@@ -44,15 +45,15 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 }
 
-// FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all passwords and keys, so only
-// API tokens can have it, and no role.
+// FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all
+// passwords and keys, so only API tokens can have it, and no role.
 const FollowAction = "lectern::replica.follow"
 
 // tokenActions lists the permissions that only API tokens can have.
 var tokenActions = []string{FollowAction}
 
-// ActionsOfOutline returns the actions of definitions that have problems. It allows every action that may exist once the
-// problems are solved.
+// ActionsOfOutline returns the actions of definitions that have problems. It allows every action that may exist once
+// the problems are solved.
 func ActionsOfOutline(o contenttypes.Outline) *Actions {
 	a := ActionsOf(o.Model)
 	a.partial = !o.Complete
@@ -92,8 +93,8 @@ func ActionsOf(model *contenttypes.Model) *Actions {
 	return a
 }
 
-// Add adds the permission for a route of an extension: an action of a content-type, or of a uid of the extension's own, such as
-// api::stats.stats.
+// Add adds the permission for a route of an extension: an action of a content-type, or of a uid of the extension's own,
+// such as api::stats.stats.
 func (a *Actions) Add(permission string) error {
 	uid, action, ok := splitPermission(permission)
 	if !ok || !extensionAction.MatchString(permission) {

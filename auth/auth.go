@@ -1,17 +1,17 @@
 // Package auth authenticates requests, decides what they may do, and manages users and roles.
 //
-// A request has no credential (the public role) or a bearer token: an API token or the JWT of a user. An Authenticator turns
-// it into a Principal, with the permission.Access that all other packages check:
+// A request has no credential (the public role) or a bearer token: an API token or the JWT of a user. An Authenticator
+// turns it into a Principal, with the permission.Access that all other packages check:
 //
 //	tokens, err := auth.OpenTokens(auth.TokenOptions{Store: st, Documents: docs, Model: model})
 //	users, err := auth.OpenUsers(ctx, auth.UserOptions{Store: st, Documents: docs, Model: model, Secret: secret})
 //	authenticate := (&auth.Authenticator{Users: users, Tokens: tokens}).Authenticate
 //
-// An Access is compiled when roles or tokens change, not when a request arrives. Authenticate works in memory; it reads the
-// user of a JWT from the store only on the first request after a commit.
+// An Access is compiled when roles or tokens change, not when a request arrives. Authenticate works in memory; it reads
+// the user of a JWT from the store only on the first request after a commit.
 //
-// The methods of Users serve the routes by which users register, log in, change and reset their passwords and confirm their
-// addresses, and the routes that administer users and roles. They take request bodies as clients sent them.
+// The methods of Users serve the routes by which users register, log in, change and reset their passwords and confirm
+// their addresses, and the routes that administer users and roles. They take request bodies as clients sent them.
 package auth
 
 import (
@@ -23,7 +23,8 @@ import (
 	"lectern/store"
 )
 
-// An Authenticator authenticates requests: it returns the sender of a request and what they may do. It is safe for concurrent use.
+// An Authenticator authenticates requests: it returns the sender of a request and what they may do. It is safe for
+// concurrent use.
 type Authenticator struct {
 	Users  *Users // nil if the project has no users
 	Roles  Roles  // roles of requests without a token; used only if the project has no users
@@ -45,8 +46,8 @@ type User struct {
 }
 
 var (
-	// errCredentials is the answer to an unknown or invalid bearer token, on public routes too, since a client that sends a
-	// credential expects it to work. The answer does not say what is wrong with it.
+	// errCredentials is the answer to an unknown or invalid bearer token, on public routes too, since a client that
+	// sends a credential expects it to work. The answer does not say what is wrong with it.
 	errCredentials = &apierror.Error{
 		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials", Reason: apierror.Credential,
 	}
@@ -54,8 +55,8 @@ var (
 	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials", Reason: apierror.Account}
 )
 
-// Authenticate returns the sender of r and what they may do. A request without credential has the public role. For an unknown, expired or revoked
-// token it returns an *apierror.Error with status 401.
+// Authenticate returns the sender of r and what they may do. A request without credential has the public role. For an
+// unknown, expired or revoked token it returns an *apierror.Error with status 401.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
@@ -122,8 +123,8 @@ func (u *Users) bearer(c claims) (*bearer, error) {
 	return b, err
 }
 
-// Bearer returns the credential in an Authorization header. A header with another scheme, without a credential or with more
-// than two words has none.
+// Bearer returns the credential in an Authorization header. A header with another scheme, without a credential or with
+// more than two words has none.
 func Bearer(header string) (credential string, ok bool) {
 	scheme, rest := cutWord(header)
 	if !strings.EqualFold(scheme, "Bearer") {

@@ -279,8 +279,8 @@ func TestTokensLast(t *testing.T) {
 	}
 }
 
-// TestLastUse uses a token several times. Its last use is listed at once, in the store within a minute, and known after a
-// restart.
+// TestLastUse uses a token several times. Its last use is listed at once, in the store within a minute, and known after
+// a restart.
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

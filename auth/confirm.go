@@ -27,8 +27,8 @@ func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt str
 	})
 }
 
-// ConfirmedURL returns the page to which users are redirected after they confirm their address. It comes from the settings
-// only, never from the request.
+// ConfirmedURL returns the page to which users are redirected after they confirm their address. It comes from the
+// settings only, never from the request.
 func (u *Users) ConfirmedURL() string { return u.o.Settings.ConfirmedURL }
 
 // SendConfirmation answers {email}. It sends a new code to that address if a user has it and has not confirmed it.

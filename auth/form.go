@@ -8,8 +8,8 @@ import (
 	"lectern/jsontree"
 )
 
-// A form reads and checks a body or query that is not a document, such as the credentials of a login. Each method reads one key and adds
-// issues in the order of the calls. err returns one error for all issues.
+// A form reads and checks a body or query that is not a document, such as the credentials of a login. Each method reads
+// one key and adds issues in the order of the calls. err returns one error for all issues.
 type form struct {
 	body   *jsontree.Object
 	sent   any
@@ -80,8 +80,8 @@ func (f *form) email(key string) string {
 	return s
 }
 
-// password reads a required password that will be hashed. It refuses passwords longer than passwords.MaxLength; a password that is too short is
-// refused when the document is written.
+// password reads a required password that will be hashed. It refuses passwords longer than passwords.MaxLength; a
+// password that is too short is refused when the document is written.
 func (f *form) password(key string) string {
 	s, ok := f.readText(key)
 	if ok && len(s) > passwords.MaxLength {

@@ -37,8 +37,8 @@ var builtinRoles = []builtinRole{
 
 const authActions = "plugin::users-permissions.auth"
 
-// grantDeclared creates the missing roles and makes the declared permissions the same as those of permissions.yaml. It keeps
-// permissions that were granted at run time.
+// grantDeclared creates the missing roles and makes the declared permissions the same as those of permissions.yaml. It
+// keeps permissions that were granted at run time.
 func (u *Users) grantDeclared(ctx context.Context) error {
 	return u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		roles, err := u.rolesByType(tx.Snapshot)
@@ -164,13 +164,14 @@ func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant
 	return granted
 }
 
-// regrant grants the declared permissions that the role lacks, and revokes those that were declared before and no longer are.
+// regrant grants the declared permissions that the role lacks, and revokes those that were declared before and no
+// longer are.
 func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []string) error {
 	return u.changeGrants(tx, role, declared, true, func(g grant) bool { return g.declared })
 }
 
-// changeGrants grants the permissions that a role lacks, and revokes those that it has beside them where revokes is true. declared says whether
-// the new ones are from permissions.yaml.
+// changeGrants grants the permissions that a role lacks, and revokes those that it has beside them where revokes is
+// true. declared says whether the new ones are from permissions.yaml.
 func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, declared bool, revokes func(grant) bool) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
@@ -192,8 +193,8 @@ func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permission
 	return nil
 }
 
-// checkDefaultRole returns an error if the role in the setting default_role does not exist. The server then refuses to start;
-// otherwise each registration would fail.
+// checkDefaultRole returns an error if the role in the setting default_role does not exist. The server then refuses to
+// start; otherwise each registration would fail.
 func (u *Users) checkDefaultRole() error {
 	table, err := u.roles.current()
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 // maxJWT is the maximum length of a JWT; longer ones are refused unread.
 const maxJWT = 4096
 
-// claims are the contents of a JWT: its user, its expiry, and a stamp of the password that the user had when it was made. A new
-// password thus ends it at once.
+// claims are the contents of a JWT: its user, its expiry, and a stamp of the password that the user had when it was
+// made. A new password thus ends it at once.
 type claims struct {
 	user    uint64 // id of the user's row
 	stamp   string
 	expires int64 // unix seconds
 }
 
-// A signer makes and checks JWTs. It accepts only HS256 with its own secret and ignores all other instructions in a token's
-// header.
+// A signer makes and checks JWTs. It accepts only HS256 with its own secret and ignores all other instructions in a
+// token's header.
 type signer struct {
 	secret   []byte
 	stampKey []byte
@@ -117,23 +117,24 @@ type known struct {
 	bearer atomic.Pointer[bearer]
 }
 
-// bearer is the result of a look-up in the store: the user of a token may use it, and has this role. It is valid until the next
-// commit.
+// bearer is the result of a look-up in the store: the user of a token may use it, and has this role. It is valid until
+// the next commit.
 type bearer struct {
 	revision uint64
 	username string
 	role     uint64 // number of the role's document, 0 if they have none
 }
 
-// verified caches tokens whose signature is valid, since checking a signature is the most expensive part of authentication. It
-// has two generations. Each use of a token puts it into the young generation. When the young generation is full, it replaces the
-// old one, and an empty generation becomes the young one. This drops the tokens that were not used in the meantime.
+// verified caches tokens whose signature is valid, since checking a signature is the most expensive part of
+// authentication. It has two halves. Each use of a token puts it into the young half. When the young half is full, it
+// replaces the old one, and an empty half becomes the young one. This drops the tokens that were not used in the
+// meantime.
 type verified struct {
 	mutex      sync.RWMutex
 	young, old map[string]*known
 }
 
-// maxVerified is the maximum number of tokens in each generation.
+// maxVerified is the maximum number of tokens in each half.
 const maxVerified = 2048
 
 func (v *verified) get(token string) *known {

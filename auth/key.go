@@ -19,8 +19,8 @@ func newKey() (key string, d digest) {
 	return key, d
 }
 
-// A digest is the SHA-256 of a key, which is stored instead of the key. A key has 1024 random bits: no dictionary attack is
-// possible, so it needs neither salt nor a slow hash, and a stolen digest reveals no key.
+// A digest is the SHA-256 of a key, which is stored instead of the key. A key has 1024 random bits: no dictionary
+// attack is possible, so it needs neither salt nor a slow hash, and a stolen digest reveals no key.
 type digest [sha256.Size]byte
 
 // digestOf hashes a key; ok is false for a string that cannot be a key, which is not hashed.
@@ -43,8 +43,8 @@ func parseDigest(s string) (d digest, ok bool) {
 	return digest(b), true
 }
 
-// slot returns the part of a digest that is its key in the lookup table. Only these bytes affect the time of a look-up, and a
-// sender cannot choose the bytes of a hash; the rest is compared in constant time.
+// slot returns the part of a digest that is its key in the lookup table. Only these bytes affect the time of a look-up,
+// and a sender cannot choose the bytes of a hash; the rest is compared in constant time.
 func (d digest) slot() [8]byte { return [8]byte(d[:8]) }
 
 func (d digest) equal(other digest) bool { return subtle.ConstantTimeCompare(d[:], other[:]) == 1 }

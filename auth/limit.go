@@ -20,8 +20,9 @@ type RateLimit struct {
 // ErrRate is the answer to a client that sends too many requests.
 var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later.", Reason: apierror.Rate}
 
-// A Limiter counts requests by address and name: that of a route or of a token. It ignores the contents of a request, which senders can vary
-// to evade it. Its memory is bounded: when there are too many counters, it drops those that were not used lately.
+// A Limiter counts requests by address and name: that of a route or of a token. It ignores the contents of a request,
+// which senders can vary to evade it. Its memory is bounded: when there are too many counters, it drops those that were
+// not used lately.
 type Limiter struct {
 	limit RateLimit
 	now   func() time.Time
@@ -37,7 +38,7 @@ type limitKey struct {
 	name string
 }
 
-// maxKeys limits each generation of a Limiter's counters.
+// maxKeys limits each half of a Limiter's counters.
 const maxKeys = 1 << 15
 
 // NewLimiter returns a Limiter. now is its clock, time.Now if it is nil.
@@ -62,8 +63,8 @@ func (l *Limiter) Allow(from netip.Addr, route string) (ok bool, retry time.Dura
 	return q.Allowed, q.Retry
 }
 
-// Take counts a request from an address under a name, such as that of a route or a token. A refused request does not count. For a sender
-// that is known by its name alone, the address is the zero Addr.
+// Take counts a request from an address under a name, such as that of a route or a token. A refused request does not
+// count. For a sender that is known by its name alone, the address is the zero Addr.
 func (l *Limiter) Take(from netip.Addr, name string) Quota {
 	if !l.limit.Enabled {
 		return Quota{Allowed: true}

@@ -21,8 +21,8 @@ var (
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given password anyway, so
-// that the answer takes as long.
+// Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given
+// password anyway, so that the answer takes as long.
 func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
 	form := newForm(body)
 	identifier, password := form.text("identifier"), form.text("password")
@@ -65,8 +65,8 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err
 	return u.signer.sign(who.id, who.hash)
 }
 
-// identified returns the user with this identifier: their address, in any case, or their name. It looks for the address first,
-// so that nobody can log in as another user by choosing their address as a name.
+// identified returns the user with this identifier: their address, in any case, or their name. It looks for the address
+// first, so that nobody can log in as another user by choosing their address as a name.
 func (u *Users) identified(s *store.Snapshot, identifier string) store.Record {
 	if r := u.with(s, u.email, lower(identifier)); r.Exists() {
 		return r
@@ -77,8 +77,8 @@ func (u *Users) identified(s *store.Snapshot, identifier string) store.Record {
 // registered are the attributes that every registration contains.
 var registered = []string{"username", "email", "password"}
 
-// MayRegister reports whether the settings may allow users to set this attribute when they register. It never allows attributes
-// that decide whether users can log in and what they may do.
+// MayRegister reports whether the settings may allow users to set this attribute when they register. It never allows
+// attributes that decide whether users can log in and what they may do.
 func MayRegister(a *contenttypes.Attribute) bool {
 	switch a.Name {
 	case "role", "provider", "confirmed", "blocked", "resetPasswordToken", "confirmationToken":
@@ -87,8 +87,8 @@ func MayRegister(a *contenttypes.Attribute) bool {
 	return !a.System
 }
 
-// Register answers {username, email, password} with a JWT, or without one if the address must be confirmed first. The settings
-// list the other attributes that the body may contain.
+// Register answers {username, email, password} with a JWT, or without one if the address must be confirmed first. The
+// settings list the other attributes that the body may contain.
 func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, err error) {
 	if !u.o.Settings.AllowRegister {
 		return "", apierror.Application("Register action is currently disabled")
@@ -141,7 +141,8 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 	return u.signer.sign(made.id, made.hash)
 }
 
-// isTaken reports whether a user has this address or name. It compares each with both, because users may log in with either.
+// isTaken reports whether a user has this address or name. It compares each with both, because users may log in with
+// either.
 func (u *Users) isTaken(s *store.Snapshot, email, username string) (taken bool) {
 	look := func(r store.Record) bool {
 		taken = taken || u.o.Settings.UniqueEmail || textOf(r, u.provider) == localProvider

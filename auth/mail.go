@@ -32,8 +32,8 @@ type SMTP struct {
 	Security           string // starttls, tls, or none
 }
 
-// A MailTemplate is the subject and text of a mail. A text that begins with an HTML tag is sent as HTML, any other as plain
-// text.
+// A MailTemplate is the subject and text of a mail. A text that begins with an HTML tag is sent as HTML, any other as
+// plain text.
 type MailTemplate struct{ Subject, Message string }
 
 // These are the templates of projects that set none.
@@ -49,8 +49,8 @@ var (
 	}
 )
 
-// placeholders are the names that a template may contain. Each is replaced by its value, and nothing else in a template, or in
-// a value, is evaluated.
+// placeholders are the names that a template may contain. Each is replaced by its value, and nothing else in a
+// template, or in a value, is evaluated.
 var placeholders = []string{"URL", "TOKEN", "CODE", "USER.username", "USER.email", "SERVER_URL"}
 
 var placeholder = regexp.MustCompile(`<%(=?)\s*([^%]*?)\s*%>`)
@@ -105,7 +105,8 @@ func isHTML(message string) bool {
 	return strings.HasPrefix(message, "<") && !strings.HasPrefix(message, "<%")
 }
 
-// A mailSender sends messages by SMTP. Without an SMTP server it writes them to a directory, and without a directory it fails.
+// A mailSender sends messages by SMTP. Without an SMTP server it writes them to a directory, and without a directory it
+// fails.
 type mailSender struct {
 	settings MailSettings
 	dir      string // "" means that no messages are written
@@ -157,8 +158,8 @@ func (s *mailSender) compose(msg message) (*gomail.Msg, error) {
 	return m, nil
 }
 
-// writeFile writes a mail to the directory, for developers to read. The log names the file but not its text, since the code in
-// it gives access to an account.
+// writeFile writes a mail to the directory, for developers to read. The log names the file but not its text, since the
+// code in it gives access to an account.
 func (s *mailSender) writeFile(m *gomail.Msg) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("write a mail to a file: %w", err)

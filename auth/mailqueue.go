@@ -11,8 +11,9 @@ import (
 	"lectern/store"
 )
 
-// A mailQueue runs all work for a mail (looking the user up, storing a code, sending) after the answer was sent. Thus neither
-// the answer nor its timing reveals whether the user exists. When definitions change, the next Users take over the queue.
+// A mailQueue runs all work for a mail (looking the user up, storing a code, sending) after the answer was sent. Thus
+// neither the answer nor its timing reveals whether the user exists. When definitions change, the next Users take over
+// the queue.
 type mailQueue struct {
 	log     *slog.Logger
 	tasks   chan mailTask
@@ -38,8 +39,8 @@ func (u *Users) Mails() MailStats {
 	return MailStats{Waiting: len(u.mails.tasks), Sent: u.mails.sent.Load(), Failed: u.mails.failed.Load()}
 }
 
-// A mailTask sends one mail, if the user may receive it at the time the task runs. It gets the current Users. If it fails
-// because the definitions have changed, it runs again with the next Users.
+// A mailTask sends one mail, if the user may receive it at the time the task runs. It gets the current Users. If it
+// fails because the definitions have changed, it runs again with the next Users.
 type mailTask func(context.Context, *Users) error
 
 const (
@@ -100,8 +101,8 @@ func (q *mailQueue) handTo(u *Users) {
 	q.changed = make(chan struct{})
 }
 
-// add puts a task into the queue. If the queue is full, it drops the task and logs that: a flood of requests must not fill the
-// memory.
+// add puts a task into the queue. If the queue is full, it drops the task and logs that: a flood of requests must not
+// fill the memory.
 func (q *mailQueue) add(task mailTask) {
 	q.closing.RLock()
 	defer q.closing.RUnlock()

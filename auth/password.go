@@ -23,8 +23,8 @@ var (
 	errCode      = apierror.Validation("Incorrect code provided")
 )
 
-// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with this id with a new JWT; all earlier
-// JWTs become invalid. The id is 0 for a request without a user, which is refused.
+// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with this id with a new JWT; all
+// earlier JWTs become invalid. The id is 0 for a request without a user, which is refused.
 func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show Show) (jwt string, err error) {
 	if user == 0 {
 		return "", errAnonymous
@@ -68,8 +68,8 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	})
 }
 
-// updateAndSign changes the user that find returns, and returns a JWT for them. find is called in the transaction of the change, perhaps more
-// than once; its error is returned.
+// updateAndSign changes the user that find returns, and returns a JWT for them. find is called in the transaction of
+// the change, perhaps more than once; its error is returned.
 func (u *Users) updateAndSign(ctx context.Context, data *jsontree.Object, show Show,
 	find func(*store.Snapshot) (store.Record, error)) (jwt string, err error) {
 	var made account
@@ -90,8 +90,8 @@ func (u *Users) updateAndSign(ctx context.Context, data *jsontree.Object, show S
 	return u.signer.sign(made.id, made.hash)
 }
 
-// ForgotPassword answers {email} and queues a mail with a code if a user has that address. The answer does not reveal whether
-// one has: it is sent before the user is looked up.
+// ForgotPassword answers {email} and queues a mail with a code if a user has that address. The answer does not reveal
+// whether one has: it is sent before the user is looked up.
 func (u *Users) ForgotPassword(body any) error {
 	form := newForm(body)
 	email := lower(form.email("email"))
@@ -112,8 +112,8 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	return u.sender.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
 }
 
-// setCode stores a code in the attribute a of the user with this address and returns the user. who.id is 0 if there is no such
-// user or may returns false.
+// setCode stores a code in the attribute a of the user with this address and returns the user. who.id is 0 if there is
+// no such user or may returns false.
 func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attribute, code string, may func(*account) bool) (who account, err error) {
 	data := jsontree.NewObject()
 	data.Set(a.Name, digestOfCode(code))
@@ -147,8 +147,8 @@ func (u *Users) values(who account, url, code string) map[string]string {
 	}
 }
 
-// ResetPassword answers {code, password, passwordConfirmation} with a JWT. The code works once. The password is hashed before
-// the code is looked up, so that a wrong code takes as long as a right one.
+// ResetPassword answers {code, password, passwordConfirmation} with a JWT. The code works once. The password is hashed
+// before the code is looked up, so that a wrong code takes as long as a right one.
 func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt string, err error) {
 	form := newForm(body)
 	form.repeated("passwordConfirmation", "password")
@@ -179,8 +179,8 @@ func newCode(now time.Time) string {
 	return strconv.FormatInt(now.Unix(), 36) + "_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// isLate reports whether a code is older than codeLife. A code that an administrator wrote into the user's document has no
-// creation time and is never late.
+// isLate reports whether a code is older than codeLife. A code that an administrator wrote into the user's document has
+// no creation time and is never late.
 func (u *Users) isLate(code string) bool {
 	made, random, ok := strings.Cut(code, "_")
 	seconds, err := strconv.ParseInt(made, 36, 64)

@@ -57,8 +57,8 @@ func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }
 
 func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record { return rowOf(s, u.roles.role, id) }
 
-// tree returns all permissions in the form that clients use, {owner: {controllers: {controller: {action: {enabled, policy}}}}}:
-// owner is the part of a uid before its last dot, controller the part after it.
+// tree returns all permissions in the form that clients use, {owner: {controllers: {controller: {action: {enabled,
+// policy}}}}}: owner is the part of a uid before its last dot, controller the part after it.
 func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
 	tree := jsontree.NewObject()
 	for _, uid := range a.uids {
@@ -116,7 +116,8 @@ func (u *Users) readPermissions(form *form) (list []string) {
 	return list
 }
 
-// eachEntry calls f with key, path and value of each entry of v. It adds an issue to the form if v is not an object, unless it is absent.
+// eachEntry calls f with key, path and value of each entry of v. It adds an issue to the form if v is not an object,
+// unless it is absent.
 func eachEntry(form *form, path []string, v any, f func(key string, at []string, v any)) {
 	switch v := v.(type) {
 	case nil:
@@ -137,7 +138,8 @@ func member(v any, key string) any {
 	return v
 }
 
-// CreateRole creates a role from {name, description, permissions}. once may be nil, as for UpdateRole and DeleteRole; see store.WriteOnce.
+// CreateRole creates a role from {name, description, permissions}. once may be nil, as for UpdateRole and DeleteRole;
+// see store.WriteOnce.
 func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
@@ -176,8 +178,8 @@ func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) erro
 	})
 }
 
-// UpdateRole changes the role with this id to {name, description, permissions}. Afterwards it has exactly the permissions that
-// are enabled there, none if they are absent.
+// UpdateRole changes the role with this id to {name, description, permissions}. Afterwards it has exactly the
+// permissions that are enabled there, none if they are absent.
 func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
@@ -223,8 +225,8 @@ func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, bod
 	})
 }
 
-// SetRole gives the role of this type a name, a description (a string or nil) and exactly these permissions ("uid.action"). It creates the
-// role if there is none.
+// SetRole gives the role of this type a name, a description (a string or nil) and exactly these permissions
+// ("uid.action"). It creates the role if there is none.
 func (u *Users) SetRole(ctx context.Context, kind, name string, description any, permissions []string) error {
 	data := jsontree.NewObject()
 	data.Set("name", name)
@@ -292,8 +294,8 @@ func (u *Users) DeleteRole(ctx context.Context, once *store.Once, id uint64) err
 	}
 }
 
-// moveUsers gives the public role to at most movedAtATime users of the role with this id, if that role can be deleted. It reports whether the
-// role has more users.
+// moveUsers gives the public role to at most movedAtATime users of the role with this id, if that role can be deleted.
+// It reports whether the role has more users.
 func (u *Users) moveUsers(ctx context.Context, tx *documents.Transaction, id uint64) (more bool, err error) {
 	row := u.roleRow(tx.Snapshot, id)
 	if !row.Exists() {

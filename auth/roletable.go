@@ -10,8 +10,8 @@ import (
 	"lectern/store"
 )
 
-// A roleTable holds the compiled permissions of all roles in the store. It is immutable, except for the revision up to which it
-// is known to be current.
+// A roleTable holds the compiled permissions of all roles in the store. It is immutable, except for the revision up to
+// which it is known to be current.
 type roleTable struct {
 	roles, permissions uint64 // revisions of the two types when it was read
 	revision           atomic.Uint64
@@ -41,9 +41,9 @@ func (t *roleTable) of(role uint64) (access *permission.Access, kind string) {
 	return t.public(), PublicRole
 }
 
-// storedRoles keeps a roleTable current with the store, whoever changes roles there. A request compares the store's revision,
-// in memory. Only if it changed are the revisions of the two types compared, and only if one of those changed are the roles
-// read again.
+// storedRoles keeps a roleTable current with the store, whoever changes roles there. A request compares the store's
+// revision, in memory. Only if it changed are the revisions of the two types compared, and only if one of those changed
+// are the roles read again.
 type storedRoles struct {
 	store                         *store.Store
 	role, permission              *contenttypes.ContentType

@@ -7,14 +7,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// latin spells the letters of Latin-1 and Latin Extended-A that do not decompose into an ASCII letter and marks. It removes apostrophes. It is no part of
-// internal/slug, which spells German umlauts, Cyrillic, Greek and so on: the types of roles keep what is not in these two blocks.
+// latin spells the letters of Latin-1 and Latin Extended-A that do not decompose into an ASCII letter and marks. It
+// removes apostrophes. It is no part of internal/slug, which spells German umlauts, Cyrillic, Greek and so on: the
+// types of roles keep what is not in these two blocks.
 var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ħ", "h", "ŧ", "t", "ı", "i",
 	"ĳ", "ij", "ŀ", "l", "ŉ", "n", "ŋ", "n", "ſ", "s", "ĸ", "k", "'", "", "’", "")
 
-// roleType returns the type of a role that is created under a name, which is the name of the role in permissions.yaml: its words in lower
-// case, without the accents of Latin letters, joined by _. Numbers are words of their own, except ordinals such as 2nd: "Editor2" becomes
-// editor_2. The result is the type that Strapi gives to the role.
+// roleType returns the type of a role that is created under a name, which is the name of the role in permissions.yaml:
+// its words in lower case, without the accents of Latin letters, joined by _. Numbers are words of their own, except
+// ordinals such as 2nd: "Editor2" becomes editor_2. The result is the type that Strapi gives to the role.
 func roleType(name string) string {
 	var words []string
 	for _, word := range strings.FieldsFunc(withoutAccents(strings.ToLower(name)), isBreak) {
@@ -23,8 +24,8 @@ func roleType(name string) string {
 	return strings.Join(words, "_")
 }
 
-// isBreak reports whether a lower-case character ends a word: spaces, the symbols and punctuation of ASCII and Latin-1, and general punctuation. Other
-// symbols, and marks such as the vowels of Hindi, are parts of words.
+// isBreak reports whether a lower-case character ends a word: spaces, the symbols and punctuation of ASCII and Latin-1,
+// and general punctuation. Other symbols, and marks such as the vowels of Hindi, are parts of words.
 func isBreak(r rune) bool {
 	switch {
 	case r < 0xC0:
@@ -35,8 +36,8 @@ func isBreak(r rune) bool {
 	return unicode.IsSpace(r)
 }
 
-// withoutAccents spells the letters of Latin-1 and Latin Extended-A of a text in lower case in ASCII, and removes the marks of Latin letters that
-// stand alone.
+// withoutAccents spells the letters of Latin-1 and Latin Extended-A of a text in lower case in ASCII, and removes the
+// marks of Latin letters that stand alone.
 func withoutAccents(text string) string {
 	var out strings.Builder
 	for _, r := range latin.Replace(text) {

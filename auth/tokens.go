@@ -28,8 +28,8 @@ const (
 // kinds lists all Kinds.
 var kinds = []Kind{FullAccess, ReadOnly, Custom}
 
-// A Declaration describes a token to be created. permissions.yaml lists them, and `lectern token create` makes one from its
-// flags.
+// A Declaration describes a token to be created. permissions.yaml lists them, and `lectern token create` makes one from
+// its flags.
 type Declaration struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description,omitempty"`
@@ -88,21 +88,23 @@ type TokenOptions struct {
 	Model     *contenttypes.Model
 	Actions   *Actions // nil means ActionsOf the Model
 
-	// Declared are the tokens of permissions.yaml. A token with a declared name has the type and permissions that the file
-	// states at the last start; a permission that is removed from the file is thus revoked. See FollowFile for tokens that are removed.
+	// Declared are the tokens of permissions.yaml. A token with a declared name has the type and permissions that the
+	// file states at the last start; a permission that is removed from the file is thus revoked. See FollowFile for
+	// tokens that are removed.
 	Declared []Declaration
 
-	// Uses holds the last uses of the tokens. It is passed on when another Tokens replaces this one on the same store; nil
-	// means a new one.
+	// Uses holds the last uses of the tokens. It is passed on when another Tokens replaces this one on the same store;
+	// nil means a new one.
 	Uses *LastUses
 
-	// Now is the clock; nil means time.Now. Failed is called if the last use of a token could not be stored; it may be nil.
+	// Now is the clock; nil means time.Now. Failed is called if the last use of a token could not be stored; it may be
+	// nil.
 	Now    func() time.Time
 	Failed func(error)
 }
 
-// Tokens are the API tokens of a project. Principal, which every request calls, only reads an immutable table in memory; creating
-// or revoking a token makes a new table.
+// Tokens are the API tokens of a project. Principal, which every request calls, only reads an immutable table in
+// memory; creating or revoking a token makes a new table.
 type Tokens struct {
 	o        TokenOptions
 	typ      *contenttypes.ContentType
@@ -182,7 +184,8 @@ func (t *Tokens) Refresh() error {
 	return t.reload()
 }
 
-// Principal returns the token of a key and what its bearer may do; ok is false for a key that is unknown, revoked or expired.
+// Principal returns the token of a key and what its bearer may do; ok is false for a key that is unknown, revoked or
+// expired.
 func (t *Tokens) Principal(key string) (p Principal, ok bool) {
 	d, ok := digestOf(key)
 	if !ok {
@@ -243,8 +246,8 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 	return *made, key, nil
 }
 
-// Rotate gives the token with this name or id a new key, which only this call returns. The former key works for the time grace,
-// but no longer than before; keys of earlier rotations end at once. The lifespan of the token begins again.
+// Rotate gives the token with this name or id a new key, which only this call returns. The former key works for the
+// time grace, but no longer than before; keys of earlier rotations end at once. The lifespan of the token begins again.
 func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duration) (tok Token, key string, err error) {
 	if grace < 0 {
 		return Token{}, "", errors.New("the grace of a former key cannot be negative")

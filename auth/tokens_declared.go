@@ -11,12 +11,14 @@ import (
 	"lectern/store"
 )
 
-// The document of a token says whether permissions.yaml has declared the token. So a token that is taken out of the file can be told from one that
-// was made at run time: the former is revoked, and the latter works until somebody revokes it. The document also says which permissions the file
-// gave the token last, so that the token has no others while the file is missing.
+// The document of a token says whether permissions.yaml has declared the token. So a token that is taken out of the
+// file can be told from one that was made at run time: the former is revoked, and the latter works until somebody
+// revokes it. The document also says which permissions the file gave the token last, so that the token has no others
+// while the file is missing.
 
-// FollowFile revokes the tokens that permissions.yaml declared and no longer does, and notes what it declares. It returns the former. In a store
-// that follows another it does nothing, since the tokens come with the content. Do not call it if the file is missing: it would revoke all of them.
+// FollowFile revokes the tokens that permissions.yaml declared and no longer does, and notes what it declares. It
+// returns the former. In a store that follows another it does nothing, since the tokens come with the content. Do not
+// call it if the file is missing: it would revoke all of them.
 func (t *Tokens) FollowFile(ctx context.Context) (revoked []Token, err error) {
 	t.edit.Lock()
 	defer t.edit.Unlock()

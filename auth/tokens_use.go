@@ -17,12 +17,13 @@ import (
 	"lectern/store"
 )
 
-// useInterval is how often the last uses of tokens are stored, so that the store is less than a minute late even if writes are
-// slow. Tokens that are not used cost no write.
+// useInterval is how often the last uses of tokens are stored, so that the store is less than a minute late even if
+// writes are slow. Tokens that are not used cost no write.
 const useInterval = 30 * time.Second
 
-// LastUses holds the last uses of API tokens, which may be newer than those in the store. When definitions change, two Tokens
-// share it for a while, because running requests still use the former: both record uses, and either stores them.
+// LastUses holds the last uses of API tokens, which may be newer than those in the store. When definitions change, two
+// Tokens share it for a while, because running requests still use the earlier one: both record uses, and either stores
+// them.
 type LastUses struct {
 	mu   sync.Mutex
 	byID map[string]*lastUse // by documentId

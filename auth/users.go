@@ -47,8 +47,8 @@ type UserOptions struct {
 	Former    *Users           // the Users that these replace, whose mail queue they take over; nil when the server starts
 }
 
-// Users manages the users of a project and their roles. Each method checks the body that it gets and returns an *apierror.Error
-// for an invalid one.
+// Users manages the users of a project and their roles. Each method checks the body that it gets and returns an
+// *apierror.Error for an invalid one.
 type Users struct {
 	o       UserOptions
 	typ     *contenttypes.ContentType
@@ -62,7 +62,8 @@ type Users struct {
 	resetCode, confirmCode                                        *contenttypes.Attribute
 }
 
-// OpenUsers creates the missing roles and grants them the permissions of permissions.yaml. The caller must Close the result.
+// OpenUsers creates the missing roles and grants them the permissions of permissions.yaml. The caller must Close the
+// result.
 func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -111,8 +112,8 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 // Close waits a short time for mails that are being sent. Call it before you close the store.
 func (u *Users) Close() { u.mails.close() }
 
-// Show prints a user's row; it is called while the row can be read. It may be called again, and must then start from the
-// beginning.
+// Show prints a user's row; it is called while the row can be read. It may be called again, and must then start from
+// the beginning.
 type Show func(*store.Snapshot, store.Record) error
 
 // An account holds the fields of a user that decide whether they can log in.
@@ -139,7 +140,8 @@ func (u *Users) account(r store.Record) account {
 // localProvider is the provider of users who log in with a password.
 const localProvider = "local"
 
-// hasPassword reports whether this is the password of the account. If it has no password, the check takes as long as for a wrong one.
+// hasPassword reports whether this is the password of the account. If it has no password, the check takes as long as
+// for a wrong one.
 func (a *account) hasPassword(ctx context.Context, h *passwords.Hasher, password string) (bool, error) {
 	return h.Same(ctx, string(jsonText(a.hash)), password)
 }
@@ -175,8 +177,8 @@ func (u *Users) each(s *store.Snapshot, a *contenttypes.Attribute, value string,
 	s.Equal(u.typ, store.Published, "", a, jsontree.AppendString(nil, value), yield)
 }
 
-// MayLink returns an error if a body for creating or changing a user links the user to documents that the caller may not find.
-// It allows every role, since callers who may write users may assign roles.
+// MayLink returns an error if a body for creating or changing a user links the user to documents that the caller may
+// not find. It allows every role, since callers who may write users may assign roles.
 func (u *Users) MayLink(body any, access *permission.Access) error {
 	sent, ok := body.(*jsontree.Object)
 	if !ok {
@@ -197,8 +199,9 @@ func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, i
 	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))
 }
 
-// written returns the write of a user with full access: Users has checked before what the caller may set, and a user must have
-// a role even if the caller may not read roles. The written row is stored in into and passed to show; both may be nil.
+// written returns the write of a user with full access: Users has checked before what the caller may set, and a user
+// must have a role even if the caller may not read roles. The written row is stored in into and passed to show; both
+// may be nil.
 func (u *Users) written(documentID string, data *jsontree.Object, show Show, into *account) documents.Write {
 	return documents.Write{
 		Type: u.typ, DocumentID: documentID, Data: data, Access: permission.FullAccess,

@@ -65,7 +65,8 @@ func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) 
 	return &http.Request{Header: http.Header{"Authorization": {"Bearer " + jwt}}}, id
 }
 
-// TestRolesAreNoticed changes permissions in the store without calling Users. The next request has the changed permissions.
+// TestRolesAreNoticed changes permissions in the store without calling Users. The next request has the changed
+// permissions.
 func TestRolesAreNoticed(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(map[string][]string{"authenticated": {"api::article.article.find"}})
@@ -124,8 +125,8 @@ func (f *fixture) blockWrites() (release func()) {
 	})
 }
 
-// TestRegisterAtOnce registers the same name and address many times at once. Exactly one request succeeds, though none of them
-// saw the name taken at first.
+// TestRegisterAtOnce registers the same name and address many times at once. Exactly one request succeeds, though none
+// of them saw the name taken at first.
 func TestRegisterAtOnce(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
@@ -164,8 +165,8 @@ func TestRegisterAtOnce(t *testing.T) {
 	}
 }
 
-// TestForgotDoesNotWait requests a code while writes are blocked. The answer does not wait for the write, which would reveal
-// that the address is known.
+// TestForgotDoesNotWait requests a code while writes are blocked. The answer does not wait for the write, which would
+// reveal that the address is known.
 func TestForgotDoesNotWait(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
@@ -186,8 +187,8 @@ func TestForgotDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestMailOutlivesDefinitions requests a code after the definitions have changed. The Users that replace the former ones send
-// it.
+// TestMailOutlivesDefinitions requests a code after the definitions have changed. The Users that replace the former
+// ones send it.
 func TestMailOutlivesDefinitions(t *testing.T) {
 	f := newFixture(t)
 	dir := t.TempDir()
@@ -222,7 +223,8 @@ func TestMailOutlivesDefinitions(t *testing.T) {
 	}
 }
 
-// TestCodesGetOld resets a password with a code within an hour and after it. The store does not contain the code itself.
+// TestCodesGetOld resets a password with a code within an hour and after it. The store does not contain the code
+// itself.
 func TestCodesGetOld(t *testing.T) {
 	f := newFixture(t)
 	dir := t.TempDir()
@@ -289,8 +291,8 @@ func TestCodesGetOld(t *testing.T) {
 	}
 }
 
-// TestClockSteps sets the clock of the server back and forward after a user has logged in. A JWT lives until it expires; it stays valid if the
-// clock is earlier than when it was made.
+// TestClockSteps sets the clock of the server back and forward after a user has logged in. A JWT lives until it
+// expires; it stays valid if the clock is earlier than when it was made.
 func TestClockSteps(t *testing.T) {
 	f := newFixture(t)
 	r, _ := register(t, f.users(nil), "ann")
@@ -314,8 +316,8 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
-// TestSameWork logs in as known and unknown users, and resets passwords with wrong codes. Each attempt hashes as much as a
-// wrong password of a known user.
+// TestSameWork logs in as known and unknown users, and resets passwords with wrong codes. Each attempt hashes as much
+// as a wrong password of a known user.
 func TestSameWork(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// A slidingWindow counts the requests that one sender was allowed lately. It keeps no time for each request: requests that come soon after one
-// another are counted together in a run, until the last of them is older than the window. So it never allows too many, has at most
-// runsInWindow+1 runs whatever the limit is, and allows a request again at most a runsInWindow-th of the window later than it could.
+// A slidingWindow counts the requests that one sender was allowed lately. It keeps no time for each request: requests
+// that come soon after one another are counted together in a run, until the last of them is older than the window. So
+// it never allows too many, has at most runsInWindow+1 runs whatever the limit is, and allows a request again at most a
+// runsInWindow-th of the window later than it could.
 type slidingWindow struct {
 	runs  []run         // oldest first
 	first time.Duration // when the newest run began

@@ -100,8 +100,8 @@ type attributeDefinition struct {
 // at returns the node of a key, for the position of a problem; or the attribute's node when the key is missing.
 func (a *attributeDefinition) at(key string) *yamlfile.Node { return a.node.At(key) }
 
-// attribute reads one attribute, or returns nil when its type is not known. link resolves its references to other types after
-// all files are read.
+// attribute reads one attribute, or returns nil when its type is not known. link resolves its references to other types
+// after all files are read.
 func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition {
 	node := e.Value
 	if node.Kind != yamlfile.Map {

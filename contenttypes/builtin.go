@@ -21,8 +21,8 @@ const (
 	ScheduleUID   = "lectern::schedule"
 )
 
-// A builtIn is a content-type that comes with the server. A file of builtin/ defines it, in the same form as a project's
-// files.
+// A builtIn is a content-type that comes with the server. A file of builtin/ defines it, in the same form as a
+// project's files.
 type builtIn struct {
 	uid      string
 	file     string
@@ -73,8 +73,8 @@ var readBuiltIns = sync.OnceValues(func() (roots []*yamlfile.Node, problems yaml
 	return roots, problems
 })
 
-// builtInPlugin returns the plugin that a built-in type belongs to. It is empty for a type that needs none and for any other
-// uid.
+// builtInPlugin returns the plugin that a built-in type belongs to. It is empty for a type that needs none and for any
+// other uid.
 func builtInPlugin(uid string) string {
 	for _, b := range builtIns {
 		if b.uid == uid {

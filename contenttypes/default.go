@@ -33,8 +33,8 @@ func (l *loader) defaultValue(a *attributeDefinition) {
 	a.attr.Default = value
 }
 
-// castDefault converts a default to the type of its attribute. problem says what is wrong with it and is empty when nothing
-// is.
+// castDefault converts a default to the type of its attribute. problem says what is wrong with it and is empty when
+// nothing is.
 func castDefault(a *Attribute, n *yamlfile.Node) (value any, problem string) {
 	switch {
 	case texts.has(a.Type) || a.Type == Enumeration:

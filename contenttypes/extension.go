@@ -10,8 +10,8 @@ import (
 // extensible is the only built-in type that a project may extend; the server alone defines the others.
 const extensible = UserUID
 
-// An extension is a file of content-types/ that adds attributes to a built-in type. It names the type by its uid. The new
-// attributes follow the built-in ones.
+// An extension is a file of content-types/ that adds attributes to a built-in type. It names the type by its uid. The
+// new attributes follow the built-in ones.
 type extension struct {
 	root       *yamlfile.Node
 	attributes *yamlfile.Node
@@ -43,8 +43,8 @@ func (l *loader) extensions(roots []*yamlfile.Node) (others []*yamlfile.Node) {
 	return others
 }
 
-// extension reads a file that extends a type. The file may repeat other keys of the type, as Strapi's files do, but cannot
-// change them.
+// extension reads a file that extends a type. The file may repeat other keys of the type, as Strapi's files do, but
+// cannot change them.
 func (l *loader) extension(root *yamlfile.Node) *extension {
 	var f typeFile
 	l.problems = append(l.problems, root.Decode(&f)...)
@@ -116,8 +116,8 @@ func (l *loader) merge(built, ext yamlfile.Entry) yamlfile.Entry {
 	return yamlfile.Entry{Key: built.Key, Line: ext.Line, Value: joined}
 }
 
-// conflict returns a message when an extension defines a built-in attribute in a way that is not allowed, else "". was is the
-// value of the key in the built-in definition.
+// conflict returns a message when an extension defines a built-in attribute in a way that is not allowed, else "". was
+// is the value of the key in the built-in definition.
 func (l *loader) conflict(built, e yamlfile.Entry, was *yamlfile.Node) string {
 	switch e.Key {
 	case "type", "relation", "target", "inversedBy", "mappedBy", "morphBy":

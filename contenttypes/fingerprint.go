@@ -2,8 +2,8 @@ package contenttypes
 
 import "encoding/json"
 
-// definitionJSON is the part of a definition that decides how content is stored. Stores keep this JSON, so keys may be added
-// but never renamed or reordered.
+// definitionJSON is the part of a definition that decides how content is stored. Stores keep this JSON, so keys may be
+// added but never renamed or reordered.
 type definitionJSON struct {
 	UID             string          `json:"uid"`
 	Kind            string          `json:"kind,omitempty"`
@@ -47,16 +47,16 @@ type rulesJSON struct {
 	AllowedTypes []string `json:"allowedTypes,omitempty"`
 }
 
-// Definition returns the part of the definition that decides how content is stored, as JSON. Equal definitions give equal
-// JSON, so a store compares it at the next start to find what changed. A component that the type uses appears by its uid
-// only.
+// Definition returns the part of the definition that decides how content is stored, as JSON. Equal definitions give
+// equal JSON, so a store compares it at the next start to find what changed. A component that the type uses appears by
+// its uid only.
 func (t *ContentType) Definition() []byte { return t.definition(false) }
 
 // Definition returns the part of the definition that decides how content is stored, as ContentType.Definition does.
 func (c *Component) Definition() []byte { return c.definition(false) }
 
-// DefinitionsWithRules returns the definitions of all types and components, each with the rules that a write checks values
-// by. FromDefinitions makes a Model of them that can check stored content.
+// DefinitionsWithRules returns the definitions of all types and components, each with the rules that a write checks
+// values by. FromDefinitions makes a Model of them that can check stored content.
 func (m *Model) DefinitionsWithRules() (definitions [][]byte) {
 	for _, t := range m.Types {
 		definitions = append(definitions, t.definition(true))

@@ -13,9 +13,9 @@ import (
 	"lectern/contenttypes"
 )
 
-// FuzzLoad loads arbitrary bytes as a content-type and as a component, in YAML and in JSON. Loading must never panic, must
-// use memory linear in the size of the files, must give the same result twice, and must return a Model only when everything
-// in it is linked.
+// FuzzLoad loads arbitrary bytes as a content-type and as a component, in YAML and in JSON. Loading must never panic,
+// must use memory linear in the size of the files, must give the same result twice, and must return a Model only when
+// everything in it is linked.
 func FuzzLoad(f *testing.F) {
 	archives, _ := filepath.Glob("testdata/*.txtar")
 	for _, name := range archives {

@@ -22,8 +22,8 @@ type Options struct {
 	WithoutI18N             bool // localized types then have a single locale and no locale attribute
 }
 
-// Load reads the content-types and components of a project directory, checks them and links them to a Model. When anything is
-// wrong it returns no Model, but every problem.
+// Load reads the content-types and components of a project directory, checks them and links them to a Model. When
+// anything is wrong it returns no Model, but every problem.
 func Load(dir string, opts Options) (*Model, yamlfile.Problems) { return LoadFS(os.DirFS(dir), opts) }
 
 // LoadFS does what Load does, on any file system.
@@ -154,15 +154,15 @@ func (l *loader) componentFiles() {
 	}
 }
 
-// notRead reports the problems of a file that could not be read, and remembers the file, so that references to its definition
-// are not reported as unknown.
+// notRead reports the problems of a file that could not be read, and remembers the file, so that references to its
+// definition are not reported as unknown.
 func (l *loader) notRead(name string, problems yamlfile.Problems) {
 	l.problems = append(l.problems, problems...)
 	l.unread[strings.TrimSuffix(name, path.Ext(name))] = true
 }
 
-// list returns the directories and definition files in a directory, sorted by name. It skips hidden files and files with
-// another extension, such as the backup copies of editors.
+// list returns the directories and definition files in a directory, sorted by name. It skips hidden files and files
+// with another extension, such as the backup copies of editors.
 func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
 	info, err := fs.Stat(l.fsys, dir)
 	if err == nil && !info.IsDir() { // reading a named pipe would wait for its writer

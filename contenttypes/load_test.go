@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into the golden files")
 
-// TestGolden loads the project in each archive of testdata. Each archive holds the expected outcome: the problems in its file
-// "problems", or the definitions of the project's types and components in its file "model".
+// TestGolden loads the project in each archive of testdata. Each archive holds the expected outcome: the problems in
+// its file "problems", or the definitions of the project's types and components in its file "model".
 func TestGolden(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {

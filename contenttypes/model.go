@@ -63,9 +63,9 @@ type Component struct {
 // A Schema is the common part of content-types and components: a uid and attributes.
 type Schema struct {
 	UID string
-	// Attributes are in the order in which responses print them. A content-type begins with the system attributes id and
-	// documentId and ends with createdAt, updatedAt, publishedAt and, when localized, locale and localizations (a computed
-	// relation from the type to itself, not stored). A component begins with id alone.
+	// Attributes are in the order in which responses print them. A content-type begins with the system attributes id
+	// and documentId and ends with createdAt, updatedAt, publishedAt and, when localized, locale and localizations (a
+	// computed relation from the type to itself, not stored). A component begins with id alone.
 	Attributes []*Attribute
 
 	byName map[string]*Attribute
@@ -90,8 +90,8 @@ func (s *Schema) Holds(inner *Schema) bool {
 	return false
 }
 
-// Type is the type of an attribute. The table types holds the properties of each type. Stores keep the numbers, so add new
-// types at the end.
+// Type is the type of an attribute. The table types holds the properties of each type. Stores keep the numbers, so add
+// new types at the end.
 type Type uint8
 
 const (
@@ -162,8 +162,8 @@ type Attribute struct {
 	TargetField          string // of a uid: the attribute that it is made from
 	Generate             bool   // of a uid: a document created without a value gets one made from TargetField
 
-	// Relations. A media attribute is a one-way relation to plugin::upload.file. Its Relation is always ManyToMany; Multiple says
-	// whether it holds several files, and ToMany agrees with Multiple.
+	// Relations. A media attribute is a one-way relation to plugin::upload.file. Its Relation is always ManyToMany;
+	// Multiple says whether it holds several files, and ToMany agrees with Multiple.
 	Relation RelationKind
 	Target   *ContentType // nil for MorphToOne and MorphToMany
 	// Inverse is the attribute on Target that shows the same links from the other side, nil for one-way relations.
@@ -187,8 +187,8 @@ func (a *Attribute) EnumName() string { return a.enumName }
 // IsRelation reports whether a is a relation or media attribute, which holds links to documents instead of a value.
 func (a *Attribute) IsRelation() bool { return a.Type == RelationType || a.Type == Media }
 
-// IsStored reports whether the row of a document holds a's value: a scalar, component or zone. Links are stored outside the
-// row.
+// IsStored reports whether the row of a document holds a's value: a scalar, component or zone. Links are stored outside
+// the row.
 func (a *Attribute) IsStored() bool { return !a.IsRelation() }
 
 // IsScalar reports whether a is a stored value that is neither a component nor a zone. System attributes other than
@@ -197,8 +197,8 @@ func (a *Attribute) IsScalar() bool {
 	return a.IsStored() && a.Type != ComponentType && a.Type != DynamicZone
 }
 
-// IsInput reports whether descriptions of the API offer a to clients that write documents: every attribute that a definition lists, but for the
-// digests of codes that the server itself stores with a user.
+// IsInput reports whether descriptions of the API offer a to clients that write documents: every attribute that a
+// definition lists, but for the digests of codes that the server itself stores with a user.
 func (a *Attribute) IsInput() bool {
 	isDigest := a.Owner.UID == UserUID && (a.Name == "resetPasswordToken" || a.Name == "confirmationToken")
 	return !a.System && !isDigest
@@ -207,8 +207,8 @@ func (a *Attribute) IsInput() bool {
 // NamesUser reports whether values of a are names of users: only callers who may find users see them.
 func (a *Attribute) NamesUser() bool { return a.Name == "principalName" && a.Owner.UID == ScheduleUID }
 
-// AllComponents returns the components that a value of a may hold: that of a component attribute, or those of a dynamic zone. It must not be
-// changed.
+// AllComponents returns the components that a value of a may hold: that of a component attribute, or those of a dynamic
+// zone. It must not be changed.
 func (a *Attribute) AllComponents() []*Component {
 	if a.Component != nil {
 		return []*Component{a.Component}
@@ -242,8 +242,8 @@ func (a *Attribute) ComponentNames() string {
 // IsUnique reports whether two published versions of one locale must not have the same value of a.
 func (a *Attribute) IsUnique() bool { return !a.System && a.IsScalar() && (a.Unique || a.Type == UID) }
 
-// IsPerLocale reports whether each localization of a document has its own value of a. This holds for localized and system
-// attributes, and for relations and uids even if they are not marked as localized.
+// IsPerLocale reports whether each localization of a document has its own value of a. This holds for localized and
+// system attributes, and for relations and uids even if they are not marked as localized.
 func (a *Attribute) IsPerLocale() bool {
 	return a.System || a.Localized || a.Type == UID || a.Type == RelationType
 }
@@ -275,8 +275,9 @@ func PathName(attrs []*Attribute) string {
 	return b.String()
 }
 
-// UniquePaths lists the ways from a component attribute or dynamic zone to the unique attributes in its components, at any depth. Each way begins with
-// a, leads through attributes of components and ends with a unique one. Values at the end of one way must differ among the documents of a type.
+// UniquePaths lists the ways from a component attribute or dynamic zone to the unique attributes in its components, at
+// any depth. Each way begins with a, leads through attributes of components and ends with a unique one. Values at the
+// end of one way must differ among the documents of a type.
 func (a *Attribute) UniquePaths() (paths [][]*Attribute) {
 	for _, c := range a.AllComponents() {
 		for _, b := range c.Attributes {
@@ -291,8 +292,8 @@ func (a *Attribute) UniquePaths() (paths [][]*Attribute) {
 	return paths
 }
 
-// AllowsFile reports whether a media attribute takes files of a MIME type. Of the words in AllowedTypes, files are all that are no images, videos or
-// audios.
+// AllowsFile reports whether a media attribute takes files of a MIME type. Of the words in AllowedTypes, files are all
+// that are no images, videos or audios.
 func (a *Attribute) AllowsFile(mime string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(mime), "/")
 	switch kind += "s"; kind {
@@ -303,8 +304,8 @@ func (a *Attribute) AllowsFile(mime string) bool {
 	return len(a.AllowedTypes) == 0 || slices.Contains(a.AllowedTypes, kind)
 }
 
-// TargetSchema returns the schema of the targets of a relation or media attribute, or of the items of a component attribute. It is nil where
-// these may have several schemas (dynamic zones, polymorphic relations), and for scalars.
+// TargetSchema returns the schema of the targets of a relation or media attribute, or of the items of a component
+// attribute. It is nil where these may have several schemas (dynamic zones, polymorphic relations), and for scalars.
 func (a *Attribute) TargetSchema() *Schema {
 	switch {
 	case a.Target != nil:
@@ -346,5 +347,6 @@ func (a *Attribute) HasDraftLinks() bool {
 // OwnerType returns the content-type that a belongs to; ok is false for attributes of components.
 func (a *Attribute) OwnerType() (t *ContentType, ok bool) { return a.Owner.typ, a.Owner.typ != nil }
 
-// JSONKey returns the key of a with a leading comma and a colon, as printed in a JSON object: `,"name":`. The name needs no escaping.
+// JSONKey returns the key of a with a leading comma and a colon, as printed in a JSON object: `,"name":`. The name
+// needs no escaping.
 func (a *Attribute) JSONKey() string { return a.jsonKey }

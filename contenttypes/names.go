@@ -13,8 +13,8 @@ var attributeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 // reservedAttributes are the names that every document uses for system attributes.
 var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations"}
 
-// attributeName checks that the name of an attribute is well formed, not reserved, and not taken by another attribute. It
-// adds the name to seen, which is keyed by lower case.
+// attributeName checks that the name of an attribute is well formed, not reserved, and not taken by another attribute.
+// It adds the name to seen, which is keyed by lower case.
 func (l *loader) attributeName(attributes *yamlfile.Node, e yamlfile.Entry, seen map[string]string) {
 	name := e.Key
 	report := func(format string, args ...any) { l.report(attributes.EntryProblem(e, format, args...)) }
@@ -92,8 +92,8 @@ func (l *loader) clashes() {
 	}
 }
 
-// claimTypes claims the name of a GraphQL type and of the types derived from it. It returns false if another definition has
-// one of them.
+// claimTypes claims the name of a GraphQL type and of the types derived from it. It returns false if another definition
+// has one of them.
 func (l *loader) claimTypes(taken map[string]claim, name string, c claim) bool {
 	for _, suffix := range []string{"", "Input", "FiltersInput", "EntityResponse", "EntityResponseCollection", "RelationResponseCollection"} {
 		if !l.claim(taken, name+suffix, c) {
@@ -166,8 +166,8 @@ var reservedGraphQLNames = []string{"Query", "Mutation", "Subscription", "String
 	"GenericMorph", "DeleteMutationResponse", "FileInfoInput", "BooleanFilterInput", "DateTimeFilterInput", "DateFilterInput",
 	"TimeFilterInput", "FloatFilterInput", "IdFilterInput", "IntFilterInput", "LongFilterInput", "JsonFilterInput", "StringFilterInput"}
 
-// GraphQLName joins words to the name of a GraphQL type: meal-plan becomes MealPlan, and component, default, dish become
-// ComponentDefaultDish. The loader makes sure that no two definitions get the same name.
+// GraphQLName joins words to the name of a GraphQL type: meal-plan becomes MealPlan, and component, default, dish
+// become ComponentDefaultDish. The loader makes sure that no two definitions get the same name.
 func GraphQLName(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {

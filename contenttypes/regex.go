@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// compileRegex compiles a regular expression in JavaScript's syntax, which definitions use, to an equivalent Go expression.
-// problem says why that is not possible.
+// compileRegex compiles a regular expression in JavaScript's syntax, which definitions use, to an equivalent Go
+// expression. problem says why that is not possible.
 func compileRegex(source string) (re *regexp.Regexp, problem string) {
 	if len(source) > 2000 {
 		return nil, "is longer than 2000 bytes; make it shorter"
@@ -35,8 +35,8 @@ func compileRegex(source string) (re *regexp.Regexp, problem string) {
 	return nil, fmt.Sprintf("is not valid: %s: %s", se.Code, se.Expr)
 }
 
-// Sets of characters in Go's syntax, for use inside brackets: what \s matches in JavaScript, its complement, the line ends
-// that a dot does not match, and all characters.
+// Sets of characters in Go's syntax, for use inside brackets: what \s matches in JavaScript, its complement, the line
+// ends that a dot does not match, and all characters.
 const (
 	jsSpace    = `\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
 	jsNonSpace = `\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +

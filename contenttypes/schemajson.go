@@ -14,7 +14,8 @@ func (c *Component) CollectionName() string {
 	return strings.ReplaceAll("components_"+c.Category+"_"+c.Name+"s", "-", "_")
 }
 
-// AttributesJSON returns the attributes that a definition lists, with the keys that they have in a schema.json of Strapi.
+// AttributesJSON returns the attributes that a definition lists, with the keys that they have in a schema.json of
+// Strapi.
 func (s *Schema) AttributesJSON() *jsontree.Object {
 	localized := s.typ != nil && s.typ.Localized
 	all := jsontree.NewObject()

@@ -8,7 +8,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// TestDefinitionsWithRules checks that a model made from definitions with rules has the same rules and checks values by them.
+// TestDefinitionsWithRules checks that a model made from definitions with rules has the same rules and checks values by
+// them.
 func TestDefinitionsWithRules(t *testing.T) {
 	for _, project := range []string{"../store/testdata/project", "../testdata/conformance/projects/kitchen"} {
 		m, problems := contenttypes.Load(project, contenttypes.Options{})

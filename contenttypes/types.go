@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A ValueKind says what kind of value an attribute type holds. Code that treats all texts or all numbers alike tests the
-// kind, so that a new attribute type only needs a row in types.
+// A ValueKind says what kind of value an attribute type holds. Code that treats all texts or all numbers alike tests
+// the kind, so that a new attribute type only needs a row in types.
 type ValueKind uint8
 
 const (
@@ -78,14 +78,15 @@ var types = [...]struct {
 // Kind returns the kind of value that the type holds.
 func (t Type) Kind() ValueKind { return types[t].value }
 
-// GraphQL returns the GraphQL scalar of the type's values, or "" when the type has none. Each enumeration has a GraphQL type
-// of its own for values; the scalar returned here is the one for filters.
+// GraphQL returns the GraphQL scalar of the type's values, or "" when the type has none. Each enumeration has a GraphQL
+// type of its own for values; the scalar returned here is the one for filters.
 func (t Type) GraphQL() string { return types[t].graphQL }
 
 // String returns the name of the type in definitions.
 func (t Type) String() string { return types[t].name }
 
-// TimeFormat is the format of a datetime in documents and answers: in UTC, with milliseconds. Convert times to UTC before you format them.
+// TimeFormat is the format of a datetime in documents and answers: in UTC, with milliseconds. Convert times to UTC
+// before you format them.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // LengthLimit returns the largest number of UTF-16 units that a text may have; bounded is false when there is no limit.
@@ -97,7 +98,8 @@ func (a *Attribute) LengthLimit() (most int, bounded bool) {
 	return most, most > 0
 }
 
-// Pattern returns the regular expression that texts must match, with its source for messages. It is nil when there is none.
+// Pattern returns the regular expression that texts must match, with its source for messages. It is nil when there is
+// none.
 func (a *Attribute) Pattern() (_ *regexp.Regexp, source string) {
 	if pattern := types[a.Type].pattern; a.Regex == nil && pattern != nil {
 		return pattern, pattern.String()

@@ -47,7 +47,8 @@ func anyValue(rt *rapid.T, ids []string, keys []string, depth int) any {
 	return o
 }
 
-// TestAnyBody writes documents with random bodies. Each write succeeds or is refused with a status 4xx, and the store stays consistent.
+// TestAnyBody writes documents with random bodies. Each write succeeds or is refused with a status 4xx, and the store
+// stays consistent.
 func TestAnyBody(t *testing.T) {
 	model := testModel(t)
 	common := []string{"set", "connect", "disconnect", "options", "documentId", "id", "position", "before", "after", "start", "end",

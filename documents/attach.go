@@ -9,8 +9,8 @@ import (
 	"lectern/store"
 )
 
-// An Attachment identifies the relation or media attribute of an existing version to which CreateAll links new documents. Row is
-// the id of that version's row.
+// An Attachment identifies the relation or media attribute of an existing version to which CreateAll links new
+// documents. Row is the id of that version's row.
 type Attachment struct {
 	Attr *contenttypes.Attribute // a relation or media attribute of Type
 	Type *contenttypes.ContentType
@@ -20,9 +20,10 @@ type Attachment struct {
 // ErrNoRow means that the version to which CreateAll was to link documents does not exist.
 var ErrNoRow = errors.New("there is no such row")
 
-// CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them to that
-// attribute in their order. They are added at the end of a list, or the last of them replaces the one linked document. If the row of at does not
-// exist, none is created, and the error is ErrNoRow. Of several Once, that of the first write counts.
+// CreateAll creates documents of one type in one transaction: all of them or none. If at is not nil, it links them to
+// that attribute in their order. They are added at the end of a list, or the last of them replaces the one linked
+// document. If the row of at does not exist, none is created, and the error is ErrNoRow. Of several Once, that of the
+// first write counts.
 func (s *Service) CreateAll(ctx context.Context, writes []Write, at *Attachment) error {
 	if len(writes) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"lectern/store"
 )
 
-// BenchmarkWriters measures creations and updates of published articles by 1 and by 16 writers, with the log of changes and without it. It
-// reports what each write costs the disk: bytes written, bytes by which the file grows, and commits.
+// BenchmarkWriters measures creations and updates of published articles by 1 and by 16 writers, with the log of changes
+// and without it. It reports what each write costs the disk: bytes written, bytes by which the file grows, and commits.
 func BenchmarkWriters(b *testing.B) {
 	for _, writers := range []int{1, 16} {
 		for _, update := range []bool{false, true} {

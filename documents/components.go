@@ -10,9 +10,9 @@ import (
 	"lectern/store"
 )
 
-// items makes the components of an attribute from the inputs of a body. An input with an id changes the existing component with this id;
-// it is an error if there is none. An input without an id makes a new component. Existing components without an input are removed.
-// If created is set, the owner of the components is new, and ids are ignored.
+// items makes the components of an attribute from the inputs of a body. An input with an id changes the existing
+// component with this id; it is an error if there is none. An input without an id makes a new component. Existing
+// components without an input are removed. If created is set, the owner of the components is new, and ids are ignored.
 func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status, created bool) ([]*store.Item, error) {
 	known := make(map[uint64]*store.Item, len(present))
 	if !created {
@@ -107,7 +107,8 @@ func (wr *writing) forget(item *store.Item) {
 	wr.forgetItems(item.Values)
 }
 
-// A cloning copies components. Each copy gets a new id. Its links in the link set to[i] are those of the original in the link set from[i].
+// A cloning copies components. Each copy gets a new id. Its links in the link set to[i] are those of the original in
+// the link set from[i].
 type cloning struct {
 	wr    *writing
 	from  []store.LinkSet
@@ -146,8 +147,8 @@ func (c *cloning) value(v store.Value) store.Value {
 	return store.Value{Items: items}
 }
 
-// sameItems reports whether two lists of components have equal values, and equal links: those of a in the link set setA, and those of b
-// in setB. It ignores the ids of the components. For carry see sameLinks.
+// sameItems reports whether two lists of components have equal values, and equal links: those of a in the link set
+// setA, and those of b in setB. It ignores the ids of the components. For carry see sameLinks.
 func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet, carry func(store.Ref) (store.Ref, bool)) bool {
 	if len(a) != len(b) {
 		return false
@@ -179,8 +180,8 @@ func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet, carry
 	return true
 }
 
-// sameLinks reports whether two ends are linked to the same documents in the same order, ignoring locales. carry, if set, returns what a
-// target of a is for b, or false if b should not have it.
+// sameLinks reports whether two ends are linked to the same documents in the same order, ignoring locales. carry, if
+// set, returns what a target of a is for b, or false if b should not have it.
 func (wr *writing) sameLinks(a, b end, carry func(store.Ref) (store.Ref, bool)) bool {
 	refs := wr.links.refs(a)
 	if carry != nil {

@@ -16,13 +16,13 @@ import (
 	"lectern/store"
 )
 
-// A Condition is a condition on documents in a Query. It names an attribute by a path, which may lead through relations, files
-// and components: "title", "owner.username", "address.city". If the path leads through a list, one item must meet the
-// condition.
+// A Condition is a condition on documents in a Query. It names an attribute by a path, which may lead through
+// relations, files and components: "title", "owner.username", "address.city". If the path leads through a list, one
+// item must meet the condition.
 //
-// A value has a Go type that fits its attribute: string; bool; an integer or float type; time.Time, or a string in the format
-// of the API, for dates and times; nil for null. A comparison with an attribute without value is false, except for Eq and Ne
-// with nil, Null and NotNull.
+// A value has a Go type that fits its attribute: string; bool; an integer or float type; time.Time, or a string in the
+// format of the API, for dates and times; nil for null. A comparison with an attribute without value is false, except
+// for Eq and Ne with nil, Null and NotNull.
 type Condition interface {
 	// filter returns the condition as a filter on rows of a schema, or an error if an attribute or value does not fit.
 	filter(*contenttypes.Schema) (store.Filter, error)
@@ -62,8 +62,8 @@ func Gte(path string, value any) Condition { return compared(path, store.Gte, va
 // Between holds if the attribute's value is at least low and at most high.
 func Between(path string, low, high any) Condition { return compared(path, store.Between, low, high) }
 
-// Contains, StartsWith and EndsWith search for a text in the attribute's value. Those that end in Fold ignore case, as EqFold
-// does.
+// Contains, StartsWith and EndsWith search for a text in the attribute's value. Those that end in Fold ignore case, as
+// EqFold does.
 func Contains(path, text string) Condition       { return like(path, store.Contains, text) }
 func ContainsFold(path, text string) Condition   { return like(path, store.ContainsI, text) }
 func StartsWith(path, text string) Condition     { return like(path, store.StartsWith, text) }
@@ -76,8 +76,8 @@ func EqFold(path, text string) Condition         { return like(path, store.EqI, 
 func Null(path string) Condition    { return compared(path, store.Null) }
 func NotNull(path string) Condition { return compared(path, store.NotNull) }
 
-// Has holds if at least one target of a relation, media or component attribute meets all conditions. Their paths begin at the
-// target.
+// Has holds if at least one target of a relation, media or component attribute meets all conditions. Their paths begin
+// at the target.
 func Has(path string, conditions ...Condition) Condition {
 	return condition(func(s *contenttypes.Schema) (store.Filter, error) {
 		var attrs []*contenttypes.Attribute
@@ -93,8 +93,8 @@ func Has(path string, conditions ...Condition) Condition {
 	})
 }
 
-// And holds if all conditions hold, Or if one of them does. Not holds if its condition is false; it does not hold if the result
-// is unknown because a value is missing.
+// And holds if all conditions hold, Or if one of them does. Not holds if its condition is false; it does not hold if
+// the result is unknown because a value is missing.
 func And(conditions ...Condition) Condition {
 	return joined(conditions, func(list []store.Filter) store.Filter { return store.And(list) })
 }
@@ -120,7 +120,8 @@ func Matching(s *contenttypes.Schema, f store.Filter) Condition {
 	})
 }
 
-// FilterOf converts conditions on documents of a type to one filter for queries of the store. It holds if all conditions hold.
+// FilterOf converts conditions on documents of a type to one filter for queries of the store. It holds if all
+// conditions hold.
 func FilterOf(t *contenttypes.ContentType, conditions ...Condition) (store.Filter, error) {
 	f, err := And(conditions...).filter(&t.Schema)
 	if err != nil {

@@ -17,7 +17,8 @@ func (wr *writing) removeFound() error {
 	return wr.remove()
 }
 
-// remove deletes the localization of the document in wr.locale, or all of them for "*", with their links in both link sets.
+// remove deletes the localization of the document in wr.locale, or all of them for "*", with their links in both link
+// sets.
 func (wr *writing) remove() error {
 	var locales []string
 	for _, v := range wr.present {

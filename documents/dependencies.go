@@ -16,7 +16,8 @@ type Dependencies struct {
 // maxDependencies is the number of types from which an answer counts as depending on all of them.
 const maxDependencies = 16
 
-// DependenciesOf returns the types on which the answer to a query depends that shows a selection. dst is reused for the list.
+// DependenciesOf returns the types on which the answer to a query depends that shows a selection. dst is reused for the
+// list.
 func DependenciesOf(q *store.Query, shown *Selection, dst []*contenttypes.ContentType) Dependencies {
 	d := Dependencies{types: dst[:0]}
 	d.Query(q)
@@ -47,15 +48,16 @@ func (d *Dependencies) add(t *contenttypes.ContentType) {
 	}
 }
 
-// Follow adds the type that an attribute leads to. The targets of a morph relation may be of any type. The items of components lie in the
-// rows of their documents.
+// Follow adds the type that an attribute leads to. The targets of a morph relation may be of any type. The items of
+// components lie in the rows of their documents.
 func (d *Dependencies) Follow(a *contenttypes.Attribute) {
 	if a.IsRelation() {
 		d.add(a.Target)
 	}
 }
 
-// Query adds the types whose content decides what a query finds. A query that has no type finds targets of an attribute that was followed.
+// Query adds the types whose content decides what a query finds. A query that has no type finds targets of an attribute
+// that was followed.
 func (d *Dependencies) Query(q *store.Query) {
 	if q == nil {
 		return

@@ -7,11 +7,13 @@ import (
 
 // documentIDs generates documentIds: 24 characters, the first a letter. Its methods are safe for concurrent use.
 //
-// The store keeps the versions of a document under its documentId. If all of an id were random, each document that is created would cost a page
-// of the file for that alone. So the ids of a run begin alike, and documents that are created together share a page. Ids tell neither when nor
-// in which order their documents were created, and nobody can guess one from others: 18 characters, 89 bits, are random in each.
+// The store keeps the versions of a document under its documentId. If all of an id were random, each document that is
+// created would cost a page of the file for that alone. So the ids of a run begin alike, and documents that are created
+// together share a page. Ids tell neither when nor in which order their documents were created, and nobody can guess
+// one from others: 18 characters, 89 bits, are random in each.
 //
-// There are no vowels in an id, since _q looks for its words in documentIds as well: an id that spells a word by chance would be found by it.
+// There are no vowels in an id, since _q looks for its words in documentIds as well: an id that spells a word by chance
+// would be found by it.
 type documentIDs struct {
 	mu    sync.Mutex
 	start string // of the ids of the present run

@@ -13,7 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestDocumentIDs: generated ids are valid and different. They come in runs of 64, which begin alike, and have nothing else in common. They spell no words.
+// TestDocumentIDs: generated ids are valid and different. They come in runs of 64, which begin alike, and have nothing
+// else in common. They spell no words.
 func TestDocumentIDs(t *testing.T) {
 	model := testModel(t)
 	svc := documents.NewService(storetest.Open(t, model), model, "en")

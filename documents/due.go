@@ -13,8 +13,9 @@ import (
 	"lectern/store"
 )
 
-// DueSchedules returns the pending schedules whose time has come at now, the earliest first and those of the same time in the order of their
-// creation. It skips the first offset of them and returns at most limit. next is when the first of the others is due; zero if there is none.
+// DueSchedules returns the pending schedules whose time has come at now, the earliest first and those of the same time
+// in the order of their creation. It skips the first offset of them and returns at most limit. next is when the first
+// of the others is due; zero if there is none.
 func (s *Service) DueSchedules(now time.Time, offset, limit int) (due []Schedule, next time.Time, err error) {
 	l := &s.schedules
 	if l.typ == nil {
@@ -69,11 +70,13 @@ var (
 	errNothingToUnpublish = errors.New("the document has no published version")
 )
 
-// CarryOut carries out a schedule that is due, as Publish and Unpublish would, hooks included. The change of the document and the removal of
-// the schedule are one batch, so the schedule is carried out exactly once however often CarryOut is called and whenever the server is
-// killed. It does not check permissions: those of the caller were checked when the schedule was made.
+// CarryOut carries out a schedule that is due, as Publish and Unpublish would, hooks included. The change of the
+// document and the removal of the schedule are one batch, so the schedule is carried out exactly once however often
+// CarryOut is called and whenever the server is killed. It does not check permissions: those of the caller were checked
+// when the schedule was made.
 //
-// For Refused, why is the error that the schedule keeps. If err is not nil, the schedule stays pending: the cause may pass.
+// For Refused, why is the error that the schedule keeps. If err is not nil, the schedule stays pending: the cause may
+// pass.
 func (s *Service) CarryOut(ctx context.Context, sc Schedule) (outcome Outcome, why *apierror.Error, err error) {
 	t := s.model.Type(sc.ContentType)
 	switch {
@@ -115,8 +118,8 @@ func (s *Service) carryOut(ctx context.Context, t *contenttypes.ContentType, sc 
 	}))
 }
 
-// endSchedule ends a schedule that was not carried out: it records the error why, or removes the schedule if there is none. The outcome is
-// Cancelled if the schedule is gone.
+// endSchedule ends a schedule that was not carried out: it records the error why, or removes the schedule if there is
+// none. The outcome is Cancelled if the schedule is gone.
 func (s *Service) endSchedule(ctx context.Context, id string, outcome Outcome, why *apierror.Error) (Outcome, error) {
 	l := &s.schedules
 	found, err := s.changeSchedule(ctx, nil, id, func(tx *store.Tx, r store.Record, b *store.Batch) error {

@@ -8,13 +8,13 @@ import (
 	"lectern/store"
 )
 
-// An Event describes a write to its hooks. All hooks before and after the write get the same Event; Action is the action that they
-// are called for. A hook must not use the Event after it has returned.
+// An Event describes a write to its hooks. All hooks before and after the write get the same Event; Action is the
+// action that they are called for. A hook must not use the Event after it has returned.
 type Event struct {
 	Action Action
 	Type   *contenttypes.ContentType
-	// DocumentID is "" before a create without a chosen documentId that is carried out alone, and before writes that look up their user in the
-	// transaction.
+	// DocumentID is "" before a create without a chosen documentId that is carried out alone, and before writes that
+	// look up their user in the transaction.
 	DocumentID string
 	Locale     string           // "" if the type is not localized; "*" if a delete removes all localizations
 	Status     store.Status     // of the version that is written; meaningless for a delete
@@ -32,14 +32,15 @@ type Event struct {
 // Documents returns the service that does the write. Hooks use it to write other documents.
 func (e *Event) Documents() *Service { return e.service }
 
-// Require adds a condition that is checked in the transaction of the write, on the state that the write changes. If check returns
-// an error, the write is refused. Only hooks before a write may call Require. check may be called several times, because a write
-// is repeated if another one in its transaction fails. It must only read, and be quick, since all writers wait for it.
+// Require adds a condition that is checked in the transaction of the write, on the state that the write changes. If
+// check returns an error, the write is refused. Only hooks before a write may call Require. check may be called several
+// times, because a write is repeated if another one in its transaction fails. It must only read, and be quick, since
+// all writers wait for it.
 func (e *Event) Require(check func(*store.Snapshot) error) { e.requires = append(e.requires, check) }
 
-// View calls f with the version of the document that the write is about, if there is one. Before the write, that is the version
-// to be changed: the draft if the type has drafts, or the published version for an unpublication. After it, it is the version
-// that was written. The Record is valid until f returns; use Exists to see whether there is one.
+// View calls f with the version of the document that the write is about, if there is one. Before the write, that is the
+// version to be changed: the draft if the type has drafts, or the published version for an unpublication. After it, it
+// is the version that was written. The Record is valid until f returns; use Exists to see whether there is one.
 func (e *Event) View(f func(*store.Snapshot, store.Record) error) error {
 	return e.service.store.View(func(s *store.Snapshot) error {
 		return f(s, e.version(s))
@@ -67,8 +68,8 @@ func (e *Event) version(s *store.Snapshot) (found store.Record) {
 	return found
 }
 
-// Values returns the scalar values of the version that View shows, by name, without passwords and nulls. It is nil if there is
-// no version.
+// Values returns the scalar values of the version that View shows, by name, without passwords and nulls. It is nil if
+// there is no version.
 func (e *Event) Values() (data *jsontree.Object, err error) {
 	err = e.View(func(_ *store.Snapshot, r store.Record) error {
 		if !r.Exists() {
@@ -88,9 +89,9 @@ func (e *Event) Values() (data *jsontree.Object, err error) {
 	return data, err
 }
 
-// locate looks up the document that a write changes, so that hooks are not called for one that does not exist. A missing
-// document is an error, except for a delete, which then has nothing to do. A document whose id is only known in the transaction counts
-// as present.
+// locate looks up the document that a write changes, so that hooks are not called for one that does not exist. A
+// missing document is an error, except for a delete, which then has nothing to do. A document whose id is only known in
+// the transaction counts as present.
 func (e *Event) locate() (there bool, err error) {
 	action := e.actions[0]
 	if action == CreateAction || e.DocumentID == "" && e.Type.Kind != contenttypes.SingleType {
@@ -112,7 +113,8 @@ func (e *Event) locate() (there bool, err error) {
 	return there, err
 }
 
-// singleAction returns the action of saving the document of a single type: a create if there is none yet, otherwise an update.
+// singleAction returns the action of saving the document of a single type: a create if there is none yet, otherwise an
+// update.
 func (s *Service) singleAction(t *contenttypes.ContentType) (action Action, err error) {
 	err = s.store.View(func(snap *store.Snapshot) error {
 		doc, _, err := Single(snap, t)

@@ -7,7 +7,8 @@ import (
 	"lectern/store"
 )
 
-// checkFiles returns an issue if a media attribute may not hold one of the linked files. A file that has been deleted is no issue.
+// checkFiles returns an issue if a media attribute may not hold one of the linked files. A file that has been deleted
+// is no issue.
 func (wr *writing) checkFiles(a *contenttypes.Attribute, path []string, refs []store.Ref) []issues.Issue {
 	if len(a.AllowedTypes) == 0 || a.Target == nil {
 		return nil
@@ -22,7 +23,8 @@ func (wr *writing) checkFiles(a *contenttypes.Attribute, path []string, refs []s
 	return nil
 }
 
-// checkLinked adds an issue if a draft to be published, or a component in it, has a file that a media attribute may not hold.
+// checkLinked adds an issue if a draft to be published, or a component in it, has a file that a media attribute may not
+// hold.
 func (br *bodyReader) checkLinked(a *contenttypes.Attribute, owner store.Ref, path []string) {
 	if a.Type == contenttypes.Media {
 		br.issues = append(br.issues, br.wr.checkFiles(a, path, br.wr.links.refs(endOf(a, store.DraftLinks, owner)))...)

@@ -15,7 +15,8 @@ import (
 	"lectern/store"
 )
 
-// A heavy is a service for tests of heavy writes: articles with many components, all of which are linked to the same tags.
+// A heavy is a service for tests of heavy writes: articles with many components, all of which are linked to the same
+// tags.
 type heavy struct {
 	*documents.Service
 	t    *testing.T
@@ -76,8 +77,8 @@ func allocated(t *testing.T, f func() error) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestTheWorkOfAWriteIsLinear carries out each kind of write on a document, and on one with four times as many links. The second write
-// may allocate at most six times as many bytes as the first.
+// TestTheWorkOfAWriteIsLinear carries out each kind of write on a document, and on one with four times as many links.
+// The second write may allocate at most six times as many bytes as the first.
 func TestTheWorkOfAWriteIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -146,8 +147,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestAWriteEndsWithItsContext repeats a write with contexts that end at the first call of Err, the second, and so on, until the write
-// succeeds. The writes that fail store nothing.
+// TestAWriteEndsWithItsContext repeats a write with contexts that end at the first call of Err, the second, and so on,
+// until the write succeeds. The writes that fail store nothing.
 func TestAWriteEndsWithItsContext(t *testing.T) {
 	h := newHeavy(t)
 	data := body(t, h.zone(400))
@@ -166,7 +167,8 @@ func TestAWriteEndsWithItsContext(t *testing.T) {
 			t.Fatalf("after %d looks: something was written", left)
 		}
 	}
-	// The context is checked before the write's turn, every 4096 steps (a link is several steps), and before the write is applied.
+	// The context is checked before the write's turn, every 4096 steps (a link is several steps), and before the write
+	// is applied.
 	if ctx.looks < 8 {
 		t.Errorf("the context of a write of 8,000 links was looked at %d times", ctx.looks)
 	}

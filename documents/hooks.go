@@ -14,16 +14,17 @@ import (
 	"lectern/store"
 )
 
-// Hooks are functions that are called before and after writes; nil ones are skipped. They are called for writes over REST, over
-// GraphQL and by a Service in Go. They are not called for Import, which stores content unchanged, nor when definitions change.
+// Hooks are functions that are called before and after writes; nil ones are skipped. They are called for writes over
+// REST, over GraphQL and by a Service in Go. They are not called for Import, which stores content unchanged, nor when
+// definitions change.
 //
-// Hooks before a write are called once, before its transaction begins. They may take their time, read the store, write other
-// documents, and change Event.Data, which is validated afterwards like data from a client. An error refuses the write; the
-// client gets an *apierror.Error as it is. The store may change until the write is carried out: pass a condition that must
-// still hold then to Event.Require.
+// Hooks before a write are called once, before its transaction begins. They may take their time, read the store, write
+// other documents, and change Event.Data, which is validated afterwards like data from a client. An error refuses the
+// write; the client gets an *apierror.Error as it is. The store may change until the write is carried out: pass a
+// condition that must still hold then to Event.Require.
 //
-// Hooks after a write are called once, when it is durable and before it is answered; they are not called if it failed. The
-// write is not undone if they return an error: the error is logged. Their context does not end with the request.
+// Hooks after a write are called once, when it is durable and before it is answered; they are not called if it failed.
+// The write is not undone if they return an error: the error is logged. Their context does not end with the request.
 //
 // A create or update that also publishes calls the hooks of the create or update, and then those of the publication.
 type Hooks struct {
@@ -35,8 +36,8 @@ type Hooks struct {
 	BeforeDiscardDraft, AfterDiscardDraft Hook
 }
 
-// A Hook is called before or after an action on a document. ctx is the context of the write. A hook that writes must pass it
-// on, so that hooks that call each other without end are stopped.
+// A Hook is called before or after an action on a document. ctx is the context of the write. A hook that writes must
+// pass it on, so that hooks that call each other without end are stopped.
 type Hook func(ctx context.Context, e *Event) error
 
 // An Action is a kind of write of a document.
@@ -83,8 +84,8 @@ func (l *hooksOf) add(h *Hooks) {
 // around reports whether there are hooks before or after an action.
 func (l *hooksOf) around(a Action) bool { return len(l.before[a])+len(l.after[a]) > 0 }
 
-// Hook adds hooks for the types with these uids; without any uid, for all types that the project defines. It must be called
-// before the service is used.
+// Hook adds hooks for the types with these uids; without any uid, for all types that the project defines. It must be
+// called before the service is used.
 func (s *Service) Hook(h Hooks, uids ...string) error {
 	types, err := hooked(s.model, uids)
 	if err != nil {
@@ -128,9 +129,9 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 	return types, err
 }
 
-// LockHooked locks the schema for writes to a type with hooks. The lock must last from before the hooks run until the writes are
-// done; otherwise a change of definitions would repeat the write and its hooks, and the writes of the hooks would happen twice.
-// For types without hooks it does nothing.
+// LockHooked locks the schema for writes to a type with hooks. The lock must last from before the hooks run until the
+// writes are done; otherwise a change of definitions would repeat the write and its hooks, and the writes of the hooks
+// would happen twice. For types without hooks it does nothing.
 func (s *Service) LockHooked(ctx context.Context, t *contenttypes.ContentType) (locked context.Context, release func(), err error) {
 	if s.hooks[t.UID] == nil {
 		return ctx, func() {}, nil
@@ -145,8 +146,8 @@ type hookDepth struct{}
 
 var errHookDepth = fmt.Errorf("hooks that write set off each other more than %d deep", maxHookDepth)
 
-// before calls the hooks before a write and sets the data of the write to what the hooks made of it. It returns a nil Event if the
-// write has no hooks.
+// before calls the hooks before a write and sets the data of the write to what the hooks made of it. It returns a nil
+// Event if the write has no hooks.
 func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Action) (e *Event, err error) {
 	e = &Event{Type: w.Type, DocumentID: w.DocumentID, Status: w.Status, State: map[string]any{}, Data: w.Data, service: s, hooks: h}
 	body := action == CreateAction || action == UpdateAction

@@ -15,8 +15,8 @@ import (
 	"lectern/store"
 )
 
-// TestHooksFail runs hooks that fail. An error before a write refuses the write. An error after it is only reported to Service.Failed. A
-// panic has the same effect as an error.
+// TestHooksFail runs hooks that fail. An error before a write refuses the write. An error after it is only reported to
+// Service.Failed. A panic has the same effect as an error.
 func TestHooksFail(t *testing.T) {
 	refusal := &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: "not today"}
 	fail := func(context.Context, *documents.Event) error { return refusal }
@@ -61,8 +61,8 @@ func TestHooksFail(t *testing.T) {
 	}
 }
 
-// TestHooksOnce lets every fourth write fail. Writes that share a transaction with a failed one are repeated, but their hooks are called
-// only once.
+// TestHooksOnce lets every fourth write fail. Writes that share a transaction with a failed one are repeated, but their
+// hooks are called only once.
 func TestHooksOnce(t *testing.T) {
 	h := newHooked(t)
 	var before, after atomic.Int64
@@ -100,8 +100,9 @@ func TestHooksOnce(t *testing.T) {
 	}
 }
 
-// TestHooksOfFailedOperations carries out operations together, of which the last one fails in the transaction: hooks before the writes have been
-// called, those after them are not. Once the last one is right, the hooks after the writes see the content of all of them.
+// TestHooksOfFailedOperations carries out operations together, of which the last one fails in the transaction: hooks
+// before the writes have been called, those after them are not. Once the last one is right, the hooks after the writes
+// see the content of all of them.
 func TestHooksOfFailedOperations(t *testing.T) {
 	h := newHooked(t)
 	var called []string

@@ -99,8 +99,8 @@ func everything(f func(when string, e *documents.Event) error) documents.Hooks {
 
 var statusNames = map[store.Status]string{store.Draft: "draft", store.Published: "published"}
 
-// TestHooks checks which hooks each kind of write calls, in which order, and what the event of each holds: the document, its locale and
-// status, and the title of the version that the hook can read.
+// TestHooks checks which hooks each kind of write calls, in which order, and what the event of each holds: the
+// document, its locale and status, and the title of the version that the hook can read.
 func TestHooks(t *testing.T) {
 	type operation = func(*hooked, documents.Write) error
 	with := func(do func(*documents.Service, context.Context, documents.Write) error) operation {
@@ -232,8 +232,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHooksChangeData changes or replaces the data of a write in a hook before it. The result is checked like a body from a client, but a
-// hook may write attributes that the client may not. The data of the caller is not changed.
+// TestHooksChangeData changes or replaces the data of a write in a hook before it. The result is checked like a body
+// from a client, but a hook may write attributes that the client may not. The data of the caller is not changed.
 func TestHooksChangeData(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -283,8 +283,8 @@ func TestHooksChangeData(t *testing.T) {
 	}
 }
 
-// TestHooksWrite creates a document in a hook after a creation, so that the hook calls itself. The nesting ends at the maximum depth. The
-// context of the hook outlives that of the request.
+// TestHooksWrite creates a document in a hook after a creation, so that the hook calls itself. The nesting ends at the
+// maximum depth. The context of the hook outlives that of the request.
 func TestHooksWrite(t *testing.T) {
 	h := newHooked(t)
 	deepest := 0
@@ -306,7 +306,8 @@ func TestHooksWrite(t *testing.T) {
 	}
 }
 
-// TestHooksState passes the values of a document from a hook before its deletion to the hook after it. The values lack passwords.
+// TestHooksState passes the values of a document from a hook before its deletion to the hook after it. The values lack
+// passwords.
 func TestHooksState(t *testing.T) {
 	h := newHooked(t)
 	h.create("owner", "o", `{"name":"O","secret":"abcdef"}`)
@@ -331,8 +332,8 @@ func TestHooksState(t *testing.T) {
 	}
 }
 
-// TestHookTypes expects hooks on unknown types, and on types whose documents the server itself maintains, to be refused. Hooks without
-// uids apply to the types that the project defines.
+// TestHookTypes expects hooks on unknown types, and on types whose documents the server itself maintains, to be
+// refused. Hooks without uids apply to the types that the project defines.
 func TestHookTypes(t *testing.T) {
 	h := newHooked(t)
 	nothing := documents.Hooks{BeforeCreate: func(context.Context, *documents.Event) error { return nil }}

@@ -18,7 +18,8 @@ type input struct {
 	values []inputValue // by Attribute.Index
 }
 
-// An inputValue is the value of one attribute in a body. The attribute's type decides which of value, items and link is used.
+// An inputValue is the value of one attribute in a body. The attribute's type decides which of value, items and link is
+// used.
 type inputValue struct {
 	set   bool // false leaves the attribute unchanged
 	value any  // a scalar after casting, or components as sent
@@ -43,8 +44,9 @@ func newBodyReader(wr *writing, st values.Stage, locales []string) *bodyReader {
 	return &bodyReader{wr: wr, stage: st, locales: locales, links: linkReader{wr: wr}}
 }
 
-// document parses the data of a body. It calls fresh for each attribute that the body leaves out. If fresh returns true, the
-// attribute is treated as in a new document: it gets its default, and is an issue if it is required. Otherwise it stays unchanged.
+// document parses the data of a body. It calls fresh for each attribute that the body leaves out. If fresh returns
+// true, the attribute is treated as in a new document: it gets its default, and is an issue if it is required.
+// Otherwise it stays unchanged.
 func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
@@ -102,7 +104,7 @@ func (br *bodyReader) scalar(g *inputValue, a *contenttypes.Attribute, path []st
 	if !ok {
 		v, ok = a.Default, a.HasDefault
 	}
-	if br.wr.former && a.Type == contenttypes.Password && v != nil {
+	if br.wr.restoring && a.Type == contenttypes.Password && v != nil {
 		g.set, g.value = true, v // a hash cannot be checked
 		return
 	}
@@ -195,7 +197,8 @@ func (br *bodyReader) invalidZone(message string) {
 	}
 }
 
-// zoneComponent returns the component in the key __component of an item. If the zone does not allow it, it adds an issue and returns nil.
+// zoneComponent returns the component in the key __component of an item. If the zone does not allow it, it adds an
+// issue and returns nil.
 func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
 	path = issues.Below(path, "__component")
 	v, ok := o.Get("__component")
@@ -212,8 +215,8 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 	return nil
 }
 
-// component parses one item of the attribute a. An item with an id changes an existing component. An item without an id is a new component, and so
-// are all components in it.
+// component parses one item of the attribute a. An item with an id changes an existing component. An item without an id
+// is a new component, and so are all components in it.
 func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Component, o *jsontree.Object, path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always
@@ -230,7 +233,8 @@ func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Compo
 	return in
 }
 
-// listIssues checks the number n of components in a list, and returns the issues. value returns the value to show in them.
+// listIssues checks the number n of components in a list, and returns the issues. value returns the value to show in
+// them.
 func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issues.Issue {
 	var found []issues.Issue
 	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {

@@ -28,10 +28,10 @@ func ReadData(body any) (*jsontree.Object, *apierror.Error) {
 	return nil, apierror.Validation(`Missing "data" payload in the request body`)
 }
 
-// checkKeys returns an error if a body has a key that t does not have or that must not be written. It checks all levels:
-// components, items of zones (by their __component), and objects that name related documents. If there are several such keys, it
-// reports id, then documentId, then the first in the body. If there are none, it reports the first relation to documents that
-// the caller may not find.
+// checkKeys returns an error if a body has a key that t does not have or that must not be written. It checks all
+// levels: components, items of zones (by their __component), and objects that name related documents. If there are
+// several such keys, it reports id, then documentId, then the first in the body. If there are none, it reports the
+// first relation to documents that the caller may not find.
 func checkKeys(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) *apierror.Error {
 	for _, key := range []string{"id", "documentId"} {
 		if _, ok := data.Get(key); ok {
@@ -83,8 +83,8 @@ func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error 
 	return nil
 }
 
-// objectsKeys calls check with v if it is an object, or with each object in v if it is a list. For a list within a list it returns
-// the same error as Strapi, which treats list positions as keys: it says that the key 0 is unknown.
+// objectsKeys calls check with v if it is an object, or with each object in v if it is a list. For a list within a list
+// it returns the same error as Strapi, which treats list positions as keys: it says that the key 0 is unknown.
 func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Error) *apierror.Error {
 	switch v := v.(type) {
 	case *jsontree.Object:
@@ -108,8 +108,8 @@ func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Er
 	return nil
 }
 
-// zoneItems calls check with each item of a zone that names its component. Other items are reported later, when values are
-// checked.
+// zoneItems calls check with each item of a zone that names its component. Other items are reported later, when values
+// are checked.
 func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
 	items, _ := v.([]any)
 	for _, item := range items {
@@ -142,8 +142,8 @@ func componentKeys(c *contenttypes.Component, o *jsontree.Object, path []string,
 	return nil
 }
 
-// relationKeys checks the keys of an object that names a related document or changes a list of them. It accepts all attributes
-// of the target type, so that clients may send back a document that they have read.
+// relationKeys checks the keys of an object that names a related document or changes a list of them. It accepts all
+// attributes of the target type, so that clients may send back a document that they have read.
 func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) *apierror.Error {
 	for _, key := range o.Keys {
 		switch key {
@@ -169,8 +169,8 @@ func relationKeys(a *contenttypes.Attribute, o *jsontree.Object, path []string) 
 	return nil
 }
 
-// CheckLinks returns an error if data has relations, at any depth, to documents that the caller may not find. Use it for writes with an
-// Access other than the caller's.
+// CheckLinks returns an error if data has relations, at any depth, to documents that the caller may not find. Use it
+// for writes with an Access other than the caller's.
 func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *permission.Access) error {
 	if err := followedKeys(&t.Schema, data, nil, access); err != nil {
 		return err
@@ -178,8 +178,8 @@ func CheckLinks(t *contenttypes.ContentType, data *jsontree.Object, access *perm
 	return nil
 }
 
-// WithoutHiddenLinks returns data without the relations, at any depth, to documents that the caller may not find. It is for
-// writes that must leave such relations unchanged instead of refusing them.
+// WithoutHiddenLinks returns data without the relations, at any depth, to documents that the caller may not find. It is
+// for writes that must leave such relations unchanged instead of refusing them.
 func WithoutHiddenLinks(s *contenttypes.Schema, data *jsontree.Object, access *permission.Access) *jsontree.Object {
 	if access == permission.FullAccess {
 		return data
@@ -244,8 +244,9 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 	return nil
 }
 
-// mayLink reports whether a caller may write a relation. The caller must be allowed to find documents of its target type or, if the
-// relation is polymorphic, of all types that the value names. Private relations may be written, like all private attributes.
+// mayLink reports whether a caller may write a relation. The caller must be allowed to find documents of its target
+// type or, if the relation is polymorphic, of all types that the value names. Private relations may be written, like
+// all private attributes.
 func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) bool {
 	if attr.Target != nil {
 		return attr.System || access.Allows(attr.Target, "find")

@@ -89,7 +89,8 @@ func (l *Limits) countItems(a *contenttypes.Attribute, v any) {
 	}
 }
 
-// linksIn returns how many documents the value of a relation names: alone, in a list, or under set, connect and disconnect.
+// linksIn returns how many documents the value of a relation names: alone, in a list, or under set, connect and
+// disconnect.
 func linksIn(v any) int {
 	switch v := v.(type) {
 	case []any:

@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// An end is the list of links that a document or component has under a relation attribute in one link set: the links from it
-// or, if to is set, the links that point at it.
+// An end is the list of links that a document or component has under a relation attribute in one link set: the links
+// from it or, if to is set, the links that point at it.
 type end struct {
 	attr *contenttypes.Attribute // the owning attribute
 	to   bool
@@ -52,8 +52,8 @@ func (e end) link(ref store.Ref, pos, farPos uint64) store.Link {
 	return l
 }
 
-// linkEdits is the store's links with the changes of one write applied. A change takes the same time however many links were
-// changed before. After the context of the write has ended, changes are ignored.
+// linkEdits is the store's links with the changes of one write applied. A change takes the same time however many links
+// were changed before. After the context of the write has ended, changes are ignored.
 type linkEdits struct {
 	model *contenttypes.Model
 	snap  *store.Snapshot
@@ -333,13 +333,13 @@ type copying struct {
 	carry func(store.Ref) (store.Ref, bool)
 	// keep lists the targets whose links stay even if the source does not have them; they go to the end of the list.
 	keep map[store.Ref]bool
-	// last puts a new link at the end of its target's list. Otherwise it gets the position of the source link there, if that is
-	// free.
+	// last puts a new link at the end of its target's list. Otherwise it gets the position of the source link there, if
+	// that is free.
 	last bool
 }
 
-// copy makes the list of the end to the same as that of from: the same end in the other link set, or the end of the original if to
-// belongs to a clone. Links that to has already keep their positions in the lists of the targets.
+// copy makes the list of the end to the same as that of from: the same end in the other link set, or the end of the
+// original if to belongs to a clone. Links that to has already keep their positions in the lists of the targets.
 func (le *linkEdits) copy(from, to end, how copying) {
 	source, dest := le.list(from), le.list(to)
 	if how.carry == nil && slices.EqualFunc(source, dest, func(a, b store.Link) bool {
@@ -402,8 +402,8 @@ func (le *linkEdits) clear(e end) {
 	}
 }
 
-// release prepares a link between e and ref if ref may be linked to one document only. It cuts the links to other documents and
-// to e's own localization, and keeps those to other localizations of the same document.
+// release prepares a link between e and ref if ref may be linked to one document only. It cuts the links to other
+// documents and to e's own localization, and keeps those to other localizations of the same document.
 func (le *linkEdits) release(e end, ref store.Ref) {
 	if !le.holdsOne(e, ref) {
 		return

@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// sibling returns the localization from which a new one of the same status copies the values that all localizations share: the one in
-// the default locale, or else the first. It returns nil when there is no other localization.
+// sibling returns the localization from which a new one of the same status copies the values that all localizations
+// share: the one in the default locale, or else the first. It returns nil when there is no other localization.
 func (wr *writing) sibling(v version) *store.Row {
 	if !wr.t.Localized {
 		return nil
@@ -27,8 +27,8 @@ func (wr *writing) sibling(v version) *store.Row {
 	return wr.row(version{v.status, locales[0]})
 }
 
-// withoutSharedNulls returns the body of a new localization without the nulls of attributes that all localizations share. Such a null
-// does not clear the value in the others: the new localization copies the value from them instead.
+// withoutSharedNulls returns the body of a new localization without the nulls of attributes that all localizations
+// share. Such a null does not clear the value in the others: the new localization copies the value from them instead.
 func withoutSharedNulls(t *contenttypes.ContentType, data *jsontree.Object) *jsontree.Object {
 	given := jsontree.NewObject()
 	for _, key := range data.Keys {
@@ -49,27 +49,28 @@ func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 		if wr.t.DraftAndPublish {
 			continue
 		}
-		if found := wr.takenShared(a, row.Values[a.Index]); len(found) > 0 {
+		if found := wr.checkSharedUnique(a, row.Values[a.Index]); len(found) > 0 {
 			return wr.refuse(found)
 		}
 	}
 	return nil
 }
 
-// takenShared returns an issue for each unique value of an attribute, or in its components, that another document has in the locale that is written.
-func (wr *writing) takenShared(a *contenttypes.Attribute, v store.Value) []issues.Issue {
+// checkSharedUnique returns an issue for each unique value of an attribute, or in its components, that another document has
+// in the locale that is written.
+func (wr *writing) checkSharedUnique(a *contenttypes.Attribute, v store.Value) []issues.Issue {
 	attrs, path := []*contenttypes.Attribute{a}, []string{a.Name}
 	switch {
 	case !a.IsScalar():
-		return wr.takenInside(attrs, path, v.Items)
-	case a.IsUnique() && !unique.IsFree(v.JSON) && wr.taken(attrs, store.Published, wr.locale, v.JSON):
+		return wr.checkUniqueItems(attrs, path, v.Items)
+	case a.IsUnique() && !unique.IsFree(v.JSON) && wr.isTaken(attrs, store.Published, wr.locale, v.JSON):
 		return []issues.Issue{{Path: path, Message: notUnique, Value: values.Decode(v.JSON), HasValue: true}}
 	}
 	return nil
 }
 
-// share copies the values that all localizations have in common from one version to the others of the same status. only, if
-// set, selects the attributes that were written.
+// share copies the values that all localizations have in common from one version to the others of the same status.
+// only, if set, selects the attributes that were written.
 func (wr *writing) share(v version, only func(*contenttypes.Attribute) bool) []version {
 	if !wr.t.Localized {
 		return nil
@@ -117,7 +118,8 @@ func (wr *writing) sameShared(a *contenttypes.Attribute, x, y *store.Row) bool {
 	return true
 }
 
-// copyShared copies an attribute from one localization to another of the same status. For links inside components see carryTo.
+// copyShared copies an attribute from one localization to another of the same status. For links inside components see
+// carryTo.
 func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 	switch {
 	case a.IsScalar():
@@ -136,8 +138,8 @@ func (wr *writing) copyShared(a *contenttypes.Attribute, from, to *store.Row) {
 	}
 }
 
-// carryTo returns a function that tells where a link leads when a component is copied to another localization: a link to a localized
-// document becomes one to its localization in that locale, and is left out if there is none.
+// carryTo returns a function that tells where a link leads when a component is copied to another localization: a link
+// to a localized document becomes one to its localization in that locale, and is left out if there is none.
 func (wr *writing) carryTo(locale string) func(store.Ref) (store.Ref, bool) {
 	return func(r store.Ref) (store.Ref, bool) {
 		if r.Locale == "" {

@@ -36,8 +36,9 @@ type connection struct {
 	label  string // locale of the target, for messages
 }
 
-// edited returns a list of links after disconnect and connect. Places refer to the list before the call, so that a neighbour
-// may be disconnected in the same call. If lenient is set, targets whose neighbour is not in the list go to its end.
+// edited returns a list of links after disconnect and connect. Places refer to the list before the call, so that a
+// neighbour may be disconnected in the same call. If lenient is set, targets whose neighbour is not in the list go to
+// its end.
 func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *apierror.Error) {
 	connect, err := sequence(refs, connect, lenient)
 	if err != nil {
@@ -63,8 +64,8 @@ func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, leni
 	return next, nil
 }
 
-// A partedList is a list of links, split at the targets and neighbours that a call names, so that the time for each item of the
-// call does not depend on the length of the list.
+// A partedList is a list of links, split at the targets and neighbours that a call names, so that the time for each
+// item of the call does not depend on the length of the list.
 type partedList struct {
 	order *list.List                  // elements are []store.Ref
 	named map[store.Ref]*list.Element // the element with just this ref, for each ref that the call names; nil if it is not in the list
@@ -133,8 +134,8 @@ func sequence(list []store.Ref, connect []connection, lenient bool) ([]connectio
 	ordered := make([]connection, 0, len(connect))
 	state := make([]uint8, len(connect)) // 1: in chain, 2: done
 	for i := range connect {
-		// chain lists items that must come before each other. It is a loop, not a recursion, since it may be as long as the
-		// call.
+		// chain lists items that must come before each other. It is a loop, not a recursion, since it may be as long as
+		// the call.
 		var chain []int
 		for j, more := i, true; more && state[j] != 2; {
 			if state[j] == 1 {
@@ -190,9 +191,9 @@ func (c connection) unplaced() *apierror.Error {
 		` at position {"` + side + `":` + next + `,"locale":` + string(locale) + `}. The relation with id ` + next + " needs to be connected first.")
 }
 
-// positions returns new positions for a list in its new order. old has the present position of each entry, 0 for a new one. As
-// many entries as possible keep theirs, and the others get positions between their neighbours; if there is no room between
-// those, all get new ones.
+// positions returns new positions for a list in its new order. old has the present position of each entry, 0 for a new
+// one. As many entries as possible keep theirs, and the others get positions between their neighbours; if there is no
+// room between those, all get new ones.
 func positions(old []uint64) []uint64 {
 	pos := make([]uint64, len(old))
 	for _, i := range longestRise(old) {

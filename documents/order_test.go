@@ -91,8 +91,8 @@ func editedNaively(list []store.Ref, connect []connection, disconnect []store.Re
 	return slices.DeleteFunc(list, func(r store.Ref) bool { return slices.Contains(disconnect, r) })
 }
 
-// TestEditedAny edits random lists and compares the results with editedNaively. Connected entries are in the list once, and the entries
-// that were neither connected nor disconnected keep their order.
+// TestEditedAny edits random lists and compares the results with editedNaively. Connected entries are in the list once,
+// and the entries that were neither connected nor disconnected keep their order.
 func TestEditedAny(t *testing.T) {
 	number := rapid.IntRange(1, 12)
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,7 +154,8 @@ func TestEditedAny(t *testing.T) {
 	})
 }
 
-// TestPositions checks that positions are in ascending order, and that old positions which are in order already are not changed.
+// TestPositions checks that positions are in ascending order, and that old positions which are in order already are not
+// changed.
 func TestPositions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gap := rapid.OneOf(rapid.Uint64Range(1, 3), rapid.Just[uint64](store.PosStep))
@@ -180,7 +181,8 @@ func TestPositions(t *testing.T) {
 	})
 }
 
-// TestPositionsRunOut inserts 200 entries at the front of a list, so that the positions run out. The list stays in order.
+// TestPositionsRunOut inserts 200 entries at the front of a list, so that the positions run out. The list stays in
+// order.
 func TestPositionsRunOut(t *testing.T) {
 	list := []uint64{}
 	for range 200 {

@@ -10,8 +10,8 @@ import (
 	"lectern/jsontree"
 )
 
-// hashPasswords hashes the passwords in a body and returns the hashes by password. It is called before the transaction, so that
-// other writes need not wait for it.
+// hashPasswords hashes the passwords in a body and returns the hashes by password. It is called before the transaction,
+// so that other writes need not wait for it.
 func hashPasswords(ctx context.Context, h *passwords.Hasher, s *contenttypes.Schema, data *jsontree.Object) (map[string]string, error) {
 	var hashes map[string]string
 	for _, plain := range passwordsIn(nil, s, data) {
@@ -64,8 +64,8 @@ func passwordsIn(list []string, s *contenttypes.Schema, data *jsontree.Object) [
 	return list
 }
 
-// password returns the stored form of a password: its hash from hashPasswords, nil for null. All passwords come from the body,
-// because password attributes have no defaults.
+// password returns the stored form of a password: its hash from hashPasswords, nil for null. All passwords come from
+// the body, because password attributes have no defaults.
 func (wr *writing) password(v any) []byte {
 	plain, isText := v.(string)
 	if !isText {

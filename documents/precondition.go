@@ -11,16 +11,16 @@ import (
 	"lectern/store"
 )
 
-// The version of a localization of a document is a text that names the state of its draft and published version, and of the relations that
-// its attributes show. It is made without reading a row, from the last change of the types concerned. A write with a Precondition compares it
-// in its transaction with the log, which tells whether the document itself has changed since. So a write is refused only if its document was
-// changed, and never let through if it was.
+// The version of a localization of a document is a text that names the state of its draft and published version, and of
+// the relations that its attributes show. It is made without reading a row, from the last change of the types
+// concerned. A write with a Precondition compares it in its transaction with the log, which tells whether the document
+// itself has changed since. So a write is refused only if its document was changed, and never let through if it was.
 //
 // A version per document would cost each write another page of the file. The price of this way is that a log which does
 // not go back to the version means 412.
 
-// A Precondition is what a write demands of the localization that it writes: the headers If-Match and If-None-Match of RFC 9110, section 13.
-// A delete of several localizations demands it of them together.
+// A Precondition is what a write demands of the localization that it writes: the headers If-Match and If-None-Match of
+// RFC 9110, section 13. A delete of several localizations demands it of them together.
 type Precondition struct {
 	Match     *VersionSet // one of these versions must be the present one; nil: no demand
 	NoneMatch *VersionSet // none of these versions may be the present one; nil: no demand
@@ -35,8 +35,8 @@ type VersionSet struct {
 // errPrecondition is the error of a write whose precondition does not hold.
 var errPrecondition = &apierror.Error{Status: 412, Name: "PreconditionFailedError", Message: "the document is not, or no longer, as the request expects it (If-Match, If-None-Match)"}
 
-// AppendVersion appends the version of a localization of a document. documentID has no effect on single types, and locale none on types that
-// are not localized. The version must not be made in a write transaction.
+// AppendVersion appends the version of a localization of a document. documentID has no effect on single types, and
+// locale none on types that are not localized. The version must not be made in a write transaction.
 func (s *Service) AppendVersion(dst []byte, snap *store.Snapshot, t *contenttypes.ContentType, documentID, locale string) []byte {
 	epoch, last := snap.LastRevision(s.showing[t.UID])
 	return strconv.AppendUint(appendSubject(dst, epoch, t, documentID, locale), last, 10)
@@ -82,7 +82,8 @@ func showingTypes(model *contenttypes.Model) map[string]*store.Showing {
 	return showing
 }
 
-// appendTargets appends the targets of the relations in the components of a schema. seen holds the components that were looked at.
+// appendTargets appends the targets of the relations in the components of a schema. seen holds the components that were
+// looked at.
 func appendTargets(targets []*contenttypes.ContentType, model *contenttypes.Model, schema *contenttypes.Schema, seen map[*contenttypes.Schema]bool) []*contenttypes.ContentType {
 	for _, a := range schema.Attributes {
 		for _, c := range a.AllComponents() {
@@ -114,8 +115,8 @@ type preconditionCheck struct {
 	locales []string // the localizations that are written and that exist
 }
 
-// checkPrecondition returns an Error 412 if the precondition of a write in some locales does not hold. missing reports whether the document
-// does not exist at all.
+// checkPrecondition returns an Error 412 if the precondition of a write in some locales does not hold. missing reports
+// whether the document does not exist at all.
 func (s *Service) checkPrecondition(tx *store.Tx, w *Write, locales ...string) (missing bool, err error) {
 	if w.If == nil {
 		return false, nil
@@ -153,8 +154,9 @@ func (s *Service) checkPrecondition(tx *store.Tx, w *Write, locales ...string) (
 	return false, nil
 }
 
-// has reports whether the present state is one of a set of versions. It looks only at the latest of those that may be it: a document that has not
-// changed since an earlier one has not changed since the latest either. A request may name thousands, and each look may read large entries of the log.
+// has reports whether the present state is one of a set of versions. It looks only at the latest of those that may be
+// it: a document that has not changed since an earlier one has not changed since the latest either. A request may name
+// thousands, and each look may read large entries of the log.
 func (c *preconditionCheck) has(set *VersionSet) (bool, error) {
 	if set.Any {
 		return len(c.locales) > 0, nil
@@ -180,8 +182,8 @@ func (c *preconditionCheck) has(set *VersionSet) (bool, error) {
 	return true, nil
 }
 
-// sequenceOf returns the sequence at which a version was current. ok is false if the text is no version, or one of something else than subjects, which are
-// the beginnings of versions as appendSubject makes them.
+// sequenceOf returns the sequence at which a version was current. ok is false if the text is no version, or one of
+// something else than subjects, which are the beginnings of versions as appendSubject makes them.
 func sequenceOf(version string, subjects []string) (sequence uint64, ok bool) {
 	if len(version) <= subjectLen || !slices.Contains(subjects, version[:subjectLen]) {
 		return 0, false

@@ -12,8 +12,8 @@ import (
 	"lectern/store"
 )
 
-// TestManyVersionsCostLittle writes with a precondition that names one former version of a document, or thousands. The transaction, for which all
-// other writes wait, must not read the log for each of them.
+// TestManyVersionsCostLittle writes with a precondition that names one former version of a document, or thousands. The
+// transaction, for which all other writes wait, must not read the log for each of them.
 func TestManyVersionsCostLittle(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)

@@ -20,9 +20,9 @@ func (wr *writing) publishDraft() error {
 	return wr.publish()
 }
 
-// publish checks the whole draft and makes the published version a copy of it: a new row, copies of the components, and the
-// links of the draft. A link that the published version did not have goes to the end of the other side's published list, except
-// on the first publication.
+// publish checks the whole draft and makes the published version a copy of it: a new row, copies of the components, and
+// the links of the draft. A link that the published version did not have goes to the end of the other side's published
+// list, except on the first publication.
 func (wr *writing) publish() error {
 	draft := wr.row(version{store.Draft, wr.locale})
 	br := newBodyReader(wr, values.PublishStage, wr.locales(store.Published))
@@ -48,8 +48,8 @@ func (wr *writing) publish() error {
 	return nil
 }
 
-// touchShared sets updatedAt of a published row whose shared values changed because another localization was published. If its draft
-// differs and is newer, it keeps the time, so that the draft still counts as modified.
+// touchShared sets updatedAt of a published row whose shared values changed because another localization was published.
+// If its draft differs and is newer, it keeps the time, so that the draft still counts as modified.
 func (wr *writing) touchShared(v version) {
 	row, draft := wr.rows[v], wr.row(version{store.Draft, v.locale})
 	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 && !wr.sameContent(draft, row) {
@@ -91,8 +91,9 @@ func (wr *writing) copyVersion(from, to *store.Row) {
 	}
 }
 
-// copyLinks makes the links of the document in the set to the same as those in the set from, under the attributes of both sides.
-// keep lists, for each end, the targets whose links stay. last says where new links go in the lists of their targets (see copying).
+// copyLinks makes the links of the document in the set to the same as those in the set from, under the attributes of
+// both sides. keep lists, for each end, the targets whose links stay. last says where new links go in the lists of
+// their targets (see copying).
 func (wr *writing) copyLinks(from, to store.LinkSet, keep map[end]map[store.Ref]bool, last bool) {
 	for _, a := range wr.t.Attributes {
 		if a.IsRelation() && !a.System && a.HasDraftLinks() {
@@ -134,8 +135,8 @@ func (wr *writing) discardDraft() error {
 	return nil
 }
 
-// linksOfDrafts lists the links to this document from drafts that were never published, by the ends at which this document shows them.
-// They exist only in the set of draft links, and discarding this draft must not remove them.
+// linksOfDrafts lists the links to this document from drafts that were never published, by the ends at which this
+// document shows them. They exist only in the set of draft links, and discarding this draft must not remove them.
 func (wr *writing) linksOfDrafts() map[end]map[store.Ref]bool {
 	found := map[end]map[store.Ref]bool{}
 	for _, a := range wr.t.Attributes {
@@ -192,7 +193,8 @@ func (br *bodyReader) checkItem(a *contenttypes.Attribute, item *store.Item, pat
 	br.inside = br.inside[:len(br.inside)-1]
 }
 
-// checkValue checks one value of a draft. No error shows the value of a private attribute: the caller has not sent it, and may not see it.
+// checkValue checks one value of a draft. No error shows the value of a private attribute: the caller has not sent it,
+// and may not see it.
 func (br *bodyReader) checkValue(a *contenttypes.Attribute, path []string, raw []byte) {
 	if a.Type == contenttypes.Password && raw != nil {
 		return // a hash cannot be checked
@@ -208,7 +210,8 @@ func (br *bodyReader) checkValue(a *contenttypes.Attribute, path []string, raw [
 	br.issues = append(br.issues, found...)
 }
 
-// shownStored returns stored components as messages show them: with their ids, relations as {set: [{id}]}, and without what is private.
+// shownStored returns stored components as messages show them: with their ids, relations as {set: [{id}]}, and without
+// what is private.
 func (br *bodyReader) shownStored(a *contenttypes.Attribute, items []*store.Item) any {
 	shown := make([]any, len(items))
 	for i, item := range items {

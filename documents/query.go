@@ -8,15 +8,15 @@ import (
 	"lectern/store"
 )
 
-// A Query finds documents of one type that meet all of its conditions: published ones in the default locale, unless Status and
-// Locale are called.
+// A Query finds documents of one type that meet all of its conditions: published ones in the default locale, unless
+// Status and Locale are called.
 //
 //	rows, err := service.Query("api::article.article").
 //		Where(documents.Eq("owner.username", "ada"), documents.Gt("readers", 100)).
 //		Sort("publishedAt:desc").Limit(10).All(ctx)
 //
-// It is for trusted code of a program: it checks no permissions. An invalid call is reported as the error of All, First, Count
-// or Build. A Query may be used once, by one goroutine.
+// It is for trusted code of a program: it checks no permissions. An invalid call is reported as the error of All,
+// First, Count or Build. A Query may be used once, by one goroutine.
 type Query struct {
 	service *Service
 	query   store.Query
@@ -39,8 +39,8 @@ func (q *Query) Where(conditions ...Condition) *Query {
 	return q
 }
 
-// Sort orders the documents by attributes, the first one first: "title", "createdAt:desc", "owner.username". Documents with
-// equal values, and those of a query without Sort, are ordered by id.
+// Sort orders the documents by attributes, the first one first: "title", "createdAt:desc", "owner.username". Documents
+// with equal values, and those of a query without Sort, are ordered by id.
 func (q *Query) Sort(keys ...string) *Query {
 	for _, key := range keys {
 		if q.err == nil {

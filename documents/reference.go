@@ -9,8 +9,9 @@ import (
 // referenceKey is the only key of a reference.
 const referenceKey = "$ref"
 
-// Reference returns the name in a reference, {"$ref": name}. A reference stands for the documentId of the document that an earlier operation of
-// WriteAll creates under that name. It may stand wherever the value of a relation has a documentId.
+// Reference returns the name in a reference, {"$ref": name}. A reference stands for the documentId of the document that
+// an earlier operation of WriteAll creates under that name. It may stand wherever the value of a relation has a
+// documentId.
 func Reference(v any) (name string, ok bool) {
 	o, isObject := v.(*jsontree.Object)
 	if !isObject || len(o.Keys) != 1 {
@@ -34,7 +35,8 @@ func (r *resolver) documentID(name string) (id string) {
 	return id
 }
 
-// object replaces the references in the relations of a document or component. Values of other attributes stay, whatever they look like.
+// object replaces the references in the relations of a document or component. Values of other attributes stay, whatever
+// they look like.
 func (r *resolver) object(s *contenttypes.Schema, data *jsontree.Object) {
 	for _, key := range data.Keys {
 		a, v := s.Attribute(key), data.Value(key)

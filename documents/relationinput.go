@@ -18,7 +18,7 @@ type linkInput struct {
 	connect    []linkItem
 	disconnect []linkItem
 	lenient    bool // options.strict is false
-	several    bool // a to-one relation may link several localizations, as a former version did
+	several    bool // a to-one relation may link several localizations, as a past version did
 	raw        any  // the normalised value, for messages
 }
 
@@ -31,8 +31,9 @@ type linkItem struct {
 
 func (i linkItem) in(set store.LinkSet) bool { return !i.limited || i.only == set }
 
-// order applies the input to list, the present list of an attribute in a link set, and returns the result. If lenient is set, an item
-// whose position is relative to one that is not in the list goes to its end; otherwise that is an error.
+// order applies the input to list, the present list of an attribute in a link set, and returns the result. If lenient
+// is set, an item whose position is relative to one that is not in the list goes to its end; otherwise that is an
+// error.
 func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([]store.Ref, *apierror.Error) {
 	var connect []connection
 	for _, item := range in.connect {
@@ -66,8 +67,8 @@ func (in *linkInput) order(list []store.Ref, set store.LinkSet, lenient bool) ([
 	return edited(list, connect, disconnect, lenient)
 }
 
-// single returns the target that a to-one attribute keeps of several: the last one of a relation that is set, the first one of those to
-// connect and of files.
+// single returns the target that a to-one attribute keeps of several: the last one of a relation that is set, the first
+// one of those to connect and of files.
 func (in *linkInput) single(connect []connection) store.Ref {
 	if in.replace && in.attr.Type != contenttypes.Media {
 		return connect[len(connect)-1].ref
@@ -75,8 +76,9 @@ func (in *linkInput) single(connect []connection) store.Ref {
 	return connect[0].ref
 }
 
-// A linkReader parses the relations of one body and collects their errors. An error about a document that does not exist is
-// reported before everything else. Of the other errors only the first is reported, after all issues with values.
+// A linkReader parses the relations of one body and collects their errors. An error about a document that does not
+// exist is reported before everything else. Of the other errors only the first is reported, after all issues with
+// values.
 type linkReader struct {
 	wr      *writing
 	missing *apierror.Error // error for a documentId that does not exist
@@ -92,7 +94,7 @@ type absentIDs struct {
 
 // relation parses the value of one attribute.
 func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
-	in := &linkInput{attr: a, raw: v, several: lr.wr.former}
+	in := &linkInput{attr: a, raw: v, several: lr.wr.restoring}
 	switch v := v.(type) {
 	case nil:
 		in.replace = true
@@ -250,8 +252,8 @@ func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *con
 	return t
 }
 
-// byDocument looks up a target by its documentId. Between localized types both ends of a link have the same locale; from a type
-// that is not localized, the item may name a locale.
+// byDocument looks up a target by its documentId. Between localized types both ends of a link have the same locale;
+// from a type that is not localized, the item may name a locale.
 func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o *jsontree.Object) (item linkItem, ok bool) {
 	id, isText := plain(documentID)
 	if !isText {

@@ -8,11 +8,12 @@ import (
 	"lectern/store"
 )
 
-// A Replacement puts the versions and links of a whole document in place of what the store has of it, with the ids and times
-// that they have already. It checks nothing. Package transfer stores the documents of a file with it.
+// A Replacement puts the versions and links of a whole document in place of what the store has of it, with the ids and
+// times that they have already. It checks nothing. Package transfer stores the documents of a file with it.
 type Replacement struct{ wr *writing }
 
-// Replace begins the Replacement of a document in a transaction. doc is its number, and exists says whether it has versions.
+// Replace begins the Replacement of a document in a transaction. doc is its number, and exists says whether it has
+// versions.
 func (s *Service) Replace(
 	tx *store.Tx, t *contenttypes.ContentType, doc uint64, documentID string, exists bool,
 ) *Replacement {
@@ -53,8 +54,9 @@ func (r *Replacement) PutRow(row *store.Row) {
 	r.wr.batch.PutRow(row)
 }
 
-// Link adds a link from the document, or from a component in it. If its target may be linked once, the other links to the
-// target are removed. Without a ToPos, or with one that is taken, the link goes to the end of the list of its target.
+// Link adds a link from the document, or from a component in it. If its target may be linked once, the other links to
+// the target are removed. Without a ToPos, or with one that is taken, the link goes to the end of the list of its
+// target.
 func (r *Replacement) Link(l store.Link) {
 	links, from := r.wr.links, end{l.Attr, false, l.Set, l.From}
 	links.release(from, l.To)

@@ -12,21 +12,22 @@ import (
 	"lectern/store"
 )
 
-// A Former names a version of a document as it was behind an entry of the log.
-type Former struct {
+// A PastVersion names a version of a document as it was behind an entry of the log.
+type PastVersion struct {
 	Position store.Position
 	Status   store.Status // no effect on types without drafts
 }
 
-// Restore writes a former version of a document as its draft, or as the only version of a type without drafts. A document that was deleted
-// gets its documentId back. w.Data and w.Status have no effect; w.Locale names the localization. The version is checked as a body is:
-// w.Access does not limit it. The error for a value that is not valid any more does not show the value.
+// Restore writes a past version of a document as its draft, or as the only version of a type without drafts. A document
+// that was deleted gets its documentId back. w.Data and w.Status have no effect; w.Locale names the localization. The
+// version is checked as a body is: w.Access does not limit it. The error for a value that is not valid any more does
+// not show the value.
 //
-// Values that the localizations of a document share become those of the version in all of them, as with any write, even if the localization
-// itself is missing by now. Links to documents that are gone, or have no version in the locale, are left out. Attributes that were added to the
-// type after the version was written keep their values. A missing version is an Error 404, and what the log does not know is an error of
-// store.Snapshot.ViewAt or SequenceOf.
-func (s *Service) Restore(ctx context.Context, w Write, of Former) error {
+// Values that the localizations of a document share become those of the version in all of them, as with any write, even
+// if the localization itself is missing by now. Links to documents that are gone, or have no version in the locale, are
+// left out. Attributes that were added to the type after the version was written keep their values. A missing version
+// is an Error 404, and what the log does not know is an error of store.Snapshot.ViewAt or SequenceOf.
+func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
 	w.Access, w.Status = permission.FullAccess, store.Draft
 	locale, err := s.locale(&w, false)
 	if err != nil {
@@ -38,7 +39,7 @@ func (s *Service) Restore(ctx context.Context, w Write, of Former) error {
 		if err != nil {
 			return err
 		}
-		f := formerReader{model: s.model, now: snap, hashes: map[string]string{}}
+		f := pastReader{model: s.model, now: snap, hashes: map[string]string{}}
 		if err := snap.ViewAt(sequence, func(then *store.Snapshot) error { return f.read(then, &w, of.Status, locale) }); err != nil {
 			return err
 		}
@@ -56,9 +57,9 @@ func (s *Service) Restore(ctx context.Context, w Write, of Former) error {
 	return s.write(ctx, w, action, (*writing).restore)
 }
 
-// restore saves the data of a former version. The document may be gone, or be made again meanwhile.
+// restore saves the data of a past version. The document may be gone, or be made again meanwhile.
 func (wr *writing) restore() error {
-	wr.former = true
+	wr.restoring = true
 	find := wr.named
 	if wr.t.Kind == contenttypes.SingleType {
 		find = func() (uint64, string, error) { return Single(wr.tx.Snapshot, wr.t) }
@@ -75,8 +76,8 @@ func (wr *writing) restore() error {
 	return wr.save()
 }
 
-// A formerReader turns a former version of a document into the data of a body.
-type formerReader struct {
+// A pastReader turns a past version of a document into the data of a body.
+type pastReader struct {
 	model  *contenttypes.Model
 	then   *store.Snapshot
 	now    *store.Snapshot // to leave out what links lead to no longer
@@ -86,7 +87,7 @@ type formerReader struct {
 }
 
 // read sets the data of w to those of a version, and the documentId of a single type.
-func (f *formerReader) read(then *store.Snapshot, w *Write, status store.Status, locale string) error {
+func (f *pastReader) read(then *store.Snapshot, w *Write, status store.Status, locale string) error {
 	f.then, f.owner, f.status = then, w.Type, status
 	if !w.Type.DraftAndPublish {
 		f.status = store.Published
@@ -104,7 +105,7 @@ func (f *formerReader) read(then *store.Snapshot, w *Write, status store.Status,
 }
 
 // object returns the values of a row or component.
-func (f *formerReader) object(r store.Record) *jsontree.Object {
+func (f *pastReader) object(r store.Record) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, a := range r.Schema().Attributes {
 		switch {
@@ -126,7 +127,7 @@ func (f *formerReader) object(r store.Record) *jsontree.Object {
 }
 
 // items returns the components of an attribute.
-func (f *formerReader) items(r store.Record, a *contenttypes.Attribute) any {
+func (f *pastReader) items(r store.Record, a *contenttypes.Attribute) any {
 	list := []any{}
 	r.Each(a, func(item store.Record) bool {
 		o := f.object(item)
@@ -145,9 +146,9 @@ func (f *formerReader) items(r store.Record, a *contenttypes.Attribute) any {
 	return list[0]
 }
 
-// links returns the targets of a relation. If a type without drafts is linked to other targets in drafts than in published versions, each
-// target says for which of them.
-func (f *formerReader) links(r store.Record, a *contenttypes.Attribute) any {
+// links returns the targets of a relation. If a type without drafts is linked to other targets in drafts than in
+// published versions, each target says for which of them.
+func (f *pastReader) links(r store.Record, a *contenttypes.Attribute) any {
 	sets := store.LinkSetsUnder(a, store.LinkSetsOf(f.owner, f.status))
 	lists := make([][]store.Ref, len(sets))
 	for i, set := range sets {
@@ -171,7 +172,7 @@ func (f *formerReader) links(r store.Record, a *contenttypes.Attribute) any {
 }
 
 // targets returns the targets of a relation in a link set.
-func (f *formerReader) targets(r store.Record, a *contenttypes.Attribute, set store.LinkSet) (list []store.Ref) {
+func (f *pastReader) targets(r store.Record, a *contenttypes.Attribute, set store.LinkSet) (list []store.Ref) {
 	if a.Mapped {
 		f.then.LinksTo(a.Inverse, set, r.Ref(), func(l store.Link) bool { list = append(list, l.From); return true })
 	} else {
@@ -181,7 +182,7 @@ func (f *formerReader) targets(r store.Record, a *contenttypes.Attribute, set st
 }
 
 // target returns a link as a body names it, nil if the document is gone.
-func (f *formerReader) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object {
+func (f *pastReader) target(a *contenttypes.Attribute, r store.Ref) *jsontree.Object {
 	t := f.model.Type(r.Type)
 	if t == nil {
 		return nil
@@ -209,7 +210,7 @@ func (f *formerReader) target(a *contenttypes.Attribute, r store.Ref) *jsontree.
 }
 
 // present reports whether a document has a version in a locale now.
-func (f *formerReader) present(t *contenttypes.ContentType, documentID, locale string) bool {
+func (f *pastReader) present(t *contenttypes.ContentType, documentID, locale string) bool {
 	doc, ok := f.now.Document(t, documentID)
 	return ok && store.HasLocalization(f.now, t, doc, locale)
 }

@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// TestRestoreMissingLocalization restores a localization that was deleted meanwhile. The values that all localizations share become what they
-// were, also those that were empty and are set in the other localizations now.
+// TestRestoreMissingLocalization restores a localization that was deleted meanwhile. The values that all localizations
+// share become what they were, also those that were empty and are set in the other localizations now.
 func TestRestoreMissingLocalization(t *testing.T) {
 	s := newScript(t)
 	call := func(line, want string) {
@@ -27,7 +27,7 @@ func TestRestoreMissingLocalization(t *testing.T) {
 	}
 	call(`delete r fr`, "ok")
 	call(`update r draft {"rank":5,"day":"2026-01-01","mood":"wild","cover":"$f","box":{"title":"b"}}`, "ok, row 1")
-	if err := s.svc.Restore(t.Context(), documents.Write{Type: s.types["r"], DocumentID: s.vars["r"], Locale: "fr"}, documents.Former{Position: then, Status: store.Draft}); err != nil {
+	if err := s.svc.Restore(t.Context(), documents.Write{Type: s.types["r"], DocumentID: s.vars["r"], Locale: "fr"}, documents.PastVersion{Position: then, Status: store.Draft}); err != nil {
 		t.Fatal(err)
 	}
 	call("show r fr"+shown, `{"title":"FR","rank":3,"day":null,"mood":"calm","cover":null,"box":null}`)

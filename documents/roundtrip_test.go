@@ -15,8 +15,8 @@ import (
 	"lectern/store"
 )
 
-// TestExportRoundTrip exports the content that each script of testdata/writes creates, imports it into an empty store, and expects that
-// store to export the same.
+// TestExportRoundTrip exports the content that each script of testdata/writes creates, imports it into an empty store,
+// and expects that store to export the same.
 func TestExportRoundTrip(t *testing.T) {
 	files, err := filepath.Glob("testdata/writes/*.txt")
 	if err != nil || len(files) == 0 {

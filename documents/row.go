@@ -9,9 +9,9 @@ import (
 	"lectern/store"
 )
 
-// A Row is a version of a document, or a component, that was read from the store. Queries return Rows, and resolvers, policies
-// and middleware of GraphQL get them as the parent of a field. All attributes can be read except passwords; targets of
-// relations and media are not part of it. A Row needs no snapshot and may be stored.
+// A Row is a version of a document, or a component, that was read from the store. Queries return Rows, and resolvers,
+// policies and middleware of GraphQL get them as the parent of a field. All attributes can be read except passwords;
+// targets of relations and media are not part of it. A Row needs no snapshot and may be stored.
 type Row struct{ record store.Record }
 
 // NewRow returns a Row for a record. The Row may be used after the record's snapshot has ended.
@@ -37,9 +37,9 @@ func (r *Row) Status() store.Status { return r.record.Status() }
 // Text returns the string value of an attribute, "" for any other value.
 func (r *Row) Text(name string) string { s, _ := r.Get(name).(string); return s }
 
-// Get returns the value of an attribute: a string, bool, int or float64, or for JSON a value as encoding/json decodes it. The
-// value of a component is a *Row, that of a repeatable component or dynamic zone a []*Row. Get returns nil if there is no
-// value.
+// Get returns the value of an attribute: a string, bool, int or float64, or for JSON a value as encoding/json decodes
+// it. The value of a component is a *Row, that of a repeatable component or dynamic zone a []*Row. Get returns nil if
+// there is no value.
 func (r *Row) Get(name string) any {
 	a := r.record.Schema().Attribute(name)
 	switch {

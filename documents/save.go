@@ -52,7 +52,7 @@ func (wr *writing) save() error {
 	if created {
 		source = wr.sibling(v)
 	}
-	if source != nil && !wr.former {
+	if source != nil && !wr.restoring {
 		data = withoutSharedNulls(wr.t, data)
 	}
 	br := newBodyReader(wr, bodyStage(wr.t), wr.locales(v.status))
@@ -92,8 +92,8 @@ func (wr *writing) save() error {
 	return nil
 }
 
-// fill writes the values of a body into the values of a row or component. owner is the source of its links, st the status of its version;
-// created means that it is new, so that the ids of its components are ignored.
+// fill writes the values of a body into the values of a row or component. owner is the source of its links, st the
+// status of its version; created means that it is new, so that the ids of its components are ignored.
 func (wr *writing) fill(in *input, row []store.Value, owner store.Ref, st store.Status, created bool) error {
 	for _, a := range in.schema.Attributes {
 		g := &in.values[a.Index]
@@ -120,8 +120,8 @@ func (wr *writing) fill(in *input, row []store.Value, owner store.Ref, st store.
 	return nil
 }
 
-// relate changes the links of owner under one attribute, in each link set that they are written to. If a position is relative
-// to a document that is linked in only one set, the link goes to the end of the list in the other.
+// relate changes the links of owner under one attribute, in each link set that they are written to. If a position is
+// relative to a document that is linked in only one set, the link goes to the end of the list in the other.
 func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error {
 	if !in.replace && len(in.connect) == 0 && len(in.disconnect) == 0 {
 		return nil

@@ -20,12 +20,13 @@ type Timing struct {
 	By                     store.Principal
 }
 
-// MaxLateness is how far in the past the time of a schedule may be. It tolerates the difference between the clocks of client and server.
+// MaxLateness is how far in the past the time of a schedule may be. It tolerates the difference between the clocks of
+// client and server.
 const MaxLateness = time.Minute
 
-// ReadTiming reads the body of an action on a document: {"data": {"publishAt": …, "unpublishAt": …}}. allowed lists the keys that data may
-// have; none if the action cannot be scheduled. It returns nil if the body asks for no time. Unknown keys are errors, because ignoring a
-// misspelled time would carry out the action at once.
+// ReadTiming reads the body of an action on a document: {"data": {"publishAt": …, "unpublishAt": …}}. allowed lists the
+// keys that data may have; none if the action cannot be scheduled. It returns nil if the body asks for no time. Unknown
+// keys are errors, because ignoring a misspelled time would carry out the action at once.
 func ReadTiming(body any, allowed ...string) (*Timing, error) {
 	if body == nil {
 		return nil, nil
@@ -57,24 +58,24 @@ func ReadTiming(body any, allowed ...string) (*Timing, error) {
 	return TimingOf(data.Value)
 }
 
-// TimingOf returns the times that value returns for publishAt and unpublishAt, each nil or a text as RFC 3339 defines it. It returns nil if
-// both are nil.
+// TimingOf returns the times that value returns for publishAt and unpublishAt, each nil or a text as RFC 3339 defines
+// it. It returns nil if both are nil.
 func TimingOf(value func(key string) any) (*Timing, error) {
 	var t Timing
-	for _, moment := range []struct {
+	for _, m := range []struct {
 		key  string
 		into *time.Time
 	}{{"publishAt", &t.PublishAt}, {"unpublishAt", &t.UnpublishAt}} {
-		v := value(moment.key)
+		v := value(m.key)
 		if v == nil {
 			continue
 		}
 		text, _ := v.(string)
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil || at.UTC().Year() > 9999 || at.UTC().Year() < 1 {
-			return nil, apierror.Validation(moment.key + " must be a time with its zone as RFC 3339 defines it, such as 2030-01-01T09:00:00Z")
+			return nil, apierror.Validation(m.key + " must be a time with its zone as RFC 3339 defines it, such as 2030-01-01T09:00:00Z")
 		}
-		*moment.into = roundUp(at.UTC())
+		*m.into = roundUp(at.UTC())
 	}
 	if t == (Timing{}) {
 		return nil, nil
@@ -82,7 +83,8 @@ func TimingOf(value func(key string) any) (*Timing, error) {
 	return &t, nil
 }
 
-// roundUp returns a time with whole milliseconds, the precision of the store. It is not before t, so that nothing is carried out early.
+// roundUp returns a time with whole milliseconds, the precision of the store. It is not before t, so that nothing is
+// carried out early.
 func roundUp(t time.Time) time.Time {
 	if whole := t.Truncate(time.Millisecond); !whole.Equal(t) {
 		return whole.Add(time.Millisecond)
@@ -90,17 +92,18 @@ func roundUp(t time.Time) time.Time {
 	return t
 }
 
-// check returns an error if a time of t is past, if the unpublication does not come after the publication, or if the caller may not unpublish.
+// check returns an error if a time of t is past, if the unpublication does not come after the publication, or if the
+// caller may not unpublish.
 func (t *Timing) check(w *Write, now time.Time) error {
 	if !t.UnpublishAt.IsZero() && w.Access != nil && !w.Access.Allows(w.Type, UnpublishAction.String()) {
 		return apierror.Forbidden()
 	}
-	for _, moment := range []struct {
+	for _, m := range []struct {
 		key string
 		at  time.Time
 	}{{"publishAt", t.PublishAt}, {"unpublishAt", t.UnpublishAt}} {
-		if !moment.at.IsZero() && moment.at.Before(now.Add(-MaxLateness)) {
-			return apierror.Validation(moment.key + " is in the past: it is " + now.UTC().Format(contenttypes.TimeFormat) + " at the server")
+		if !m.at.IsZero() && m.at.Before(now.Add(-MaxLateness)) {
+			return apierror.Validation(m.key + " is in the past: it is " + now.UTC().Format(contenttypes.TimeFormat) + " at the server")
 		}
 	}
 	if !t.PublishAt.IsZero() && !t.UnpublishAt.IsZero() && !t.UnpublishAt.After(t.PublishAt) {
@@ -109,7 +112,8 @@ func (t *Timing) check(w *Write, now time.Time) error {
 	return nil
 }
 
-// A Schedule is a publication or unpublication that is to be carried out later, or that has failed. It is the document of a built-in type.
+// A Schedule is a publication or unpublication that is to be carried out later, or that has failed. It is the document
+// of a built-in type.
 type Schedule struct {
 	ID          string // documentId of the schedule itself
 	Action      Action // PublishAction or UnpublishAction
@@ -230,8 +234,8 @@ func (wr *writing) unschedule(locales []string) {
 	})
 }
 
-// defers reports whether an action is to be carried out later. Then no hooks are called now: they are when it is carried out, which is also when the
-// document is checked.
+// defers reports whether an action is to be carried out later. Then no hooks are called now: they are when it is
+// carried out, which is also when the document is checked.
 func (t *Timing) defers(action Action) bool {
 	return t != nil && (action == UnpublishAction || !t.PublishAt.IsZero())
 }
@@ -307,15 +311,16 @@ func (s *Service) scheduled(err error) error {
 	return err
 }
 
-// EachSchedule calls yield with the row and the action of each schedule of the document that r is a version of, in the locale of r, until yield returns
-// false. Answers may show a schedule only to callers who may use its action.
+// EachSchedule calls yield with the row and the action of each schedule of the document that r is a version of, in the
+// locale of r, until yield returns false. Answers may show a schedule only to callers who may use its action.
 func (s *Service) EachSchedule(snap *store.Snapshot, r store.Record, yield func(store.Record, Action) bool) {
 	s.schedules.of(snap, r.Type(), r.DocumentID(), func(row store.Record, sc Schedule) bool {
 		return sc.Locale != r.Locale() || yield(row, sc.Action)
 	})
 }
 
-// CancelSchedule deletes the schedule with this documentId. A missing one, and one that the caller may not see, are an Error 404.
+// CancelSchedule deletes the schedule with this documentId. A missing one, and one that the caller may not see, are an
+// Error 404.
 func (s *Service) CancelSchedule(ctx context.Context, once *store.Once, id string, access *permission.Access) error {
 	found, err := s.changeSchedule(ctx, once, id, func(_ *store.Tx, r store.Record, b *store.Batch) error {
 		sc := s.schedules.read(r)
@@ -347,8 +352,8 @@ func (s *Service) changeSchedule(ctx context.Context, once *store.Once, id strin
 	return found, err
 }
 
-// VisibleSchedules returns a filter for the schedules that a caller may see and cancel: those whose action they may use themselves. nil means
-// all of them. ok is false if the caller may publish and unpublish nothing.
+// VisibleSchedules returns a filter for the schedules that a caller may see and cancel: those whose action they may use
+// themselves. nil means all of them. ok is false if the caller may publish and unpublish nothing.
 func VisibleSchedules(m *contenttypes.Model, access *permission.Access) (visible store.Filter, ok bool) {
 	if access == permission.FullAccess {
 		return nil, true

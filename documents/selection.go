@@ -6,8 +6,8 @@ import (
 	"lectern/store"
 )
 
-// A Selection lists the fields of a document or component that an answer contains. It is a plain value: the code that makes it
-// checks it against a permission.Access.
+// A Selection lists the fields of a document or component that an answer contains. It is a plain value: the code that
+// makes it checks it against a permission.Access.
 type Selection struct {
 	Fields   []*contenttypes.Attribute // scalars, including system attributes, in the order of the schema
 	Populate []Populate
@@ -30,8 +30,8 @@ type Populate struct {
 	Count bool       // print {"count":N}; false for media
 	Of    *Selection // fields of each target, file or component; nil for zones and morph relations
 	On    []Variant  // fields by component or type, for zones and morph relations; others are dropped
-	// Query filters, orders and limits the targets of a relation or the items of a component (its Filter, Sort, Offset, Limit);
-	// nil shows all in order.
+	// Query filters, orders and limits the targets of a relation or the items of a component (its Filter, Sort, Offset,
+	// Limit); nil shows all in order.
 	Query *store.Query
 	// Related adds the key `related` of a file: the entries that use it.
 	Related bool

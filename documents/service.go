@@ -1,14 +1,15 @@
 // Package documents is the document service: it validates and carries out writes of documents, with drafts, locales,
 // components and relations, and describes what a read may see.
 //
-// A document is a documentId with at most one row per locale and version (draft, published). A write of a type with draft &
-// publish changes the draft and, unless only the draft is meant, publishes it: the published row becomes a copy of the draft.
-// Each write is computed completely from one state of the store before it is applied, so a refused write changes nothing.
+// A document is a documentId with at most one row per locale and version (draft, published). A write of a type with
+// draft & publish changes the draft and, unless only the draft is meant, publishes it: the published row becomes a copy
+// of the draft. Each write is computed completely from one state of the store before it is applied, so a refused write
+// changes nothing.
 //
-// Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and updates,
-// publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body, relationinput.go the relations in
-// it; links.go and order.go edit the lists of links. transaction.go combines several writes, and together.go those of one
-// call. replace.go is for imports, which package transfer reads.
+// Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and
+// updates, publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body,
+// relationinput.go the relations in it; links.go and order.go edit the lists of links. transaction.go combines several
+// writes, and together.go those of one call. replace.go is for imports, which package transfer reads.
 //
 // # Schedules
 //
@@ -35,8 +36,8 @@ import (
 	"lectern/store"
 )
 
-// A Service writes documents. Reads use the store's snapshots directly. Once its fields are set and its hooks added, it is safe for
-// concurrent use.
+// A Service writes documents. Reads use the store's snapshots directly. Once its fields are set and its hooks added, it
+// is safe for concurrent use.
 type Service struct {
 	// Now is the clock; tests may replace it.
 	Now func() time.Time
@@ -46,8 +47,8 @@ type Service struct {
 	Limits Limits
 	// Passwords hashes the passwords in bodies; NewService sets it to passwords.Default.
 	Passwords *passwords.Hasher
-	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a locale
-	// return an Error 400; its content can still be read, unpublished and deleted.
+	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a
+	// locale return an Error 400; its content can still be read, unpublished and deleted.
 	Retired map[string]bool
 	// Scheduled is called after schedules were written; it may be nil. It must not block.
 	Scheduled func()
@@ -93,8 +94,8 @@ type Write struct {
 	// Notes are changed in the transaction of the write. They tell the nodes of a cluster which files there are.
 	Notes []Note
 
-	// Ready, if set, is called by Update when the hooks before the write have accepted it, before the transaction. An error refuses the write.
-	// It returns more Notes.
+	// Ready, if set, is called by Update when the hooks before the write have accepted it, before the transaction. An
+	// error refuses the write. It returns more Notes.
 	Ready func() ([]Note, error)
 
 	// After, if set, is called inside the transaction with the version that was written (the published one if Status is
@@ -116,8 +117,8 @@ func (s *Service) Create(ctx context.Context, w Write) error {
 	return s.write(ctx, w, CreateAction, (*writing).saveNew)
 }
 
-// Update changes the attributes in w.Data of a document, or adds the localization w.Locale to it. A missing document is an
-// Error 404.
+// Update changes the attributes in w.Data of a document, or adds the localization w.Locale to it. A missing document is
+// an Error 404.
 func (s *Service) Update(ctx context.Context, w Write) error {
 	return s.write(ctx, w, UpdateAction, (*writing).saveFound)
 }
@@ -134,8 +135,8 @@ func (s *Service) SaveSingle(ctx context.Context, w Write) error {
 	return s.write(ctx, w, action, (*writing).saveSingle)
 }
 
-// Delete deletes a localization, or all of them if w.Locale is "*", with draft and published version. If there is nothing to
-// delete, it does nothing. For a single type it needs no w.DocumentID.
+// Delete deletes a localization, or all of them if w.Locale is "*", with draft and published version. If there is
+// nothing to delete, it does nothing. For a single type it needs no w.DocumentID.
 func (s *Service) Delete(ctx context.Context, w Write) error {
 	return s.write(ctx, w, DeleteAction, (*writing).removeFound)
 }
@@ -173,14 +174,15 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 
 // Publish publishes the draft unchanged. A missing draft is an Error 404, and so is a type without drafts.
 //
-// With Timing.PublishAt it schedules the publication instead. With Timing.UnpublishAt it also schedules the unpublication, in the same batch.
+// With Timing.PublishAt it schedules the publication instead. With Timing.UnpublishAt it also schedules the
+// unpublication, in the same batch.
 func (s *Service) Publish(ctx context.Context, w Write) error {
 	w.Status = store.Published
 	return s.timed(ctx, w, PublishAction)
 }
 
-// Unpublish deletes the published version. A missing one is an Error 404. With Timing.UnpublishAt it schedules that instead, for a document
-// that may be published only later.
+// Unpublish deletes the published version. A missing one is an Error 404. With Timing.UnpublishAt it schedules that
+// instead, for a document that may be published only later.
 func (s *Service) Unpublish(ctx context.Context, w Write) error {
 	w.Status = store.Draft
 	return s.timed(ctx, w, UnpublishAction)
@@ -196,8 +198,8 @@ func (s *Service) transition(ctx context.Context, w Write, action Action, f func
 	return s.write(ctx, w, action, inTransition(f))
 }
 
-// inTransition returns the computation of a publication, or of another step between draft and published version: it looks up the document,
-// which must be of a type with drafts, and calls f.
+// inTransition returns the computation of a publication, or of another step between draft and published version: it
+// looks up the document, which must be of a type with drafts, and calls f.
 func inTransition(f func(*writing) error) func(*writing) error {
 	return func(wr *writing) error {
 		if !wr.t.DraftAndPublish {
@@ -213,8 +215,8 @@ func inTransition(f func(*writing) error) func(*writing) error {
 	}
 }
 
-// write carries out a write: it checks the data and calls the hooks before the write, then computes, applies and shows it in
-// one transaction, and then calls the hooks after the write.
+// write carries out a write: it checks the data and calls the hooks before the write, then computes, applies and shows
+// it in one transaction, and then calls the hooks after the write.
 func (s *Service) write(ctx context.Context, w Write, action Action, compute func(*writing) error) error {
 	ctx, release, err := s.LockHooked(ctx, w.Type)
 	if err != nil {
@@ -260,8 +262,8 @@ func (s *Service) locale(w *Write, all bool) (string, error) {
 	return w.Locale, nil
 }
 
-// takesLocale returns an error for a write of content in a retired locale.
-func (s *Service) takesLocale(locale string, action Action) error {
+// checkLocale returns an error for a write of content in a retired locale.
+func (s *Service) checkLocale(locale string, action Action) error {
 	if s.Retired[locale] && (action == CreateAction || action == UpdateAction || action == PublishAction) {
 		return apierror.Validation("Locale " + locale + " is not available")
 	}

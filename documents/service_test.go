@@ -92,7 +92,8 @@ func count(t testing.TB, st *store.Store, typ *contenttypes.ContentType, status 
 	return n
 }
 
-// TestUniqueAtTheSameTime lets 16 writers create documents with the same unique value at the same time. Exactly one succeeds.
+// TestUniqueAtTheSameTime lets 16 writers create documents with the same unique value at the same time. Exactly one
+// succeeds.
 func TestUniqueAtTheSameTime(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)
@@ -143,9 +144,9 @@ func (tw *twin) set(set store.LinkSet, from bool, name string, order []string) {
 	tw.lists[l] = order
 }
 
-// TestLinksAgainstTwin sets, connects, disconnects and publishes random links from both sides, and compares the lists of both sides in both
-// link sets with a twin. After a publication, the order of the lists on the other side is not compared: the twin appends new links, while
-// the store gives them their positions among the drafts.
+// TestLinksAgainstTwin sets, connects, disconnects and publishes random links from both sides, and compares the lists
+// of both sides in both link sets with a twin. After a publication, the order of the lists on the other side is not
+// compared: the twin appends new links, while the store gives them their positions among the drafts.
 func TestLinksAgainstTwin(t *testing.T) {
 	model := testModel(t)
 	article, tag := model.Type("api::article.article"), model.Type("api::tag.tag")
@@ -250,7 +251,8 @@ func TestLinksAgainstTwin(t *testing.T) {
 	})
 }
 
-// TestDeleteEach deletes several localizations of a document at once. Locales may be repeated, or have no localization. The others stay.
+// TestDeleteEach deletes several localizations of a document at once. Locales may be repeated, or have no localization.
+// The others stay.
 func TestDeleteEach(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)

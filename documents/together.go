@@ -35,23 +35,25 @@ func (e *OperationError) Error() string { return fmt.Sprintf("operation %d: %s",
 
 func (e *OperationError) Unwrap() error { return e.Err }
 
-// A Show is called in the transaction of WriteAll, once for each operation, in order. r is the version that the operation has written, the
-// zero Record if it has deleted one; failed is why the operation was left out. It may be called again, and must then begin with the first one
-// anew. An error from it ends the transaction.
+// A Show is called in the transaction of WriteAll, once for each operation, in order. r is the version that the
+// operation has written, the zero Record if it has deleted one; failed is why the operation was left out. It may be
+// called again, and must then begin with the first one anew. An error from it ends the transaction.
 type Show func(index int, s *store.Snapshot, r store.Record, failed error) error
 
-// WriteAll carries out operations in order, in one durable transaction with one entry of the log. Each sees what those before it have written,
-// and is checked like the write that it would be alone. Its relations, and its Of, may refer to documents that earlier operations create
-// (see Reference).
+// WriteAll carries out operations in order, in one durable transaction with one entry of the log. Each sees what those
+// before it have written, and is checked like the write that it would be alone. Its relations, and its Of, may refer to
+// documents that earlier operations create (see Reference).
 //
-// If atomic is set and an operation fails, none is carried out, and the error is an OperationError. Otherwise operations that fail are left out,
-// with those that refer to the documents they should have created, and the error concerns all operations. The limits of one write hold for all
-// operations together. It compares the preconditions of all operations with the content before the first one, and ignores After.
+// If atomic is set and an operation fails, none is carried out, and the error is an OperationError. Otherwise
+// operations that fail are left out, with those that refer to the documents they should have created, and the error
+// concerns all operations. The limits of one write hold for all operations together. It compares the preconditions of
+// all operations with the content before the first one, and ignores After.
 func (s *Service) WriteAll(ctx context.Context, list []Operation, atomic bool, show Show) error {
 	return s.WriteAllOnce(ctx, nil, list, atomic, show)
 }
 
-// WriteAllOnce is WriteAll for operations that must not be carried out twice, as store.WriteOnce is for one write. once may be nil.
+// WriteAllOnce is WriteAll for operations that must not be carried out twice, as store.WriteOnce is for one write. once
+// may be nil.
 func (s *Service) WriteAllOnce(ctx context.Context, once *store.Once, list []Operation, atomic bool, show Show) error {
 	if err := s.Limits.checkAll(list); err != nil {
 		return err
@@ -260,7 +262,8 @@ func (t *together) run(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// compare compares the precondition of an operation with the content. It sets op.failed if the precondition does not hold.
+// compare compares the precondition of an operation with the content. It sets op.failed if the precondition does not
+// hold.
 func (t *together) compare(ctx context.Context, tx *store.Tx, op *operation) error {
 	locales := make([]string, len(op.prepared))
 	for i, p := range op.prepared {
@@ -290,8 +293,8 @@ func (t *together) missing(op *operation) error {
 	return nil
 }
 
-// carryOut carries out one operation and returns the version that it has written. It sets op.failed if the operation fails before it has
-// changed anything; any other error is one of the whole transaction.
+// carryOut carries out one operation and returns the version that it has written. It sets op.failed if the operation
+// fails before it has changed anything; any other error is one of the whole transaction.
 func (t *together) carryOut(ctx context.Context, tx *store.Tx, op *operation) (shown store.Record, err error) {
 	for n, p := range op.prepared {
 		p.write.After = func(_ *store.Snapshot, r store.Record) error { shown = r; return nil }

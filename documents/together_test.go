@@ -25,8 +25,8 @@ func (h *heavy) tagged(names ...string) (list []documents.Operation) {
 	return list
 }
 
-// TestWriteAllIsOneTransaction carries out many operations: one transaction is synced, and the log gets one entry. Operations of which the
-// last one fails leave neither.
+// TestWriteAllIsOneTransaction carries out many operations: one transaction is synced, and the log gets one entry.
+// Operations of which the last one fails leave neither.
 func TestWriteAllIsOneTransaction(t *testing.T) {
 	h := newHeavy(t)
 	names := make([]string, 200)
@@ -57,8 +57,8 @@ func TestWriteAllIsOneTransaction(t *testing.T) {
 	}
 }
 
-// TestWriteAllEndsInTime ends the context of operations while they are carried out. Nothing is kept, although some were applied, and writes that
-// share the transaction are not harmed.
+// TestWriteAllEndsInTime ends the context of operations while they are carried out. Nothing is kept, although some were
+// applied, and writes that share the transaction are not harmed.
 func TestWriteAllEndsInTime(t *testing.T) {
 	h := newHeavy(t)
 	revision := h.st.Revision()
@@ -78,7 +78,8 @@ func TestWriteAllEndsInTime(t *testing.T) {
 	}
 }
 
-// TestWriteAllIsBounded makes operations change more than a transaction may: what they write and what they remove counts.
+// TestWriteAllIsBounded makes operations change more than a transaction may: what they write and what they remove
+// counts.
 func TestWriteAllIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long under the race detector")

@@ -21,13 +21,14 @@ type Prepared struct {
 	event  *Event // nil if it has no hooks
 }
 
-// Prepare prepares a create or update for a Transaction: it checks the keys and hashes the passwords, which is slow. It calls
-// no hooks.
+// Prepare prepares a create or update for a Transaction: it checks the keys and hashes the passwords, which is slow. It
+// calls no hooks.
 func (s *Service) Prepare(ctx context.Context, w Write) (*Prepared, error) {
 	return s.prepare(ctx, w, UpdateAction, nil)
 }
 
-// PrepareHooked prepares any write, with hooks. It calls the hooks before the write, so it must not be called within a Transaction.
+// PrepareHooked prepares any write, with hooks. It calls the hooks before the write, so it must not be called within a
+// Transaction.
 func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*Prepared, error) {
 	h := s.hooks[w.Type.UID]
 	if h == nil {
@@ -63,7 +64,7 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action, before fu
 		}
 	}
 	if p.locale, err = s.locale(&w, !body); err == nil {
-		err = s.takesLocale(p.locale, action)
+		err = s.checkLocale(p.locale, action)
 	}
 	return p, err
 }
@@ -101,8 +102,9 @@ func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) erro
 	return wr, nil
 }
 
-// A Transaction carries out several writes together: either all or none become visible, and the log has one entry for all of them. Its
-// Snapshot shows its own writes, so that a condition checked in it still holds for the writes that depend on it.
+// A Transaction carries out several writes together: either all or none become visible, and the log has one entry for
+// all of them. Its Snapshot shows its own writes, so that a condition checked in it still holds for the writes that
+// depend on it.
 type Transaction struct {
 	*store.Snapshot
 	service *Service
@@ -110,13 +112,14 @@ type Transaction struct {
 	done    []*Prepared
 }
 
-// Transact calls f in a write transaction and commits the writes if f returns nil. There is one write transaction at a time. f
-// may be called more than once: its only effects may be values that it sets anew each time.
+// Transact calls f in a write transaction and commits the writes if f returns nil. There is one write transaction at a
+// time. f may be called more than once: its only effects may be values that it sets anew each time.
 func (s *Service) Transact(ctx context.Context, f func(*Transaction) error) error {
 	return s.TransactOnce(ctx, nil, f)
 }
 
-// TransactOnce is Transact for writes that must not be carried out twice, as store.WriteOnce is for one write. once may be nil.
+// TransactOnce is Transact for writes that must not be carried out twice, as store.WriteOnce is for one write. once may
+// be nil.
 func (s *Service) TransactOnce(ctx context.Context, once *store.Once, f func(*Transaction) error) error {
 	var done []*Prepared
 	err := s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {

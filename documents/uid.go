@@ -13,9 +13,9 @@ import (
 // maxUID is the maximum length of a generated uid, unless the attribute has a smaller maxLength.
 const maxUID = 120
 
-// newUID generates the uid of a new document or localization: the slug of the attribute targetField of a, and a number if
-// another document has that uid. If there is no letter or digit to make a slug from, it uses the default of a, or else the name
-// of the content-type.
+// newUID generates the uid of a new document or localization: the slug of the attribute targetField of a, and a number
+// if another document has that uid. If there is no letter or digit to make a slug from, it uses the default of a, or
+// else the name of the content-type.
 func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) string {
 	base := slug.Of(wr.uidSource(a, data))
 	if base == "" {
@@ -35,8 +35,8 @@ func (wr *writing) newUID(a *contenttypes.Attribute, data *jsontree.Object) stri
 		suffix := "-" + strconv.Itoa(n)
 		return slug.Cut(base, max(1, longest-len(suffix))) + suffix
 	}
-	// Numbers are assigned in order, so a binary search finds the first free one quickly even if many documents have the same
-	// title.
+	// Numbers are assigned in order, so a binary search finds the first free one quickly even if many documents have
+	// the same title.
 	taken, free := -1, 0
 	for wr.uidTaken(a, numbered(free)) {
 		taken, free = free, max(1, 2*free)
@@ -66,7 +66,7 @@ func (wr *writing) uidSource(a *contenttypes.Attribute, data *jsontree.Object) s
 func (wr *writing) uidTaken(a *contenttypes.Attribute, uid string) bool {
 	raw := values.Encode(uid)
 	for _, st := range store.StatusesOf(wr.t) {
-		if wr.taken([]*contenttypes.Attribute{a}, st, wr.locale, raw) {
+		if wr.isTaken([]*contenttypes.Attribute{a}, st, wr.locale, raw) {
 			return true
 		}
 	}

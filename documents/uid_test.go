@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// TestManyUIDs creates many documents with the same title at the same time. Each gets a different uid. The last one needs hardly more
-// seeks than the first, so the server does not try the numbers of uids one by one.
+// TestManyUIDs creates many documents with the same title at the same time. Each gets a different uid. The last one
+// needs hardly more seeks than the first, so the server does not try the numbers of uids one by one.
 func TestManyUIDs(t *testing.T) {
 	s := newScript(t)
 	typ := s.typeOf("label")

@@ -24,8 +24,8 @@ var (
 		Details: jsontree.ObjectOf("outcome", "unknown")}
 )
 
-// Unavailable returns the answer to a client if the cause of err is a full disk, a store that cannot be written, a replica that takes no writes or
-// does not have what was asked for, or a cluster without a leader; otherwise nil.
+// Unavailable returns the answer to a client if the cause of err is a full disk, a store that cannot be written, a
+// replica that takes no writes or does not have what was asked for, or a cluster without a leader; otherwise nil.
 func Unavailable(err error) *apierror.Error {
 	var replica *store.ReplicaError
 	var leftOut *store.LeftOutError

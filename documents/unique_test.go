@@ -14,8 +14,8 @@ import (
 	"lectern/store"
 )
 
-// TestUniqueInsideLater makes an attribute of a component unique when two documents share a value already. They are served as they are; a write is
-// refused if it gives the shared value, and only then.
+// TestUniqueInsideLater makes an attribute of a component unique when two documents share a value already. They are
+// served as they are; a write is refused if it gives the shared value, and only then.
 func TestUniqueInsideLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	files := func(options string) fs.FS {

@@ -30,7 +30,8 @@ var update = flag.Bool("update", false, "write what the scripts answer into them
 //	> update NAME [draft] [LOCALE] {…}               also delete, publish, unpublish, discard, without a body
 //	> show NAME [draft] [LOCALE] ATTRIBUTE …
 //
-// In a body, $NAME is the documentId of the document that was written as NAME, and $NAME.id is the id of the row that this call wrote.
+// In a body, $NAME is the documentId of the document that was written as NAME, and $NAME.id is the id of the row that
+// this call wrote.
 func TestWrites(t *testing.T) {
 	files, err := filepath.Glob("testdata/writes/*.txt")
 	if err != nil || len(files) == 0 {

@@ -12,16 +12,16 @@ import (
 	"lectern/store"
 )
 
-// A writing is the state of one write while it is computed: the document, its rows and links before and after, and the batch of
-// changes. Nothing reaches the store before apply.
+// A writing is the state of one write while it is computed: the document, its rows and links before and after, and the
+// batch of changes. Nothing reaches the store before apply.
 type writing struct {
-	s      *Service
-	tx     *store.Tx
-	w      *Write
-	t      *contenttypes.ContentType
-	locale string            // "" if the type is not localized
-	hashes map[string]string // of the passwords in the body
-	former bool              // the data is a former version, which the caller may not be allowed to see
+	s         *Service
+	tx        *store.Tx
+	w         *Write
+	t         *contenttypes.ContentType
+	locale    string            // "" if the type is not localized
+	hashes    map[string]string // of the passwords in the body
+	restoring bool              // the data is a past version, which the caller may not be allowed to see
 
 	doc      uint64
 	id       string                   // documentId
@@ -39,7 +39,7 @@ type writing struct {
 // refuse returns the error for values that are not valid. It shows the values only if the caller sent them.
 func (wr *writing) refuse(found []issues.Issue) *apierror.Error {
 	for i := range found {
-		found[i].HasValue = found[i].HasValue && !wr.former
+		found[i].HasValue = found[i].HasValue && !wr.restoring
 	}
 	return issues.Error(found...)
 }
@@ -63,7 +63,8 @@ func (wr *writing) find() error {
 	return nil
 }
 
-// named looks up the document that w names, or the document of a single type if it names none; doc is 0 if there is none.
+// named looks up the document that w names, or the document of a single type if it names none; doc is 0 if there is
+// none.
 func (wr *writing) named() (doc uint64, id string, err error) {
 	id = wr.w.DocumentID
 	if id == "" && wr.t.Kind == contenttypes.SingleType {

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestImageBombs uploads small files that decode to huge images. The server refuses them by their headers and stores nothing.
+// TestImageBombs uploads small files that decode to huge images. The server refuses them by their headers and stores
+// nothing.
 func TestImageBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -44,8 +45,8 @@ func TestImageBombs(t *testing.T) {
 	}
 }
 
-// TestWebPWithin uploads WebP files whose inner picture has another size than the file states. The server must not decode them,
-// because it checks its limits against the stated size; browsers do not show them either.
+// TestWebPWithin uploads WebP files whose inner picture has another size than the file states. The server must not
+// decode them, because it checks its limits against the stated size; browsers do not show them either.
 func TestWebPWithin(t *testing.T) {
 	s := serve(t, "upload: {config: {pixelLimit: 1000000}}")
 	flat := func(w, h int) string { return webpFlat(w, h)[20:] }
@@ -90,8 +91,9 @@ func zeroPNG(w, h int) string {
 	return head[:33] + string(chunk) + head[33:]
 }
 
-// TestDamagedImages uploads images that are cut off or damaged at any byte. The server stores what it cannot decode without size and
-// formats. It refuses only what states more pixels than there may be, and never answers with a status of 500 or above.
+// TestDamagedImages uploads images that are cut off or damaged at any byte. The server stores what it cannot decode
+// without size and formats. It refuses only what states more pixels than there may be, and never answers with a status
+// of 500 or above.
 func TestDamagedImages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -121,8 +123,8 @@ func TestDamagedImages(t *testing.T) {
 	}
 }
 
-// TestScripts uploads and fetches content that a browser could run, under various declared types and names. The answer tells the
-// browser to save the content, or has a type that cannot run. In both cases the content gets no origin.
+// TestScripts uploads and fetches content that a browser could run, under various declared types and names. The answer
+// tells the browser to save the content, or has a type that cannot run. In both cases the content gets no origin.
 func TestScripts(t *testing.T) {
 	s := serve(t, "")
 	const (
@@ -277,8 +279,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestNoSuchRange requests parts that a file does not have. They are answered by an error of the API, unless a condition of the request makes the
-// range count for nothing.
+// TestNoSuchRange requests parts that a file does not have. They are answered by an error of the API, unless a
+// condition of the request makes the range count for nothing.
 func TestNoSuchRange(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "hello"))[0]

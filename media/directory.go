@@ -15,28 +15,29 @@ import (
 	"lectern/internal/diskspace"
 )
 
-// ErrNoRoom is the answer to a client when the disk of uploads is full. Content has a disk of its own, perhaps, and can be written then.
+// ErrNoRoom is the answer to a client when the disk of uploads is full. Content has a disk of its own, perhaps, and can
+// be written then.
 var ErrNoRoom = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", NoDetails: true, Reason: apierror.Space,
 	Message: "there is no space left on the disk of uploads; no file can be stored until there is"}
 
 // errUnwritable is the answer to a client when files cannot be stored.
 var errUnwritable = unavailable(apierror.Uploads, "files cannot be stored: the directory of uploads is gone or cannot be written to")
 
-// A directory is where a library stores files. The operator may remove, move or replace it while the server runs: each new file
-// goes to the directory that the path names at that time, which is created if it does not exist.
+// A directory is where a library stores files. The operator may remove, move or replace it while the server runs: each
+// new file goes to the directory that the path names at that time, which is created if it does not exist.
 type directory struct {
 	path   string
 	failed func(error) // called with errors that the operator should see
 
 	overQuota atomic.Bool // the last file that was to be stored exceeded a quota, of which the file system does not tell
 
-	now    atomic.Pointer[os.Root]
-	mu     sync.Mutex // guards open and former
-	former []*os.Root // directories opened earlier; a request that began with one may still use it
+	now     atomic.Pointer[os.Root]
+	mu      sync.Mutex // guards open and earlier
+	earlier []*os.Root // directories opened earlier; a request that began with one may still use it
 }
 
-// openDirectory opens the directory at a path. If nothing can be written there, it can be read from, and failed is told; the first file that can be stored
-// makes what is missing.
+// openDirectory opens the directory at a path. If nothing can be written there, it can be read from, and failed is
+// called; the first file that can be stored makes what is missing.
 func openDirectory(path string, failed func(error)) (*directory, error) {
 	d := &directory{path: path, failed: failed}
 	err := d.open()
@@ -63,8 +64,8 @@ func (d *directory) open() error {
 	if err != nil {
 		return fmt.Errorf("open the directory of uploads: %w", err)
 	}
-	if former := d.now.Swap(root); former != nil {
-		d.former = append(d.former, former)
+	if before := d.now.Swap(root); before != nil {
+		d.earlier = append(d.earlier, before)
 	}
 	if err := root.MkdirAll(incoming, 0o700); err != nil {
 		return fmt.Errorf("make the directory of incoming files: %w", err)
@@ -105,7 +106,8 @@ func (d *directory) find() error {
 	return nil
 }
 
-// reopened returns the directory that the path names now. The error is fs.ErrNotExist if there is none, or if that directory is root itself.
+// reopened returns the directory that the path names now. The error is fs.ErrNotExist if there is none, or if that
+// directory is root itself.
 func (d *directory) reopened(root *os.Root) (*os.Root, error) {
 	if _, err := os.Stat(d.path); err != nil {
 		return nil, fs.ErrNotExist // reading does not create the directory
@@ -136,7 +138,8 @@ func (d *directory) create(name string) (f *os.File, root *os.Root, err error) {
 	return f, root, d.unwritable(err)
 }
 
-// unwritable logs an error of creating a file and makes it one that clients get as errUnwritable, or as ErrNoRoom if the disk is full.
+// unwritable logs an error of creating a file and makes it one that clients get as errUnwritable, or as ErrNoRoom if
+// the disk is full.
 func (d *directory) unwritable(err error) error {
 	if err == nil || noSpace(err) {
 		return d.noRoom(err)
@@ -154,7 +157,8 @@ func (d *directory) noRoom(err error) error {
 	return fmt.Errorf("%w: %w", ErrNoRoom, err)
 }
 
-// leastRoom is the space below which the disk counts as full. Files that are larger than what is left are refused as well.
+// leastRoom is the space below which the disk counts as full. Files that are larger than what is left are refused as
+// well.
 const leastRoom = 1 << 20
 
 // health returns why files cannot be stored in the directory; nil means that they can.
@@ -200,7 +204,7 @@ func (d *directory) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	errs := []error{d.root().Close()}
-	for _, root := range d.former {
+	for _, root := range d.earlier {
 		errs = append(errs, root.Close())
 	}
 	return errors.Join(errs...)

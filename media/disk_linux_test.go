@@ -31,7 +31,8 @@ func (s *server) mountUploads() (uploads string) {
 	return uploads
 }
 
-// serves checks that files are served and content is written, and that an upload and the health are answered as they are to be.
+// serves checks that files are served and content is written, and that an upload and the health are answered as they
+// are to be.
 func (s *server) serves(f fileAnswer, status int, says, state string) {
 	s.Helper()
 	if a := s.get(f.URL); a.status != 200 || string(a.body) != "content" {
@@ -72,7 +73,8 @@ func TestFullUploads(t *testing.T) {
 	s.serves(f, 201, "", "")
 }
 
-// TestReadOnlyUploads starts a server whose uploads cannot be written to. It serves what is there, and stores files again when it may.
+// TestReadOnlyUploads starts a server whose uploads cannot be written to. It serves what is there, and stores files
+// again when it may.
 func TestReadOnlyUploads(t *testing.T) {
 	mounted := func(flags uintptr) func(t *testing.T, uploads string) {
 		return func(t *testing.T, uploads string) {

@@ -61,8 +61,8 @@ func existingIn(t *contenttypes.ContentType, row store.Record) existing {
 	return old
 }
 
-// LocalNames returns the names of the files in the directory of uploads that belong to the document with this documentId; "" stands for all
-// documents. t is the content-type of files.
+// LocalNames returns the names of the files in the directory of uploads that belong to the document with this
+// documentId; "" stands for all documents. t is the content-type of files.
 func LocalNames(s *store.Snapshot, t *contenttypes.ContentType, documentID string) (names []string, err error) {
 	q := &store.Query{Type: t, Limit: -1}
 	if documentID != "" {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// typeByExtension returns the media type for a file extension, "" for an unknown one. It uses a table of its own instead of the
-// system's, so that every machine serves the same types.
+// typeByExtension returns the media type for a file extension, "" for an unknown one. It uses a table of its own
+// instead of the system's, so that every machine serves the same types.
 func typeByExtension(ext string) string { return byExtension[strings.ToLower(ext)] }
 
 // extensionByType returns the usual extension for a media type, .bin for an unknown one.

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// flights runs the same work once for all requests that need its result at the same time. It cancels work whose requests have
-// all ended, which package singleflight of golang.org/x/sync cannot do.
+// flights runs the same work once for all requests that need its result at the same time. It cancels work whose
+// requests have all ended, which package singleflight of golang.org/x/sync cannot do.
 type flights struct {
 	mu    sync.Mutex
 	byKey map[string]*flight
@@ -23,9 +23,9 @@ type flight struct {
 	err     error
 }
 
-// do returns the result of work. It calls work unless a call for the same key is running; then it waits for that one. When ctx
-// ends, do returns its error. The context of work ends when no request waits for it any more; the last of them returns only when
-// work has returned.
+// do returns the result of work. It calls work unless a call for the same key is running; then it waits for that one.
+// When ctx ends, do returns its error. The context of work ends when no request waits for it any more; the last of them
+// returns only when work has returned.
 func (s *flights) do(ctx context.Context, key string, work func(context.Context) ([]byte, error)) ([]byte, error) {
 	s.mu.Lock()
 	f := s.byKey[key]

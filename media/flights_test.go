@@ -25,8 +25,8 @@ func (s *flights) waitFor(t *testing.T, key string, n int) {
 	}
 }
 
-// TestFlightsTogether sends a hundred requests for the same key. All get the result of one call, and a later request that of
-// another.
+// TestFlightsTogether sends a hundred requests for the same key. All get the result of one call, and a later request
+// that of another.
 func TestFlightsTogether(t *testing.T) {
 	var all flights
 	var calls atomic.Int32
@@ -55,8 +55,8 @@ func TestFlightsTogether(t *testing.T) {
 	}
 }
 
-// TestFlightsCancel lets the requests for one key leave one after the other. The work goes on until the last has left, and the
-// next request does not get the cancelled work's result.
+// TestFlightsCancel lets the requests for one key leave one after the other. The work goes on until the last has left,
+// and the next request does not get the cancelled work's result.
 func TestFlightsCancel(t *testing.T) {
 	var all flights
 	var cancelled atomic.Bool

@@ -35,8 +35,8 @@ var ErrMalformed = errors.New("the multipart body cannot be read")
 // errEmpty is the answer to a form without the file that it must contain.
 var errEmpty = apierror.Validation("Files are empty")
 
-// A Form is an upload as a client sent it. Its files are in the spool until they are stored or Close removes them. The zero
-// Form is empty.
+// A Form is an upload as a client sent it. Its files are in the spool until they are stored or Close removes them. The
+// zero Form is empty.
 type Form struct {
 	files  []*received
 	fields [][2]string
@@ -54,9 +54,9 @@ type received struct {
 	kind    kind
 }
 
-// ReadForm reads a form and streams its files to the spool, each up to the size limit. Only files in the field named files
-// count. parse builds a tree from the other fields, as names and values, within the memory of the form. Parts that do not count are bounded as well, since a compressed form can have
-// very many of them in few bytes.
+// ReadForm reads a form and streams its files to the spool, each up to the size limit. Only files in the field named
+// files count. parse builds a tree from the other fields, as names and values, within the memory of the form. Parts
+// that do not count are bounded as well, since a compressed form can have very many of them in few bytes.
 func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string, jsontree.Memory) (*jsontree.Object, error)) (form *Form, err error) {
 	form = &Form{spool: l.spool, memory: l.memory.Tally()}
 	defer func() {
@@ -128,8 +128,8 @@ func (f *Form) Ref() string {
 	return f.parsed.Text("ref")
 }
 
-// Hash returns a hash of what the form says: its fields and files, in their order. The bytes that clients send differ each time, in the
-// boundary between the parts. Hash must be called before the files are stored.
+// Hash returns a hash of what the form says: its fields and files, in their order. The bytes that clients send differ
+// each time, in the boundary between the parts. Hash must be called before the files are stored.
 func (f *Form) Hash() ([]byte, error) {
 	h := sha256.New() // its Write never fails
 	for _, field := range f.fields {
@@ -144,8 +144,8 @@ func (f *Form) Hash() ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// disposition returns the name of a part and of its file. It replaces the methods of multipart.Part because those cut off
-// directories, and names with directories must be refused.
+// disposition returns the name of a part and of its file. It replaces the methods of multipart.Part because those cut
+// off directories, and names with directories must be refused.
 func disposition(part *multipart.Part) (name, file string, isFile bool) {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -174,8 +174,8 @@ type inflated struct {
 	limit string
 }
 
-// Inflated returns a reader of a decompressed form, which may have the size limit of one file, beside its fields and the heads of its parts. A client that sends
-// more than that sends it as it is, and not a thousand times smaller.
+// Inflated returns a reader of a decompressed form, which may have the size limit of one file, beside its fields and
+// the heads of its parts. A client that sends more than that sends it as it is, and not a thousand times smaller.
 func (l *Library) Inflated(form io.Reader) io.Reader {
 	return &inflated{form, l.settings.SizeLimit + 2*maxFieldBytes, readable(l.settings.SizeLimit)}
 }
@@ -260,8 +260,8 @@ func (l *Library) receive(ctx context.Context, form *Form, part *multipart.Part,
 	return nil
 }
 
-// copyWithin copies a file into the spool. It refuses a file over the size limit, which it compares in kilobytes rounded to two
-// decimals: the size that the document will state.
+// copyWithin copies a file into the spool. It refuses a file over the size limit, which it compares in kilobytes
+// rounded to two decimals: the size that the document will state.
 func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name string) error {
 	limit := l.settings.SizeLimit
 	n, err := io.Copy(f, ctxio.NewReader(ctx, io.LimitReader(r, limit+10)))
@@ -279,8 +279,8 @@ func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name 
 	return nil
 }
 
-// attachment reads the fields ref, refId and field of a form, which name the entry and the attribute that link the uploaded
-// files. It returns nil if they are absent. The caller must be allowed to update entries of that type.
+// attachment reads the fields ref, refId and field of a form, which name the entry and the attribute that link the
+// uploaded files. It returns nil if they are absent. The caller must be allowed to update entries of that type.
 func (l *Library) attachment(fields *jsontree.Object, access *permission.Access) (*documents.Attachment, error) {
 	ref, id, field := fields.Text("ref"), fields.Text("refId"), fields.Text("field")
 	if ref == "" {
@@ -338,7 +338,8 @@ func readable(bytes int64) string {
 	return strconv.FormatFloat(float64(int64(n*10+0.5))/10, 'f', -1, 64) + " " + unit
 }
 
-// extensionOf returns the extension that a file is stored with: that of its name or, if it has none, the usual one of its type.
+// extensionOf returns the extension that a file is stored with: that of its name or, if it has none, the usual one of
+// its type.
 func extensionOf(name, mime string) string {
 	if ext := extension(name); ext != "" {
 		return ext

@@ -13,8 +13,8 @@ import (
 	"lectern/media/images"
 )
 
-// A Breakpoint is a format for images that are wider or higher than Side pixels: they are scaled down to fit into a square of
-// that side.
+// A Breakpoint is a format for images that are wider or higher than Side pixels: they are scaled down to fit into a
+// square of that side.
 type Breakpoint struct {
 	Name string
 	Side int
@@ -58,8 +58,8 @@ func fit(width, height, maxWidth, maxHeight int) (int, int) {
 	return side(width), side(height)
 }
 
-// render decodes an image and makes its formats, largest first, each scaled down from the one before. It decodes an image
-// without formats, too, to find out whether that is possible.
+// render decodes an image and makes its formats, largest first, each scaled down from the one before. It decodes an
+// image without formats, too, to find out whether that is possible.
 func (l *Library) render(ctx context.Context, f *os.File, p *images.Picture, formats []*format) error {
 	sorted := largestFirst(formats)
 	sizes := make([]image.Point, len(sorted))
@@ -87,8 +87,8 @@ func (l *Library) render(ctx context.Context, f *os.File, p *images.Picture, for
 	return nil
 }
 
-// largestFirst sorts formats so that none is larger than the one before it, in width or in height: one side may be the same for several,
-// because no side is shorter than one pixel.
+// largestFirst sorts formats so that none is larger than the one before it, in width or in height: one side may be the
+// same for several, because no side is shorter than one pixel.
 func largestFirst(formats []*format) []*format {
 	sorted := slices.Clone(formats)
 	slices.SortStableFunc(sorted, func(a, b *format) int {

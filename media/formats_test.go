@@ -154,8 +154,8 @@ func near(a, b color.Color) bool {
 	return true
 }
 
-// TestWebPPhotograph uploads a photograph as WebP. Its formats must be JPEG, because lossless WebP would be larger than the
-// photograph itself.
+// TestWebPPhotograph uploads a photograph as WebP. Its formats must be JPEG, because lossless WebP would be larger than
+// the photograph itself.
 func TestWebPPhotograph(t *testing.T) {
 	s := serve(t, "")
 	m := image.NewNRGBA(image.Rect(0, 0, 300, 300))

@@ -12,8 +12,8 @@ import (
 // roomForImages limits the bytes of all images that are decoded at one time. An image that takes more is decoded alone.
 const roomForImages = 96 << 20
 
-// imageLimits limits how many images are decoded at one time, and how many bytes they take together. Requests wait in the order
-// of their arrival.
+// imageLimits limits how many images are decoded at one time, and how many bytes they take together. Requests wait in
+// the order of their arrival.
 type imageLimits struct{ count, bytes *semaphore.Weighted }
 
 func newImageLimits(count int) imageLimits {
@@ -36,12 +36,12 @@ func (l imageLimits) acquire(ctx context.Context, bytes int64) (release func(), 
 	}, nil
 }
 
-// collectFrom is the size from which the garbage collector runs as soon as an image is no longer needed. By itself it would
-// wait until there is several times as much garbage.
+// collectFrom is the size from which the garbage collector runs as soon as an image is no longer needed. By itself it
+// would wait until there is several times as much garbage.
 const collectFrom = 16 << 20
 
-// reserveImage waits until an image that takes this many bytes may be decoded, and reserves them in the memory budget of all
-// requests. done releases them. limits are those of the kind of work.
+// reserveImage waits until an image that takes this many bytes may be decoded, and reserves them in the memory budget
+// of all requests. done releases them. limits are those of the kind of work.
 func (l *Library) reserveImage(ctx context.Context, limits imageLimits, bytes int64) (done func(), err error) {
 	if !l.memory.Fits(bytes) {
 		return nil, apierror.Application("File is not a valid image: to decode it takes " + readable(bytes) +

@@ -120,7 +120,8 @@ func readInfo(v any, path []string) (info Info, err error) {
 	return info, err
 }
 
-// focalPoint checks a focal point: the position, in percent of width and height, of the most important part of an image.
+// focalPoint checks a focal point: the position, in percent of width and height, of the most important part of an
+// image.
 func focalPoint(v any, path []string) (any, error) {
 	if v == nil {
 		return nil, nil

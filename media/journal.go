@@ -20,8 +20,8 @@ import (
 	"lectern/store"
 )
 
-// An entry of the journal describes an operation on files before it begins, so that the next start can finish or undo it after
-// a crash. It is durable before the first step of the operation and removed after the last.
+// An entry of the journal describes an operation on files before it begins, so that the next start can finish or undo
+// it after a crash. It is durable before the first step of the operation and removed after the last.
 type entry struct {
 	Provider string `json:"provider"` // name of the storage
 	// Files must exist if a document names them, and must be deleted otherwise.
@@ -48,8 +48,8 @@ type replacement struct {
 
 const entrySuffix = ".note"
 
-// writeEntry writes a journal entry and returns its name. The entry, and the names of all files in the spool, are durable then.
-// The entry of a removal can be written even if the disk is full.
+// writeEntry writes a journal entry and returns its name. The entry, and the names of all files in the spool, are
+// durable then. The entry of a removal can be written even if the disk is full.
 func (l *Library) writeEntry(ctx context.Context, n entry) (name string, err error) {
 	text, err := json.Marshal(n)
 	if err != nil {
@@ -86,8 +86,9 @@ func (l *Library) newEntry(text []byte) (name string, err error) {
 	return name, nil
 }
 
-// Recover finishes or undoes the operations that the last run of the program left unfinished. It may run while the library is
-// in use: it handles only the files that were in the spool when the library was opened. Later calls do nothing.
+// Recover finishes or undoes the operations that the last run of the program left unfinished. It may run while the
+// library is in use: it handles only the files that were in the spool when the library was opened. Later calls do
+// nothing.
 func (l *Library) Recover(ctx context.Context) error {
 	l.recovering.Lock()
 	defer l.recovering.Unlock()
@@ -222,8 +223,8 @@ func (l *Library) finish(ctx context.Context, n *entry) error {
 // errPartStored: some files of a replacement are stored, and others perhaps not.
 var errPartStored = errors.New("the replacement of a file is not complete; the next start finishes it, unless the file is changed before")
 
-// replace carries out a replacement. It may be called after an interrupted replacement: steps that were done are done again or
-// skipped.
+// replace carries out a replacement. It may be called after an interrupted replacement: steps that were done are done
+// again or skipped.
 func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, show func(*store.Snapshot, store.Record) error) error {
 	var put []Stored
 	for _, f := range r.Put {
@@ -246,7 +247,7 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err != nil {
 		return err
 	}
-	putFiles := func() ([]documents.Note, error) { // not before the hooks have accepted it: the former content is gone then
+	putFiles := func() ([]documents.Note, error) { // not before the hooks have accepted it: the earlier content is gone then
 		notes, err := l.put(ctx, storage, put)
 		l.forgetVariants(namesOf(put)...)
 		if _, ok := storage.(*onNodes); err != nil && !ok && !errors.Is(err, errNoneStored) {
@@ -264,8 +265,8 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	return err
 }
 
-// unused returns the names in f that no document has. The document with the hash in f has them, as a rule. If it does not, all documents are asked:
-// an entry does not have a file removed that another document names.
+// unused returns the names in f that no document has. The document with the hash in f has them, as a rule. If it does
+// not, all documents are asked: an entry does not have a file removed that another document names.
 func (l *Library) unused(ctx context.Context, f entryFiles) (names []string, err error) {
 	err = l.store.View(func(s *store.Snapshot) error {
 		hash, url, formats := l.typ.Attribute("hash"), l.typ.Attribute("url"), l.typ.Attribute("formats")
@@ -298,6 +299,6 @@ func (l *Library) unused(ctx context.Context, f entryFiles) (names []string, err
 }
 
 func isNotFound(err error) bool {
-	var told *apierror.Error
-	return errors.As(err, &told) && told.Status == 404
+	var refusal *apierror.Error
+	return errors.As(err, &refusal) && refusal.Status == 404
 }

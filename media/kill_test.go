@@ -25,8 +25,8 @@ import (
 	"lectern/store"
 )
 
-// serveDir is the environment variable that makes the test binary serve the project in that directory, as a process to be
-// killed.
+// serveDir is the environment variable that makes the test binary serve the project in that directory, as a process to
+// be killed.
 const serveDir = "MEDIA_TEST_SERVE"
 
 func TestMain(m *testing.M) {
@@ -62,8 +62,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilled kills a server during uploads, replacements and deletions. After the next start there is no partial file, no
-// document without its files, no file without its document, and every acknowledged change is there.
+// TestKilled kills a server during uploads, replacements and deletions. After the next start there is no partial file,
+// no document without its files, no file without its document, and every acknowledged change is there.
 func TestKilled(t *testing.T) {
 	dir := writeProject(t, "")
 	acknowledged := map[string]string{} // content by url; "" means deleted

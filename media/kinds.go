@@ -23,8 +23,8 @@ type kind struct {
 	named   bool   // served was chosen by the extension
 }
 
-// kindOf derives the type of a file from its content, which begins with head. The extension counts only if it refines the type of the
-// content: a .csv is text, a .docx is an archive.
+// kindOf derives the type of a file from its content, which begins with head. The extension counts only if it refines
+// the type of the content: a .csv is text, a .docx is an archive.
 func kindOf(head []byte, r io.ReaderAt, ext string) kind {
 	m := mimetype.Detect(head)
 	var rest io.ReaderAt
@@ -144,8 +144,8 @@ func plainType(t string) string {
 	return strings.ToLower(strings.TrimSpace(t))
 }
 
-// A policy lists the media types that may be uploaded, written as image/png or image/*. If allowed is empty, it allows all
-// types that are not denied.
+// A policy lists the media types that may be uploaded, written as image/png or image/*. If allowed is empty, it allows
+// all types that are not denied.
 type policy struct{ allowed, denied []string }
 
 // check returns an error if files of this kind may not be uploaded.
@@ -166,9 +166,9 @@ func matches(patterns []string, t string) bool {
 	return false
 }
 
-// statedType returns the media type that the document of a file states: that of its extension, or else of its content if a file of that type
-// can be recognised, or else the declared one. Many clients declare application/octet-stream, or no type, for every file that they
-// send; there the content comes first.
+// statedType returns the media type that the document of a file states: that of its extension, or else of its content
+// if a file of that type can be recognised, or else the declared one. Many clients declare application/octet-stream, or
+// no type, for every file that they send; there the content comes first.
 func statedType(ext, declared string, k kind) string {
 	byName, byContent := plainType(typeByExtension(ext)), ""
 	switch {
@@ -187,8 +187,8 @@ const (
 	unknownType = "application/octet-stream" // of bytes of which nothing else is known
 )
 
-// declaredType returns the media type that a form declares for a file, without parameters. A malformed type, or one longer than
-// any real type, counts as absent.
+// declaredType returns the media type that a form declares for a file, without parameters. A malformed type, or one
+// longer than any real type, counts as absent.
 func declaredType(header string) string {
 	t, _, err := mime.ParseMediaType(header)
 	if err != nil || len(t) > 100 || !strings.Contains(t, "/") {

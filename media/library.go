@@ -12,11 +12,11 @@
 //   - After a crash, Recover finishes or undoes the operations in the journal. It never touches a file that the journal does
 //     not name.
 //
-// The content of a file decides its type (kinds.go): whether it may be uploaded, whether it is processed as an image, and how
-// it is served. The type that the client declared is stored and not trusted.
+// The content of a file decides its type (kinds.go): whether it may be uploaded, whether it is processed as an image,
+// and how it is served. The type that the client declared is stored and not trusted.
 //
-// A client may ask for an image in another size or format (variant.go says what it may ask for, layout.go what it gets). Such a
-// variant is made once (variants.go, flights.go) and cached on disk, where the next request finds it.
+// A client may ask for an image in another size or format (variant.go says what it may ask for, layout.go what it
+// gets). Such a variant is made once (variants.go, flights.go) and cached on disk, where the next request finds it.
 package media
 
 import (
@@ -65,9 +65,9 @@ type Options struct {
 	Failed    func(error)    // called with errors of background work; may be nil
 }
 
-// A Library stores the files of a project and their documents. Any number of goroutines may use it. It belongs to one version
-// of the Model: when definitions change, its methods return store.ErrRedefined without having done anything; call them on the
-// Library that Under returns.
+// A Library stores the files of a project and their documents. Any number of goroutines may use it. It belongs to one
+// version of the Model: when definitions change, its methods return store.ErrRedefined without having done anything;
+// call them on the Library that Under returns.
 type Library struct {
 	*files
 	store     *store.Store
@@ -184,7 +184,8 @@ func (l *files) count(f *prepared) {
 // Type returns the content-type of files.
 func (l *Library) Type() *contenttypes.ContentType { return l.typ }
 
-// storageOf returns the storage of a provider, by the name in a file's document. It fails if that provider is not configured.
+// storageOf returns the storage of a provider, by the name in a file's document. It fails if that provider is not
+// configured.
 func (l *Library) storageOf(provider string) (Storage, error) {
 	switch provider {
 	case l.storage.Provider():

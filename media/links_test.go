@@ -123,8 +123,8 @@ func (s *server) allFiles() (files []fileAnswer) {
 	return files
 }
 
-// TestDeleteUnlinks deletes a file that is linked from drafts, published versions, components and dynamic zones. None of them
-// shows it afterwards.
+// TestDeleteUnlinks deletes a file that is linked from drafts, published versions, components and dynamic zones. None
+// of them shows it afterwards.
 func TestDeleteUnlinks(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("gone.png", "image/png", pngOf(picture(300, 200))), file("stays.txt", "text/plain", "x"))

@@ -40,7 +40,8 @@ func (s *local) Put(_ context.Context, files []Stored) error {
 	return syncDir(root, ".")
 }
 
-// Open implements Storage. It refuses symbolic links and everything else that is not a regular file, as if it did not exist.
+// Open implements Storage. It refuses symbolic links and everything else that is not a regular file, as if it did not
+// exist.
 func (s *local) Open(_ context.Context, name string) (*Object, error) {
 	if !isStoredName(name) {
 		return nil, fs.ErrNotExist

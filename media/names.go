@@ -21,8 +21,8 @@ const (
 
 var errName = apierror.Application("File name contains invalid characters")
 
-// sentName returns the file name that a form gives, without directories before a backslash, which some browsers send. It
-// refuses a path, and characters that some file system forbids.
+// sentName returns the file name that a form gives, without directories before a backslash, which some browsers send.
+// It refuses a path, and characters that some file system forbids.
 func sentName(name string) (string, error) {
 	name = name[strings.LastIndexByte(name, '\\')+1:]
 	if name == "" {
@@ -51,15 +51,16 @@ func extension(name string) string {
 	return ext
 }
 
-// newHash returns a unique name, without extension, to store a file under: the readable part of its own name and ten random
-// digits.
+// newHash returns a unique name, without extension, to store a file under: the readable part of its own name and ten
+// random digits.
 func newHash(name string) string {
 	var random [5]byte
 	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 	return stem(name) + "_" + hex.EncodeToString(random[:])
 }
 
-// stem returns the words of a name without its extension, in ASCII letters and digits, joined by _. It has at most maxStem bytes.
+// stem returns the words of a name without its extension, in ASCII letters and digits, joined by _. It has at most
+// maxStem bytes.
 func stem(name string) string {
 	name = path.Base(name)
 	if ext := extension(name); ext != "" {

@@ -7,14 +7,17 @@ import (
 	"lectern/documents"
 )
 
-// Nodes is how the nodes of a cluster, which have the same store, keep the same files on their disks. The store has a note for each file. The
-// transaction that writes the documents of files changes the notes as well, so that both change at once, on every node.
+// Nodes is how the nodes of a cluster, which have the same store, keep the same files on their disks. The store has a
+// note for each file. The transaction that writes the documents of files changes the notes as well, so that both change
+// at once, on every node.
 type Nodes interface {
-	// Stage gives a majority of the nodes the contents of files, durably, and returns the notes that list them. It takes the files away.
+	// Stage gives a majority of the nodes the contents of files, durably, and returns the notes that list them. It
+	// takes the files away.
 	Stage(ctx context.Context, files []Staged) ([]documents.Note, error)
 	// Unlist returns the notes that do not list files any more.
 	Unlist(names []string) []documents.Note
-	// Place does on this node what the notes in the store say about files: it puts the staged contents in place, and removes what is not listed.
+	// Place does on this node what the notes in the store say about files: it puts the staged contents in place, and
+	// removes what is not listed.
 	Place(ctx context.Context, names []string) error
 	// Complete puts in place all files that are listed and missing on this node.
 	Complete(ctx context.Context) error
@@ -45,7 +48,8 @@ func (s *onNodes) Delete(ctx context.Context, names []string) error {
 	return s.nodes.Place(ctx, names)
 }
 
-// put stores files. The write of the documents that name them must store the notes, if there are any, and place be called afterwards.
+// put stores files. The write of the documents that name them must store the notes, if there are any, and place be
+// called afterwards.
 func (l *Library) put(ctx context.Context, to Storage, files []Stored) ([]documents.Note, error) {
 	t, ok := to.(*onNodes)
 	if !ok {
@@ -78,7 +82,8 @@ func (l *Library) place(ctx context.Context, at Storage, names []string) {
 	l.forgetVariants(names...)
 }
 
-// Complete waits until all files are on this machine that are in the storage of its disk. Only a node of a cluster may lack some.
+// Complete waits until all files are on this machine that are in the storage of its disk. Only a node of a cluster may
+// lack some.
 func (l *Library) Complete(ctx context.Context) error {
 	if t, ok := l.local.(*onNodes); ok {
 		return t.nodes.Complete(ctx)
@@ -86,7 +91,8 @@ func (l *Library) Complete(ctx context.Context) error {
 	return nil
 }
 
-// Fetch waits until the files with these names are on this machine, as far as they are in the storage of its disk. Only a node of a cluster may lack some.
+// Fetch waits until the files with these names are on this machine, as far as they are in the storage of its disk. Only
+// a node of a cluster may lack some.
 func (l *Library) Fetch(ctx context.Context, names []string) error {
 	if t, ok := l.local.(*onNodes); ok {
 		return t.nodes.Place(ctx, names)

@@ -21,8 +21,8 @@ type removal struct {
 	entry   string
 }
 
-// Pin keeps all files as they are until unpin is called. The files of documents that are deleted in the meantime are deleted
-// then, and replacements wait.
+// Pin keeps all files as they are until unpin is called. The files of documents that are deleted in the meantime are
+// deleted then, and replacements wait.
 func (l *Library) Pin() (unpin func()) {
 	l.pins.replacing.Lock()
 	defer l.pins.replacing.Unlock()

@@ -36,7 +36,8 @@ func (l *Library) fresh(r *received, info Info) *prepared {
 	return f
 }
 
-// replacing prepares a received file to be stored in place of an existing one. With an error, too, the caller must call tidy.
+// replacing prepares a received file to be stored in place of an existing one. With an error, too, the caller must call
+// tidy.
 func (l *Library) replacing(ctx context.Context, r *received, info Info, old existing) (f *prepared, err error) {
 	storage, err := l.storageOf(old.provider)
 	if err != nil {
@@ -50,7 +51,8 @@ func (l *Library) replacing(ctx context.Context, r *received, info Info, old exi
 	return f, l.examine(ctx, f)
 }
 
-// examine reads the size of an image and makes its formats. It does nothing for other files, and for images that cannot be decoded.
+// examine reads the size of an image and makes its formats. It does nothing for other files, and for images that cannot
+// be decoded.
 func (l *Library) examine(ctx context.Context, f *prepared) error {
 	file, err := l.dir.root().Open(f.spooled)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"lectern/internal/etag"
 )
 
-// errNoRange answers a read of parts of a file none of which exists. Like errOtherContent it is an error, and no work of http.ServeContent, which
-// would answer it in plain text.
+// errNoRange answers a read of parts of a file none of which exists. Like errOtherContent it is an error, and no work
+// of http.ServeContent, which would answer it in plain text.
 var errNoRange = &apierror.Error{Status: http.StatusRequestedRangeNotSatisfiable, Name: "RangeNotSatisfiableError", Message: "Range Not Satisfiable"}
 
-// checkRange returns what http.ServeContent is to answer: r, or r without a Range header that is to be ignored. It fails with errNoRange if no
-// requested part of the content exists. size, tag and modified are those of the content.
+// checkRange returns what http.ServeContent is to answer: r, or r without a Range header that is to be ignored. It
+// fails with errNoRange if no requested part of the content exists. size, tag and modified are those of the content.
 func checkRange(h http.Header, r *http.Request, size int64, tag string, modified time.Time) (*http.Request, error) {
 	header := r.Header.Get("Range")
 	if header == "" {
@@ -35,8 +35,8 @@ func checkRange(h http.Header, r *http.Request, size int64, tag string, modified
 	return nil, errNoRange
 }
 
-// readRange reports whether a Range header is well-formed, which is a list of first-last, first- and -length, and whether some part of content of the
-// given size is within it.
+// readRange reports whether a Range header is well-formed, which is a list of first-last, first- and -length, and
+// whether some part of content of the given size is within it.
 func readRange(header string, size int64) (valid, within bool) {
 	list, ok := strings.CutPrefix(header, "bytes=")
 	if !ok {
@@ -63,7 +63,8 @@ func position(s string) (n int64, ok bool) {
 	return int64(u), err == nil
 }
 
-// isUnchanged reports whether a read is answered 304: it has If-None-Match or, without it, If-Modified-Since, for the present content.
+// isUnchanged reports whether a read is answered 304: it has If-None-Match or, without it, If-Modified-Since, for the
+// present content.
 func isUnchanged(h http.Header, tag string, modified time.Time) bool {
 	if match := h["If-None-Match"]; match != nil {
 		return etag.IsAny(match) || etag.Lists(match, []byte(tag))
@@ -72,7 +73,8 @@ func isUnchanged(h http.Header, tag string, modified time.Time) bool {
 	return err == nil && !modified.IsZero() && !modified.Truncate(time.Second).After(since)
 }
 
-// rangeApplies reports whether a Range header counts: there is no If-Range, or it names the present content (RFC 9110, section 13.1.5).
+// rangeApplies reports whether a Range header counts: there is no If-Range, or it names the present content (RFC 9110,
+// section 13.1.5).
 func rangeApplies(condition, tag string, modified time.Time) bool {
 	if condition == "" || condition == tag {
 		return true

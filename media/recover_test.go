@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestRecover opens a library after crashes at each step. Files in the journal are deleted unless a document names them,
-// replacements are finished unless the file was changed later, and files that are not in the journal stay.
+// TestRecover opens a library after crashes at each step. Files in the journal are deleted unless a document names
+// them, replacements are finished unless the file was changed later, and files that are not in the journal stay.
 func TestRecover(t *testing.T) {
 	s := serve(t, "")
 	kept := s.upload(file("kept.png", "image/png", pngOf(picture(600, 400))))[0]
@@ -52,7 +52,8 @@ func TestRecover(t *testing.T) {
 				"put": []o{{"Name": f.Hash + ".png", "Spooled": ".incoming/" + []string{"next", "gone"}[i], "Type": "image/png"}}},
 		})
 	}
-	// One replacement was interrupted, and the file was changed again before the entry is read, which is possible in a cluster.
+	// One replacement was interrupted, and the file was changed again before the entry is read, which is possible in a
+	// cluster.
 	put(".incoming/late", "of before")
 	note("5", o{"provider": "local", "files": []o{{"hash": changed.Hash, "names": []string{changed.Hash + ".txt"}}},
 		"replace": o{"id": changed.ID, "from": "2001-01-01T00:00:00.000Z", "data": o{"size": 0.1},
@@ -91,7 +92,8 @@ func TestRecover(t *testing.T) {
 	st.Close()
 }
 
-// TestRecoverCrafted opens a library whose spool has notes that no library has written. No file is removed, moved or replaced.
+// TestRecoverCrafted opens a library whose spool has notes that no library has written. No file is removed, moved or
+// replaced.
 func TestRecoverCrafted(t *testing.T) {
 	s := serve(t, "")
 	kept := s.upload(file("kept.png", "image/png", pngOf(picture(300, 300))))[0]

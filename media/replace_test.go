@@ -136,8 +136,8 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestReplaceTogether replaces, edits, fetches and deletes one file from many clients at once. Each fetch returns one of the
-// contents, never a mixture.
+// TestReplaceTogether replaces, edits, fetches and deletes one file from many clients at once. Each fetch returns one
+// of the contents, never a mixture.
 func TestReplaceTogether(t *testing.T) {
 	s := serve(t, "")
 	contents := map[string]bool{}

@@ -63,8 +63,8 @@ func (s *s3) Put(ctx context.Context, files []Stored) error {
 	return nil
 }
 
-// put uploads one file. A file in which a browser may run script gets the header that has browsers save it, since clients may
-// fetch it from the bucket.
+// put uploads one file. A file in which a browser may run script gets the header that has browsers save it, since
+// clients may fetch it from the bucket.
 func (s *s3) put(ctx context.Context, f Stored) error {
 	in, err := s.dir.root().Open(f.Spooled)
 	if err != nil {

@@ -134,8 +134,8 @@ func TestS3BaseURL(t *testing.T) {
 	}
 }
 
-// TestS3Refuses uploads to a storage that refuses writes. There is no document and nothing in the spool, and the answer does
-// not reveal the storage's error.
+// TestS3Refuses uploads to a storage that refuses writes. There is no document and nothing in the spool, and the answer
+// does not reveal the storage's error.
 func TestS3Refuses(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
@@ -156,8 +156,8 @@ func TestS3Refuses(t *testing.T) {
 	}
 }
 
-// TestS3BreaksOff replaces a file while the storage takes one object and refuses the next. The next start finishes the replacement, so that the
-// image and its formats are not of two pictures.
+// TestS3BreaksOff replaces a file while the storage takes one object and refuses the next. The next start finishes the
+// replacement, so that the image and its formats are not of two pictures.
 func TestS3BreaksOff(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
@@ -196,7 +196,8 @@ func TestS3BreaksOff(t *testing.T) {
 	}
 }
 
-// TestChangeOfProvider changes the provider to a bucket. The files in the directory are still served and can be deleted.
+// TestChangeOfProvider changes the provider to a bucket. The files in the directory are still served and can be
+// deleted.
 func TestChangeOfProvider(t *testing.T) {
 	s := serve(t, "")
 	old := s.upload(file("a.txt", "text/plain", "old"))[0]

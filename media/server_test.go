@@ -23,8 +23,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// projectFiles are the files of a project in which everybody may do everything with files, and almost everything with the
-// entries that link them.
+// projectFiles are the files of a project in which everybody may do everything with files, and almost everything with
+// the entries that link them.
 var projectFiles = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType

@@ -13,9 +13,10 @@ import (
 	"lectern/internal/icc/icctest"
 )
 
-// The files of these tests are made of pictures of 300×200 pixels whose corners are red, green, blue and white, clockwise. Their sizes and
-// colours are those that Chromium shows. testdata/sampling-*.jpg were written by cjpeg of libjpeg-turbo with the sampling factors in their
-// names (sampling-progressive.jpg has 3x2, 1x1, 1x2); cmyk.jpg and lossy-alpha.webp by sharp.
+// The files of these tests are made of pictures of 300×200 pixels whose corners are red, green, blue and white,
+// clockwise. Their sizes and colours are those that Chromium shows. testdata/sampling-*.jpg were written by cjpeg of
+// libjpeg-turbo with the sampling factors in their names (sampling-progressive.jpg has 3x2, 1x1, 1x2); cmyk.jpg and
+// lossy-alpha.webp by sharp.
 
 var (
 	red, green, blue, white = color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255}, color.NRGBA{255, 255, 255, 255}
@@ -60,7 +61,8 @@ func testdata(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestShownImages uploads images that image decoders refuse and browsers show. They have the size and the colours that browsers show.
+// TestShownImages uploads images that image decoders refuse and browsers show. They have the size and the colours that
+// browsers show.
 func TestShownImages(t *testing.T) {
 	s := serve(t, "")
 	still := pngOf(picture(300, 200))
@@ -120,8 +122,8 @@ func TestShownImages(t *testing.T) {
 	}
 }
 
-// TestCanvas uploads GIF files whose first frame does not fill their screen, or leaves it. What the frame does not cover is transparent,
-// also if all colours of the palette are opaque, and if there is no room in it.
+// TestCanvas uploads GIF files whose first frame does not fill their screen, or leaves it. What the frame does not
+// cover is transparent, also if all colours of the palette are opaque, and if there is no room in it.
 func TestCanvas(t *testing.T) {
 	s := serve(t, "")
 	full := image.NewPaletted(image.Rect(0, 0, 200, 100), nil)
@@ -150,8 +152,8 @@ func TestCanvas(t *testing.T) {
 	}
 }
 
-// TestThinFormats uploads images that are one pixel wide or high, in stripes of 20 pixels. Each format shows the stripes, as those of
-// sharp do: none is enlarged from a smaller one, such as the thumbnail, where they are gray.
+// TestThinFormats uploads images that are one pixel wide or high, in stripes of 20 pixels. Each format shows the
+// stripes, as those of sharp do: none is enlarged from a smaller one, such as the thumbnail, where they are gray.
 func TestThinFormats(t *testing.T) {
 	s := serve(t, "")
 	for _, size := range []image.Point{{1, 2000}, {2000, 1}} {
@@ -239,8 +241,8 @@ func TestEXIF(t *testing.T) {
 	}
 }
 
-// TestColourProfiles uploads images with colour profiles. Their formats, and images made on request, show the colours that Chromium shows: they
-// are sRGB or have the profile. sharp makes the same but for one step.
+// TestColourProfiles uploads images with colour profiles. Their formats, and images made on request, show the colours
+// that Chromium shows: they are sRGB or have the profile. sharp makes the same but for one step.
 func TestColourProfiles(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	p3 := icctest.RGB(icctest.DisplayP3, icctest.Gamma(2.2))

@@ -31,8 +31,8 @@ func (d *dripping) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestSlowUploads sends bodies that take longer than the request timeout. They are accepted as long as each piece arrives in
-// time; a body that stops is given up, and nothing of it is stored.
+// TestSlowUploads sends bodies that take longer than the request timeout. They are accepted as long as each piece
+// arrives in time; a body that stops is given up, and nothing of it is stored.
 func TestSlowUploads(t *testing.T) {
 	dir := writeProject(t, "")
 	writeFile(t, filepath.Join(dir, "config/server.yaml"), "timeouts: {read: 2500ms, header: 2500ms, write: 10s}")

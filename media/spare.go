@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// A spare is a file whose disk space is allocated in advance, so that the journal entry of a removal can be written on a full
-// disk: the entry overwrites the spare. When the removal is done, the file is the spare again.
+// A spare is a file whose disk space is allocated in advance, so that the journal entry of a removal can be written on
+// a full disk: the entry overwrites the spare. When the removal is done, the file is the spare again.
 type spare struct {
 	dir   *directory
 	mu    sync.Mutex // guards the creation of the file
@@ -65,8 +65,8 @@ func (s *spare) write(flag int, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// take makes the spare a journal entry with this text. It waits while the spare is another entry, until ctx ends. If there is
-// no spare it returns the error lacking.
+// take makes the spare a journal entry with this text. It waits while the spare is another entry, until ctx ends. If
+// there is no spare it returns the error lacking.
 func (s *spare) take(ctx context.Context, text []byte, lacking error) (name string, err error) {
 	if !s.made.Load() || len(text) > spareSize {
 		return "", lacking

@@ -42,8 +42,8 @@ func (s *spool) create() (*spooled, error) {
 	return &spooled{File: f, name: name, root: root, noRoom: s.dir.noRoom}, nil
 }
 
-// finish makes a file durable, closes it and returns its size. If failed is not nil, or one of the steps fails, it removes the
-// file and returns the error.
+// finish makes a file durable, closes it and returns its size. If failed is not nil, or one of the steps fails, it
+// removes the file and returns the error.
 func (f *spooled) finish(failed error) (size int64, err error) {
 	err = failed
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSpoolTimes finishes files and checks that each has its own modification time, because ETags are made from it. File
-// systems alone give the same time to all files written within some milliseconds.
+// TestSpoolTimes finishes files and checks that each has its own modification time, because ETags are made from it.
+// File systems alone give the same time to all files written within some milliseconds.
 func TestSpoolTimes(t *testing.T) {
 	dir, err := openDirectory(t.TempDir(), func(err error) { t.Error(err) })
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// A Storage stores files by name. A name is a single path element that does not begin with a dot. Any number of goroutines may
-// use a Storage.
+// A Storage stores files by name. A name is a single path element that does not begin with a dot. Any number of
+// goroutines may use a Storage.
 type Storage interface {
 	// Provider returns the name by which documents of files refer to the storage.
 	Provider() string
 	// URL returns the address from which clients fetch a file.
 	URL(name string) string
-	// Put stores files and replaces those of the same names; each file is replaced as a whole or not at all. When Put returns
-	// nil, all are durable; when it returns an error, any of them may have been stored, unless the error wraps errNoneStored.
+	// Put stores files and replaces those of the same names; each file is replaced as a whole or not at all. When Put
+	// returns nil, all are durable; when it returns an error, any of them may have been stored, unless the error wraps
+	// errNoneStored.
 	Put(ctx context.Context, files []Stored) error
 	// Open opens a file; the error wraps fs.ErrNotExist if there is none.
 	Open(ctx context.Context, name string) (*Object, error)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// TestSVGPrologs uploads SVG files with all that may stand before their root element, where only images are allowed. Chromium shows
-// each of them in an img, with a size of 10×20.
+// TestSVGPrologs uploads SVG files with all that may stand before their root element, where only images are allowed.
+// Chromium shows each of them in an img, with a size of 10×20.
 func TestSVGPrologs(t *testing.T) {
 	s := serve(t, "upload: {config: {security: {allowedTypes: ['image/*']}}}")
 	const (

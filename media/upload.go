@@ -12,9 +12,9 @@ import (
 	"lectern/store"
 )
 
-// Add stores the files of a form and creates a document for each, linked to the entry that the form names. show is called with
-// each document, in order, within the transaction. If the transaction is retried, show is called for all of them again from the
-// first. once may be nil, as for Edit and Delete; see store.WriteOnce.
+// Add stores the files of a form and creates a document for each, linked to the entry that the form names. show is
+// called with each document, in order, within the transaction. If the transaction is retried, show is called for all of
+// them again from the first. once may be nil, as for Edit and Delete; see store.WriteOnce.
 func (l *Library) Add(ctx context.Context, once *store.Once, form *Form, access *permission.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
 	if len(form.files) == 0 {
 		return errEmpty
@@ -102,12 +102,12 @@ func (l *Library) forget(entryName string) error {
 	return l.spool.remove(entryName)
 }
 
-// refused reports whether a write was certainly not done. After any other error that is unknown until the store is opened
-// again.
+// refused reports whether a write was certainly not done. After any other error that is unknown until the store is
+// opened again.
 func refused(err error) bool {
-	var told *apierror.Error
+	var refusal *apierror.Error
 	var before *store.CarriedOutError
-	return errors.As(err, &told) || errors.As(err, &before) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &refusal) || errors.As(err, &before) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func namesOf(list []Stored) []string {

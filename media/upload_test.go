@@ -109,7 +109,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestStatedType uploads files as clients do that know no types: Go's CreateFormFile and Blobs declare application/octet-stream for all files.
+// TestStatedType uploads files as clients do that know no types: Go's CreateFormFile and Blobs declare
+// application/octet-stream for all files.
 func TestStatedType(t *testing.T) {
 	s := serve(t, "")
 	const unknown = "application/octet-stream"

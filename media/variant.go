@@ -101,7 +101,8 @@ type Variant struct {
 // variantParameters are the query parameters that ask for a variant. URLs ignore all others.
 var variantParameters = []string{"fit", "format", "height", "signature", "width"}
 
-// parseVariant reads a query string. It returns nil if the query has no parameter of a variant. signature is "" if there is none.
+// parseVariant reads a query string. It returns nil if the query has no parameter of a variant. signature is "" if
+// there is none.
 func parseVariant(query string) (v *Variant, signature string, err error) {
 	if query == "" {
 		return nil, "", nil
@@ -187,7 +188,8 @@ func (v *Variant) query() string {
 	return strings.Join(parameters, "&")
 }
 
-// normal returns the variant that shows the same as v. All variants that show the same for any image have one normal form.
+// normal returns the variant that shows the same as v. All variants that show the same for any image have one normal
+// form.
 func (v Variant) normal() Variant {
 	if v.Fit == "" || v.Fit != Fill && (v.Width == 0 || v.Height == 0) {
 		v.Fit = Inside
@@ -195,9 +197,9 @@ func (v Variant) normal() Variant {
 	return v
 }
 
-// SignedURL returns the URL of a variant with a signature, which allows any size. fileURL is the attribute url of a file; secret
-// is upload.config.images.secret. The signature is the HMAC-SHA256, in hexadecimal, of the file name in the URL, a question
-// mark, and the other parameters sorted by name.
+// SignedURL returns the URL of a variant with a signature, which allows any size. fileURL is the attribute url of a
+// file; secret is upload.config.images.secret. The signature is the HMAC-SHA256, in hexadecimal, of the file name in
+// the URL, a question mark, and the other parameters sorted by name.
 func (v Variant) SignedURL(secret, fileURL string) (string, error) {
 	u, err := url.Parse(fileURL)
 	if err != nil {

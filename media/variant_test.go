@@ -63,8 +63,9 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// FuzzVariant parses query strings. Each one that is accepted describes a variant within the limits, whose own query describes the
-// same one, and whose signed URL is accepted for its file alone. A layout of it has no side of length 0 and enlarges only for Fill.
+// FuzzVariant parses query strings. Each one that is accepted describes a variant within the limits, whose own query
+// describes the same one, and whose signed URL is accepted for its file alone. A layout of it has no side of length 0
+// and enlarges only for Fill.
 func FuzzVariant(f *testing.F) {
 	for _, query := range []string{
 		"", "width=400", "width=400&height=300&fit=cover&format=webp", "format=png", "fit=fill", "width=0", "width=-1", "width=1&width=2", "width=01",
@@ -174,7 +175,8 @@ func TestVariantSettings(t *testing.T) {
 	}
 }
 
-// TestVariantTurn checks that a variant waits only a bounded time for its turn and for memory, and that it reserves nothing then.
+// TestVariantTurn checks that a variant waits only a bounded time for its turn and for memory, and that it reserves
+// nothing then.
 func TestVariantTurn(t *testing.T) {
 	const mb = 1 << 20
 	memory := budget.New(64 * mb)
@@ -231,8 +233,8 @@ func (s *vanishing) Open(context.Context, string) (*Object, error) {
 	return &Object{Content: f, ETag: "etag"}, err
 }
 
-// TestVariantOfADeletedFile checks that an image is not cached if its file is deleted while it is made: nothing would remove it
-// from the cache any more.
+// TestVariantOfADeletedFile checks that an image is not cached if its file is deleted while it is made: nothing would
+// remove it from the cache any more.
 func TestVariantOfADeletedFile(t *testing.T) {
 	dir, err := openDirectory(t.TempDir(), func(err error) { t.Error(err) })
 	if err != nil {

@@ -30,7 +30,8 @@ const (
 	variantWait = 10 * time.Second
 	// variantTime is how long making an image on request may take, with all waiting.
 	variantTime = 30 * time.Second
-	// variantVersion is part of the keys of cached images. Increase it when the same parameters are to give another image.
+	// variantVersion is part of the keys of cached images. Increase it when the same parameters are to give another
+	// image.
 	variantVersion = 2
 )
 
@@ -46,8 +47,8 @@ type variants struct {
 	failing  atomic.Bool // the last attempt to cache an image failed
 }
 
-// openVariants opens the cache in a directory. If the settings allow no images on request, it removes that directory, which an
-// earlier run may have left, and returns nil.
+// openVariants opens the cache in a directory. If the settings allow no images on request, it removes that directory,
+// which an earlier run may have left, and returns nil.
 func openVariants(s ImageSettings, dir string) (*variants, error) {
 	switch {
 	case !s.enabled() && dir == "":
@@ -98,8 +99,8 @@ func (s *variants) requested(query, name string) (*Variant, error) {
 	return v, nil
 }
 
-// hasVariants reports whether variants can be made of a file of this kind that begins with head. Animations, SVG and files that are
-// no images are served as they are.
+// hasVariants reports whether variants can be made of a file of this kind that begins with head. Animations, SVG and
+// files that are no images are served as they are.
 func hasVariants(k kind, head []byte) bool {
 	switch k.content {
 	case "image/jpeg", "image/png":
@@ -111,7 +112,8 @@ func hasVariants(k kind, head []byte) bool {
 	return false
 }
 
-// etag returns the ETag of a variant of a file, without quotes. It tells all variants of all contents of the file apart.
+// etag returns the ETag of a variant of a file, without quotes. It tells all variants of all contents of the file
+// apart.
 func (v *Variant) etag(original string) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(variantVersion) + original + v.query()))
 	return hex.EncodeToString(sum[:16])
@@ -258,7 +260,8 @@ func (l *Library) isCurrent(ctx context.Context, of origin) bool {
 	return o.ETag == of.etag
 }
 
-// renderVariant reads a file, and returns a variant of it as the bytes of an image file: none if the file cannot be decoded.
+// renderVariant reads a file, and returns a variant of it as the bytes of an image file: none if the file cannot be
+// decoded.
 func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]byte, error) {
 	o, err := l.OpenFile(ctx, of.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -323,7 +326,8 @@ func (l *Library) renderPicture(ctx context.Context, file io.ReaderAt, p *images
 	return out.Bytes(), err
 }
 
-// reserveTurn waits, for a bounded time, until a variant that takes this many bytes may be made. done ends the reservation.
+// reserveTurn waits, for a bounded time, until a variant that takes this many bytes may be made. done ends the
+// reservation.
 func (l *Library) reserveTurn(ctx context.Context, bytes int64) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, l.variants.wait)
 	defer cancel()

@@ -12,7 +12,8 @@ import (
 	"lectern/internal/budget"
 )
 
-// BenchmarkVariant makes images of a JPEG photograph of 4000 × 3000 pixels. Beside the time it reports the memory that is reserved.
+// BenchmarkVariant makes images of a JPEG photograph of 4000 × 3000 pixels. Beside the time it reports the memory that
+// is reserved.
 func BenchmarkVariant(b *testing.B) {
 	dir, err := openDirectory(b.TempDir(), func(err error) { b.Error(err) })
 	if err != nil {

@@ -60,7 +60,8 @@ func (s *server) signed(fileURL, query string) string {
 	return link
 }
 
-// TestVariants asks for images in every fit and format, and checks their size, their type and the colours near their corners.
+// TestVariants asks for images in every fit and format, and checks their size, their type and the colours near their
+// corners.
 func TestVariants(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	red, green, blue, white, black := color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255}, color.RGBA{0, 0, 255, 255}, color.White, color.Black
@@ -113,8 +114,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestVariantsOfOtherFiles checks that files of which no variant is made are served as they are, also images that cannot be decoded, and
-// images of too many pixels refused.
+// TestVariantsOfOtherFiles checks that files of which no variant is made are served as they are, also images that
+// cannot be decoded, and images of too many pixels refused.
 func TestVariantsOfOtherFiles(t *testing.T) {
 	s := serve(t, imageConfig(", pixelLimit: 10000"))
 	animated := riff("VP8X", "\x02"+vp8x(10, 10)[1:], "ANIM", "\x00\x00\x00\x00\x00\x00")
@@ -213,8 +214,8 @@ func TestVariantParameters(t *testing.T) {
 	}
 }
 
-// TestVariantsOff checks that without configured sizes and without a secret a query changes nothing, and that the cache of an
-// earlier run is removed.
+// TestVariantsOff checks that without configured sizes and without a secret a query changes nothing, and that the cache
+// of an earlier run is removed.
 func TestVariantsOff(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
@@ -312,8 +313,8 @@ func (s *server) cached() (total int64, paths []string) {
 	return total, paths
 }
 
-// TestVariantCacheBound asks for more images than the cache can hold. Its files never have more bytes than it may have, and all
-// images are served, also one that is too large to be cached.
+// TestVariantCacheBound asks for more images than the cache can hold. Its files never have more bytes than it may have,
+// and all images are served, also one that is too large to be cached.
 func TestVariantCacheBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -342,8 +343,8 @@ func TestVariantCacheBound(t *testing.T) {
 	}
 }
 
-// TestVariantCacheLasts restarts the server, which serves cached images without making them again, unless they are damaged. A
-// backup does not have them.
+// TestVariantCacheLasts restarts the server, which serves cached images without making them again, unless they are
+// damaged. A backup does not have them.
 func TestVariantCacheLasts(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
@@ -391,7 +392,8 @@ func TestVariantUncacheable(t *testing.T) {
 	}
 }
 
-// TestVariantsFollowTheFile replaces and deletes a file. Its variants are removed from the cache, and those of other files stay.
+// TestVariantsFollowTheFile replaces and deletes a file. Its variants are removed from the cache, and those of other
+// files stay.
 func TestVariantsFollowTheFile(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	files := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))), file("b.png", "image/png", pngOf(picture(120, 80))))
@@ -434,7 +436,8 @@ func TestVariantMemory(t *testing.T) {
 	}
 }
 
-// TestVariantsFromS3 makes variants of files in a bucket. While the bucket does not answer, the client leaves: the work for it ends.
+// TestVariantsFromS3 makes variants of files in a bucket. While the bucket does not answer, the client leaves: the work
+// for it ends.
 func TestVariantsFromS3(t *testing.T) {
 	b := newBucket(t)
 	config := strings.Replace(b.config(""), "config: {", "config: {images: {sizes: [40, 50]}, ", 1)

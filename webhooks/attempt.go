@@ -48,8 +48,8 @@ type client struct {
 	timeout time.Duration // of an attempt
 }
 
-// newClient returns a client that connects only to allowed addresses, follows no redirect, and uses no proxy: a proxy would resolve names by
-// itself.
+// newClient returns a client that connects only to allowed addresses, follows no redirect, and uses no proxy: a proxy
+// would resolve names by itself.
 func newClient(h *Hook, timeout time.Duration) *client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard(h.AllowPrivate)}
 	return &client{h, &http.Client{

@@ -19,8 +19,8 @@ import (
 	"lectern/webhooks"
 )
 
-// BenchmarkDeliver sends events of 100 documents to a receiver on this machine: from the commit of the last write, which all wait for,
-// until all were accepted.
+// BenchmarkDeliver sends events of 100 documents to a receiver on this machine: from the commit of the last write,
+// which all wait for, until all were accepted.
 func BenchmarkDeliver(b *testing.B) {
 	var accepted atomic.Int64
 	all := make(chan struct{})

@@ -17,11 +17,11 @@ import (
 	"lectern/store"
 )
 
-// A Dispatcher runs the senders of hooks. Its methods may be called whether it runs or not: without Run nothing is sent, but what the store
-// has about the hooks can be read, and replays take effect once it runs.
+// A Dispatcher runs the senders of hooks. Its methods may be called whether it runs or not: without Run nothing is
+// sent, but what the store has about the hooks can be read, and replays take effect once it runs.
 type Dispatcher struct {
-	// AttemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer; 0: 20 seconds. It must be set
-	// before Run.
+	// AttemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer; 0: 20
+	// seconds. It must be set before Run.
 	AttemptTimeout time.Duration
 
 	clock   clock.Clock
@@ -42,7 +42,7 @@ type running struct {
 	done   chan struct{} // closed when run has returned
 }
 
-// New returns a Dispatcher without hooks. content returns what is served at the moment.
+// New returns a Dispatcher without hooks. content returns what is served now.
 func New(clock clock.Clock, log *slog.Logger, content func() Content) *Dispatcher {
 	return &Dispatcher{clock: clock, log: log, content: content, changed: make(chan struct{}, 1)}
 }
@@ -85,8 +85,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// arrange stops the senders of hooks that are gone or have changed, and starts those that are missing. ok is false if one could not be
-// started, which it logs.
+// arrange stops the senders of hooks that are gone or have changed, and starts those that are missing. ok is false if
+// one could not be started, which it logs.
 func (d *Dispatcher) arrange(ctx context.Context) (ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +134,8 @@ func (d *Dispatcher) arrange(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// forget removes the notes of hooks that are not wanted, so that one which is added again begins with what is written from then on.
+// forget removes the notes of hooks that are not wanted, so that one which is added again begins with what is written
+// from then on.
 func (d *Dispatcher) forget(ctx context.Context, wanted map[string]*Hook) error {
 	changed, hooks := map[string][]byte{}, map[string]bool{}
 	c := d.content()
@@ -155,8 +156,8 @@ func (d *Dispatcher) forget(ctx context.Context, wanted map[string]*Hook) error 
 	return c.Store.Write(ctx, func(tx *store.Tx) error { return apply(tx, changed) })
 }
 
-// with calls f with the sender of a hook, in its goroutine if it runs. Otherwise it calls f with a sender that does not run, and stores what
-// f changes.
+// with calls f with the sender of a hook, in its goroutine if it runs. Otherwise it calls f with a sender that does not
+// run, and stores what f changes.
 func (d *Dispatcher) with(ctx context.Context, hook *Hook, f func(*sender) error) (err error) {
 	d.mu.Lock()
 	r := d.running[hook.Name]
@@ -242,7 +243,8 @@ func (d *Dispatcher) Log(ctx context.Context, name string) (l Log, err error) {
 	return l, err
 }
 
-// Replay has the dead letters of a hook sent again and, unless since is zero, all events from then on. A hook that was stopped sends again.
+// Replay has the dead letters of a hook sent again and, unless since is zero, all events from then on. A hook that was
+// stopped sends again.
 func (d *Dispatcher) Replay(ctx context.Context, name string, since time.Time) (r Replayed, err error) {
 	h, err := d.hook(name)
 	if err != nil {

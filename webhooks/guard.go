@@ -21,8 +21,9 @@ func allowed(a netip.Addr, private []netip.Prefix) bool {
 	return slices.ContainsFunc(private, within) || publicaddr.Is(a)
 }
 
-// guard returns a function for net.Dialer.Control that refuses addresses that are not allowed. The dialer calls it for each address that it
-// connects to, after names were resolved, so a name cannot lead elsewhere between the check and the connection.
+// guard returns a function for net.Dialer.Control that refuses addresses that are not allowed. The dialer calls it for
+// each address that it connects to, after names were resolved, so a name cannot lead elsewhere between the check and
+// the connection.
 func guard(private []netip.Prefix) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		host, _, err := net.SplitHostPort(address)

@@ -7,12 +7,12 @@ import (
 	"lectern/store"
 )
 
-// Content is what hooks are told about: the content that is served at the moment, under its definitions.
+// Content is what hooks hear of: the content that is served now, under its definitions.
 type Content struct {
 	Store *store.Store
 	Model *contenttypes.Model
-	// Document appends a version of a document as JSON: what everybody may see of it and, if populated is set, of what it leads to. It
-	// appends null if that is too long.
+	// Document appends a version of a document as JSON: what everybody may see of it and, if populated is set, of what
+	// it leads to. It appends null if that is too long.
 	Document func(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error)
 }
 
@@ -75,8 +75,8 @@ func (c *Content) present() (sequence uint64, err error) {
 	return sequence, err
 }
 
-// version returns the version that an event is about as the event left it, or as it was before the event removed it. If the log cannot tell, it
-// returns the present version, if there is one.
+// version returns the version that an event is about as the event left it, or as it was before the event removed it. If
+// the log cannot tell, it returns the present version, if there is one.
 func (c *Content) version(s *store.Snapshot, e *Event) (r store.Record, err error) {
 	t := c.Model.Type(e.Type)
 	if t == nil {
@@ -110,7 +110,8 @@ func logged(s *store.Snapshot, t *contenttypes.ContentType, e *Event) (r store.R
 	return r, nil
 }
 
-// eventsOf returns the events of an entry. Conversions have none: their cause is a change of definitions, not of content.
+// eventsOf returns the events of an entry. Conversions have none: their cause is a change of definitions, not of
+// content.
 func eventsOf(s *store.Snapshot, e *store.Entry) ([]*Event, error) {
 	if e.Kind != store.BatchEntry {
 		return nil, nil

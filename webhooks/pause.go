@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// Pause lets no request begin until Resume is called or Run has returned. It waits until those under way have ended; an error means that ctx has ended before.
-// Events are kept meanwhile. Flush can then store what was delivered, for the server that goes on with the hooks.
+// Pause lets no request begin until Resume is called or Run has returned. It waits until those under way have ended; an
+// error means that ctx has ended before. Events are kept meanwhile. Flush can then store what was delivered, for the
+// server that goes on with the hooks.
 func (d *Dispatcher) Pause(ctx context.Context) error {
 	return d.pausing(true, func(r *running) error {
 		var idle chan struct{}
@@ -35,7 +36,8 @@ func (d *Dispatcher) Resume() {
 	})
 }
 
-// Flush stores how far each hook has come. Of what was delivered until then nothing is sent again, whatever was not delivered before it.
+// Flush stores how far each hook has come. Of what was delivered until then nothing is sent again, whatever was not
+// delivered before it.
 func (d *Dispatcher) Flush(ctx context.Context) error {
 	return d.all(func(r *running) error {
 		return r.call(ctx, func(s *sender) error { return s.write(ctx, s.deliveredUpTo()) })

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPause has another dispatcher go on with a hook that was paused and flushed while one request was not answered: it must send that event and those that
-// were not sent yet, and no other.
+// TestPause has another dispatcher go on with a hook that was paused and flushed while one request was not answered: it
+// must send that event and those that were not sent yet, and no other.
 func TestPause(t *testing.T) {
 	r := newReceiver(t)
 	hold, held := make(chan struct{}), make(chan struct{}, 1)
@@ -62,7 +62,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseWaits pauses a hook while a request is under way: Pause returns once that is answered, nothing is sent until Resume, and all of it afterwards.
+// TestPauseWaits pauses a hook while a request is under way: Pause returns once that is answered, nothing is sent until
+// Resume, and all of it afterwards.
 func TestPauseWaits(t *testing.T) {
 	r := newReceiver(t)
 	hold, held := make(chan struct{}), make(chan struct{}, 1)

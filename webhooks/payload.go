@@ -17,8 +17,9 @@ type payload struct {
 	body []byte
 }
 
-// payload returns the payload of an event for a hook. The document is as the event left it, or as it was before the event removed it; what
-// it leads to is as it is now, and left out if it was deleted. It is null if the log does not have it any more.
+// payload returns the payload of an event for a hook. The document is as the event left it, or as it was before the
+// event removed it; what it leads to is as it is now, and left out if it was deleted. It is null if the log does not
+// have it any more.
 func (c *Content) payload(ctx context.Context, h *Hook, e *Event) (p payload, err error) {
 	document := []byte("null")
 	err = c.Store.View(func(s *store.Snapshot) error {
@@ -64,7 +65,8 @@ func standardBody(e *Event, document []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// strapiBody returns the body that the reference sends: {event, createdAt, model, uid, entry}, or {event, createdAt, media} for a file.
+// strapiBody returns the body that the reference sends: {event, createdAt, model, uid, entry}, or {event, createdAt,
+// media} for a file.
 func (c *Content) strapiBody(e *Event, document []byte) []byte {
 	if string(document) == "null" {
 		document = appendMember([]byte(`{`), "documentId", e.Document)

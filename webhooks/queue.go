@@ -14,8 +14,8 @@ const (
 	giveUpAfter           = 72 * time.Hour
 )
 
-// pauseAfter returns the pause after so many failed attempts: three times the one before, up to most, and up to a fifth longer or shorter,
-// so that events that failed together are not tried again together.
+// pauseAfter returns the pause after so many failed attempts: three times the one before, up to most, and up to a fifth
+// longer or shorter, so that events that failed together are not tried again together.
 func pauseAfter(attempts int, most time.Duration) time.Duration {
 	pause := firstPause
 	for ; attempts > 1 && pause < most; attempts-- {
@@ -25,8 +25,8 @@ func pauseAfter(attempts int, most time.Duration) time.Duration {
 	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
 }
 
-// A lane holds the events of a document that are not delivered, oldest first. Only its first event is sent.
-type lane struct {
+// A backlog holds the events of a document that are not delivered, oldest first. Only its first event is sent.
+type backlog struct {
 	key      string
 	events   []*Event
 	attempts int       // failed attempts of the first event
@@ -35,23 +35,23 @@ type lane struct {
 	reason   string    // why the last attempt failed
 }
 
-// A queue holds the events that a hook is to be sent, and says which is next: lanes take turns in the order in which their events came, and
-// those that failed wait until it is time to try again.
+// A queue holds the events that a hook is to be sent, and says which is next: backlogs take turns in the order in which
+// their events came, and those that failed wait until it is time to try again.
 type queue struct {
-	lanes   map[string]*lane
-	ready   []*lane // with an event to send now, the one that came first in front
-	waiting laneHeap
-	events  int // in all lanes
+	backlogs map[string]*backlog
+	ready    []*backlog // with an event to send now, the one that came first in front
+	waiting  backlogHeap
+	events   int // in all backlogs
 }
 
-func newQueue() *queue { return &queue{lanes: map[string]*lane{}} }
+func newQueue() *queue { return &queue{backlogs: map[string]*backlog{}} }
 
 // add adds an event behind the others of its document.
-func (q *queue) add(e *Event) *lane {
-	l := q.lanes[e.key()]
+func (q *queue) add(e *Event) *backlog {
+	l := q.backlogs[e.key()]
 	if l == nil {
-		l = &lane{key: e.key()}
-		q.lanes[l.key] = l
+		l = &backlog{key: e.key()}
+		q.backlogs[l.key] = l
 		q.ready = append(q.ready, l)
 	}
 	l.events = append(l.events, e)
@@ -59,19 +59,21 @@ func (q *queue) add(e *Event) *lane {
 	return l
 }
 
-// due moves lanes whose pause is over to those that are ready, and returns when the next pause ends; zero if there is none.
+// due moves backlogs whose pause is over to those that are ready, and returns when the next pause ends; zero if there
+// is none.
 func (q *queue) due(now time.Time) time.Time {
 	for len(q.waiting) > 0 {
 		if next := q.waiting[0]; next.at.After(now) {
 			return next.at
 		}
-		q.ready = append(q.ready, heap.Pop(&q.waiting).(*lane))
+		q.ready = append(q.ready, heap.Pop(&q.waiting).(*backlog))
 	}
 	return time.Time{}
 }
 
-// next returns a lane whose first event is to be sent now, nil if there is none. The caller must call settled, failed or later with it.
-func (q *queue) next() *lane {
+// next returns a backlog whose first event is to be sent now, nil if there is none. The caller must call settled,
+// failed or later with it.
+func (q *queue) next() *backlog {
 	if len(q.ready) == 0 {
 		return nil
 	}
@@ -81,29 +83,30 @@ func (q *queue) next() *lane {
 	return l
 }
 
-// firstWaiting returns the lane whose pause ends first, although it is not over, nil if none waits. The caller must do with it as next says.
-func (q *queue) firstWaiting() *lane {
+// firstWaiting returns the backlog whose pause ends first, although it is not over, nil if none waits. The caller must
+// do with it as next says.
+func (q *queue) firstWaiting() *backlog {
 	if len(q.waiting) == 0 {
 		return nil
 	}
-	return heap.Pop(&q.waiting).(*lane)
+	return heap.Pop(&q.waiting).(*backlog)
 }
 
-// settled removes the first event of a lane, which was delivered or given up.
-func (q *queue) settled(l *lane) {
+// settled removes the first event of a backlog, which was delivered or given up.
+func (q *queue) settled(l *backlog) {
 	l.events[0] = nil
 	l.events = l.events[1:]
 	q.events--
 	l.attempts, l.since, l.reason = 0, time.Time{}, ""
 	if len(l.events) == 0 {
-		delete(q.lanes, l.key)
+		delete(q.backlogs, l.key)
 		return
 	}
 	q.ready = append(q.ready, l)
 }
 
-// failed has a lane wait until at. reason says why its first event was not delivered.
-func (q *queue) failed(l *lane, reason string, now, at time.Time) {
+// failed has a backlog wait until at. reason says why its first event was not delivered.
+func (q *queue) failed(l *backlog, reason string, now, at time.Time) {
 	if l.attempts++; l.attempts == 1 {
 		l.since = now
 	}
@@ -111,8 +114,8 @@ func (q *queue) failed(l *lane, reason string, now, at time.Time) {
 	heap.Push(&q.waiting, l)
 }
 
-// later has a lane that was not tried wait until at.
-func (q *queue) later(l *lane, at time.Time) {
+// later has a backlog that was not tried wait until at.
+func (q *queue) later(l *backlog, at time.Time) {
 	l.at = at
 	heap.Push(&q.waiting, l)
 }
@@ -120,23 +123,23 @@ func (q *queue) later(l *lane, at time.Time) {
 // retryAll ends all pauses.
 func (q *queue) retryAll() {
 	for len(q.waiting) > 0 {
-		q.ready = append(q.ready, heap.Pop(&q.waiting).(*lane))
+		q.ready = append(q.ready, heap.Pop(&q.waiting).(*backlog))
 	}
 }
 
-// A laneHeap orders lanes by when they are tried again, and those of the same time by their first event.
-type laneHeap []*lane
+// A backlogHeap orders backlogs by when they are tried again, and those of the same time by their first event.
+type backlogHeap []*backlog
 
-func (h laneHeap) Len() int { return len(h) }
-func (h laneHeap) Less(i, j int) bool {
+func (h backlogHeap) Len() int { return len(h) }
+func (h backlogHeap) Less(i, j int) bool {
 	if c := h[i].at.Compare(h[j].at); c != 0 {
 		return c < 0
 	}
 	return h[i].events[0].compare(h[j].events[0]) < 0
 }
-func (h laneHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *laneHeap) Push(l any)   { *h = append(*h, l.(*lane)) }
-func (h *laneHeap) Pop() any {
+func (h backlogHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *backlogHeap) Push(l any)   { *h = append(*h, l.(*backlog)) }
+func (h *backlogHeap) Pop() any {
 	old := *h
 	l := old[len(old)-1]
 	old[len(old)-1] = nil
@@ -146,7 +149,7 @@ func (h *laneHeap) Pop() any {
 
 // upTo returns the events up to a sequence, in their order.
 func (q *queue) upTo(sequence uint64) (list []unsettled) {
-	for _, l := range q.lanes {
+	for _, l := range q.backlogs {
 		for i, e := range l.events {
 			if e.Sequence > sequence {
 				continue

@@ -17,7 +17,8 @@ type Replayed struct {
 	Missing bool `json:"missing,omitempty"`
 }
 
-// replay has the dead letters sent again, and, unless since is zero, all events from then on. It also has a stopped hook send again.
+// replay has the dead letters sent again, and, unless since is zero, all events from then on. It also has a stopped
+// hook send again.
 func (s *sender) replay(since time.Time) (r Replayed, err error) {
 	if s.state.Stopped != "" {
 		s.start()
@@ -43,8 +44,8 @@ func (s *sender) replay(since time.Time) (r Replayed, err error) {
 // errFound ends the walk over the log.
 var errFound = errors.New("found")
 
-// rewind has the sender read the log again from the first entry that was made at a time or later. Events in the queue are dropped if they
-// come after that: they are read again.
+// rewind has the sender read the log again from the first entry that was made at a time or later. Events in the queue
+// are dropped if they come after that: they are read again.
 func (s *sender) rewind(since time.Time) (r Replayed, err error) {
 	c := s.content()
 	var to, last uint64
@@ -74,9 +75,9 @@ func (s *sender) rewind(since time.Time) (r Replayed, err error) {
 		return r, fmt.Errorf("find the events since %s: %w", since.Format(time.RFC3339), err)
 	}
 	r.Entries = last - to
-	former := s.queue
+	before := s.queue
 	s.queue = newQueue()
-	for _, u := range former.upTo(to) {
+	for _, u := range before.upTo(to) {
 		s.queue.restore(u)
 	}
 	s.readTo, s.behind = to, true

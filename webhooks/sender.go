@@ -17,19 +17,21 @@ const (
 	maxSending = 16
 	// maxQueued is how many events of a hook are in memory. Later ones wait in the log.
 	maxQueued = 10_000
-	// saveAfter is how long after a delivery a sender writes how far it has come. moveAfter is the same for entries of the log that have
-	// no event for the hook: reading them again costs nothing.
+	// saveAfter is how long after a delivery a sender writes how far it has come. moveAfter is the same for entries of
+	// the log that have no event for the hook: reading them again costs nothing.
 	saveAfter, moveAfter = time.Second, time.Minute
 	// readAgain is the pause after the log could not be read, or the notes could not be written.
 	readAgain = 5 * time.Second
 
-	// downAfter is how many failures in a row, that are not about their events, mean that the receiver is down. It is then sent one request
-	// after each pause, of up to probePause, until it answers; all other events wait and are not counted as failed.
+	// downAfter is how many failures in a row, that are not about their events, mean that the receiver is down. It is
+	// then sent one request after each pause, of up to probePause, until it answers; all other events wait and are not
+	// counted as failed.
 	downAfter  = 20
 	probePause = time.Minute
 )
 
-// A sender sends one hook its events. Its run method is the only goroutine that uses it; others hand it functions through calls.
+// A sender sends one hook its events. Its run method is the only goroutine that uses it; others hand it functions
+// through calls.
 type sender struct {
 	hook    *Hook
 	client  *client
@@ -60,14 +62,15 @@ type sender struct {
 	deliveries []Delivery // the last ones, oldest first
 }
 
-// An outcome is how the attempt to send the first event of a lane ended.
+// An outcome is how the attempt to send the first event of a backlog ended.
 type outcome struct {
-	lane    *lane
+	backlog *backlog
 	event   *Event
 	attempt attempt
 }
 
-// newSender returns the sender of a hook as the store has it. A hook that the store does not know begins with what is written from now on.
+// newSender returns the sender of a hook as the store has it. A hook that the store does not know begins with what is
+// written from now on.
 func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 	s := &sender{
 		hook: h, client: newClient(h, d.attemptTimeout()), clock: d.clock, log: d.log.With("webhook", h.Name), content: d.content, queue: newQueue(),
@@ -149,7 +152,7 @@ func (s *sender) run(ctx context.Context) {
 			s.sending--
 		}
 	}
-	s.store(context.WithoutCancel(ctx), s.deliveredUpTo())
+	s.saveUpTo(context.WithoutCancel(ctx), s.deliveredUpTo())
 }
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -157,7 +160,7 @@ var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c
 // reads reports whether there is room for more events.
 func (s *sender) reads() bool { return s.queue.events < maxQueued && s.state.Stopped == "" }
 
-// wait returns how long to wait at most, given when the next lane is due; 0: until something happens.
+// wait returns how long to wait at most, given when the next backlog is due; 0: until something happens.
 func (s *sender) wait(next time.Time) (wait time.Duration) {
 	if s.idle != nil {
 		return 0
@@ -225,12 +228,12 @@ func (s *sender) lost(entries, after uint64) {
 	}
 }
 
-// send starts requests for the lanes that are due, and returns when the next lane is.
+// send starts requests for the backlogs that are due, and returns when the next backlog is.
 func (s *sender) send(ctx context.Context) (next time.Time) {
 	now := s.clock.Now()
 	next = s.queue.due(now)
 	for s.sending < maxSending {
-		l := s.nextLane(now)
+		l := s.nextBacklog(now)
 		if l == nil {
 			break
 		}
@@ -241,8 +244,8 @@ func (s *sender) send(ctx context.Context) (next time.Time) {
 	return next
 }
 
-// nextLane returns the lane whose first event is to be sent now, nil if there is none.
-func (s *sender) nextLane(now time.Time) *lane {
+// nextBacklog returns the backlog whose first event is to be sent now, nil if there is none.
+func (s *sender) nextBacklog(now time.Time) *backlog {
 	switch {
 	case s.state.Stopped != "" || s.idle != nil:
 		return nil
@@ -272,8 +275,8 @@ func (s *sender) settle(o outcome) {
 	if s.sending--; s.sending == 0 && s.idle != nil {
 		close(s.idle)
 	}
-	l, a, now := o.lane, &o.attempt, s.clock.Now()
-	if l != s.queue.lanes[l.key] || len(l.events) == 0 || l.events[0] != o.event {
+	l, a, now := o.backlog, &o.attempt, s.clock.Now()
+	if l != s.queue.backlogs[l.key] || len(l.events) == 0 || l.events[0] != o.event {
 		return // the queue was emptied for a replay
 	}
 	if a.unsent {
@@ -332,8 +335,8 @@ func (s *sender) trouble(a *attempt, now time.Time) {
 	s.probeAt = now.Add(max(pauseAfter(s.probes, probePause), a.after))
 }
 
-// giveUp makes the first event of a lane a dead letter.
-func (s *sender) giveUp(l *lane, reason string, now time.Time) {
+// giveUp makes the first event of a backlog a dead letter.
+func (s *sender) giveUp(l *backlog, reason string, now time.Time) {
 	e := l.events[0]
 	gone := s.state.bury(DeadLetter{Event: e, ID: e.id(s.hook.Name), Attempts: l.attempts + 1, GivenUp: now, Reason: reason})
 	s.counters.DeadLetters++
@@ -342,23 +345,24 @@ func (s *sender) giveUp(l *lane, reason string, now time.Time) {
 	s.queue.settled(l)
 }
 
-// saveWithin has the sender write what must survive a restart, in d at the latest.
+// saveWithin makes the sender save its state within d.
 func (s *sender) saveWithin(d time.Duration) {
 	if at := s.clock.Now().Add(d); s.saveAt.IsZero() || at.Before(s.saveAt) {
 		s.saveAt = at
 	}
 }
 
-// save writes what must survive a restart if it is time to do so.
+// save saves the state if the time for it has come, as saveWithin set it.
 func (s *sender) save(ctx context.Context) {
 	if now := s.clock.Now(); s.saveAt.IsZero() || s.saveAt.After(now) || s.pauseTo.After(now) || s.idle != nil {
 		return
 	}
-	s.store(ctx, s.settledUpTo())
+	s.saveUpTo(ctx, s.settledUpTo())
 }
 
-// store does what write does, and logs an error.
-func (s *sender) store(ctx context.Context, position uint64) {
+// saveUpTo saves the state with a position, which write describes. After an error, which it logs, the next save tries
+// again.
+func (s *sender) saveUpTo(ctx context.Context, position uint64) {
 	if err := s.write(ctx, position); err != nil {
 		s.retryLater("the progress of a webhook could not be stored; after a restart its last events are sent again", err)
 		return
@@ -366,7 +370,9 @@ func (s *sender) store(ctx context.Context, position uint64) {
 	s.saveAt = time.Time{}
 }
 
-// write writes what has changed, with a position that settledUpTo or deliveredUpTo has returned.
+// write writes the parts of the state that have changed into notes of the store. After a restart, the sender reads the
+// log from position on, which is the result of settledUpTo or deliveredUpTo, and sends the events before it that the
+// notes have.
 func (s *sender) write(ctx context.Context, position uint64) error {
 	s.state.known = true
 	s.state.Position = position
@@ -381,11 +387,11 @@ func (s *sender) write(ctx context.Context, position uint64) error {
 	return err
 }
 
-// settledUpTo returns the position for the store. It does not fall back, and it does not pass an event that has never failed, so that notes
-// are made for few events: those that wait.
+// settledUpTo returns the position for the store. It does not fall back, and it does not pass an event that has never
+// failed, so that notes are made for few events: those that wait.
 func (s *sender) settledUpTo() uint64 {
 	position := s.readTo
-	for _, l := range s.queue.lanes {
+	for _, l := range s.queue.backlogs {
 		if l.attempts > 0 {
 			continue
 		}
@@ -399,7 +405,8 @@ func (s *sender) settledUpTo() uint64 {
 	return max(position, s.state.Position)
 }
 
-// deliveredUpTo returns a position that passes all that was delivered. Events before it that were not are all in notes, as many as there are.
+// deliveredUpTo returns a position that passes all that was delivered. Events before it that were not are all in notes,
+// as many as there are.
 func (s *sender) deliveredUpTo() uint64 { return max(s.settledUpTo(), s.sentTo) }
 
 func message(err error) string {

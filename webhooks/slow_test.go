@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestSlowReceiver has a receiver answer after the deadline, and later in time. Writes go on meanwhile although nothing is delivered, each
-// document waits with its second event until the first one was answered in time, and in the end all events are delivered in order.
+// TestSlowReceiver has a receiver answer after the deadline, and later in time. Writes go on meanwhile although nothing
+// is delivered, each document waits with its second event until the first one was answered in time, and in the end all
+// events are delivered in order.
 func TestSlowReceiver(t *testing.T) {
 	const documents, times = 20, 4
 	r := newReceiver(t)

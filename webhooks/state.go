@@ -16,8 +16,8 @@ import (
 //	webhooks/NAME/pending/EVENT an unsettled: an event up to the position that is neither delivered nor given up
 //	webhooks/NAME/dead/EVENT    a DeadLetter
 //
-// EVENT is the sequence of the event and its index, so that notes are in the order of events. All events after the position are read from
-// the log again.
+// EVENT is the sequence of the event and its index, so that notes are in the order of events. All events after the
+// position are read from the log again.
 
 const notesPrefix = "webhooks/"
 

@@ -17,8 +17,8 @@ type Status struct {
 	Stopped string `json:"stopped,omitempty"`
 	// Down says that the receiver does not answer. Events wait.
 	Down bool `json:"down,omitempty"`
-	// Waiting is how many events wait in memory, and Unread how many entries of the log are not read yet. Oldest is the time of the oldest
-	// event that waits.
+	// Waiting is how many events wait in memory, and Unread how many entries of the log are not read yet. Oldest is the
+	// time of the oldest event that waits.
 	Waiting int       `json:"waiting"`
 	Unread  uint64    `json:"unread"`
 	Oldest  time.Time `json:"oldest,omitzero"`
@@ -73,7 +73,7 @@ func (s *sender) status() (Status, error) {
 		Name: h.Name, URL: h.shownURL(), Format: h.Format, Events: h.Events, Types: h.Types, Disabled: h.Disabled,
 		Stopped: s.state.Stopped, Down: s.down, Waiting: s.queue.events, Dead: len(s.state.dead), Counters: s.counters,
 	}
-	for _, l := range s.queue.lanes {
+	for _, l := range s.queue.backlogs {
 		if at := l.events[0].Time; st.Oldest.IsZero() || at.Before(st.Oldest) {
 			st.Oldest = at
 		}
@@ -105,7 +105,7 @@ type Waiting struct {
 // deliveryLog returns what is known about the deliveries.
 func (s *sender) deliveryLog() Log {
 	list := Log{Deliveries: slices.Clone(s.deliveries), Dead: slices.Clone(s.state.dead)}
-	for _, l := range s.queue.lanes {
+	for _, l := range s.queue.backlogs {
 		if l.attempts > 0 {
 			list.Waiting = append(list.Waiting, Waiting{Event: l.events[0], Attempts: l.attempts, Next: l.at, Behind: len(l.events) - 1, Reason: l.reason})
 		}

@@ -1,5 +1,5 @@
-// Package webhooks tells other servers what happened to content: it reads the log of the store, and sends each event to the hooks that ask
-// for it, as an HTTP request.
+// Package webhooks tells other servers what happened to content: it reads the log of the store, and sends each event to
+// the hooks that ask for it, as an HTTP request.
 //
 // It promises:
 //
@@ -11,9 +11,9 @@
 //     can be replayed.
 //   - Only to public addresses, unless a hook names others (see guard.go).
 //
-// A Dispatcher runs one sender for each hook. Reading the source: sender.go holds the loop of a sender, and queue.go the order in which it
-// sends. log.go reads events from the log, payload.go makes requests of them, attempt.go sends one. state.go keeps in the store what must
-// survive a restart.
+// A Dispatcher runs one sender for each hook. Reading the source: sender.go holds the loop of a sender, and queue.go
+// the order in which it sends. log.go reads events from the log, payload.go makes requests of them, attempt.go sends
+// one. state.go keeps in the store what must survive a restart.
 //
 // # How it works
 //
@@ -39,7 +39,7 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Hook is an address that wants to be told about events.
+// A Hook is an address that gets events.
 type Hook struct {
 	Name   string
 	URL    string

@@ -81,7 +81,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// sequences returns the sequences of accepted events by document, without repeats, and fails the test if a document has them out of order.
+// sequences returns the sequences of accepted events by document, without repeats, and fails the test if a document has
+// them out of order.
 func sequences(t *testing.T, r *receiver) map[string][]string {
 	t.Helper()
 	seen, order := map[string]bool{}, map[string][]string{}
@@ -140,7 +141,8 @@ func (s *site) settled() {
 	})
 }
 
-// TestFailingReceivers sends events to receivers that fail in different ways. Nothing may be lost, and the order of each document is kept.
+// TestFailingReceivers sends events to receivers that fail in different ways. Nothing may be lost, and the order of
+// each document is kept.
 func TestFailingReceivers(t *testing.T) {
 	const documents, times = 12, 10
 	for name, answer := range map[string]func() func(http.ResponseWriter, *request){
@@ -214,8 +216,8 @@ func TestOneDocumentWaits(t *testing.T) {
 	}
 }
 
-// TestRestarts stops and starts the dispatcher while a receiver fails. Ids stay the same, nothing is lost, and what was delivered long
-// ago is not sent again.
+// TestRestarts stops and starts the dispatcher while a receiver fails. Ids stay the same, nothing is lost, and what was
+// delivered long ago is not sent again.
 func TestRestarts(t *testing.T) {
 	r := newReceiver(t)
 	s := newSite(t, hookTo(r))

@@ -1,4 +1,5 @@
-// Package apierror has the type of errors that clients may read, and constructors of the errors that several packages return.
+// Package apierror has the type of errors that clients may read, and constructors of the errors that several packages
+// return.
 package apierror
 
 import (
@@ -8,8 +9,8 @@ import (
 )
 
 // An Error is an error whose text a client may read. It passes through all layers and becomes the REST envelope
-// {"data":null,"error":{status,name,message,details}} or a GraphQL error at the edge. Any other error is internal: the server
-// logs it and answers 500 without its text.
+// {"data":null,"error":{status,name,message,details}} or a GraphQL error at the edge. Any other error is internal: the
+// server logs it and answers 500 without its text.
 type Error struct {
 	Status    int // HTTP
 	Name      string
@@ -57,9 +58,9 @@ type noPath struct{}
 // NoPath, given to InvalidKey as path, leaves the path out of the details.
 var NoPath any = noPath{}
 
-// InvalidKey returns the error for a key that a body or a parameter may not have. The message is "Invalid key K", or "Invalid
-// key K at AT" when at is not empty. The details are {key, path, source, param}: path is a dotted string, nil for null, or
-// NoPath; param is left out when it is empty. Most callers want UnknownKey or ForbiddenKey.
+// InvalidKey returns the error for a key that a body or a parameter may not have. The message is "Invalid key K", or
+// "Invalid key K at AT" when at is not empty. The details are {key, path, source, param}: path is a dotted string, nil
+// for null, or NoPath; param is left out when it is empty. Most callers want UnknownKey or ForbiddenKey.
 func InvalidKey(key, at string, path any, source, param string) *Error {
 	message := "Invalid key " + key
 	if at != "" {
@@ -85,8 +86,8 @@ func UnknownKey(key, parent, source, param string) *Error {
 	return InvalidKey(key, parent, parent, source, param)
 }
 
-// ForbiddenKey is InvalidKey for a key that exists but may not be used: the path is that of the key itself, and the message
-// names it only when the key is not at the root.
+// ForbiddenKey is InvalidKey for a key that exists but may not be used: the path is that of the key itself, and the
+// message names it only when the key is not at the root.
 func ForbiddenKey(key, path, source, param string) *Error {
 	if path == key {
 		return InvalidKey(key, "", path, source, param)

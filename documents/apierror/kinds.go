@@ -14,7 +14,8 @@ type Kind struct {
 	Meaning  string // what docs/errors.md says about it
 }
 
-// Kinds returns the kinds of all errors of the server, ordered by name. Programs that extend the server may have others.
+// Kinds returns the kinds of all errors of the server, ordered by name. Programs that extend the server may have
+// others.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // KindOf returns the kind with a name, and false if it is a name of a program that extends the server.
@@ -26,7 +27,8 @@ func KindOf(name string) (Kind, bool) {
 	return kinds[i], true
 }
 
-// kinds are ordered by name. A test of internal/repository compares them with the names in the source and with docs/errors.md.
+// kinds are ordered by name. A test of internal/repository compares them with the names in the source and with
+// docs/errors.md.
 var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"ApplicationError", "400", "Not possible now", "The present content does not allow the request."},
 	{"BadRequestError", "400", "Malformed request", "The path or the body cannot be read."},

@@ -1,7 +1,7 @@
 package apierror
 
-// A Reason says why the server refused a request. The access log and the metrics show it; clients do not see it. It is one of the constants
-// below, so that their number is bounded.
+// A Reason says why the server refused a request. The access log and the metrics show it; clients do not see it. It is
+// one of the constants below, so that their number is bounded.
 type Reason string
 
 const (

@@ -1,4 +1,5 @@
-// Package audit finds stored content that breaks the rules of the present definitions, and fills in values that are missing.
+// Package audit finds stored content that breaks the rules of the present definitions, and fills in values that are
+// missing.
 package audit
 
 import (
@@ -16,8 +17,8 @@ import (
 	"lectern/store"
 )
 
-// A Misfit is a rule of the current definitions or configuration that stored content violates. Such content was written under other
-// definitions or another configuration; a write of it would be refused today.
+// A Misfit is a rule of the current definitions or configuration that stored content violates. Such content was written
+// under other definitions or another configuration; a write of it would be refused today.
 type Misfit struct {
 	Type      string    `json:"type"`                // the uid of the content-type
 	Attribute string    `json:"attribute,omitempty"` // uid of its owner (Type, or a component), dot, name; "" if the problem is of the whole version
@@ -69,12 +70,14 @@ func (e Example) String() string {
 type Report struct {
 	Versions int      `json:"versions"` // how many versions were checked
 	Misfits  []Misfit `json:"misfits,omitempty"`
-	// Unindexed lists the unique attributes that could not be checked, since their index is only built at the next start.
+	// Unindexed lists the unique attributes that could not be checked, since their index is only built at the next
+	// start.
 	Unindexed []string `json:"unindexed,omitempty"`
 }
 
-// Run finds all stored content that violates a model or is in a locale that the configuration does not have. It checks drafts by the
-// rules of drafts and other versions by all rules, as writes are checked. Its memory does not grow with the content.
+// Run finds all stored content that violates a model or is in a locale that the configuration does not have. It checks
+// drafts by the rules of drafts and other versions by all rules, as writes are checked. Its memory does not grow with
+// the content.
 func Run(ctx context.Context, p *store.Preview, locales []string) (Report, error) {
 	au := auditor{preview: p, locales: locales, found: map[misfitKey]*misfit{}}
 	for _, t := range p.Model().Types {
@@ -293,7 +296,8 @@ type uniquePath struct {
 	indexed bool
 }
 
-// checkUnique counts the values of a unique attribute of the current version that are taken: by another document, or by another component.
+// checkUnique counts the values of a unique attribute of the current version that are taken: by another document, or by
+// another component.
 func (au *auditor) checkUnique(u uniquePath) {
 	leaf := u.attrs[len(u.attrs)-1]
 	var there map[string]bool // values in components before
@@ -314,15 +318,15 @@ func (au *auditor) checkUnique(u uniquePath) {
 			}
 			there[string(raw)] = true
 		}
-		if u.indexed && au.taken(u.attrs, raw) {
+		if u.indexed && au.isTaken(u.attrs, raw) {
 			au.count(au.misfit(attributeOf(leaf), "is unique and has a value that another document has"))
 		}
 		return true
 	})
 }
 
-// taken reports whether another document has the same value at the end of a path of attributes as the current version.
-func (au *auditor) taken(attrs []*contenttypes.Attribute, raw []byte) bool {
+// isTaken reports whether another document has the same value at the end of a path of attributes as the current version.
+func (au *auditor) isTaken(attrs []*contenttypes.Attribute, raw []byte) bool {
 	locales := []string{au.row.Locale()}
 	if au.typ.Localized && !attrs[0].IsPerLocale() {
 		locales = au.preview.Locales()

@@ -25,12 +25,12 @@ type Filled struct {
 	Versions int `json:"versions"` // how many versions got a value
 }
 
-// Fill replaces null by values in all versions of all documents, drafts and published, in all locales, and in components at any depth. It
-// first checks the values by the rules of their attributes; if one violates a rule, it writes nothing. Versions keep their updatedAt, since
-// nobody edited them.
+// Fill replaces null by values in all versions of all documents, drafts and published, in all locales, and in
+// components at any depth. It first checks the values by the rules of their attributes; if one violates a rule, it
+// writes nothing. Versions keep their updatedAt, since nobody edited them.
 //
-// It writes in batches, each durable by itself, while other requests read and write. After an interruption, the same call fills the rest.
-// progress may be nil.
+// It writes in batches, each durable by itself, while other requests read and write. After an interruption, the same
+// call fills the rest. progress may be nil.
 func Fill(
 	ctx context.Context, st *store.Store, model *contenttypes.Model, fillings []Filling, progress func(what string, done, total int),
 ) (filled Filled, err error) {
@@ -136,7 +136,8 @@ func (p *fillPlan) fillBatch(
 	return filled, err
 }
 
-// fillNull replaces null by the value of p in the values of a schema and of the components in them. It reports whether it changed anything.
+// fillNull replaces null by the value of p in the values of a schema and of the components in them. It reports whether
+// it changed anything.
 func (p *fillPlan) fillNull(s *contenttypes.Schema, row []store.Value) (filled bool) {
 	for i, attr := range s.Attributes {
 		v := &row[i]
@@ -174,7 +175,8 @@ func describeType(a *contenttypes.Attribute) string {
 	return a.Type.String()
 }
 
-// planFill finds the attribute of a Filling, and casts the value as a write does. The value is JSON, except that a text needs no quotes.
+// planFill finds the attribute of a Filling, and casts the value as a write does. The value is JSON, except that a text
+// needs no quotes.
 func planFill(model *contenttypes.Model, f Filling) (*fillPlan, error) {
 	dot := strings.LastIndexByte(f.Attribute, '.')
 	if dot < 0 {

@@ -10,8 +10,8 @@ import (
 // maxScanned is the maximum number of versions of a type that MissingIn reads.
 const maxScanned = 100_000
 
-// MissingIn counts the required values that stored documents lack. It uses an index of the attribute if there is one; otherwise
-// it reads all versions of the type, unless there are more than maxScanned. Run counts without that limit.
+// MissingIn counts the required values that stored documents lack. It uses an index of the attribute if there is one;
+// otherwise it reads all versions of the type, unless there are more than maxScanned. Run counts without that limit.
 func MissingIn(ctx context.Context, st *store.Store, model *contenttypes.Model) (found []Misfit, err error) {
 	for _, t := range model.Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
@@ -95,8 +95,8 @@ func countRows(snap *store.Snapshot, t *contenttypes.ContentType, st store.Statu
 	return page.Total, err
 }
 
-// add registers the required scalars of a schema and of the components in it. It returns those without an index, for which rows
-// must be read.
+// add registers the required scalars of a schema and of the components in it. It returns those without an index, for
+// which rows must be read.
 func (c *missingCounts) add(s *contenttypes.Schema, t *contenttypes.ContentType, seen map[*contenttypes.Schema]bool) (scanned []*contenttypes.Attribute) {
 	if seen[s] {
 		return nil

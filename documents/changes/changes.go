@@ -1,4 +1,5 @@
-// Package changes reads what has happened to documents: the change feed. It shows exactly what a caller may find, from the log of the store.
+// Package changes reads what has happened to documents: the change feed. It shows exactly what a caller may find, from
+// the log of the store.
 //
 // A reader begins without a position and asks for one page after the other, each behind the last one:
 //
@@ -10,19 +11,19 @@
 //		return err
 //	})
 //
-// The first pages list all documents, as created. Later pages have what changed since. A reader that carries out what the pages say has the
-// same documents as a list of the content API, as soon as a page has nothing pending: it puts each document that was created, updated,
-// published or unpublished, and removes each that was deleted.
+// The first pages list all documents, as created. Later pages have what changed since. A reader that carries out what
+// the pages say has the same documents as a list of the content API, as soon as a page has nothing pending: it puts
+// each document that was created, updated, published or unpublished, and removes each that was deleted.
 //
 //   - A document counts as deleted when the reader no longer sees it, for whatever reason: it was deleted, its published version was
 //     withdrawn and the reader sees only those, or the reader lost the permission to find its type. It counts as created when the reader
 //     sees it for the first time, and also when the reader gets the permission.
 //   - Several changes of a document in a page become one, unless Query.Each is set. The order is that of the last change of each.
 //   - While the first documents are listed, content may change, and each page shows them as they are then. The pages after them begin at
-//     the state in which the first page was read. So a reader may be told something twice, but it misses nothing.
+//     the state in which the first page was read. So a reader may get a change twice, but it misses nothing.
 //
-// A Position is opaque, and holds for the Filter that it was made with. A reader whose position the log no longer reaches gets a page with
-// Reset, and has to begin anew. To wait for changes, see store.Store.NextCommit.
+// A Position is opaque, and holds for the Filter that it was made with. A reader whose position the log no longer
+// reaches gets a page with Reset, and has to begin anew. To wait for changes, see store.Store.NextCommit.
 //
 // A Position is one of the log and what its reader has: the types that it could find, and how far it is in a walk
 // through the documents of a type. So a reader without a position, one who gets a permission and one who loses it are
@@ -46,8 +47,8 @@ import (
 type Filter struct {
 	Types   []*contenttypes.ContentType // nil: all types that are not built in
 	Locales []string                    // of localized types; nil: all
-	// Status selects the versions whose changes are read. Readers of drafts are also told when a document is published and unpublished.
-	// Types without drafts have only published versions, which both kinds of readers see.
+	// Status selects the versions whose changes are read. Readers of drafts also see that a document is published and
+	// unpublished. Types without drafts have only published versions, which both kinds of readers see.
 	Status store.Status
 }
 
@@ -74,11 +75,11 @@ type Change struct {
 type Page struct {
 	Changes []Change
 	Next    Position // behind the page
-	// Pending is about how many changes follow. It counts changes that the reader may not see too. It is 0 if and only if the reader has
-	// all that the snapshot has.
+	// Pending is about how many changes follow. It counts changes that the reader may not see too. It is 0 if and only
+	// if the reader has all that the snapshot has.
 	Pending uint64
-	// Reset says that the log does not reach back to Query.Since. The reader has to drop what it has and begin at Next, which is the
-	// zero Position.
+	// Reset says that the log does not reach back to Query.Since. The reader has to drop what it has and begin at Next,
+	// which is the zero Position.
 	Reset bool
 }
 
@@ -109,7 +110,8 @@ func Read(s *store.Snapshot, q *Query) (Page, error) {
 	return r.page, err
 }
 
-// Now returns the position behind all changes in the snapshot, for a reader that wants none of the documents that are there.
+// Now returns the position behind all changes in the snapshot, for a reader that wants none of the documents that are
+// there.
 func Now(s *store.Snapshot, q *Query) (Position, error) {
 	head, err := s.Position()
 	r := reader{snap: s, query: q}
@@ -208,8 +210,8 @@ func (r *reader) visibleTypes() (set typeSet) {
 	return set
 }
 
-// next reads more of the page, and reports whether to go on. First come the documents of types that the reader may no longer find, then the
-// log, and then the documents of types that the reader has not got yet.
+// next reads more of the page, and reports whether to go on. First come the documents of types that the reader may no
+// longer find, then the log, and then the documents of types that the reader has not got yet.
 func (r *reader) next() (more bool, err error) {
 	if r.full() {
 		return false, nil

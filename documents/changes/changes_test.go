@@ -69,7 +69,8 @@ func (s *site) write(typ *contenttypes.ContentType, id, title string) documents.
 	return documents.Write{Type: typ, DocumentID: id, Data: data, Status: store.Draft, Access: permission.FullAccess}
 }
 
-// do carries out an action on a document. One that is not possible, such as publishing a document that is gone, has no effect.
+// do carries out an action on a document. One that is not possible, such as publishing a document that is gone, has no
+// effect.
 func (s *site) do(action string, w documents.Write) {
 	s.t.Helper()
 	do := map[string]func() error{
@@ -179,8 +180,8 @@ func TestCompaction(t *testing.T) {
 		"delete note gone", "update note new", "delete note old", "create note old")
 }
 
-// TestEveryPositionResumes goes on from the position of each change. What was told before and what is told then are together what one reader
-// is told at once.
+// TestEveryPositionResumes goes on from the position of each change. What was told before and what is told then are
+// together what one reader is told at once.
 func TestEveryPositionResumes(t *testing.T) {
 	s := newSite(t)
 	for i := range 4 {
@@ -227,8 +228,8 @@ func (s *site) startOfLog() (at changes.Position) {
 	return at
 }
 
-// TestPermissions takes permissions from a reader and gives them back. The reader is told of the documents that leave its sight, but not of
-// those that were made while it had no permission.
+// TestPermissions takes permissions from a reader and gives them back. The reader is told of the documents that leave
+// its sight, but not of those that were made while it had no permission.
 func TestPermissions(t *testing.T) {
 	s := newSite(t)
 	for _, id := range []string{"one", "two", "three"} {
@@ -320,8 +321,8 @@ func (s *site) listed(q *changes.Query) copied {
 	return found
 }
 
-// TestReadersConverge lets readers with several filters follow random writes, with pages of random length, while their permissions change.
-// Whenever one has read all, it has what it may find.
+// TestReadersConverge lets readers with several filters follow random writes, with pages of random length, while their
+// permissions change. Whenever one has read all, it has what it may find.
 func TestReadersConverge(t *testing.T) {
 	for seed := range uint64(5) {
 		rnd := rand.New(rand.NewPCG(seed, 1))

@@ -27,7 +27,8 @@ type fold struct {
 	last map[document]int // the index in list of each document
 }
 
-// readLog reads the log up to the head, or until the page is full. more is false if it did so much work that the page ends.
+// readLog reads the log up to the head, or until the page is full. more is false if it did so much work that the page
+// ends.
 func (r *reader) readLog() (more bool, err error) {
 	entries, err := r.snap.Entries(r.at.Position)
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *reader) readEntry(e *store.Entry, f *fold) (more bool, err error) {
 	return true, nil
 }
 
-// seen returns the change of a document that the reader is told of a change of a version; ok is false if it is none.
+// seen returns the change of a document that the reader sees of a change of a version; ok is false if it is none.
 func (r *reader) seen(v *store.VersionChange) (c Change, ok bool) {
 	c = Change{Type: v.Type, DocumentID: v.DocumentID, Locale: v.Locale, Action: v.Action}
 	if !r.at.types.has(r.snap.TypeNumber(v.Type)) || !r.query.inLocale(v.Locale) {
@@ -115,9 +116,9 @@ func (r *reader) noRoom(f *fold, c *Change) bool {
 
 func (c *Change) document() document { return document{c.Type, c.DocumentID, c.Locale} }
 
-// add appends a change. Unless each change is listed, it stands for those of the same document before it too. A document that was created
-// and changed counts as created. One that was created and deleted counts as deleted, because the reader may know it from a list of
-// documents that was read later than the change.
+// add appends a change. Unless each change is listed, it stands for those of the same document before it too. A
+// document that was created and changed counts as created. One that was created and deleted counts as deleted, because
+// the reader may know it from a list of documents that was read later than the change.
 func (f *fold) add(c Change, isNew, each bool) {
 	next := folded{Change: c, began: store.Deleted}
 	if isNew {

@@ -15,13 +15,15 @@ import (
 	"lectern/store"
 )
 
-// A Position is a place in the changes that a reader has got to. It says what the reader has: all documents of some types as they were
-// after an entry of the log, and perhaps a part of the documents of one type more. The zero Position is that of a reader who has nothing.
+// A Position is a place in the changes that a reader has got to. It says what the reader has: all documents of some
+// types as they were after an entry of the log, and perhaps a part of the documents of one type more. The zero Position
+// is that of a reader who has nothing.
 type Position struct {
 	store.Position
 	skip   uint64 // how many changes of the next entry the reader has
 	filter uint32 // the fingerprint of the filter; 0: the position is one of the log alone
-	// ahead is the sequence up to which the reader may have newer states of documents, because a walk has read them; 0 if it has none.
+	// ahead is the sequence up to which the reader may have newer states of documents, because a walk has read them; 0
+	// if it has none.
 	ahead uint64
 	types typeSet // the types whose documents the reader has
 	walk  walk    // what the reader is getting beside the log
@@ -39,7 +41,7 @@ func (p Position) after(sequence uint64) Position {
 // Unknown is a position that no log reaches.
 var Unknown = Position{filter: math.MaxUint32}
 
-// HasTypes reports whether the reader has types of which it must be told when it may no longer find them.
+// HasTypes reports whether the reader has types whose documents it must see removed when it may no longer find them.
 func (p Position) HasTypes() bool { return p.types != "" || p.walk.kind != 0 }
 
 // A walk goes through all documents of a type, in the order of locales and then of their numbers.
@@ -108,7 +110,8 @@ func (s typeSet) firstWithout(other typeSet) (n uint16, ok bool) {
 // Touched says what a part of the log has changed, so that those who wait for changes of other types need not be woken.
 type Touched struct {
 	types typeSet
-	// BuiltIn says that documents of built-in types were changed: perhaps users, roles or tokens, and with them permissions.
+	// BuiltIn says that documents of built-in types were changed: perhaps users, roles or tokens, and with them
+	// permissions.
 	BuiltIn bool
 	All     bool // anything may have been changed
 }
@@ -141,7 +144,7 @@ func TouchedSince(s *store.Snapshot, after store.Position) (t Touched, head stor
 	return t, head, s.Err()
 }
 
-// Concerns reports whether a reader at a position may have to be told of what was changed.
+// Concerns reports whether a reader at a position may have to see what was changed.
 func (t *Touched) Concerns(p Position) bool {
 	if t.All || p.walk.kind != 0 {
 		return true
@@ -154,8 +157,9 @@ func (t *Touched) Concerns(p Position) bool {
 	return false
 }
 
-// A Codec encodes positions as texts for clients, and signs them: a position tells which types its reader could find, and a reader who
-// could change that would be told the documentIds of others. A Codec must be used by one goroutine at a time.
+// A Codec encodes positions as texts for clients, and signs them: a position tells which types its reader could find,
+// and a reader who could change that would get the documentIds of others. A Codec must be used by one goroutine at a
+// time.
 type Codec struct {
 	mac hash.Hash
 	buf []byte
@@ -240,7 +244,8 @@ func (c *Codec) Parse(text string) (Position, error) {
 	return p, nil
 }
 
-// A decoder reads numbers and texts one after the other. Once one cannot be read it has failed, and returns zero values.
+// A decoder reads numbers and texts one after the other. Once one cannot be read it has failed, and returns zero
+// values.
 type decoder struct {
 	raw    []byte
 	failed bool

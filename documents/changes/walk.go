@@ -36,8 +36,8 @@ func (r *reader) add() {
 	r.at.types, r.at.walk = r.at.types.with(w.typ), walk{}
 }
 
-// locales returns the locales in which a walk goes on through a type. Locales that the filter does not select are "", in which a localized
-// type has nothing, so that the number of a locale is its index.
+// locales returns the locales in which a walk goes on through a type. Locales that the filter does not select are "",
+// in which a localized type has nothing, so that the number of a locale is its index.
 func (r *reader) locales(t *contenttypes.ContentType) []string {
 	list := []string{""}
 	if t.Localized {
@@ -51,8 +51,8 @@ func (r *reader) locales(t *contenttypes.ContentType) []string {
 	return list[min(int(r.at.walk.locale), len(list)):]
 }
 
-// remove goes on with the documents of a type that the reader may no longer find. They are those that it can have: without the permission it
-// must not learn of later ones.
+// remove goes on with the documents of a type that the reader may no longer find. They are those that it can have:
+// without the permission it must not learn of later ones.
 func (r *reader) remove() error {
 	w := &r.at.walk
 	t := r.snap.NumberedType(w.typ)

@@ -1,4 +1,5 @@
-// Package issues says what is wrong with values that a client sent: where each is, and why it is refused, in the words of Strapi.
+// Package issues says what is wrong with values that a client sent: where each is, and why it is refused, in the words
+// of Strapi.
 package issues
 
 import (

@@ -7,11 +7,13 @@ import (
 	"lectern/jsontree"
 )
 
-// maxPrinted is the maximum number of bytes that Print prints, since indentation can make a value many times larger than the body.
+// maxPrinted is the maximum number of bytes that Print prints, since indentation can make a value many times larger
+// than the body.
 const maxPrinted = 16 << 10
 
-// Print prints a value for messages as Strapi does. It prints a string in quotes, and another scalar without quotes. It prints an
-// array or object as JSON indented by two, in which every scalar becomes a string, and a string gets a second pair of quotes.
+// Print prints a value for messages as Strapi does. It prints a string in quotes, and another scalar without quotes. It
+// prints an array or object as JSON indented by two, in which every scalar becomes a string, and a string gets a second
+// pair of quotes.
 func Print(v any) string {
 	switch v := v.(type) {
 	case []any, *jsontree.Object:

@@ -1,4 +1,5 @@
-// Package passwords hashes passwords with bcrypt and compares them with hashes, a few at a time, and fairly among clients.
+// Package passwords hashes passwords with bcrypt and compares them with hashes, a few at a time, and fairly among
+// clients.
 package passwords
 
 import (
@@ -16,7 +17,8 @@ import (
 )
 
 const (
-	// MaxLength is the maximum length of a password in bytes. bcrypt ignores the bytes after it, so longer ones are refused.
+	// MaxLength is the maximum length of a password in bytes. bcrypt ignores the bytes after it, so longer ones are
+	// refused.
 	MaxLength = 72
 	// TooLong is the message for a password that is longer than MaxLength.
 	TooLong = "Password must be less than 73 bytes"
@@ -41,8 +43,8 @@ var Default = NewHasher(DefaultCost)
 const nobodysHash = "$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO"
 
 // A Hasher hashes passwords. It limits how many are hashed at a time, because each keeps a processor busy. The clients
-// whose passwords wait (admission.ClientOf) take turns, so that a client with many passwords does not delay the others. Its
-// methods are safe for concurrent use.
+// whose passwords wait (admission.ClientOf) take turns, so that a client with many passwords does not delay the others.
+// Its methods are safe for concurrent use.
 type Hasher struct {
 	cost   int    // of new hashes
 	nobody []byte // a hash of that cost, to compare with if there is no other
@@ -84,8 +86,8 @@ func (h *Hasher) Hash(ctx context.Context, plain string) (hash string, err error
 	return hash, err
 }
 
-// Same reports whether hash is the hash of a password. It does the same work if hash is invalid, as that of a user who does
-// not exist, or the password is too long; so the time that it takes does not tell. It may wait, as Hash does.
+// Same reports whether hash is the hash of a password. It does the same work if hash is invalid, as that of a user who
+// does not exist, or the password is too long; so the time that it takes does not tell. It may wait, as Hash does.
 func (h *Hasher) Same(ctx context.Context, hash, plain string) (same bool, err error) {
 	fit := len(plain) <= MaxLength
 	if !fit {

@@ -20,8 +20,8 @@ func forClient(addr string) context.Context {
 	return admission.WithClient(context.Background(), admission.ClientAt(netip.MustParseAddr(addr)))
 }
 
-// TestHashingTakesTurns checks passwords for a client that sends many wrong ones. When MaxWaiting of them are waiting, the next one
-// is refused. The password of another client does not wait for them.
+// TestHashingTakesTurns checks passwords for a client that sends many wrong ones. When MaxWaiting of them are waiting,
+// the next one is refused. The password of another client does not wait for them.
 func TestHashingTakesTurns(t *testing.T) {
 	cost := 12 // so high that all guesses are waiting before the first one is checked
 	if testing.Short() {

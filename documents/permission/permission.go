@@ -1,8 +1,8 @@
 // Package permission decides what a caller may do and see.
 //
-// An Access is made once from the actions that were granted to a role or token, and never changes. Everything that enters or leaves is held to
-// it: a query may follow, filter and sort by what it Follows and Sees, and a route or write needs an action that it Allows. Any number of
-// goroutines may use one.
+// An Access is made once from the actions that were granted to a role or token, and never changes. Everything that
+// enters or leaves is held to it: a query may follow, filter and sort by what it Follows and Sees, and a route or write
+// needs an action that it Allows. Any number of goroutines may use one.
 package permission
 
 import (
@@ -22,8 +22,8 @@ type Access struct {
 // A grant is an action on a subject: a content-type, or the routes of a plugin, which have a uid too.
 type grant struct{ subject, action string }
 
-// grantOn returns the grant that allows an action on a content-type. Files and locales have no actions of their own: those of the routes that
-// show them apply, as in the reference.
+// grantOn returns the grant that allows an action on a content-type. Files and locales have no actions of their own:
+// those of the routes that show them apply, as in the reference.
 func grantOn(uid, action string) grant {
 	switch {
 	case uid == contenttypes.FileUID:
@@ -67,8 +67,8 @@ func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
 // "plugin::upload.content-api.upload". Its subject need not be a content-type.
 func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parseGrant(action)] }
 
-// Follows reports whether the caller may see, filter by, sort by and write the links of an attribute. Components and files are
-// always allowed; documents are if the caller may find their type; private attributes never are.
+// Follows reports whether the caller may see, filter by, sort by and write the links of an attribute. Components and
+// files are always allowed; documents are if the caller may find their type; private attributes never are.
 func (a *Access) Follows(attr *contenttypes.Attribute) bool {
 	if attr.Private {
 		return false
@@ -79,8 +79,8 @@ func (a *Access) Follows(attr *contenttypes.Attribute) bool {
 	return attr.Name == "localizations" && attr.System || a.Allows(attr.Target, "find")
 }
 
-// Sees reports whether the caller may read, filter by and sort by the value of a scalar, component or zone: any value that is
-// neither private nor a password, nor the name of a user that the caller may not find.
+// Sees reports whether the caller may read, filter by and sort by the value of a scalar, component or zone: any value
+// that is neither private nor a password, nor the name of a user that the caller may not find.
 func (a *Access) Sees(attr *contenttypes.Attribute) bool {
 	return !attr.Private && attr.Type != contenttypes.Password && (!attr.NamesUser() || a.FindsUsers())
 }

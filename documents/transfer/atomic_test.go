@@ -22,8 +22,8 @@ import (
 	"lectern/store"
 )
 
-// A contentGenerator writes files to import: documents of several types with components, and with links between all of them, also in
-// circles and to documents of later lines.
+// A contentGenerator writes files to import: documents of several types with components, and with links between all of
+// them, also in circles and to documents of later lines.
 type contentGenerator struct {
 	rng  *rand.Rand
 	name string // goes into each value, so that two files of the same documents differ
@@ -34,8 +34,8 @@ type contentGenerator struct {
 // generatedDocuments is how many documents of each type a contentGenerator may make.
 const generatedDocuments = 12
 
-// file returns lines in random order. Each document is in the file with a probability of share, and articles, whose codes are unique, are
-// all in it.
+// file returns lines in random order. Each document is in the file with a probability of share, and articles, whose
+// codes are unique, are all in it.
 func (g *contentGenerator) file(share float64) string {
 	in := map[string][]int{}
 	for _, typ := range []string{"tag", "writer", "page", "remark", "article", "any"} {
@@ -154,8 +154,8 @@ func (g *contentGenerator) boxes(links func(string, int) []any) []any {
 	return list
 }
 
-// documentStates returns the lines of an export by document, without what belongs to the other side of links. In the second map
-// documents have no links.
+// documentStates returns the lines of an export by document, without what belongs to the other side of links. In the
+// second map documents have no links.
 func documentStates(t *testing.T, exported []byte) (states, bare map[string]string) {
 	t.Helper()
 	states, bare = map[string]string{}, map[string]string{}
@@ -209,8 +209,8 @@ func withoutLinks(v any, all bool) any {
 	return v
 }
 
-// between returns an error unless each document is as before or as after. A document that did not exist before may also be missing, or be
-// there without its links.
+// between returns an error unless each document is as before or as after. A document that did not exist before may also
+// be missing, or be there without its links.
 func between(t *testing.T, before, now, after []byte) error {
 	was, _ := documentStates(t, before)
 	is, _ := documentStates(t, now)
@@ -232,8 +232,8 @@ func between(t *testing.T, before, now, after []byte) error {
 	return nil
 }
 
-// TestImportIsAtomic ends an import after each of its transactions. What it leaves is sound, each document in it is as it was before or as
-// it is in the file, and repeating the import gives the same as one that was not interrupted.
+// TestImportIsAtomic ends an import after each of its transactions. What it leaves is sound, each document in it is as
+// it was before or as it is in the file, and repeating the import gives the same as one that was not interrupted.
 func TestImportIsAtomic(t *testing.T) {
 	transfer.SetImportChunk(t, 6000)
 	model := testModel(t)
@@ -295,8 +295,8 @@ func openStopped(t *testing.T, model *contenttypes.Model, stop func()) (*store.S
 	return st, &left
 }
 
-// TestImportAmongReaders reads all documents again and again during an import, and writes others. Each document is as it was before or as it
-// is in the file.
+// TestImportAmongReaders reads all documents again and again during an import, and writes others. Each document is as
+// it was before or as it is in the file.
 func TestImportAmongReaders(t *testing.T) {
 	transfer.SetImportChunk(t, 4000)
 	model := testModel(t)
@@ -361,7 +361,8 @@ func imported(t *testing.T, model *contenttypes.Model, files ...string) []byte {
 	return export(t, st, model)
 }
 
-// TestImportReplacesInParts replaces long documents by short ones: the log keeps what was replaced, so its length bounds a transaction too.
+// TestImportReplacesInParts replaces long documents by short ones: the log keeps what was replaced, so its length
+// bounds a transaction too.
 func TestImportReplacesInParts(t *testing.T) {
 	transfer.SetImportReplaced(t, 4000)
 	model := testModel(t)

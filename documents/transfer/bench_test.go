@@ -14,8 +14,8 @@ import (
 	"lectern/internal/storetest"
 )
 
-// benchModel returns the types of the benchmarks of imports: articles with drafts, a component, three indexed scalars and links to
-// categories and to other articles.
+// benchModel returns the types of the benchmarks of imports: articles with drafts, a component, three indexed scalars
+// and links to categories and to other articles.
 func benchModel(b *testing.B) *contenttypes.Model {
 	return storetest.Model(b, storetest.Files(map[string]string{"content-types/category.yaml": `
 kind: collectionType
@@ -40,7 +40,8 @@ attributes: {heading: {type: string}}
 `}))
 }
 
-// exportedArticles returns an export of n articles, each as a draft and published, in 20 categories, and with links to the next two.
+// exportedArticles returns an export of n articles, each as a draft and published, in 20 categories, and with links to
+// the next two.
 func exportedArticles(n int) []byte {
 	var lines bytes.Buffer
 	lines.WriteString(`{"format":"lectern-content","version":2}` + "\n")

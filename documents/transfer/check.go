@@ -12,7 +12,8 @@ import (
 	"lectern/store"
 )
 
-// checkedAtOnce is how many lines are checked in one snapshot. A snapshot that is held for long would keep the file from reusing pages.
+// checkedAtOnce is how many lines are checked in one snapshot. A snapshot that is held for long would keep the file
+// from reusing pages.
 const checkedAtOnce = 1000
 
 // check is the first phase. It reads the whole file and collects problems without storing anything.

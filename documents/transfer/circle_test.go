@@ -10,8 +10,8 @@ import (
 	"lectern/internal/storetest"
 )
 
-// TestImportLinksNewLocalizations imports translations of documents that exist and link to each other, in a circle: each link has to wait until its target
-// has the translation, and so has its target.
+// TestImportLinksNewLocalizations imports translations of documents that exist and link to each other, in a circle:
+// each link has to wait until its target has the translation, and so has its target.
 func TestImportLinksNewLocalizations(t *testing.T) {
 	model := storetest.Model(t, storetest.Files(map[string]string{
 		"content-types/page.yaml": `
@@ -67,8 +67,8 @@ attributes: {page: {type: relation, relation: oneToOne, target: api::page.page},
 	}
 }
 
-// TestImportLocalizationsOfOne takes a document without locales to another store that holds two localizations of one document in an attribute for one.
-// Two documents in it are refused.
+// TestImportLocalizationsOfOne takes a document without locales to another store that holds two localizations of one
+// document in an attribute for one. Two documents in it are refused.
 func TestImportLocalizationsOfOne(t *testing.T) {
 	model := storetest.Model(t, storetest.Files(map[string]string{
 		"content-types/page.yaml": `

@@ -65,8 +65,8 @@ const (
 	needed
 )
 
-// A need is a name that must be in the file. Its ordinal is the index in claimsOf of a unique value that another document of the store
-// has, or that plus the index of a link to a document that is not in the store.
+// A need is a name that must be in the file. Its ordinal is the index in claimsOf of a unique value that another
+// document of the store has, or that plus the index of a link to a document that is not in the store.
 type need struct {
 	hash    uint64
 	ordinal int
@@ -215,8 +215,8 @@ func (im *importer) decide(contested *extsort.Sorter) error {
 	return errors.Join(err, settle())
 }
 
-// checkNeeds finds the lines whose needs no valid line meets. A link to a document with a wrong line is no further problem unless the import goes on
-// without that document.
+// checkNeeds finds the lines whose needs no valid line meets. A link to a document with a wrong line is no further
+// problem unless the import goes on without that document.
 func (im *importer) checkNeeds() error {
 	var met uint64           // the last name that is present in a valid line
 	var wrong extsort.Record // the last name that is present in a wrong line

@@ -13,21 +13,21 @@ import (
 	"lectern/store"
 )
 
-// ExportVersion is the version of the line format that Export writes; docs/export.md describes it. Import also reads version 1, in which
-// lines and components have no ids.
+// ExportVersion is the version of the line format that Export writes; docs/export.md describes it. Import also reads
+// version 1, in which lines and components have no ids.
 const ExportVersion = 2
 
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
 
-// Exported reports whether exports contain documents of a type. They contain no locales and roles, which are created from the
-// configuration, and no documents of internal types such as API tokens.
+// Exported reports whether exports contain documents of a type. They contain no locales and roles, which are created
+// from the configuration, and no documents of internal types such as API tokens.
 func Exported(t *contenttypes.ContentType) bool {
 	return !t.Internal && t.UID != contenttypes.LocaleUID && t.UID != contenttypes.RoleUID
 }
 
-// exportKey returns the attribute by which exported links name documents of a type: the documentId. For roles it is the attribute type (public,
-// authenticated, …), since their documentIds differ between projects.
+// exportKey returns the attribute by which exported links name documents of a type: the documentId. For roles it is the
+// attribute type (public, authenticated, …), since their documentIds differ between projects.
 func exportKey(t *contenttypes.ContentType) *contenttypes.Attribute {
 	if t.UID == contenttypes.RoleUID {
 		return t.Attribute("type")
@@ -47,11 +47,11 @@ func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, key string) (doc 
 	return doc, ok
 }
 
-// Export writes all content to w as JSON Lines, from one snapshot: every version of every document, type by type, drafts before published
-// versions, each in order of id. The snapshot stays open until all is written.
+// Export writes all content to w as JSON Lines, from one snapshot: every version of every document, type by type,
+// drafts before published versions, each in order of id. The snapshot stays open until all is written.
 //
-// Memory only grows with the longest line. Before a line outgrows the memory reserved so far, Export calls reserve with the number of bytes
-// that it needs in total; an error ends the export. reserve may be nil.
+// Memory only grows with the longest line. Before a line outgrows the memory reserved so far, Export calls reserve with
+// the number of bytes that it needs in total; an error ends the export. reserve may be nil.
 func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w io.Writer, reserve func(bytes int64) error) error {
 	return st.View(func(s *store.Snapshot) error {
 		e := &exporter{ctx: ctx, s: s, model: model, w: bufio.NewWriterSize(w, 64<<10), reserve: reserve}
@@ -85,8 +85,8 @@ type exporter struct {
 	err     error                   // the error that reserve returned
 }
 
-// fits reserves memory for a line of length bytes, and for the smaller buffer that is copied to it. It returns false if this or an earlier
-// call of reserve failed.
+// fits reserves memory for a line of length bytes, and for the smaller buffer that is copied to it. It returns false if
+// this or an earlier call of reserve failed.
 func (e *exporter) fits(length int) bool {
 	if e.err == nil && e.reserve != nil && length > e.room {
 		room := max(2*e.room, length)
@@ -134,7 +134,8 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 	return append(b, "}}"...)
 }
 
-// appendValues appends the attributes of a document or component that are not empty. The caller has reserved memory for scalar values.
+// appendValues appends the attributes of a document or component that are not empty. The caller has reserved memory for
+// scalar values.
 func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.Record, sets []store.LinkSet) []byte {
 	for _, a := range schema.Attributes {
 		if a.System || a.Mapped {
@@ -186,8 +187,8 @@ func (e *exporter) appendItems(b []byte, a *contenttypes.Attribute, r store.Reco
 	return b
 }
 
-// appendLinks appends the targets of a relation, in order. If a version has links in both link sets and they differ, each entry names its
-// link set.
+// appendLinks appends the targets of a relation, in order. If a version has links in both link sets and they differ,
+// each entry names its link set.
 func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.Ref, sets []store.LinkSet) []byte {
 	sets = store.LinkSetsUnder(a, sets)
 	lists := make([][]store.Link, len(sets))
@@ -228,8 +229,8 @@ func (e *exporter) appendLinks(b []byte, a *contenttypes.Attribute, from store.R
 // linkText is an estimate of the bytes that an entry of a relation needs, as a store.Link and as text.
 const linkText = 256
 
-// sameTargets reports whether two lists of links have the same targets and, if these have an order, the same positions in the lists of
-// the targets.
+// sameTargets reports whether two lists of links have the same targets and, if these have an order, the same positions
+// in the lists of the targets.
 func sameTargets(x, y []store.Link, ordered bool) bool {
 	return slices.EqualFunc(x, y, func(a, b store.Link) bool { return a.To == b.To && (!ordered || a.ToPos == b.ToPos) })
 }

@@ -25,7 +25,8 @@ func export(t *testing.T, st *store.Store, model *contenttypes.Model) []byte {
 	return out.Bytes()
 }
 
-// TestImportRefuses imports files of three valid lines and a wrong one. The import stores nothing, or the valid lines if it is partial.
+// TestImportRefuses imports files of three valid lines and a wrong one. The import stores nothing, or the valid lines
+// if it is partial.
 func TestImportRefuses(t *testing.T) {
 	model := testModel(t)
 	const fine = `{"type":"api::tag.tag","documentId":"t1","data":{"name":"One"}}
@@ -93,8 +94,8 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// TestImportKeepsOthers imports new versions of documents that have links from other documents, and then reads the relations from all
-// sides.
+// TestImportKeepsOthers imports new versions of documents that have links from other documents, and then reads the
+// relations from all sides.
 func TestImportKeepsOthers(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)
@@ -154,7 +155,8 @@ func TestImportKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestRolesByType exports a user from one project and imports it into another, in which the same roles have other documentIds.
+// TestRolesByType exports a user from one project and imports it into another, in which the same roles have other
+// documentIds.
 func TestRolesByType(t *testing.T) {
 	model := testModel(t)
 	role, user := model.Type("plugin::users-permissions.role"), model.Type("plugin::users-permissions.user")

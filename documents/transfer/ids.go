@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// importIDs decides which ids of rows and components in the file are kept: all that no other document of the store has. The others are
-// replaced by new ones. An id that another client gets while the import checks the file counts as taken.
+// importIDs decides which ids of rows and components in the file are kept: all that no other document of the store has.
+// The others are replaced by new ones. An id that another client gets while the import checks the file counts as taken.
 type importIDs struct {
 	last  idCounters                           // of the store when the check began
 	file  idCounters                           // greatest in the file
@@ -189,7 +189,8 @@ func eachItem(r store.Record, yield func(idName)) {
 	}
 }
 
-// prepare finds which of the wanted ids components of other documents have. The store has no index of them, so this reads all rows.
+// prepare finds which of the wanted ids components of other documents have. The store has no index of them, so this
+// reads all rows.
 func (ids *importIDs) prepare(im *importer) error {
 	if ids.wanted.Len() == 0 {
 		return nil

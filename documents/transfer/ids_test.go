@@ -110,8 +110,8 @@ func TestImportRefusesIDs(t *testing.T) {
 	}
 }
 
-// TestExportIntoChanged exports random content, changes the store, and imports the export again. The documents of the export are then as they
-// were, with their ids; the others are not changed.
+// TestExportIntoChanged exports random content, changes the store, and imports the export again. The documents of the
+// export are then as they were, with their ids; the others are not changed.
 func TestExportIntoChanged(t *testing.T) {
 	model := testModel(t)
 	for seed := range uint64(5) {

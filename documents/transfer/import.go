@@ -1,14 +1,15 @@
 // Package transfer writes all content to a file of JSON Lines, and stores the content of such a file.
 //
-// An import reads its file twice, and keeps nothing of it in memory that grows with the file. The first reading checks each
-// line. What a line says that concerns others becomes records of hashes in Sorters (internal/extsort): the names that it
-// claims (versions, ids, unique values, exclusive targets), the localizations that it has and needs, and the positions of its
-// links. Sorting brings equal names together, so conflicts show as neighbours. The second reading goes document by document,
-// by the offsets of its lines, and stores each with all versions and links in one transaction. Types that others link to come
-// first. A document that links to one that does not exist yet waits for a third reading; a new one gets its versions at once,
-// an existing one stays as it was until then. If a link leads to a localization that an existing document gets only in the
-// third reading, a fourth one adds the link. So every commit is a state in which each document is as before or as in the
-// file, some links apart that did not exist before, and no link leads to nothing.
+// An import reads its file twice, and keeps nothing of it in memory that grows with the file. The first reading checks
+// each line. What a line says that concerns others becomes records of hashes in Sorters (internal/extsort): the names
+// that it claims (versions, ids, unique values, exclusive targets), the localizations that it has and needs, and the
+// positions of its links. Sorting brings equal names together, so conflicts show as neighbours. The second reading goes
+// document by document, by the offsets of its lines, and stores each with all versions and links in one transaction.
+// Types that others link to come first. A document that links to one that does not exist yet waits for a third reading;
+// a new one gets its versions at once, an existing one stays as it was until then. If a link leads to a localization
+// that an existing document gets only in the third reading, a fourth one adds the link. So every commit is a state in
+// which each document is as before or as in the file, some links apart that did not exist before, and no link leads to
+// nothing.
 package transfer
 
 import (
@@ -34,18 +35,19 @@ import (
 type ImportOptions struct {
 	// Partial stores the valid lines even if others are invalid.
 	Partial bool
-	// Keep stores values that break a rule of their attribute, as long as it can hold them: Fit says which these are. KeepTaken stores
-	// unique values that other documents have.
+	// Keep stores values that break a rule of their attribute, as long as it can hold them: Fit says which these are.
+	// KeepTaken stores unique values that other documents have.
 	Keep, KeepTaken bool
 	// Progress, if set, is called with the progress of the import.
 	Progress func(ImportProgress)
-	// Reserve, if set, is called before the import needs more memory, with its total number of bytes from then on. An error
-	// from it ends the import before anything is stored.
+	// Reserve, if set, is called before the import needs more memory, with its total number of bytes from then on. An
+	// error from it ends the import before anything is stored.
 	Reserve func(bytes int64) error
 }
 
-// ImportProgress is the progress of a phase of an import, in lines. The phase "checking" reads the whole file; Total is 0 until it ends.
-// "storing" reads it again, and "linking" reads the documents whose links had to wait, and then again those whose links still have to.
+// ImportProgress is the progress of a phase of an import, in lines. The phase "checking" reads the whole file; Total is
+// 0 until it ends. "storing" reads it again, and "linking" reads the documents whose links had to wait, and then again
+// those whose links still have to.
 type ImportProgress struct {
 	Phase string `json:"phase"`
 	Done  int    `json:"done"`
@@ -78,7 +80,8 @@ func (ps LineProblems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders the problems by line and removes duplicates, since draft and published version may have the same problem.
+// sorted orders the problems by line and removes duplicates, since draft and published version may have the same
+// problem.
 func (ps LineProblems) sorted() LineProblems {
 	slices.SortFunc(ps, func(a, b LineProblem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
@@ -95,11 +98,12 @@ func (ps LineProblems) sorted() LineProblems {
 //   - Link stores what waited. A link to a localization that an existing document gets only in this phase may still have no target.
 //   - Complete adds those links.
 //
-// A document that existed before is replaced in one transaction, with all its versions and links, except for those of the last phase. So a reader sees it
-// as it was before or as it is in the file, and an import that was interrupted can be repeated. Documents that are not in the file do not change.
+// A document that existed before is replaced in one transaction, with all its versions and links, except for those of
+// the last phase. So a reader sees it as it was before or as it is in the file, and an import that was interrupted can
+// be repeated. Documents that are not in the file do not change.
 //
-// With o.Partial, documents with an invalid line are skipped with all their lines. The error is LineProblems if lines are invalid, also if
-// the others were stored. Imports of the same Service wait for one another.
+// With o.Partial, documents with an invalid line are skipped with all their lines. The error is LineProblems if lines
+// are invalid, also if the others were stored. Imports of the same Service wait for one another.
 func Import(ctx context.Context, s *documents.Service, file io.ReadSeeker, o ImportOptions) (result ImportResult, err error) {
 	release, err := s.LockImports(ctx)
 	if err != nil {
@@ -156,8 +160,8 @@ func checkIsText(file io.ReadSeeker) error {
 	return nil
 }
 
-// An importer is a running import. Its memory does not grow with the file: what it has to remember of each line is in Sorters, as hashes
-// instead of names.
+// An importer is a running import. Its memory does not grow with the file: what it has to remember of each line is in
+// Sorters, as hashes instead of names.
 type importer struct {
 	ctx  context.Context
 	s    *documents.Service

@@ -10,8 +10,8 @@ import (
 	"lectern/internal/storetest"
 )
 
-// TestImportNamesTheCause imports a line with a wrong value, which others link to. Links to its document are no problems of their own, unless the import goes
-// on without it; and the line is stored as it is on request.
+// TestImportNamesTheCause imports a line with a wrong value, which others link to. Links to its document are no
+// problems of their own, unless the import goes on without it; and the line is stored as it is on request.
 func TestImportNamesTheCause(t *testing.T) {
 	const file = `{"type":"api::page.page","documentId":"a","data":{"next":{"documentId":"b"}}}
 {"type":"api::page.page","documentId":"b","data":{"mood":"angry","next":{"documentId":"c"}}}

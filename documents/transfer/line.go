@@ -17,8 +17,8 @@ import (
 	"lectern/store"
 )
 
-// An importLine is a parsed line of an import: one version of a document, or its draft and published version if both have the
-// same values.
+// An importLine is a parsed line of an import: one version of a document, or its draft and published version if both
+// have the same values.
 type importLine struct {
 	number     int // set by the loader
 	typ        *contenttypes.ContentType
@@ -31,7 +31,8 @@ type importLine struct {
 	versions   []*importVersion // set by build
 }
 
-// An importVersion is a version of a document in the file, as it is to be stored. Its row has no document and no id yet.
+// An importVersion is a version of a document in the file, as it is to be stored. Its row has no document and no id
+// yet.
 type importVersion struct {
 	row   *store.Row
 	ids   []importedID // of the row, then of its components
@@ -52,7 +53,8 @@ func (l *importLine) edges() (list []*edge) {
 
 var lineKeys = []string{"type", "documentId", "locale", "status", "id", "createdAt", "updatedAt", "publishedAt", "data"}
 
-// documentIDPattern matches the documentIds that a file may contain. It allows more than the documentIds that Lectern creates.
+// documentIDPattern matches the documentIds that a file may contain. It allows more than the documentIds that Lectern
+// creates.
 var documentIDPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // isHeader reports whether a value is the first line of an export; err says why its version cannot be read.
@@ -191,8 +193,8 @@ func (im *importer) setSystem(l *importLine, r *store.Row) {
 	}
 }
 
-// values makes the values of a document or component from its data. It skips relations, which are edges. The paths of all attributes
-// share one piece of memory, so that none is copied: nothing may keep a path.
+// values makes the values of a document or component from its data. It skips relations, which are edges. The paths of
+// all attributes share one piece of memory, so that none is copied: nothing may keep a path.
 func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Object, path []string) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {
@@ -227,8 +229,8 @@ func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Obje
 // passwordHash matches the bcrypt hash of a password.
 var passwordHash = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 
-// scalar casts a value. Unless values are kept, it checks it by the rules of drafts, since exported content may violate rules that were
-// added later.
+// scalar casts a value. Unless values are kept, it checks it by the rules of drafts, since exported content may violate
+// rules that were added later.
 func (version *importVersion) scalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
 	if version.keep {
 		f := values.Fit(a, v, version.row.Status == store.Published)

@@ -12,16 +12,17 @@ import (
 	"lectern/internal/extsort"
 )
 
-// A transaction of an import ends after so many bytes of lines, or so many links, or so many bytes of rows that it replaces, or a larger document. That
-// bounds how long readers and other writers wait for it, and how much is in memory until the commit: the log keeps the rows that were replaced. Only
-// tests change these limits.
+// A transaction of an import ends after so many bytes of lines, or so many links, or so many bytes of rows that it
+// replaces, or a larger document. That bounds how long readers and other writers wait for it, and how much is in memory
+// until the commit: the log keeps the rows that were replaced. Only tests change these limits.
 var (
 	importChunkText  = 512 << 10
 	importChunkLinks = 8000
 	importReplaced   = 8 << 20
 )
 
-// loadedAhead is how many bytes of lines are in memory at a time: a transaction that is stored, and one that is read meanwhile.
+// loadedAhead is how many bytes of lines are in memory at a time: a transaction that is stored, and one that is read
+// meanwhile.
 const loadedAhead = 1 << 20
 
 // An importDocument is a document to be stored: its valid lines.
@@ -63,7 +64,8 @@ type loader struct {
 	next   *chunk
 }
 
-// eachChunk calls do with the documents in a Sorter like importer.order, in chunks. The next chunk is read while do stores one.
+// eachChunk calls do with the documents in a Sorter like importer.order, in chunks. The next chunk is read while do
+// stores one.
 func (im *importer) eachChunk(from *extsort.Sorter, do func(*chunk) error) error {
 	ctx, cancel := context.WithCancel(im.ctx)
 	l := &loader{im: im, ctx: ctx, chunks: make(chan *chunk), loaded: semaphore.NewWeighted(loadedAhead), next: &chunk{}}

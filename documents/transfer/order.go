@@ -39,8 +39,8 @@ const (
 	addedDocument = 1 << 63
 )
 
-// turnsOf returns the order in which documents are stored, by type: types that others link to come first, so that few links have to wait.
-// New ids do not depend on it.
+// turnsOf returns the order in which documents are stored, by type: types that others link to come first, so that few
+// links have to wait. New ids do not depend on it.
 func turnsOf(model *contenttypes.Model) map[*contenttypes.ContentType]uint64 {
 	turns := map[*contenttypes.ContentType]uint64{}
 	seen := map[*contenttypes.Schema]bool{}
@@ -107,8 +107,8 @@ const (
 	rankLast         // last position in the list in the store
 )
 
-// placeLinks computes the positions of all links in the lists of their targets, from the order that the file says, and writes them to a
-// temporary file.
+// placeLinks computes the positions of all links in the lists of their targets, from the order that the file says, and
+// writes them to a temporary file.
 func (im *importer) placeLinks() error {
 	if im.links == 0 {
 		return nil
@@ -140,7 +140,8 @@ func (im *importer) placeLinks() error {
 	return w.Flush()
 }
 
-// positionStep returns the distance between positions that are added behind a position. It is smaller near the end of all positions.
+// positionStep returns the distance between positions that are added behind a position. It is smaller near the end of
+// all positions.
 func positionStep(last uint64) uint64 {
 	if last < 1<<63 {
 		return store.PosStep

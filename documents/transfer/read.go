@@ -54,8 +54,8 @@ func (im *importer) newLineReader() (*lineReader, error) {
 	return &lineReader{im: im, r: bufio.NewReaderSize(im.file, 256<<10)}, nil
 }
 
-// read reads the next line, which is valid until the next call. It skips a line that is too long and returns errLongLine for it. At the
-// end of the file it returns io.EOF.
+// read reads the next line, which is valid until the next call. It skips a line that is too long and returns
+// errLongLine for it. At the end of the file it returns io.EOF.
 func (r *lineReader) read() ([]byte, error) {
 	r.text = r.text[:0]
 	length := 0
@@ -86,8 +86,8 @@ func (r *lineReader) read() ([]byte, error) {
 
 var errLongLine = fmt.Errorf("a line has at most %d MiB", maxImportLine>>20)
 
-// object reads the next line as a JSON object, nil for an empty line and the header. wrong says why the line is no object; err ends the
-// import.
+// object reads the next line as a JSON object, nil for an empty line and the header. wrong says why the line is no
+// object; err ends the import.
 func (r *lineReader) object() (o *jsontree.Object, wrong, err error) {
 	text, err := r.read()
 	if errors.Is(err, errLongLine) {

@@ -46,8 +46,8 @@ func importedNotes(n, length int) []byte {
 	return []byte(lines.String())
 }
 
-// TestExportReserves checks that an export reserves memory for its longest line, not for all lines, and that it fails if there is not
-// enough.
+// TestExportReserves checks that an export reserves memory for its longest line, not for all lines, and that it fails
+// if there is not enough.
 func TestExportReserves(t *testing.T) {
 	const length, lines = 10_000, 100
 	model := noteModel(t)
@@ -70,8 +70,8 @@ func TestExportReserves(t *testing.T) {
 	}
 }
 
-// TestImportReserves checks that an import reserves memory for its longest line and for what it remembers of each line. If there is not
-// enough, the import fails and stores nothing.
+// TestImportReserves checks that an import reserves memory for its longest line and for what it remembers of each line.
+// If there is not enough, the import fails and stores nothing.
 func TestImportReserves(t *testing.T) {
 	model := noteModel(t)
 	for _, test := range []struct {
@@ -95,7 +95,8 @@ func TestImportReserves(t *testing.T) {
 	}
 }
 
-// TestImportReservesDenseLines checks that an import reserves the values of a line that takes far more memory when it is parsed than it has bytes.
+// TestImportReservesDenseLines checks that an import reserves the values of a line that takes far more memory when it
+// is parsed than it has bytes.
 func TestImportReservesDenseLines(t *testing.T) {
 	model := noteModel(t)
 	line := `{"type":"api::note.note","documentId":"a","data":{"text":[` + strings.Repeat(`{"":0},`, 200_000) + "0]}}\n"

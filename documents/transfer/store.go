@@ -17,11 +17,12 @@ import (
 type storingPhase int
 
 const (
-	// storing: a document with a link to one that does not exist yet has to wait. If it is new, its versions are stored without links, so that others
-	// can link to them.
+	// storing: a document with a link to one that does not exist yet has to wait. If it is new, its versions are stored
+	// without links, so that others can link to them.
 	storing storingPhase = iota
-	// linking: what has waited is stored. Only a link to a localization that the import adds to an existing document may still have no target, since that
-	// document may have waited too. The document with the link is stored without it, and waits once more.
+	// linking: what has waited is stored. Only a link to a localization that the import adds to an existing document
+	// may still have no target, since that document may have waited too. The document with the link is stored without
+	// it, and waits once more.
 	linking
 	// completing: what has waited again gets all its links.
 	completing
@@ -127,9 +128,10 @@ type documentName struct {
 	id  string
 }
 
-// numberDocuments gives numbers to the documents that one transaction stores: as many of them as together replace up to importReplaced bytes of rows, and
-// at least one. It returns how many these are, and the new ones among them. Others may link to the new ones before they are stored, since all are in the
-// same transaction. Documents of single types are not among the new ones: they may have to wait for the next phase.
+// numberDocuments gives numbers to the documents that one transaction stores: as many of them as together replace up to
+// importReplaced bytes of rows, and at least one. It returns how many these are, and the new ones among them. Others
+// may link to the new ones before they are stored, since all are in the same transaction. Documents of single types are
+// not among the new ones: they may have to wait for the next phase.
 func numberDocuments(tx *store.Tx, documents []*importDocument) (stored int, together map[documentName]*importDocument) {
 	together = map[documentName]*importDocument{}
 	size := 0
@@ -228,8 +230,8 @@ func (w *documentWrite) wait(added bool) {
 	w.done.waiting = append(w.done.waiting, waiting{w.importDocument, added})
 }
 
-// otherSingle returns the document of a single type that has another documentId than the one in the file, and is replaced by
-// it.
+// otherSingle returns the document of a single type that has another documentId than the one in the file, and is
+// replaced by it.
 func (w *documentWrite) otherSingle() (other uint64, documentID string, err error) {
 	if w.typ.Kind != contenttypes.SingleType {
 		return 0, "", nil
@@ -240,8 +242,8 @@ func (w *documentWrite) otherSingle() (other uint64, documentID string, err erro
 	return other, documentID, err
 }
 
-// findTargets finds the documents that the links lead to. It returns false if one does not exist. In the last phase it warns of such a link: its target is
-// not in the file because it is invalid.
+// findTargets finds the documents that the links lead to. It returns false if one does not exist. In the last phase it
+// warns of such a link: its target is not in the file because it is invalid.
 func (w *documentWrite) findTargets(phase storingPhase) (complete bool) {
 	complete = true
 	for _, l := range w.lines {
@@ -280,8 +282,8 @@ func (w *documentWrite) findTarget(e *edge) {
 	}
 }
 
-// lookUp finds the target of a link. It remembers roles, since looking one up reads an index, and the writes in a transaction wait in memory
-// until an index is read.
+// lookUp finds the target of a link. It remembers roles, since looking one up reads an index, and the writes in a
+// transaction wait in memory until an index is read.
 func (w *documentWrite) lookUp(e *edge) (doc uint64, ok bool) {
 	if e.target.UID != contenttypes.RoleUID {
 		return w.tx.Document(e.target, e.id)

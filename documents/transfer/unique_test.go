@@ -10,8 +10,8 @@ import (
 	"lectern/internal/storetest"
 )
 
-// TestImportUniqueInside imports unique values in components: two lines may not have one at the same path, nor may a line have that of a document in
-// the store, unless the file gives that document another one.
+// TestImportUniqueInside imports unique values in components: two lines may not have one at the same path, nor may a
+// line have that of a document in the store, unless the file gives that document another one.
 func TestImportUniqueInside(t *testing.T) {
 	model := testModel(t)
 	const (

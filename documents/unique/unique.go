@@ -1,4 +1,5 @@
-// Package unique finds the document that has the value of a unique attribute, in the document itself or in its components.
+// Package unique finds the document that has the value of a unique attribute, in the document itself or in its
+// components.
 package unique
 
 import (
@@ -17,8 +18,8 @@ type Finder interface {
 	EqualInside(*contenttypes.ContentType, store.Status, string, []*contenttypes.Attribute, []byte, func(store.Record) bool)
 }
 
-// Other returns a version of this status and locale that has a value at the end of a path of attributes, or the zero Record
-// if there is none. own reports whether a version is one of the document that may have the value.
+// Other returns a version of this status and locale that has a value at the end of a path of attributes, or the zero
+// Record if there is none. own reports whether a version is one of the document that may have the value.
 func Other(
 	f Finder, t *contenttypes.ContentType, st store.Status, locale string, attrs []*contenttypes.Attribute, raw []byte,
 	own func(store.Record) bool,

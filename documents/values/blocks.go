@@ -10,8 +10,8 @@ import (
 	"lectern/jsontree"
 )
 
-// castBlocks casts and checks the value of a blocks attribute: an array of nodes, or a string with the JSON of one. It leaves keys without
-// rules unchanged, and keeps the order of keys. It copies values that casting changes.
+// castBlocks casts and checks the value of a blocks attribute: an array of nodes, or a string with the JSON of one. It
+// leaves keys without rules unchanged, and keeps the order of keys. It copies values that casting changes.
 func castBlocks(path []string, v any) (any, []issues.Issue) {
 	c, at := &blockCaster{}, &blockPath{base: path}
 	nodes, ok := parseCast(v).([]any)
@@ -32,8 +32,8 @@ func (c *blockCaster) refuse(at *blockPath, message string, v any) {
 	c.add(issues.Issue{Path: at.path(), Message: message, Value: v, HasValue: true})
 }
 
-// A blockPath is the path of a value, as a linked list of keys and indexes from the innermost to the outermost. It is only converted to a
-// []string for an issue, since most values have none.
+// A blockPath is the path of a value, as a linked list of keys and indexes from the innermost to the outermost. It is
+// only converted to a []string for an issue, since most values have none.
 type blockPath struct {
 	up    *blockPath
 	base  []string // path of the attribute; only in the outermost element
@@ -76,8 +76,8 @@ const (
 	invalidLink    = "Please specify a valid link."
 )
 
-// These are the rules of each type of node, in the order in which issues are reported. init sets them because they are recursive: lists may
-// contain lists.
+// These are the rules of each type of node, in the order in which issues are reported. init sets them because they are
+// recursive: lists may contain lists.
 var (
 	blockRules  map[string][]keyRule // for the nodes of the value
 	itemRules   map[string][]keyRule // for children of a list

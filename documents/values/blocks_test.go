@@ -127,8 +127,8 @@ func TestCastBlocksBounded(t *testing.T) {
 	}
 }
 
-// FuzzCastBlocks casts arbitrary JSON. castBlocks must not panic and must not change its input, and must accept its own result
-// unchanged.
+// FuzzCastBlocks casts arbitrary JSON. castBlocks must not panic and must not change its input, and must accept its own
+// result unchanged.
 func FuzzCastBlocks(f *testing.F) {
 	for _, c := range blocksCases {
 		f.Add(c.in)

@@ -12,8 +12,8 @@ import (
 	"lectern/jsontree"
 )
 
-// These are the messages for dates and times that cannot be parsed. The first such error is the only one in an answer; its details
-// are empty.
+// These are the messages for dates and times that cannot be parsed. The first such error is the only one in an answer;
+// its details are empty.
 const (
 	badDate     = "Invalid format, expected yyyy-MM-dd"
 	noSuchDay   = "Invalid date"
@@ -21,8 +21,8 @@ const (
 	badDateTime = "Invalid format, expected a timestamp or an ISO date"
 )
 
-// CastTime parses the value of a date, time or datetime attribute and returns the text to store: yyyy-MM-dd, HH:mm:ss.SSS,
-// or UTC with milliseconds and Z. It returns nil for nil.
+// CastTime parses the value of a date, time or datetime attribute and returns the text to store: yyyy-MM-dd,
+// HH:mm:ss.SSS, or UTC with milliseconds and Z. It returns nil for nil.
 func CastTime(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 	if v == nil {
 		return nil, nil
@@ -58,8 +58,8 @@ func CastTime(a *contenttypes.Attribute, v any) (any, *apierror.Error) {
 	return text, nil
 }
 
-// ParseFilterTime parses the operand of a filter on a date, time or datetime attribute and returns it in the stored form. It
-// ignores everything after a date.
+// ParseFilterTime parses the operand of a filter on a date, time or datetime attribute and returns it in the stored
+// form. It ignores everything after a date.
 func ParseFilterTime(a *contenttypes.Attribute, s string) (string, *apierror.Error) {
 	if a.Type == contenttypes.Date {
 		date, says := readDate(s)
@@ -144,9 +144,9 @@ func unixMilli(f float64) (time.Time, bool) {
 	return time.UnixMilli(int64(f)).UTC(), true
 }
 
-// ParseTime parses an ISO 8601 date, with or without a time, or a number of milliseconds since 1970. The date may have the
-// extended or basic form, and is in UTC unless it has a zone. A number of 4 (a year), 6, 7 or 8 digits is a date in the basic
-// form; all other numbers are milliseconds.
+// ParseTime parses an ISO 8601 date, with or without a time, or a number of milliseconds since 1970. The date may have
+// the extended or basic form, and is in UTC unless it has a zone. A number of 4 (a year), 6, 7 or 8 digits is a date in
+// the basic form; all other numbers are milliseconds.
 func ParseTime(s string) (time.Time, bool) {
 	if t, ok := parseISO(s); ok {
 		return t, true
@@ -187,8 +187,8 @@ func parseISO(s string) (time.Time, bool) {
 	return t, true
 }
 
-// parseDay parses a year with an optional month and day, day of the year, or week and weekday. The first month, day, week or
-// weekday is the default of an absent part.
+// parseDay parses a year with an optional month and day, day of the year, or week and weekday. The first month, day,
+// week or weekday is the default of an absent part.
 func parseDay(s string) (time.Time, bool) {
 	r := reader{s}
 	var year int
@@ -247,8 +247,8 @@ func weekDate(ok bool, year, week, weekday int) (time.Time, bool) {
 	return t, ok && weekday >= 1 && weekday <= 7 && y == year && w == week
 }
 
-// parseTimeOfDay parses the text after a date and returns the duration to add to the date. The text is empty, Z, or a T or blank
-// followed by a time, which may be empty, and a zone.
+// parseTimeOfDay parses the text after a date and returns the duration to add to the date. The text is empty, Z, or a T
+// or blank followed by a time, which may be empty, and a zone.
 func parseTimeOfDay(s string) (time.Duration, bool) {
 	if s == "" || s == "Z" {
 		return 0, true
@@ -306,8 +306,8 @@ func parseZone(s string) (time.Duration, bool) {
 	return offset, r.done() && s[0] != 'Z' && hours < 24 && minutes < 60
 }
 
-// A reader consumes expected parts from the beginning of a text. If a part is missing, the reader fails, and so do all further
-// reads.
+// A reader consumes expected parts from the beginning of a text. If a part is missing, the reader fails, and so do all
+// further reads.
 type reader struct{ s string }
 
 // failure replaces the text of a reader that has failed. No part matches it.

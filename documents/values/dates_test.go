@@ -144,8 +144,9 @@ func TestParseFilterTime(t *testing.T) {
 	}
 }
 
-// FuzzCastTemporal casts arbitrary texts to dates, times and datetimes. A valid result must be accepted again unchanged, must be the same
-// as an operand of a filter, and a datetime in RFC 3339 must be the instant that time.Parse returns.
+// FuzzCastTemporal casts arbitrary texts to dates, times and datetimes. A valid result must be accepted again
+// unchanged, must be the same as an operand of a filter, and a datetime in RFC 3339 must be the instant that time.Parse
+// returns.
 func FuzzCastTemporal(f *testing.F) {
 	for _, c := range temporalCases {
 		if s, ok := mustParse(c.in).(string); ok {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// IsEmail reports whether s has the form of an e-mail address. The local part consists of words joined by single dots, or is
-// quoted. The domain has at least two labels, of which the last begins and ends with a letter. Both parts may contain letters
-// beyond ASCII.
+// IsEmail reports whether s has the form of an e-mail address. The local part consists of words joined by single dots,
+// or is quoted. The domain has at least two labels, of which the last begins and ends with a letter. Both parts may
+// contain letters beyond ASCII.
 func IsEmail(s string) bool {
 	domain, ok := afterQuoted(s)
 	if !ok {
@@ -74,8 +74,8 @@ func last(s string) rune {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// isLetterOrDigit reports whether r is an ASCII letter or digit, or any visible character beyond ASCII that fits in one UTF-16
-// unit.
+// isLetterOrDigit reports whether r is an ASCII letter or digit, or any visible character beyond ASCII that fits in one
+// UTF-16 unit.
 func isLetterOrDigit(r rune) bool {
 	if r < 0x80 {
 		return isDigit(r) || 'a' <= r|0x20 && r|0x20 <= 'z'

@@ -1,5 +1,5 @@
-// Package values casts and checks the value of one attribute, by the rules of its definition and in the words of Strapi.
-// It knows no documents and no store.
+// Package values casts and checks the value of one attribute, by the rules of its definition and in the words of
+// Strapi. It knows no documents and no store.
 package values
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // A Stage selects the rules that are checked.
 //
-// Types without drafts check all rules at once (FullStage). Types with drafts check the rules for drafts when a draft is
-// written (DraftStage: types, choices, max, maxLength, blocks), and all rules, on all values of the draft, when it is published
-// (PublishStage).
+// Types without drafts check all rules at once (FullStage). Types with drafts check the rules for drafts when a draft
+// is written (DraftStage: types, choices, max, maxLength, blocks), and all rules, on all values of the draft, when it
+// is published (PublishStage).
 type Stage uint8
 
 const (
@@ -26,13 +26,13 @@ const (
 	FullStage
 )
 
-// Cast casts and checks the value of a scalar attribute. It returns the value to store (nil for null) and the issues with
-// it.
+// Cast casts and checks the value of a scalar attribute. It returns the value to store (nil for null) and the issues
+// with it.
 //
-// given is false if the attribute is absent from the body. That is an issue for a required attribute in FullStage, so an update
-// does not call Cast for attributes that it leaves unchanged. In PublishStage the value is the stored one. Dates, times
-// and datetimes are returned as they are, because their errors are reported after all issues: see CastTime. It does not
-// check whether a unique value is free.
+// given is false if the attribute is absent from the body. That is an issue for a required attribute in FullStage, so
+// an update does not call Cast for attributes that it leaves unchanged. In PublishStage the value is the stored one.
+// Dates, times and datetimes are returned as they are, because their errors are reported after all issues: see
+// CastTime. It does not check whether a unique value is free.
 func Cast(a *contenttypes.Attribute, path []string, v any, given bool, st Stage) (any, []issues.Issue) {
 	if !given && st != PublishStage {
 		if a.Required && st == FullStage {
@@ -133,8 +133,8 @@ func (c *caster) text(v any) any {
 	return s
 }
 
-// printRegex returns the source of a regular expression between slashes as JavaScript prints it, which escapes slashes outside
-// of character classes.
+// printRegex returns the source of a regular expression between slashes as JavaScript prints it, which escapes slashes
+// outside of character classes.
 func printRegex(source string) string {
 	var b strings.Builder
 	b.WriteByte('/')
@@ -240,8 +240,8 @@ func (c *caster) number(v any) any {
 	return shown
 }
 
-// castNumber converts a number, or a string as JavaScript's Number() does after blanks are removed. f is NaN if it is not a
-// number; n keeps all digits of an integer.
+// castNumber converts a number, or a string as JavaScript's Number() does after blanks are removed. f is NaN if it is
+// not a number; n keeps all digits of an integer.
 func castNumber(v any) (n jsontree.Number, f float64) {
 	switch v := v.(type) {
 	case jsontree.Number:
@@ -287,7 +287,8 @@ func decimalInteger(s string) (string, bool) {
 	return sign + s, true
 }
 
-// bigInteger casts a 64-bit integer from a number, or from a string of digits with an optional sign, and stores it as a string.
+// bigInteger casts a 64-bit integer from a number, or from a string of digits with an optional sign, and stores it as a
+// string.
 func (c *caster) bigInteger(v any) any {
 	var digits string
 	ok := false
@@ -312,8 +313,8 @@ func (c *caster) bigInteger(v any) any {
 	return digits
 }
 
-// json parses a string that is itself JSON, as forms send it. It keeps the string if the result is another string or empty, or
-// has the key __proto__, which bodies must not contain.
+// json parses a string that is itself JSON, as forms send it. It keeps the string if the result is another string or
+// empty, or has the key __proto__, which bodies must not contain.
 func (c *caster) json(v any) any {
 	s, ok := v.(string)
 	if !ok || c.stage == PublishStage { // a draft to publish was checked when it was written

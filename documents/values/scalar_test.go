@@ -168,8 +168,8 @@ func TestCast(t *testing.T) {
 	}
 }
 
-// TestCastPublishing publishes the values that a draft may hold. They are published unchanged, or refused with the message of the
-// full stage.
+// TestCastPublishing publishes the values that a draft may hold. They are published unchanged, or refused with the
+// message of the full stage.
 func TestCastPublishing(t *testing.T) {
 	attrs := scalars()
 	for _, c := range castCases {

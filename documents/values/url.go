@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isLinkURL reports whether s may be the target of a link in a text: a path or host that begins with a slash, a mailto or tel
-// address, or an absolute http or ftp URL. Other schemes, such as javascript and data, are refused.
+// isLinkURL reports whether s may be the target of a link in a text: a path or host that begins with a slash, a mailto
+// or tel address, or an absolute http or ftp URL. Other schemes, such as javascript and data, are refused.
 func isLinkURL(s string) bool {
 	if strings.HasPrefix(s, "/") {
 		return true

@@ -17,15 +17,15 @@ const (
 	maxEmbedded = 128 << 10 // bytes of the longest one that is written into images
 )
 
-// colours say how an image is shown as its colour profile demands, in images that are made of it: its colours become sRGB, which needs
-// no profile, or the images keep the profile.
+// colours say how an image is shown as its colour profile demands, in images that are made of it: its colours become
+// sRGB, which needs no profile, or the images keep the profile.
 type colours struct {
 	convert *icc.Transform // nil if nothing changes
 	profile []byte         // written into the images; nil if there is none
 }
 
-// coloursOf reads the colour profile of an image. A profile that is damaged, or for pixels of another kind, counts as none, as in
-// browsers. One that has tables is kept, unless it is too long: then its matrix, if it has one, must do.
+// coloursOf reads the colour profile of an image. A profile that is damaged, or for pixels of another kind, counts as
+// none, as in browsers. One that has tables is kept, unless it is too long: then its matrix, if it has one, must do.
 func (p *Picture) coloursOf(f io.ReaderAt) colours {
 	if !p.profiled {
 		return colours{}
@@ -113,8 +113,8 @@ func jpegProfile(r io.Reader) []byte {
 	return profile
 }
 
-// embedding returns a writer of an image in a format, which adds a colour profile to what it writes to w. It is w itself for a format
-// that is written with its profile, or if there is none.
+// embedding returns a writer of an image in a format, which adds a colour profile to what it writes to w. It is w
+// itself for a format that is written with its profile, or if there is none.
 func (c colours) embedding(w io.Writer, form string) io.Writer {
 	switch {
 	case c.profile == nil:

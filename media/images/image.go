@@ -20,8 +20,8 @@ type Image struct {
 	palette color.Palette // nil if it has none
 }
 
-// Decode decodes the image in a file, as browsers do even if it is damaged in certain ways. When ctx ends it returns the error
-// of ctx, and ErrUndecodable for an image that is damaged too much.
+// Decode decodes the image in a file, as browsers do even if it is damaged in certain ways. When ctx ends it returns
+// the error of ctx, and ErrUndecodable for an image that is damaged too much.
 func (p *Picture) Decode(ctx context.Context, file io.ReaderAt) (*Image, error) {
 	f := &checkedReader{ReaderAt: file}
 	m, err := p.decode(bufio.NewReaderSize(ctxio.NewReader(ctx, io.NewSectionReader(f, 0, math.MaxInt64)), 64<<10))
@@ -36,8 +36,8 @@ func (p *Picture) Decode(ctx context.Context, file io.ReaderAt) (*Image, error) 
 	return &Image{Picture: p, pixels: m, colours: p.coloursOf(file), palette: paletteOf(m)}, nil
 }
 
-// Shrink scales the image down to a width and a height as it is shown, and returns it so. What Shrink returned before is
-// scaled: call it with sizes of which none is larger than the one before.
+// Shrink scales the image down to a width and a height as it is shown, and returns it so. What Shrink returned before
+// is scaled: call it with sizes of which none is larger than the one before.
 func (m *Image) Shrink(ctx context.Context, width, height int) (*image.RGBA, error) {
 	if m.format == "gif" && !m.shrunk {
 		m.pixels = onCanvas(m.pixels, m.width, m.height)

@@ -22,7 +22,8 @@ const (
 	profileMark = "ICC_PROFILE\x00" // then the number of the part and how many there are
 )
 
-// readJPEGHead reads the segments of a JPEG file up to its picture. What is malformed ends the head: what was read before counts.
+// readJPEGHead reads the segments of a JPEG file up to its picture. What is malformed ends the head: what was read
+// before counts.
 func readJPEGHead(r io.Reader) jpegHead {
 	h := jpegHead{orientation: 1}
 	exif := false
@@ -50,8 +51,8 @@ func hasMark(content []byte, mark string) bool {
 	return len(content) >= len(mark) && string(content[:len(mark)]) == mark
 }
 
-// eachSegment calls f with marker and content of each segment of a JPEG file, until f returns false. The content is valid only during the
-// call. Before a marker there may be any number of fill bytes.
+// eachSegment calls f with marker and content of each segment of a JPEG file, until f returns false. The content is
+// valid only during the call. Before a marker there may be any number of fill bytes.
 func eachSegment(r io.Reader, f func(marker byte, content []byte) bool) {
 	in := bufio.NewReaderSize(r, 16<<10)
 	if _, err := in.Discard(2); err != nil {
@@ -77,7 +78,8 @@ func eachSegment(r io.Reader, f func(marker byte, content []byte) bool) {
 	}
 }
 
-// readMarker reads a marker with the fill bytes before it, as many as a segment may be long. It returns 0 if there is none.
+// readMarker reads a marker with the fill bytes before it, as many as a segment may be long. It returns 0 if there is
+// none.
 func readMarker(in *bufio.Reader) (byte, error) {
 	b, err := in.ReadByte()
 	if err != nil || b != 0xff {
@@ -103,8 +105,9 @@ func (p *Picture) readJPEG(r io.Reader) {
 	p.profiled = h.profiled && !cmyk // CMYK is converted without its profile
 }
 
-// pixelBytes returns how many bytes decoding takes for each pixel: one for each sample; five times that for a progressive file, whose
-// coefficients are all in memory until its end; and four more for pixels that are not YCbCr, which are converted. Package anyjpeg tells what it takes itself.
+// pixelBytes returns how many bytes decoding takes for each pixel: one for each sample; five times that for a
+// progressive file, whose coefficients are all in memory until its end; and four more for pixels that are not YCbCr,
+// which are converted. Package anyjpeg tells what it takes itself.
 func (h *jpegHead) pixelBytes() float64 {
 	if h.frame == nil {
 		return 3*5 + 4

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// A Layout says how an image on request shows an image: it scales a part from the middle of the image, and puts the result in the middle of
-// a canvas. All sizes are those of the image as it is shown, with its orientation applied.
+// A Layout says how an image on request shows an image: it scales a part from the middle of the image, and puts the
+// result in the middle of a canvas. All sizes are those of the image as it is shown, with its orientation applied.
 type Layout struct {
 	Part   image.Point // size of the part
 	Scaled image.Point // size of the part when it is scaled

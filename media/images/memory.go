@@ -16,14 +16,15 @@ func (p *Picture) MemoryToShrink(sizes []image.Point) int64 {
 	return p.memory(largest, p.format) + resizing
 }
 
-// MemoryToRender estimates how many bytes it takes to decode an image, to Render it in a layout and to write that in a format.
+// MemoryToRender estimates how many bytes it takes to decode an image, to Render it in a layout and to write that in a
+// format.
 func (p *Picture) MemoryToRender(at Layout, form string) int64 {
 	stored := at.turned(p.orientation)
 	return p.memory(at.Pixels(), form) + resizeMemory(stored.Part, stored.Scaled)
 }
 
-// memory estimates how many bytes it takes to decode the image and to make images of a format from it, one after another, of which
-// the largest has so many pixels.
+// memory estimates how many bytes it takes to decode the image and to make images of a format from it, one after
+// another, of which the largest has so many pixels.
 func (p *Picture) memory(largest int64, format string) int64 {
 	made := int64(5 * 4) // bytes a pixel: scaled, turned, and the work of the encoder
 	if format == "webp" {

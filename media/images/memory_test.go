@@ -85,8 +85,8 @@ func TestPictureMemory(t *testing.T) {
 	}
 }
 
-// TestResizeMemory compares the bytes that are reserved for scaling an image, beside source and result, with those that scaling
-// allocates: the reservation must not be much smaller.
+// TestResizeMemory compares the bytes that are reserved for scaling an image, beside source and result, with those that
+// scaling allocates: the reservation must not be much smaller.
 func TestResizeMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")

@@ -8,8 +8,8 @@ import (
 // maxEXIF limits how many bytes of an image are read for its orientation.
 const maxEXIF = 128 << 10
 
-// orientationOf returns the tag Orientation of the first directory of a TIFF header, 1 if there is none. As in browsers, only one
-// that is stored as a single number of 16 bits counts.
+// orientationOf returns the tag Orientation of the first directory of a TIFF header, 1 if there is none. As in
+// browsers, only one that is stored as a single number of 16 bits counts.
 func orientationOf(tiff []byte) int {
 	var order binary.ByteOrder
 	switch {

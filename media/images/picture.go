@@ -1,5 +1,5 @@
-// Package images reads the headers of image files, decodes them as browsers do, and makes and writes smaller images of them. It
-// knows formats, EXIF orientations and colour profiles, and how much memory each step takes.
+// Package images reads the headers of image files, decodes them as browsers do, and makes and writes smaller images of
+// them. It knows formats, EXIF orientations and colour profiles, and how much memory each step takes.
 package images
 
 import (
@@ -43,8 +43,8 @@ var pictureFormats = map[string]string{
 	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", SVG: "svg",
 }
 
-// Read reads the header of an image of a media type. It returns nil for any other type. With ErrUndecodable it returns the
-// largest size that the file states.
+// Read reads the header of an image of a media type. It returns nil for any other type. With ErrUndecodable it returns
+// the largest size that the file states.
 func Read(file io.ReaderAt, mime string) (*Picture, error) {
 	p := &Picture{format: pictureFormats[mime], orientation: 1}
 	f := &checkedReader{ReaderAt: file}
@@ -107,7 +107,8 @@ func (p *Picture) Size() (width, height int) {
 // Pixels returns how many pixels it has.
 func (p *Picture) Pixels() int64 { return int64(p.width) * int64(p.height) }
 
-// decode decodes the image, as browsers do even if it is damaged in certain ways. Of an animated GIF it decodes the first frame.
+// decode decodes the image, as browsers do even if it is damaged in certain ways. Of an animated GIF it decodes the
+// first frame.
 func (p *Picture) decode(r io.Reader) (image.Image, error) {
 	switch p.format {
 	case "jpeg":

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzPicture reads and decodes random images of at most a million pixels. What is decoded has the size that the header states, because
-// limits are checked against that.
+// FuzzPicture reads and decodes random images of at most a million pixels. What is decoded has the size that the header
+// states, because limits are checked against that.
 func FuzzPicture(f *testing.F) {
 	names, err := filepath.Glob("../testdata/*")
 	if err != nil {

@@ -39,8 +39,8 @@ func (p *Picture) readPNG(head func() io.Reader) error {
 	return nil
 }
 
-// pngBytes returns how many bytes decoding takes for each pixel of a PNG file, in which white is a colour of this type. An interlaced
-// file takes twice as many, because it is assembled from several smaller images.
+// pngBytes returns how many bytes decoding takes for each pixel of a PNG file, in which white is a colour of this type.
+// An interlaced file takes twice as many, because it is assembled from several smaller images.
 func pngBytes(white color.Color, interlaced bool) float64 {
 	bytes := 4.0
 	switch white.(type) {
@@ -57,7 +57,8 @@ func pngBytes(white color.Color, interlaced bool) float64 {
 	return bytes
 }
 
-// findPNGChunk reads a PNG file up to the content of the first chunk of a name before the picture. It returns nil if there is none.
+// findPNGChunk reads a PNG file up to the content of the first chunk of a name before the picture. It returns nil if
+// there is none.
 func findPNGChunk(r io.Reader, name string) (content *bufio.Reader, size int64) {
 	in := bufio.NewReaderSize(r, 4<<10)
 	if _, err := in.Discard(8); err != nil {
@@ -82,8 +83,8 @@ func findPNGChunk(r io.Reader, name string) (content *bufio.Reader, size int64) 
 	return nil, 0
 }
 
-// pngChunk returns the content of the first chunk of a name before the picture of a PNG file, if its checksum is right and it has at most
-// so many bytes. Otherwise it returns nil.
+// pngChunk returns the content of the first chunk of a name before the picture of a PNG file, if its checksum is right
+// and it has at most so many bytes. Otherwise it returns nil.
 func pngChunk(r io.Reader, name string, most int64) []byte {
 	in, size := findPNGChunk(r, name)
 	if in == nil || size > most {

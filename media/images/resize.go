@@ -8,8 +8,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// resize scales an image with the Catmull-Rom kernel. It works row by row: beside source and result it needs memory only for
-// the few source rows that contribute to one row of the result.
+// resize scales an image with the Catmull-Rom kernel. It works row by row: beside source and result it needs memory
+// only for the few source rows that contribute to one row of the result.
 func resize(ctx context.Context, src image.Image, width, height int) (*image.RGBA, error) {
 	dst := image.NewRGBA(image.Rect(0, 0, width, height))
 	b := src.Bounds()
@@ -75,8 +75,8 @@ func clamped(f float32, most uint8) uint8 {
 	return uint8(f)
 }
 
-// taps holds, for each position of the result, the first position of the source that contributes to it, and the weights of that
-// one and the ones after it.
+// taps holds, for each position of the result, the first position of the source that contributes to it, and the weights
+// of that one and the ones after it.
 type taps struct {
 	first   []int
 	start   []int // index of each position's first weight; one more entry than positions

@@ -27,8 +27,8 @@ func svgSize(r io.ReaderAt) (width, height int) {
 }
 
 // IsSVG reports whether the root element of a file that begins with head is that of an SVG image. Comments, an XML
-// declaration and a document type may come before it. Only if they fill head does it read more of the file, from r, which is
-// nil if head is all of it.
+// declaration and a document type may come before it. Only if they fill head does it read more of the file, from r,
+// which is nil if head is all of it.
 func IsSVG(head []byte, r io.ReaderAt) bool {
 	text, _, err := transform.Bytes(byteOrder(), head[:len(head)&^1]) // UTF-16 has two bytes for each character
 	if err != nil || !bytes.HasPrefix(bytes.TrimLeft(text, "\ufeff \t\r\n"), []byte("<")) {
@@ -72,7 +72,8 @@ func rootElement(r io.Reader) (xml.StartElement, error) {
 	}
 }
 
-// rootSize returns the size in the attributes of a root element: width and height, and viewBox for the one that is absent.
+// rootSize returns the size in the attributes of a root element: width and height, and viewBox for the one that is
+// absent.
 func rootSize(attrs []xml.Attr) (width, height int) {
 	var w, h, boxW, boxH float64
 	for _, a := range attrs {

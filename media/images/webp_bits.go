@@ -65,7 +65,8 @@ func runs(pixels []uint32) []token {
 	return tokens
 }
 
-// lengthCode splits the length of a run, or a distance, into the symbol for its magnitude and the bits that complete it.
+// lengthCode splits the length of a run, or a distance, into the symbol for its magnitude and the bits that complete
+// it.
 func lengthCode(n int) (symbol int, extra uint32, extraBits uint) {
 	n--
 	if n < 4 {
@@ -79,8 +80,8 @@ func lengthCode(n int) (symbol int, extra uint32, extraBits uint) {
 // leftPixel is the code of the distance "one pixel to the left", for an image of any width.
 const leftPixel = 2
 
-// pixels writes an entropy-coded image. main is true for the image itself and false for the images of transforms, which lack
-// one flag.
+// pixels writes an entropy-coded image. main is true for the image itself and false for the images of transforms, which
+// lack one flag.
 func (b *bitWriter) pixels(pixels []uint32, main bool) {
 	tokens := runs(pixels)
 	green, red, blue, alpha, dist := make([]int, 256+24), make([]int, 256), make([]int, 256), make([]int, 256), make([]int, 40)
@@ -167,8 +168,8 @@ func (b *bitWriter) simpleCode(used []int, size int) prefixCode {
 // codeLengthOrder is the order in which codeLengths writes the lengths of its own code.
 var codeLengthOrder = [19]int{17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// codeLengths writes the lengths of a prefix code. They are written in a prefix code of their own, whose symbols 17 and 18
-// stand for several zeros.
+// codeLengths writes the lengths of a prefix code. They are written in a prefix code of their own, whose symbols 17 and
+// 18 stand for several zeros.
 func (b *bitWriter) codeLengths(lengths []uint) {
 	type item struct {
 		symbol int
@@ -210,8 +211,8 @@ func (b *bitWriter) codeLengths(lengths []uint) {
 	}
 }
 
-// codeLengths computes the lengths of a Huffman code of at most limit bits. While the code is too deep it halves the counts,
-// which makes them more alike, and tries again.
+// codeLengths computes the lengths of a Huffman code of at most limit bits. While the code is too deep it halves the
+// counts, which makes them more alike, and tries again.
 func codeLengths(counts []int, limit uint) []uint {
 	counts = append([]int(nil), counts...)
 	for {

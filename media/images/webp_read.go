@@ -10,8 +10,9 @@ import (
 // maxWebPChunks is how many chunks of a WebP file are read.
 const maxWebPChunks = 1024
 
-// readWebP reads size and kind from the chunks of a WebP file. An extended file whose picture has another size than the file states, or that
-// has several pictures, is undecodable; otherwise a small file could hide a huge picture. EXIF does not count: browsers ignore it in WebP.
+// readWebP reads size and kind from the chunks of a WebP file. An extended file whose picture has another size than the
+// file states, or that has several pictures, is undecodable; otherwise a small file could hide a huge picture. EXIF
+// does not count: browsers ignore it in WebP.
 func (p *Picture) readWebP(f io.ReaderAt) (err error) {
 	var head [12]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
@@ -76,8 +77,8 @@ func (p *Picture) webpPicture(name string, data []byte) (width, height int) {
 
 func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
 
-// fullRange converts the samples of lossy WebP to those of image.YCbCr, which have all values: in WebP, black is 16 and white 235, and colours go
-// from 16 to 240.
+// fullRange converts the samples of lossy WebP to those of image.YCbCr, which have all values: in WebP, black is 16 and
+// white 235, and colours go from 16 to 240.
 func fullRange(m *image.YCbCr) {
 	for i, v := range m.Y {
 		m.Y[i] = fullY[v]

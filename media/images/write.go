@@ -69,7 +69,8 @@ func onCanvas(m image.Image, width, height int) image.Image {
 	return canvas
 }
 
-// paletted reduces an image to a palette, with dithering. If a part of the image is transparent, the palette gets a transparent colour.
+// paletted reduces an image to a palette, with dithering. If a part of the image is transparent, the palette gets a
+// transparent colour.
 func paletted(m *image.RGBA, colors color.Palette) *image.Paletted {
 	if !m.Opaque() {
 		colors = withTransparency(colors)
@@ -79,7 +80,8 @@ func paletted(m *image.RGBA, colors color.Palette) *image.Paletted {
 	return out
 }
 
-// withTransparency returns a palette with a transparent colour. In a full one, that takes the place of a colour that is much like another.
+// withTransparency returns a palette with a transparent colour. In a full one, that takes the place of a colour that is
+// much like another.
 func withTransparency(colors color.Palette) color.Palette {
 	if slices.ContainsFunc(colors, func(c color.Color) bool { _, _, _, a := c.RGBA(); return a == 0 }) {
 		return colors

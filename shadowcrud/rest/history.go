@@ -215,7 +215,7 @@ func (rt *Route) restore(w http.ResponseWriter, r *http.Request, c Call) error {
 }
 
 // readFormer reads which version the body of a request names: {"data": {"seq": …, "status": …}}. Without a status it is the draft.
-func readFormer(body any) (of documents.Former, err error) {
+func readFormer(body any) (of documents.PastVersion, err error) {
 	data, wrong := documents.ReadData(body)
 	if wrong != nil {
 		return of, wrong

@@ -1,20 +1,22 @@
 // Package archive reads and writes the archives of `strapi export`.
 //
-// An archive is a tar file, as a rule compressed with gzip and often encrypted on top of that, or a directory with the same files.
-// It holds five parts: schemas, entities, links, configuration and assets, and a file with metadata. The first four parts are
-// JSON Lines, spread over files such as entities/entities_00001.jsonl.
+// An archive is a tar file, as a rule compressed with gzip and often encrypted on top of that, or a directory with the
+// same files. It holds five parts: schemas, entities, links, configuration and assets, and a file with metadata. The
+// first four parts are JSON Lines, spread over files such as entities/entities_00001.jsonl.
 //
 //	a, err := archive.Open(ctx, "export.tar.gz.enc", archive.Options{Key: "secret", Dir: staging})
 //	defer a.Close()
 //	for e, err := range a.Entities(ctx) { … }
 //
-// Open reads the archive to its end before it returns, and refuses an archive that is damaged, truncated, encrypted with another
-// key, or made to do harm. After that the lines can be read as often as necessary, in any order of the parts, also at the same
-// time. The lines of a part come in the order of the archive. An error in one line names its file and number.
+// Open reads the archive to its end before it returns, and refuses an archive that is damaged, truncated, encrypted
+// with another key, or made to do harm. After that the lines can be read as often as necessary, in any order of the
+// parts, also at the same time. The lines of a part come in the order of the archive. An error in one line names its
+// file and number.
 //
-// Memory is constant. A compressed file cannot be read from the middle, and the metadata that say whether it is complete stand at its
-// end. So the one pass of Open unpacks everything but the assets to a temporary directory, which Close removes; 100,000
-// entities with 500,000 links take 180 MB there. Each pass over the assets reads the archive again.
+// Memory is constant. A compressed file cannot be read from the middle, and the metadata that say whether it is
+// complete stand at its end. So the one pass of Open unpacks everything but the assets to a temporary directory, which
+// Close removes; 100,000 entities with 500,000 links take 180 MB there. Each pass over the assets reads the archive
+// again.
 package archive
 
 import (

@@ -25,7 +25,8 @@ type Asset struct {
 	Content io.Reader // valid until the function that got the Asset returns; ends with the context
 }
 
-// FormatSidecar returns the Sidecar of a format: what the row of its file says about the format, and which file it belongs to.
+// FormatSidecar returns the Sidecar of a format: what the row of its file says about the format, and which file it
+// belongs to.
 func FormatSidecar(file *jsontree.Object, name string, format *jsontree.Object) *jsontree.Object {
 	sidecar := jsontree.NewObjectOf(len(format.Keys) + 3)
 	for _, key := range format.Keys {
@@ -37,8 +38,8 @@ func FormatSidecar(file *jsontree.Object, name string, format *jsontree.Object) 
 	return sidecar
 }
 
-// Assets calls do for every asset, in the order of the archive, until it returns an error. do need not read the content. A
-// name is a relative path that does not lead upwards.
+// Assets calls do for every asset, in the order of the archive, until it returns an error. do need not read the
+// content. A name is a relative path that does not lead upwards.
 func (a *Archive) Assets(ctx context.Context, do func(Asset) error) error {
 	visit := func(name string, size int64, content io.Reader) error {
 		if partOf(name) != assets {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/crypto/scrypt"
 )
 
-// newCipher returns the cipher of `strapi export --key`: AES-128 with a key that scrypt makes of the text, without a salt. Each block is
-// encrypted by itself, and nothing authenticates the content, so a wrong key shows only in what comes out.
+// newCipher returns the cipher of `strapi export --key`: AES-128 with a key that scrypt makes of the text, without a
+// salt. Each block is encrypted by itself, and nothing authenticates the content, so a wrong key shows only in what
+// comes out.
 func newCipher(key string) (cipher.Block, error) {
 	hashed, err := scrypt.Key([]byte(key), nil, 16384, 8, 1, 16)
 	if err != nil {

@@ -92,7 +92,8 @@ func isGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b, 
 
 func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
 
-// Bounds on what a container may expand to. Lines of JSON compress to a twentieth; only a file that is made to do harm exceeds the bounds.
+// Bounds on what a container may expand to. Lines of JSON compress to a twentieth; only a file that is made to do harm
+// exceeds the bounds.
 const (
 	freeBytes    = 256 << 20 // allowed whatever the size of the file is
 	maxRatio     = 200
@@ -100,8 +101,8 @@ const (
 	bytesAnEntry = 32 // least bytes that each further entry takes in the file
 )
 
-// each calls do for every plain file of the container, with its name and content, in the order of the container. It returns nil only if
-// the container is intact to its end.
+// each calls do for every plain file of the container, with its name and content, in the order of the container. It
+// returns nil only if the container is intact to its end.
 func (c *container) each(ctx context.Context, do func(name string, size int64, content io.Reader) error) error {
 	raw, err := c.open(ctx)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 
 // A Directory writes an unpacked archive that can be continued after an interruption.
 //
-// What was written survives a crash once Flush has returned. Flush returns a Position, which the caller keeps; ContinueDirectory goes back
-// to it, so that no line is lost and none is written twice. Assets are files of their own: each is complete or not there.
+// What was written survives a crash once Flush has returned. Flush returns a Position, which the caller keeps;
+// ContinueDirectory goes back to it, so that no line is lost and none is written twice. Assets are files of their own:
+// each is complete or not there.
 type Directory struct {
 	*Writer
 	sink *directorySink
@@ -39,8 +40,8 @@ func CreateDirectory(dir string) (*Directory, error) {
 	return ContinueDirectory(dir, nil)
 }
 
-// ContinueDirectory continues an archive from a position that Flush returned. It removes all lines that were written later. Until Close, readers
-// refuse the archive as incomplete, even if it was complete before.
+// ContinueDirectory continues an archive from a position that Flush returned. It removes all lines that were written
+// later. Until Close, readers refuse the archive as incomplete, even if it was complete before.
 func ContinueDirectory(dir string, at Position) (*Directory, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -97,8 +98,9 @@ func (d *Directory) Close(m Metadata) error {
 	return d.Writer.Close(m)
 }
 
-// LinkAsset adds a file below from as an asset, without a copy if the directory of the archive is below from, too, at the path within, and the file
-// system can link files. The content and the size of the Asset are not used. The file must not change afterwards.
+// LinkAsset adds a file below from as an asset, without a copy if the directory of the archive is below from, too, at
+// the path within, and the file system can link files. The content and the size of the Asset are not used. The file
+// must not change afterwards.
 func (d *Directory) LinkAsset(asset Asset, from *os.Root, file, within string) error {
 	name, err := cleanName(asset.Name)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"lectern/strapi/archive"
 )
 
-// FuzzArchive opens any bytes as an archive without encryption, whose key takes most of the time to make. A file that can be read must be the same after it was written and read again, and nothing may
-// be written outside of the temporary directory.
+// FuzzArchive opens any bytes as an archive without encryption, whose key takes most of the time to make. A file that
+// can be read must be the same after it was written and read again, and nothing may be written outside of the temporary
+// directory.
 func FuzzArchive(f *testing.F) {
 	packed := tarOf(f, small)
 	for _, seed := range [][]byte{packed, gzipOf(f, packed), packed[:1536], tarOf(f, []entry{{"../x", "x"}, small[len(small)-1]})} {

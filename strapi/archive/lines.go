@@ -11,22 +11,24 @@ import (
 	"lectern/jsontree"
 )
 
-// A Schema is the definition of a content-type or component, as Strapi had it in memory: with the attributes that it adds itself.
+// A Schema is the definition of a content-type or component, as Strapi had it in memory: with the attributes that it
+// adds itself.
 type Schema struct {
 	UID  string           // such as api::article.article, or blocks.slider for a component
 	Data *jsontree.Object // keys as in schema.json, and uid, modelType, modelName, globalId, plugin
 }
 
-// An Entity is one row of a content-type: a version of a document in one locale and one status. Its components are inside of it, with
-// ids of their own, and their type in __component within dynamic zones. Relations and media are Links.
+// An Entity is one row of a content-type: a version of a document in one locale and one status. Its components are
+// inside of it, with ids of their own, and their type in __component within dynamic zones. Relations and media are
+// Links.
 type Entity struct {
 	Type string           // uid of the content-type
 	ID   uint64           // id of the row
 	Data *jsontree.Object // documentId, locale, times and the attributes
 }
 
-// A Link is one relation between two rows. Its kind says how Strapi keeps it: relation.basic, relation.circular (between rows of one
-// type), relation.morph (from a file to what uses it).
+// A Link is one relation between two rows. Its kind says how Strapi keeps it: relation.basic, relation.circular
+// (between rows of one type), relation.morph (from a file to what uses it).
 type Link struct {
 	Kind     string
 	Relation string // manyToOne, …
@@ -43,8 +45,8 @@ type End struct {
 	// DocumentID is set instead of ID at the right end of the links named localizations.
 	DocumentID string
 
-	// Pos is the position of the link in the list that Field holds, and 0 if the archive says none. Only the order of positions counts, so a position 0 of
-	// an archive is the least number above 0 here.
+	// Pos is the position of the link in the list that Field holds, and 0 if the archive says none. Only the order of
+	// positions counts, so a position 0 of an archive is the least number above 0 here.
 	Pos float64
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// NewWriter returns a Writer of a compressed archive to out, encrypted with key unless key is empty. It does not close out.
+// NewWriter returns a Writer of a compressed archive to out, encrypted with key unless key is empty. It does not close
+// out.
 func NewWriter(out io.Writer, key string) (*Writer, error) {
 	s := &packedSink{}
 	if key != "" {

@@ -25,7 +25,8 @@ const (
 	sidecars      part = "assets/metadata" // JSON about the assets
 )
 
-// partOf returns the part that a file belongs to, by its name within the archive. It is empty for a file that belongs to none.
+// partOf returns the part that a file belongs to, by its name within the archive. It is empty for a file that belongs
+// to none.
 func partOf(name string) part {
 	for _, p := range []part{schemas, entities, links, configuration} {
 		if path.Dir(name) == string(p) && path.Ext(name) == ".jsonl" {
@@ -62,8 +63,8 @@ func (a *Archive) sortParts() {
 	}
 }
 
-// openDirectory opens a directory with an unpacked archive. Like Open it refuses an archive that has anything but directories and plain
-// files.
+// openDirectory opens a directory with an unpacked archive. Like Open it refuses an archive that has anything but
+// directories and plain files.
 func (a *Archive) openDirectory(ctx context.Context, dir string) (err error) {
 	if a.lines, err = os.OpenRoot(dir); err != nil {
 		return err
@@ -100,7 +101,8 @@ func kindOf(mode fs.FileMode) string {
 // errEscape is the error for a file that would lie outside of the archive's directory.
 var errEscape = errors.New("the path leads out of the archive")
 
-// cleanName returns the name of a file in an archive with slashes and without "./". Strapi on Windows wrote backslashes.
+// cleanName returns the name of a file in an archive with slashes and without "./". Strapi on Windows wrote
+// backslashes.
 func cleanName(name string) (string, error) {
 	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if !filepath.IsLocal(clean) || strings.ContainsRune(clean, 0) {

@@ -16,8 +16,8 @@ import (
 	"lectern/strapi/archive"
 )
 
-// refuses checks that opening or reading the archive at path ends in an error with the given text, and that nothing is left in the
-// directory for temporary files.
+// refuses checks that opening or reading the archive at path ends in an error with the given text, and that nothing is
+// left in the directory for temporary files.
 func refuses(t *testing.T, path, key, message string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -163,7 +163,8 @@ func (w *Writer) flushAll() error {
 	return nil
 }
 
-// Close completes the archive. Without it, or after another method has failed, readers refuse the archive as incomplete.
+// Close completes the archive. Without it, or after another method has failed, readers refuse the archive as
+// incomplete.
 func (w *Writer) Close(m Metadata) error {
 	if err := w.flushAll(); err != nil {
 		return errors.Join(err, w.out.close())

@@ -118,7 +118,8 @@ func TestLinesAreSpreadOverFiles(t *testing.T) {
 	}
 }
 
-// TestDirectoryIsContinued kills a writer, in effect, after it has written lines that its caller does not know to be durable.
+// TestDirectoryIsContinued kills a writer, in effect, after it has written lines that its caller does not know to be
+// durable.
 func TestDirectoryIsContinued(t *testing.T) {
 	dir := t.TempDir()
 	d, err := archive.CreateDirectory(dir)

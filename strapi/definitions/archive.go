@@ -53,7 +53,8 @@ func (c *converter) add(s *schema, component bool) {
 	c.names[s.uid] = true
 }
 
-// ownPlugin reports whether a type is one of those that come with Strapi. Lectern has a counterpart of it or needs none.
+// ownPlugin reports whether a type is one of those that come with Strapi. Lectern has a counterpart of it or needs
+// none.
 func ownPlugin(uid string) bool {
 	for _, prefix := range []string{"admin::", "strapi::", "plugin::users-permissions.", "plugin::upload.", "plugin::i18n.",
 		"plugin::content-releases.", "plugin::review-workflows."} {

@@ -90,8 +90,9 @@ func (c *converter) attributeType(out *writer, s *schema, e yamlfile.Entry) stri
 	return kind
 }
 
-// customFields maps the custom fields of well-known plugins to the types they are based on. Each type is the one that the code of the
-// plugin registers (`customFields.register({name, plugin, type})` in its server part), in the package and version named beside it.
+// customFields maps the custom fields of well-known plugins to the types they are based on. Each type is the one that
+// the code of the plugin registers (`customFields.register({name, plugin, type})` in its server part), in the package
+// and version named beside it.
 var customFields = map[string]string{
 	"plugin::address-selection.address":                        "string",   // strapi-plugin-address-selection 1.0.1
 	"plugin::address-selection.country":                        "string",   // strapi-plugin-address-selection 1.0.1

@@ -10,8 +10,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// noteCode lists the files of a project with code of its own, which does not come along. The files that Strapi generates for each
-// type are none of them: they only create its default controller, service and routes.
+// noteCode lists the files of a project with code of its own, which does not come along. The files that Strapi
+// generates for each type are none of them: they only create its default controller, service and routes.
 func (c *converter) noteCode(tree fs.FS) {
 	plugins := map[string]bool{}
 	err := fs.WalkDir(tree, "src", func(file string, e fs.DirEntry, err error) error {

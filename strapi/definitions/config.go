@@ -11,7 +11,8 @@ import (
 	"lectern/strapi/staticjs"
 )
 
-// readConfig converts the files of config/. Files below config/env/ replace parts of them in one environment; they are listed.
+// readConfig converts the files of config/. Files below config/env/ replace parts of them in one environment; they are
+// listed.
 func (c *converter) readConfig(tree fs.FS) {
 	for _, name := range []string{"api", "server", "middlewares", "plugins"} {
 		file, n := c.configFile(tree, name, configRules[name])

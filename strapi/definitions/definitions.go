@@ -1,7 +1,7 @@
 // Package definitions converts the definitions of a Strapi 5 project to the files of a Lectern project.
 //
-// The definitions come from the project's own tree (the schemas and the files of config/), from the schemas in an export
-// archive, or from both: an archive knows each type as Strapi has built it, a tree has the configuration.
+// The definitions come from the project's own tree (the schemas and the files of config/), from the schemas in an
+// export archive, or from both: an archive knows each type as Strapi has built it, a tree has the configuration.
 //
 //	project, err := definitions.Convert(definitions.Source{Tree: os.DirFS("my-strapi")})
 //	…
@@ -10,15 +10,15 @@
 //	}
 //	err = project.Write("my-lectern")
 //
-// Convert drops nothing silently. A part of a definition that Lectern has no counterpart for becomes a comment in the file
-// that is written, and a Note says what happens instead. No code of the project runs: package staticjs reads the values of
-// config/*.js and config/*.ts as far as the text alone tells them.
+// Convert drops nothing silently. A part of a definition that Lectern has no counterpart for becomes a comment in the
+// file that is written, and a Note says what happens instead. No code of the project runs: package staticjs reads the
+// values of config/*.js and config/*.ts as far as the text alone tells them.
 //
-// The result always passes `lectern check`. If the loader of Lectern refuses a part that Strapi accepts, settle leaves that part
-// out, with the message of the loader as the reason.
+// The result always passes `lectern check`. If the loader of Lectern refuses a part that Strapi accepts, settle leaves
+// that part out, with the message of the loader as the reason.
 //
-// Reading the source: tree.go and archive.go find schemas, schema.go and attribute.go convert them, config.go, middlewares.go
-// and plugins.go convert settings, code.go lists code, and settle.go makes the result pass the check.
+// Reading the source: tree.go and archive.go find schemas, schema.go and attribute.go convert them, config.go,
+// middlewares.go and plugins.go convert settings, code.go lists code, and settle.go makes the result pass the check.
 package definitions
 
 import (
@@ -88,8 +88,8 @@ func (n Note) String() string {
 // ErrNoDefinitions means that a source holds no content-type.
 var ErrNoDefinitions = errors.New("there is no content-type: a Strapi project has them in src/api/*/content-types/*/schema.json")
 
-// Convert reads the definitions of a source and converts them. The error says why the source cannot be read; parts that cannot
-// be converted are Notes.
+// Convert reads the definitions of a source and converts them. The error says why the source cannot be read; parts that
+// cannot be converted are Notes.
 func Convert(source Source) (*Project, error) {
 	c := newConverter()
 	if source.Archive != nil {

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write what Convert returns into the files of testdata/")
 
-// TestConvert converts the sources in testdata/*.txtar. A file holds the files of a Strapi project below strapi/, the schemas of an
-// archive in archive.jsonl, and the expected result: the files below lectern/, and the notes in notes.
+// TestConvert converts the sources in testdata/*.txtar. A file holds the files of a Strapi project below strapi/, the
+// schemas of an archive in archive.jsonl, and the expected result: the files below lectern/, and the notes in notes.
 func TestConvert(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -159,8 +159,8 @@ func TestWriteOutside(t *testing.T) {
 	}
 }
 
-// TestTreeSchemas reads the schemas of the projects in testdata, and converts them as those of an archive: the types and components are those
-// that the project is converted to.
+// TestTreeSchemas reads the schemas of the projects in testdata, and converts them as those of an archive: the types
+// and components are those that the project is converted to.
 func TestTreeSchemas(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // variable matches a reference to an environment variable in a file of the configuration.
 var variable = regexp.MustCompile(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)[:}]`)
 
-// variables keeps the secret of JWTs, so that users stay logged in, and takes the variables that the configuration refers to
-// from the file .env of the project.
+// variables keeps the secret of JWTs, so that users stay logged in, and takes the variables that the configuration
+// refers to from the file .env of the project.
 func (c *converter) variables(tree fs.FS) {
 	const secret, setting = "JWT_SECRET", "users-permissions.config.jwtSecret" // Strapi reads the secret there by default
 	lines := envLines(tree)

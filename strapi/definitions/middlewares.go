@@ -65,8 +65,8 @@ var bodyRules = map[string]rule{
 
 var originForm = regexp.MustCompile(`^(\*|https?://[^/*]+|\$\{.*\})$`)
 
-// corsOrigins converts the origins whose pages may read answers, and returns the other settings. Without a valid origin the list
-// is empty, so that no page may read answers.
+// corsOrigins converts the origins whose pages may read answers, and returns the other settings. Without a valid origin
+// the list is empty, so that no page may read answers.
 func (c *converter) corsOrigins(file, to string, config *yamlfile.Node) *yamlfile.Node {
 	rest, list := newWriter(), &yamlfile.Node{Kind: yamlfile.List}
 	for _, e := range config.Entries {

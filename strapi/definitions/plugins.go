@@ -163,7 +163,8 @@ func (c *converter) uploadProvider(file, provider string, config *yamlfile.Node)
 	return rest.node
 }
 
-// email converts the settings of the plugin email: those of SMTP belong to users-permissions in Lectern, which alone sends mail.
+// email converts the settings of the plugin email: those of SMTP belong to users-permissions in Lectern, which alone
+// sends mail.
 func (c *converter) email(file string, config *yamlfile.Node) {
 	const to = "users-permissions.config.email."
 	provider := textOf(config.Get("provider"))

@@ -231,8 +231,8 @@ func (c *converter) component(s *schema) {
 	c.put(componentFile(s.uid), s, w.node)
 }
 
-// keys converts the keys of a type or component. special converts those that mean something in one of the two only, and reports whether
-// it did.
+// keys converts the keys of a type or component. special converts those that mean something in one of the two only, and
+// reports whether it did.
 func (c *converter) keys(w *writer, s *schema, special func(yamlfile.Entry) bool) {
 	for _, e := range s.node.Entries {
 		switch why, ignored := ignoredTypeKeys[e.Key]; {

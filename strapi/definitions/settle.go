@@ -10,8 +10,9 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// settle leaves out what the loader of Lectern refuses, until the project passes the check. Each round checks the project and
-// leaves out at least one part, so settle ends. Leaving out one side of a relation may make the next round refuse the other.
+// settle leaves out what the loader of Lectern refuses, until the project passes the check. Each round checks the
+// project and leaves out at least one part, so settle ends. Leaving out one side of a relation may make the next round
+// refuse the other.
 func (c *converter) settle() error {
 	for {
 		problems, err := c.check()
@@ -57,8 +58,8 @@ func (c *converter) printed() map[string]*yamlfile.Node {
 	return files
 }
 
-// settleProblem changes or leaves out the part of a file that a problem is about, to which keys lead. It reports whether there
-// was such a part.
+// settleProblem changes or leaves out the part of a file that a problem is about, to which keys lead. It reports
+// whether there was such a part.
 func (c *converter) settleProblem(p yamlfile.Problem, keys []string) bool {
 	root := c.project.files[p.File]
 	if root == nil {
@@ -95,7 +96,8 @@ func (c *converter) settleProblem(p yamlfile.Problem, keys []string) bool {
 	return true
 }
 
-// definingKeys are the keys without which an attribute is another one. An attribute with a problem in one of them is left out.
+// definingKeys are the keys without which an attribute is another one. An attribute with a problem in one of them is
+// left out.
 var definingKeys = []string{"type", "relation", "target", "component", "components", "enum"}
 
 // originOf returns the file of the source that a file of the project was made from.
@@ -106,8 +108,8 @@ func (c *converter) originOf(file string) string {
 	return file
 }
 
-// rename gives a type another singular or plural name, because the present one belongs to Lectern or to another type. The uid
-// stays.
+// rename gives a type another singular or plural name, because the present one belongs to Lectern or to another type.
+// The uid stays.
 func (c *converter) rename(root *yamlfile.Node, p yamlfile.Problem, key string) bool {
 	suffix := map[string]string{"singularName": "-entry", "pluralName": "-entries"}[key]
 	info := root.Get("info")
@@ -152,7 +154,8 @@ func keysAt(n *yamlfile.Node, line int) (keys []string) {
 	return keys
 }
 
-// leaveOutAt replaces the entry that keys lead to by a comment with the reason. It reports whether there was such an entry.
+// leaveOutAt replaces the entry that keys lead to by a comment with the reason. It reports whether there was such an
+// entry.
 func leaveOutAt(n *yamlfile.Node, keys []string, why string) bool {
 	for i := range n.Entries {
 		e := &n.Entries[i]

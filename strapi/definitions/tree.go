@@ -58,7 +58,8 @@ func (c *converter) readSchemas(tree fs.FS) error {
 	return nil
 }
 
-// readExtensions reads the schemas by which a project changes types of plugins. Only that of users can be changed in Lectern.
+// readExtensions reads the schemas by which a project changes types of plugins. Only that of users can be changed in
+// Lectern.
 func (c *converter) readExtensions(tree fs.FS) {
 	for _, file := range schemaFiles(tree, "src/extensions/*/content-types/*/schema") {
 		parts := strings.Split(file, "/")
@@ -142,8 +143,8 @@ func glob(tree fs.FS, pattern string) []string {
 	return files
 }
 
-// kebab converts the name of a directory in src/api/ to the name of the API, as Strapi does: blogPost becomes blog-post, and
-// page2 becomes page-2.
+// kebab converts the name of a directory in src/api/ to the name of the API, as Strapi does: blogPost becomes
+// blog-post, and page2 becomes page-2.
 func kebab(s string) string {
 	const upper, lower, digit, other = 'A', 'a', '0', '-'
 	kind := func(i int) rune {

@@ -8,8 +8,8 @@ import (
 	"lectern/jsontree"
 )
 
-// TreeSchemas returns the schemas of a Strapi project by its files, in the form that archives have. It leaves out files that Convert
-// cannot read and has notes about.
+// TreeSchemas returns the schemas of a Strapi project by its files, in the form that archives have. It leaves out files
+// that Convert cannot read and has notes about.
 func TreeSchemas(tree fs.FS) ([]*jsontree.Object, error) {
 	c := newConverter()
 	if err := c.readSchemas(tree); err != nil {

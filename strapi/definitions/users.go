@@ -10,8 +10,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// users converts the schema of users to a file that adds the project's attributes to the built-in type. It writes no file if
-// there are none.
+// users converts the schema of users to a file that adds the project's attributes to the built-in type. It writes no
+// file if there are none.
 func (c *converter) users(s *schema) {
 	attributes := newWriter()
 	for _, e := range s.node.Get("attributes").Entries {

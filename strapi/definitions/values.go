@@ -7,7 +7,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Strapi does not mind the types of many values in a schema: a limit may be the text "1", a value of an enumeration the number
+// Strapi does not mind the types of many values in a schema: a limit may be the text "1", a value of an enumeration the
+// number
 // 1. These functions return the value of the type that Lectern's definitions have, or the value itself if it has none.
 
 // textOf returns the text of a scalar, or "" of anything else.

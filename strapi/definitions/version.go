@@ -9,11 +9,12 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// majorVersion finds the major version in what package.json says of a dependency: 5.54.0, ^5.1.0, >=5. Tags such as latest have none.
+// majorVersion finds the major version in what package.json says of a dependency: 5.54.0, ^5.1.0, >=5. Tags such as
+// latest have none.
 var majorVersion = regexp.MustCompile(`^[^0-9A-Za-z]*v?(\d+)`)
 
-// noteVersion notes that a project is not of Strapi 5, whose definitions are the ones that are understood here. A project that does not say its
-// version is taken for one of Strapi 5.
+// noteVersion notes that a project is not of Strapi 5, whose definitions are the ones that are understood here. A
+// project that does not say its version is taken for one of Strapi 5.
 func (c *converter) noteVersion(tree fs.FS) {
 	data, err := yamlfile.ReadFile(tree, "package.json")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -23,7 +23,8 @@ func (p *Project) File(name string) []byte {
 	return nil
 }
 
-// Write writes the files of the project into dir, which it makes. It replaces no file, and writes none outside of dir, whatever the names in the source are.
+// Write writes the files of the project into dir, which it makes. It replaces no file, and writes none outside of dir,
+// whatever the names in the source are.
 func (p *Project) Write(dir string) error {
 	if err := within.Make(dir, 0o755, p.write); err != nil {
 		return fmt.Errorf("write the project: %w", err)

@@ -9,8 +9,8 @@ import (
 	"lectern/store"
 )
 
-// A Census counts what a source has and what has arrived of it. Whatever is in the source either is left out, with a Note that says why,
-// or must be in the store.
+// A Census counts what a source has and what has arrived of it. Whatever is in the source either is left out, with a
+// Note that says why, or must be in the store.
 type Census struct {
 	Versions []VersionCount `json:"versions"`
 	Links    []LinkCount    `json:"links"`
@@ -32,8 +32,8 @@ type LinkCount struct {
 	Field   string `json:"field"` // uid of the type or component, and the attribute
 	Source  int    `json:"source"`
 	LeftOut int    `json:"leftOut"`
-	// Joined counts links that became one with another: a row of a type without drafts has one link to the draft of a document and one to
-	// its published version in Strapi, and one link to the document in Lectern.
+	// Joined counts links that became one with another: a row of a type without drafts has one link to the draft of a
+	// document and one to its published version in Strapi, and one link to the document in Lectern.
 	Joined  int `json:"joined"`
 	Arrived int `json:"arrived"`
 

@@ -271,8 +271,8 @@ func eachLine(r io.Reader, do func(*jsontree.Object) error) error {
 	}
 }
 
-// digest returns the hash of a version's name and the hash of what it holds. Two lines that mean the same have the same hashes: the order
-// of keys does not count, nor do positions in the lists of other documents.
+// digest returns the hash of a version's name and the hash of what it holds. Two lines that mean the same have the same
+// hashes: the order of keys does not count, nor do positions in the lists of other documents.
 func (c *comparer) digest(o *jsontree.Object) (name, content uint64, t *contenttypes.ContentType) {
 	if t = c.model.Type(o.Text("type")); t == nil {
 		return 0, 0, nil

@@ -87,7 +87,8 @@ func importLines(t *testing.T, dir, lines string) {
 	}
 }
 
-// TestPermissions checks that a role has no permission that it did not have in Strapi, even one that roles of a fresh store have.
+// TestPermissions checks that a role has no permission that it did not have in Strapi, even one that roles of a fresh
+// store have.
 func TestPermissions(t *testing.T) {
 	source := copied(t, copying{change: func(e *archive.Entity) bool {
 		return e.Data.Value("action") != "plugin::users-permissions.auth.register"

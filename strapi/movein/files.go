@@ -20,7 +20,8 @@ import (
 	"lectern/strapi/archive"
 )
 
-// files collects which files the documents of plugin::upload.file name: the uploads themselves and the formats of images.
+// files collects which files the documents of plugin::upload.file name: the uploads themselves and the formats of
+// images.
 type files struct {
 	wanted map[string]fileSize
 	notes  *notes
@@ -42,8 +43,8 @@ func (s fileSize) fits(bytes int64) bool {
 
 const uploadsPath = "/uploads/"
 
-// take notes the files of a row of plugin::upload.file. A file of another provider than local comes along too if the source has it; then
-// the row gets the url that the file has here.
+// take notes the files of a row of plugin::upload.file. A file of another provider than local comes along too if the
+// source has it; then the row gets the url that the file has here.
 func (f *files) take(data *jsontree.Object) {
 	moved := f.takeOne(data)
 	formats, _ := data.Value("formats").(*jsontree.Object)
@@ -100,8 +101,8 @@ func validName(name string) bool {
 	return name != "" && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") && filepath.IsLocal(name)
 }
 
-// copyFiles copies the files that documents name to the directory of uploads. A dry run compares them with those that are there, and copies
-// none.
+// copyFiles copies the files that documents name to the directory of uploads. A dry run compares them with those that
+// are there, and copies none.
 func (m *move) copyFiles() error {
 	dir := m.uploads()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -191,8 +192,8 @@ func (m *move) checkSize(name string, want fileSize, got int64) {
 	}
 }
 
-// copyFile writes a file under another name and renames it at the end, so that a file that is there is complete. It never replaces a file whose content
-// differs.
+// copyFile writes a file under another name and renames it at the end, so that a file that is there is complete. It
+// never replaces a file whose content differs.
 func (m *move) copyFile(root *os.Root, name string, size int64, content io.Reader) error {
 	switch info, err := root.Lstat(name); {
 	case err == nil && info.Size() == size:

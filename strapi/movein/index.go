@@ -14,9 +14,9 @@ import (
 	"lectern/strapi/archive"
 )
 
-// An index knows the rows and links of an archive. Entities of an archive name neither their links nor their status in a way that can be
-// used alone, and links name rows by numbers. So the first pass collects in an index what the second pass needs to write lines: some 100
-// bytes for each row and 32 for each link.
+// An index knows the rows and links of an archive. Entities of an archive name neither their links nor their status in
+// a way that can be used alone, and links name rows by numbers. So the first pass collects in an index what the second
+// pass needs to write lines: some 100 bytes for each row and 32 for each link.
 type index struct {
 	model         *contenttypes.Model
 	defaultLocale string
@@ -30,7 +30,8 @@ type index struct {
 	hasher
 	texts map[string]string // each locale once
 	links []link
-	// claimed has the links to documents that only one document may link to: hash of the list of the target → hash of the document that links to it.
+	// claimed has the links to documents that only one document may link to: hash of the list of the target → hash of
+	// the document that links to it.
 	claimed map[uint64]uint64
 }
 
@@ -127,7 +128,8 @@ func (x *index) addEntity(e archive.Entity) {
 	}
 }
 
-// isSingle reports whether a row is of the document that a single type has: of those in the archive the one that comes first.
+// isSingle reports whether a row is of the document that a single type has: of those in the archive the one that comes
+// first.
 func (x *index) isSingle(s *indexedSchema, documentID string) bool {
 	if s.single == "" {
 		s.single = documentID

@@ -8,8 +8,8 @@ import (
 	"lectern/gateway"
 )
 
-// convertInto writes the content of the source as lines to w, for a project that is there. It checks first that the project has the same
-// types. dir is where the definitions of the source are written to compare them.
+// convertInto writes the content of the source as lines to w, for a project that is there. It checks first that the
+// project has the same types. dir is where the definitions of the source are written to compare them.
 func (m *move) convertInto(dir string, w *bufio.Writer) error {
 	var set settings
 	if err := m.readSettings(&set); err != nil {

@@ -15,7 +15,8 @@ import (
 	"lectern/strapi/movein"
 )
 
-// TestInto adds content to a project, with and without a server on it. Documents with the same documentId are replaced, and the others stay.
+// TestInto adds content to a project, with and without a server on it. Documents with the same documentId are replaced,
+// and the others stay.
 func TestInto(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")

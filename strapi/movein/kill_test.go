@@ -98,8 +98,9 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestKilledInto kills a move-in that adds to a project, where it replaces some documents and creates others. What a kill leaves is a sound store, in which each version is as it was or as it will be, and the next run makes the same project as one that
-// was not interrupted.
+// TestKilledInto kills a move-in that adds to a project, where it replaces some documents and creates others. What a
+// kill leaves is a sound store, in which each version is as it was or as it will be, and the next run makes the same
+// project as one that was not interrupted.
 func TestKilledInto(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -145,8 +146,8 @@ func TestKilledInto(t *testing.T) {
 	})
 }
 
-// ranked replaces the position of each link in an export by its rank among the links of the same attribute to the same target. A run that goes
-// on after a kill may put links a second time, in the same order and at higher positions.
+// ranked replaces the position of each link in an export by its rank among the links of the same attribute to the same
+// target. A run that goes on after a kill may put links a second time, in the same order and at higher positions.
 func ranked(t *testing.T, exported string) string {
 	t.Helper()
 	var lines []map[string]any
@@ -193,8 +194,8 @@ func ranked(t *testing.T, exported string) string {
 	return b.String()
 }
 
-// checkBetween checks that an export holds each version of before, and each with the values that it has before or after. Links do not
-// count: those of a document may arrive in a later transaction than its values.
+// checkBetween checks that an export holds each version of before, and each with the values that it has before or
+// after. Links do not count: those of a document may arrive in a later transaction than its values.
 func checkBetween(t *testing.T, before, now, after string) {
 	t.Helper()
 	was, is, will := versionsOf(t, before), versionsOf(t, now), versionsOf(t, after)
@@ -210,7 +211,8 @@ func checkBetween(t *testing.T, before, now, after string) {
 	}
 }
 
-// versionsOf returns the values of the versions in an export without their links, as JSON, keyed by type, documentId, locale and status.
+// versionsOf returns the values of the versions in an export without their links, as JSON, keyed by type, documentId,
+// locale and status.
 func versionsOf(t *testing.T, exported string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

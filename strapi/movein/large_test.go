@@ -18,8 +18,9 @@ import (
 
 var large = flag.Int("large", 0, "how many entities TestLarge moves in; 0 skips it")
 
-// writeLarge writes an archive with the definitions of the kitchen and this many entities: categories, people, and restaurants with
-// reviews. A restaurant has a draft and a published version, three categories in each, an owner and a component.
+// writeLarge writes an archive with the definitions of the kitchen and this many entities: categories, people, and
+// restaurants with reviews. A restaurant has a draft and a published version, three categories in each, an owner and a
+// component.
 func writeLarge(t *testing.T, path string, entities int) {
 	t.Helper()
 	from, to := rewrite(t, kitchen, path, "", nil)

@@ -14,7 +14,8 @@ import (
 	"lectern/store"
 )
 
-// A Policy says what becomes of values that break a rule of their definition, because they were written under another one.
+// A Policy says what becomes of values that break a rule of their definition, because they were written under another
+// one.
 type Policy string
 
 const (
@@ -98,7 +99,8 @@ type misfitKey struct {
 
 func newMisfits(p Policy) *misfits { return &misfits{policy: p, found: map[misfitKey]*Misfit{}} }
 
-// outcome returns what becomes of a value that breaks a rule. held says whether it can be kept without losing anything else.
+// outcome returns what becomes of a value that breaks a rule. held says whether it can be kept without losing anything
+// else.
 func (ms *misfits) outcome(problem string, held bool) Outcome {
 	switch {
 	case ms.policy == LeaveOut, ms.policy == Keep && !held:
@@ -225,7 +227,8 @@ func (sp *spooler) fitItems(a *contenttypes.Attribute, n int, r *row) {
 	}
 }
 
-// strict reports whether all rules are for a row, as they are for published versions. Only the server writes built-in types other than users.
+// strict reports whether all rules are for a row, as they are for published versions. Only the server writes built-in
+// types other than users.
 func strict(r *row) bool {
 	return r.status == store.Published && (!r.typ.BuiltIn || r.typ.UID == contenttypes.UserUID)
 }

@@ -53,8 +53,8 @@ const ruled = `{
 
 const ruledItem = `{"mood": {"type": "enumeration", "enum": ["calm", "loud"]}}`
 
-// writeRuled writes an archive with the type above and these rows of it, as JSON. With drafts, each row is a draft and a published version. All link to
-// the same ward.
+// writeRuled writes an archive with the type above and these rows of it, as JSON. With drafts, each row is a draft and
+// a published version. All link to the same ward.
 func writeRuled(t *testing.T, drafts bool, rows []string) string {
 	path := filepath.Join(t.TempDir(), "export.tar.gz")
 	file, err := os.Create(path)
@@ -124,8 +124,9 @@ var misfitCases = []struct {
 	{"items.1.mood", `"angry"`, "must be one of the following values: calm, loud", `"angry"`, true},
 }
 
-// misfitRows returns the rows of an archive, without their braces: one for each case, one without what is required, one with too many components, two
-// with the same value of a unique attribute, and one whose values break no rule, but have to be cast.
+// misfitRows returns the rows of an archive, without their braces: one for each case, one without what is required, one
+// with too many components, two with the same value of a unique attribute, and one whose values break no rule, but have
+// to be cast.
 func misfitRows() (rows []string) {
 	for _, c := range misfitCases {
 		item, row := "", `"name":"n"`
@@ -143,8 +144,8 @@ func misfitRows() (rows []string) {
 		`"name":"n","item":{"id":ID0},"code":"A"`, `"name":7,"item":{"id":ID0},"count":"3","flag":1,"day":"2026-01-02T00:00:00.000Z","free":"[1]","low":"1.50"`)
 }
 
-// TestMisfits moves in values that the definitions do not allow. They are kept where an attribute can hold them, or left out on request; the report names
-// each, and nothing else is lost.
+// TestMisfits moves in values that the definitions do not allow. They are kept where an attribute can hold them, or
+// left out on request; the report names each, and nothing else is lost.
 func TestMisfits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -273,8 +274,8 @@ func testOtherMisfits(t *testing.T, report *movein.Report, answers map[string]ma
 	}
 }
 
-// TestMisfitsAsCheck compares what was kept with what `lectern check` lists of the new project, adds the same content to that project, and takes its export
-// to another one.
+// TestMisfitsAsCheck compares what was kept with what `lectern check` lists of the new project, adds the same content
+// to that project, and takes its export to another one.
 func TestMisfitsAsCheck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -365,8 +366,8 @@ func TestUnfitRows(t *testing.T) {
 	}
 }
 
-// TestMisfitsByDefault moves in without a policy: values that can be kept are kept. One that cannot be is named with what to do about it, and
-// nothing else is.
+// TestMisfitsByDefault moves in without a policy: values that can be kept are kept. One that cannot be is named with
+// what to do about it, and nothing else is.
 func TestMisfitsByDefault(t *testing.T) {
 	const fits = `"name":"n","item":{"id":ID0},`
 	_, report := move(t, movein.Options{Source: writeRuled(t, true, []string{fits + `"mood":"angry","short":"toolong"`})})

@@ -1,17 +1,19 @@
 // Package movein makes a Lectern project from a Strapi 5 project and its content.
 //
-// The content comes from an archive of `strapi export`. It goes through the line format of `lectern export` (docs/export.md) into a new
-// project:
+// The content comes from an archive of `strapi export`. It goes through the line format of `lectern export`
+// (docs/export.md) into a new project:
 //
 //	report, err := movein.Move(ctx, movein.Options{Source: "export.tar.gz", Dir: "blog"})
 //
-// The project is built in a staging directory beside its place and put there by one rename, so there is either a complete project or
-// none. A run that was killed goes on where it stopped. At the end everything in the source is counted against what the new store holds;
-// whatever did not come along is in the Report with the reason, and any other difference is an error.
+// The project is built in a staging directory beside its place and put there by one rename, so there is either a
+// complete project or none. A run that was killed goes on where it stopped. At the end everything in the source is
+// counted against what the new store holds; whatever did not come along is in the Report with the reason, and any other
+// difference is an error.
 //
-// Reading the source: movein.go holds the phases, and rehearse.go those of a dry run. index.go is the first pass over an archive and spool.go the second; targets.go says
-// what a link of Strapi is here. files.go copies uploaded files, settings.go and roles.go write configuration. compare.go compares the
-// store with the source. staging.go is the directory that all of it happens in.
+// Reading the source: movein.go holds the phases, and rehearse.go those of a dry run. index.go is the first pass over
+// an archive and spool.go the second; targets.go says what a link of Strapi is here. files.go copies uploaded files,
+// settings.go and roles.go write configuration. compare.go compares the store with the source. staging.go is the
+// directory that all of it happens in.
 package movein
 
 import (
@@ -66,7 +68,8 @@ type move struct {
 	files   files
 }
 
-// Move makes the project at o.Dir. If the error is a *Difference, the source and the store differ, and nothing is at o.Dir.
+// Move makes the project at o.Dir. If the error is a *Difference, the source and the store differ, and nothing is at
+// o.Dir.
 func Move(ctx context.Context, o Options) (report *Report, err error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
@@ -150,7 +153,8 @@ func (m *move) build() error {
 	return err
 }
 
-// project returns the directory of the project that is filled: where it is built or rehearsed, or the one that content is added to.
+// project returns the directory of the project that is filled: where it is built or rehearsed, or the one that content
+// is added to.
 func (m *move) project() string {
 	if m.o.Into && !m.o.DryRun {
 		return m.o.Dir

@@ -97,7 +97,8 @@ func exchanges(t *testing.T, name string) (list []exchange) {
 	}
 }
 
-// TestAnswers moves projects in and compares their answers with those of Strapi. The links come in another order than that of their positions.
+// TestAnswers moves projects in and compares their answers with those of Strapi. The links come in another order than
+// that of their positions.
 func TestAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -122,7 +123,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestLinkSets moves in a review that only the draft of a restaurant shows, and checks that the published version does not.
+// TestLinkSets moves in a review that only the draft of a restaurant shows, and checks that the published version does
+// not.
 func TestLinkSets(t *testing.T) {
 	dir, _ := move(t, movein.Options{Source: copied(t, copying{link: func(l *archive.Link) bool {
 		return l.Left.Type != "api::review.review" || l.Left.ID != 1 || l.Right.ID != 6
@@ -170,7 +172,8 @@ func compare(t *testing.T, x *exchange, req *http.Request) {
 	}
 }
 
-// strip removes what differs on purpose: roles and locales come from the configuration here, so they have other documentIds and times.
+// strip removes what differs on purpose: roles and locales come from the configuration here, so they have other
+// documentIds and times.
 func strip(path string, v any) {
 	switch v := v.(type) {
 	case []any:
@@ -195,7 +198,8 @@ func asMap(v any) map[string]any {
 	return m
 }
 
-// TestTimestamp moves an attribute of type timestamp in, whose values are the milliseconds since 1970 as text. It becomes a datetime.
+// TestTimestamp moves an attribute of type timestamp in, whose values are the milliseconds since 1970 as text. It
+// becomes a datetime.
 func TestTimestamp(t *testing.T) {
 	source := copied(t, copying{
 		schema: func(s *archive.Schema) {

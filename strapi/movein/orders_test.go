@@ -50,8 +50,8 @@ type twoSided struct {
 	links []*orderedLink
 }
 
-// twoSidedRelations returns all kinds of relations between types with and without drafts and locales, and five documents of each type in all
-// versions. The links are in lists in random orders.
+// twoSidedRelations returns all kinds of relations between types with and without drafts and locales, and five
+// documents of each type in all versions. The links are in lists in random orders.
 func twoSidedRelations(random *rand.Rand) (list []*twoSided) {
 	for i, kind := range []string{"manyToOne", "manyToMany", "oneToOne"} {
 		for n := range 16 {
@@ -123,8 +123,8 @@ func (row *orderedRow) list(side int, status string) (names []string) {
 	return names
 }
 
-// writeOrders writes relations as an archive: a directory, and the schemas in it. archive.Writer leaves out positions of 0, so the links are
-// written by hand.
+// writeOrders writes relations as an archive: a directory, and the schemas in it. archive.Writer leaves out positions
+// of 0, so the links are written by hand.
 func writeOrders(t *testing.T, relations []*twoSided) (dir string, schemas []*jsontree.Object) {
 	dir = filepath.Join(t.TempDir(), "export")
 	w, err := archive.CreateDirectory(dir)
@@ -181,8 +181,8 @@ func writeOrders(t *testing.T, relations []*twoSided) (dir string, schemas []*js
 
 func (s *side) uid() string { return fmt.Sprintf("api::%s.%[1]s", s.name) }
 
-// TestOrders moves lists in known orders in by an archive, out and in again, and in from the server that has them. Each keeps its order on both
-// sides, in drafts and published versions of all locales.
+// TestOrders moves lists in known orders in by an archive, out and in again, and in from the server that has them. Each
+// keeps its order on both sides, in drafts and published versions of all locales.
 func TestOrders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")

@@ -18,8 +18,9 @@ import (
 	"lectern/strapi/remote"
 )
 
-// TestReferenceOrders compares the lists of a running Strapi with those of the projects that its archive and its content API make. LECTERN_REFERENCE is its
-// URL, LECTERN_REFERENCE_TOKEN the key of a full-access token, and LECTERN_REFERENCE_ARCHIVE what `strapi export` wrote there.
+// TestReferenceOrders compares the lists of a running Strapi with those of the projects that its archive and its
+// content API make. LECTERN_REFERENCE is its URL, LECTERN_REFERENCE_TOKEN the key of a full-access token, and
+// LECTERN_REFERENCE_ARCHIVE what `strapi export` wrote there.
 func TestReferenceOrders(t *testing.T) {
 	base, key := os.Getenv("LECTERN_REFERENCE"), os.Getenv("LECTERN_REFERENCE_TOKEN")
 	source := os.Getenv("LECTERN_REFERENCE_ARCHIVE")
@@ -80,8 +81,8 @@ func shownLists(t *testing.T, base, key string, schemas []*jsontree.Object) map[
 	return lists
 }
 
-// namesIn returns the documents in a list with their locales, or the document that a value is, "" if it is none. Which of several localizations a relation to
-// one shows does not count.
+// namesIn returns the documents in a list with their locales, or the document that a value is, "" if it is none. Which
+// of several localizations a relation to one shows does not count.
 func namesIn(v any) (names string) {
 	if o, ok := v.(map[string]any); ok && o["documentId"] != nil {
 		return fmt.Sprint(o["documentId"])

@@ -95,8 +95,8 @@ type copying struct {
 	schema   func(*archive.Schema) // changes a schema
 }
 
-// rewrite opens an archive to read, and one at path to write, which has the schemas of the first already. Both are closed at the end of the
-// test. schema changes a schema; it may be nil.
+// rewrite opens an archive to read, and one at path to write, which has the schemas of the first already. Both are
+// closed at the end of the test. schema changes a schema; it may be nil.
 func rewrite(t *testing.T, source, path, key string, schema func(*archive.Schema)) (*archive.Archive, *archive.Writer) {
 	t.Helper()
 	from, err := archive.Open(t.Context(), source, archive.Options{Dir: t.TempDir()})
@@ -308,7 +308,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestElsewhere moves in a file that Strapi kept in a bucket: it comes along if the archive has it, and keeps its url otherwise.
+// TestElsewhere moves in a file that Strapi kept in a bucket: it comes along if the archive has it, and keeps its url
+// otherwise.
 func TestElsewhere(t *testing.T) {
 	const bucket = "https://bucket.example.org/cms/"
 	source := copied(t, copying{change: func(e *archive.Entity) bool {

@@ -13,8 +13,8 @@ import (
 	"lectern/gateway/admin"
 )
 
-// rehearse does what Move does in a temporary directory, which it removes. Files are compared and not copied. With Into, the content is
-// added to a copy of the project.
+// rehearse does what Move does in a temporary directory, which it removes. Files are compared and not copied. With
+// Into, the content is added to a copy of the project.
 func (m *move) rehearse() (report *Report, err error) {
 	temp, err := os.MkdirTemp("", "lectern-move-in-")
 	if err != nil {

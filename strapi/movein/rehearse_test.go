@@ -42,8 +42,8 @@ func temporaryIn(t *testing.T) {
 	})
 }
 
-// TestHostileNames moves in an archive whose component has a uid that leads out of the directory in which its definition is written. Neither a move nor a dry
-// run writes a file elsewhere.
+// TestHostileNames moves in an archive whose component has a uid that leads out of the directory in which its
+// definition is written. Neither a move nor a dry run writes a file elsewhere.
 func TestHostileNames(t *testing.T) {
 	for _, uid := range []string{"x./../../../name", "x./../../name", "../../../x.name", "x./../../../../../../../../../../../../tmp/lectern-hostile"} {
 		source := copied(t, copying{schema: func(s *archive.Schema) {
@@ -71,8 +71,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestDryRunRefuses checks that a dry run finds what the move would refuse: values that are not valid, a directory with files, and files
-// and unique values that clash with those of the project that content is added to.
+// TestDryRunRefuses checks that a dry run finds what the move would refuse: values that are not valid, a directory with
+// files, and files and unique values that clash with those of the project that content is added to.
 func TestDryRunRefuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -138,8 +138,8 @@ func TestDryRunRefuses(t *testing.T) {
 	}
 }
 
-// TestDryRunInto checks that a dry run into a project, with and without a server on it, reports what the move reports after it, and leaves
-// the project as it is.
+// TestDryRunInto checks that a dry run into a project, with and without a server on it, reports what the move reports
+// after it, and leaves the project as it is.
 func TestDryRunInto(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")

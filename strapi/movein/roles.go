@@ -105,8 +105,8 @@ func writeRoles(to *definitions.Project, list []Role) {
 	}
 }
 
-// setRoles gives the roles in the store the names and permissions of the source. Otherwise public and authenticated would also have the
-// permissions that a fresh store begins with.
+// setRoles gives the roles in the store the names and permissions of the source. Otherwise public and authenticated
+// would also have the permissions that a fresh store begins with.
 func (m *move) setRoles(p *gateway.Project) error {
 	users := p.Users()
 	if users == nil {

@@ -67,8 +67,8 @@ func (s *source) close() error {
 	return s.archive.Close()
 }
 
-// identify returns a text that identifies a source, so that a later run can tell whether it goes on with the same one: sizes and times of
-// its files, and a hash of how the archive begins. A run in another way goes on with nothing.
+// identify returns a text that identifies a source, so that a later run can tell whether it goes on with the same one:
+// sizes and times of its files, and a hash of how the archive begins. A run in another way goes on with nothing.
 func (s *source) identify(way string) (string, error) {
 	h := sha256.New()
 	io.WriteString(h, way)

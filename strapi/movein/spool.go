@@ -13,8 +13,8 @@ import (
 	"lectern/strapi/archive"
 )
 
-// A spooler writes the rows of an archive as lines of the export format, which docs/export.md describes. This is the second pass: an
-// index knows the rows and links by then.
+// A spooler writes the rows of an archive as lines of the export format, which docs/export.md describes. This is the
+// second pass: an index knows the rows and links by then.
 type spooler struct {
 	*index
 	w      *bufio.Writer
@@ -58,7 +58,7 @@ func (sp *spooler) appendRow(b []byte, s *indexedSchema, e archive.Entity, r *ro
 		if t == nil || a == nil || name == "publishedAt" && r.status == store.Draft {
 			continue
 		}
-		if t = values.Fit(a, moment(t), false).Value; t == nil {
+		if t = values.Fit(a, datetime(t), false).Value; t == nil {
 			sp.notes.add(name+" of "+s.UID, "it is no time; the time of the move stands for it")
 			t = sp.now
 		}
@@ -93,7 +93,7 @@ func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jso
 		case a.IsRelation():
 			b = sp.appendLinks(b, s, a, id, r)
 		case a.Type == contenttypes.DateTime:
-			b = appendValue(b, sp.fit(a, moment(v), r))
+			b = appendValue(b, sp.fit(a, datetime(v), r))
 		case a.IsScalar():
 			b = appendValue(b, sp.fit(a, v, r))
 		default:
@@ -114,8 +114,9 @@ func appendValue(b []byte, v any) []byte {
 	return jsontree.Append(b, v)
 }
 
-// moment returns the value of a datetime. The type timestamp of Strapi, which is a datetime here, has the milliseconds since 1970 as text.
-func moment(v any) any {
+// datetime returns the value of a datetime. The type timestamp of Strapi, which is a datetime here, has the
+// milliseconds since 1970 as text.
+func datetime(v any) any {
 	if s, ok := v.(string); ok {
 		if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z07:00")
@@ -194,7 +195,8 @@ func (sp *spooler) componentOf(a *contenttypes.Attribute, item *jsontree.Object)
 	return sp.schemas[uid]
 }
 
-// appendLinks appends the targets of a relation of a row or component. r is the row, or the one that the component belongs to.
+// appendLinks appends the targets of a relation of a row or component. r is the row, or the one that the component
+// belongs to.
 func (sp *spooler) appendLinks(b []byte, s *indexedSchema, a *contenttypes.Attribute, id uint64, r *row) []byte {
 	start := len(b)
 	for _, t := range sp.targets(s, a, id, r) {

@@ -13,8 +13,8 @@ import (
 	"lectern/internal/durable"
 )
 
-// A staging is the directory in which a project is built. It lies beside the directory that the project will have, in the same file
-// system, so that a rename puts the complete project there.
+// A staging is the directory in which a project is built. It lies beside the directory that the project will have, in
+// the same file system, so that a rename puts the complete project there.
 type staging struct {
 	dir     string // where the project will be
 	path    string
@@ -92,7 +92,8 @@ func (s *staging) readJournal() error {
 	return nil
 }
 
-// begin prepares the staging directory for a source. Unless an earlier run left work on the same source, it removes everything.
+// begin prepares the staging directory for a source. Unless an earlier run left work on the same source, it removes
+// everything.
 func (s *staging) begin(source string) error {
 	if s.journal.Source == source && s.journal.Done > nothingDone {
 		return s.clearTemporary()
@@ -152,7 +153,8 @@ func (s *staging) place() error {
 	return durable.SyncDir(filepath.Dir(s.dir))
 }
 
-// placed reports whether an earlier run has put the project in place and was killed before it removed the staging directory.
+// placed reports whether an earlier run has put the project in place and was killed before it removed the staging
+// directory.
 func (s *staging) placed() bool {
 	_, err := os.Stat(s.join(projectName))
 	return s.journal.Done == allChecked && errors.Is(err, fs.ErrNotExist)

@@ -12,12 +12,14 @@ type target struct {
 	plane string // the set that the link is in; "" if it is in all that the owner has
 }
 
-// targets returns the links of a row or component under an attribute, in order. r is the row, or the one that the component belongs to.
+// targets returns the links of a row or component under an attribute, in order. r is the row, or the one that the
+// component belongs to.
 //
-// In Strapi a link leads to one version. The links of a draft lead to drafts, and those of a published version to published ones. A row of
-// a type without drafts has two links to a document: one to its draft and one to its published version. Lectern links documents, and
-// keeps two sets of links instead: the one that drafts show, and the one that published versions show. Polymorphic links may lead from a
-// draft to a published version and the other way; they are links to the document.
+// In Strapi a link leads to one version. The links of a draft lead to drafts, and those of a published version to
+// published ones. A row of a type without drafts has two links to a document: one to its draft and one to its published
+// version. Lectern links documents, and keeps two sets of links instead: the one that drafts show, and the one that
+// published versions show. Polymorphic links may lead from a draft to a published version and the other way; they are
+// links to the document.
 func (x *index) targets(s *indexedSchema, a *contenttypes.Attribute, id uint64, r *row) []target {
 	links := x.linksOf(s.owner(id), a)
 	if len(links) == 0 {
@@ -97,7 +99,8 @@ func (x *index) hasOther(l link) bool {
 	return ok
 }
 
-// distinct leaves out links to a document that an earlier link leads to, and further links of an attribute that holds one.
+// distinct leaves out links to a document that an earlier link leads to, and further links of an attribute that holds
+// one.
 func (x *index) distinct(a *contenttypes.Attribute, links []link) []link {
 	kept := links[:0]
 	seen := make(map[documentName]bool, len(links))
@@ -117,7 +120,8 @@ func (x *index) distinct(a *contenttypes.Attribute, links []link) []link {
 	return kept
 }
 
-// claim leaves out links to documents that only one document may link to, if a row of another one has a link to it in the same set.
+// claim leaves out links to documents that only one document may link to, if a row of another one has a link to it in
+// the same set.
 func (x *index) claim(a *contenttypes.Attribute, set store.Status, r *row, links []link) []link {
 	kept := links[:0]
 	for _, l := range links {
@@ -136,8 +140,8 @@ func (x *index) claim(a *contenttypes.Attribute, set store.Status, r *row, links
 	return kept
 }
 
-// sameDocument reports whether two links lead to one document, be it in different locales. A row of a type without locales may have a link to each
-// localization of the document that an attribute holds.
+// sameDocument reports whether two links lead to one document, be it in different locales. A row of a type without
+// locales may have a link to each localization of the document that an attribute holds.
 func (x *index) sameDocument(a, b link) bool {
 	n, m := x.nameOf(a), x.nameOf(b)
 	return n.typ == m.typ && n.id == m.id

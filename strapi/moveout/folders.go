@@ -15,8 +15,8 @@ import (
 
 const folderUID = "plugin::upload.folder"
 
-// A folderTree makes the folders of Strapi's media library that the paths of files name, such as /1/4. Lectern keeps the paths of moved
-// files, but no folders, so a folder is named after its number.
+// A folderTree makes the folders of Strapi's media library that the paths of files name, such as /1/4. Lectern keeps
+// the paths of moved files, but no folders, so a folder is named after its number.
 type folderTree map[string]*folder // by path
 
 type folder struct {

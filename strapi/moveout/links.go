@@ -6,8 +6,8 @@ import (
 	"lectern/strapi/archive"
 )
 
-// setsOf returns the sets of links that a row shows, and the components in it: that of its status, or both if the type has no drafts.
-// Strapi keeps a link of the latter for each status of the target.
+// setsOf returns the sets of links that a row shows, and the components in it: that of its status, or both if the type
+// has no drafts. Strapi keeps a link of the latter for each status of the target.
 func setsOf(t *contenttypes.ContentType, status store.Status) []store.LinkSet {
 	if t.DraftAndPublish {
 		return []store.LinkSet{status.Links()}
@@ -34,8 +34,8 @@ func (e *exporter) links(schema *contenttypes.Schema, r store.Record, sets []sto
 	return err
 }
 
-// relation writes the links of one attribute. Polymorphic links of a type without drafts are written once, to the published version if there
-// is one: Strapi does not choose among them by status.
+// relation writes the links of one attribute. Polymorphic links of a type without drafts are written once, to the
+// published version if there is one: Strapi does not choose among them by status.
 func (e *exporter) relation(a *contenttypes.Attribute, r store.Record, sets []store.LinkSet) (err error) {
 	if !a.HasDraftLinks() || a.IsMorph() && len(sets) > 1 {
 		sets = []store.LinkSet{store.PublishedLinks}
@@ -57,8 +57,8 @@ func (e *exporter) relation(a *contenttypes.Attribute, r store.Record, sets []st
 	return nil
 }
 
-// target returns the row that a link leads to, or the zero Record if there is none. A type without drafts has the same links in both sets:
-// if both are written, those in the set of drafts are left out.
+// target returns the row that a link leads to, or the zero Record if there is none. A type without drafts has the same
+// links in both sets: if both are written, those in the set of drafts are left out.
 func (e *exporter) target(l store.Link, both bool) store.Record {
 	t := e.Model.Type(l.To.Type)
 	switch {
@@ -104,7 +104,8 @@ func linkOf(a *contenttypes.Attribute, r, target store.Record, l store.Link, pos
 	return link
 }
 
-// morphField returns the attribute of a target that shows the links of the morph relation a from the other side, "" if there is none.
+// morphField returns the attribute of a target that shows the links of the morph relation a from the other side, "" if
+// there is none.
 func morphField(a *contenttypes.Attribute, target *contenttypes.ContentType) string {
 	for _, other := range target.Attributes {
 		if other.Mapped && other.Inverse == a {

@@ -1,11 +1,12 @@
 // Package moveout writes all content of a project as an archive that `strapi import` takes.
 //
-// Write makes one pass over the rows: each row becomes an entity, with its components inside, and the links that it owns. Drafts and
-// published versions are rows of their own, as in Strapi, so a link between two documents becomes one link for each pair of versions
-// that show it. Ids of rows and components stay. A link to a document that has no version of that status is left out, since Strapi has
-// no place for it.
+// Write makes one pass over the rows: each row becomes an entity, with its components inside, and the links that it
+// owns. Drafts and published versions are rows of their own, as in Strapi, so a link between two documents becomes one
+// link for each pair of versions that show it. Ids of rows and components stay. A link to a document that has no
+// version of that status is left out, since Strapi has no place for it.
 //
-// Reading the source: row.go makes entities, links.go links, folders.go the folders of files, schema.go the definitions, assets.go copies the uploaded files.
+// Reading the source: row.go makes entities, links.go links, folders.go the folders of files, schema.go the
+// definitions, assets.go copies the uploaded files.
 package moveout
 
 import (
@@ -29,19 +30,21 @@ type Source struct {
 	Store         *store.Store
 	DefaultLocale string
 
-	// Open opens an uploaded file, or one of its formats, by the name under which it is stored. It is nil if there are no uploads. The caller
-	// keeps files from being removed until Write returns.
+	// Open opens an uploaded file, or one of its formats, by the name under which it is stored. It is nil if there are
+	// no uploads. The caller keeps files from being removed until Write returns.
 	Open func(ctx context.Context, name string) (File, error)
 
 	// Dir is a directory for a temporary file with the rows of uploaded files.
 	Dir string
 
-	// Reserve is called with the memory that is needed in total, before more than that is used. An error ends Write. It may be nil.
+	// Reserve is called with the memory that is needed in total, before more than that is used. An error ends Write. It
+	// may be nil.
 	Reserve func(bytes int64) error
 }
 
-// Write writes all content to w and closes w. Schemas, rows and links come from one snapshot of the store. The uploaded files are copied
-// after it has ended, since a long snapshot would keep the store from reusing its pages. Memory grows only with the longest row.
+// Write writes all content to w and closes w. Schemas, rows and links come from one snapshot of the store. The uploaded
+// files are copied after it has ended, since a long snapshot would keep the store from reusing its pages. Memory grows
+// only with the longest row.
 func Write(ctx context.Context, w *archive.Writer, s Source) error {
 	files, err := tempfile.New(s.Dir)
 	if err != nil {
@@ -97,8 +100,8 @@ func (e *exporter) reserve(bytes int64) error {
 	return nil
 }
 
-// isMoved reports whether the archive has the rows of a type. It has none of types that Strapi does not know. API tokens are known to
-// it, but their keys cannot be.
+// isMoved reports whether the archive has the rows of a type. It has none of types that Strapi does not know. API
+// tokens are known to it, but their keys cannot be.
 func isMoved(t *contenttypes.ContentType) bool {
 	return !t.Internal || t.UID == contenttypes.PermissionUID
 }

@@ -32,8 +32,8 @@ type content struct {
 	settings                []string
 }
 
-// read reads the parts of an archive that come from a project's content. It leaves out positions, of which only the order counts, but
-// keeps the order of links in each list.
+// read reads the parts of an archive that come from a project's content. It leaves out positions, of which only the
+// order counts, but keeps the order of links in each list.
 func read(t *testing.T, path, key string) (c content, a *archive.Archive) {
 	t.Helper()
 	ctx := context.Background()
@@ -65,8 +65,8 @@ func read(t *testing.T, path, key string) (c content, a *archive.Archive) {
 	return c, a
 }
 
-// readLinks returns the ends of all links. The value of a link is its rank in the list of either end, among the links to rows of the same
-// status and locale.
+// readLinks returns the ends of all links. The value of a link is its rank in the list of either end, among the links
+// to rows of the same status and locale.
 func readLinks(t *testing.T, a *archive.Archive, c content) map[string]string {
 	name := func(e archive.End) string { return fmt.Sprintf("%s %06d%s %s", e.Type, e.ID, e.DocumentID, e.Field) }
 	list := func(of, other archive.End) string {
@@ -125,15 +125,16 @@ func moved(t *testing.T, source string) string {
 	return dir
 }
 
-// isMade reports whether rows of a type are made anew in each project, so that they get other ids: those that come from the configuration,
-// and the folders of files, of which Lectern keeps the paths alone.
+// isMade reports whether rows of a type are made anew in each project, so that they get other ids: those that come from
+// the configuration, and the folders of files, of which Lectern keeps the paths alone.
 func isMade(uid string) bool {
 	return slices.ContainsFunc([]string{"plugin::users-permissions.permission", "plugin::users-permissions.role", "plugin::i18n.locale"}, func(made string) bool {
 		return strings.Contains(uid, made)
 	}) || strings.Contains(uid, "plugin::upload.folder") && !strings.Contains(uid, "plugin::upload.file ")
 }
 
-// TestThereAndBack moves an archive of Strapi in and out again: everything that the project keeps comes back as Strapi wrote it.
+// TestThereAndBack moves an archive of Strapi in and out again: everything that the project keeps comes back as Strapi
+// wrote it.
 func TestThereAndBack(t *testing.T) {
 	dir := moved(t, kitchen)
 	out := filepath.Join(t.TempDir(), "out.tar.gz.enc")
@@ -163,7 +164,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestDefinitionsComeBack makes a project of the definitions in an archive of ours, and compares it with the one that was exported.
+// TestDefinitionsComeBack makes a project of the definitions in an archive of ours, and compares it with the one that
+// was exported.
 func TestDefinitionsComeBack(t *testing.T) {
 	dir := moved(t, kitchen)
 	must(t, os.WriteFile(filepath.Join(dir, "content-types", "user.yaml"), []byte(usersOfTheProject), 0o600))
@@ -232,7 +234,8 @@ attributes:
     target: api::restaurant.restaurant
 `
 
-// TestUsersComeBack moves a project out and in again that adds attributes to users: their definitions and values come back.
+// TestUsersComeBack moves a project out and in again that adds attributes to users: their definitions and values come
+// back.
 func TestUsersComeBack(t *testing.T) {
 	dir := moved(t, kitchen)
 	must(t, os.WriteFile(filepath.Join(dir, "content-types", "user.yaml"), []byte(usersOfTheProject), 0o600))
@@ -270,8 +273,8 @@ func userSchema(t *testing.T, path string) string {
 	return ""
 }
 
-// TestContentComesBack moves a project out and in again, and compares what Lectern exports of both: all rows with their ids, and links
-// of every kind in their order.
+// TestContentComesBack moves a project out and in again, and compares what Lectern exports of both: all rows with their
+// ids, and links of every kind in their order.
 func TestContentComesBack(t *testing.T) {
 	for _, source := range []string{kitchen, "../movein/testdata/morph.tar.gz"} {
 		t.Run(filepath.Base(source), func(t *testing.T) {
@@ -289,7 +292,8 @@ func TestContentComesBack(t *testing.T) {
 	}
 }
 
-// TestMissingFileIsNamed exports a project of whose uploads one is gone: an archive without it would be taken for complete.
+// TestMissingFileIsNamed exports a project of whose uploads one is gone: an archive without it would be taken for
+// complete.
 func TestMissingFileIsNamed(t *testing.T) {
 	dir := moved(t, kitchen)
 	must(t, os.Remove(filepath.Join(dir, "data", "uploads", "thumbnail_red_b24a153d6b.png")))

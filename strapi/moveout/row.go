@@ -44,7 +44,8 @@ func (e *exporter) appendRow(b []byte, t *contenttypes.ContentType, r store.Reco
 	return append(b, '}')
 }
 
-// appendValues appends the scalars and components of a document or component, each with a comma before it but for the first.
+// appendValues appends the scalars and components of a document or component, each with a comma before it but for the
+// first.
 func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.Record) []byte {
 	for _, a := range schema.Attributes {
 		if a.IsRelation() || a.Type == contenttypes.ID || isUnknown(a) {

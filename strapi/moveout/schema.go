@@ -8,8 +8,9 @@ import (
 	"lectern/strapi/archive"
 )
 
-// schemas writes the definitions of the project's own types and components, and that of users, to which a project may add attributes. Strapi compares
-// those that an archive has with its own, so those of other built-in types, whose details belong to a release of Strapi, are left out.
+// schemas writes the definitions of the project's own types and components, and that of users, to which a project may
+// add attributes. Strapi compares those that an archive has with its own, so those of other built-in types, whose
+// details belong to a release of Strapi, are left out.
 func (e *exporter) schemas() error {
 	for _, t := range e.Model.Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {

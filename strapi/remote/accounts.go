@@ -18,7 +18,7 @@ const (
 	actionRole    = "plugin::users-permissions.role.findOne"
 )
 
-// Accounts are the rows that no lane has: locales, roles, and permissions of roles.
+// Accounts are the rows that no listing has: locales, roles, and permissions of roles.
 type accounts struct {
 	locales       []*jsontree.Object
 	defaultLocale string

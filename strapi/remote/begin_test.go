@@ -34,7 +34,8 @@ func TestHostileUIDs(t *testing.T) {
 	}
 }
 
-// TestMistakenURL begins with a URL that leads to no server. The same directory then serves for the right one, and for no other.
+// TestMistakenURL begins with a URL that leads to no server. The same directory then serves for the right one, and for
+// no other.
 func TestMistakenURL(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

@@ -4,7 +4,8 @@ import (
 	"lectern/jsontree"
 )
 
-// builtInSchemas are the types of Strapi's plugins, as far as reading needs them. The tree of a project does not have them.
+// builtInSchemas are the types of Strapi's plugins, as far as reading needs them. The tree of a project does not have
+// them.
 var builtInSchemas = []string{
 	`{"kind":"collectionType","info":{"singularName":"file","pluralName":"files","displayName":"File"},"options":{"draftAndPublish":false},"attributes":{"name":{"type":"string"},"alternativeText":{"type":"text"},"caption":{"type":"text"},"focalPoint":{"type":"json"},"width":{"type":"integer"},"height":{"type":"integer"},"formats":{"type":"json"},"hash":{"type":"string"},"ext":{"type":"string"},"mime":{"type":"string"},"size":{"type":"decimal"},"url":{"type":"text"},"previewUrl":{"type":"text"},"provider":{"type":"string"},"provider_metadata":{"type":"json"}},"modelType":"contentType","uid":"plugin::upload.file"}`,
 	`{"kind":"collectionType","info":{"singularName":"role","pluralName":"roles","displayName":"Role"},"options":{"draftAndPublish":false},"attributes":{"name":{"type":"string"},"description":{"type":"string"},"type":{"type":"string"},"permissions":{"type":"relation","relation":"oneToMany","target":"plugin::users-permissions.permission","mappedBy":"role"},"users":{"type":"relation","relation":"oneToMany","target":"plugin::users-permissions.user","mappedBy":"role"}},"modelType":"contentType","uid":"plugin::users-permissions.role"}`,

@@ -21,12 +21,13 @@ type stamp struct {
 	updatedAt string
 }
 
-// readChanges compares the staged rows with those of the server, and reads again what has changed since, until nothing has.
-func (r *reader) readChanges(ctx context.Context, lanes []*lane) error {
+// readChanges compares the staged rows with those of the server, and reads again what has changed since, until nothing
+// has.
+func (r *reader) readChanges(ctx context.Context, listings []*listing) error {
 	for range maxRounds {
-		changed := make([]bool, len(lanes))
-		err := r.each(ctx, len(lanes), func(ctx context.Context, i int) (err error) {
-			changed[i], err = r.readChangesOf(ctx, lanes[i])
+		changed := make([]bool, len(listings))
+		err := r.each(ctx, len(listings), func(ctx context.Context, i int) (err error) {
+			changed[i], err = r.readChangesOf(ctx, listings[i])
 			return err
 		})
 		if err != nil {
@@ -35,11 +36,11 @@ func (r *reader) readChanges(ctx context.Context, lanes []*lane) error {
 		if !slices.Contains(changed, true) {
 			return nil
 		}
-		if err := r.rereadLinked(ctx, lanes); err != nil {
+		if err := r.rereadLinked(ctx, listings); err != nil {
 			return err
 		}
 	}
-	for _, l := range lanes {
+	for _, l := range listings {
 		if !l.bare && l.counted != l.listed {
 			return fmt.Errorf("GET %s: the server counts %d rows, and lists %d", l.path, l.counted, l.listed)
 		}
@@ -47,8 +48,8 @@ func (r *reader) readChanges(ctx context.Context, lanes []*lane) error {
 	return fmt.Errorf("%w: run the command again, it goes on from here, and stop editing for that time", errChanged)
 }
 
-// readChangesOf reads again what has changed in a lane, and reports whether anything had.
-func (r *reader) readChangesOf(ctx context.Context, l *lane) (bool, error) {
+// readChangesOf reads again what has changed in a listing, and reports whether anything had.
+func (r *reader) readChangesOf(ctx context.Context, l *listing) (bool, error) {
 	staged, pages, err := r.staged(l)
 	if err != nil {
 		return false, err
@@ -82,21 +83,21 @@ func (r *reader) readChangesOf(ctx context.Context, l *lane) (bool, error) {
 	if len(gone)+len(changed) == 0 {
 		return !l.bare && l.counted != l.listed, nil
 	}
-	former := func(row *jsontree.Object) error {
+	earlier := func(row *jsontree.Object) error {
 		s, err := stampOf(row)
 		if listed[s.id] != s {
 			r.addLinked(l, row)
 		}
 		return err
 	}
-	if err := r.eachLive(l, former, nil); err != nil {
+	if err := r.eachLive(l, earlier, nil); err != nil {
 		return false, err
 	}
 	return true, r.reread(ctx, l, pages, gone, changed)
 }
 
-// staged returns the state of the rows of a lane that were read and are still there, and how many pages there are.
-func (r *reader) staged(l *lane) (map[uint64]stamp, int, error) {
+// staged returns the state of the rows of a listing that were read and are still there, and how many pages there are.
+func (r *reader) staged(l *listing) (map[uint64]stamp, int, error) {
 	rows := map[uint64]stamp{}
 	pages, err := r.staging.eachRow(l, func(row *jsontree.Object) error {
 		s, err := stampOf(row)
@@ -111,9 +112,9 @@ func stampOf(row *jsontree.Object) (stamp, error) {
 	return stamp{id, strings.Clone(row.Text("updatedAt"))}, err
 }
 
-// isUnchanged asks for the number of rows, the row with the highest id, and the one that was changed last. Every change of content
-// changes one of the three: a publication and a new document have a new id.
-func (r *reader) isUnchanged(ctx context.Context, l *lane, staged map[uint64]stamp) (bool, error) {
+// isUnchanged asks for the number of rows, the row with the highest id, and the one that was changed last. Every change
+// of content changes one of the three: a publication and a new document have a new id.
+func (r *reader) isUnchanged(ctx context.Context, l *listing, staged map[uint64]stamp) (bool, error) {
 	newest, err := r.request(ctx, l, 1, []string{"sort=id:desc", "fields[0]=updatedAt"})
 	if err != nil {
 		return false, err
@@ -137,8 +138,8 @@ func (r *reader) isUnchanged(ctx context.Context, l *lane, staged map[uint64]sta
 	return true, nil
 }
 
-// stamps lists the state of all rows of a lane, without their content.
-func (r *reader) stamps(ctx context.Context, l *lane) (map[uint64]stamp, error) {
+// stamps lists the state of all rows of a listing, without their content.
+func (r *reader) stamps(ctx context.Context, l *listing) (map[uint64]stamp, error) {
 	all := map[uint64]stamp{}
 	for cursor := uint64(0); ; {
 		p, err := r.request(ctx, l, r.o.PageSize, append(after(cursor), "fields[0]=updatedAt"))
@@ -159,9 +160,9 @@ func (r *reader) stamps(ctx context.Context, l *lane) (map[uint64]stamp, error) 
 	}
 }
 
-// addLinked notes the documents that a row links by relations with two directions. If the row has changed, their lists may have
-// changed as well, and nothing else would tell.
-func (r *reader) addLinked(l *lane, row *jsontree.Object) {
+// addLinked notes the documents that a row links by relations with two directions. If the row has changed, their lists
+// may have changed as well, and nothing else would tell.
+func (r *reader) addLinked(l *listing, row *jsontree.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = r.definitions.split(l.schema, row, func(from linkFrom) { // rows are checked before they are staged
@@ -176,14 +177,14 @@ func (r *reader) addLinked(l *lane, row *jsontree.Object) {
 }
 
 // rereadLinked reads documents again whose links may have changed.
-func (r *reader) rereadLinked(ctx context.Context, lanes []*lane) error {
+func (r *reader) rereadLinked(ctx context.Context, listings []*listing) error {
 	linked := map[string][]string{}
 	for document := range r.linked {
 		linked[document.uid] = append(linked[document.uid], document.documentID)
 	}
 	clear(r.linked)
-	return r.each(ctx, len(lanes), func(ctx context.Context, i int) error {
-		l := lanes[i]
+	return r.each(ctx, len(listings), func(ctx context.Context, i int) error {
+		l := listings[i]
 		documents := linked[l.schema.uid]
 		if len(documents) == 0 {
 			return nil
@@ -206,8 +207,9 @@ func (r *reader) rereadLinked(ctx context.Context, lanes []*lane) error {
 	})
 }
 
-// addReread stages all rows of some documents as further pages of a lane, and returns the number of pages after that.
-func (r *reader) addReread(ctx context.Context, l *lane, pages int, documents []string) (int, error) {
+// addReread stages all rows of some documents as further pages of a listing, and returns the number of pages after
+// that.
+func (r *reader) addReread(ctx context.Context, l *listing, pages int, documents []string) (int, error) {
 	filter := in("documentId", documents)
 	for cursor := uint64(0); ; {
 		p, err := r.list(ctx, l, r.o.PageSize, append(after(cursor), filter...))
@@ -229,8 +231,8 @@ func (r *reader) addReread(ctx context.Context, l *lane, pages int, documents []
 	}
 }
 
-// reread stages rows that have changed as further pages of the lane.
-func (r *reader) reread(ctx context.Context, l *lane, pages int, gone, changed []uint64) error {
+// reread stages rows that have changed as further pages of the listing.
+func (r *reader) reread(ctx context.Context, l *listing, pages int, gone, changed []uint64) error {
 	if len(gone) > 0 {
 		pages++
 		if err := r.staging.addPage(l, pages, header{again: true, gone: gone}, nil); err != nil {
@@ -262,7 +264,7 @@ func (r *reader) reread(ctx context.Context, l *lane, pages int, gone, changed [
 }
 
 // rereadSingle reads a single type again, and stages it if it has changed.
-func (r *reader) rereadSingle(ctx context.Context, l *lane, staged map[uint64]stamp, pages int) (bool, error) {
+func (r *reader) rereadSingle(ctx context.Context, l *listing, staged map[uint64]stamp, pages int) (bool, error) {
 	p, err := r.single(ctx, l)
 	if err != nil {
 		return false, err

@@ -16,8 +16,8 @@ import (
 	"lectern/jsontree"
 )
 
-// A client sends requests to one server, at a bounded rate, and repeats those that fail for a reason that may pass. Its methods may be
-// called at the same time.
+// A client sends requests to one server, at a bounded rate, and repeats those that fail for a reason that may pass. Its
+// methods may be called at the same time.
 type client struct {
 	base    *url.URL
 	token   string

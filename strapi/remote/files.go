@@ -63,8 +63,8 @@ func (r *reader) downloadOne(ctx context.Context, a asset) error {
 // stagedFile returns where the content of an uploaded file is staged.
 func stagedFile(name string) string { return path.Join("files", name) }
 
-// assets lists the files of the lane of files, with their formats.
-func (r *reader) assets(lanes []*lane) ([]asset, error) {
+// assets lists the files of the listing of files, with their formats.
+func (r *reader) assets(listings []*listing) ([]asset, error) {
 	var all []asset
 	known := map[string]bool{}
 	add := func(a asset) {
@@ -78,7 +78,7 @@ func (r *reader) assets(lanes []*lane) ([]asset, error) {
 			all = append(all, a)
 		}
 	}
-	for _, l := range lanes {
+	for _, l := range listings {
 		if l.schema.uid != fileUID {
 			continue
 		}

@@ -108,8 +108,8 @@ func picture(t testing.TB, width, height int) []byte {
 	return b.Bytes()
 }
 
-// fill writes content of the kitchen project that uses each kind of attribute, link, status and locale. It creates n documents of
-// the types that tests page through.
+// fill writes content of the kitchen project that uses each kind of attribute, link, status and locale. It creates n
+// documents of the types that tests page through.
 func (s site) fill(n int) {
 	s.t.Helper()
 	small := s.upload("small.png", picture(s.t, 20, 10))

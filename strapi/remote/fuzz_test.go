@@ -50,7 +50,8 @@ func schemasOf(t testing.TB, text string) []*jsontree.Object {
 	return schemas
 }
 
-// FuzzAnswers lets a server answer anything. Reading must end, and an archive that is made must be one that can be read.
+// FuzzAnswers lets a server answer anything. Reading must end, and an archive that is made must be one that can be
+// read.
 func FuzzAnswers(f *testing.F) {
 	row := `{"id":1,"documentId":"a","locale":"en","title":"T","next":{"id":2,"documentId":"b","locale":"en"},"cover":[],"part":[{"id":1,"text":"x","part":null}],"zone":[{"__component":"a.part","id":2,"text":"y","part":{"id":3,"text":"z","part":null}}]}`
 	f.Add("/api/notes", `{"data":[`+row+`],"meta":{"pagination":{"total":1}}}`)

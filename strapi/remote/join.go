@@ -20,7 +20,8 @@ type edge struct {
 	owner, target uint64
 }
 
-// A morphEdge is a link of a polymorphic relation that was written. The two lanes of a type without drafts show the same link.
+// A morphEdge is a link of a polymorphic relation that was written. The two listings of a type without drafts show the
+// same link.
 type morphEdge struct {
 	edge
 	uid string // of the target
@@ -43,13 +44,13 @@ type joiner struct {
 
 // A farLink is a link as its target shows it.
 type farLink struct {
-	lane  *lane
-	owner *schema
+	listing *listing
+	owner   *schema
 	edge
 }
 
-// hidesLocales reports whether a row does not show all links that it has in a relation: one without locales that holds one document shows one
-// localization of it, and may have a link to each.
+// hidesLocales reports whether a row does not show all links that it has in a relation: one without locales that holds
+// one document shows one localization of it, and may have a link to each.
 func hidesLocales(owner *schema, relation *attribute, target *schema) bool {
 	return !owner.localized && target.localized && (relation.relation == "manyToOne" || relation.relation == "oneToOne") && !relation.private
 }
@@ -59,9 +60,9 @@ func newJoiner(r *reader, out *output) *joiner {
 		morphs: map[morphEdge]bool{}, shown: map[edge]bool{}, texts: map[string]string{}}
 }
 
-// eachLive calls do with the last reading of each row of a lane that is still there, and dead, if it is not nil, with those of the
-// others.
-func (r *reader) eachLive(l *lane, do func(*jsontree.Object) error, dead func(*jsontree.Object)) error {
+// eachLive calls do with the last reading of each row of a listing that is still there, and dead, if it is not nil,
+// with those of the others.
+func (r *reader) eachLive(l *listing, do func(*jsontree.Object) error, dead func(*jsontree.Object)) error {
 	last := map[uint64]int{} // by id: the number of the reading that counts
 	n := 0
 	if _, err := r.staging.eachRow(l, func(row *jsontree.Object) error {
@@ -152,8 +153,8 @@ func (j *joiner) link(l archive.Link) {
 }
 
 // index notes the id of each version, and then the positions that only the far end of a link shows.
-func (j *joiner) index(ctx context.Context, lanes []*lane) error {
-	for _, l := range lanes {
+func (j *joiner) index(ctx context.Context, listings []*listing) error {
+	for _, l := range listings {
 		if l.again {
 			continue
 		}
@@ -168,7 +169,7 @@ func (j *joiner) index(ctx context.Context, lanes []*lane) error {
 			return err
 		}
 	}
-	for _, l := range lanes {
+	for _, l := range listings {
 		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
 			_, err := j.r.definitions.split(l.schema, row, func(from linkFrom) { j.addInverse(l, from) })
 			return cmp.Or(err, ctx.Err())
@@ -195,16 +196,16 @@ func localeOf(s *schema, row *jsontree.Object) string {
 	return row.Text("locale")
 }
 
-// statusOfRow returns the status of the rows of a type in a lane.
-func statusOfRow(s *schema, lane string) string {
+// statusOfRow returns the status of the rows of a type in a listing.
+func statusOfRow(s *schema, listing string) string {
 	if !s.drafts {
 		return ""
 	}
-	return lane
+	return listing
 }
 
 // addInverse notes the positions of a list whose links belong to its targets.
-func (j *joiner) addInverse(l *lane, from linkFrom) {
+func (j *joiner) addInverse(l *listing, from linkFrom) {
 	owner := j.r.definitions.byUID[from.attribute.target]
 	if from.attribute.mappedBy == "" || owner == nil {
 		return
@@ -226,10 +227,11 @@ func (j *joiner) addInverse(l *lane, from linkFrom) {
 	}
 }
 
-// resolve returns the ids of the rows that a target of an attribute stands for in a lane: one as a rule, none if the document is gone. Lists of
-// users show the draft and the published version of a document as two targets, and a polymorphic relation shows the version that was linked,
-// whichever status is asked for. Ids tell the versions apart; if the target has an id from before a publication, it may be either.
-func (j *joiner) resolve(l *lane, a *attribute, s *schema, target *jsontree.Object) []uint64 {
+// resolve returns the ids of the rows that a target of an attribute stands for in a listing: one as a rule, none if the
+// document is gone. Lists of users show the draft and the published version of a document as two targets, and a
+// polymorphic relation shows the version that was linked, whichever status is asked for. Ids tell the versions apart;
+// if the target has an id from before a publication, it may be either.
+func (j *joiner) resolve(l *listing, a *attribute, s *schema, target *jsontree.Object) []uint64 {
 	statuses := []string{statusOfRow(s, l.status)}
 	if s.drafts && (l.status == "" || a.isPolymorphic()) {
 		statuses = []string{"draft", "published"}
@@ -246,9 +248,9 @@ func (j *joiner) resolve(l *lane, a *attribute, s *schema, target *jsontree.Obje
 	return ids
 }
 
-// write writes the rows of all lanes and the links that they own.
-func (j *joiner) write(ctx context.Context, lanes []*lane) error {
-	for _, l := range lanes {
+// write writes the rows of all listings and the links that they own.
+func (j *joiner) write(ctx context.Context, listings []*listing) error {
+	for _, l := range listings {
 		if err := j.r.eachLive(l, func(row *jsontree.Object) error {
 			data, err := j.r.definitions.split(l.schema, row, func(from linkFrom) { j.writeLinks(l, from) })
 			if err != nil || l.again {
@@ -277,13 +279,13 @@ func (j *joiner) writeFar() {
 		if !j.shown[f.edge] {
 			j.shown[f.edge] = true
 			from := linkFrom{owner: f.owner, id: f.edge.owner, attribute: f.relation}
-			j.link(j.linkTo(f.lane, from, j.r.definitions.byUID[f.relation.target], f.target, 0))
+			j.link(j.linkTo(f.listing, from, j.r.definitions.byUID[f.relation.target], f.target, 0))
 		}
 	}
 }
 
 // writeLinks writes the links of an attribute that owns them.
-func (j *joiner) writeLinks(l *lane, from linkFrom) {
+func (j *joiner) writeLinks(l *listing, from linkFrom) {
 	a := from.attribute
 	if a.mappedBy != "" || a.private {
 		return
@@ -301,7 +303,7 @@ func (j *joiner) writeLinks(l *lane, from linkFrom) {
 			continue
 		}
 		ids := j.resolve(l, a, target, t)
-		shown := l.again && a.isPolymorphic() // by the first lane
+		shown := l.again && a.isPolymorphic() // by the first listing
 		if len(ids) == 0 && !shown && !j.gone[version{uid: uid, documentID: t.Text("documentId")}] {
 			j.lost[from.owner.uid+"."+a.name]++
 		}
@@ -332,7 +334,7 @@ const (
 )
 
 // linkTo returns the link to a target at an index of a list.
-func (j *joiner) linkTo(l *lane, from linkFrom, target *schema, id uint64, index int) archive.Link {
+func (j *joiner) linkTo(l *listing, from linkFrom, target *schema, id uint64, index int) archive.Link {
 	a := from.attribute
 	pos := float64(index + 1)
 	if target.drafts && !from.owner.drafts && l.status != "" { // between the draft and the published version of the next target

@@ -7,16 +7,17 @@ import (
 	"lectern/jsontree"
 )
 
-// TestResolve finds the rows that a target stands for, in lists of versions and in those of users, which show a document in both versions.
+// TestResolve finds the rows that a target stands for, in lists of versions and in those of users, which show a
+// document in both versions.
 func TestResolve(t *testing.T) {
 	typ := &schema{uid: "api::item.item", drafts: true}
 	j := newJoiner(nil, nil)
 	j.ids[version{typ.uid, "a", "", "draft"}] = 1
 	j.ids[version{typ.uid, "a", "", "published"}] = 7
 	for _, test := range []struct {
-		name, relation, lane, document string
-		id                             jsontree.Number
-		want                           []uint64
+		name, relation, listing, document string
+		id                                jsontree.Number
+		want                              []uint64
 	}{
 		{"draft of a user", "manyToMany", "", "a", "1", []uint64{1}},
 		{"published version of a user", "manyToMany", "", "a", "7", []uint64{7}},
@@ -28,7 +29,7 @@ func TestResolve(t *testing.T) {
 		{"unknown document", "manyToMany", "", "b", "1", nil},
 	} {
 		target := jsontree.ObjectOf("id", test.id, "documentId", test.document)
-		if got := j.resolve(&lane{status: test.lane}, &attribute{relation: test.relation}, typ, target); !slices.Equal(got, test.want) {
+		if got := j.resolve(&listing{status: test.listing}, &attribute{relation: test.relation}, typ, target); !slices.Equal(got, test.want) {
 			t.Errorf("%s: rows %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"lectern/jsontree"
 )
 
-// errChanged means that two answers about the same rows do not belong together, because content has changed between them.
+// errChanged means that two answers about the same rows do not belong together, because content has changed between
+// them.
 var errChanged = errors.New("content changes faster than it can be read")
 
 // mergeRows adds to rows what other answers have about them.
@@ -60,8 +61,8 @@ func mergeValue(ours, theirs any) error {
 	return nil
 }
 
-// mergeItems merges the items of a list by component and id. theirs may lack some, since a dynamic zone shows only the components that
-// were asked for.
+// mergeItems merges the items of a list by component and id. theirs may lack some, since a dynamic zone shows only the
+// components that were asked for.
 func mergeItems(ours, theirs []any) error {
 	known := map[itemKey]*jsontree.Object{}
 	for _, item := range ours {

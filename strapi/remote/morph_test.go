@@ -19,8 +19,9 @@ const morphSchemas = `[
 {"uid":"api::tag.tag","modelType":"contentType","kind":"collectionType","info":{"singularName":"tag","pluralName":"tags"},
  "options":{"draftAndPublish":true},"attributes":{"name":{"type":"string"}}}]`
 
-// A morphServer answers as Strapi does: polymorphic relations show the version that was linked, whichever status is asked for. Its tags are
-// a, a draft alone with the id 1, and b, whose draft has the id 2 and whose published version has the id 3.
+// A morphServer answers as Strapi does: polymorphic relations show the version that was linked, whichever status is
+// asked for. Its tags are a, a draft alone with the id 1, and b, whose draft has the id 2 and whose published version
+// has the id 3.
 type morphServer struct{}
 
 func (morphServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,7 +51,8 @@ func (morphServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// TestPolymorphicLinks reads each link of a polymorphic relation once, to the version that was linked, and reports none as lost.
+// TestPolymorphicLinks reads each link of a polymorphic relation once, to the version that was linked, and reports none
+// as lost.
 func TestPolymorphicLinks(t *testing.T) {
 	dir := t.TempDir()
 	report, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schemasOf(t, morphSchemas), Clock: newFakeClock(),

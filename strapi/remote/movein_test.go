@@ -15,7 +15,8 @@ import (
 	"lectern/strapi/remote"
 )
 
-// testMovedIn moves what was read into a new project. That must answer as the first server does, and give the same archive again.
+// testMovedIn moves what was read into a new project. That must answer as the first server does, and give the same
+// archive again.
 func testMovedIn(t *testing.T, s site, dir string, want []string) {
 	project := filepath.Join(t.TempDir(), "project")
 	o := movein.Options{Source: remote.Archive(dir), Dir: project}
@@ -49,7 +50,8 @@ func testMovedIn(t *testing.T, s site, dir string, want []string) {
 	}
 }
 
-// withoutConfiguration leaves out the lines of an archive about locales, roles and permissions, which are configuration in a new project.
+// withoutConfiguration leaves out the lines of an archive about locales, roles and permissions, which are configuration
+// in a new project.
 func withoutConfiguration(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return strings.HasPrefix(line, `["plugin::users-permissions.role"`) || strings.HasPrefix(line, `["plugin::users-permissions.permission"`) ||

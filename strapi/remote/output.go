@@ -46,7 +46,7 @@ func (w *output) setting(s archive.Setting) {
 }
 
 // write makes the archive of what is staged.
-func (r *reader) write(ctx context.Context, lanes []*lane, a *accounts, assets []asset) error {
+func (r *reader) write(ctx context.Context, listings []*listing, a *accounts, assets []asset) error {
 	if err := r.staging.root.RemoveAll(archiveName); err != nil { // lines of a run that was interrupted
 		return err
 	}
@@ -61,10 +61,10 @@ func (r *reader) write(ctx context.Context, lanes []*lane, a *accounts, assets [
 	j := newJoiner(r, out)
 	err = j.addAccounts(a)
 	if err == nil {
-		err = j.index(ctx, lanes)
+		err = j.index(ctx, listings)
 	}
 	if err == nil {
-		err = cmp.Or(j.write(ctx, lanes), out.err)
+		err = cmp.Or(j.write(ctx, listings), out.err)
 	}
 	if err == nil {
 		err = r.writeAssets(d, assets)

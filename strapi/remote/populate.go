@@ -15,9 +15,9 @@ const (
 
 var errTooDeep = errors.New("components are nested too deeply to be asked for")
 
-// populateGroups returns the parameters that populate all of a type: media, relations as documentIds, components and dynamic
-// zones. Each group fits in a URL whose query has at most room bytes; the groups are asked one after the other, and merge puts
-// the answers together.
+// populateGroups returns the parameters that populate all of a type: media, relations as documentIds, components and
+// dynamic zones. Each group fits in a URL whose query has at most room bytes; the groups are asked one after the other,
+// and merge puts the answers together.
 func (d *definitions) populateGroups(s *schema, room int) ([][]string, error) {
 	var groups packer
 	groups.room = room
@@ -44,8 +44,8 @@ func (d *definitions) populateGroups(s *schema, room int) ([][]string, error) {
 	return groups.done, nil
 }
 
-// leaves returns the parameters that populate an attribute. prefix is the parameter that they stand in, with that many levels of
-// brackets.
+// leaves returns the parameters that populate an attribute. prefix is the parameter that they stand in, with that many
+// levels of brackets.
 func (d *definitions) leaves(a *attribute, prefix string, brackets int) ([]string, error) {
 	at := prefix + "[" + a.name + "]"
 	switch {
@@ -90,7 +90,8 @@ func (d *definitions) relationLeaves(a *attribute, at string) []string {
 	return leaves
 }
 
-// componentLeaves asks for a component and all that it holds. A component within itself is followed as deep as brackets go.
+// componentLeaves asks for a component and all that it holds. A component within itself is followed as deep as brackets
+// go.
 func (d *definitions) componentLeaves(uid, at string, brackets int) ([]string, error) {
 	c := d.byUID[uid]
 	if c == nil {

@@ -8,8 +8,8 @@ import (
 	"lectern/jsontree"
 )
 
-// readLane reads a lane to its end. Pages that are staged already are not asked for again.
-func (r *reader) readLane(ctx context.Context, l *lane) error {
+// readListing reads a listing to its end. Pages that are staged already are not asked for again.
+func (r *reader) readListing(ctx context.Context, l *listing) error {
 	var cursor uint64
 	total, count := int64(-1), int64(0)
 	size := r.o.PageSize
@@ -40,12 +40,12 @@ func (r *reader) readLane(ctx context.Context, l *lane) error {
 
 const (
 	slack   = 10_000      // rows that may be new since the server counted
-	maxRows = 100_000_000 // of a lane
+	maxRows = 100_000_000 // of a listing
 )
 
-// readPage reads and stages the n-th page of a lane: the rows after cursor. It makes *size smaller if the server does not manage pages of
-// that size.
-func (r *reader) readPage(ctx context.Context, l *lane, n int, cursor uint64, size *int) (header, error) {
+// readPage reads and stages the n-th page of a listing: the rows after cursor. It makes *size smaller if the server
+// does not manage pages of that size.
+func (r *reader) readPage(ctx context.Context, l *listing, n int, cursor uint64, size *int) (header, error) {
 	if l.schema.single {
 		return r.readSingle(ctx, l, n)
 	}
@@ -76,7 +76,7 @@ func (r *reader) readPage(ctx context.Context, l *lane, n int, cursor uint64, si
 }
 
 // readSingle stages the rows of a single type as the first page, and an empty second one.
-func (r *reader) readSingle(ctx context.Context, l *lane, n int) (header, error) {
+func (r *reader) readSingle(ctx context.Context, l *listing, n int) (header, error) {
 	if n > 1 {
 		return header{}, r.staging.addPage(l, n, header{}, nil)
 	}
@@ -92,7 +92,7 @@ func (r *reader) readSingle(ctx context.Context, l *lane, n int) (header, error)
 }
 
 // checkRows makes sure that rows have all that was asked for. Strapi leaves out silently what a token may not see.
-func (r *reader) checkRows(l *lane, rows []*jsontree.Object) error {
+func (r *reader) checkRows(l *listing, rows []*jsontree.Object) error {
 	for _, row := range rows {
 		if _, err := r.definitions.split(l.schema, row, func(linkFrom) {}); err != nil {
 			return fmt.Errorf("GET %s: row %v: %w", l.path, row.Value("id"), err)

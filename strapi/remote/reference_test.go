@@ -7,8 +7,8 @@ import (
 	"lectern/strapi/remote"
 )
 
-// TestReference fills and reads a running Strapi. Its URL and the key of a full-access token are in LECTERN_REFERENCE and
-// LECTERN_REFERENCE_TOKEN; LECTERN_REFERENCE_DIR keeps the archive.
+// TestReference fills and reads a running Strapi. Its URL and the key of a full-access token are in LECTERN_REFERENCE
+// and LECTERN_REFERENCE_TOKEN; LECTERN_REFERENCE_DIR keeps the archive.
 func TestReference(t *testing.T) {
 	s := site{t, os.Getenv("LECTERN_REFERENCE"), os.Getenv("LECTERN_REFERENCE_TOKEN")}
 	if s.base == "" {

@@ -1,20 +1,23 @@
-// Package remote reads a running Strapi 5 over its content API, and writes an unpacked archive as `strapi export` would.
+// Package remote reads a running Strapi 5 over its content API, and writes an unpacked archive as `strapi export`
+// would.
 //
 //	report, err := remote.Read(ctx, dir, remote.Options{URL: "https://cms.example.com", Token: token})
 //	…
 //	a, err := archive.Open(ctx, remote.Archive(dir), archive.Options{})
 //
-// Read asks for all content-types with all locales, drafts and published versions, for users, roles and permissions, and for
-// uploaded files with their formats. Everything that arrives is staged in dir first. A run that was interrupted, by a kill or a lost
-// connection, goes on where it ended when Read is called again with the same directory.
+// Read asks for all content-types with all locales, drafts and published versions, for users, roles and permissions,
+// and for uploaded files with their formats. Everything that arrives is staged in dir first. A run that was
+// interrupted, by a kill or a lost connection, goes on where it ended when Read is called again with the same
+// directory.
 //
-// Content may change during a run. When all rows are staged, Read compares them with what the server lists by then, and reads again
-// what has changed, until nothing has.
+// Content may change during a run. When all rows are staged, Read compares them with what the server lists by then, and
+// reads again what has changed, until nothing has.
 //
 // The content API does not show everything. The Report says what is missing, such as passwords and private attributes.
 //
-// Reading the source: client.go sends requests and repeats them; populate.go turns definitions to parameters; lane.go and read.go read
-// lists page by page; changes.go reads again what has changed; output.go makes the archive of what is staged.
+// Reading the source: client.go sends requests and repeats them; populate.go turns definitions to parameters;
+// listing.go and read.go read lists page by page; changes.go reads again what has changed; output.go makes the archive
+// of what is staged.
 package remote
 
 import (
@@ -117,8 +120,9 @@ type reader struct {
 	linked map[version]bool // documents whose lists of links may have changed
 }
 
-// Read reads a server and writes an archive to Archive(dir). The directory keeps what was read, so that the next call with it goes on if
-// this one fails. If the archive is complete already, Read returns its report and asks for nothing. Remove the directory afterwards.
+// Read reads a server and writes an archive to Archive(dir). The directory keeps what was read, so that the next call
+// with it goes on if this one fails. If the archive is complete already, Read returns its report and asks for nothing.
+// Remove the directory afterwards.
 func Read(ctx context.Context, dir string, o Options) (*Report, error) {
 	o = o.withDefaults()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -190,31 +194,31 @@ func (r *reader) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var lanes []*lane
+	var listings []*listing
 	for _, s := range r.definitions.list {
 		if !r.isRead(s) {
 			continue
 		}
-		of, err := r.lanesOf(s)
+		of, err := r.listingsOf(s)
 		if err != nil {
 			return err
 		}
-		lanes = append(lanes, of...)
+		listings = append(listings, of...)
 	}
-	if err := r.each(ctx, len(lanes), func(ctx context.Context, i int) error { return r.readLane(ctx, lanes[i]) }); err != nil {
+	if err := r.each(ctx, len(listings), func(ctx context.Context, i int) error { return r.readListing(ctx, listings[i]) }); err != nil {
 		return err
 	}
-	if err := r.readChanges(ctx, lanes); err != nil {
+	if err := r.readChanges(ctx, listings); err != nil {
 		return err
 	}
-	assets, err := r.assets(lanes)
+	assets, err := r.assets(listings)
 	if err != nil {
 		return err
 	}
 	if err := r.download(ctx, assets); err != nil {
 		return err
 	}
-	return r.write(ctx, lanes, accounts, assets)
+	return r.write(ctx, listings, accounts, assets)
 }
 
 // begin asks for the definitions, locales and roles, and opens the staging directory.
@@ -241,7 +245,8 @@ func (r *reader) begin(ctx context.Context) (*accounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not before the server has answered: after a mistake in its URL, a run with the right one can use the same directory.
+	// Not before the server has answered: after a mistake in its URL, a run with the right one can use the same
+	// directory.
 	return accounts, errors.Join(r.staging.use("server", r.client.base.String()), r.staging.use("definitions", digest(schemas)))
 }
 

@@ -43,8 +43,8 @@ func serve(t *testing.T, n int) site {
 	return s
 }
 
-// front serves what s does, and the routes of Strapi's content-type builder, which answer as Strapi does for the kitchen project.
-// between gets each request first, and the handler that would answer it. It may be nil.
+// front serves what s does, and the routes of Strapi's content-type builder, which answer as Strapi does for the
+// kitchen project. between gets each request first, and the handler that would answer it. It may be nil.
 func front(t *testing.T, s site, between func(http.ResponseWriter, *http.Request, http.Handler)) site {
 	t.Helper()
 	base, err := url.Parse(s.base)

@@ -14,8 +14,8 @@ type linkFrom struct {
 	targets   []*jsontree.Object
 }
 
-// split separates a row, or a component, from its links, since an archive has them apart: it calls link for each media and relation
-// attribute, and returns the values that remain. The id of a row is not among them.
+// split separates a row, or a component, from its links, since an archive has them apart: it calls link for each media
+// and relation attribute, and returns the values that remain. The id of a row is not among them.
 func (d *definitions) split(s *schema, row *jsontree.Object, link func(linkFrom)) (*jsontree.Object, error) {
 	id, err := idOf(row)
 	if err != nil {

@@ -19,22 +19,23 @@ import (
 // A staging is a directory that keeps what has been read, so that a run that was interrupted goes on where it ended:
 //
 //	server, definitions     what is read: a URL, and a hash
-//	lanes/NAME/000001.jsonl pages of a lane, in the order in which they were read: a header, then one row in each line
+//	listings/NAME/000001.jsonl pages of a listing, in the order in which they were read: a header, then one row in each line
 //	files/NAME              uploaded files
 //
-// A file appears under its name when it is complete. Names come from the server that is read, so all files are opened below root.
+// A file appears under its name when it is complete. Names come from the server that is read, so all files are opened
+// below root.
 type staging struct{ root *os.Root }
 
 // A header is the first line of a page.
 type header struct {
 	rows   int
-	total  int64    // rows of the lane as the server counted them, -1 if it did not say
+	total  int64    // rows of the listing as the server counted them, -1 if it did not say
 	again  bool     // the rows were read again because they had changed; the pages before were read to their end
 	gone   []uint64 // rows that are there no more
 	cursor uint64   // the last id of the page
 }
 
-// end reports whether the header is that of the empty page at the end of a lane.
+// end reports whether the header is that of the empty page at the end of a listing.
 func (h header) end() bool { return h.rows == 0 && !h.again }
 
 func (h header) object() *jsontree.Object {
@@ -63,12 +64,12 @@ func parseHeader(o *jsontree.Object) header {
 	return h
 }
 
-func (s staging) pageFile(l *lane, n int) string {
-	return path.Join("lanes", l.name, fmt.Sprintf("%06d.jsonl", n))
+func (s staging) pageFile(l *listing, n int) string {
+	return path.Join("listings", l.name, fmt.Sprintf("%06d.jsonl", n))
 }
 
-// addPage stores the n-th page of a lane.
-func (s staging) addPage(l *lane, n int, h header, rows []*jsontree.Object) error {
+// addPage stores the n-th page of a listing.
+func (s staging) addPage(l *listing, n int, h header, rows []*jsontree.Object) error {
 	h.rows = len(rows)
 	b := append(jsontree.Append(nil, h.object()), '\n')
 	for _, row := range rows {
@@ -77,9 +78,9 @@ func (s staging) addPage(l *lane, n int, h header, rows []*jsontree.Object) erro
 	return s.writeFile(s.pageFile(l, n), bytes.NewReader(b))
 }
 
-// readPage calls row with each row of the n-th page of a lane, and returns its header. The page is missing if ok is false. row may be
-// nil.
-func (s staging) readPage(l *lane, n int, row func(*jsontree.Object) error) (h header, ok bool, err error) {
+// readPage calls row with each row of the n-th page of a listing, and returns its header. The page is missing if ok is
+// false. row may be nil.
+func (s staging) readPage(l *listing, n int, row func(*jsontree.Object) error) (h header, ok bool, err error) {
 	f, err := s.root.Open(s.pageFile(l, n))
 	if errors.Is(err, fs.ErrNotExist) {
 		return header{}, false, nil
@@ -106,8 +107,9 @@ func (s staging) readPage(l *lane, n int, row func(*jsontree.Object) error) (h h
 	return h, true, nil
 }
 
-// eachRow calls row with each row of a lane that was read, in the order of reading, and gone with the ids of rows that are there no more.
-func (s staging) eachRow(l *lane, row func(*jsontree.Object) error, gone func(id uint64)) (pages int, err error) {
+// eachRow calls row with each row of a listing that was read, in the order of reading, and gone with the ids of rows
+// that are there no more.
+func (s staging) eachRow(l *listing, row func(*jsontree.Object) error, gone func(id uint64)) (pages int, err error) {
 	for n := 1; ; n++ {
 		h, ok, err := s.readPage(l, n, row)
 		if err != nil || !ok {

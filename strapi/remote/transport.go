@@ -49,7 +49,8 @@ func redirectAnywhere(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isCertificate reports whether an error says that a certificate cannot be trusted. Another attempt would not change that.
+// isCertificate reports whether an error says that a certificate cannot be trusted. Another attempt would not change
+// that.
 func isCertificate(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
@@ -87,8 +88,8 @@ func trimAPI(path string) string {
 // errPrivate means that the URL of a file leads to a private network.
 var errPrivate = errors.New("its URL leads to another host in a private network")
 
-// publicTransport returns a transport for files, whose URLs a server chooses. It connects to the server itself, to proxies of the environment, and to
-// public addresses, but not to other hosts of the network that this program runs in.
+// publicTransport returns a transport for files, whose URLs a server chooses. It connects to the server itself, to
+// proxies of the environment, and to public addresses, but not to other hosts of the network that this program runs in.
 func publicTransport(base *url.URL) http.RoundTripper {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	if standard, ok := http.DefaultTransport.(*http.Transport); ok {

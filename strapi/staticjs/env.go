@@ -12,8 +12,8 @@ import (
 // converters are the members of env that convert the variable to the type that its reader expects anyway.
 var converters = []string{"int", "float", "bool", "oneOf"}
 
-// callExpr evaluates calls of env, such as env('HOST', '0.0.0.0') and env.int('PORT', 1337), and calls without arguments of
-// functions of the module.
+// callExpr evaluates calls of env, such as env('HOST', '0.0.0.0') and env.int('PORT', 1337), and calls without
+// arguments of functions of the module.
 func (r *reader) callExpr(e *js.CallExpr, s *scope) value {
 	if member, ok := e.X.(*js.DotExpr); ok && r.eval(member.X, s).special == env {
 		return r.envCall(memberName(member.Y), e.Args.List, s)

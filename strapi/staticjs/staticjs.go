@@ -1,19 +1,20 @@
 // Package staticjs reads the value that a JavaScript or TypeScript module exports, without running it.
 //
-// It is for the configuration files of Strapi projects. Most of them are literals, with the values of environment variables in
-// between:
+// It is for the configuration files of Strapi projects. Most of them are literals, with the values of environment
+// variables in between:
 //
 //	module.exports = ({ env }) => ({
 //		host: env('HOST', '0.0.0.0'),
 //		port: env.int('PORT', 1337),
 //	});
 //
-// Read returns that object, with env('HOST', '0.0.0.0') as the text ${HOST:0.0.0.0}, which Lectern's own configuration files
-// have for it. It follows literals, constants of the module, spreads, calls of env and its variants, arithmetic of numbers,
-// templates, and functions that return such values. All other expressions are Unread: Read leaves their keys out and lists
-// them.
+// Read returns that object, with env('HOST', '0.0.0.0') as the text ${HOST:0.0.0.0}, which Lectern's own configuration
+// files have for it. It follows literals, constants of the module, spreads, calls of env and its variants, arithmetic
+// of numbers, templates, and functions that return such values. All other expressions are Unread: Read leaves their
+// keys out and lists them.
 //
-// Package github.com/tdewolff/parse/v2/js parses JavaScript. Types of TypeScript are blanked out before (typescript.go).
+// Package github.com/tdewolff/parse/v2/js parses JavaScript. Types of TypeScript are blanked out before
+// (typescript.go).
 package staticjs
 
 import (
@@ -36,9 +37,9 @@ type Unread struct {
 	Code string // the expression, shortened
 }
 
-// Read returns the value that a module exports: that of module.exports or of export default. If that is a function, the value is
-// what the function returns. Texts hold references to environment variables as ${NAME} or ${NAME:default}; all other text is
-// escaped by yamlfile.Literal. The error says why there is no value at all.
+// Read returns the value that a module exports: that of module.exports or of export default. If that is a function, the
+// value is what the function returns. Texts hold references to environment variables as ${NAME} or ${NAME:default}; all
+// other text is escaped by yamlfile.Literal. The error says why there is no value at all.
 func Read(name string, source []byte) (_ *yamlfile.Node, unread []Unread, err error) {
 	if len(source) > yamlfile.MaxFileBytes {
 		return nil, nil, errors.New("the file is larger than 512 KiB")
@@ -177,8 +178,8 @@ func (r *reader) declare(e any, in *scope) {
 	}
 }
 
-// call returns what a function returns if it is called as Strapi calls an exported function. The function may declare constants
-// and return a value. The value of a function with other statements is not known, unless they are harmless.
+// call returns what a function returns if it is called as Strapi calls an exported function. The function may declare
+// constants and return a value. The value of a function with other statements is not known, unless they are harmless.
 func (r *reader) call(f *function) value {
 	s := newScope(f.scope)
 	for i, param := range f.params.List {

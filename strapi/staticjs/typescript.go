@@ -7,9 +7,9 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// blankTypes replaces what TypeScript adds to JavaScript by blanks: imports, types of constants, of parameters and of results,
-// `as`, `satisfies`, `!`, and declarations of types. It knows the forms that configuration files have. If it meets another,
-// parsing the result fails.
+// blankTypes replaces what TypeScript adds to JavaScript by blanks: imports, types of constants, of parameters and of
+// results, `as`, `satisfies`, `!`, and declarations of types. It knows the forms that configuration files have. If it
+// meets another, parsing the result fails.
 func blankTypes(source []byte) []byte {
 	b := &blanker{out: bytes.Clone(source), tokens: tokenize(source)}
 	for i := 0; i < len(b.tokens); i++ {
@@ -221,8 +221,8 @@ func (b *blanker) generics(i int) int {
 	return i
 }
 
-// parameters blanks the types of the parameters that the parenthesis at i begins, and that of the result, if the parentheses
-// belong to a function.
+// parameters blanks the types of the parameters that the parenthesis at i begins, and that of the result, if the
+// parentheses belong to a function.
 func (b *blanker) parameters(i int) {
 	closed := b.balanced(i)
 	end := closed

@@ -13,15 +13,15 @@ import (
 	"lectern/jsontree"
 )
 
-// A lane is a list of rows that one route gives: the drafts of a type, its published versions, the users, or the files. Its rows are
-// read in the order of their ids.
-type lane struct {
+// A listing is a list of rows that one route gives: the drafts of a type, its published versions, the users, or the
+// files. Its rows are read in the order of their ids.
+type listing struct {
 	name   string // of its directory
 	schema *schema
 	status string // draft, published, or "" where the type has no drafts
 
-	// again is set for the second lane of a type without drafts whose rows link documents with drafts. Its rows are those of the first
-	// lane, seen with published versions as the targets of links.
+	// again is set for the second listing of a type without drafts whose rows link documents with drafts. Its rows are
+	// those of the first listing, seen with published versions as the targets of links.
 	again bool
 
 	path    string
@@ -35,9 +35,9 @@ type lane struct {
 	counted, listed int64
 }
 
-// lanesOf returns the lanes of a type.
-func (r *reader) lanesOf(s *schema) ([]*lane, error) {
-	base := lane{schema: s, path: "/api/" + url.PathEscape(s.plural), action: s.uid + ".find"}
+// listingsOf returns the listings of a type.
+func (r *reader) listingsOf(s *schema) ([]*listing, error) {
+	base := listing{schema: s, path: "/api/" + url.PathEscape(s.plural), action: s.uid + ".find"}
 	switch {
 	case s.uid == userUID:
 		base.path, base.bare = "/api/users", true
@@ -64,7 +64,7 @@ func (r *reader) lanesOf(s *schema) ([]*lane, error) {
 	if s.drafts || !base.bare && r.definitions.linksDrafts(s, nil) {
 		statuses = []string{"draft", "published"}
 	}
-	var lanes []*lane
+	var listings []*listing
 	for i, status := range statuses {
 		l := base
 		l.name = strings.NewReplacer("::", "-", ".", "-").Replace(s.uid)
@@ -73,9 +73,9 @@ func (r *reader) lanesOf(s *schema) ([]*lane, error) {
 			l.params = append(slices.Clone(base.params), "status="+status)
 		}
 		l.status, l.again = status, !s.drafts && i == 1
-		lanes = append(lanes, &l)
+		listings = append(listings, &l)
 	}
-	return lanes, nil
+	return listings, nil
 }
 
 // linksDrafts reports whether rows of a type or component link types with drafts. above has the components around it.
@@ -93,10 +93,10 @@ func (d *definitions) linksDrafts(s *schema, above []string) bool {
 	return false
 }
 
-// A page is what a lane gives at once.
+// A page is what a listing gives at once.
 type page struct {
 	rows  []*jsontree.Object
-	total int64 // rows of the lane as the server counts them, -1 if it does not say
+	total int64 // rows of the listing as the server counts them, -1 if it does not say
 }
 
 // after returns the parameters for the rows that follow an id.
@@ -114,15 +114,16 @@ func in(attribute string, values []string) []string {
 }
 
 // pageOf returns the parameters that bound a page.
-func (l *lane) pageOf(size int) string {
+func (l *listing) pageOf(size int) string {
 	if l.bare {
 		return "limit=" + strconv.Itoa(size)
 	}
 	return "pagination[pageSize]=" + strconv.Itoa(size)
 }
 
-// list reads one page of a lane with all that it populates. If content changes between the requests for a page, it reads the page anew.
-func (r *reader) list(ctx context.Context, l *lane, size int, params []string) (page, error) {
+// list reads one page of a listing with all that it populates. If content changes between the requests for a page, it
+// reads the page anew.
+func (r *reader) list(ctx context.Context, l *listing, size int, params []string) (page, error) {
 	return consistent(func() (page, error) { return r.listOnce(ctx, l, size, params) })
 }
 
@@ -139,7 +140,7 @@ func consistent[T any](read func() (T, error)) (T, error) {
 // maxRereads bounds how often content may change between the requests for one page.
 const maxRereads = 5
 
-func (r *reader) listOnce(ctx context.Context, l *lane, size int, params []string) (page, error) {
+func (r *reader) listOnce(ctx context.Context, l *listing, size int, params []string) (page, error) {
 	var whole page
 	for i, group := range l.groups {
 		p, err := r.request(ctx, l, size, slices.Concat(params, group))
@@ -155,8 +156,8 @@ func (r *reader) listOnce(ctx context.Context, l *lane, size int, params []strin
 	return whole, nil
 }
 
-// request sends one request for rows of a lane.
-func (r *reader) request(ctx context.Context, l *lane, size int, params []string) (page, error) {
+// request sends one request for rows of a listing.
+func (r *reader) request(ctx context.Context, l *listing, size int, params []string) (page, error) {
 	params = slices.Concat([]string{l.pageOf(size)}, l.params, params)
 	limit := r.client.maxAnswer
 	if size == 1 {
@@ -188,7 +189,7 @@ func (r *reader) request(ctx context.Context, l *lane, size int, params []string
 }
 
 // checkRow checks that an item of an answer is a row with an id and a documentId.
-func checkRow(l *lane, item any) (*jsontree.Object, error) {
+func checkRow(l *listing, item any) (*jsontree.Object, error) {
 	row, ok := item.(*jsontree.Object)
 	if !ok {
 		return nil, fmt.Errorf("GET %s: an item of the answer is not an object", l.path)
@@ -203,7 +204,7 @@ func checkRow(l *lane, item any) (*jsontree.Object, error) {
 }
 
 // single reads a single type: a row for each locale that has one.
-func (r *reader) single(ctx context.Context, l *lane) (page, error) {
+func (r *reader) single(ctx context.Context, l *listing) (page, error) {
 	locales := l.locales
 	if len(locales) == 0 {
 		locales = []string{""}
@@ -222,7 +223,7 @@ func (r *reader) single(ctx context.Context, l *lane) (page, error) {
 }
 
 // singleOnce reads the version of a single type in a locale, nil if there is none.
-func (r *reader) singleOnce(ctx context.Context, l *lane, locale string) (*jsontree.Object, error) {
+func (r *reader) singleOnce(ctx context.Context, l *listing, locale string) (*jsontree.Object, error) {
 	var whole *jsontree.Object
 	for i, group := range l.groups {
 		params := slices.Concat(l.params, group)
@@ -254,7 +255,7 @@ func (r *reader) singleOnce(ctx context.Context, l *lane, locale string) (*jsont
 }
 
 // outOfOrder returns the error for a row that comes after one with the same or a higher id.
-func (l *lane) outOfOrder(id, last uint64) error {
+func (l *listing) outOfOrder(id, last uint64) error {
 	return fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, id, last)
 }
 
