@@ -52,13 +52,13 @@ func (o Options) clustering(dir string) (Options, error) {
 func serveNode(ctx context.Context, dir string, o Options) (err error) {
 	o = o.logging(dir)
 	p := newProject(dir, o)
-	n, err := p.newNode()
-	if err != nil {
-		return err
-	}
 	if origin, err := p.directory.Origin(); err != nil || origin != "" {
 		return cmp.Or(err, fmt.Errorf("%s is a replica of %s: make it an origin first, by `%s`", dir, origin,
 			p.directory.Command("promote")))
+	}
+	n, err := p.newNode()
+	if err != nil {
+		return err
 	}
 	if p.Data, err = p.lockDataDir(ctx); err != nil {
 		return err

@@ -88,7 +88,7 @@ func (p *Project) newReplica() (role, error) {
 		return nil, err
 	}
 	if !r.Follows() {
-		p.Refused = p.directory.RefuseFollower()
+		p.Refused = p.directory.RefuseChanges()
 	}
 	return &replicaRole{r}, nil
 }

@@ -83,7 +83,7 @@ func (p *Project) findRole() (role, error) {
 	if err != nil || !node {
 		return alone, err
 	}
-	p.Refused = p.directory.RefuseFollower()
+	p.Refused = p.directory.RefuseChanges()
 	return &stoppedNode{alone}, nil
 }
 

@@ -39,7 +39,7 @@ func (d *Directory) Migrate(ms evolve.Migrations, progress func(what string, don
 }
 
 func (f files) migrate(_ context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (evolve.Removed, error) {
-	if err := f.RefuseFollower(); err != nil {
+	if err := f.RefuseChanges(); err != nil {
 		return evolve.Removed{}, err
 	}
 	path, o := f.data.Join(StoreName), store.Options{Progress: progress, Upgrading: f.Upgrading, By: store.Principal{Kind: "command", Name: "migrate"}}

@@ -48,9 +48,9 @@ func (d *Directory) IsNode() (bool, error) {
 	return err == nil, err
 }
 
-// RefuseFollower returns an error that says what to do if the content of the project comes from another server: it is a replica, or a node of a
+// RefuseChanges returns an error that says what to do if the content of the project comes from another server: it is a replica, or a node of a
 // cluster.
-func (d *Directory) RefuseFollower() error {
+func (d *Directory) RefuseChanges() error {
 	switch node, err := d.IsNode(); {
 	case err != nil:
 		return err

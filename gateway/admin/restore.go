@@ -83,7 +83,7 @@ func (d *Directory) refuseRestore() error {
 		return errors.Join(err, fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, move everything out of %s but "+
 			"the certificates and keys in cluster/, restore the backup, serve this node so that it begins a cluster, and let the others join anew", d.Dir, d.DataPath()))
 	}
-	return d.RefuseFollower()
+	return d.RefuseChanges()
 }
 
 // swapIn replaces the store and the uploads by those in a directory, whose files are durable. It returns the directory that keeps the former

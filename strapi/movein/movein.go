@@ -108,7 +108,7 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 func (m *move) build() error {
 	fits := checkVacant
 	if m.o.Into {
-		fits = func(string) error { return m.directory().RefuseFollower() }
+		fits = func(string) error { return m.directory().RefuseChanges() }
 	}
 	if err := fits(m.o.Dir); err != nil {
 		return err

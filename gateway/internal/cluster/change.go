@@ -40,7 +40,7 @@ func (n *Node) leading(ctx context.Context) (*consensus.Raft, error) {
 	return raft, nil
 }
 
-// changePeers makes a change of the members, whose list it passes, one at a time.
+// changePeers changes who belongs to the cluster; it passes the present nodes, and lets one change happen at a time.
 func (n *Node) changePeers(ctx context.Context, change func(*consensus.Raft, []consensus.Peer) error) error {
 	raft, err := n.leading(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (n *Node) removeNode(ctx context.Context, to newNode) error {
 	})
 }
 
-// memberOf returns the member with a name, nil if there is none.
+// peerOf returns the node with a name, nil if there is none.
 func peerOf(list []consensus.Peer, name string) *consensus.Peer {
 	if i := slices.IndexFunc(list, func(o consensus.Peer) bool { return o.Name == name }); i >= 0 {
 		return &list[i]
@@ -110,7 +110,7 @@ func peerOf(list []consensus.Peer, name string) *consensus.Peer {
 // transferLead makes a node the leader, any if to has no name.
 func (n *Node) transferLead(ctx context.Context, to newNode) error { return n.handOver(ctx, to.Name) }
 
-// checkAnswer returns an error unless a node answers at the address at which it is to be a member.
+// checkAnswer returns an error unless a node answers at the address at which it is to be added.
 func (n *Node) checkAnswer(ctx context.Context, to newNode) error {
 	if to.Name == n.options.Name {
 		return nil
@@ -128,14 +128,14 @@ func (n *Node) checkAnswer(ctx context.Context, to newNode) error {
 	return nil
 }
 
-// checkWithout takes the vote of a member in the list, and returns an error if the voters that are left would agree to
+// checkWithout takes the vote of a node in the list, and returns an error if the voters that are left would agree to
 // nothing.
 func (n *Node) checkWithout(ctx context.Context, list []consensus.Peer, voter *consensus.Peer) error {
 	voter.Voter = false
 	return n.checkMajority(list, n.statesOf(ctx, list))
 }
 
-// checkMajority returns an error if the voters among the members would agree to nothing, because not enough of them
+// checkMajority returns an error if the nodes with a vote would agree to nothing, because not enough of them
 // answer. states has those that do.
 func (n *Node) checkMajority(list []consensus.Peer, states map[string]nodeState) error {
 	var silent []string

@@ -148,7 +148,7 @@ func (n *Node) statesOf(ctx context.Context, list []consensus.Peer) map[string]n
 	return states
 }
 
-// latestPeers returns the members as a node knows them that has a leader, or list if there is none.
+// latestPeers returns the nodes of the cluster as one knows them that has a leader, or list if there is none.
 func (n *Node) latestPeers(ctx context.Context, list []consensus.Peer, states map[string]nodeState) []consensus.Peer {
 	for _, o := range list {
 		var newer []consensus.Peer

@@ -57,7 +57,27 @@ func TestNodeIsNotChangedAlone(t *testing.T) {
 		t.Errorf("opening the node has written: entry %d, then %d", before, after)
 	}
 	d := gateway.Directory(dir, gateway.Options{})
-	if err := d.RefuseFollower(); err == nil || !strings.Contains(err.Error(), "node of a cluster") {
-		t.Errorf("RefuseFollower: %v", err)
+	if err := d.RefuseChanges(); err == nil || !strings.Contains(err.Error(), "node of a cluster") {
+		t.Errorf("RefuseChanges: %v", err)
+	}
+}
+
+// TestReplicaIsNoNode serves the directory of a replica as a node of a cluster, which is refused: the content of a
+// replica has no epoch of its own, by which it could be told from that of its origin.
+func TestReplicaIsNoNode(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	if _, err := gateway.Init(t.Context(), dir, gateway.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(dir, "data", admin.ReplicaName, admin.ReplicaMarkName)
+	if err := os.MkdirAll(filepath.Dir(mark), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mark, []byte(`{"origin":"http://origin.example"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := gateway.Serve(t.Context(), dir, gateway.Options{Cluster: &gateway.Cluster{Name: "n1", Address: "127.0.0.1:21100"}})
+	if err == nil || !strings.Contains(err.Error(), "is a replica of http://origin.example") {
+		t.Errorf("the replica is served as a node: %v", err)
 	}
 }
