@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -18,12 +19,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"lectern/command"
+	"lectern/internal/servertest"
 )
 
 // A bucket is a server of S3 that counts requests and refuses some.
@@ -136,13 +137,12 @@ func (b *bucket) count(what string) int {
 // awaits waits until requests of a kind have been answered so often.
 func (b *bucket) awaits(t *testing.T, what string, times int) {
 	t.Helper()
-	for late := time.Now().Add(30 * time.Second); b.count(what) < times; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			t.Fatalf("%q is not there %d times, but %v", what, times, b.counts)
+	servertest.Await(t, "the bucket is sent "+what, func() error {
+		if n := b.count(what); n < times {
+			return fmt.Errorf("%d times instead of %d", n, times)
 		}
-	}
+		return nil
+	})
 }
 
 // A blog is a project in which commands run in this process.
@@ -206,15 +206,13 @@ func (b *blog) add(texts ...string) (sequence string, content string) {
 // grows.
 func (b *blog) awaitsShipped(sequence string) {
 	b.Helper()
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	servertest.Await(b, "the bucket has entry "+sequence, func() error {
 		_, said, code := b.run("", "restore", "--at", sequence, "--data", filepath.Join(b.TempDir(), "data"), b.dir, "s3://backups/blog")
-		switch {
-		case code == 0:
-			return
-		case time.Now().After(late):
-			b.Fatalf("entry %s is not in the bucket: %s", sequence, said)
+		if code != 0 {
+			return errors.New(said)
 		}
-	}
+		return nil
+	})
 }
 
 // restored restores a moment beside the running server, and returns the content.
@@ -232,14 +230,10 @@ func TestBackupInBucket(t *testing.T) {
 	b := &blog{T: t, dir: filepath.Join(t.TempDir(), "blog")}
 	b.must("", "init", b.dir)
 	b.begin("serve", b.dir, "--port", "0")
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, _, code := b.run("", "health", b.dir); code == 0 {
-			break
-		}
-		if time.Now().After(late) {
-			t.Fatal("the server does not serve")
-		}
-	}
+	servertest.Until(t, "the server is ready", func() bool {
+		_, _, code := b.run("", "health", b.dir)
+		return code == 0
+	})
 	rnd := rand.NewChaCha8([32]byte{1})
 	random := make([]byte, 50<<10)
 	var long []string

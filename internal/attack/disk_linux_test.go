@@ -15,7 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"lectern/internal/servertest"
 )
 
 var noteFiles = map[string]string{"content-types/note.yaml": `
@@ -188,11 +189,7 @@ func (s *server) health(t *testing.T, state string) {
 // becomesWell waits until GET /_health reports a healthy server.
 func (s *server) becomesWell(t *testing.T) {
 	t.Helper()
-	for began := time.Now(); s.do(t, "GET", "/_health", "", nil).status != 204; time.Sleep(100 * time.Millisecond) {
-		if time.Since(began) > 30*time.Second {
-			t.Fatal("the server did not become well by itself")
-		}
-	}
+	servertest.Until(t, "the server becomes well by itself", func() bool { return s.do(t, "GET", "/_health", "", nil).status == 204 })
 }
 
 var fileSystem = flag.String("filesystem", "tmpfs", "file system of the disks that are filled; others than tmpfs need loop devices and mkfs")
@@ -375,11 +372,7 @@ func TestLostStoreIsNoticed(t *testing.T) {
 	if err := os.Rename(path, path+".moved"); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); s.do(t, "GET", "/_health", "", nil).status == 204; time.Sleep(100 * time.Millisecond) {
-		if time.Since(began) > 30*time.Second {
-			t.Fatal("nobody noticed")
-		}
-	}
+	servertest.Until(t, "the server notices", func() bool { return s.do(t, "GET", "/_health", "", nil).status != 204 })
 	s.health(t, "lost")
 	if err := os.Rename(path+".moved", path); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"lectern/internal/servertest"
 )
 
 // TestReadOnlyDisk makes a file system read-only under a server, as the kernel does after an error of the disk. Reads must go on, and
@@ -182,16 +183,13 @@ func TestFewDescriptors(t *testing.T) {
 	for _, c := range clients {
 		c.CloseIdleConnections()
 	}
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	servertest.Await(t, "a client is answered after the others have left", func() error {
 		res, err := clients[99].Get(s.base + "/api/notes")
 		if err == nil {
 			res.Body.Close()
-			break
 		}
-		if time.Since(began) > 20*time.Second {
-			t.Fatalf("a client after the others have left: %v", err)
-		}
-	}
+		return err
+	})
 	n.verify(t)
 	s.stop(t)
 }

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lectern/internal/servertest"
 )
 
 var manyClients = flag.Bool("attack.network", false, "open 1,100 connections and guess 150 passwords at once")
@@ -160,9 +162,7 @@ func TestGuessers(t *testing.T) {
 			}
 		})
 	}
-	for compared.Load() == 0 { // by now nearly all guesses have arrived
-		time.Sleep(time.Millisecond)
-	}
+	servertest.Until(t, "a guess is compared", func() bool { return compared.Load() > 0 }) // by now nearly all have arrived
 	asked := time.Now()
 	status, err := post(honest, "/api/auth/local", `{"identifier":"ann","password":"secret-ann"}`)
 	took, before := time.Since(asked), compared.Load()

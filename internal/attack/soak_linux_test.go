@@ -2,6 +2,7 @@ package attack
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"lectern/internal/servertest"
 )
 
 var soakTime = flag.Duration("attack.soak", 10*time.Second, "how long TestSoak puts a server under a mixed load")
@@ -140,11 +143,12 @@ func (l *soak) edit(t *testing.T, p *project, attribute string) {
 	if err := os.WriteFile(filepath.Join(p.dir, "content-types/note.yaml"), []byte(noteFiles["content-types/note.yaml"]+"  "+attribute+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); strings.Count(l.s.log.String(), reloaded) == served; time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 30*time.Second {
-			t.Fatalf("an edit was not served:\n%s", l.s.log.String())
+	servertest.Await(t, "an edit is served", func() error {
+		if log := l.s.log.String(); strings.Count(log, reloaded) == served {
+			return errors.New(log)
 		}
-	}
+		return nil
+	})
 }
 
 // reloaded is what the log says when changed definitions are served.

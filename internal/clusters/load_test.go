@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lectern/internal/servertest"
+
 	"github.com/anishathalye/porcupine"
 )
 
@@ -81,11 +83,12 @@ func (l *load) ended() bool {
 func (l *load) progress() {
 	l.Helper()
 	from := l.acked.Load() + int64(2**clients) // those under way, and more
-	for late := time.Now().Add(60 * time.Second); l.acked.Load() < from; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			l.Fatalf("no writes go on\n%s", l.logs())
+	servertest.Await(l, "writes go on", func() error {
+		if l.acked.Load() < from {
+			return errors.New(l.logs())
 		}
-	}
+		return nil
+	})
 }
 
 // A client makes one request after the other.

@@ -15,6 +15,7 @@ import (
 
 	"lectern/gateway"
 	"lectern/gateway/admin"
+	"lectern/internal/servertest"
 	"lectern/store/evolve"
 )
 
@@ -90,11 +91,12 @@ func (o *operator) change(what string, make func(*admin.Directory, context.Conte
 // surely makes a change that must be possible before long.
 func (o *operator) surely(what string, make func(*admin.Directory, context.Context) error) {
 	o.Helper()
-	for late := time.Now().Add(60 * time.Second); o.made[what] == 0; time.Sleep(50 * time.Millisecond) {
-		if o.change(what, make); time.Now().After(late) {
-			o.Fatalf("a change is never made: %s", what)
+	servertest.Until(o, "a change is made: "+what, func() bool {
+		if o.made[what] == 0 {
+			o.change(what, make)
 		}
-	}
+		return o.made[what] > 0
+	})
 }
 
 func (o *operator) transfer(d *admin.Directory, ctx context.Context) error {

@@ -101,16 +101,14 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 // awaitVotes waits until all nodes have a vote.
 func (w *world) awaitVotes() {
 	w.Helper()
-	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	servertest.Await(w, "all nodes have a vote", func() error {
 		status, err := gateway.Directory(w.nodes[0].dir, gateway.Options{}).Cluster(w.Context())
 		without := func(m admin.ClusterMember) bool { return !m.Voter }
-		if err == nil && len(status.Members) == len(w.nodes) && !slices.ContainsFunc(status.Members, without) {
-			return
+		if err != nil || len(status.Members) != len(w.nodes) || slices.ContainsFunc(status.Members, without) {
+			return fmt.Errorf("%+v, %v\n%s", status, err, w.logs())
 		}
-		if time.Now().After(late) {
-			w.Fatalf("nodes have no votes: %+v, %v\n%s", status, err, w.logs())
-		}
-	}
+		return nil
+	})
 }
 
 func (w *world) must(err error) {
@@ -140,16 +138,16 @@ func (w *world) createToken() {
 // await waits until a node answers with what the cluster has at the time of the call.
 func (w *world) await(n *node) (revision string) {
 	w.Helper()
-	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	servertest.Await(w, n.name+" answers", func() error {
 		w.revive(n)
 		a, err := w.ask("GET", n.base+"/api/claims?pagination[pageSize]=1", "", "Lectern-Consistency", "linearizable")
-		if err == nil && a.status == 200 {
-			return a.header.Get("Lectern-Revision")
+		if err != nil || a.status != 200 {
+			return fmt.Errorf("%v %v\n%s", a, err, w.logs())
 		}
-		if time.Now().After(late) {
-			w.Fatalf("%s does not answer: %v %v\n%s\n%s", n.name, a, err, w.logs(), n.Stacks())
-		}
-	}
+		revision = a.header.Get("Lectern-Revision")
+		return nil
+	})
+	return revision
 }
 
 func (w *world) logs() string {
@@ -192,23 +190,22 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // settle waits until all nodes have the same content, and returns its revision.
 func (w *world) settle() uint64 {
 	w.Helper()
-	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	var revision uint64
+	servertest.Await(w, "the nodes come to the same revision", func() error {
 		revisions := map[string]bool{}
 		for _, n := range w.nodes {
 			revisions[w.await(n)] = true
 		}
-		if len(revisions) == 1 {
-			for text := range revisions {
-				var revision uint64
-				_, err := fmt.Sscan(text, &revision)
-				w.must(err)
-				return revision
-			}
+		if len(revisions) != 1 {
+			return fmt.Errorf("%v\n%s", revisions, w.logs())
 		}
-		if time.Now().After(late) {
-			w.Fatalf("the nodes do not come to the same revision: %v\n%s", revisions, w.logs())
+		for text := range revisions {
+			_, err := fmt.Sscan(text, &revision)
+			w.must(err)
 		}
-	}
+		return nil
+	})
+	return revision
 }
 
 // stop ends all nodes, and checks their stores, which must be equal up to a revision.

@@ -217,7 +217,7 @@ var noteReads = []string{
 // equal waits until the replica answers all reads as the origin does.
 func (w *world) equal() {
 	w.Helper()
-	for late := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	servertest.Await(w, "the replica answers as the origin does", func() error {
 		different := ""
 		for _, path := range w.reads {
 			path = strings.ReplaceAll(strings.ReplaceAll(path, `"`, "%22"), "$", "%24")
@@ -230,13 +230,11 @@ func (w *world) equal() {
 				}
 			}
 		}
-		if different == "" {
-			return
+		if different != "" {
+			return fmt.Errorf("%s\n%s", different, w.replica.Log())
 		}
-		if time.Now().After(late) {
-			w.Fatalf("%s\n%s", different, w.replica.Log())
-		}
-	}
+		return nil
+	})
 }
 
 // TestKilledAndCutOff changes content, definitions and permissions of an origin, while its replica is killed and cut off, and expects the

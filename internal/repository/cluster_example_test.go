@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"lectern/internal/servertest"
 )
@@ -56,7 +56,7 @@ func TestClusterExample(t *testing.T) {
 		Members []struct{ Voter bool }
 	}
 	voters := 0
-	for deadline := time.Now().Add(time.Minute); voters < 3; time.Sleep(50 * time.Millisecond) {
+	servertest.Await(t, "three nodes have a vote", func() error {
 		out, err := run("cluster", "status", node3, "--json")
 		if err == nil {
 			err = json.Unmarshal([]byte(out), &status)
@@ -67,10 +67,11 @@ func TestClusterExample(t *testing.T) {
 				voters++
 			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%v %s", err, out)
+		if voters < 3 {
+			return fmt.Errorf("%d have, %v: %s", voters, err, out)
 		}
-	}
+		return nil
+	})
 	if status.Leader != "node1" {
 		t.Errorf("the leader is %q", status.Leader)
 	}
@@ -110,14 +111,12 @@ func TestClusterExample(t *testing.T) {
 	if out, err := run("cluster", "remove", node3, "node1"); err != nil {
 		t.Error(out)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if out, _ := run("health", node1); strings.HasPrefix(out, "removed: ") {
-			break
-		} else if time.Now().After(deadline) {
-			t.Errorf("the health of a node that was removed is %s", out)
-			break
+	servertest.Await(t, "the node knows that it was removed", func() error {
+		if out, _ := run("health", node1); !strings.HasPrefix(out, "removed: ") {
+			return errors.New(out)
 		}
-	}
+		return nil
+	})
 	if out, err := run("cluster", "status", node3); err != nil || strings.Contains(out, "node1") || !strings.Contains(out, "the leader is node3") {
 		t.Errorf("%v %s", err, out)
 	}
@@ -126,18 +125,17 @@ func TestClusterExample(t *testing.T) {
 // awaitReady waits until a server is ready for requests.
 func awaitReady(t *testing.T, base string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	servertest.Await(t, base+" is ready", func() error {
 		answer, err := http.Get(base + "/_ready")
-		if err == nil {
-			answer.Body.Close()
+		if err != nil {
+			return err
 		}
-		switch {
-		case err == nil && answer.StatusCode == http.StatusOK:
-			return
-		case time.Now().After(deadline):
-			t.Fatalf("%s is not ready: %v %v", base, answer, err)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
 		}
-	}
+		return nil
+	})
 }
 
 // ignoreExit returns nil for the error of a process that was told to stop.

@@ -73,14 +73,13 @@ func startReceiver(t *testing.T, dir, addr string) <-chan string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { receiver.Wait() })
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", addr); err == nil {
+	servertest.Await(t, "the receiver listens", func() error {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
 			conn.Close()
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
 		}
-	}
+		return err
+	})
 	printed := make(chan string, 10)
 	go func() {
 		defer close(printed)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -53,14 +52,4 @@ func (c *RawClient) Answer() (status int, body string) {
 		c.T.Fatal(err)
 	}
 	return answer.StatusCode, string(text)
-}
-
-// Until waits until something satisfies a condition.
-func Until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

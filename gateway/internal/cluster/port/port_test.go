@@ -27,15 +27,12 @@ type record struct{ servertest.LogBuffer }
 // await waits until the log contains a text.
 func (r *record) await(t *testing.T, text string) {
 	t.Helper()
-	for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		got := r.String()
-		if strings.Contains(got, text) {
-			return
+	servertest.Await(t, "the log has "+text, func() error {
+		if got := r.String(); !strings.Contains(got, text) {
+			return errors.New(got)
 		}
-		if time.Now().After(late) {
-			t.Fatalf("the log lacks %q: %s", text, got)
-		}
-	}
+		return nil
+	})
 }
 
 // A cluster has the credentials of the nodes of a test.
