@@ -34,7 +34,7 @@ type generation struct {
 	media    *media.Library        // nil if upload is switched off
 	payloads func() *rest.Payloads // of webhooks; made when one is sent
 	hidden   func() string         // see hiddenIn
-	answers  *rest.Limits          // shared by all generations
+	answers  *rest.AnswerLimits    // shared by all generations
 	replaced chan struct{}         // closed when the next generation serves
 	copied   bool                  // the store is a new copy of the origin's, in a file of its own
 
@@ -214,7 +214,7 @@ func (g *generation) serveBy(s *server.Server) error {
 func (g *generation) runtime() (Runtime, error) {
 	s := g.Settings.REST
 	authenticator := &auth.Authenticator{Users: g.users, Roles: auth.CompileRoles(g.Settings.Roles), Tokens: g.tokens}
-	parser := params.New(g.Model, g.Settings.I18n.DefaultLocale, params.Limits{
+	parser := params.New(g.Model, g.Settings.I18n.DefaultLocale, params.ListSettings{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
 	}).WithDefaults(g.Populate)
 	api := rest.New(g.Model, g.store, g.docs, parser)

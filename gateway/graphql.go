@@ -94,7 +94,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 func executionLimits(g *config.GraphQL) limits.Operation {
 	l := g.Limits
 	return limits.Operation{
-		Document: language.Limits{
+		Document: language.DocumentLimits{
 			Tokens: l.Tokens, Nesting: l.Nesting, Depth: g.DepthLimit, Selections: l.Selections, RootFields: l.RootFields,
 			Aliases: l.Aliases, Directives: l.Directives, IntrospectionDepth: l.IntrospectionDepth,
 		},

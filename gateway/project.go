@@ -137,7 +137,7 @@ type Project struct {
 	processors  *admission.Semaphore // of reads that take long; see store.Options
 
 	memory  *budget.Budget // of all requests
-	answers *rest.Limits
+	answers *rest.AnswerLimits
 
 	observed observed
 

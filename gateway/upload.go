@@ -49,7 +49,7 @@ type uploads struct {
 	api     *rest.API
 	params  *params.Parser
 	limits  server.Limits
-	answers *rest.Limits
+	answers *rest.AnswerLimits
 	source  fileSource                              // nil if the server has its files for itself
 	updates map[*contenttypes.ContentType]routeRule // of the routes that change documents of a type
 

@@ -64,7 +64,7 @@ type userRoutes struct {
 	store    *store.Store
 	limits   server.Limits
 	onceOnly func(onceHandler) server.Handler
-	answers  *rest.Limits
+	answers  *rest.AnswerLimits
 	user     *documents.Selection // of the scalars of a user
 	role     documents.Populate   // of the role of a user
 }

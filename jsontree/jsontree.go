@@ -1,18 +1,19 @@
 // Package jsontree holds JSON values that keep the order of their keys.
 //
-// A value is nil, bool, Number, string, []any or *Object. Parse reads a value and fails with the messages of JavaScript's
-// JSON.parse, which clients know; Append prints a value as JSON.stringify does. Unlike JavaScript, a Number keeps every
-// digit, and keys that look like integers keep their position.
+// A value is nil, bool, Number, string, []any or *Object. Parse reads a value and fails with the messages of
+// JavaScript's JSON.parse, which clients know; Append prints a value as JSON.stringify does. Unlike JavaScript, a
+// Number keeps every digit, and keys that look like integers keep their position.
 package jsontree
 
-// MaxDepth is a depth limit for Parse. It is far above the depth of real documents, and small enough for recursive functions.
+// MaxDepth is a depth limit for Parse. It is far above the depth of real documents, and small enough for recursive
+// functions.
 const MaxDepth = 500
 
 // A Number is a JSON number in its original text, so that no digit is lost.
 type Number string
 
-// Equal reports whether two values are the same JSON. Numbers are equal when they print the same; objects when they have the
-// same keys, in any order, with equal values.
+// Equal reports whether two values are the same JSON. Numbers are equal when they print the same; objects when they
+// have the same keys, in any order, with equal values.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case nil:

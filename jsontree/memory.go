@@ -6,8 +6,8 @@ type Memory interface {
 	Add(bytes int64) error
 }
 
-// What the parts of a value take, in bytes, as the allocator of Go rounds it. Lists and objects that grow are copied: what they leave behind counts
-// too, since it is collected later.
+// What the parts of a value take, in bytes, as the allocator of Go rounds it. Lists and objects that grow are copied:
+// what they leave behind counts too, since it is collected later.
 const (
 	objectBytes   = 64 // an Object without its keys and values
 	keyBytes      = 32 // a key and its value in the slices of an Object

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// MaxSafeInteger is the largest integer n such that a float64, JavaScript's only number type, holds every integer up to n
-// exactly.
+// MaxSafeInteger is the largest integer n such that a float64, JavaScript's only number type, holds every integer up to
+// n exactly.
 const MaxSafeInteger = 1<<53 - 1
 
 // safeDigits is a number of digits that keeps an integer below 2^53.
@@ -91,9 +91,9 @@ func (n Number) Float() float64 {
 	return f
 }
 
-// ParseNumber reads a string as JavaScript's Number() does; ok is false for NaN. It trims white space at both ends; a string
-// of nothing else is 0. The prefixes 0x, 0o and 0b mark hexadecimal, octal and binary integers. Infinity may have a sign, and
-// a number that is too large is infinite.
+// ParseNumber reads a string as JavaScript's Number() does; ok is false for NaN. It trims white space at both ends; a
+// string of nothing else is 0. The prefixes 0x, 0o and 0b mark hexadecimal, octal and binary integers. Infinity may
+// have a sign, and a number that is too large is infinite.
 func ParseNumber(s string) (f float64, ok bool) {
 	s = strings.TrimFunc(s, IsBlank)
 	if s == "" {

@@ -1,6 +1,7 @@
 package jsontree
 
-// An Object is a JSON object that keeps the order of its keys. A repeated key keeps its first position and its last value.
+// An Object is a JSON object that keeps the order of its keys. A repeated key keeps its first position and its last
+// value.
 //
 // Any number of goroutines may read an Object while none changes it.
 type Object struct {

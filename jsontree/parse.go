@@ -6,21 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// ErrPrototype is the error of Parse for JSON in which an object has the key "__proto__". Parse returns the value as well, so
-// a caller that accepts the key may ignore the error. JavaScript servers refuse such bodies, since the key would replace the
-// object's prototype.
+// ErrPrototype is the error of Parse for JSON in which an object has the key "__proto__". Parse returns the value as
+// well, so a caller that accepts the key may ignore the error. JavaScript servers refuse such bodies, since the key
+// would replace the object's prototype.
 var ErrPrototype = &SyntaxError{"Object contains forbidden prototype property"}
 
-// Parse reads one JSON value. Its errors are of type *SyntaxError, with the messages of V8's JSON.parse. It refuses arrays
-// and objects nested deeper than maxDepth.
+// Parse reads one JSON value. Its errors are of type *SyntaxError, with the messages of V8's JSON.parse. It refuses
+// arrays and objects nested deeper than maxDepth.
 //
-// Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units. Parse
-// refuses a byte order mark, so the caller must remove it. The strings and numbers of the value share one copy of data, which
-// stays in memory as long as any of them.
+// Each byte that is not UTF-8 and each unpaired surrogate becomes U+FFFD. Positions in messages count UTF-16 units.
+// Parse refuses a byte order mark, so the caller must remove it. The strings and numbers of the value share one copy of
+// data, which stays in memory as long as any of them.
 func Parse(data []byte, maxDepth int) (any, error) { return ParseWithin(data, maxDepth, nil) }
 
-// ParseWithin is Parse for a text that somebody else has sent, which may be made to become many times larger as a value: [{},{},…] takes 27
-// bytes for each byte. It asks for memory before it allocates it, and fails with the error of memory.
+// ParseWithin is Parse for a text that somebody else has sent, which may be made to become many times larger as a
+// value: [{},{},…] takes 27 bytes for each byte. It asks for memory before it allocates it, and fails with the error of
+// memory.
 func ParseWithin(data []byte, maxDepth int, memory Memory) (any, error) {
 	p := parser{left: maxDepth, memory: memory}
 	if err := p.take(len(data)); err != nil {

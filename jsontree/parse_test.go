@@ -152,8 +152,8 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that Parse accepts what encoding/json accepts, apart from the depth limit, and that printing is stable:
-// the printed value is valid UTF-8, parses to an equal value and prints the same again.
+// FuzzParse checks that Parse accepts what encoding/json accepts, apart from the depth limit, and that printing is
+// stable: the printed value is valid UTF-8, parses to an equal value and prints the same again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"a":[1,-0.5e+10,"x\u00e9\ud83d\ude00",null,true],"b":{}}`, `[[[]]`, `"\ud83d"`, "\"\xff\"", `9007199254740993`, `{"a":1,"a":2}`, `[1e999]`, `01`,

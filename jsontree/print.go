@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Append appends the JSON text of v as JSON.stringify prints it: without white space, numbers as JavaScript prints them (NaN
-// and infinity as null), no HTML escaping. Integers beyond JavaScript's range keep their digits. Append also accepts float64,
-// int and int64. It prints a value of any other type as null.
+// Append appends the JSON text of v as JSON.stringify prints it: without white space, numbers as JavaScript prints them
+// (NaN and infinity as null), no HTML escaping. Integers beyond JavaScript's range keep their digits. Append also
+// accepts float64, int and int64. It prints a value of any other type as null.
 func Append(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case bool:

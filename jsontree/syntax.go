@@ -15,8 +15,8 @@ func (p *parser) fail(message string) error {
 	return &SyntaxError{message + " at position " + strconv.Itoa(units(p.data[:p.pos]))}
 }
 
-// unexpected returns the error for a character, or the end of the text, that is not allowed at the current position. The
-// message quotes up to ten UTF-16 units on either side of the character.
+// unexpected returns the error for a character, or the end of the text, that is not allowed at the current position.
+// The message quotes up to ten UTF-16 units on either side of the character.
 func (p *parser) unexpected() error {
 	if p.pos >= len(p.data) {
 		return &SyntaxError{"Unexpected end of JSON input"}

@@ -7,7 +7,7 @@ import (
 )
 
 // GraphQLLimits holds the settings graphql.config.limits of config/plugins.yaml. Zero is the default in limits.Default or
-// language.DefaultLimits.
+// language.DefaultDocumentLimits.
 type GraphQLLimits struct {
 	// words and signs of a document, and separately its comments
 	Tokens int

@@ -19,7 +19,7 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 		return yamlfile.Problems{n.Problem("populate says by content-type what is populated, such as api::article.article: [author, cover]")}
 	}
 	d.Populate = params.Defaults{}
-	parser := params.New(d.Model, d.Settings.I18n.DefaultLocale, params.Limits{})
+	parser := params.New(d.Model, d.Settings.I18n.DefaultLocale, params.ListSettings{})
 	for _, e := range n.Entries {
 		t := d.Model.Type(e.Key)
 		if t == nil {

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// A Client identifies the sender of requests by network: an IPv4 address, or the /64 network of an IPv6 address, since one owner
-// commonly has all addresses of a /64. The zero Client stands for unknown senders and for the server itself.
+// A Client identifies the sender of requests by network: an IPv4 address, or the /64 network of an IPv6 address, since
+// one owner commonly has all addresses of a /64. The zero Client stands for unknown senders and for the server itself.
 type Client struct{ network netip.Prefix }
 
 // ClientAt returns the client with an address, or the zero Client when the address is not valid.

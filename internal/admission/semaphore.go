@@ -1,9 +1,9 @@
-// Package admission shares scarce resources (requests at work, connections, processors that hash passwords or read for long) fairly
-// among clients, so that one client cannot take all of a resource.
+// Package admission shares scarce resources (requests at work, connections, processors that hash passwords or read for
+// long) fairly among clients, so that one client cannot take all of a resource.
 //
-// A Semaphore has a number of places. A client holds places through its Share, which limits how many it may hold. Waiting clients
-// take turns: a client with one request waits for at most one place of each other client, however many requests the others sent
-// before.
+// A Semaphore has a number of places. A client holds places through its Share, which limits how many it may hold.
+// Waiting clients take turns: a client with one request waits for at most one place of each other client, however many
+// requests the others sent before.
 package admission
 
 import (
@@ -27,7 +27,8 @@ type Limits struct {
 	Waiting int // requests of one client that may wait; 0 means any number
 }
 
-// A Semaphore is a counting semaphore whose places are shared fairly among clients. Any number of goroutines may use it.
+// A Semaphore is a counting semaphore whose places are shared fairly among clients. Any number of goroutines may use
+// it.
 type Semaphore struct {
 	limits Limits
 
@@ -121,8 +122,8 @@ func (sh *Share) TryAcquireN(n int) error {
 	return err
 }
 
-// Acquire takes a place, and waits for one until ctx ends, in which case it returns the error of ctx. It returns ErrWaiting at once
-// when too many requests of the client are waiting already.
+// Acquire takes a place, and waits for one until ctx ends, in which case it returns the error of ctx. It returns
+// ErrWaiting at once when too many requests of the client are waiting already.
 func (sh *Share) Acquire(ctx context.Context) error {
 	s := sh.semaphore
 	s.mu.Lock()
@@ -140,8 +141,9 @@ func (sh *Share) Acquire(ctx context.Context) error {
 	return sh.await(ctx, granted)
 }
 
-// Yield lets every client that waits have its turn: it gives back a place and takes one again, unless nobody waits. When ctx ends
-// before, Yield returns the error of ctx, and the place is not held any more. Limits.Waiting does not apply.
+// Yield lets every client that waits have its turn: it gives back a place and takes one again, unless nobody waits.
+// When ctx ends before, Yield returns the error of ctx, and the place is not held any more. Limits.Waiting does not
+// apply.
 func (sh *Share) Yield(ctx context.Context) error {
 	s := sh.semaphore
 	s.mu.Lock()
@@ -201,8 +203,8 @@ func (sh *Share) ReleaseN(n int) {
 	s.forget(sh)
 }
 
-// take takes n free places. It is called with mu held. Taking a place overtakes no waiter: while a place is free, only clients that
-// hold as many as they may are waiting.
+// take takes n free places. It is called with mu held. Taking a place overtakes no waiter: while a place is free, only
+// clients that hold as many as they may are waiting.
 func (s *Semaphore) take(sh *Share, n int) error {
 	if s.stats.Held+n > s.limits.Places {
 		return ErrFull

@@ -76,7 +76,8 @@ func TestTryAcquire(t *testing.T) {
 	}
 }
 
-// TestTurns checks that clients take turns: the only request of the last client waits for one request of each other client.
+// TestTurns checks that clients take turns: the only request of the last client waits for one request of each other
+// client.
 func TestTurns(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 1})
 	first := s.Share(client("192.0.2.1"))
@@ -174,7 +175,8 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// TestWaitingAtTheLimit checks that a client at its limit waits even while places are free, and does not block other clients.
+// TestWaitingAtTheLimit checks that a client at its limit waits even while places are free, and does not block other
+// clients.
 func TestWaitingAtTheLimit(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 3, Share: 1, Waiting: 2})
 	greedy, other := s.Share(client("192.0.2.1")), s.Share(client("192.0.2.2"))
@@ -242,7 +244,8 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// TestAtOnce checks that no place, waiter or share is left after many goroutines acquire, cancel and release at the same time.
+// TestAtOnce checks that no place, waiter or share is left after many goroutines acquire, cancel and release at the
+// same time.
 func TestAtOnce(t *testing.T) {
 	s := admission.New(admission.Limits{Places: 2, Share: 1, Waiting: 20})
 	var all sync.WaitGroup

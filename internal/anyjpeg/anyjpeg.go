@@ -1,6 +1,7 @@
-// Package anyjpeg decodes JPEG files whose components are sampled in ways that image/jpeg refuses, such as 3x1,1x1,1x1 or with two chroma
-// components of different sizes. Like browsers it wants that each component is as large as the picture or smaller by a whole number. It
-// decodes baseline and progressive files with three components of eight bits, and refuses what is damaged.
+// Package anyjpeg decodes JPEG files whose components are sampled in ways that image/jpeg refuses, such as 3x1,1x1,1x1
+// or with two chroma components of different sizes. Like browsers it wants that each component is as large as the
+// picture or smaller by a whole number. It decodes baseline and progressive files with three components of eight bits,
+// and refuses what is damaged.
 package anyjpeg
 
 import (
@@ -45,8 +46,8 @@ type decoder struct {
 	zeros         int // blocks that follow without coefficients in this scan
 }
 
-// Unusual reports whether a file with this frame header is for this package: it has three components, and their sampling is none that
-// image/jpeg decodes.
+// Unusual reports whether a file with this frame header is for this package: it has three components, and their
+// sampling is none that image/jpeg decodes.
 func Unusual(frame []byte) bool {
 	var d decoder
 	if d.readFrame(frame) != nil {

@@ -28,8 +28,8 @@ func frameOf(t testing.TB, file []byte) []byte {
 	return nil
 }
 
-// TestSampling decodes files that cjpeg of libjpeg-turbo has written with unusual sampling factors. The picture has four colours, clockwise
-// red, green, blue and white; the expected values are those of Chromium and sharp.
+// TestSampling decodes files that cjpeg of libjpeg-turbo has written with unusual sampling factors. The picture has
+// four colours, clockwise red, green, blue and white; the expected values are those of Chromium and sharp.
 func TestSampling(t *testing.T) {
 	names, err := filepath.Glob("../../media/testdata/sampling-*.jpg")
 	if err != nil || len(names) < 4 {

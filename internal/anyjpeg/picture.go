@@ -36,7 +36,8 @@ func (d *decoder) picture() image.Image {
 	return out
 }
 
-// draw draws a component into a plane of the picture: each sample as large as the component is smaller than the picture.
+// draw draws a component into a plane of the picture: each sample as large as the component is smaller than the
+// picture.
 func (d *decoder) draw(c *component, plane []uint8, stride int) {
 	across, down := d.h/c.h, d.v/c.v
 	for by := range c.covered[1] {

@@ -265,8 +265,8 @@ func (d *decoder) refineAC(s *scan, _ int, block []int16) error {
 	return err
 }
 
-// refine adds a bit to each coefficient from index k on that is not 0, and passes as many that are 0 as run says. It returns the index of the
-// next one that is 0.
+// refine adds a bit to each coefficient from index k on that is not 0, and passes as many that are 0 as run says. It
+// returns the index of the next one that is 0.
 func (d *decoder) refine(s *scan, block []int16, k, run int) (int, error) {
 	step := int16(1) << s.low
 	for ; k <= s.last; k++ {

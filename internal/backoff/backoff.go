@@ -13,7 +13,8 @@ const (
 	Longest = 30 * time.Second
 )
 
-// A Backoff waits between attempts: longer each time, and never as long as another that began at the same time. It is not safe for concurrent use.
+// A Backoff waits between attempts: longer each time, and never as long as another that began at the same time. It is
+// not safe for concurrent use.
 type Backoff struct{ next time.Duration }
 
 // New returns a Backoff that begins with a short wait.

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// Slack is how many bytes may be appended to an Answer without a call of Fits or Grow: punctuation, keys, small rows.
+	// Slack is how many bytes may be appended to an Answer without a call of Fits or Grow: punctuation, keys, small
+	// rows.
 	Slack = 36 << 10
 	// Small is the largest part of an answer that may be appended without a call of Fits or Grow.
 	Small = 32 << 10
@@ -20,8 +21,8 @@ const (
 // ErrTooLong is returned when an answer would exceed its length limit.
 var ErrTooLong = errors.New("the answer is too long")
 
-// An Answer accounts for the memory of an answer while it is printed: the text, and other memory that printing needs. Most
-// answers are small and reserve nothing. Only one goroutine at a time may use an Answer.
+// An Answer accounts for the memory of an answer while it is printed: the text, and other memory that printing needs.
+// Most answers are small and reserve nothing. Only one goroutine at a time may use an Answer.
 //
 //	if !answer.Fits(len(text), len(value)) {
 //		if text, err = answer.Grow(text, len(value)); err != nil {
@@ -43,8 +44,8 @@ func (b *Budget) Answer(limit int) Answer {
 	return Answer{reservation: b.Reservation(), limit: limit, room: min(Unreserved, limit+Slack)}
 }
 
-// Adopt reserves the memory of the text of an earlier answer, and returns the text emptied for reuse. It returns nil if the
-// budget does not allow it.
+// Adopt reserves the memory of the text of an earlier answer, and returns the text emptied for reuse. It returns nil if
+// the budget does not allow it.
 func (a *Answer) Adopt(text []byte) []byte {
 	if cap(text) > 2*Unreserved && a.reserve(cap(text), a.beside) != nil {
 		return nil
@@ -58,8 +59,8 @@ func (a *Answer) Restart() { a.room, a.beside = min(Unreserved, a.limit+Slack), 
 // Fits reports whether part more bytes may be appended to a text of that length without a call of Grow.
 func (a *Answer) Fits(length, part int) bool { return length+part+Slack <= a.room }
 
-// Grow reserves memory for a text that is to grow by part bytes, and returns the text with enough capacity. It fails with
-// ErrTooLong or ErrExhausted. After ErrExhausted the caller may drop the text, call Wait, and print again.
+// Grow reserves memory for a text that is to grow by part bytes, and returns the text with enough capacity. It fails
+// with ErrTooLong or ErrExhausted. After ErrExhausted the caller may drop the text, call Wait, and print again.
 func (a *Answer) Grow(text []byte, part int) ([]byte, error) {
 	need := len(text) + part
 	if need > a.limit {
@@ -107,9 +108,9 @@ func (a *Answer) reserve(room int, beside int64) error {
 	return err
 }
 
-// Wait waits until the memory of the failed reservation is available, for at most a second over all calls. The caller must
-// have dropped the text and must hold no snapshot and no lock, since the requests that hold the memory must be able to
-// finish.
+// Wait waits until the memory of the failed reservation is available, for at most a second over all calls. The caller
+// must have dropped the text and must hold no snapshot and no lock, since the requests that hold the memory must be
+// able to finish.
 func (a *Answer) Wait(ctx context.Context) error {
 	if a.until.IsZero() {
 		a.until = time.Now().Add(maxWait)

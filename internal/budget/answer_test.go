@@ -26,8 +26,8 @@ func print(a *budget.Answer, text []byte, n int, part []byte) ([]byte, error) {
 	return text, nil
 }
 
-// TestAnswer checks the reservations for answers of several lengths: none for a small answer, otherwise at least the length
-// of the text and at most about twice that.
+// TestAnswer checks the reservations for answers of several lengths: none for a small answer, otherwise at least the
+// length of the text and at most about twice that.
 func TestAnswer(t *testing.T) {
 	for _, test := range []struct {
 		parts, length int

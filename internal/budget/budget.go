@@ -7,11 +7,12 @@
 //		// The budget is exhausted: drop what was made, and either refuse the request or Wait and begin again.
 //	}
 //
-// A caller reserves bytes before it allocates them, in any number of calls, and releases them when they are no longer needed:
-// for an answer, when it was sent or its connection was closed. Each request may use Unreserved bytes without a reservation.
+// A caller reserves bytes before it allocates them, in any number of calls, and releases them when they are no longer
+// needed: for an answer, when it was sent or its connection was closed. Each request may use Unreserved bytes without a
+// reservation.
 //
-// A caller that holds memory must not wait for more, or all callers could wait for each other. So Grow never waits, and Wait
-// releases the reservation before it waits.
+// A caller that holds memory must not wait for more, or all callers could wait for each other. So Grow never waits, and
+// Wait releases the reservation before it waits.
 package budget
 
 import (
@@ -21,17 +22,19 @@ import (
 	"sync"
 )
 
-// Unreserved is how many bytes each request may use without a reservation. Package admission limits the number of requests.
+// Unreserved is how many bytes each request may use without a reservation. Package admission limits the number of
+// requests.
 const Unreserved = 128 << 10
 
-// ordinary is the largest reservation that may use up the entire budget. Larger reservations leave a quarter of it free, so
-// that a few huge answers to slow readers do not block all other requests.
+// ordinary is the largest reservation that may use up the entire budget. Larger reservations leave a quarter of it
+// free, so that a few huge answers to slow readers do not block all other requests.
 const ordinary = 1 << 20
 
 // ErrExhausted is returned when the budget has not enough free memory for a reservation.
 var ErrExhausted = errors.New("the memory for requests is used up")
 
-// A Budget is a number of bytes that reservations share. Any number of goroutines may use it. A nil Budget has no limit.
+// A Budget is a number of bytes that reservations share. Any number of goroutines may use it. A nil Budget has no
+// limit.
 type Budget struct {
 	limit int64
 
@@ -97,8 +100,8 @@ func (b *Budget) room(bytes int64) int64 {
 	return b.limit
 }
 
-// reserve takes more bytes for a reservation that then has total bytes. It returns false if they are not free. It is called
-// with mu held.
+// reserve takes more bytes for a reservation that then has total bytes. It returns false if they are not free. It is
+// called with mu held.
 func (b *Budget) reserve(more, total int64) bool {
 	if b.stats.Reserved+more > b.room(total) {
 		return false
@@ -112,8 +115,8 @@ func (b *Budget) reserve(more, total int64) bool {
 // ebbFrom is how many bytes must have been reserved for Ebb to send.
 const ebbFrom = 32 << 20
 
-// free gives back bytes, and grants them to waiters in the order of arrival. It skips a waiter that needs more than is free.
-// It is called with mu held.
+// free gives back bytes, and grants them to waiters in the order of arrival. It skips a waiter that needs more than is
+// free. It is called with mu held.
 func (b *Budget) free(bytes int64) {
 	b.stats.Reserved -= bytes
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
@@ -132,8 +135,8 @@ func (b *Budget) free(bytes int64) {
 	}
 }
 
-// A Reservation is the share of one request in a Budget. Only one goroutine at a time may use it. The zero Reservation has no
-// limit. It must not be copied after the first Grow.
+// A Reservation is the share of one request in a Budget. Only one goroutine at a time may use it. The zero Reservation
+// has no limit. It must not be copied after the first Grow.
 type Reservation struct {
 	budget *Budget
 	bytes  int64
@@ -145,8 +148,8 @@ func (b *Budget) Reservation() Reservation { return Reservation{budget: b} }
 // Bytes returns the number of reserved bytes.
 func (r *Reservation) Bytes() int64 { return r.bytes }
 
-// Grow extends the reservation to at least so many bytes. If they are not free it fails with ErrExhausted at once and leaves
-// the reservation unchanged.
+// Grow extends the reservation to at least so many bytes. If they are not free it fails with ErrExhausted at once and
+// leaves the reservation unchanged.
 func (r *Reservation) Grow(bytes int64) error {
 	if bytes <= r.bytes {
 		return nil
@@ -168,9 +171,9 @@ func (b *Budget) grow(more, total int64) bool {
 	return false
 }
 
-// Wait releases the reservation, waits until so many bytes are free, and reserves them. If ctx ends first, or the budget is
-// too small, it returns ErrExhausted and nothing is reserved. The caller must hold no snapshot and no lock, since the
-// requests that hold the memory must be able to finish.
+// Wait releases the reservation, waits until so many bytes are free, and reserves them. If ctx ends first, or the
+// budget is too small, it returns ErrExhausted and nothing is reserved. The caller must hold no snapshot and no lock,
+// since the requests that hold the memory must be able to finish.
 func (r *Reservation) Wait(ctx context.Context, bytes int64) error {
 	r.Release()
 	if b := r.budget; b != nil && !b.wait(ctx, bytes) {
@@ -201,8 +204,8 @@ func (b *Budget) wait(ctx context.Context, bytes int64) bool {
 	return false
 }
 
-// enqueue returns a waiter for so many bytes, which is granted at once if they are free. It returns nil if the budget is too
-// small.
+// enqueue returns a waiter for so many bytes, which is granted at once if they are free. It returns nil if the budget
+// is too small.
 func (b *Budget) enqueue(bytes int64) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -194,8 +194,8 @@ func TestAgainstModel(t *testing.T) {
 	})
 }
 
-// TestTogether checks that many goroutines never reserve more than the budget, that each is granted its share eventually, and
-// that nothing stays reserved.
+// TestTogether checks that many goroutines never reserve more than the budget, that each is granted its share
+// eventually, and that nothing stays reserved.
 func TestTogether(t *testing.T) {
 	const limit, workers, rounds = 10_000, 16, 300
 	b := budget.New(limit)

@@ -15,21 +15,21 @@ import (
 // unknownMemory is the assumed memory of a process when the system does not provide it.
 const unknownMemory = 2 << 30
 
-// MachineMemory returns how much memory the process may use: the limit of its control groups (versions 2 and 1), or else the
-// memory of the machine.
+// MachineMemory returns how much memory the process may use: the limit of its control groups (versions 2 and 1), or
+// else the memory of the machine.
 func MachineMemory() int64 { return memoryIn(os.DirFS("/")) }
 
-// Default returns the default limit of a Budget: a quarter of the memory of the process. Garbage collection needs as much
-// memory again as is in use, and caches, connections and the store's memory-mapped pages need memory, too.
+// Default returns the default limit of a Budget: a quarter of the memory of the process. Garbage collection needs as
+// much memory again as is in use, and caches, connections and the store's memory-mapped pages need memory, too.
 func Default(memory int64) int64 { return memory / 4 }
 
 // heapBeside is the heap allowed in addition to twice a budget, for memory that is not reserved and its garbage.
 const heapBeside = 128 << 20
 
-// LimitHeap sets the heap size near which the garbage collector works harder: about twice the limit of the Budget, but at
-// most nine tenths of the memory of the process, since a control group kills a process that exceeds it. Without it, garbage
-// could grow to several times the memory in use. A limit set by GOMEMLIMIT has precedence. LimitHeap returns the limit in
-// effect.
+// LimitHeap sets the heap size near which the garbage collector works harder: about twice the limit of the Budget, but
+// at most nine tenths of the memory of the process, since a control group kills a process that exceeds it. Without it,
+// garbage could grow to several times the memory in use. A limit set by GOMEMLIMIT has precedence. LimitHeap returns
+// the limit in effect.
 func LimitHeap(memory, limit int64) int64 {
 	if said := debug.SetMemoryLimit(-1); said != math.MaxInt64 {
 		return said

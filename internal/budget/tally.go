@@ -12,9 +12,9 @@ const (
 	tallyUnit = 64 << 10
 )
 
-// A Tally counts the memory of something that is built in many small parts, such as the values of a JSON text. It reserves memory only for what
-// is large. Only one goroutine at a time may use a Tally, and it must not be copied after the first Add. A nil Tally
-// counts nothing.
+// A Tally counts the memory of something that is built in many small parts, such as the values of a JSON text. It
+// reserves memory only for what is large. Only one goroutine at a time may use a Tally, and it must not be copied after
+// the first Add. A nil Tally counts nothing.
 type Tally struct {
 	reservation Reservation
 	counted     int64
@@ -23,8 +23,8 @@ type Tally struct {
 // Tally returns an empty Tally.
 func (b *Budget) Tally() Tally { return Tally{reservation: b.Reservation()} }
 
-// Add must be called before so many more bytes are allocated. It fails with ErrExhausted if they are not free, and with ErrNever if they cannot
-// be. The caller then drops what was built and calls Release.
+// Add must be called before so many more bytes are allocated. It fails with ErrExhausted if they are not free, and with
+// ErrNever if they cannot be. The caller then drops what was built and calls Release.
 func (t *Tally) Add(bytes int64) error {
 	if t == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"lectern/internal/budget"
 )
 
-// TestTally checks that a Tally reserves nothing for a small count and at least what it counts otherwise, and tells what is not free now from what can
-// never be.
+// TestTally checks that a Tally reserves nothing for a small count and at least what it counts otherwise, and tells
+// what is not free now from what can never be.
 func TestTally(t *testing.T) {
 	b := budget.New(1 << 20)
 	one, other := b.Tally(), b.Tally()

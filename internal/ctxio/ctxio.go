@@ -1,4 +1,5 @@
-// Package ctxio has readers and writers that fail when a context ends, for code that takes an io.Reader or io.Writer but no context.
+// Package ctxio has readers and writers that fail when a context ends, for code that takes an io.Reader or io.Writer
+// but no context.
 package ctxio
 
 import (

@@ -1,15 +1,16 @@
-// Package diskcache caches files in a directory. It limits how many bytes all files take together, and removes the least
-// recently used ones to make room for others.
+// Package diskcache caches files in a directory. It limits how many bytes all files take together, and removes the
+// least recently used ones to make room for others.
 //
 //	images, err := diskcache.Open("data/image-cache", 256<<20)
 //	err = images.Add(key, content)
 //	f, ok := images.Get(key) // f is open; close it
 //
-// A file is written under a temporary name and then renamed, so that Get never finds a part of one. Each file ends with a
-// checksum of its key and content. Get removes a file that is damaged, as if it had never been added.
+// A file is written under a temporary name and then renamed, so that Get never finds a part of one. Each file ends with
+// a checksum of its key and content. Get removes a file that is damaged, as if it had never been added.
 //
-// The cache outlasts the process. The modification time of a file says when it was last used, to the minute. Files are not
-// synced: after a power failure some may be missing or damaged. Anyone may delete files, or the directory, at any time.
+// The cache outlasts the process. The modification time of a file says when it was last used, to the minute. Files are
+// not synced: after a power failure some may be missing or damaged. Anyone may delete files, or the directory, at any
+// time.
 package diskcache
 
 import (
@@ -29,8 +30,8 @@ import (
 )
 
 const (
-	// blockSize is the unit in which file systems allocate space. A file counts as a whole number of blocks, which also limits
-	// how many files there are.
+	// blockSize is the unit in which file systems allocate space. A file counts as a whole number of blocks, which also
+	// limits how many files there are.
 	blockSize = 4 << 10
 	// checksumSize is how many bytes follow the content of a file.
 	checksumSize = 4
@@ -43,8 +44,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A Cache is a directory of files, found by key. A key has 1 to 128 characters: a to z, 0 to 9, and hyphens. Any number of
-// goroutines may use a Cache, but only one Cache at a time may use a directory.
+// A Cache is a directory of files, found by key. A key has 1 to 128 characters: a to z, 0 to 9, and hyphens. Any number
+// of goroutines may use a Cache, but only one Cache at a time may use a directory.
 type Cache struct {
 	dir   string
 	limit int64
@@ -68,8 +69,8 @@ type entry struct {
 	touched time.Time
 }
 
-// Open opens the cache in a directory, which is created when the first file is added. It removes the least recently used files
-// if there are more than limit bytes. It leaves files alone whose names are no keys.
+// Open opens the cache in a directory, which is created when the first file is added. It removes the least recently
+// used files if there are more than limit bytes. It leaves files alone whose names are no keys.
 func Open(dir string, limit int64) (*Cache, error) {
 	c := &Cache{dir: dir, limit: limit, byKey: map[string]*list.Element{}, order: list.New()}
 	if err := c.load(); err != nil {
@@ -123,7 +124,8 @@ func (c *Cache) Stats() Stats {
 	return stats
 }
 
-// A File is the content of a cached file, open for reading. It can be read to its end even if the cache removes the file.
+// A File is the content of a cached file, open for reading. It can be read to its end even if the cache removes the
+// file.
 type File struct {
 	*io.SectionReader
 	file *os.File
@@ -207,8 +209,8 @@ func contentOf(f *os.File, key string) (*io.SectionReader, error) {
 	return content, err
 }
 
-// Add adds a file. It does nothing if the key has one already, or if the content is longer than a quarter of the limit, since
-// a few such files would evict all others.
+// Add adds a file. It does nothing if the key has one already, or if the content is longer than a quarter of the limit,
+// since a few such files would evict all others.
 func (c *Cache) Add(key string, content []byte) error {
 	if !isKey(key) {
 		return fmt.Errorf("%q is no key", key)

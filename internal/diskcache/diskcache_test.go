@@ -93,8 +93,8 @@ func TestLeastRecentlyUsed(t *testing.T) {
 	}
 }
 
-// TestReopen checks that files and the order of their use outlast the cache, that a smaller limit removes the oldest, and that
-// files that were being written are removed.
+// TestReopen checks that files and the order of their use outlast the cache, that a smaller limit removes the oldest,
+// and that files that were being written are removed.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, dir, 8*block)
@@ -183,8 +183,8 @@ func TestRemovePrefix(t *testing.T) {
 	}
 }
 
-// TestTogether adds, reads, damages and removes files from many goroutines, while another one counts the bytes in the directory:
-// they never exceed the limit, and the counters are right at the end.
+// TestTogether adds, reads, damages and removes files from many goroutines, while another one counts the bytes in the
+// directory: they never exceed the limit, and the counters are right at the end.
 func TestTogether(t *testing.T) {
 	const limit = 24 * block
 	dir := t.TempDir()

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Available returns how many bytes the file system of a file or directory has left, or the greatest number if it does not say.
+// Available returns how many bytes the file system of a file or directory has left, or the greatest number if it does
+// not say.
 func Available(f *os.File) int64 {
 	var s syscall.Statfs_t
 	if err := syscall.Fstatfs(int(f.Fd()), &s); err != nil || s.Blocks == 0 {

@@ -1,7 +1,7 @@
 // Package durable writes files that survive a loss of power: completely, or not at all.
 //
-// Where the name of a file comes from somebody else (another server, an archive, a backup, a document), WriteIn writes it below an os.Root: no such
-// name, and no symbolic link on the way, leads out of that directory.
+// Where the name of a file comes from somebody else (another server, an archive, a backup, a document), WriteIn writes
+// it below an os.Root: no such name, and no symbolic link on the way, leads out of that directory.
 package durable
 
 import (
@@ -17,9 +17,9 @@ import (
 // Suffix ends the name of a file that WriteFile has not completed. It is left behind if the process is killed.
 const Suffix = ".new"
 
-// WriteFile creates or replaces the file at path with the output of write. It writes and syncs a file beside path that only the owner of
-// the process can read, and renames it to path. After a crash, path has either its former content or the new one. Two calls for
-// the same path must not run at the same time.
+// WriteFile creates or replaces the file at path with the output of write. It writes and syncs a file beside path that
+// only the owner of the process can read, and renames it to path. After a crash, path has either its former content or
+// the new one. Two calls for the same path must not run at the same time.
 func WriteFile(path string, write func(io.Writer) error) error {
 	unfinished := path + Suffix
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
@@ -38,7 +38,8 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// WriteIn is WriteFile for a file below root. It makes the directories above the file, with the permissions dirs. name has slashes.
+// WriteIn is WriteFile for a file below root. It makes the directories above the file, with the permissions dirs. name
+// has slashes.
 func WriteIn(root *os.Root, name string, dirs fs.FileMode, write func(io.Writer) error) error {
 	if !fs.ValidPath(name) || name == "." {
 		return fmt.Errorf("%q is no name of a file below %s", name, root.Name())
@@ -90,8 +91,8 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// MkdirAll creates the directory at path and its missing parents, with mode 0700, and makes their names durable. It does nothing if the
-// directory exists.
+// MkdirAll creates the directory at path and its missing parents, with mode 0700, and makes their names durable. It
+// does nothing if the directory exists.
 func MkdirAll(path string) error {
 	if isDirectory(path) {
 		return nil

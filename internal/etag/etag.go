@@ -13,8 +13,8 @@ func AppendHash(dst, text []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, sum[:16])
 }
 
-// Each calls yield with the entity tags that the lines of a header list, until yield returns false. A tag is strong as it is listed, without W/.
-// Commas inside of tags count as ends, because no tag of this program has one.
+// Each calls yield with the entity tags that the lines of a header list, until yield returns false. A tag is strong as
+// it is listed, without W/. Commas inside of tags count as ends, because no tag of this program has one.
 func Each(header []string, yield func(tag string, weak bool) bool) {
 	for _, line := range header {
 		for listed := range strings.SplitSeq(line, ",") {
@@ -36,8 +36,8 @@ func Lists(header []string, tag []byte) (found bool) {
 	return found
 }
 
-// Excludes reports whether a read is to be answered 412 because of its header If-Match: it names other answers than the one with the entity tag, compared
-// strongly (RFC 9110, section 13.1.1).
+// Excludes reports whether a read is to be answered 412 because of its header If-Match: it names other answers than the
+// one with the entity tag, compared strongly (RFC 9110, section 13.1.1).
 func Excludes(header []string, tag []byte) bool {
 	if len(header) == 0 || IsAny(header) {
 		return false
@@ -53,11 +53,12 @@ func Excludes(header []string, tag []byte) bool {
 // IsAny reports whether a header is the value *, which stands for any entity tag.
 func IsAny(header []string) bool { return len(header) == 1 && strings.TrimSpace(header[0]) == "*" }
 
-// Suffixes end the entity tags of compressed answers, inside their quotes, because a strong tag identifies the bytes that are sent.
+// Suffixes end the entity tags of compressed answers, inside their quotes, because a strong tag identifies the bytes
+// that are sent.
 var Suffixes = []string{"-gzip", "-zstd"}
 
-// Plain returns a header with the tags of compressed answers, which end in one of suffixes, replaced by those of the same answers without compression, since
-// both change together.
+// Plain returns a header with the tags of compressed answers, which end in one of suffixes, replaced by those of the
+// same answers without compression, since both change together.
 func Plain(header string, suffixes []string) string {
 	for _, suffix := range suffixes {
 		header = strings.ReplaceAll(header, suffix+`"`, `"`)

@@ -1,5 +1,5 @@
-// Package extsort sorts more records than memory should hold. A Sorter collects records of five numbers. Those that fit into its buffer
-// stay there; others go to a temporary file, in sorted runs that are merged when they are read.
+// Package extsort sorts more records than memory should hold. A Sorter collects records of five numbers. Those that fit
+// into its buffer stay there; others go to a temporary file, in sorted runs that are merged when they are read.
 package extsort
 
 import (
@@ -42,8 +42,8 @@ type Sorter struct {
 	length int
 }
 
-// New returns a Sorter that keeps up to limit records in memory and creates its temporary file in a directory. The file has no name
-// there, so nothing is left if the process is killed.
+// New returns a Sorter that keeps up to limit records in memory and creates its temporary file in a directory. The file
+// has no name there, so nothing is left if the process is killed.
 func New(dir string, limit int) *Sorter { return &Sorter{dir: dir, limit: limit} }
 
 // Len returns how many records were added.
@@ -99,7 +99,8 @@ func (s *Sorter) spill() (err error) {
 	return nil
 }
 
-// Each calls do with all records in order, until do returns an error. It may be called again. Nothing may be added meanwhile.
+// Each calls do with all records in order, until do returns an error. It may be called again. Nothing may be added
+// meanwhile.
 func (s *Sorter) Each(do func(Record) error) error {
 	s.sort()
 	m := merger{{memory: s.buffer}}

@@ -1,6 +1,7 @@
-// Package icc converts pixels from the colours of an embedded ICC profile to sRGB. It knows profiles for RGB that have a matrix and curves,
-// which cameras and programs embed (sRGB, Display P3, Adobe RGB, ProPhoto), and profiles for gray that have a curve. Of a profile that
-// describes its colours by tables it tells so. It reads profiles of any origin: a malformed one is an error.
+// Package icc converts pixels from the colours of an embedded ICC profile to sRGB. It knows profiles for RGB that have
+// a matrix and curves, which cameras and programs embed (sRGB, Display P3, Adobe RGB, ProPhoto), and profiles for gray
+// that have a curve. Of a profile that describes its colours by tables it tells so. It reads profiles of any origin: a
+// malformed one is an error.
 package icc
 
 import (

@@ -87,8 +87,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// FuzzNew reads random profiles and converts colours with those that it takes. White and black stay within the range of colours, and
-// transparency stays.
+// FuzzNew reads random profiles and converts colours with those that it takes. White and black stay within the range of
+// colours, and transparency stays.
 func FuzzNew(f *testing.F) {
 	f.Add(icctest.RGB(icctest.AdobeRGB, icctest.Gamma(2.2)))
 	f.Add(icctest.RGB(icctest.SRGB, icctest.Samples(5)))

@@ -77,7 +77,8 @@ func bounded(v float64) float64 {
 	return 0
 }
 
-// sampledCurve reads a curve that is the identity, a power, or the line through samples. It returns nil if it is malformed.
+// sampledCurve reads a curve that is the identity, a power, or the line through samples. It returns nil if it is
+// malformed.
 func sampledCurve(b []byte) func(float64) float64 {
 	count, samples := int64(binary.BigEndian.Uint32(b)), b[4:]
 	switch {

@@ -27,8 +27,8 @@ func NewReader(r io.Reader, max int) *Reader {
 // Line returns the number of the line that Next read last, from 1.
 func (r *Reader) Line() int { return r.number }
 
-// Next returns the object on the next line, and io.EOF after the last one. It accepts the key "__proto__", which harms no program
-// but those in JavaScript.
+// Next returns the object on the next line, and io.EOF after the last one. It accepts the key "__proto__", which harms
+// no program but those in JavaScript.
 func (r *Reader) Next() (*jsontree.Object, error) {
 	for {
 		line, err := r.next()
@@ -61,7 +61,8 @@ func (r *Reader) next() ([]byte, error) {
 	}
 }
 
-// maxObject is what an object may take, in bytes. It is far above that of real ones: a text may be made so that its values take forty times more.
+// maxObject is what an object may take, in bytes. It is far above that of real ones: a text may be made so that its
+// values take forty times more.
 const maxObject = 512 << 20
 
 // An objectMemory counts the bytes of one object.

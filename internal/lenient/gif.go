@@ -13,7 +13,8 @@ var errNoFrame = errors.New("gif: no picture")
 // maxExtensions is how many bytes of extensions may come before the first picture of a GIF file.
 const maxExtensions = 1 << 20
 
-// GIFSize returns the size with which browsers show a GIF file: that of its screen, enlarged so that the first picture is within it.
+// GIFSize returns the size with which browsers show a GIF file: that of its screen, enlarged so that the first picture
+// is within it.
 func GIFSize(r io.Reader) (width, height int, err error) {
 	in := bufio.NewReader(r)
 	var screen [13]byte

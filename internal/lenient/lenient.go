@@ -1,6 +1,7 @@
-// Package lenient mends image files on the way to their decoders, which are stricter than browsers. What it returns are streams that the
-// decoders of the standard library and of golang.org/x/image accept wherever Chromium shows the file. It decodes nothing, holds at most a
-// few kilobytes, and leaves what it cannot mend to the decoder, which then refuses it.
+// Package lenient mends image files on the way to their decoders, which are stricter than browsers. What it returns are
+// streams that the decoders of the standard library and of golang.org/x/image accept wherever Chromium shows the file.
+// It decodes nothing, holds at most a few kilobytes, and leaves what it cannot mend to the decoder, which then refuses
+// it.
 package lenient
 
 import (
@@ -8,8 +9,9 @@ import (
 	"io"
 )
 
-// JPEG returns a JPEG file with a marker of its end, which may be missing. If cmyk is true, it tells the decoder that the four components
-// are inverted CMYK, as browsers assume of a file that does not say how its components are to be read.
+// JPEG returns a JPEG file with a marker of its end, which may be missing. If cmyk is true, it tells the decoder that
+// the four components are inverted CMYK, as browsers assume of a file that does not say how its components are to be
+// read.
 func JPEG(r io.Reader, cmyk bool) io.Reader {
 	end := bytes.NewReader([]byte{0xff, 0xd9})
 	if !cmyk {
@@ -27,8 +29,8 @@ type failed struct{ err error }
 
 func (f failed) Read([]byte) (int, error) { return 0, f.err }
 
-// A pipe is a reader of parts that are made one after another. next adds bytes to head, sets how many bytes of source follow them, or returns
-// the error that ends the stream.
+// A pipe is a reader of parts that are made one after another. next adds bytes to head, sets how many bytes of source
+// follow them, or returns the error that ends the stream.
 type pipe struct {
 	source io.Reader
 	head   []byte

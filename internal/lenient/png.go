@@ -14,8 +14,8 @@ const maxTransparency = 256
 
 var errUnknownChunk = errors.New("png: a chunk that is needed and unknown")
 
-// PNG returns a PNG file with the chunks of its first picture only: header, palette, transparency and data. Data gets a right checksum; a
-// transparency with a wrong one is left out. A file whose end is missing gets one.
+// PNG returns a PNG file with the chunks of its first picture only: header, palette, transparency and data. Data gets a
+// right checksum; a transparency with a wrong one is left out. A file whose end is missing gets one.
 func PNG(r io.Reader) io.Reader {
 	p := &pngPipe{sum: crc32.NewIEEE()}
 	p.pipe = pipe{source: r, copied: 8, next: p.chunk}

@@ -8,8 +8,8 @@ import (
 
 var errNoWebP = errors.New("webp: not a WebP file")
 
-// WebP returns a WebP file with the chunks of its picture only. Its header says that there is transparency if, and only if, a chunk with it
-// follows. Transparency that the header of the file does not announce is left out.
+// WebP returns a WebP file with the chunks of its picture only. Its header says that there is transparency if, and only
+// if, a chunk with it follows. Transparency that the header of the file does not announce is left out.
 func WebP(r io.Reader) io.Reader {
 	p := &webpPipe{}
 	p.pipe = pipe{source: r, next: p.start}

@@ -1,4 +1,5 @@
-// Package lru provides a cache that evicts the least recently used values. It limits the number of entries and of bytes.
+// Package lru provides a cache that evicts the least recently used values. It limits the number of entries and of
+// bytes.
 //
 //	plans := lru.New[string, *plan](1000, 32<<20)
 //	plans.Add(text, p, len(text)+p.size())
@@ -46,9 +47,9 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// Add adds a value of size bytes, and evicts the least recently used values until both limits hold. It does not add a value
-// larger than a quarter of maxBytes, since a few of those would evict everything else. It does not replace the value of a key
-// that is present.
+// Add adds a value of size bytes, and evicts the least recently used values until both limits hold. It does not add a
+// value larger than a quarter of maxBytes, since a few of those would evict everything else. It does not replace the
+// value of a key that is present.
 func (c *Cache[K, V]) Add(key K, value V, size int) {
 	if size > c.maxBytes/4 {
 		return

@@ -8,8 +8,8 @@ import (
 	"lectern/internal/lru"
 )
 
-// kept returns those of keys that the cache has after history. It builds a new cache for each look-up, since a look-up marks
-// its key as used.
+// kept returns those of keys that the cache has after history. It builds a new cache for each look-up, since a look-up
+// marks its key as used.
 func kept(t *testing.T, entries, bytes int, history func(*lru.Cache[string, int]), keys ...string) (found []string) {
 	t.Helper()
 	for _, key := range keys {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// At returns the store at an address: the path of a directory, or s3://BUCKET/PREFIX. variable returns variables of the environment. The
-// variables of a bucket are those that other programs for S3 read:
+// At returns the store at an address: the path of a directory, or s3://BUCKET/PREFIX. variable returns variables of the
+// environment. The variables of a bucket are those that other programs for S3 read:
 //
 //	AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY    the key
 //	AWS_REGION, or AWS_DEFAULT_REGION           the region

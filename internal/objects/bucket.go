@@ -56,7 +56,8 @@ func (b *Bucket) String() string { return "s3://" + b.bucket + "/" + b.prefix }
 // partSize is how many bytes of a long object are sent at once.
 const partSize = 16 << 20
 
-// Put implements Store. An object of unknown length is copied to a temporary file first, because a bucket wants to know the length.
+// Put implements Store. An object of unknown length is copied to a temporary file first, because a bucket wants to know
+// the length.
 func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64) error {
 	if size < 0 {
 		f, err := tempfile.New("")
@@ -72,8 +73,8 @@ func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64) 
 	return b.PutAs(ctx, name, r, size, "application/octet-stream", false)
 }
 
-// PutAs is Put for an object that clients may fetch from the bucket. It has the Content-Type contentType. If attachment is set, browsers
-// save it instead of showing it.
+// PutAs is Put for an object that clients may fetch from the bucket. It has the Content-Type contentType. If attachment
+// is set, browsers save it instead of showing it.
 func (b *Bucket) PutAs(ctx context.Context, name string, r io.Reader, size int64, contentType string, attachment bool) error {
 	o := minio.PutObjectOptions{ContentType: contentType, PartSize: partSize, NumThreads: 1}
 	if attachment {
@@ -138,7 +139,8 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// Refused reports whether an error is the answer of a bucket that has not done what it was asked to do. After other errors it may have.
+// Refused reports whether an error is the answer of a bucket that has not done what it was asked to do. After other
+// errors it may have.
 func Refused(err error) bool {
 	var answer minio.ErrorResponse
 	return errors.As(err, &answer) && answer.StatusCode >= 400 && answer.StatusCode < 500

@@ -22,14 +22,14 @@ import (
 // ErrChanged: an object is not as long as the program that extends it left it, because another program wrote it.
 var ErrChanged = errors.New("another program has changed it")
 
-// A Directory keeps objects as files below a directory, with mode 0600. Put writes a file in the directory incoming, syncs and renames it. No name of an
-// object, and no symbolic link, leads out of the directory.
+// A Directory keeps objects as files below a directory, with mode 0600. Put writes a file in the directory incoming,
+// syncs and renames it. No name of an object, and no symbolic link, leads out of the directory.
 type Directory struct{ path string }
 
 const incoming = ".incoming"
 
-// NewDirectory returns the Directory at path for a program that alone writes to it. It creates a directory that does not exist, and removes
-// what a killed program has left in incoming.
+// NewDirectory returns the Directory at path for a program that alone writes to it. It creates a directory that does
+// not exist, and removes what a killed program has left in incoming.
 func NewDirectory(path string) (*Directory, error) {
 	if err := os.RemoveAll(filepath.Join(path, incoming)); err != nil {
 		return nil, err

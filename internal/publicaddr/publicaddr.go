@@ -1,5 +1,6 @@
-// Package publicaddr tells addresses of the public internet from those of one's own machine and network, in every form in which IPv6 writes an IPv4 address.
-// A program that connects to addresses which somebody else chooses asks it in net.Dialer.Control, after names were resolved.
+// Package publicaddr tells addresses of the public internet from those of one's own machine and network, in every form
+// in which IPv6 writes an IPv4 address. A program that connects to addresses which somebody else chooses asks it in
+// net.Dialer.Control, after names were resolved.
 package publicaddr
 
 import (
@@ -7,7 +8,8 @@ import (
 	"slices"
 )
 
-// notPublic are the ranges that net/netip does not tell by itself, but that lead to machines of one's own network, or to nowhere.
+// notPublic are the ranges that net/netip does not tell by itself, but that lead to machines of one's own network, or
+// to nowhere.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // behind the NAT of a provider; some clouds have their metadata there
@@ -31,7 +33,8 @@ var notPublic = []netip.Prefix{
 // nat64 has, in its last four bytes, the IPv4 addresses that a network with IPv6 alone reaches through NAT64.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// Unwrap returns the IPv4 address that a connection to a really leads to, if a is an IPv6 address that stands for one, and else a. The result has no zone.
+// Unwrap returns the IPv4 address that a connection to a really leads to, if a is an IPv6 address that stands for one,
+// and else a. The result has no zone.
 func Unwrap(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if nat64.Contains(a) {
@@ -41,8 +44,8 @@ func Unwrap(a netip.Addr) netip.Addr {
 	return a
 }
 
-// Is reports whether an address is one of the public internet. The addresses of cloud metadata (169.254.169.254, fd00:ec2::254) are link-local and unique
-// local ones, which are not.
+// Is reports whether an address is one of the public internet. The addresses of cloud metadata (169.254.169.254,
+// fd00:ec2::254) are link-local and unique local ones, which are not.
 func Is(a netip.Addr) bool {
 	a = Unwrap(a)
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })

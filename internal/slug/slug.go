@@ -1,6 +1,6 @@
-// Package slug turns texts into words of ASCII letters and digits, and into uids of such words in lower case: "Déjà vu" becomes deja-vu, and
-// "Привет, мир" becomes privet-mir. Uids are those that the admin panel of Strapi proposes for the same text; it names uploaded files after the
-// same words.
+// Package slug turns texts into words of ASCII letters and digits, and into uids of such words in lower case: "Déjà vu"
+// becomes deja-vu, and "Привет, мир" becomes privet-mir. Uids are those that the admin panel of Strapi proposes for the
+// same text; it names uploaded files after the same words.
 package slug
 
 import (
@@ -38,8 +38,8 @@ var camels = []*regexp.Regexp{
 	regexp.MustCompile(`([A-Z]+)([A-Z][a-z0-9]+)`),
 }
 
-// Of returns the slug of a text: words of a-z and 0-9, joined by single hyphens. It is empty when the text has no letter or digit
-// that can be written in ASCII.
+// Of returns the slug of a text: words of a-z and 0-9, joined by single hyphens. It is empty when the text has no
+// letter or digit that can be written in ASCII.
 func Of(text string) string { return strings.ToLower(strings.Join(Words(text), "-")) }
 
 // Words returns the words of a text in ASCII letters and digits. fooBar are two words.

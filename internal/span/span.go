@@ -1,5 +1,5 @@
-// Package span lets lower layers say what part of a traced request they do, without knowing who records it. Requests that are not traced
-// have no span in their context, and that look-up is all that they pay.
+// Package span lets lower layers say what part of a traced request they do, without knowing who records it. Requests
+// that are not traced have no span in their context, and that look-up is all that they pay.
 package span
 
 import (
@@ -11,7 +11,8 @@ import (
 type Span interface {
 	// Child begins a span within this one.
 	Child(name string, began time.Time) Span
-	// SetInt and SetText set an attribute. Attributes must not contain anything that a client has sent or that content holds.
+	// SetInt and SetText set an attribute. Attributes must not contain anything that a client has sent or that content
+	// holds.
 	SetInt(key string, value int64)
 	SetText(key, value string)
 	// End ends the span. err, if any, marks it as failed; its text is not recorded.

@@ -9,7 +9,8 @@ import (
 // listed is the largest number of known words in a suggestion.
 const listed = 40
 
-// Suggest returns the end of a message about an unknown word: the most similar known word, or else a list of known words.
+// Suggest returns the end of a message about an unknown word: the most similar known word, or else a list of known
+// words.
 func Suggest(word string, known []string) string {
 	best, nearest := "", 3
 	if len(word) < 8 {
@@ -31,7 +32,8 @@ func Suggest(word string, known []string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// Count returns how many of a thing there are, such as "1 entry" and "28 entries". what is the singular; only its last word is changed.
+// Count returns how many of a thing there are, such as "1 entry" and "28 entries". what is the singular; only its last
+// word is changed.
 func Count(n int, what string) string {
 	text := strconv.Itoa(n) + " " + what
 	last := len(text) - 1
@@ -46,8 +48,9 @@ func Count(n int, what string) string {
 	return text + "s"
 }
 
-// Distance returns the number of letters to insert, delete, change or swap with a neighbour to turn a into b, ignoring case.
-// If the number is at least limit, or a word has more than 64 letters, Distance returns some number that is at least limit.
+// Distance returns the number of letters to insert, delete, change or swap with a neighbour to turn a into b, ignoring
+// case. If the number is at least limit, or a word has more than 64 letters, Distance returns some number that is at
+// least limit.
 func Distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit || len(a) > 64 || len(b) > 64 {
 		return limit

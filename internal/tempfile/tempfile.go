@@ -1,4 +1,5 @@
-// Package tempfile makes temporary files that have no name, so that nothing is left of them when the process ends in any way.
+// Package tempfile makes temporary files that have no name, so that nothing is left of them when the process ends in
+// any way.
 package tempfile
 
 import (
@@ -7,8 +8,8 @@ import (
 	"os"
 )
 
-// New creates a file in a directory and removes its name there. The file lasts until it is closed. An empty dir is the default of the
-// system.
+// New creates a file in a directory and removes its name there. The file lasts until it is closed. An empty dir is the
+// default of the system.
 func New(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".lectern-")
 	if err != nil {

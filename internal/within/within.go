@@ -1,8 +1,9 @@
-// Package within opens files whose names come from elsewhere: from another server, an archive, a backup or a document. No such name, and no symbolic
-// link on the way, leads out of the directory that a function is given; the error is then that of an os.Root.
+// Package within opens files whose names come from elsewhere: from another server, an archive, a backup or a document.
+// No such name, and no symbolic link on the way, leads out of the directory that a function is given; the error is then
+// that of an os.Root.
 //
-// Each call opens the directory anew, because operators may replace it while a program runs. Names have slashes. WriteIn of the package durable
-// writes files below the same roots.
+// Each call opens the directory anew, because operators may replace it while a program runs. Names have slashes.
+// WriteIn of the package durable writes files below the same roots.
 package within
 
 import (

@@ -22,17 +22,18 @@ var (
 	durationType        = reflect.TypeFor[time.Duration]()
 )
 
-// Decode sets the struct, map, slice or other value that v points to, and returns a problem for each part of n that does not fit.
+// Decode sets the struct, map, slice or other value that v points to, and returns a problem for each part of n that
+// does not fit.
 //
-// A field is named by its yaml tag, or else by its Go name in lower case. `yaml:"-"` excludes a field, `yaml:",inline"` reads
-// the fields of an embedded struct from the same mapping, `yaml:"name,required"` makes a key compulsory and
-// `yaml:"name,ignored"` accepts a key without suggesting it. A key without a field is a problem. A field whose key is missing
-// or null keeps its value, so set defaults first.
+// A field is named by its yaml tag, or else by its Go name in lower case. `yaml:"-"` excludes a field, `yaml:",inline"`
+// reads the fields of an embedded struct from the same mapping, `yaml:"name,required"` makes a key compulsory and
+// `yaml:"name,ignored"` accepts a key without suggesting it. A key without a field is a problem. A field whose key is
+// missing or null keeps its value, so set defaults first.
 //
-// Fields may be booleans, numbers, strings, time.Duration (such as 90s or 1h30m), structs, pointers, slices, maps with string
-// keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (set without decoding), and types with
-// UnmarshalNode or UnmarshalText. Decode converts nothing silently: a number is not a text and a text is not a number, unless
-// the value came from an environment variable.
+// Fields may be booleans, numbers, strings, time.Duration (such as 90s or 1h30m), structs, pointers, slices, maps with
+// string keys, any (nil, bool, int64, float64, string, []any, map[string]any), *Node (set without decoding), and types
+// with UnmarshalNode or UnmarshalText. Decode converts nothing silently: a number is not a text and a text is not a
+// number, unless the value came from an environment variable.
 func (n *Node) Decode(v any) Problems {
 	p := reflect.ValueOf(v)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
@@ -165,7 +166,8 @@ func (d *decoder) scalar(n *Node, v reflect.Value, name string) {
 		}
 		d.wrong(n, name, "a number")
 	default:
-		// Decode returns problems of files, which users can mend. This is a fault of the program: its struct has a field of such a type.
+		// Decode returns problems of files, which users can mend. This is a fault of the program: its struct has a
+		// field of such a type.
 		panic("yamlfile: Decode does not know " + v.Type().String())
 	}
 }
@@ -268,8 +270,8 @@ func fieldNamed(fields []structField, name string) (reflect.Value, bool) {
 	return reflect.Value{}, false
 }
 
-// Value returns n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. A number that fits neither
-// numeric type is returned as a string.
+// Value returns n as plain Go values: nil, bool, int64, float64, string, []any or map[string]any. A number that fits
+// neither numeric type is returned as a string.
 func (n *Node) Value() any {
 	if n == nil {
 		return nil

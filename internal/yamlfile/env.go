@@ -7,9 +7,9 @@ import (
 // A Lookup returns the value of an environment variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, ok bool)
 
-// expand replaces ${NAME} and ${NAME:default} in text by their values. A variable that is set to an empty text counts as set. $${ is
-// an escaped ${. If no name follows ${, it is kept, so that regular expressions need no escaping. missing lists the variables
-// that are not set and have no default.
+// expand replaces ${NAME} and ${NAME:default} in text by their values. A variable that is set to an empty text counts
+// as set. $${ is an escaped ${. If no name follows ${, it is kept, so that regular expressions need no escaping.
+// missing lists the variables that are not set and have no default.
 func expand(text string, lookup Lookup) (out string, changed bool, missing []string) {
 	if lookup == nil || !strings.Contains(text, "${") {
 		return text, false, nil
@@ -61,8 +61,8 @@ func reference(text string) (name, fallback string, hasFallback bool, rest strin
 	return name, fallback, hasFallback, text[end+1:], true
 }
 
-// IsVariable reports whether name is a valid name of an environment variable: letters, digits and _, not beginning with a
-// digit.
+// IsVariable reports whether name is a valid name of an environment variable: letters, digits and _, not beginning with
+// a digit.
 func IsVariable(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]

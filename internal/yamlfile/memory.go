@@ -2,7 +2,8 @@ package yamlfile
 
 import "strings"
 
-// valueBytes is what a value takes while a file is read, in bytes: as a node of the library, as a Node, and as what is made of it.
+// valueBytes is what a value takes while a file is read, in bytes: as a node of the library, as a Node, and as what is
+// made of it.
 const valueBytes = 512
 
 // Memory returns how many bytes a file with this text may take while it is read, at most.

@@ -23,8 +23,8 @@ func (k Kind) String() string {
 	return [...]string{"null", "a boolean", "a whole number", "a number", "a text", "a list", "a mapping"}[k]
 }
 
-// A Node is a value of a YAML or JSON file with its position. Aliases, merge keys (<<) and environment variables are replaced
-// by their values, so a Node is a plain tree. Methods work on a nil Node, which is a null without a position.
+// A Node is a value of a YAML or JSON file with its position. Aliases, merge keys (<<) and environment variables are
+// replaced by their values, so a Node is a plain tree. Methods work on a nil Node, which is a null without a position.
 type Node struct {
 	Kind    Kind
 	File    string // the file name that Read or Parse was called with
@@ -45,8 +45,8 @@ type Entry struct {
 	Line  int // the line of the key
 	Value *Node
 
-	// Comment is printed above the key, with # before each line. Parse leaves it empty. An Entry with a nil Value is only a comment;
-	// such entries are for Print alone.
+	// Comment is printed above the key, with # before each line. Parse leaves it empty. An Entry with a nil Value is
+	// only a comment; such entries are for Print alone.
 	Comment string
 }
 
@@ -66,8 +66,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// At follows keys from n as far as they exist, and returns the last Node. Its line is the best one for a problem with a value that may be
-// missing.
+// At follows keys from n as far as they exist, and returns the last Node. Its line is the best one for a problem with a
+// value that may be missing.
 func (n *Node) At(keys ...string) *Node {
 	for _, key := range keys {
 		next := n.Get(key)
@@ -143,7 +143,8 @@ func (n *Node) AsUint(bits int) (uint64, bool) {
 	return i, err == nil
 }
 
-// Unquoted returns an Int node for a quoted integer, and n otherwise. Values of biginteger attributes are written in quotes.
+// Unquoted returns an Int node for a quoted integer, and n otherwise. Values of biginteger attributes are written in
+// quotes.
 func (n *Node) Unquoted() *Node {
 	if n.Kind != Text || n.Text == "" || !isInt(n.Text) {
 		return n
@@ -163,7 +164,8 @@ func (n *Node) AsFloat() (float64, bool) {
 	return f, err == nil && f-f == 0
 }
 
-// AsText returns the value of a text. A number or boolean counts as a text only if it came from an environment variable.
+// AsText returns the value of a text. A number or boolean counts as a text only if it came from an environment
+// variable.
 func (n *Node) AsText() (string, bool) { return n.Text, n.IsText() }
 
 // IsText reports whether AsText would return a text.

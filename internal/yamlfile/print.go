@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Print writes a mapping as YAML: one entry a line, lists of scalars in one line, and the comments of entries above them.
-// Parse reads the result back to an equal Node.
+// Print writes a mapping as YAML: one entry a line, lists of scalars in one line, and the comments of entries above
+// them. Parse reads the result back to an equal Node.
 func Print(root *Node) []byte {
 	var p printer
 	p.entries(root.Entries, "")
@@ -100,7 +100,8 @@ func scalarText(s string) string {
 	return strconv.Quote(s)
 }
 
-// yaml11 holds the texts that older YAML parsers read as booleans. They are quoted for other programs that read the file.
+// yaml11 holds the texts that older YAML parsers read as booleans. They are quoted for other programs that read the
+// file.
 var yaml11 = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
 
 // Literal returns text so that Read gives it back unchanged, without inserting environment variables.

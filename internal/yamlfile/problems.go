@@ -24,8 +24,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// Problems lists problems of one or more files, so that they can be mended all at once. Error prints one a line. An empty list is not an
-// error: use Err to convert it.
+// Problems lists problems of one or more files, so that they can be mended all at once. Error prints one a line. An
+// empty list is not an error: use Err to convert it.
 type Problems []Problem
 
 func (ps Problems) Error() string {

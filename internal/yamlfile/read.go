@@ -5,9 +5,9 @@
 //		problems = node.Decode(&config)
 //	}
 //
-// References to environment variables (${NAME} and ${NAME:default}) are replaced by their values. The reader reports every
-// problem, not just the first, each with its file and line and how to mend it. It limits the memory that a hostile file can
-// use.
+// References to environment variables (${NAME} and ${NAME:default}) are replaced by their values. The reader reports
+// every problem, not just the first, each with its file and line and how to mend it. It limits the memory that a
+// hostile file can use.
 package yamlfile
 
 import (
@@ -20,8 +20,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a file. They are far above what people write. They stop a hostile file, such as a few lines of aliases that expand to
-// gigabytes, from using up memory.
+// Limits of a file. They are far above what people write. They stop a hostile file, such as a few lines of aliases that
+// expand to gigabytes, from using up memory.
 const (
 	MaxFileBytes = 512 << 10
 	MaxNodes     = 50_000 // values in a file; an alias counts as the values that it stands for
@@ -38,8 +38,8 @@ var extensions = []string{".yaml", ".yml", ".json"}
 // HasExtension reports whether a file's name ends in .yaml, .yml or .json.
 func HasExtension(name string) bool { return slices.Contains(extensions, path.Ext(name)) }
 
-// Find returns the name of the file base.yaml, base.yml or base.json, or "" if none exists. If several exist it reports a
-// problem, since it is not clear which one counts.
+// Find returns the name of the file base.yaml, base.yml or base.json, or "" if none exists. If several exist it reports
+// a problem, since it is not clear which one counts.
 func Find(fsys fs.FS, base string) (string, Problems) {
 	var found []string
 	for _, ext := range extensions {
@@ -57,8 +57,9 @@ func Find(fsys fs.FS, base string) (string, Problems) {
 	return found[0], problems
 }
 
-// Read reads a .yaml, .yml or .json file of a project. fsys is the project directory (os.DirFS), so that problems show paths
-// relative to it. lookup returns the values for ${NAME} and ${NAME:default}; if it is nil, references are kept as they are.
+// Read reads a .yaml, .yml or .json file of a project. fsys is the project directory (os.DirFS), so that problems show
+// paths relative to it. lookup returns the values for ${NAME} and ${NAME:default}; if it is nil, references are kept as
+// they are.
 //
 // The Node of an empty file is null. If there are problems the Node is nil, with one exception: if every problem is a
 // variable that is not set, Read returns the Node with nulls in place of the variables, so that the caller can look for
@@ -115,8 +116,8 @@ func readLimited(fsys fs.FS, name string) (data []byte, problem string) {
 	return data, ""
 }
 
-// ReadFile is fs.ReadFile for a file of a project. It refuses what is no regular file; reading a named pipe would wait for its writer, and a device may have
-// no end.
+// ReadFile is fs.ReadFile for a file of a project. It refuses what is no regular file; reading a named pipe would wait
+// for its writer, and a device may have no end.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	if _, err := statRegular(fsys, name); err != nil {
 		return nil, err
@@ -184,7 +185,8 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// validText reports whether data is valid UTF-8, or UTF-16 with a byte order mark. If not, line is the first invalid line.
+// validText reports whether data is valid UTF-8, or UTF-16 with a byte order mark. If not, line is the first invalid
+// line.
 func validText(data []byte) (line int, ok bool) {
 	if utf8.Valid(data) || (len(data) > 1 && (data[0] == 0xFE || data[0] == 0xFF)) {
 		return 0, true
@@ -277,8 +279,8 @@ func plainKind(s string) Kind {
 	return Text
 }
 
-// isInt reports whether s is a decimal integer without leading zeros (007 is a text), a hexadecimal one such as 0x1f, or an octal one
-// such as 0o17.
+// isInt reports whether s is a decimal integer without leading zeros (007 is a text), a hexadecimal one such as 0x1f,
+// or an octal one such as 0o17.
 func isInt(s string) bool {
 	s = strings.TrimLeft(s[:1], "+-") + s[1:]
 	if hex, ok := strings.CutPrefix(s, "0x"); ok {

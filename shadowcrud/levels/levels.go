@@ -1,9 +1,9 @@
-// Package levels reads the targets of documents: relations, files, components, zones, localizations, and the documents that use a file. It
-// reads breadth first within one snapshot: all targets of an attribute of all rows of a level at once, and each document once. The REST
-// API and GraphQL print their answers from the levels.
+// Package levels reads the targets of documents: relations, files, components, zones, localizations, and the documents
+// that use a file. It reads breadth first within one snapshot: all targets of an attribute of all rows of a level at
+// once, and each document once. The REST API and GraphQL print their answers from the levels.
 //
-// An API puts the rows that it has found on a Level, calls Load, and prints. In the example, item prints a row of a level and everything
-// below it:
+// An API puts the rows that it has found on a Level, calls Load, and prints. In the example, item prints a row of a
+// level and everything below it:
 //
 //	top := loader.Level(selection)
 //	top.Rows = rows
@@ -18,8 +18,8 @@
 //		}
 //	}
 //
-// Each level has a selection, which decides what is read below its rows. It may have any type: a Source tells the Loader the loads of a
-// selection.
+// Each level has a selection, which decides what is read below its rows. It may have any type: a Source tells the
+// Loader the loads of a selection.
 //
 // Once a level is loaded, Weigh counts how often each target will be printed, and refuses an answer that would be too
 // large before it is printed. An answer without populated relations needs no level.
@@ -33,8 +33,8 @@ import (
 	"lectern/store"
 )
 
-// A Level holds rows with one selection, and the rows that these lead to. If several rows of the level above lead to the same document, the
-// level holds it once.
+// A Level holds rows with one selection, and the rows that these lead to. If several rows of the level above lead to
+// the same document, the level holds it once.
 type Level[S any] struct {
 	Selection S
 	Rows      []store.Record
@@ -54,11 +54,12 @@ type Loaded[S any] struct {
 	members []member // set for a union; indexed by position in Related.Rows
 }
 
-// A member is the position of a row of a union: the level, and the row on that level. A row that is on no level has level -1.
+// A member is the position of a row of a union: the level, and the row on that level. A row that is on no level has
+// level -1.
 type member struct{ level, row int32 }
 
-// Item returns the level of the row at a position in Rows, and the position of the row on that level. If a load has several levels and is no
-// union, it returns the first of them.
+// Item returns the level of the row at a position in Rows, and the position of the row on that level. If a load has
+// several levels and is no union, it returns the first of them.
 func (to *Loaded[S]) Item(row int32) (l *Level[S], i int32) {
 	if !to.union {
 		return to.Levels[0], row
@@ -67,7 +68,8 @@ func (to *Loaded[S]) Item(row int32) (l *Level[S], i int32) {
 	return to.Levels[m.level], m.row
 }
 
-// On returns the position on the k-th level of the row at a position in Rows. It is not ok if the row is on another level.
+// On returns the position on the k-th level of the row at a position in Rows. It is not ok if the row is on another
+// level.
 func (to *Loaded[S]) On(k int, row int32) (i int32, ok bool) {
 	if !to.union {
 		return row, true
@@ -247,8 +249,8 @@ func (ld *Loader[S]) read(rows []store.Record, load *Load, to *Loaded[S]) (err e
 	return err
 }
 
-// divide distributes the rows that the n-th load of a level has found over the levels of the load, which is a union. It removes the items of
-// rows that belong to none of them.
+// divide distributes the rows that the n-th load of a level has found over the levels of the load, which is a union. It
+// removes the items of rows that belong to none of them.
 func (ld *Loader[S]) divide(of *Level[S], n int) {
 	to := &of.To[n]
 	for _, l := range to.Levels {

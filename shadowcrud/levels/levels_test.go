@@ -183,7 +183,8 @@ func TestLevelsAgreeWithRowByRow(t *testing.T) {
 	}
 }
 
-// compare reads all nodes by levels, twice with one loader, and then one by one with follow. It fails the test if the results differ.
+// compare reads all nodes by levels, twice with one loader, and then one by one with follow. It fails the test if the
+// results differ.
 func compare(t *testing.T, st *store.Store, node *contenttypes.ContentType, src source, s *selection) {
 	err := st.View(func(snap *store.Snapshot) error {
 		page, err := snap.Find(&store.Query{Type: node, Status: store.Published, Limit: -1})
@@ -216,8 +217,8 @@ func compare(t *testing.T, st *store.Store, node *contenttypes.ContentType, src 
 	}
 }
 
-// check reads rows by levels and compares how each is printed. A limit equal to the number of printed objects must succeed, and a lower one
-// must fail.
+// check reads rows by levels and compares how each is printed. A limit equal to the number of printed objects must
+// succeed, and a lower one must fail.
 func check(t *testing.T, ld *levels.Loader[*selection], s *selection, rows []store.Record, wants []string) error {
 	defer ld.Reset()
 	top := ld.Level(s)

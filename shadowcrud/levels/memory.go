@@ -1,7 +1,7 @@
 package levels
 
-// These limits bound the memory that a loader keeps for reuse: the number of levels, the number of objects that were read, and the rows on
-// a level of a union.
+// These limits bound the memory that a loader keeps for reuse: the number of levels, the number of objects that were
+// read, and the rows on a level of a union.
 const (
 	maxLevels = 256
 	maxRead   = 1 << 20 / (itemBytes + rowBytes)

@@ -2,9 +2,9 @@ package levels
 
 import "slices"
 
-// Weigh returns ErrTooMany if more than Most objects would be printed: the number that was printed before, the rows of the level that was
-// loaded last, and everything below them. A row is read once but printed for each row that leads to it, so that a few rows that lead to
-// each other can make a huge answer. Weigh is called before they are printed.
+// Weigh returns ErrTooMany if more than Most objects would be printed: the number that was printed before, the rows of
+// the level that was loaded last, and everything below them. A row is read once but printed for each row that leads to
+// it, so that a few rows that lead to each other can make a huge answer. Weigh is called before they are printed.
 func (ld *Loader[S]) Weigh(printed int) error {
 	if len(ld.queue) < 2 {
 		return nil // each row is printed as often as it was found

@@ -11,7 +11,8 @@ import (
 	"lectern/jsontree"
 )
 
-// object returns the schema of an object that has all of these properties, which are given as names and schemas in turn.
+// object returns the schema of an object that has all of these properties, which are given as names and schemas in
+// turn.
 func object(pairs ...any) *jsontree.Object {
 	properties := jsontree.ObjectOf(pairs...)
 	return jsontree.ObjectOf("type", "object", "required", list(properties.Keys), "properties", properties)
@@ -138,7 +139,8 @@ func (b *builder) failure(responses *jsontree.Object, status int) {
 	responses.Set(statusText(status), reference("responses", f.name))
 }
 
-// problem returns a reference to the schema of problem details (RFC 9457), which the server answers to clients that ask for them.
+// problem returns a reference to the schema of problem details (RFC 9457), which the server answers to clients that ask
+// for them.
 func (b *builder) problem() *jsontree.Object {
 	return b.schema("Problem", func() any {
 		return typed("object", "required", []any{"type", "title", "status", "detail", "name"}, "properties", jsontree.ObjectOf(
@@ -160,8 +162,8 @@ func (b *builder) example(s *contenttypes.Schema) *jsontree.Object {
 	return o
 }
 
-// inputExample returns an example of the data of a write: scalars, and what else is required. It leaves out attributes whose values must match a
-// pattern of the definition.
+// inputExample returns an example of the data of a write: scalars, and what else is required. It leaves out attributes
+// whose values must match a pattern of the definition.
 func (b *builder) inputExample(s *contenttypes.Schema) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, a := range s.Attributes {
@@ -205,7 +207,8 @@ func repeated(item any, a *contenttypes.Attribute) (items []any) {
 	return slices.Repeat([]any{item}, min(least, 10))
 }
 
-// createExample returns an example of the body that creates a document; nil if the document needs a value that matches a pattern of the definition.
+// createExample returns an example of the body that creates a document; nil if the document needs a value that matches
+// a pattern of the definition.
 func (b *builder) createExample(t *contenttypes.ContentType) any {
 	data := b.inputExample(&t.Schema)
 	always, _ := b.required(t)

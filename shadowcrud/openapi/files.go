@@ -23,8 +23,8 @@ func (b *builder) plainList(t *contenttypes.ContentType) []any {
 	}
 }
 
-// POST /api/upload: with a form alone, although the server reads JSON too if a file is only renamed. Generators take the first media type that they
-// know, and a client that sends JSON cannot upload.
+// POST /api/upload: with a form alone, although the server reads JSON too if a file is only renamed. Generators take
+// the first media type that they know, and a client that sends JSON cannot upload.
 func (b *builder) upload() *operation {
 	op := b.operation(filesTag, "upload", "Upload files, or change one", "The changed file.", b.file())
 	op.description = "With `id` a file is changed: its content by `files`, or its name, alternative text and caption by `fileInfo`. With `ref`, `refId` and `field` the files are added to a document."

@@ -42,8 +42,8 @@ func (b *builder) comparison(a *contenttypes.Attribute) *jsontree.Object {
 	return b.comparisons("Text", typed("string"))
 }
 
-// comparisons returns a reference to the schema of the comparisons with operands of a kind: a value, a list of which one must match, or an
-// object of operators.
+// comparisons returns a reference to the schema of the comparisons with operands of a kind: a value, a list of which
+// one must match, or an object of operators.
 func (b *builder) comparisons(kind string, operand *jsontree.Object) *jsontree.Object {
 	return b.schema(kind+"Filter", func() any {
 		self := reference("schemas", kind+"Filter")

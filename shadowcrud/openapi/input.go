@@ -12,8 +12,8 @@ func (b *builder) input(s *contenttypes.Schema) *jsontree.Object {
 	return b.schema(b.names.of[s]+"Input", func() any { return b.inputObject(s) })
 }
 
-// create returns a reference to the schema of the data of a new document. A draft may lack required attributes, but for dynamic zones and
-// repeatable components. So of types with drafts only these are required.
+// create returns a reference to the schema of the data of a new document. A draft may lack required attributes, but for
+// dynamic zones and repeatable components. So of types with drafts only these are required.
 func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
 	always, published := b.required(t)
 	if len(always)+len(published) == 0 {
@@ -45,7 +45,8 @@ func (b *builder) required(t *contenttypes.ContentType) (always, published []str
 	return always, published
 }
 
-// writes reports whether the reader may send an attribute in the data of a write. Private attributes may be sent, although no answer shows them.
+// writes reports whether the reader may send an attribute in the data of a write. Private attributes may be sent,
+// although no answer shows them.
 func (b *builder) writes(a *contenttypes.Attribute) bool {
 	if !a.IsInput() || a.Target != nil && a.Target.Internal {
 		return false
@@ -68,8 +69,9 @@ func (b *builder) inputObject(s *contenttypes.Schema) *jsontree.Object {
 
 func (b *builder) isComponent(s *contenttypes.Schema) bool { return b.Model.Component(s.UID) != nil }
 
-// inputValue returns the schema of an attribute in a write. One that no answer shows is marked as writeOnly. A default is told in words: the
-// keyword default would tell generators that an update sets it, too, and some then demand a value for the attribute in each request.
+// inputValue returns the schema of an attribute in a write. One that no answer shows is marked as writeOnly. A default
+// is told in words: the keyword default would tell generators that an update sets it, too, and some then demand a value
+// for the attribute in each request.
 func (b *builder) inputValue(a *contenttypes.Attribute) *jsontree.Object {
 	schema := b.writtenValue(a)
 	var notes []string
@@ -146,8 +148,9 @@ func setNumber(schema *jsontree.Object, key string, n *float64) {
 	}
 }
 
-// setText adds the limits of a text. Lengths in definitions count UTF-16 units, of which a character has one or two: a text that is within
-// maxLength has at most as many characters. minLength is left out where it could refuse a valid text.
+// setText adds the limits of a text. Lengths in definitions count UTF-16 units, of which a character has one or two: a
+// text that is within maxLength has at most as many characters. minLength is left out where it could refuse a valid
+// text.
 func setText(schema *jsontree.Object, a *contenttypes.Attribute) {
 	if a.MinLength != nil && *a.MinLength == 1 {
 		schema.Set("minLength", 1)
@@ -160,7 +163,8 @@ func setText(schema *jsontree.Object, a *contenttypes.Attribute) {
 	}
 }
 
-// relation returns a reference to the schema of the value of a relation in a write: the new targets, or changes of the present ones.
+// relation returns a reference to the schema of the value of a relation in a write: the new targets, or changes of the
+// present ones.
 func (b *builder) relation() *jsontree.Object {
 	item := b.schema("RelationItem", func() any { return relationItem() })
 	items := b.schema("RelationItems", func() any { return anyOf(item, arrayOf(item)) })
@@ -178,7 +182,8 @@ func (b *builder) relation() *jsontree.Object {
 	})
 }
 
-// relationItem returns the schema of one target. It allows further properties, so that clients may send a document as they have read it.
+// relationItem returns the schema of one target. It allows further properties, so that clients may send a document as
+// they have read it.
 func relationItem() *jsontree.Object {
 	place := jsontree.NewObject()
 	for _, name := range []string{"before", "after"} {

@@ -10,8 +10,8 @@ import (
 	"lectern/jsontree"
 )
 
-// names has the name of each content-type and component in the document. The names depend on the whole Model, and not on the reader, so that
-// all readers find a schema under the same name.
+// names has the name of each content-type and component in the document. The names depend on the whole Model, and not
+// on the reader, so that all readers find a schema under the same name.
 type names struct {
 	of    map[*contenttypes.Schema]string
 	taken map[string]bool
@@ -70,7 +70,8 @@ func unique(name string, taken func(string) bool) string {
 	return free
 }
 
-// schema returns a reference to a named schema. The first call for a name adds the schema; make may refer to the name itself.
+// schema returns a reference to a named schema. The first call for a name adds the schema; make may refer to the name
+// itself.
 func (b *builder) schema(name string, build func() any) *jsontree.Object {
 	if _, ok := b.schemas[name]; !ok {
 		b.schemas[name] = nil

@@ -1,14 +1,16 @@
-// Package openapi describes the REST API of a server as an OpenAPI 3.1 document. The document is made from the Model and the routes of the
-// server, and from what its reader may do: it has only the operations that the reader may use, and of documents only what the reader may
-// see or write. A private attribute appears in bodies of requests alone, and a relation to a type that the reader may not find appears nowhere.
+// Package openapi describes the REST API of a server as an OpenAPI 3.1 document. The document is made from the Model
+// and the routes of the server, and from what its reader may do: it has only the operations that the reader may use,
+// and of documents only what the reader may see or write. A private attribute appears in bodies of requests alone, and
+// a relation to a type that the reader may not find appears nowhere.
 //
 //	api := &openapi.API{Model: model, Prefix: "/api", Routes: routes, Locales: []string{"en"}}
 //	text := api.Describe(access)
 //
 // The same API and permissions always give the same bytes.
 //
-// A route of a content-type is described by content.go, another route of the server by the table routes in plugins.go, and a route that a
-// program added by its method and path alone. schema.go, input.go and filter.go turn attributes into schemas.
+// A route of a content-type is described by content.go, another route of the server by the table routes in plugins.go,
+// and a route that a program added by its method and path alone. schema.go, input.go and filter.go turn attributes into
+// schemas.
 package openapi
 
 import (
@@ -98,7 +100,8 @@ type operation struct {
 	errors     []int            // the statuses of errors, ascending
 }
 
-// route adds the operation of a route. A route of the server without a description is left out: it is not for users of the API.
+// route adds the operation of a route. A route of the server without a description is left out: it is not for users of
+// the API.
 func (b *builder) route(r *Route) {
 	path := plainPath(r.Path)
 	switch describe := routes[r.Method+" "+strings.TrimPrefix(path, b.Prefix)]; {

@@ -41,7 +41,8 @@ func valid(t *testing.T, text []byte, options ...openapi3.ValidationOption) *ope
 	return d
 }
 
-// TestDescribesWhatTheReaderMayDo checks which operations readers find, and that nothing in a document names what they may not see.
+// TestDescribesWhatTheReaderMayDo checks which operations readers find, and that nothing in a document names what they
+// may not see.
 func TestDescribesWhatTheReaderMayDo(t *testing.T) {
 	const article = "api::article.article."
 	api := describe(t)
@@ -90,8 +91,8 @@ func TestDescribesWhatTheReaderMayDo(t *testing.T) {
 	}
 }
 
-// TestNamesAreUniqueAndStable checks that a schema has the same name for all readers, and that types whose names would clash have different
-// ones.
+// TestNamesAreUniqueAndStable checks that a schema has the same name for all readers, and that types whose names would
+// clash have different ones.
 func TestNamesAreUniqueAndStable(t *testing.T) {
 	api := describe(t)
 	d := valid(t, api.Describe(permission.FullAccess))
@@ -221,7 +222,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestPrivateAttributes checks that attributes that no answer shows are in the schemas of inputs alone, and are marked there.
+// TestPrivateAttributes checks that attributes that no answer shows are in the schemas of inputs alone, and are marked
+// there.
 func TestPrivateAttributes(t *testing.T) {
 	schemas := valid(t, describe(t).Describe(permission.FullAccess)).Components.Schemas
 	for _, name := range []string{"secretNote", "secretTags", "secretFriend", "phrase"} {

@@ -5,8 +5,8 @@ import (
 	"lectern/jsontree"
 )
 
-// routes describes the routes that belong to no content-type, by method and path below the prefix. A function returns nil if its reader has
-// no use for the route.
+// routes describes the routes that belong to no content-type, by method and path below the prefix. A function returns
+// nil if its reader has no use for the route.
 var routes = map[string]func(*builder) *operation{
 	"GET /_health":       (*builder).health,
 	"GET /_openapi.json": (*builder).self,

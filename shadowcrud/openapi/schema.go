@@ -56,8 +56,8 @@ func withFirst(object *jsontree.Object, name string, schema any) *jsontree.Objec
 	return jsontree.ObjectOf("type", "object", "required", append([]any{name}, required...), "properties", properties)
 }
 
-// readObject returns the schema of a document or component in an answer. Only ids are required, since the parameters of a request choose the
-// other fields and what is populated.
+// readObject returns the schema of a document or component in an answer. Only ids are required, since the parameters of
+// a request choose the other fields and what is populated.
 func (b *builder) readObject(s *contenttypes.Schema) *jsontree.Object {
 	required, properties := []any{}, jsontree.NewObject()
 	for _, a := range s.Attributes {

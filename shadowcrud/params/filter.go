@@ -6,11 +6,12 @@ import (
 	"lectern/store"
 )
 
-// A filterReader reads the filters of query strings. These are objects whose keys are names of attributes and operators.
+// A filterReader reads the filters of query strings. These are objects whose keys are names of attributes and
+// operators.
 type filterReader struct{ FilterBuilder }
 
-// A subject is what the keys of an object of filters refer to: the attributes of a schema, the operators on one attribute, or both. For a
-// relation, media or component, operators compare the numeric id of its target.
+// A subject is what the keys of an object of filters refer to: the attributes of a schema, the operators on one
+// attribute, or both. For a relation, media or component, operators compare the numeric id of its target.
 type subject struct {
 	schema *contenttypes.Schema
 	value  *contenttypes.Attribute
@@ -109,8 +110,8 @@ func (f *filterReader) condition(on subject, key string, v any) store.Filter {
 	return f.attribute(a, v)
 }
 
-// attribute reads the conditions on an attribute, also if the caller may not see it: an unknown key in them has a lower precedence than
-// the forbidden attribute.
+// attribute reads the conditions on an attribute, also if the caller may not see it: an unknown key in them has a lower
+// precedence than the forbidden attribute.
 func (f *filterReader) attribute(a *contenttypes.Attribute, v any) store.Filter {
 	if !f.Enter(a) {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"lectern/store"
 )
 
-// A FilterBuilder builds a store.Filter from a query string or GraphQL arguments. It checks that the caller may see each attribute, and that
-// each operand fits the type of its attribute. It reports one issue: see issues.go.
+// A FilterBuilder builds a store.Filter from a query string or GraphQL arguments. It checks that the caller may see
+// each attribute, and that each operand fits the type of its attribute. It reports one issue: see issues.go.
 type FilterBuilder struct {
 	*request
 	param  *parameter
 	path   []string // the attributes between Enter and Leave, the outermost first
 	groups int      // number of open groups
 
-	// locale is the attribute locale of the rows; nil if they have none. A condition on it outside of groups becomes byLocale and is not
-	// part of the filter: it replaces the parameter locale.
+	// locale is the attribute locale of the rows; nil if they have none. A condition on it outside of groups becomes
+	// byLocale and is not part of the filter: it replaces the parameter locale.
 	locale   *contenttypes.Attribute
 	byLocale store.Filter
 }
@@ -26,7 +26,8 @@ type FilterBuilder struct {
 // Filters builds the filters of a caller without a query string.
 type Filters func(*FilterBuilder) store.Filter
 
-// maxHops is how many relations and components the filters of a request may follow. Following one may read all its links.
+// maxHops is how many relations and components the filters of a request may follow. Following one may read all its
+// links.
 const maxHops = 100
 
 // filterBuilder returns a builder of filters on the rows of the request.
@@ -38,8 +39,8 @@ func (r *request) filterBuilder() FilterBuilder {
 	return b
 }
 
-// Enter begins the conditions on an attribute; for a relation, media or component, on its targets. Leave ends them. If Enter returns false,
-// the attribute cannot have conditions, and Leave must not be called.
+// Enter begins the conditions on an attribute; for a relation, media or component, on its targets. Leave ends them. If
+// Enter returns false, the attribute cannot have conditions, and Leave must not be called.
 func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 	if a.Type == contenttypes.DynamicZone {
 		b.forbiddenKey(b.param.zone, a.Name)
@@ -67,8 +68,8 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 	return true
 }
 
-// Leave ends the conditions on an attribute. f is the condition on its value or targets, or nil. Leave returns the condition on the row that
-// has the attribute.
+// Leave ends the conditions on an attribute. f is the condition on its value or targets, or nil. Leave returns the
+// condition on the row that has the attribute.
 func (b *FilterBuilder) Leave(a *contenttypes.Attribute, f store.Filter) store.Filter {
 	if isIdentifier(a) {
 		return f

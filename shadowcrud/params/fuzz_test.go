@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// Every query string results in a query or in an error that tells the client what was wrong. The size of the result is bounded by the
-// length of the query string.
+// Every query string results in a query or in an error that tells the client what was wrong. The size of the result is
+// bounded by the length of the query string.
 func FuzzParams(f *testing.F) {
 	for _, s := range []string{
 		"filters[$or][0][owner][$not][age][$between][]=1&filters[$or][0][owner][$not][age][$between][]=2&sort=owner.age:desc,name",

@@ -29,7 +29,7 @@ var kitchen = sync.OnceValue(func() *contenttypes.Model {
 	return m
 })
 
-var limits = params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}
+var limits = params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}
 
 func newParser() *params.Parser { return params.New(kitchen(), "en", limits) }
 

@@ -42,8 +42,8 @@ func (p *Parser) History(t *contenttypes.ContentType, q *jsontree.Object) (*Hist
 	return h, nil
 }
 
-// readAsOf reads the parameter asOf. Filters, sort, search and publication states cannot be combined with it on any level, because former
-// versions are not indexed.
+// readAsOf reads the parameter asOf. Filters, sort, search and publication states cannot be combined with it on any
+// level, because former versions are not indexed.
 func (o *One) readAsOf(q *jsontree.Object) error {
 	v, ok := q.Get("asOf")
 	if !ok {

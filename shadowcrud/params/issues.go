@@ -8,8 +8,8 @@ import (
 	"lectern/jsontree"
 )
 
-// A precedence is the position of a check in the order of all checks. Of all issues of a request, the client is told the one with the
-// lowest precedence, and among equals the first.
+// A precedence is the position of a check in the order of all checks. Of all issues of a request, the client is told
+// the one with the lowest precedence, and among equals the first.
 type precedence uint8
 
 const (
@@ -49,7 +49,8 @@ type issueSet uint64
 
 const everyIssue issueSet = 1<<issueKinds - 1
 
-// writeIssues are the issues that the query of a write can have: names, and parameters that affect the write or its answer.
+// writeIssues are the issues that the query of a write can have: names, and parameters that affect the write or its
+// answer.
 const writeIssues issueSet = 1<<issuePublicationFilter |
 	1<<issueFilterKey | 1<<issueFilterZone | 1<<issueFilterPassword | 1<<issueFilterHidden |
 	1<<issueSortKey | 1<<issueSortZone | 1<<issueSortPassword | 1<<issueSortHidden | 1<<issueSortLeaf |
@@ -63,7 +64,8 @@ type issues struct {
 	err        error // an *apierror.Error, or nil
 }
 
-// add adds an issue. It is dropped if one of lower precedence was added before, or if its precedence is not among the reported ones.
+// add adds an issue. It is dropped if one of lower precedence was added before, or if its precedence is not among the
+// reported ones.
 func (i *issues) add(p precedence, err *apierror.Error) {
 	if i.reported&(1<<p) != 0 && (i.err == nil || p < i.precedence) {
 		i.precedence, i.err = p, err

@@ -12,8 +12,9 @@ import (
 	"lectern/store"
 )
 
-// never is an operand that equals no stored value. never(1) is greater than all values, and never(-1) less than all, as integers beyond 64
-// bits are. never(0) is neither, so that $lt and $gt hold for no value, as for a text that is compared with an id.
+// never is an operand that equals no stored value. never(1) is greater than all values, and never(-1) less than all, as
+// integers beyond 64 bits are. never(0) is neither, so that $lt and $gt hold for no value, as for a text that is
+// compared with an id.
 type never int
 
 // operator reads one comparison of an attribute.
@@ -25,8 +26,8 @@ func (f *filterReader) operator(a *contenttypes.Attribute, op store.Op, v any) s
 	return f.Compare(a, op, v)
 }
 
-// Compare returns the comparison of an attribute with an operand: a text, nil, or a list of these. It converts them to the type of the
-// attribute. If the operand does not fit, it adds an issue and returns nil.
+// Compare returns the comparison of an attribute with an operand: a text, nil, or a list of these. It converts them to
+// the type of the attribute. If the operand does not fit, it adds an issue and returns nil.
 func (b *FilterBuilder) Compare(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
 	switch operators[op].arity {
 	case equality:
@@ -66,8 +67,8 @@ func compare(a *contenttypes.Attribute, op store.Op, values ...any) store.Filter
 	return store.Compare{Attr: a, Op: op, Values: values}
 }
 
-// nothing returns a comparison that is false for every value. It is unknown for null, as all comparisons are, so that $not of it matches all
-// values except null.
+// nothing returns a comparison that is false for every value. It is unknown for null, as all comparisons are, so that
+// $not of it matches all values except null.
 func nothing(a *contenttypes.Attribute) store.Filter { return compare(a, store.In) }
 
 // equality reads $eq and $ne.
@@ -178,8 +179,8 @@ func (b *FilterBuilder) between(a *contenttypes.Attribute, v any) store.Filter {
 	return And(b.ordered(a, store.Gte, items[0]), b.ordered(a, store.Lte, items[1]))
 }
 
-// each returns a condition for a value, or one for a list: it holds if the conditions of all elements hold or, unless all is set, that of
-// one element.
+// each returns a condition for a value, or one for a list: it holds if the conditions of all elements hold or, unless
+// all is set, that of one element.
 func (b *FilterBuilder) each(a *contenttypes.Attribute, v any, all bool, make func(any) store.Filter) store.Filter {
 	items, many := v.([]any)
 	if !many {
@@ -221,7 +222,8 @@ func (b *FilterBuilder) null(a *contenttypes.Attribute, op store.Op, v any) stor
 	return isNull(a, want)
 }
 
-// operand converts a value to an operand of store.Compare, nil or never. It is not ok if the attribute cannot have such a value.
+// operand converts a value to an operand of store.Compare, nil or never. It is not ok if the attribute cannot have such
+// a value.
 func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
 	if v == nil {
 		return nil, true
@@ -276,8 +278,8 @@ func readNumber(s string) (float64, bool) {
 	return n, ok && isFinite(n)
 }
 
-// readInteger reads an integer: digits, or another form of number (1e3, 5.0) that is exactly an integer. For an integer beyond int64 it
-// returns the operand never.
+// readInteger reads an integer: digits, or another form of number (1e3, 5.0) that is exactly an integer. For an integer
+// beyond int64 it returns the operand never.
 func readInteger(s string) (any, bool) {
 	s = strings.TrimSpace(s)
 	i, err := strconv.ParseInt(s, 10, 64)

@@ -1,9 +1,10 @@
-// Package params turns the query parameters of a REST request into a store.Query and a documents.Selection: filters, sort, fields,
-// populate, pagination, search, locale and status. It checks each parameter against the Model and the caller's permissions before
-// anything is read. A wrong parameter is an *apierror.Error of status 400 with the message of the reference.
+// Package params turns the query parameters of a REST request into a store.Query and a documents.Selection: filters,
+// sort, fields, populate, pagination, search, locale and status. It checks each parameter against the Model and the
+// caller's permissions before anything is read. A wrong parameter is an *apierror.Error of status 400 with the message
+// of the reference.
 //
-// If several parameters are wrong, the error is always the same one, whatever their order: see the order of precedences in issues.go. No
-// filter is ignored: a filter that cannot be read is an error.
+// If several parameters are wrong, the error is always the same one, whatever their order: see the order of precedences
+// in issues.go. No filter is ignored: a filter that cannot be read is an error.
 package params
 
 import (
@@ -15,8 +16,8 @@ import (
 	"lectern/store"
 )
 
-// Limits are the settings of lists and of sorting.
-type Limits struct {
+// ListSettings are the settings of lists and of sorting.
+type ListSettings struct {
 	DefaultLimit int
 	MaxLimit     int // 0 or less: no maximum
 	WithCount    bool
@@ -44,8 +45,9 @@ type Paging struct {
 	WithCount bool
 }
 
-// A One holds the parameters of a request for a single document. The answer is the first row of the document that Query finds. Query is
-// limited to one locale unless its filters name locales. The locale "*" does not stand for all locales here, and finds nothing.
+// A One holds the parameters of a request for a single document. The answer is the first row of the document that Query
+// finds. Query is limited to one locale unless its filters name locales. The locale "*" does not stand for all locales
+// here, and finds nothing.
 type One struct {
 	Query       store.Query // without the documentId, which is in the path of the request
 	Selection   *documents.Selection
@@ -65,13 +67,13 @@ type Parser struct {
 	model         *contenttypes.Model
 	defaultLocale string
 	inDefault     []string // only the default locale
-	limits        Limits
+	limits        ListSettings
 	plans         map[*contenttypes.Schema]*plan
 	defaults      Defaults
 }
 
 // New returns a Parser for m.
-func New(m *contenttypes.Model, defaultLocale string, l Limits) *Parser {
+func New(m *contenttypes.Model, defaultLocale string, l ListSettings) *Parser {
 	if l.SortKeys == 0 {
 		l.SortKeys = maxSortKeys
 	}
@@ -80,7 +82,8 @@ func New(m *contenttypes.Model, defaultLocale string, l Limits) *Parser {
 	return p
 }
 
-// WithSortKeys returns a copy of p with another maximum number of sort keys. setting is the name of the setting that it comes from.
+// WithSortKeys returns a copy of p with another maximum number of sort keys. setting is the name of the setting that it
+// comes from.
 func (p *Parser) WithSortKeys(most int, setting string) *Parser {
 	q := *p
 	q.limits.SortKeys, q.limits.SortKeysSetting = most, setting
@@ -162,7 +165,8 @@ func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permis
 	return r.list(l)
 }
 
-// Stream reads the parameters of a list that is sent whole: without a limit, unless the request has one, which may be of any size.
+// Stream reads the parameters of a list that is sent whole: without a limit, unless the request has one, which may be
+// of any size.
 func (p *Parser) Stream(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
 	whole := *p
 	whole.limits.MaxLimit, whole.limits.WithCount = 0, false
@@ -176,8 +180,8 @@ func (p *Parser) Stream(t *contenttypes.ContentType, q *jsontree.Object, a *perm
 	return l, err
 }
 
-// PlainList reads the parameters of a list without envelope, as users and files have it: start and limit are top-level parameters, and
-// the answer has no total.
+// PlainList reads the parameters of a list without envelope, as users and files have it: start and limit are top-level
+// parameters, and the answer has no total.
 func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*List, error) {
 	r := p.request(t, q, a, everyIssue)
 	l := &List{}
@@ -197,7 +201,8 @@ func (r *request) list(l *List) (*List, error) {
 	return l, nil
 }
 
-// One reads the parameters of a request for a single document. It checks the parameters of lists too, except those of paging.
+// One reads the parameters of a request for a single document. It checks the parameters of lists too, except those of
+// paging.
 func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*One, error) {
 	r := p.request(t, q, a, everyIssue)
 	one := &One{Publication: r.publication()}
@@ -213,7 +218,8 @@ func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permiss
 	return one, nil
 }
 
-// Write reads the query parameters of a POST or PUT. Filters and sort have no effect, but unknown keys in them are errors.
+// Write reads the query parameters of a POST or PUT. Filters and sort have no effect, but unknown keys in them are
+// errors.
 func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*Written, error) {
 	r := p.request(t, q, a, writeIssues)
 	w := &Written{Status: r.status()}
@@ -231,8 +237,8 @@ func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *permi
 	return w, nil
 }
 
-// Delete reads the locale that a DELETE removes: "*" means all, and "" is returned for types that are not localized. Several locales are
-// an error; DeleteEach accepts them.
+// Delete reads the locale that a DELETE removes: "*" means all, and "" is returned for types that are not localized.
+// Several locales are an error; DeleteEach accepts them.
 func (p *Parser) Delete(t *contenttypes.ContentType, q *jsontree.Object) (locale string, err error) {
 	list, err := p.DeleteEach(t, q)
 	if err != nil {
@@ -245,7 +251,8 @@ func (p *Parser) Delete(t *contenttypes.ContentType, q *jsontree.Object) (locale
 	return list[0], nil
 }
 
-// DeleteEach reads the locales that a DELETE removes, at least one. It accepts the same values as Delete, and lists of locales.
+// DeleteEach reads the locales that a DELETE removes, at least one. It accepts the same values as Delete, and lists of
+// locales.
 func (p *Parser) DeleteEach(t *contenttypes.ContentType, q *jsontree.Object) ([]string, error) {
 	if !t.Localized {
 		return []string{""}, nil
@@ -267,8 +274,8 @@ func (p *Parser) DeleteEach(t *contenttypes.ContentType, q *jsontree.Object) ([]
 	return p.inDefault, nil
 }
 
-// Rows returns the query of a list for a caller without a query string. sort and locale have the form of the parameters. state is the
-// publication state that the documents must have; nil means any.
+// Rows returns the query of a list for a caller without a query string. sort and locale have the form of the
+// parameters. state is the publication state that the documents must have; nil means any.
 func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale any, state *store.PublicationState, a *permission.Access) (store.Query, error) {
 	r := p.request(t, jsontree.NewObject(), a, everyIssue)
 	r.build, r.params.sort, r.params.locale = filters, sort, locale
@@ -276,8 +283,8 @@ func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale
 	return q, r.issues.err
 }
 
-// Items returns the filter and sort of the targets of a relation, media or component, for a caller without a query string. s is the schema
-// of the targets.
+// Items returns the filter and sort of the targets of a relation, media or component, for a caller without a query
+// string. s is the schema of the targets.
 func (p *Parser) Items(s *contenttypes.Schema, filters Filters, sort any, a *permission.Access) (store.Filter, []store.SortKey, error) {
 	r := &request{Parser: p, access: a, issues: issues{reported: everyIssue}}
 	var filter store.Filter

@@ -101,8 +101,8 @@ func isUse(a *contenttypes.Attribute) bool {
 	return a.Name == "related" && a.Owner.UID == contenttypes.FileUID
 }
 
-// isReserved reports whether a name is reserved although s has no attribute of that name. The error then says that it is forbidden, not
-// that it is unknown.
+// isReserved reports whether a name is reserved although s has no attribute of that name. The error then says that it
+// is forbidden, not that it is unknown.
 func (p *Parser) isReserved(s *contenttypes.Schema, name string) bool {
 	switch name {
 	case "createdBy", "updatedBy", "locale", "localizations":

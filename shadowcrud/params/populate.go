@@ -35,14 +35,16 @@ type scope struct {
 	into *documents.Selection
 	// hidden is set for the options of an attribute whose documents the caller may not find.
 	hidden bool
-	// used is set to true if the populate names the documents that use a file. It is nil at the top, where they are added to into.
+	// used is set to true if the populate names the documents that use a file. It is nil at the top, where they are
+	// added to into.
 	used  *bool
 	path  string // the dotted path of attributes that leads to this scope
 	keys  string // path with the keys of the query that are between the names
 	level int
 }
 
-// populated returns a selection with the fields of chosen and what the parameter populate adds. It does not change chosen.
+// populated returns a selection with the fields of chosen and what the parameter populate adds. It does not change
+// chosen.
 func (r *request) populated(chosen *documents.Selection, s *contenttypes.Schema) *documents.Selection {
 	populate, lenient := r.params.populate, false
 	if populate == nil {
@@ -91,8 +93,8 @@ func (c *populateReader) read(at scope, v any) {
 	}
 }
 
-// isPassedOver reports whether a key of a populate object is ignored, as Strapi does with what looks like a truth value. So the first two
-// elements of a list may stand beside names: populate[0]=owner&populate[owner][fields]=name.
+// isPassedOver reports whether a key of a populate object is ignored, as Strapi does with what looks like a truth
+// value. So the first two elements of a list may stand beside names: populate[0]=owner&populate[owner][fields]=name.
 func isPassedOver(key string) bool {
 	switch key {
 	case "", "0", "1", "t", "f", "true", "false":
@@ -166,8 +168,8 @@ func (c *populateReader) names(at scope, list string) {
 	}
 }
 
-// followsAll reports whether the caller may find the targets of every attribute on a path. A path that leads through others populates
-// nothing, not even its beginning.
+// followsAll reports whether the caller may find the targets of every attribute on a path. A path that leads through
+// others populates nothing, not even its beginning.
 func (c *populateReader) followsAll(s *contenttypes.Schema, names []string) bool {
 	for _, name := range names {
 		if s == nil { // the components of a zone, which are told apart further down
@@ -276,7 +278,8 @@ func (c *populateReader) child(at scope, a *contenttypes.Attribute) (*documents.
 	return shown, below
 }
 
-// byDefault returns the populate of an attribute without options, of variants that the caller may find. It counts the attribute.
+// byDefault returns the populate of an attribute without options, of variants that the caller may find. It counts the
+// attribute.
 func (c *populateReader) byDefault(a *contenttypes.Attribute) documents.Populate {
 	if c.populated++; c.populated > maxPopulated {
 		c.invalid(issuePopulateShape, fmt.Sprintf("Too many attributes to populate: at most %d are allowed", maxPopulated))
@@ -371,8 +374,8 @@ func (c *populateReader) option(shown *documents.Populate, at scope, a *contentt
 	c.markRelated(shown, below)
 }
 
-// word reads a text in place of options. It adds an issue, except for "*" if there is nothing to populate or the caller may not find the
-// documents.
+// word reads a text in place of options. It adds an issue, except for "*" if there is nothing to populate or the caller
+// may not find the documents.
 func (c *populateReader) word(below scope, s string) {
 	switch {
 	case s == "*" && below.hidden:

@@ -93,8 +93,8 @@ func (c *populateReader) on(shown *documents.Populate, below scope, v any) {
 	}
 }
 
-// variant reads the options of one component or type. It is not ok if the variant is switched off. The option sort is checked but has no
-// effect, since the targets of all variants form one list.
+// variant reads the options of one component or type. It is not ok if the variant is switched off. The option sort is
+// checked but has no effect, since the targets of all variants form one list.
 func (c *populateReader) variant(a *contenttypes.Attribute, below scope, uid string, v any) (documents.Variant, bool) {
 	if m := c.model.Component(uid); m != nil {
 		below.schema = &m.Schema

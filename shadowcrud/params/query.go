@@ -26,8 +26,8 @@ var publicationStates = map[string]store.PublicationState{
 // PublicationFilters are the values of the parameter publicationFilter, sorted.
 func PublicationFilters() []string { return slices.Sorted(maps.Keys(publicationStates)) }
 
-// status reads the parameter status. Every value except "published" means the draft. For types without drafts the status still decides which
-// versions of related documents are shown.
+// status reads the parameter status. Every value except "published" means the draft. For types without drafts the
+// status still decides which versions of related documents are shown.
 func (r *request) status() store.Status {
 	if !r.params.hasStatus || r.params.status == "published" {
 		return store.Published
@@ -35,8 +35,9 @@ func (r *request) status() store.Status {
 	return store.Draft
 }
 
-// query reads the parameters that choose and order rows: status, locale, filters, search and sort. state is the publication state that rows
-// must have. locales reads the parameter locale, unless the filters have a condition on the locale.
+// query reads the parameters that choose and order rows: status, locale, filters, search and sort. state is the
+// publication state that rows must have. locales reads the parameter locale, unless the filters have a condition on the
+// locale.
 func (r *request) query(locales func(*request) store.LocaleSet, state *store.PublicationState) store.Query {
 	q := store.Query{Type: r.typ, Status: r.status()}
 	filter, byLocale := r.filters()
@@ -89,7 +90,8 @@ func (r *request) locales() store.LocaleSet {
 	return store.LocaleSet{Codes: r.inDefault}
 }
 
-// oneLocale reads the parameter locale of a request for a single document. The value "*" does not stand for all locales.
+// oneLocale reads the parameter locale of a request for a single document. The value "*" does not stand for all
+// locales.
 func (r *request) oneLocale() store.LocaleSet {
 	switch v := r.params.locale.(type) {
 	case string:
@@ -128,7 +130,8 @@ func codes(f store.Filter) ([]string, bool) {
 	return texts(c.Values)
 }
 
-// publication reads the parameters publicationFilter and hasPublishedVersion; the former has priority. It returns nil if neither is set.
+// publication reads the parameters publicationFilter and hasPublishedVersion; the former has priority. It returns nil
+// if neither is set.
 func (r *request) publication() *store.PublicationState {
 	var state store.PublicationState
 	asked := false

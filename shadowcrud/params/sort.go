@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxSortKeys  = 100 // unless Limits set another number
+	maxSortKeys  = 100 // unless ListSettings set another number
 	maxSortDepth = 20  // relations and components in the path of a key
 )
 

@@ -13,8 +13,8 @@ import (
 	"lectern/shadowcrud/qs"
 )
 
-// TestSuites reads the query of every recorded REST request for content. If the query was refused, it must be refused with the same
-// message; if it was answered, reading it must succeed.
+// TestSuites reads the query of every recorded REST request for content. If the query was refused, it must be refused
+// with the same message; if it was answered, reading it must succeed.
 func TestSuites(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/conformance/suites/*.json")
 	if err != nil || len(files) == 0 {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// unescape decodes a value: "+" is a blank and %XX a byte. If an escape is malformed or the bytes are not UTF-8, all escapes of the value stay
-// as they are.
+// unescape decodes a value: "+" is a blank and %XX a byte. If an escape is malformed or the bytes are not UTF-8, all
+// escapes of the value stay as they are.
 func unescape(s string) string {
 	plain, escapes := true, false
 	for i := 0; i < len(s); i++ {
@@ -27,8 +27,8 @@ func unescape(s string) string {
 	return strings.ReplaceAll(s, "+", " ")
 }
 
-// unescapeName decodes a name. In a name that cannot be decoded, only escaped brackets are decoded, so that the name still belongs to its
-// parameter.
+// unescapeName decodes a name. In a name that cannot be decoded, only escaped brackets are decoded, so that the name
+// still belongs to its parameter.
 func unescapeName(s string) string {
 	if !strings.ContainsAny(s, "%+") {
 		return s

@@ -2,8 +2,8 @@ package qs
 
 import "strings"
 
-// nodeBytes is what a name, or a part of it in brackets, takes while it is parsed and in the tree, and what is made of it afterwards, such as a
-// condition.
+// nodeBytes is what a name, or a part of it in brackets, takes while it is parsed and in the tree, and what is made of
+// it afterwards, such as a condition.
 const nodeBytes = 512
 
 // maxNodes is how many nodes a query string or form can have.

@@ -2,12 +2,12 @@
 //
 //	filters[owner][age][$gt]=30&sort[0]=name&populate[]=menu
 //
-// A leaf is a string, or nil for a name without "=". Names nest by brackets; [] and indexes make arrays, without gaps; a name that occurs
-// several times makes an array of its values. No name has a special meaning, not even "__proto__".
+// A leaf is a string, or nil for a name without "=". Names nest by brackets; [] and indexes make arrays, without gaps;
+// a name that occurs several times makes an array of its values. No name has a special meaning, not even "__proto__".
 //
-// The time and memory of reading are proportional to the length of the input: the numbers of pairs, of elements of an array and of levels
-// are limited. Levels beyond the limit become part of a literal name, which callers do not know. Exceeding the other limits is an error,
-// since a filter that was dropped would show what it should hide.
+// The time and memory of reading are proportional to the length of the input: the numbers of pairs, of elements of an
+// array and of levels are limited. Levels beyond the limit become part of a literal name, which callers do not know.
+// Exceeding the other limits is an error, since a filter that was dropped would show what it should hide.
 package qs
 
 import (
@@ -47,7 +47,8 @@ func Parse(s string) (*jsontree.Object, error) {
 	return p.tree()
 }
 
-// ParseForm reads an urlencoded body. In its names a dot may stand for brackets: data.address.city is data[address][city].
+// ParseForm reads an urlencoded body. In its names a dot may stand for brackets: data.address.city is
+// data[address][city].
 func ParseForm(s string) (*jsontree.Object, error) {
 	p := newParser(MaxPairs, true)
 	defer p.release()
@@ -69,8 +70,8 @@ func Fields(fields iter.Seq2[string, string]) (*jsontree.Object, error) {
 	return p.tree()
 }
 
-// A parser holds the tree while it grows. Nodes and leaves are in two slices and refer to each other by index, so that a parser can be reused
-// without garbage.
+// A parser holds the tree while it grows. Nodes and leaves are in two slices and refer to each other by index, so that
+// a parser can be reused without garbage.
 type parser struct {
 	nodes       []node
 	leaves      []leaf
@@ -157,8 +158,8 @@ func (p *parser) pairs(s string) error {
 	return nil
 }
 
-// equalsSign returns the position of the "=" that ends the name of a pair: the first one outside of brackets, which may be escaped. If a
-// bracket is not closed, it is the first "=" of the pair. It is -1 if there is none.
+// equalsSign returns the position of the "=" that ends the name of a pair: the first one outside of brackets, which may
+// be escaped. If a bracket is not closed, it is the first "=" of the pair. It is -1 if there is none.
 func equalsSign(pair string) int {
 	first, open := -1, 0
 	for i := 0; i < len(pair); i++ {
@@ -205,8 +206,8 @@ func (p *parser) add(name string, value leaf) error {
 	return p.value(at, value)
 }
 
-// head splits a name into the name of the parameter and the brackets after it. If the name begins with a bracket, the name of the parameter
-// is the text in the first pair of brackets.
+// head splits a name into the name of the parameter and the brackets after it. If the name begins with a bracket, the
+// name of the parameter is the text in the first pair of brackets.
 func (p *parser) head(name string) (head, rest string) {
 	for i := 0; i < len(name); i++ {
 		if c := name[i]; c == '[' && i > 0 || c == '.' && p.dots && i > 0 {
@@ -222,8 +223,8 @@ func (p *parser) head(name string) (head, rest string) {
 	return name, ""
 }
 
-// segment returns the first key in brackets (or after a dot) at the beginning of s, and the rest of s from the next bracket on. It is not ok
-// if the bracket is not closed. Brackets within brackets are part of the key.
+// segment returns the first key in brackets (or after a dot) at the beginning of s, and the rest of s from the next
+// bracket on. It is not ok if the bracket is not closed. Brackets within brackets are part of the key.
 func (p *parser) segment(s string) (key, rest string, ok bool) {
 	end := 0
 	if s[0] == '.' {

@@ -207,8 +207,9 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// written returns pairs that the parser reads as v. Each element of an array has its index in the name. name is the beginning of all
-// names, and has that many brackets. ok is false if a name would have too many brackets, or unbalanced ones, which have another meaning.
+// written returns pairs that the parser reads as v. Each element of an array has its index in the name. name is the
+// beginning of all names, and has that many brackets. ok is false if a name would have too many brackets, or unbalanced
+// ones, which have another meaning.
 func written(name string, brackets int, v any) (all []string, ok bool) {
 	var pairs []string
 	below := func(key string, v any) bool {

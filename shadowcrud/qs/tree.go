@@ -50,7 +50,8 @@ func (p *parser) result(at int32) (any, error) {
 	return items, nil
 }
 
-// elements appends the children of a node whose keys are indexes, in the order of the indexes, and those of [] at the end.
+// elements appends the children of a node whose keys are indexes, in the order of the indexes, and those of [] at the
+// end.
 func (p *parser) elements(items []any, of int32) ([]any, error) {
 	var room [16]int32
 	order := room[:0]

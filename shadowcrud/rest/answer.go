@@ -11,8 +11,8 @@ import (
 // FormatHeader is the header by which requests choose the form of answers: v4 is that of Strapi 4.
 const FormatHeader = "Strapi-Response-Format"
 
-// printer returns a printer for the answer to r. It prints the versions of related documents that have this status and, unless state is nil,
-// this publication state.
+// printer returns a printer for the answer to r. It prints the versions of related documents that have this status and,
+// unless state is nil, this publication state.
 func (rt *Route) printer(r *http.Request, c Call, status store.Status, state *store.PublicationState) *printer {
 	p := printers.Get().(*printer)
 	p.api, p.access, p.status, p.state = rt.api, c.Access, status, state

@@ -10,17 +10,18 @@
 //	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft,restore}
 //	GET    /plural/:documentId/_history
 //
-// A single type has the same without an id, and without the list and POST, below /singular. The bodies of publish and unpublish may
-// name a time at which that is to happen.
+// A single type has the same without an id, and without the list and POST, below /singular. The bodies of publish and
+// unpublish may name a time at which that is to happen.
 //
-// An API neither routes nor authorizes requests. Its user lists the routes (API.Routes), finds the route of a request, decides whether the
-// caller may use it, and calls Route.Serve. An error that Serve returns has not been answered yet.
+// An API neither routes nor authorizes requests. Its user lists the routes (API.Routes), finds the route of a request,
+// decides whether the caller may use it, and calls Route.Serve. An error that Serve returns has not been answered yet.
 //
-// An answer is printed within one snapshot of the store, from stored bytes into a pooled buffer, and sent after the snapshot has ended: a
-// slow client keeps no snapshot open. Only lists in JSON Lines are sent while they are printed (lines.go).
+// An answer is printed within one snapshot of the store, from stored bytes into a pooled buffer, and sent after the
+// snapshot has ended: a slow client keeps no snapshot open. Only lists in JSON Lines are sent while they are printed
+// (lines.go).
 //
-// The routes and their handlers are in read.go, lines.go, write.go and history.go. API.Batch, in batch.go, does what several routes do in one
-// transaction.
+// The routes and their handlers are in read.go, lines.go, write.go and history.go. API.Batch, in batch.go, does what
+// several routes do in one transaction.
 package rest
 
 import (
@@ -71,12 +72,13 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 	return a
 }
 
-// SetVersion gives the answers to reads ETags. The version identifies everything that decides the bytes of an answer besides the content, the
-// request and its caller: the program, the definitions and the settings. It must be called before the first request.
+// SetVersion gives the answers to reads ETags. The version identifies everything that decides the bytes of an answer
+// besides the content, the request and its caller: the program, the definitions and the settings. It must be called
+// before the first request.
 func (a *API) SetVersion(version string) { a.version = version }
 
-// List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses the path and the
-// permission.
+// List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses
+// the path and the permission.
 func (a *API) List(t *contenttypes.ContentType) *Route {
 	return newRoute(Route{Method: http.MethodGet, Type: t, api: a, serve: (*Route).list})
 }
@@ -104,9 +106,10 @@ type Call struct {
 	DocumentID string          // from the path, decoded
 	// ReadBody returns the body of the request as a jsontree value; nil if there is none.
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
-	Limits   *Limits // nil: the default ones
-	Lines    *Lines  // how to send a list as JSON Lines; nil unless the client asks for that
-	// Once keeps the answer to a write, so that it is not carried out twice; nil for a request without an idempotency key.
+	Limits   *AnswerLimits // nil: the default ones
+	Lines    *Lines        // how to send a list as JSON Lines; nil unless the client asks for that
+	// Once keeps the answer to a write, so that it is not carried out twice; nil for a request without an idempotency
+	// key.
 	Once *store.Once
 	// Untagged is set if code of a program may change the answer, which then has no ETag.
 	Untagged bool
@@ -114,7 +117,7 @@ type Call struct {
 	CacheControl []string
 }
 
-func (c *Call) limits() *Limits {
+func (c *Call) limits() *AnswerLimits {
 	if c.Limits == nil {
 		return unlimited
 	}

@@ -28,8 +28,8 @@ type BatchCall struct {
 	AppendError func(dst []byte, err error) (text []byte, status int)
 }
 
-// POST /_batch: creates, updates, deletes and publishes documents of any types, in one transaction. It answers with the result of each
-// operation, in order.
+// POST /_batch: creates, updates, deletes and publishes documents of any types, in one transaction. It answers with the
+// result of each operation, in order.
 func (a *API) Batch(w http.ResponseWriter, r *http.Request, c BatchCall) error {
 	body, err := c.ReadBody(w, r)
 	if err != nil {

@@ -113,7 +113,8 @@ func BenchmarkUnchanged(b *testing.B) {
 	}
 }
 
-// TestUnchangedIsNotPlanned expects a client that has the answer to a long query to be answered with the work of a short one.
+// TestUnchangedIsNotPlanned expects a client that has the answer to a long query to be answered with the work of a
+// short one.
 func TestUnchangedIsNotPlanned(t *testing.T) {
 	if raceDetector {
 		t.Skip("counts nothing under the race detector")

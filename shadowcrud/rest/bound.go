@@ -13,31 +13,32 @@ import (
 	"lectern/store"
 )
 
-// Limits limit the work on answers. The zero value has only the limit DefaultAnswerBytes.
-type Limits struct {
+// AnswerLimits limit the work on answers. The zero value has only the limit DefaultAnswerBytes.
+type AnswerLimits struct {
 	Time   time.Duration  // maximum time of the work on an answer; 0: no limit
 	Bytes  int            // maximum length of an answer; 0: DefaultAnswerBytes
 	Memory *budget.Budget // memory that all answers share; nil: no limit
 	// TooLong is the error for an answer of more than Bytes; nil: an error that names no setting.
 	TooLong error
-	// Send writes the body of an answer as fast as the client reads it; nil: write it at once. After an error the connection is closed.
+	// Send writes the body of an answer as fast as the client reads it; nil: write it at once. After an error the
+	// connection is closed.
 	Send func(ctx context.Context, w http.ResponseWriter, body []byte) error
 }
 
-// DefaultAnswerBytes is the default maximum length of an answer. Without a limit, a short request could have an answer longer than any
-// memory, since relations can be populated in circles.
+// DefaultAnswerBytes is the default maximum length of an answer. Without a limit, a short request could have an answer
+// longer than any memory, since relations can be populated in circles.
 const DefaultAnswerBytes = 16 << 20
 
 // unlimited are the limits of a caller that sets none.
-var unlimited = &Limits{}
+var unlimited = &AnswerLimits{}
 
 // Answer returns the account of the memory that one answer reserves.
-func (l *Limits) Answer() budget.Answer { return l.Memory.Answer(l.bytes()) }
+func (l *AnswerLimits) Answer() budget.Answer { return l.Memory.Answer(l.bytes()) }
 
-func (l *Limits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
+func (l *AnswerLimits) bytes() int { return cmp.Or(l.Bytes, DefaultAnswerBytes) }
 
 // tooLong returns the error for an answer that is too long.
-func (l *Limits) tooLong() error { return cmp.Or[error](l.TooLong, errTooLong) }
+func (l *AnswerLimits) tooLong() error { return cmp.Or[error](l.TooLong, errTooLong) }
 
 // errTooLong is the error for an answer that is too long, unless Limits.TooLong is set.
 var errTooLong = apierror.Validation("The answer is too large: ask for fewer documents, fields or populated relations")
@@ -48,14 +49,15 @@ const documentsAtATime = 256
 // A bound ends an answer that is too long or takes too long, or whose request was cancelled.
 type bound struct {
 	ctx     context.Context
-	limits  *Limits
+	limits  *AnswerLimits
 	memory  *budget.Answer
 	printed int
 	until   time.Time // the deadline; set by the first check
 }
 
-// view calls print with a snapshot. If print fails because there is not enough memory for the answer, view waits for memory and calls print
-// again. It does not hold a snapshot while it waits, since a snapshot keeps pages of the file from being reused.
+// view calls print with a snapshot. If print fails because there is not enough memory for the answer, view waits for
+// memory and calls print again. It does not hold a snapshot while it waits, since a snapshot keeps pages of the file
+// from being reused.
 func (b *bound) view(st *store.Store, print func(*store.Snapshot) error) error {
 	for {
 		err := st.View(print)

@@ -39,9 +39,9 @@ func (a *API) Shown(types []*contenttypes.ContentType, query *jsontree.Object, q
 	return shown, nil
 }
 
-// Changes reads a page of changes and calls use with it and with its text, which may be used until use returns. If the text of as many
-// changes as q asks for would be too long, the page has fewer.
-func (a *API) Changes(ctx context.Context, q ChangesQuery, l *Limits, use func(page changes.Page, text []byte) error) error {
+// Changes reads a page of changes and calls use with it and with its text, which may be used until use returns. If the
+// text of as many changes as q asks for would be too long, the page has fewer.
+func (a *API) Changes(ctx context.Context, q ChangesQuery, l *AnswerLimits, use func(page changes.Page, text []byte) error) error {
 	if l == nil {
 		l = unlimited
 	}

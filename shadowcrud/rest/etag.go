@@ -16,13 +16,14 @@ import (
 	"lectern/store"
 )
 
-// An answer to a read has an ETag that identifies everything its bytes follow from: the program and its configuration, the request, what
-// the caller may see, and the revisions of the types on which the answer depends. It is made without reading a row, so that a request with
-// If-None-Match costs little when nothing has changed. Every write to one of the types changes the ETag, also a write that leaves the
-// answer as it is.
+// An answer to a read has an ETag that identifies everything its bytes follow from: the program and its configuration,
+// the request, what the caller may see, and the revisions of the types on which the answer depends. It is made without
+// reading a row, so that a request with If-None-Match costs little when nothing has changed. Every write to one of the
+// types changes the ETag, also a write that leaves the answer as it is.
 //
-// The ETag of a single document is a hash and a version, with a dot between them. The version alone counts in the header If-Match of a write,
-// so that any answer with the document will do. Other ETags have no version, and match no write.
+// The ETag of a single document is a hash and a version, with a dot between them. The version alone counts in the
+// header If-Match of a write, so that any answer with the document will do. Other ETags have no version, and match no
+// write.
 //
 // documents.DependenciesOf finds the types in the query and the selection. If it cannot bound them (morph relations,
 // the documents that use a file, more than 16 types), the ETag follows the whole content. The revision of a type moves
@@ -56,7 +57,8 @@ type dependencies struct {
 	locale string                      // of that document; "" if its type is not localized
 }
 
-// A reading identifies reads that have the same dependencies: those of a route with the same query, by callers with the same permissions.
+// A reading identifies reads that have the same dependencies: those of a route with the same query, by callers with the
+// same permissions.
 type reading struct {
 	route  *Route
 	query  string // as in the URL
@@ -134,7 +136,8 @@ func (t *tagger) ask(rt *Route, r *http.Request, c *Call, v4 bool) {
 	}
 }
 
-// unchanged answers a read with 304, and returns true, if the dependencies are kept from an earlier read and the client has the answer already.
+// unchanged answers a read with 304, and returns true, if the dependencies are kept from an earlier read and the client
+// has the answer already.
 func (rt *Route) unchanged(w http.ResponseWriter, r *http.Request, c *Call) (bool, error) {
 	if len(r.Header["If-None-Match"]) == 0 || !rt.tags(c) {
 		return false, nil
@@ -219,7 +222,8 @@ var (
 	VaryTaggedEncoding = []string{VaryTagged[0] + ", Accept-Encoding"}
 )
 
-// sendTagged sends the printed answer, with its ETag if it has one. The answer depends on the same headers of the request either way.
+// sendTagged sends the printed answer, with its ETag if it has one. The answer depends on the same headers of the
+// request either way.
 func (p *printer) sendTagged(w http.ResponseWriter) {
 	h, tag := w.Header(), p.tagger.tag
 	if len(tag) == 0 {
@@ -237,8 +241,9 @@ func (p *printer) sendTagged(w http.ResponseWriter) {
 	p.sendBody(w, http.StatusOK)
 }
 
-// sendRead answers a read that has ended with err: with the printed text, with 304 if the client has it, or not at all after another error. If-Match
-// is compared here, and not before the read, because 404 and other errors come first (RFC 9110, section 13.2.1).
+// sendRead answers a read that has ended with err: with the printed text, with 304 if the client has it, or not at all
+// after another error. If-Match is compared here, and not before the read, because 404 and other errors come first (RFC
+// 9110, section 13.2.1).
 func (p *printer) sendRead(w http.ResponseWriter, err error) error {
 	tagged := (err == nil || errors.Is(err, errNotModified)) && len(p.tagger.tag) > 0
 	switch has := tagged && etag.IsAny(p.tagger.known); {

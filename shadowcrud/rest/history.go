@@ -70,8 +70,8 @@ func (rt *Route) everThere(s *store.Snapshot, q store.HistoryQuery) bool {
 	return total > 0
 }
 
-// shownTo returns a function that reports whether a caller may see that an attribute has changed. A relation to several types is shown only to
-// callers who may find all types, because the targets are not told apart.
+// shownTo returns a function that reports whether a caller may see that an attribute has changed. A relation to several
+// types is shown only to callers who may find all types, because the targets are not told apart.
 func shownTo(access *permission.Access) func(*contenttypes.Attribute) bool {
 	return func(a *contenttypes.Attribute) bool {
 		if a.IsRelation() {
@@ -120,8 +120,8 @@ func nameShownTo(access *permission.Access, by store.Principal) string {
 	return by.Name
 }
 
-// asOf returns a function that calls answer with a snapshot of the past, the one that a request asks for. The caller needs the permission
-// to read the history of each type that is shown, beside the permissions that a read needs.
+// asOf returns a function that calls answer with a snapshot of the past, the one that a request asks for. The caller
+// needs the permission to read the history of each type that is shown, beside the permissions that a read needs.
 func (rt *Route) asOf(c Call, one *params.One, answer func(*store.Snapshot) error) (func(*store.Snapshot) error, error) {
 	if !c.Access.Allows(rt.Type, historyAction) || !showsHistory(c.Access, one.Selection) {
 		return nil, apierror.Forbidden()
@@ -139,7 +139,8 @@ func (rt *Route) asOf(c Call, one *params.One, answer func(*store.Snapshot) erro
 	}, nil
 }
 
-// showsHistory reports whether a caller may read the history of all types that a selection populates. Files have no history of their own.
+// showsHistory reports whether a caller may read the history of all types that a selection populates. Files have no
+// history of their own.
 func showsHistory(access *permission.Access, s *documents.Selection) bool {
 	if s == nil {
 		return true
@@ -159,7 +160,8 @@ func showsHistory(access *permission.Access, s *documents.Selection) bool {
 	return true
 }
 
-// momentOf parses a moment: a time, or a position from a history. The result finds the sequence of the last entry up to it.
+// momentOf parses a moment: a time, or a position from a history. The result finds the sequence of the last entry up to
+// it.
 func momentOf(text string) (func(*store.Snapshot) (uint64, error), error) {
 	if at, err := store.ParsePosition(text); err == nil {
 		return func(s *store.Snapshot) (uint64, error) { return s.SequenceOf(at) }, nil
@@ -191,8 +193,8 @@ func pastError(err error) error {
 	return err
 }
 
-// POST /api/{plural}/{documentId}/actions/restore, POST /api/{singular}/actions/restore: writes a former version as the draft, and answers
-// with it.
+// POST /api/{plural}/{documentId}/actions/restore, POST /api/{singular}/actions/restore: writes a former version as the
+// draft, and answers with it.
 func (rt *Route) restore(w http.ResponseWriter, r *http.Request, c Call) error {
 	body, err := c.ReadBody(w, r)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestHostileRequests sends requests that only an attacker would send. None may cause an internal error or change anything.
+// TestHostileRequests sends requests that only an attacker would send. None may cause an internal error or change
+// anything.
 func TestHostileRequests(t *testing.T) {
 	h := newHandler(t)
 	for _, request := range []struct{ method, path, body string }{
@@ -58,7 +59,8 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestPopulateInCircles requests answers that are longer than any memory. The server must refuse them before it builds them.
+// TestPopulateInCircles requests answers that are longer than any memory. The server must refuse them before it builds
+// them.
 func TestPopulateInCircles(t *testing.T) {
 	h := newHandler(t)
 	send := func(method, path, body string) *httptest.ResponseRecorder {

@@ -16,8 +16,8 @@ import (
 // streamAction is the permission to read a list of any length in one answer. The caller needs the permission find, too.
 const streamAction = "stream"
 
-// Lines says how a list is sent as JSON Lines: every document that matches, on a line of its own. All lines show one snapshot, which the
-// answer holds until its end.
+// Lines says how a list is sent as JSON Lines: every document that matches, on a line of its own. All lines show one
+// snapshot, which the answer holds until its end.
 type Lines struct {
 	Time    time.Duration // how long the answer may take
 	TooLate error         // the error of an answer that takes longer
@@ -31,7 +31,8 @@ type Lines struct {
 
 var typeLines = []string{"application/x-ndjson"}
 
-// GET /api/{plural} with Accept: application/x-ndjson: all documents of a list. HEAD has the same head, and reads one document.
+// GET /api/{plural} with Accept: application/x-ndjson: all documents of a list. HEAD has the same head, and reads one
+// document.
 func (rt *Route) lines(w http.ResponseWriter, r *http.Request, c Call) error {
 	if !c.Access.Allows(rt.Type, streamAction) {
 		return apierror.Forbidden()
@@ -68,7 +69,8 @@ type lineWriter struct {
 	begun bool // the head was sent
 }
 
-// list prints and sends all documents of a list. Of these, HEAD needs one: whether there is any, and whether it can be printed, decides the head.
+// list prints and sends all documents of a list. Of these, HEAD needs one: whether there is any, and whether it can be
+// printed, decides the head.
 func (l *lineWriter) list(r *http.Request, list *params.List) error {
 	sorting := l.bound.limits.Memory.Reservation()
 	defer sorting.Release()

@@ -26,17 +26,18 @@ type Payloads struct {
 
 // NewPayloads returns the payloads of a model. defaultLocale is that of the project.
 func NewPayloads(m *contenttypes.Model, st *store.Store, docs *documents.Service, defaultLocale string) *Payloads {
-	parser := params.New(m, defaultLocale, params.Limits{})
+	parser := params.New(m, defaultLocale, params.ListSettings{})
 	return &Payloads{New(m, st, docs, parser), parser}
 }
 
-// Append appends a version, and what it leads to as populate=* shows it if populated is set. It appends null in place of a document that is too long.
+// Append appends a version, and what it leads to as populate=* shows it if populated is set. It appends null in place
+// of a document that is too long.
 func (p *Payloads) Append(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error) {
 	shown, err := p.selection(r.Type(), populated)
 	if err != nil {
 		return nil, err
 	}
-	plain := &Plain{API: p.api, Access: permission.FullAccess, Status: r.Status(), Limits: &Limits{Bytes: maxPayload, TooLong: errPayload}}
+	plain := &Plain{API: p.api, Access: permission.FullAccess, Status: r.Status(), Limits: &AnswerLimits{Bytes: maxPayload, TooLong: errPayload}}
 	body, err := plain.Append(ctx, dst, s, r, shown)
 	if errors.Is(err, errPayload) {
 		return append(dst, "null"...), nil

@@ -14,12 +14,13 @@ import (
 type Plain struct {
 	API    *API
 	Access *permission.Access
-	Limits *Limits // nil: the default ones
+	Limits *AnswerLimits // nil: the default ones
 	// Status is the status of the related documents that are printed.
 	Status store.Status
 	// Memory is the memory of the answer, which the caller releases; nil: no limit.
 	Memory *budget.Answer
-	// Last is added to the end of each document, as members of its object, such as `"isUrlSigned":false`. It may be empty.
+	// Last is added to the end of each document, as members of its object, such as `"isUrlSigned":false`. It may be
+	// empty.
 	Last string
 }
 
@@ -105,14 +106,14 @@ func (f *Plain) bound(ctx context.Context) bound {
 		limits = unlimited
 	}
 	if f.Memory == nil {
-		memory := (&Limits{Bytes: limits.Bytes}).Answer()
+		memory := (&AnswerLimits{Bytes: limits.Bytes}).Answer()
 		f.Memory = &memory
 	}
 	return bound{ctx: ctx, limits: limits, memory: f.Memory}
 }
 
-// plainShape returns the shape of documents with a selection. The populate of the documents that use a file becomes shape.used, since it is
-// not a relation of the store.
+// plainShape returns the shape of documents with a selection. The populate of the documents that use a file becomes
+// shape.used, since it is not a relation of the store.
 func plainShape(shown *documents.Selection) shape {
 	isUse := func(x documents.Populate) bool { return x.Related && x.Of == nil }
 	if !slices.ContainsFunc(shown.Populate, isUse) {

@@ -17,11 +17,12 @@ import (
 	"lectern/store"
 )
 
-// TestPlainEnds requests lists, counts and documents without an envelope under a context that has ended, and expects the work to end.
+// TestPlainEnds requests lists, counts and documents without an envelope under a context that has ended, and expects
+// the work to end.
 func TestPlainEnds(t *testing.T) {
 	_, m, _ := newProject(t)
 	st := storetest.Open(t, m)
-	service, parser := documents.NewService(st, m, "en"), params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100})
+	service, parser := documents.NewService(st, m, "en"), params.New(m, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100})
 	tag, article := m.Type("api::tag.tag"), m.Type("api::article.article")
 	create := func(typ *contenttypes.ContentType, n int, data func(i int) string) (ids []string) {
 		for i := range n {

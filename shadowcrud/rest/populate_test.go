@@ -30,7 +30,8 @@ func TestPopulateComponents(t *testing.T) {
 	})
 }
 
-// TestPublicationOfWhatIsShown requests one publication state. All related documents that have drafts must be in that state, at any depth.
+// TestPublicationOfWhatIsShown requests one publication state. All related documents that have drafts must be in that
+// state, at any depth.
 func TestPublicationOfWhatIsShown(t *testing.T) {
 	exchanges := []exchange{
 		{name: "a tag", method: "POST", path: "/api/tags", body: `{"data":{"name":"go"}}`, status: 201, save: "go"},

@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// A printer prints records as the JSON of an answer, from stored bytes within one snapshot. Printers come from a pool and go back to it when
-// the answer has been sent.
+// A printer prints records as the JSON of an answer, from stored bytes within one snapshot. Printers come from a pool
+// and go back to it when the answer has been sent.
 type printer struct {
 	buf      []byte
 	snapshot *store.Snapshot
@@ -83,7 +83,8 @@ func (p *printer) list(rows []store.Record, s *documents.Selection) {
 // bytesAtATime is how many bytes of a row are printed in a step of work.
 const bytesAtATime = 256
 
-// document prints row i of a level, a version of a document: scalars in the order of the schema, then populated attributes.
+// document prints row i of a level, a version of a document: scalars in the order of the schema, then populated
+// attributes.
 func (p *printer) document(l *level, i int) {
 	if p.err == nil {
 		if err := p.bound.check(); err != nil {
@@ -158,8 +159,8 @@ func countIDs(fields []*contenttypes.Attribute) int {
 	return n
 }
 
-// key prints the key of a member of an object whose first member is at begin. Names of attributes have only letters, digits and _, which
-// need no escaping.
+// key prints the key of a member of an object whose first member is at begin. Names of attributes have only letters,
+// digits and _, which need no escaping.
 func (p *printer) key(begin int, name string) {
 	if len(p.buf) > begin {
 		p.buf = append(p.buf, ',')
@@ -241,8 +242,8 @@ func (p *printer) total(n int, relation bool) {
 	}
 }
 
-// open begins the value of an attribute: a list if many is set, and otherwise one value or null. Its result is an argument of next and
-// close.
+// open begins the value of an attribute: a list if many is set, and otherwise one value or null. Its result is an
+// argument of next and close.
 func (p *printer) open(many bool) (begin int) {
 	if many {
 		p.buf = append(p.buf, '[')

@@ -66,8 +66,8 @@ attributes:
 `,
 }
 
-// newHandler serves an empty store. The credential "Bearer X" authenticates the caller X: full, tags (may read tags) or arts (may list
-// articles). A request without a credential is public.
+// newHandler serves an empty store. The credential "Bearer X" authenticates the caller X: full, tags (may read tags) or
+// arts (may list articles). A request without a credential is public.
 func newHandler(t testing.TB) http.Handler {
 	h, _, _ := newProject(t)
 	return h
@@ -84,7 +84,7 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 		"Bearer arts": permission.NewAccess([]string{"api::article.article.find"}),
 	}
 	service := documents.NewService(st, m, "en")
-	api := rest.New(m, st, service, params.New(m, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}))
+	api := rest.New(m, st, service, params.New(m, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}))
 	api.SetVersion("of the tests")
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{
 		REST: api,
@@ -98,8 +98,9 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 	return s.Handler(), m, service
 }
 
-// An exchange is a request and its expected answer. plain normalizes an answer before it is compared with want: D stands for any
-// documentId, T for any time and 0 for any id. <name> in a path or body is the documentId that was saved under that name.
+// An exchange is a request and its expected answer. plain normalizes an answer before it is compared with want: D
+// stands for any documentId, T for any time and 0 for any id. <name> in a path or body is the documentId that was saved
+// under that name.
 type exchange struct {
 	name         string
 	method, path string
@@ -278,7 +279,8 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// TestFiles reads files and, if the query populates them, the documents that use the files and that the caller may find.
+// TestFiles reads files and, if the query populates them, the documents that use the files and that the caller may
+// find.
 func TestFiles(t *testing.T) {
 	h, m, service := newProject(t)
 	data, err := jsontree.Parse([]byte(`{"name":"a.png","hash":"a","mime":"image/png","size":1,"url":"/uploads/a.png","provider":"local"}`), 10)

@@ -64,20 +64,21 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	return nil
 }
 
-// POST /api/{plural}/{documentId}/actions/publish: publishes a draft, and answers with the published version. With publishAt in its data it
-// schedules the publication, and answers with the draft. With unpublishAt it also schedules the unpublication.
+// POST /api/{plural}/{documentId}/actions/publish: publishes a draft, and answers with the published version. With
+// publishAt in its data it schedules the publication, and answers with the draft. With unpublishAt it also schedules
+// the unpublication.
 func (rt *Route) publish(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.actTimed(w, r, c, store.Published, rt.api.documents.Publish, "publishAt", "unpublishAt")
 }
 
-// POST /api/{plural}/{documentId}/actions/unpublish: removes the published version, and answers with the draft. With unpublishAt in its data
-// it schedules that.
+// POST /api/{plural}/{documentId}/actions/unpublish: removes the published version, and answers with the draft. With
+// unpublishAt in its data it schedules that.
 func (rt *Route) unpublish(w http.ResponseWriter, r *http.Request, c Call) error {
 	return rt.actTimed(w, r, c, store.Draft, rt.api.documents.Unpublish, "unpublishAt")
 }
 
-// POST /api/{plural}/{documentId}/actions/discard-draft: replaces the draft by the published version, and answers with the draft. It
-// takes no times: a body that has one is an error, because ignoring it would discard the draft at once.
+// POST /api/{plural}/{documentId}/actions/discard-draft: replaces the draft by the published version, and answers with
+// the draft. It takes no times: a body that has one is an error, because ignoring it would discard the draft at once.
 func (rt *Route) discardDraft(w http.ResponseWriter, r *http.Request, c Call) error {
 	if _, err := readTiming(w, r, c, nil); err != nil {
 		return err
@@ -85,14 +86,14 @@ func (rt *Route) discardDraft(w http.ResponseWriter, r *http.Request, c Call) er
 	return rt.act(w, r, c, store.Draft, rt.api.documents.DiscardDraft)
 }
 
-// An operation is a method of documents.Service.
-type operation func(context.Context, documents.Write) error
+// A writeFunc is a method of documents.Service that writes a document.
+type writeFunc func(context.Context, documents.Write) error
 
 // A printFunc prints the answer to a write: the version that was written.
 type printFunc func(*printer, store.Record)
 
 // save writes the data of a body. It checks the body, then the query, then the data, before it writes anything.
-func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, do operation) error {
+func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, do writeFunc) error {
 	body, err := c.ReadBody(w, r)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, 
 }
 
 // act publishes, unpublishes or discards a draft. shows is the status of the version that the answer shows.
-func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do operation) error {
+func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do writeFunc) error {
 	written, err := rt.written(r, c)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store
 }
 
 // actTimed is act for an action that can be scheduled. times lists the keys that the data of the body may have.
-func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do operation, times ...string) error {
+func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do writeFunc, times ...string) error {
 	timing, err := readTiming(w, r, c, times)
 	if err != nil {
 		return err
@@ -145,8 +146,8 @@ func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows 
 	})
 }
 
-// readTiming reads the times in the body of an action; nil if it has none. A body of a type that cannot be read is an error, because ignoring
-// its times would carry out the action at once.
+// readTiming reads the times in the body of an action; nil if it has none. A body of a type that cannot be read is an
+// error, because ignoring its times would carry out the action at once.
 func readTiming(w http.ResponseWriter, r *http.Request, c Call, times []string) (*documents.Timing, error) {
 	if c.ReadBody == nil {
 		return nil, nil
@@ -189,7 +190,8 @@ func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
 	return rt.api.params.Write(rt.Type, query, c.Access)
 }
 
-// keptBy has what is printed kept as the answer to a write with an idempotency key. It returns nil if the request has none.
+// keptBy has what is printed kept as the answer to a write with an idempotency key. It returns nil if the request has
+// none.
 func (p *printer) keptBy(c Call, code int) *store.Once {
 	if c.Once != nil {
 		c.Once.ContentType = typeJSON[0]
@@ -203,8 +205,9 @@ func printSingle(written *params.Written) printFunc {
 	return func(p *printer, row store.Record) { p.single(row, written.Selection) }
 }
 
-// carryOut carries out a write under the precondition of the request, and answers with what print prints within the transaction.
-func (rt *Route) carryOut(w http.ResponseWriter, r *http.Request, c Call, code int, print printFunc, do operation, write documents.Write) error {
+// carryOut carries out a write under the precondition of the request, and answers with what print prints within the
+// transaction.
+func (rt *Route) carryOut(w http.ResponseWriter, r *http.Request, c Call, code int, print printFunc, do writeFunc, write documents.Write) error {
 	p := rt.printer(r, c, write.Status, nil)
 	write.If = precondition(r.Header)
 	write.Once = p.keptBy(c, code)

@@ -31,7 +31,7 @@ type Options struct {
 	Store *store.Store
 	// REST prints documents, within Answers.
 	REST    *rest.API
-	Answers *rest.Limits
+	Answers *rest.AnswerLimits
 	// NoLog says that the store keeps no log, so that there are no changes to tell.
 	NoLog       bool
 	Positions   *Positions

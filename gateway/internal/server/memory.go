@@ -60,11 +60,11 @@ func IsMemory(err error) bool {
 }
 
 // Answers returns the limits of the REST API.
-func (l *Limits) Answers(memory *budget.Budget) *rest.Limits {
+func (l *Limits) Answers(memory *budget.Budget) *rest.AnswerLimits {
 	tooLong := apierror.Validation("The answer is too large: it is longer than limits.answer (" +
 		config.ByteSize(l.AnswerBytes).String() + "). Ask for fewer documents, fields or populated relations")
 	tooLong.Reason = apierror.AnswerSize
-	return &rest.Limits{Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.Send, TooLong: tooLong}
+	return &rest.AnswerLimits{Time: l.Handle, Bytes: int(l.AnswerBytes), Memory: memory, Send: l.Send, TooLong: tooLong}
 }
 
 // Send writes the body of an answer. A large one is written in parts, each of which the client must read at
@@ -83,7 +83,7 @@ func (l *Limits) Send(ctx context.Context, w http.ResponseWriter, body []byte) e
 type answerKey struct{}
 
 // withAnswer adds memory for an answer to the context of a request. done releases it.
-func withAnswer(ctx context.Context, l *rest.Limits) (with context.Context, done func()) {
+func withAnswer(ctx context.Context, l *rest.AnswerLimits) (with context.Context, done func()) {
 	answer := l.Answer()
 	return context.WithValue(ctx, answerKey{}, &answer), answer.Release
 }

@@ -109,7 +109,7 @@ type Server struct {
 	serving atomic.Pointer[handlers]
 	handler http.Handler
 	memory  *budget.Budget // of all requests
-	answers *rest.Limits
+	answers *rest.AnswerLimits
 	bodies  *budget.Budget // of the bodies that are in memory
 
 	places, connections *admission.Semaphore

@@ -45,7 +45,8 @@ func Samples(n int) []byte {
 	return b
 }
 
-// RGB returns a profile for RGB with a matrix and one curve for all channels. more are further tags: name, content, name, content.
+// RGB returns a profile for RGB with a matrix and one curve for all channels. more are further tags: name, content,
+// name, content.
 func RGB(colorants Colorants, curve []byte, more ...string) []byte {
 	tags := more
 	for i, name := range []string{"r", "g", "b"} {

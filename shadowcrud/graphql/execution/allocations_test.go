@@ -8,8 +8,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestAllocationsOfExtensions checks that extensions add no allocations to operations without custom fields. To other operations, each call
-// of a resolver or middleware adds few.
+// TestAllocationsOfExtensions checks that extensions add no allocations to operations without custom fields. To other
+// operations, each call of a resolver or middleware adds few.
 func TestAllocationsOfExtensions(t *testing.T) {
 	if raceDetector {
 		t.Skip("counts nothing under the race detector")

@@ -11,8 +11,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestFiltersOf checks that the conditions that a resolver gets from FiltersOf mean the same as on generated fields, and that nobody can
-// filter by hidden attributes.
+// TestFiltersOf checks that the conditions that a resolver gets from FiltersOf mean the same as on generated fields,
+// and that nobody can filter by hidden attributes.
 func TestFiltersOf(t *testing.T) {
 	const uid = "api::restaurant.restaurant"
 	find := func(argument, of string) graphql.FieldResolveFn {

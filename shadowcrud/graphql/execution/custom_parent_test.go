@@ -11,8 +11,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestComputedOverAMap checks that a field computed from its document fails, with an explanation in the log, if another resolver returned a
-// map in place of the document. It also checks that the field works for rows that a query found.
+// TestComputedOverAMap checks that a field computed from its document fails, with an explanation in the log, if another
+// resolver returned a map in place of the document. It also checks that the field works for rows that a query found.
 func TestComputedOverAMap(t *testing.T) {
 	const uid = "api::restaurant.restaurant"
 	resolvers := schema.Resolvers{

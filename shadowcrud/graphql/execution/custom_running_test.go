@@ -103,7 +103,8 @@ func TestCustomMutations(t *testing.T) {
 	}
 }
 
-// TestResolversUseTheStore checks that the store can be written while a resolver of a query runs, and that other resolvers see the change.
+// TestResolversUseTheStore checks that the store can be written while a resolver of a query runs, and that other
+// resolvers see the change.
 func TestResolversUseTheStore(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{
@@ -258,7 +259,8 @@ func TestGoTypes(t *testing.T) {
 	}
 }
 
-// TestReadsOfResolvers checks that documents that resolvers name are read together, and that parents are not read again.
+// TestReadsOfResolvers checks that documents that resolvers name are read together, and that parents are not read
+// again.
 func TestReadsOfResolvers(t *testing.T) {
 	var e schema.Extensions
 	var ids []string
@@ -300,8 +302,8 @@ func TestReadsOfResolvers(t *testing.T) {
 	}
 }
 
-// TestTimeOfResolvers checks that the context of a resolver ends when the time limit of the operation is over, and that no resolver runs
-// after that.
+// TestTimeOfResolvers checks that the context of a resolver ends when the time limit of the operation is over, and that
+// no resolver runs after that.
 func TestTimeOfResolvers(t *testing.T) {
 	for _, operation := range []string{"query", "mutation"} {
 		var e schema.Extensions
@@ -370,7 +372,8 @@ func TestPanicsOfTypes(t *testing.T) {
 	}
 }
 
-// TestNextElsewhere checks middlewares that call next from another goroutine, more than once, or after they have returned.
+// TestNextElsewhere checks middlewares that call next from another goroutine, more than once, or after they have
+// returned.
 func TestNextElsewhere(t *testing.T) {
 	var e schema.Extensions
 	late := make(chan graphql.FieldResolveFn, 1)
@@ -404,7 +407,8 @@ func TestNextElsewhere(t *testing.T) {
 	}
 }
 
-// TestDeepInterfaces checks that the cost of nested interfaces grows with their depth, and not with the number of their types.
+// TestDeepInterfaces checks that the cost of nested interfaces grows with their depth, and not with the number of their
+// types.
 func TestDeepInterfaces(t *testing.T) {
 	var e schema.Extensions
 	defs := "extend type Query { node: Node } interface Node { kid: Node kids: [Node] n: Int } "

@@ -11,7 +11,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// everywhere returns extensions that put a middleware around each field of each generated type. The middlewares change nothing.
+// everywhere returns extensions that put a middleware around each field of each generated type. The middlewares change
+// nothing.
 func everywhere(t testing.TB) *schema.Extensions {
 	t.Helper()
 	model, problems := contenttypes.Load(kitchen, contenttypes.Options{})
@@ -36,7 +37,8 @@ func everywhere(t testing.TB) *schema.Extensions {
 	return &e
 }
 
-// TestSameThroughMiddlewares checks that answers stay the same when middlewares that only call next surround every field.
+// TestSameThroughMiddlewares checks that answers stay the same when middlewares that only call next surround every
+// field.
 func TestSameThroughMiddlewares(t *testing.T) {
 	servers := []*server{newServer(t, limits.Operation{}), newExtended(t, limits.Operation{}, everywhere(t))}
 	for _, s := range servers {

@@ -13,7 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestAnswers compares answers byte by byte: they follow the order of the query, also with repeated fields, aliases and fragments.
+// TestAnswers compares answers byte by byte: they follow the order of the query, also with repeated fields, aliases and
+// fragments.
 func TestAnswers(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	s.fill(2)
@@ -122,7 +123,8 @@ func TestNullPropagation(t *testing.T) {
 	}
 }
 
-// TestHidden checks that callers cannot see documents without permission through a relation, a component or the related field of a file.
+// TestHidden checks that callers cannot see documents without permission through a relation, a component or the related
+// field of a file.
 func TestHidden(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	s.fill(1)
@@ -181,8 +183,8 @@ func TestHiddenLinks(t *testing.T) {
 	}
 }
 
-// TestReads checks that the related rows of all objects of a level are read together: an operation reads no more rows and links than its
-// answer holds.
+// TestReads checks that the related rows of all objects of a level are read together: an operation reads no more rows
+// and links than its answer holds.
 func TestReads(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	const n = 40
@@ -194,7 +196,8 @@ func TestReads(t *testing.T) {
 	}
 	after := s.store.Stats()
 	rows, links, seeks := after.Rows-before.Rows, after.Links-before.Links, after.Seeks-before.Seeks
-	// The query reads n restaurants, their 5 owners, 5×3 restaurants of these and their owners, 5 categories, a review of each, and no menu.
+	// The query reads n restaurants, their 5 owners, 5×3 restaurants of these and their owners, 5 categories, a review
+	// of each, and no menu.
 	if want := uint64(n + 5 + 15 + 5 + 5 + n); rows > want {
 		t.Errorf("%d rows were read, the answer shows %d", rows, want)
 	}
@@ -206,7 +209,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestMutations checks that mutations run one after the other, each in its own transaction, and that each prints the document it wrote.
+// TestMutations checks that mutations run one after the other, each in its own transaction, and that each prints the
+// document it wrote.
 func TestMutations(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	got := s.ask(`mutation{a:createCategory(data:{name:"A"}){name} b:createCategory(data:{name:"A"}){name} c:createCategory(data:{name:"C"}){name parent{name}}}`)
@@ -222,8 +226,9 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestLocales checks that no document is shown in all locales at once, and that deleting a missing localization of a single type succeeds.
-// TestRowIDs links documents by the ids of their rows, as clients do that have not moved to documentIds.
+// TestLocales checks that no document is shown in all locales at once, and that deleting a missing localization of a
+// single type succeeds. TestRowIDs links documents by the ids of their rows, as clients do that have not moved to
+// documentIds.
 func TestRowIDs(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	s.ask(`mutation{a:createPerson(data:{firstName:"A"}){firstName} b:createPerson(data:{firstName:"B"}){firstName}}`)

@@ -16,8 +16,9 @@ import (
 	"lectern/store"
 )
 
-// FuzzExecute checks that every query, and every event of a subscription, gets an answer that is valid JSON and within the limits, that a second run gives the same answer, and
-// that a caller with fewer permissions sees less. Middlewares that change nothing around every field must not change any of this.
+// FuzzExecute checks that every query, and every event of a subscription, gets an answer that is valid JSON and within
+// the limits, that a second run gives the same answer, and that a caller with fewer permissions sees less. Middlewares
+// that change nothing around every field must not change any of this.
 func FuzzExecute(f *testing.F) {
 	files, err := filepath.Glob("../../../testdata/conformance/suites/graphql-query-*.json")
 	if err != nil || len(files) == 0 {

@@ -59,7 +59,7 @@ func (s *server) extended(limits limits.Operation, e *schema.Extensions) *execut
 	}
 	limits.Document.Introspection = true
 	return execution.New(execution.Options{
-		Schema: built, Store: s.store, Documents: s.docs, Params: params.New(s.model, "en", params.Limits{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
+		Schema: built, Store: s.store, Documents: s.docs, Params: params.New(s.model, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
 		Limits: limits, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Server: s,
 	})
 }

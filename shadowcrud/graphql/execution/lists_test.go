@@ -12,8 +12,9 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestListsOfItems checks the lengths of lists, which are those of the reference. A dynamic zone cannot be paged and is complete. Only its
-// pagination and maxLimit limit a list of components, since a client that reads a shortened list and writes it back would lose the rest.
+// TestListsOfItems checks the lengths of lists, which are those of the reference. A dynamic zone cannot be paged and is
+// complete. Only its pagination and maxLimit limit a list of components, since a client that reads a shortened list and
+// writes it back would lose the rest.
 func TestListsOfItems(t *testing.T) {
 	for _, tt := range []struct {
 		items      int
@@ -62,7 +63,8 @@ func TestListsOfItems(t *testing.T) {
 // deepLists is a query of lists nested six deep.
 const deepLists = `{restaurants{categories{restaurants{categories{restaurants{categories{name}}}}}}}`
 
-// TestDeepLists checks that deeply nested lists with few rows are answered: no estimate refuses them unless the configuration enables it.
+// TestDeepLists checks that deeply nested lists with few rows are answered: no estimate refuses them unless the
+// configuration enables it.
 func TestDeepLists(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	s.circle(2)
@@ -86,8 +88,8 @@ func TestDeepLists(t *testing.T) {
 	}
 }
 
-// TestLargeMutation checks that the answer to a mutation may hold a tenth of the objects of other answers, since other writes wait for it.
-// If it would hold more, nothing is written.
+// TestLargeMutation checks that the answer to a mutation may hold a tenth of the objects of other answers, since other
+// writes wait for it. If it would hold more, nothing is written.
 func TestLargeMutation(t *testing.T) {
 	s := newServer(t, limits.Operation{Rows: 1000})
 	s.circle(6)
@@ -101,8 +103,8 @@ func TestLargeMutation(t *testing.T) {
 	}
 }
 
-// TestLargeMutationOfAProgram checks that the answer to a custom mutation, which is not read in a transaction, may be as large as the answer
-// to a query.
+// TestLargeMutationOfAProgram checks that the answer to a custom mutation, which is not read in a transaction, may be
+// as large as the answer to a query.
 func TestLargeMutationOfAProgram(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{
@@ -116,8 +118,8 @@ func TestLargeMutationOfAProgram(t *testing.T) {
 	}
 }
 
-// TestCircledWork checks that an exponentially large answer about few documents is refused after little more than these documents were
-// read, and before anything is printed. An answer with custom fields is printed up to the limit.
+// TestCircledWork checks that an exponentially large answer about few documents is refused after little more than these
+// documents were read, and before anything is printed. An answer with custom fields is printed up to the limit.
 func TestCircledWork(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	s.circle(circled)

@@ -153,11 +153,11 @@ func (m *mutation) carryOut() error {
 	return answer.Unrepresentable("This field cannot be answered yet")
 }
 
-// An operation is a method of documents.Service.
-type operation func(context.Context, documents.Write) error
+// A writeFunc is a method of documents.Service that writes a document.
+type writeFunc func(context.Context, documents.Write) error
 
 // write creates or updates a document, and prints the written version.
-func (m *mutation) write(do operation) error {
+func (m *mutation) write(do writeFunc) error {
 	w := m.target(m.writtenStatus())
 	w.Access = permission.FullAccess // data that the caller may not write is left out
 	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.Spec.Input, m.args.Object("data")), m.access)
@@ -166,7 +166,7 @@ func (m *mutation) write(do operation) error {
 
 // act publishes, unpublishes or discards a draft, and prints the version in the resulting status. If the action is
 // scheduled, that is the draft.
-func (m *mutation) act(do operation, shows store.Status) error {
+func (m *mutation) act(do writeFunc, shows store.Status) error {
 	timing, err := documents.TimingOf(m.args.Value)
 	if err != nil {
 		return err

@@ -14,8 +14,9 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestRootPermissions checks, for every kind of root field, which callers may use it. The answer must be the same whether or not a program put
-// a middleware around the field, and the middleware must not run for a caller who may not use the field.
+// TestRootPermissions checks, for every kind of root field, which callers may use it. The answer must be the same
+// whether or not a program put a middleware around the field, and the middleware must not run for a caller who may not
+// use the field.
 func TestRootPermissions(t *testing.T) {
 	const users = "plugin::users-permissions."
 	tests := []struct {

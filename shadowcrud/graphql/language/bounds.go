@@ -10,8 +10,9 @@ import (
 	"lectern/documents/apierror"
 )
 
-// Limits bound the size of a document. Each limit is checked before any work whose cost grows faster than the document.
-type Limits struct {
+// DocumentLimits bound the size of a document. Each limit is checked before any work whose cost grows faster than the
+// document.
+type DocumentLimits struct {
 	Tokens     int // of the document, without comments
 	Nesting    int // how deeply brackets may be nested
 	Depth      int // how many levels of fields may be below a root field, without introspection
@@ -25,12 +26,12 @@ type Limits struct {
 	Introspection bool
 }
 
-// DefaultLimits allow documents far larger than clients usually send.
-var DefaultLimits = Limits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
+// DefaultDocumentLimits allow documents far larger than clients usually send.
+var DefaultDocumentLimits = DocumentLimits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
 	IntrospectionDepth: 2, Introspection: true}
 
-// bounds checks a document against the limits before it is validated. It reports each selection that is too deep; it reports every other
-// exceeded limit once.
+// bounds checks a document against the limits before it is validated. It reports each selection that is too deep; it
+// reports every other exceeded limit once.
 func (v *validator) bounds() {
 	d := v.doc
 	c := census{doc: d, sizes: map[string]int{}}
@@ -66,7 +67,7 @@ func (v *validator) bounds() {
 	}
 }
 
-// Settings is the path of Limits in config/plugins.yaml. Messages put it before the name of an exceeded limit.
+// Settings is the path of DocumentLimits in config/plugins.yaml. Messages put it before the name of an exceeded limit.
 const Settings = "graphql.config.limits."
 
 // tooMany reports a limit that is exceeded and ends validation.
@@ -126,7 +127,8 @@ func (c *census) size(set ast.SelectionSet, limit int) int {
 	return n
 }
 
-// roots counts the fields of a set and of the fragments that it spreads. It counts each fragment once, and stops at limit.
+// roots counts the fields of a set and of the fragments that it spreads. It counts each fragment once, and stops at
+// limit.
 func (c *census) roots(set ast.SelectionSet, limit int, seen map[string]bool) int {
 	n := 0
 	for _, sel := range set {

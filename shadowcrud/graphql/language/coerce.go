@@ -8,14 +8,15 @@ import (
 	"lectern/jsontree"
 )
 
-// Variables are the values of an operation's variables. A variable without a value and without a default is absent from the map; the value
-// of a variable that the request sets to null is nil.
+// Variables are the values of an operation's variables. A variable without a value and without a default is absent from
+// the map; the value of a variable that the request sets to null is nil.
 type Variables map[string]any
 
 // maxVariableErrors is how many errors of variables are reported.
 const maxVariableErrors = 50
 
-// Variables converts the values of a request to those of the variables that an operation declares, and ignores others. given may be nil.
+// Variables converts the values of a request to those of the variables that an operation declares, and ignores others.
+// given may be nil.
 func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *jsontree.Object) (Variables, []*Error) {
 	if len(op.VariableDefinitions) == 0 {
 		return nil, nil
@@ -58,8 +59,8 @@ func (s *Schema) Variables(d *Document, op *ast.OperationDefinition, given *json
 	return nil, errs
 }
 
-// Value converts a value that did not come with a request, such as the result of a resolver, to an input type. Errors call it a variable of
-// that name.
+// Value converts a value that did not come with a request, such as the result of a resolver, to an input type. Errors
+// call it a variable of that name.
 func (s *Schema) Value(name string, t *ast.Type, v any) (any, error) {
 	c := coercer{schema: s, at: &ast.VariableDefinition{Variable: name}}
 	read := c.value(t, v)
@@ -186,8 +187,8 @@ func (c *coercer) object(t *Type, v any) any {
 	return o
 }
 
-// Literal evaluates a literal of an input type with the values of variables. It returns false if the result is not a value of the type; in a
-// valid document, only an absent or null variable causes that.
+// Literal evaluates a literal of an input type with the values of variables. It returns false if the result is not a
+// value of the type; in a valid document, only an absent or null variable causes that.
 func (s *Schema) Literal(t *ast.Type, v *ast.Value, vars Variables) (value any, ok bool) {
 	switch {
 	case v.Kind == ast.Variable:

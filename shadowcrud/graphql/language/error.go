@@ -26,8 +26,8 @@ type Error struct {
 	Reason string
 	// Details is the jsontree value of extensions.error, nil if there are no details.
 	Details any
-	// Refusal is the limit that the operation exceeds, or another reason why the server refused it or a field. It is for metrics; answers do not
-	// have it.
+	// Refusal is the limit that the operation exceeds, or another reason why the server refused it or a field. It is
+	// for metrics; answers do not have it.
 	Refusal apierror.Reason
 }
 

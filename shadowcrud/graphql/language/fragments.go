@@ -73,7 +73,8 @@ func (v *validator) uses(f *ast.FragmentDefinition) *definition {
 	return d
 }
 
-// referenced returns the definitions that an operation consists of: itself and all fragments that it spreads, directly or indirectly.
+// referenced returns the definitions that an operation consists of: itself and all fragments that it spreads, directly
+// or indirectly.
 func (v *validator) referenced(op *definition) []*definition {
 	list := []*definition{op}
 	seen := map[string]bool{}
@@ -156,7 +157,8 @@ func (v *validator) reportCycle(name string, path []*ast.FragmentSpread) {
 	v.report(`Cannot spread fragment "`+name+`" within itself`+through+".", at...)
 }
 
-// introspectionDepth refuses introspection that nests lists of fields or types too deeply, since each level multiplies the answer.
+// introspectionDepth refuses introspection that nests lists of fields or types too deeply, since each level multiplies
+// the answer.
 func (v *validator) introspectionDepth(f *ast.Field) {
 	if v.cyclic {
 		return // fragments that spread themselves are an error already

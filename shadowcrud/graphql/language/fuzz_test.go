@@ -13,8 +13,8 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// FuzzParse checks that Parse handles every document within its limits, and that gqlparser's own rules accept each document that Parse
-// accepts.
+// FuzzParse checks that Parse handles every document within its limits, and that gqlparser's own rules accept each
+// document that Parse accepts.
 func FuzzParse(f *testing.F) {
 	for _, s := range suites(f) {
 		for _, step := range s.Steps {
@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("{restaurants(filters:{visits:{eq:10000000000000000000}}){visits}}")
 	longInteger := regexp.MustCompile(`[0-9]{19}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		d, errs := s.Parse(text, language.DefaultLimits)
+		d, errs := s.Parse(text, language.DefaultDocumentLimits)
 		for _, e := range errs {
 			if e.Message == "" || e.Code == "" {
 				t.Errorf("%q: an error without words: %+v", text, e)

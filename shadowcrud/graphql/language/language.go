@@ -1,9 +1,11 @@
-// Package language parses GraphQL documents, checks them against limits of size, and validates them against a schema. It also converts
-// literals and variables to values. The errors have the messages and the order of those of graphql-js 16, which clients know.
+// Package language parses GraphQL documents, checks them against limits of size, and validates them against a schema.
+// It also converts literals and variables to values. The errors have the messages and the order of those of graphql-js
+// 16, which clients know.
 //
-// gqlparser parses the documents. Since its messages and positions differ from those of graphql-js, syntax.go rewords its syntax errors,
-// and this package has its own rules of validation (validate.go and the files beside it). All work takes time in proportion to the
-// size of the document with its fragments inlined; bounds.go checks this size before validation.
+// gqlparser parses the documents. Since its messages and positions differ from those of graphql-js, syntax.go rewords
+// its syntax errors, and this package has its own rules of validation (validate.go and the files beside it). All work
+// takes time in proportion to the size of the document with its fragments inlined; bounds.go checks this size before
+// validation.
 package language
 
 import (
@@ -131,7 +133,7 @@ type Document struct {
 }
 
 // Parse parses and validates a document. It returns either the document or errors.
-func (s *Schema) Parse(text string, l Limits) (*Document, []*Error) {
+func (s *Schema) Parse(text string, l DocumentLimits) (*Document, []*Error) {
 	d, errs, _ := s.ParseWithin(text, l, unlimited{}) // which has no error
 	return d, errs
 }
@@ -146,7 +148,7 @@ func (unlimited) Add(int64) error { return nil }
 const TreeBytes = 600
 
 // ParseWithin is Parse, and asks for memory before it takes it. An error of memory is the last result.
-func (s *Schema) ParseWithin(text string, l Limits, memory jsontree.Memory) (*Document, []*Error, error) {
+func (s *Schema) ParseWithin(text string, l DocumentLimits, memory jsontree.Memory) (*Document, []*Error, error) {
 	if err := memory.Add(int64(len(text)) + int64(min(len(text), l.Tokens))*tokenBytes); err != nil {
 		return nil, nil, err
 	}
@@ -162,7 +164,7 @@ func (s *Schema) ParseWithin(text string, l Limits, memory jsontree.Memory) (*Do
 }
 
 // parse parses and validates a document that was split into tokens.
-func (s *Schema) parse(src *source, l Limits) (*Document, []*Error) {
+func (s *Schema) parse(src *source, l DocumentLimits) (*Document, []*Error) {
 	d, err := parse(src)
 	if err != nil {
 		return nil, []*Error{err}
@@ -194,7 +196,8 @@ func (d *Document) Operation(name *string) (*ast.OperationDefinition, *Error) {
 // Location is the line and column of a node of the document.
 func (d *Document) Location(p *ast.Position) Location { return d.source.at(p.Start) }
 
-// Includes reports whether a value of the object type o is one of t: o itself, or an interface or union that it belongs to.
+// Includes reports whether a value of the object type o is one of t: o itself, or an interface or union that it belongs
+// to.
 func (t *Type) Includes(o *Type) bool {
 	return t != nil && slices.Contains(t.possible, o)
 }

@@ -4,9 +4,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Fields with the same response name must be mergeable. findConflict checks that in time linear in the size of the operation: it looks at
-// all selections that will be merged together, level by level, so that each field is compared with one other. If there is a conflict, the
-// slower search of overlap.go runs to find its position.
+// Fields with the same response name must be mergeable. findConflict checks that in time linear in the size of the
+// operation: it looks at all selections that will be merged together, level by level, so that each field is compared
+// with one other. If there is a conflict, the slower search of overlap.go runs to find its position.
 
 // A typedSet is a selection set on a type.
 type typedSet struct {
@@ -32,7 +32,8 @@ func (v *validator) findConflict() bool {
 	return false
 }
 
-// byName groups the fields of several selection sets by response name. It includes the fields of each fragment once for each type.
+// byName groups the fields of several selection sets by response name. It includes the fields of each fragment once for
+// each type.
 func (v *validator) byName(sets []typedSet) map[string][]typedField {
 	fields := map[string][]typedField{}
 	type spread struct {
@@ -83,8 +84,8 @@ func (v *validator) below(fields []typedField) []typedSet {
 	return sets
 }
 
-// shapesConflict reports whether fields with the same response name have incompatible result types, even if they are selected on different
-// types.
+// shapesConflict reports whether fields with the same response name have incompatible result types, even if they are
+// selected on different types.
 func (v *validator) shapesConflict(sets []typedSet) bool {
 	for _, fields := range v.byName(sets) {
 		var first *ast.Type
@@ -105,7 +106,8 @@ func (v *validator) shapesConflict(sets []typedSet) bool {
 	return false
 }
 
-// fieldsConflict reports whether one object may be asked for two fields with the same response name but different names or arguments.
+// fieldsConflict reports whether one object may be asked for two fields with the same response name but different names
+// or arguments.
 func (v *validator) fieldsConflict(sets []typedSet) bool {
 	for _, fields := range v.byName(sets) {
 		for _, group := range byObject(fields) {
@@ -122,8 +124,8 @@ func (v *validator) fieldsConflict(sets []typedSet) bool {
 	return false
 }
 
-// byObject groups fields that may be selected on the same object. Each group holds the fields selected on one object type and all fields
-// selected on interfaces and unions.
+// byObject groups fields that may be selected on the same object. Each group holds the fields selected on one object
+// type and all fields selected on interfaces and unions.
 func byObject(fields []typedField) [][]typedField {
 	if len(fields) == 1 {
 		return [][]typedField{fields}

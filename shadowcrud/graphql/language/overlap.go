@@ -6,8 +6,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// maxComparisons bounds the search for conflicting fields. The search may stop there without a result, since findConflict has already found
-// that there is a conflict; the search only adds its position.
+// maxComparisons bounds the search for conflicting fields. The search may stop there without a result, since
+// findConflict has already found that there is a conflict; the search only adds its position.
 const maxComparisons = 20000
 
 // overlaps searches a document for conflicting fields.

@@ -65,7 +65,8 @@ const (
 	maxInspectedDepth = 2
 )
 
-// maxInspected is how many bytes of a value a message quotes: an object may be quoted in many messages, once for each wrong key.
+// maxInspected is how many bytes of a value a message quotes: an object may be quoted in many messages, once for each
+// wrong key.
 const maxInspected = 4 << 10
 
 // inspectShort is inspect for a message, which quotes the beginning of a long value.

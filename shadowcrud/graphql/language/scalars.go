@@ -14,9 +14,9 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// Values of scalars and enumerations are returned as jsontree values. Int and Float are Numbers; Long is a Number with all its digits; ID,
-// dates and enumerations (by their GraphQL names) are strings. A time always has three decimals, and a date-time is in UTC with three
-// decimals.
+// Values of scalars and enumerations are returned as jsontree values. Int and Float are Numbers; Long is a Number with
+// all its digits; ID, dates and enumerations (by their GraphQL names) are strings. A time always has three decimals,
+// and a date-time is in UTC with three decimals.
 
 // A scalarError says why a value does not fit a scalar or enumeration.
 type scalarError struct {
@@ -49,7 +49,8 @@ func (e *scalarError) ofVariable(t *Type) string {
 	return `Expected type "` + t.Name + `". ` + e.message
 }
 
-// literal converts a literal to a value of a scalar or enumeration. Only JSON literals may hold variables; they are left out if vars is nil.
+// literal converts a literal to a value of a scalar or enumeration. Only JSON literals may hold variables; they are
+// left out if vars is nil.
 func (s *Schema) literal(t *Type, v *ast.Value, vars Variables) (any, *scalarError) {
 	if t.Kind == ast.Enum {
 		return t.enumLiteral(v)
@@ -231,8 +232,8 @@ func coerceNumber(kind schema.ScalarKind, v any) (any, *scalarError) {
 	return nil, reason("Cannot convert " + inspect(v) + " to a BigInt")
 }
 
-// noText returns the error of a value that is not a string although a date, time or locale is expected. found is the value as printed in
-// the message.
+// noText returns the error of a value that is not a string although a date, time or locale is expected. found is the
+// value as printed in the message.
 func noText(kind schema.ScalarKind, found string) *scalarError {
 	switch kind {
 	case schema.DateScalar:

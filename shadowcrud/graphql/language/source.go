@@ -31,7 +31,7 @@ type token struct {
 const tokenBytes = 64
 
 // scan splits a text into tokens, and checks the limits that can be checked by counting them.
-func scan(text string, l Limits) (*source, *Error) {
+func scan(text string, l DocumentLimits) (*source, *Error) {
 	s := &source{text: text, ascii: isASCII(text), tokens: make([]token, 0, min(len(text)/5, l.Tokens)+8)}
 	lex := lexer.New(&ast.Source{Input: text})
 	nesting, comments := 0, 0

@@ -6,8 +6,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// singleField checks that a subscription selects one field, which is none of introspection. It must not be possible to skip this field, so
-// @skip and @include are refused beside it, as graphql-js does from version 17 on.
+// singleField checks that a subscription selects one field, which is none of introspection. It must not be possible to
+// skip this field, so @skip and @include are refused beside it, as graphql-js does from version 17 on.
 func (v *validator) singleField(op *ast.OperationDefinition) {
 	what := "Anonymous Subscription"
 	if op.Name != "" {

@@ -58,7 +58,7 @@ func TestSubscriptions(t *testing.T) {
 			at: []language.Location{{Line: 1, Column: 14}}},
 		{query: "subscription{...F} fragment F on Subscription{...F}", want: `Cannot spread fragment "F" within itself.`, at: []language.Location{{Line: 1, Column: 47}}},
 	} {
-		_, errs := s.Parse(c.query, language.DefaultLimits)
+		_, errs := s.Parse(c.query, language.DefaultDocumentLimits)
 		switch {
 		case c.want == "" && errs != nil:
 			t.Errorf("%s: %s", c.query, errs[0].Message)

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. The parameter what is put before the names.
+// didYouMean returns the end of a message that suggests names: ` Did you mean "a" or "b"?`. The parameter what is put
+// before the names.
 func didYouMean(what string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -65,8 +66,8 @@ func suggestions(name string, options []string) []string {
 	return names
 }
 
-// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b, up to threshold. Texts that differ
-// only in case have the distance 1.
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b, up to threshold.
+// Texts that differ only in case have the distance 1.
 func distance(a, lowerA, b string, threshold int) (int, bool) {
 	if a == b {
 		return 0, true
@@ -110,7 +111,8 @@ func distance(a, lowerA, b string, threshold int) (int, bool) {
 	return d, d <= threshold
 }
 
-// naturalLess reports whether a sorts before b when numbers within texts are compared by value, so that a2 sorts before a10.
+// naturalLess reports whether a sorts before b when numbers within texts are compared by value, so that a2 sorts before
+// a10.
 func naturalLess(a, b string) bool {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {

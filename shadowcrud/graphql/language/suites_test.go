@@ -76,8 +76,8 @@ func openWithSDL(t testing.TB, project string) (s *language.Schema, sdl string) 
 }
 
 // limits returns the limits with which a project was recorded.
-func limits(project string) language.Limits {
-	l := language.DefaultLimits
+func limits(project string) language.DocumentLimits {
+	l := language.DefaultDocumentLimits
 	switch project {
 	case "kitchen-limits":
 		l.Depth = 4
@@ -87,7 +87,8 @@ func limits(project string) language.Limits {
 	return l
 }
 
-// TestRecordedErrors checks that every recorded operation is accepted or refused as in the recording, with the same messages and positions.
+// TestRecordedErrors checks that every recorded operation is accepted or refused as in the recording, with the same
+// messages and positions.
 func TestRecordedErrors(t *testing.T) {
 	schemas := map[string]*language.Schema{}
 	for name, s := range suites(t) {
@@ -133,7 +134,7 @@ func TestRecordedErrors(t *testing.T) {
 	}
 }
 
-func errorsOf(t testing.TB, s *language.Schema, text string, name *string, variables json.RawMessage, l language.Limits) []*language.Error {
+func errorsOf(t testing.TB, s *language.Schema, text string, name *string, variables json.RawMessage, l language.DocumentLimits) []*language.Error {
 	t.Helper()
 	d, errs := s.Parse(text, l)
 	if errs != nil {

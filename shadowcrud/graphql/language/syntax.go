@@ -127,7 +127,8 @@ func (s *source) tokenAt(l gqlerror.Location) (token, bool) {
 	return s.tokens[len(s.tokens)-1], false
 }
 
-// firstOf returns the name of the token that empty brackets lack: a variable in the variable definitions of an operation, otherwise a name.
+// firstOf returns the name of the token that empty brackets lack: a variable in the variable definitions of an
+// operation, otherwise a name.
 func (s *source) firstOf(closing token) string {
 	i := s.index(closing.start) - 1
 	if i < 1 || s.tokens[i].kind != lexer.ParenL {
@@ -231,8 +232,8 @@ type typeDefinition struct {
 	name  string // in quotes, or "schema"
 }
 
-// withoutTypeDefinitions replaces type definitions by blanks, since gqlparser does not parse them in a document that is executed. Validation
-// reports them together with the errors of the other definitions.
+// withoutTypeDefinitions replaces type definitions by blanks, since gqlparser does not parse them in a document that is
+// executed. Validation reports them together with the errors of the other definitions.
 func (s *source) withoutTypeDefinitions() (string, []typeDefinition) {
 	var typeDefinitions []typeDefinition
 	text := s.text
@@ -253,7 +254,8 @@ func (s *source) withoutTypeDefinitions() (string, []typeDefinition) {
 	return text, typeDefinitions
 }
 
-// definitionEnd returns the index of the token after the definition that begins at token i. The definition ends at its closing brace.
+// definitionEnd returns the index of the token after the definition that begins at token i. The definition ends at its
+// closing brace.
 func (s *source) definitionEnd(i int) int {
 	depth := 0
 	for ; i < len(s.tokens); i++ {

@@ -12,12 +12,12 @@ import (
 // maxErrors is how many errors of a document are reported.
 const maxErrors = 100
 
-// A validator checks a document by the rules of the specification. It visits the nodes in the order of the document and checks each by the
-// rules in the order of graphql-js, so that it reports errors in the same order as graphql-js.
+// A validator checks a document by the rules of the specification. It visits the nodes in the order of the document and
+// checks each by the rules in the order of graphql-js, so that it reports errors in the same order as graphql-js.
 type validator struct {
 	schema *Schema
 	doc    *Document
-	limits Limits
+	limits DocumentLimits
 	errors []*Error
 
 	stopped bool // a limit was exceeded
@@ -55,7 +55,7 @@ type oneOfVariable struct {
 }
 
 // validate returns the errors of a document.
-func (s *Schema) validate(d *Document, l Limits) []*Error {
+func (s *Schema) validate(d *Document, l DocumentLimits) []*Error {
 	v := &validator{schema: s, doc: d, limits: l, definitions: map[string]*definition{}, usedFragment: map[string]bool{},
 		operations: map[string]int{}, fragments: map[string]int{}}
 	v.bounds()
@@ -304,7 +304,8 @@ func (v *validator) unknownField(on *Type, f *ast.Field) {
 	v.report(message+hint, f.Position.Start)
 }
 
-// required reports required arguments that are missing. The parameter what is the name of the field or directive, for the message.
+// required reports required arguments that are missing. The parameter what is the name of the field or directive, for
+// the message.
 func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.ArgumentList, what string, start int) {
 	for _, def := range defs {
 		if def.Type.NonNull && def.DefaultValue == nil && given.ForName(def.Name) == nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// value checks a literal against its expected type, nil if that is unknown. hasDefault says that the argument or input field of the literal
-// has a default.
+// value checks a literal against its expected type, nil if that is unknown. hasDefault says that the argument or input
+// field of the literal has a default.
 func (v *validator) value(t *ast.Type, hasDefault bool, val *ast.Value) {
 	switch val.Kind {
 	case ast.Variable:
@@ -122,8 +122,8 @@ func (v *validator) uniqueFields(val *ast.Value) {
 	}
 }
 
-// usagesWithin collects the variables within a literal whose type is a scalar. It expects items of a list to be of that scalar, and fields of
-// an object to be of any type.
+// usagesWithin collects the variables within a literal whose type is a scalar. It expects items of a list to be of that
+// scalar, and fields of an object to be of any type.
 func (v *validator) usagesWithin(t *ast.Type, val *ast.Value) {
 	if val.Kind == ast.ObjectValue {
 		t = nil

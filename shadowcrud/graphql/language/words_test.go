@@ -76,7 +76,7 @@ func TestWords(t *testing.T) {
 		{`{__type(name:"X"){fields{type{fields{type{fields{name}}}}}}}`, `Maximum introspection depth exceeded (graphql.config.limits.introspectionDepth is 2)@1:2`},
 		{`type A{b:Int} extend schema{query:A} {__typename}`, "The \"A\" definition is not executable.@1:1\nThe schema definition is not executable.@1:15"},
 	} {
-		_, errs := s.Parse(tt.text, language.DefaultLimits)
+		_, errs := s.Parse(tt.text, language.DefaultDocumentLimits)
 		if got := told(errs); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.text, got, tt.want)
 		}

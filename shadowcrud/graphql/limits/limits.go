@@ -13,7 +13,7 @@ import (
 
 // Operation holds the limits of an operation. A zero field stands for its value in Default.
 type Operation struct {
-	Document language.Limits
+	Document language.DocumentLimits
 
 	DefaultLimit int // items of a list without pagination
 	MaxLimit     int // items that a list may request; negative: any number
@@ -39,7 +39,7 @@ type Operation struct {
 
 // Default holds the limits that apply where none is set.
 var Default = Operation{
-	Document: language.DefaultLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
+	Document: language.DefaultDocumentLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
 	Rows: 200_000, Bytes: 16 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
 }
 

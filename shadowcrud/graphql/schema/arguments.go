@@ -29,7 +29,8 @@ func (b *builder) localeArg(description string) *argument {
 	return &argument{name: "locale", typ: b.Scalar("I18NLocaleCode").GraphQL, description: description}
 }
 
-// listArgs returns the arguments of a list whose filters input is f: filters, pagination and sort. It returns none where f is nil.
+// listArgs returns the arguments of a list whose filters input is f: filters, pagination and sort. It returns none
+// where f is nil.
 func (b *builder) listArgs(f *Filters) []*argument {
 	if f == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// attachExtensions attaches the resolvers and configs of extensions to their fields. It runs after all types and fields are declared.
+// attachExtensions attaches the resolvers and configs of extensions to their fields. It runs after all types and fields
+// are declared.
 func (b *builder) attachExtensions() {
 	if len(b.added) == 0 {
 		return
@@ -36,8 +37,8 @@ func (b *builder) attachExtensions() {
 	}
 }
 
-// checkAnswered reports fields that extensions added without a resolver to Query, Mutation or the type of a document or component. Fields
-// of other types need no resolver, since they are read from the values that resolvers return.
+// checkAnswered reports fields that extensions added without a resolver to Query, Mutation or the type of a document or
+// component. Fields of other types need no resolver, since they are read from the values that resolvers return.
 func (b *builder) checkAnswered() {
 	for _, r := range b.declared {
 		o := r.object
@@ -52,7 +53,8 @@ func (b *builder) checkAnswered() {
 	}
 }
 
-// specOf returns the field that a resolver or config is for. If there is no such field, it adds an error and returns nil.
+// specOf returns the field that a resolver or config is for. If there is no such field, it adds an error and returns
+// nil.
 func (b *builder) specOf(what, typ, field string) *FieldSpec {
 	o := b.Object(typ)
 	if o == nil {
@@ -80,8 +82,8 @@ func (b *builder) resolve(typ, field string, resolve graphql.FieldResolveFn, res
 	}
 }
 
-// configure applies a FieldConfig. Policies and middlewares of several extensions run in the order of the extensions; the last Auth
-// applies.
+// configure applies a FieldConfig. Policies and middlewares of several extensions run in the order of the extensions;
+// the last Auth applies.
 func (b *builder) configure(key string, c FieldConfig) {
 	what := "resolversConfig of " + key
 	typ, field, ok := strings.Cut(key, ".")

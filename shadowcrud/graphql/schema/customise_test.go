@@ -10,8 +10,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestCustomise checks that Build reports resolvers and configs of fields that do not exist, and policies, middlewares and scopes that
-// do not exist.
+// TestCustomise checks that Build reports resolvers and configs of fields that do not exist, and policies, middlewares
+// and scopes that do not exist.
 func TestCustomise(t *testing.T) {
 	resolve := func(graphql.ResolveParams) (any, error) { return nil, nil }
 	yes := func(*schema.PolicyContext, schema.Server) (bool, error) { return true, nil }
@@ -109,7 +109,8 @@ func TestCheckScope(t *testing.T) {
 	}
 }
 
-// TestConfigsAddUp checks that the policies and middlewares of several extensions for one field all apply, while only the last Auth does.
+// TestConfigsAddUp checks that the policies and middlewares of several extensions for one field all apply, while only
+// the last Auth does.
 func TestConfigsAddUp(t *testing.T) {
 	yes := schema.PolicyUse{Func: func(*schema.PolicyContext, schema.Server) (bool, error) { return true, nil }}
 	run := schema.MiddlewareUse{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) }}

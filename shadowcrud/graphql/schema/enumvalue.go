@@ -63,8 +63,8 @@ var latinSpellings = []struct{ spelling, letters string }{
 	{"kh", "ხ"}, {"j", "ჯ"}, {"h", "ჰ"},
 }
 
-// enumValueName makes a GraphQL name from a value of an enumeration: very hard becomes very_hard, Über becomes Ueber. Each run of characters
-// that a name cannot hold becomes one _ between two words.
+// enumValueName makes a GraphQL name from a value of an enumeration: very hard becomes very_hard, Über becomes Ueber.
+// Each run of characters that a name cannot hold becomes one _ between two words.
 func enumValueName(value string) string {
 	var b strings.Builder
 	gap := false

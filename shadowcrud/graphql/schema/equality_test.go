@@ -21,8 +21,8 @@ import (
 
 const projects = "../../../testdata/conformance/projects"
 
-// TestRecorded compares the schemas that Build makes with recorded ones: types, fields, arguments, defaults, nullability, members and
-// values, and the order in which introspection lists all of them.
+// TestRecorded compares the schemas that Build makes with recorded ones: types, fields, arguments, defaults,
+// nullability, members and values, and the order in which introspection lists all of them.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(projects, "*", "schema.graphql"))
 	if err != nil || len(files) == 0 {
@@ -150,7 +150,8 @@ func defaultOf(v *ast.Value) string {
 	return " = " + v.String()
 }
 
-// TestIntrospected compares the schema with a recorded introspection: the order of all types, and which parts have descriptions.
+// TestIntrospected compares the schema with a recorded introspection: the order of all types, and which parts have
+// descriptions.
 func TestIntrospected(t *testing.T) {
 	type described struct {
 		Name        string

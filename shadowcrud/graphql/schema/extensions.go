@@ -6,7 +6,8 @@ import (
 	"github.com/graphql-go/graphql"
 )
 
-// Extensions are the changes that a program makes to the schema: it may remove generated parts, and add parts of its own.
+// Extensions are the changes that a program makes to the schema: it may remove generated parts, and add parts of its
+// own.
 //
 //	var e schema.Extensions
 //	e.ShadowCRUD("api::article.article").DisableMutations().Field("notes").DisableOutput()
@@ -52,11 +53,12 @@ type Source interface {
 
 // An Extension adds to the schema.
 type Extension struct {
-	// Types are types of graphql-go. One that has the name of a type of the schema adds its fields, members or values to it.
+	// Types are types of graphql-go. One that has the name of a type of the schema adds its fields, members or values
+	// to it.
 	Types []graphql.Type
-	// TypeDefs are definitions in the schema definition language: new types, and extensions of types of the schema (extend
-	// type Query, extend input ArticleInput). A definition of a type that the schema has already extends that type.
-	// Definitions may refer to generated types and to each other, in any order.
+	// TypeDefs are definitions in the schema definition language: new types, and extensions of types of the schema
+	// (extend type Query, extend input ArticleInput). A definition of a type that the schema has already extends that
+	// type. Definitions may refer to generated types and to each other, in any order.
 	TypeDefs string
 	// Resolvers answer fields, those of Types and TypeDefs and generated ones.
 	Resolvers Resolvers
@@ -102,8 +104,8 @@ func (b *Builder) AddTypeDefs(source string) error {
 	return b.b.try(func() { b.b.addTypeDefs(source) })
 }
 
-// AddResolvers adds resolvers and configs as Extension.Resolvers and Extension.ResolversConfig do. Their fields are looked up when all
-// plugins have run.
+// AddResolvers adds resolvers and configs as Extension.Resolvers and Extension.ResolversConfig do. Their fields are
+// looked up when all plugins have run.
 func (b *Builder) AddResolvers(r Resolvers, c map[string]FieldConfig) {
 	b.b.added = append(b.b.added, Extension{Resolvers: r, ResolversConfig: c})
 }

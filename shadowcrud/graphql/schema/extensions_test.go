@@ -19,7 +19,8 @@ func loadFiles(t testing.TB, files map[string]string) *contenttypes.Model {
 	return storetest.Model(t, storetest.Files(files))
 }
 
-// buildExtended builds a schema with an extension. If wrong is not "", it expects an error that contains wrong, and returns nil.
+// buildExtended builds a schema with an extension. If wrong is not "", it expects an error that contains wrong, and
+// returns nil.
 func buildExtended(t *testing.T, m *contenttypes.Model, x schema.Extension, wrong string) *schema.Schema {
 	t.Helper()
 	var e schema.Extensions
@@ -51,7 +52,8 @@ attributes:
 	"components/a/part.yaml": "info: {displayName: Part}\nattributes: {text: {type: string}}\n",
 }
 
-// answered adds a resolver to each field of Query, Mutation and Article that lacks one, for tests that are not about resolvers.
+// answered adds a resolver to each field of Query, Mutation and Article that lacks one, for tests that are not about
+// resolvers.
 var answered = schema.Extension{Plugins: []func(*schema.Builder) error{func(b *schema.Builder) error {
 	nothing := func(graphql.ResolveParams) (any, error) { return nil, nil }
 	s := b.Schema()

@@ -8,12 +8,13 @@ import (
 	"lectern/store"
 )
 
-// A Schema is the GraphQL schema of a Model, with a spec of each of its parts. It is immutable: any number of goroutines may use it.
+// A Schema is the GraphQL schema of a Model, with a spec of each of its parts. It is immutable: any number of
+// goroutines may use it.
 type Schema struct {
 	Model   *contenttypes.Model
 	GraphQL graphql.Schema
-	// SDL is the schema as text, in the order of TypeNames and without the five standard scalars. It has the descriptions, defaults and
-	// deprecations that introspection shows.
+	// SDL is the schema as text, in the order of TypeNames and without the five standard scalars. It has the
+	// descriptions, defaults and deprecations that introspection shows.
 	SDL string
 	// Tree is the syntax tree of the SDL, made by gqlparser. Package language validates documents against it.
 	Tree *ast.Schema
@@ -109,8 +110,8 @@ const (
 	ChangePassword
 	EmailConfirmation
 
-	// Changed is the field of Subscription for the changes of documents: articleChanged(documentId, filters, …). Type is their type, and
-	// Object the type of a change.
+	// Changed is the field of Subscription for the changes of documents: articleChanged(documentId, filters, …). Type
+	// is their type, and Object the type of a change.
 	Changed
 
 	// Fields of documents and components. Attr is the attribute.
@@ -175,7 +176,8 @@ type FieldSpec struct {
 	List     bool // a list; no generated field is a list of lists, see Wrapped
 	NonNull  bool // the field itself is never null
 	NonNulls bool // the items of the list are never null
-	// Wrapped marks fields of extensions whose type is a list of lists; List, NonNull and NonNulls are those of the outermost list.
+	// Wrapped marks fields of extensions whose type is a list of lists; List, NonNull and NonNulls are those of the
+	// outermost list.
 	Wrapped bool
 
 	Filters *Filters // of the argument filters, nil where there is none
@@ -183,13 +185,14 @@ type FieldSpec struct {
 	Paged   bool     // takes pagination and sort
 	// Localized fields take the argument locale.
 	Localized bool
-	// Scope is the action that the caller needs permission for, such as "api::article.article.find". It is empty for relations, which
-	// permission.Access.Follows decides about, and for fields that need no permission.
+	// Scope is the action that the caller needs permission for, such as "api::article.article.find". It is empty for
+	// relations, which permission.Access.Follows decides about, and for fields that need no permission.
 	Scope string
 	// Password fields are always null.
 	Password bool
 
-	// Resolve answers the field in place of the engine, if it is set. It comes from a graphql-go type or from the Resolvers of an extension.
+	// Resolve answers the field in place of the engine, if it is set. It comes from a graphql-go type or from the
+	// Resolvers of an extension.
 	Resolve graphql.FieldResolveFn
 	// Auth, Policies and Middlewares come from the configs of extensions, in the order in which they were added.
 	Auth        Auth
@@ -263,7 +266,8 @@ type Union struct {
 // ByName returns the member of that name, or nil.
 func (u *Union) ByName(name string) *Object { return u.byName[name] }
 
-// An Enum gives each value of an enumeration attribute a legal GraphQL name. In enums of arguments, the names are the values.
+// An Enum gives each value of an enumeration attribute a legal GraphQL name. In enums of arguments, the names are the
+// values.
 type Enum struct {
 	Name   string
 	Values []EnumValue
@@ -321,7 +325,8 @@ type Scalar struct {
 	Kind ScalarKind
 	Zone *Union // of a ZoneScalar
 
-	// GraphQL is the scalar in graphql-go. The engine calls its ParseValue, ParseLiteral and Serialize only for a CustomScalar.
+	// GraphQL is the scalar in graphql-go. The engine calls its ParseValue, ParseLiteral and Serialize only for a
+	// CustomScalar.
 	GraphQL *graphql.Scalar
 
 	specifiedBy string // a URL

@@ -9,7 +9,8 @@ import (
 	"lectern/documents"
 )
 
-// A FilterReader converts the value of a filters input (ArticleFiltersInput) that a resolver got as an argument to a condition.
+// A FilterReader converts the value of a filters input (ArticleFiltersInput) that a resolver got as an argument to a
+// condition.
 type FilterReader func(input string, given any) (documents.Condition, error)
 
 type filterReaderKey struct{}
@@ -19,9 +20,10 @@ func WithFilterReader(ctx context.Context, read FilterReader) context.Context {
 	return context.WithValue(ctx, filterReaderKey{}, read)
 }
 
-// FiltersOf converts an argument of a resolver to a condition for documents.Query. The type of the argument must be a filters input, such as
-// ArticleFiltersInput. The condition means the same as in the filters of a generated field: a filter by an attribute that is hidden from
-// the caller is an error, which the client sees. If the argument is absent, the condition holds for every document.
+// FiltersOf converts an argument of a resolver to a condition for documents.Query. The type of the argument must be a
+// filters input, such as ArticleFiltersInput. The condition means the same as in the filters of a generated field: a
+// filter by an attribute that is hidden from the caller is an error, which the client sees. If the argument is absent,
+// the condition holds for every document.
 func FiltersOf(p graphql.ResolveParams, argument string) (documents.Condition, error) {
 	parent, _ := p.Info.ParentType.(*graphql.Object)
 	read, _ := p.Context.Value(filterReaderKey{}).(FilterReader)

@@ -38,7 +38,8 @@ func named(t graphql.Type) graphql.Type {
 	}
 }
 
-// link resolves the types that fields of extensions name. It declares types of graphql-go that the schema reaches only through other types.
+// link resolves the types that fields of extensions name. It declares types of graphql-go that the schema reaches only
+// through other types.
 func (b *builder) link() {
 	for i := 0; i < len(b.declared); i++ { // the loop may append to b.declared
 		switch r := b.declared[i]; {
@@ -75,7 +76,8 @@ func (b *builder) linkFields(fields []*FieldSpec) {
 	}
 }
 
-// adopt returns the namedType beneath the lists and non-nulls of t, and declares it first if the schema does not have it yet.
+// adopt returns the namedType beneath the lists and non-nulls of t, and declares it first if the schema does not have
+// it yet.
 func (b *builder) adopt(t graphql.Type) *namedType {
 	t = named(t)
 	if t == nil {

@@ -20,8 +20,8 @@ func (i *Input) field(f *InputField, t graphql.Input) *argument {
 	return i.in.add(f.Name, t)
 }
 
-// fillInput adds the fields that write the attributes of a type to its input. None is required, since a draft may lack required attributes
-// and an update holds only the attributes that change.
+// fillInput adds the fields that write the attributes of a type to its input. None is required, since a draft may lack
+// required attributes and an update holds only the attributes that change.
 func (b *builder) fillInput(s *shapes) {
 	if s.typ == nil {
 		id := b.Scalar("ID")

@@ -13,25 +13,29 @@ import (
 	"lectern/store"
 )
 
-// Resolvers are functions that answer fields, by type and field. A resolver of a generated field replaces the generated behaviour.
+// Resolvers are functions that answer fields, by type and field. A resolver of a generated field replaces the generated
+// behaviour.
 //
 //	schema.Resolvers{"Query": {"hello": func(p graphql.ResolveParams) (any, error) { return "hello", nil }}}
 //
-// A resolver runs with the time limit of the request in its Context, and while no snapshot of the store is held. It may return plain
-// values, maps and structs, whose fields are read as graphql-go reads them, and lists of these. For a generated type it may also return
-// a Document, a *Row, or a list of them, whose fields the engine reads from the store.
+// A resolver runs with the time limit of the request in its Context, and while no snapshot of the store is held. It may
+// return plain values, maps and structs, whose fields are read as graphql-go reads them, and lists of these. For a
+// generated type it may also return a Document, a *Row, or a list of them, whose fields the engine reads from the
+// store.
 type Resolvers map[string]map[string]graphql.FieldResolveFn
 
-// A FieldConfig says which callers may use a field, and which middlewares run around its resolution. Auth is checked first, then
-// Policies; then Middlewares run around the resolver. ResolversConfig is keyed by type and field: "Query.articles", "Article.title".
+// A FieldConfig says which callers may use a field, and which middlewares run around its resolution. Auth is checked
+// first, then Policies; then Middlewares run around the resolver. ResolversConfig is keyed by type and field:
+// "Query.articles", "Article.title".
 type FieldConfig struct {
 	Auth        Auth
 	Policies    []PolicyUse
 	Middlewares []MiddlewareUse
 }
 
-// Auth says which permissions the caller of a field needs. The zero Auth is the default: a generated field needs its own permission; a field
-// of Query or Mutation that an extension added needs a caller that is a user or an API token with full access.
+// Auth says which permissions the caller of a field needs. The zero Auth is the default: a generated field needs its
+// own permission; a field of Query or Mutation that an extension added needs a caller that is a user or an API token
+// with full access.
 type Auth struct {
 	off    bool
 	scopes []string
@@ -50,8 +54,8 @@ func (a Auth) Scopes() []string { return a.scopes }
 // IsSet reports whether a differs from the zero Auth.
 func (a Auth) IsSet() bool { return a.off || a.scopes != nil }
 
-// A Policy decides whether a caller may use a field. If it returns false, the client gets an error Forbidden. An error that it returns is
-// reported like the error of a resolver.
+// A Policy decides whether a caller may use a field. If it returns false, the client gets an error Forbidden. An error
+// that it returns is reported like the error of a resolver.
 type Policy func(c *PolicyContext, s Server) (bool, error)
 
 // A PolicyContext is the input of a Policy.
@@ -70,12 +74,12 @@ type PolicyUse struct {
 	Func   Policy
 }
 
-// A Middleware runs around the resolution of a field. It may call next, also with changed arguments, and returns the value of next, another
-// value, or an error. p.Source is the object that the field belongs to.
+// A Middleware runs around the resolution of a field. It may call next, also with changed arguments, and returns the
+// value of next, another value, or an error. p.Source is the object that the field belongs to.
 type Middleware func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error)
 
-// A MiddlewareMaker makes a Middleware from the options of a MiddlewareUse. It is called when the schema is built; if it returns an error,
-// Build fails.
+// A MiddlewareMaker makes a Middleware from the options of a MiddlewareUse. It is called when the schema is built; if
+// it returns an error, Build fails.
 type MiddlewareMaker func(options any) (Middleware, error)
 
 // A MiddlewareUse is a Middleware of a field: a registered name with options, or a function.

@@ -71,8 +71,8 @@ func (b *builder) queryCollection(s *shapes) {
 	}
 }
 
-// querySchedules adds the fields that list schedules. They need no permission of their own: callers see the schedules whose action they may
-// use themselves.
+// querySchedules adds the fields that list schedules. They need no permission of their own: callers see the schedules
+// whose action they may use themselves.
 func (b *builder) querySchedules(s *shapes) {
 	if !s.off.AreQueriesEnabled() || !s.off.IsActionEnabled("find") {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// seal assembles the declared types into a schema of graphql-go. It removes the types that no field leads to, and makes the SDL and its
-// syntax tree from the others.
+// seal assembles the declared types into a schema of graphql-go. It removes the types that no field leads to, and makes
+// the SDL and its syntax tree from the others.
 func (b *builder) seal() error {
 	if len(b.Query.Fields) == 0 { // a schema must have a field of Query
 		b.field(b.Query, &FieldSpec{Kind: QueryOK, Name: "ok", Scalar: b.Scalar("Boolean"), NonNull: true})
@@ -41,8 +41,8 @@ func (b *builder) seal() error {
 	return b.parse()
 }
 
-// parse makes the syntax tree of the SDL. It adds the fields by which introspection shows deprecated directives, which gqlparser does not
-// know yet.
+// parse makes the syntax tree of the SDL. It adds the fields by which introspection shows deprecated directives, which
+// gqlparser does not know yet.
 func (b *builder) parse() (err error) {
 	if b.Tree, err = validator.LoadSchema(validator.Prelude, &ast.Source{Name: "schema", Input: b.SDL}); err != nil {
 		return fmt.Errorf("the GraphQL schema with its extensions: %w", err)
@@ -72,8 +72,8 @@ func (b *builder) prune() (kept []*namedType) {
 	return kept
 }
 
-// typeOrder returns the order in which introspection lists types: the order of declaration, with each standard scalar after the first type
-// that names it.
+// typeOrder returns the order in which introspection lists types: the order of declaration, with each standard scalar
+// after the first type that names it.
 func typeOrder(kept []*namedType, types map[string]*namedType) (names []string) {
 	standard := map[string]bool{}
 	for _, s := range standardScalars {

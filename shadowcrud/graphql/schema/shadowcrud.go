@@ -46,15 +46,16 @@ func (s *ShadowCRUD) clone() *ShadowCRUD {
 	return c
 }
 
-// TypeOptions say which parts of a content-type or component the schema leaves out. For components only Disable and Field have an effect. A
-// nil *TypeOptions leaves out nothing.
+// TypeOptions say which parts of a content-type or component the schema leaves out. For components only Disable and
+// Field have an effect. A nil *TypeOptions leaves out nothing.
 type TypeOptions struct {
 	disabled, noQueries, noMutations bool
 	actions                          map[string]bool // that are disabled; allActions stands for each of them
 	fields                           map[string]*FieldOptions
 }
 
-// actions lists the actions that DisableAction accepts. publish, unpublish and discardDraft exist only with Options.DocumentActions.
+// actions lists the actions that DisableAction accepts. publish, unpublish and discardDraft exist only with
+// Options.DocumentActions.
 var actions = []string{"find", "findOne", "create", "update", "delete", "publish", "unpublish", "discardDraft"}
 
 // allActions is the name that DisableAction takes for every action, as the reference does.
@@ -69,8 +70,8 @@ func (t *TypeOptions) DisableQueries() *TypeOptions { t.noQueries = true; return
 // DisableMutations removes the fields of Mutation.
 func (t *TypeOptions) DisableMutations() *TypeOptions { t.noMutations = true; return t }
 
-// DisableAction removes the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish or discardDraft, or
-// those of all actions: "*".
+// DisableAction removes the fields that carry out an action: find, findOne, create, update, delete, publish, unpublish
+// or discardDraft, or those of all actions: "*".
 func (t *TypeOptions) DisableAction(action string) *TypeOptions {
 	if t.actions == nil {
 		t.actions = map[string]bool{}
@@ -148,7 +149,8 @@ func (t *TypeOptions) clone() *TypeOptions {
 	return &c
 }
 
-// FieldOptions say whether an attribute is left out of the output, the input or the filters. A nil *FieldOptions leaves it in all three.
+// FieldOptions say whether an attribute is left out of the output, the input or the filters. A nil *FieldOptions leaves
+// it in all three.
 type FieldOptions struct{ noOutput, noInput, noFilters bool }
 
 // Disable leaves the attribute out everywhere.
@@ -251,7 +253,8 @@ type fieldFile struct {
 //	  fields:
 //	    notes: {disableOutput: true}
 //
-// The keys are named for the methods. Types and attributes that m does not have are reported with their position in the file.
+// The keys are named for the methods. Types and attributes that m does not have are reported with their position in the
+// file.
 func (s *ShadowCRUD) Read(n *yamlfile.Node, m *contenttypes.Model) yamlfile.Problems {
 	if n.IsNull() {
 		return nil

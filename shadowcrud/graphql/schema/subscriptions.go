@@ -55,7 +55,8 @@ func (b *builder) changesOf(s *shapes) {
 	b.root(b.Subscription, s, m, "find", changesIn)
 }
 
-// checkSubscription reports fields of Subscription that an extension adds or resolves, since only changes in the log cause events.
+// checkSubscription reports fields of Subscription that an extension adds or resolves, since only changes in the log
+// cause events.
 func (b *builder) checkSubscription() {
 	if b.Subscription == nil {
 		return

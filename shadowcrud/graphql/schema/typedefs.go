@@ -8,8 +8,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// addTypeDefs adds definitions in the schema definition language. It declares all new types before it fills any, so that they may refer to
-// one another in any order.
+// addTypeDefs adds definitions in the schema definition language. It declares all new types before it fills any, so
+// that they may refer to one another in any order.
 func (b *builder) addTypeDefs(sources ...string) {
 	doc := &ast.SchemaDocument{}
 	for _, source := range sources {
@@ -188,7 +188,8 @@ func (b *builder) fillObject(o *Object, d *ast.Definition) {
 	}
 }
 
-// customField makes the FieldSpec of a field defined in SDL. For an invalid definition it adds an error and returns nil.
+// customField makes the FieldSpec of a field defined in SDL. For an invalid definition it adds an error and returns
+// nil.
 func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	b.checkDirectives(f.Directives, "deprecated")
 	t := b.typeOf(f.Type, f.Position)
@@ -210,7 +211,8 @@ func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	return m
 }
 
-// argument makes an argument, or a field of an input, from its definition. For an invalid definition it adds an error and returns nil.
+// argument makes an argument, or a field of an input, from its definition. For an invalid definition it adds an error
+// and returns nil.
 func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Value, directives ast.DirectiveList, at *ast.Position) *argument {
 	t := b.typeOf(typ, at)
 	if t == nil {

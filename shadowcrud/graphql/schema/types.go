@@ -177,7 +177,8 @@ func (b *builder) fillZone(u *Union) {
 	u.member(b.Object("Error"))
 }
 
-// target returns the types of the content-type or component that an attribute refers to, nil if the schema does not show it.
+// target returns the types of the content-type or component that an attribute refers to, nil if the schema does not
+// show it.
 func (b *builder) target(a *contenttypes.Attribute) *shapes {
 	return b.shapes[a.TargetSchema()]
 }
@@ -208,7 +209,8 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	}
 }
 
-// outputMorph adds the field of a relation to any type. The schema does not show the other side of such a relation (morphOne, morphMany).
+// outputMorph adds the field of a relation to any type. The schema does not show the other side of such a relation
+// (morphOne, morphMany).
 func (b *builder) outputMorph(s *shapes, m *FieldSpec) {
 	switch a := m.Attr; {
 	case s.schema.UID == contenttypes.FileUID && a.Name == "related":

@@ -59,7 +59,8 @@ func (b *builder) textInput(name string, fields ...string) (last *argument) {
 	return last
 }
 
-// queryMe adds the field of Query that shows the calling user. It needs no permission, as in the reference: it shows what a login answers, and the role.
+// queryMe adds the field of Query that shows the calling user. It needs no permission, as in the reference: it shows
+// what a login answers, and the role.
 func (b *builder) queryMe() {
 	if me := b.Object("UsersPermissionsMe"); me != nil {
 		b.field(b.Query, &FieldSpec{Kind: Me, Name: "me", Type: b.Model.Type(contenttypes.UserUID), Object: me})
