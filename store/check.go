@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"lectern/store/internal/format"
+	"lectern/store/internal/logentry"
 	"lectern/store/internal/pages"
 )
 
@@ -439,4 +440,112 @@ func (c *checker) links() {
 
 func (s *Snapshot) hasVersion(b *boundSchema, r format.End) bool {
 	return s.row(b, format.NewSlot(r.Locale, Published), r.Doc).Exists() || s.row(b, format.NewSlot(r.Locale, Draft), r.Doc).Exists()
+}
+
+// A historyChecker compares the blocks of touches with the entries of the log, which it gets in their order.
+type historyChecker struct {
+	*checker
+	before uint64 // the entry before the first one that counts
+	blocks []logentry.TouchBlock
+	list   []logentry.Touch // of the entries of the present stretch
+}
+
+func (c *checker) history() *historyChecker {
+	h := &historyChecker{checker: c, before: c.snap.logBegins()}
+	c.each(format.History, func(k, v []byte) { h.blocks = append(h.blocks, logentry.StoredTouches(k, v)) })
+	return h
+}
+
+// entry compares a block with the entries of its stretch when that ends with e.
+func (h *historyChecker) entry(e *Entry) {
+	if e.Sequence <= h.before {
+		return
+	}
+	h.list = e.AppendTouches(h.list)
+	for len(h.blocks) > 0 && h.blocks[0].Last < e.Sequence {
+		h.report("history %d: it is not of a stretch of the log", h.blocks[0].Last)
+		h.blocks = h.blocks[1:]
+	}
+	if len(h.blocks) == 0 || h.blocks[0].Last > e.Sequence {
+		if len(h.list) >= logentry.BlockTouches || e.Sequence%logentry.BlockEntries == 0 {
+			h.report("history %d: missing", e.Sequence)
+			h.list = nil
+		}
+		return
+	}
+	got, want := h.blocks[0].Since(h.before), logentry.NewTouchBlock(e.Sequence, h.list)
+	if !bytes.Equal(got.Data, want.Data) {
+		h.report("history %d: it does not agree with the log", e.Sequence)
+	}
+	h.blocks, h.list = h.blocks[1:], h.list[:0]
+}
+
+func (h *historyChecker) end(last uint64) {
+	for _, b := range h.blocks {
+		h.report("history %d: it is not of a stretch of the log, which ends with %d", b.Last, last)
+	}
+}
+
+// answers checks that the answers, their index by key and their counters agree.
+func (c *checker) answers() {
+	count, size := 0, int64(0)
+	names := map[Hash]uint64{} // the latest sequence under each key
+	owners := answerOwners{owned: map[uint64]ownedAnswer{}, told: map[string]answerShare{}, held: map[string]answerShare{}}
+	c.each(format.Answers, func(k, v []byte) {
+		v = format.WithoutChecksum(v)
+		switch {
+		case len(k) == 9 && k[0] == prefixAnswer:
+			count, size = count+1, size+int64(len(v)+answerOverhead)
+			key, _, err := logentry.ParseAnswer(v)
+			if err != nil {
+				c.report("answer %x: %w", k, err)
+			}
+			c.take(2 * len(key))
+			names[key] = be.Uint64(k[1:]) // answers come before keys
+			owners.owned[be.Uint64(k[1:])] = ownedAnswer{string(key.Caller()), int64(len(v) + answerOverhead)}
+		case len(k) == 1+logentry.CallerLen && k[0] == prefixAnswerCaller && len(v) == 16:
+			c.take(len(k))
+			owners.told[string(k[1:])] = readShare(v)
+		case len(k) == 1+logentry.CallerLen+8 && k[0] == prefixAnswerOf && len(v) == 8:
+			if caller := string(k[1 : 1+logentry.CallerLen]); !owners.hold(caller, be.Uint64(k[1+logentry.CallerLen:]), int64(be.Uint64(v))) {
+				c.report("answer of a caller %x: there is none of this size", k)
+			}
+		case len(k) == 1+len(Hash{}) && k[0] == prefixAnswerKey && len(v) == 8:
+			key := Hash(k[1:])
+			if sequence, ok := names[key]; !ok || sequence != be.Uint64(v) {
+				c.report("answer key %x: leads to %d, the answer is under %d", k, be.Uint64(v), sequence)
+			}
+			delete(names, key)
+		default:
+			c.report("answer %x: malformed", k)
+		}
+	})
+	for key, sequence := range names {
+		c.report("answer %d: its key %x is missing", sequence, key)
+	}
+	if callers := getNumber(c.snap.bucket(format.Meta), format.KeyAnswerCallers); !maps.Equal(owners.told, owners.held) || int(callers) != len(owners.held) {
+		c.report("answers: those of callers are counted as %v of %d callers, and are %v", owners.told, callers, owners.held)
+	}
+	if n, bytes := c.snap.KeptAnswers(); n != count || bytes != size {
+		c.report("answers: the counters say %d with %d bytes, there are %d with %d", n, bytes, count, size)
+	}
+}
+
+// answerOwners are what the checker knows of the callers whose answers are kept.
+type answerOwners struct {
+	owned map[uint64]ownedAnswer // by sequence
+	told  map[string]answerShare // by the counters
+	held  map[string]answerShare // by the index
+}
+
+type ownedAnswer struct {
+	caller string
+	bytes  int64
+}
+
+// hold counts an answer in the index of a caller. It reports whether there is one.
+func (o *answerOwners) hold(caller string, sequence uint64, bytes int64) bool {
+	share := o.held[caller]
+	o.held[caller] = answerShare{share.count + 1, share.bytes + bytes}
+	return o.owned[sequence] == ownedAnswer{caller, bytes}
 }

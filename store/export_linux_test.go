@@ -4,13 +4,15 @@ import (
 	"math"
 	"os"
 	"syscall"
+
+	"lectern/store/internal/diskfile"
 )
 
 // BlindToSpace makes stores work as on a file system that cannot allocate space ahead and does not report how much is free. restore ends
 // the effect.
 func BlindToSpace() (restore func()) {
-	allocate, ask := allocateFile, available
-	allocateFile = func(*os.File, int64, int64) error { return syscall.EOPNOTSUPP }
-	available = func(*os.File) int64 { return math.MaxInt64 }
-	return func() { allocateFile, available = allocate, ask }
+	allocate, ask := diskfile.AllocateFile, diskfile.Available
+	diskfile.AllocateFile = func(*os.File, int64, int64) error { return syscall.EOPNOTSUPP }
+	diskfile.Available = func(*os.File) int64 { return math.MaxInt64 }
+	return func() { diskfile.AllocateFile, diskfile.Available = allocate, ask }
 }

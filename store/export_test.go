@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/internal/diskfile"
 	"lectern/store/internal/format"
 	"lectern/store/internal/logentry"
 )
@@ -76,9 +77,9 @@ func MappedBy(n int) (restore func()) {
 
 // OnDiskWith makes file systems report that they have this many free bytes. The returned function ends the effect.
 func OnDiskWith(left int64) (restore func()) {
-	before := available
-	available = func(*os.File) int64 { return left }
-	return func() { available = before }
+	before := diskfile.Available
+	diskfile.Available = func(*os.File) int64 { return left }
+	return func() { diskfile.Available = before }
 }
 
 // Look makes the store check its file now.

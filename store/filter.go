@@ -9,6 +9,81 @@ import (
 	"lectern/store/internal/plan"
 )
 
+// A Status distinguishes the draft of a document from its published version. Types without draft & publish have published rows only.
+type Status = format.Status
+
+const (
+	Published = format.Published
+	Draft     = format.Draft
+)
+
+// A Query selects rows of one type. It is a plain value, which REST parameters and GraphQL arguments both become.
+type Query = plan.Query
+
+// A LocaleSet says in which locales a query looks. It has no effect on types that are not localized.
+type LocaleSet = plan.LocaleSet
+
+// A SortKey orders rows by the scalar attribute at the end of its path.
+type SortKey = plan.SortKey
+
+// A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
+// never a match, also below Not. One of And, Or, Not, Compare, Through, Publication, Search.
+type Filter = plan.Filter
+
+// Filters.
+type (
+	And         = plan.And
+	Or          = plan.Or
+	Not         = plan.Not
+	Compare     = plan.Compare
+	Through     = plan.Through
+	Publication = plan.Publication
+	Search      = plan.Search
+)
+
+// An Op is a comparison operator.
+type Op = plan.Op
+
+// Operators.
+const (
+	Eq           = plan.Eq
+	EqI          = plan.EqI
+	Ne           = plan.Ne
+	NeI          = plan.NeI
+	In           = plan.In
+	NotIn        = plan.NotIn
+	Lt           = plan.Lt
+	Lte          = plan.Lte
+	Gt           = plan.Gt
+	Gte          = plan.Gte
+	Between      = plan.Between
+	Contains     = plan.Contains
+	ContainsI    = plan.ContainsI
+	NotContains  = plan.NotContains
+	NotContainsI = plan.NotContainsI
+	StartsWith   = plan.StartsWith
+	StartsWithI  = plan.StartsWithI
+	EndsWith     = plan.EndsWith
+	EndsWithI    = plan.EndsWithI
+	Null         = plan.Null
+	NotNull      = plan.NotNull
+)
+
+// A PublicationState is a value of the parameter publicationFilter.
+type PublicationState = plan.PublicationState
+
+// Publication states.
+const (
+	NeverPublished              = plan.NeverPublished
+	HasPublishedVersion         = plan.HasPublishedVersion
+	Modified                    = plan.Modified
+	Unmodified                  = plan.Unmodified
+	NeverPublishedDocument      = plan.NeverPublishedDocument
+	HasPublishedVersionDocument = plan.HasPublishedVersionDocument
+	PublishedWithoutDraft       = plan.PublishedWithoutDraft
+	PublishedWithDraft          = plan.PublishedWithDraft
+)
+
 // A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a record; under a Not,
 // whether it is false. A filter that is unknown is neither. All attributes of the zero Record are null.
 type cond interface {
@@ -254,4 +329,51 @@ func compileCompare(f Compare, negate bool) cond {
 		return test{f.Attr, func(raw []byte) bool { return !ok(raw) }, len(f.Values)}
 	}
 	return test{f.Attr, ok, len(f.Values)}
+}
+
+// A memo records for which targets of a relation a condition holds, so that each target is tested once even if many rows lead to it.
+type memo struct {
+	asked int
+	pages map[versionPage]memoPage // nil until something is recorded
+}
+
+// A versionPage identifies 64 documents of one type in one locale.
+type versionPage struct {
+	schema, locale uint16
+	page           uint64
+}
+
+// A memoPage holds the results for the 64 documents of a versionPage, as one bit of each field per document.
+type memoPage struct {
+	known, shown, met uint64
+}
+
+// unremembered is the number of tests after which the memo begins to record. For fewer tests, recording costs more than it saves.
+const unremembered = 8
+
+// of returns the recorded result for a target: whether it has a version to show, and whether that version meets the condition. known is
+// false if nothing is recorded.
+func (m *memo) of(r format.End) (shown, met, known bool) {
+	p, bit := m.pages[versionPage{r.Schema, r.Locale, r.Doc / 64}], uint64(1)<<(r.Doc%64)
+	return p.shown&bit != 0, p.met&bit != 0, p.known&bit != 0
+}
+
+// remember records the result of a test, unless it is one of the first few (see unremembered).
+func (m *memo) remember(r format.End, shown, met bool) {
+	if m.asked++; m.asked <= unremembered {
+		return
+	}
+	if m.pages == nil {
+		m.pages = map[versionPage]memoPage{}
+	}
+	at, bit := versionPage{r.Schema, r.Locale, r.Doc / 64}, uint64(1)<<(r.Doc%64)
+	p := m.pages[at]
+	p.known |= bit
+	if shown {
+		p.shown |= bit
+	}
+	if met {
+		p.met |= bit
+	}
+	m.pages[at] = p
 }

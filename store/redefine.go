@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -252,4 +254,157 @@ func (s *Store) viewPinned(f func(*Snapshot) error) error {
 	case <-late.C:
 		return context.DeadlineExceeded
 	}
+}
+
+// Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. If it is interrupted,
+// the next Open, or the same call again, carries out the rest.
+//
+// model is the model of the project, or nil if that is not known. With a model, Migrate refuses operations that change content alone
+// unless the model asks for them.
+func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts Options) (removed evolve.Removed, err error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return removed, fmt.Errorf("there is no store %s, so there is nothing to migrate", path)
+	}
+	if ms, err = ms.Checked(); err != nil {
+		return removed, err
+	}
+	db, err := openFile(path, opts, openThere)
+	if err != nil {
+		return removed, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s := newFile(db, path)
+	s.log.limits = opts.Log.withDefaults()
+	c, err := s.loadConversion(opts)
+	if err != nil {
+		return removed, err
+	}
+	begun := c.pending.Migrations
+	if err := c.run(); err != nil {
+		return removed, fmt.Errorf("finish the conversion that was begun: %w", err)
+	}
+	if len(begun) > 0 && begun.String() == ms.String() {
+		return c.pending.Removed, nil
+	}
+	c.pending = pending{Migrations: ms}
+	if err := s.read(func(tx *bolt.Tx) (err error) {
+		c.pending.Steps, err = s.planner(tx, opts).Migrate(c.catalog, ms, model)
+		return err
+	}); err != nil {
+		return removed, err
+	}
+	if err := c.run(); err != nil {
+		return removed, fmt.Errorf("migrate %s: %w", path, err)
+	}
+	return c.pending.Removed, nil
+}
+
+// A schemaLock is a read-write lock on the definitions of a file: shared locks keep them unchanged, and the exclusive lock lets one
+// redefinition change them. While one waits for the exclusive lock, new shared locks wait too. Unlike sync.RWMutex, waiting ends with a
+// context or after a time.
+type schemaLock struct {
+	mu        sync.Mutex
+	shared    int           // how many shared locks are held
+	unshared  chan struct{} // closed when the last shared lock ends; nil if nobody waits for that
+	exclusive chan struct{} // closed when the exclusive lock ends; nil if nobody holds it or waits for it
+}
+
+// schemaLockTimeout is how long a redefinition waits for the exclusive lock, and how long new shared locks wait for it meanwhile.
+const schemaLockTimeout = time.Second
+
+// schemaLockKey is the key of a context value: the *file of which the caller has a shared lock.
+type schemaLockKey struct{}
+
+// LockSchema takes a shared lock on the definitions: they do not change until unlock is called. Use it for several writes that must be
+// made under the same definitions; none of them returns ErrRedefined. LockSchema itself returns ErrRedefined if the definitions have
+// changed already. With the returned context LockSchema may be called again.
+//
+// A redefinition waits for all shared locks, so do not hold one while waiting for a client.
+func (s *Store) LockSchema(ctx context.Context) (locked context.Context, unlock func(), err error) {
+	if ctx.Value(schemaLockKey{}) == s.file {
+		return ctx, func() {}, nil
+	}
+	if err := s.schema.lockShared(ctx); err != nil {
+		return nil, nil, err
+	}
+	unlock = sync.OnceFunc(s.schema.unlockShared)
+	if s.current.Load() != s {
+		unlock()
+		return nil, nil, ErrRedefined
+	}
+	return context.WithValue(ctx, schemaLockKey{}, s.file), unlock, nil
+}
+
+func (l *schemaLock) lockShared(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.exclusive != nil {
+		ended := l.exclusive
+		l.mu.Unlock()
+		var err error
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		l.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+	l.shared++
+	return nil
+}
+
+func (l *schemaLock) unlockShared() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shared--; l.shared == 0 && l.unshared != nil {
+		close(l.unshared)
+		l.unshared = nil
+	}
+}
+
+// lockExclusive waits until no shared lock is left. After schemaLockTimeout it returns ErrSchemaLocked.
+func (l *schemaLock) lockExclusive(ctx context.Context) (unlock func(), err error) {
+	if err := l.lockShared(ctx); err != nil { // waits for another exclusive lock to end
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared--
+	if l.exclusive != nil { // another has taken it in between
+		return nil, ErrSchemaLocked
+	}
+	ended := make(chan struct{})
+	l.exclusive = ended
+	unlock = func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		close(ended)
+		l.exclusive = nil
+	}
+	if l.shared == 0 {
+		return unlock, nil
+	}
+	unshared := make(chan struct{})
+	l.unshared = unshared
+	l.mu.Unlock()
+	late := time.NewTimer(schemaLockTimeout)
+	defer late.Stop()
+	select {
+	case <-unshared:
+	case <-late.C:
+		err = ErrSchemaLocked
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	l.mu.Lock()
+	if err == nil || l.unshared == nil { // if nil, the last shared lock has ended just now
+		return unlock, nil
+	}
+	l.unshared = nil
+	close(ended)
+	l.exclusive = nil
+	return nil, err
 }

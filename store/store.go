@@ -7,19 +7,14 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"lectern/contenttypes"
 	"lectern/internal/admission"
-	"lectern/internal/durable"
 	"lectern/store/internal/format"
-	"lectern/store/internal/logentry"
 	"lectern/store/internal/pool"
 )
 
@@ -196,83 +191,6 @@ func (f *file) newStore(bound *binding) *Store {
 	s.until.Store(math.MaxInt64)
 	f.current.Store(s)
 	return s
-}
-
-// openFile opens a store file for writing, and upgrades it if it has an older format.
-func openFile(path string, opts Options, openFile func(path string) (*os.File, error)) (*opened, error) {
-	o := toWrite()
-	o.Timeout = max(opts.LockTimeout, 50*time.Millisecond)
-	db, err := openBolt(path, o, openFile)
-	if err != nil {
-		return nil, err
-	}
-	f := newFile(db, path)
-	u, kept, err := f.plannedUpgrade(opts)
-	if err == nil {
-		err = db.secure()
-	}
-	if err == nil && u.From != u.To {
-		err = f.upgrade(u, kept, opts)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), db.Close())
-	}
-	return db, nil
-}
-
-// secure writes the newest meta page to disk again. If a former process failed to write it, it may be in the page cache only, and the
-// next commits would overwrite the state that the disk still has.
-func (o *opened) secure() error {
-	page := make([]byte, os.Getpagesize())
-	var at int64
-	if err := o.View(func(tx *bolt.Tx) error {
-		page = make([]byte, o.Info().PageSize)
-		at = int64(tx.ID()%2) * int64(len(page))
-		return nil
-	}); err != nil {
-		return err
-	}
-	if _, err := o.handle.ReadAt(page, at); err != nil {
-		return err
-	}
-	if _, err := o.handle.WriteAt(page, at); err != nil {
-		return err
-	}
-	return o.handle.Sync()
-}
-
-// create makes an empty store beside path and renames it into place, because a loss of power while bbolt initialises a file would leave
-// it damaged.
-func create(path string) error {
-	temp := path + tempSuffix
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	db, err := openFile(temp, Options{}, func(path string) (*os.File, error) {
-		return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	})
-	if err != nil {
-		return err
-	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range format.BucketNames {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		meta := newFile(db, temp).meta(tx)
-		if err := meta.Put(format.KeyIdentity, freshValue{[]byte(newIdentity())}); err != nil {
-			return err
-		}
-		return errors.Join(putEpoch(meta, logentry.NewEpoch()), known.putInto(meta))
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return durable.SyncDir(filepath.Dir(path))
 }
 
 // Close carries out the writes that are waiting, waits for readers, and closes the file for all of its Stores. Later calls return nil.

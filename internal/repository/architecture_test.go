@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"documents/passwords"},
 	{"documents/values"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
-	{"store/internal/format"},
+	{"store/internal/format", "store/internal/diskfile"},
 	{"store/internal/logentry", "store/internal/plan"},
 	{"store"},
 	{"internal/storetest", "backup"},
