@@ -16,7 +16,7 @@ import (
 var updateErrors = flag.Bool("update-errors", false, "write the table of docs/errors.md")
 
 // errorName matches the name of an error in the source of a package: the field of an Error, or an argument of a function that makes one.
-var errorName = regexp.MustCompile(`(?:Name: |badBody\()"([A-Z][A-Za-z]*)"`)
+var errorName = regexp.MustCompile(`(?:Name: |BadRequest\()"([A-Z][A-Za-z]*)"`)
 
 // TestKindsOfErrors compares the names of errors in the source with apierror.Kinds.
 func TestKindsOfErrors(t *testing.T) {
