@@ -8,8 +8,8 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// A rule allows differences of one kind. Each kind stands in testdata/conformance/differences.yaml, or follows from how a move-in or
-// `strapi import` works.
+// A rule allows differences of one kind. Each kind stands in testdata/conformance/differences.yaml, or follows from how
+// a move-in or `strapi import` works.
 type rule struct {
 	name string
 	// in looks at a comparison, and returns a function that reports whether the rule allows one of its differences.
@@ -23,8 +23,8 @@ func each(name string, allows func(*Model, comparison, mismatch) bool) rule {
 	}}
 }
 
-// allowedDifferences returns the names of the rules that allow the differences of a comparison, and the first difference that no rule
-// allows.
+// allowedDifferences returns the names of the rules that allow the differences of a comparison, and the first
+// difference that no rule allows.
 func allowedDifferences(m *Model, c comparison) (names []string, left *mismatch) {
 	checks := make([]func(mismatch) bool, len(rules))
 	for _, at := range c.mismatches {
@@ -72,7 +72,8 @@ var rules = []rule{
 			strings.Contains(at.path, ".role.") || strings.Contains(at.path, ".i18NLocales[]")
 		return made && slices.Contains([]string{"documentId", "createdAt", "updatedAt", "publishedAt"}, key)
 	}),
-	// Lectern lacks actions of Strapi: a role has none of them but those of sessions. It has actions that publish, for which Strapi has its panel.
+	// Lectern lacks actions of Strapi: a role has none of them but those of sessions. It has actions that publish, for
+	// which Strapi has its panel.
 	each("roles list the actions that a server has", func(_ *Model, c comparison, at mismatch) bool {
 		if !strings.HasPrefix(c.Path, "/api/users-permissions/roles/") || !strings.HasPrefix(at.path, ".role.permissions.") {
 			return false
@@ -95,8 +96,8 @@ var rules = []rule{
 	{"sort leaves the order of equal keys open", equalKeys},
 }
 
-// onlyErrorsBelowNull allows errors of GraphQL that one server leaves out, where both answer null above the place of the error, and the data
-// are the same: a resolver that ends after another one has failed is not waited for.
+// onlyErrorsBelowNull allows errors of GraphQL that one server leaves out, where both answer null above the place of
+// the error, and the data are the same: a resolver that ends after another one has failed is not waited for.
 func onlyErrorsBelowNull(_ *Model, c comparison) func(mismatch) bool {
 	want, got := answerOf(c.Body), answerOf(c.other.Body)
 	allowed := program.JSON(want.data) == program.JSON(got.data) && len(want.errors) > 0 && len(got.errors) > 0
@@ -161,8 +162,9 @@ func jsonText(v any) string {
 	return s
 }
 
-// hiddenMorph allows a polymorphic relation that the reference shows as empty: over GraphQL, with an internal error, over REST if it leads to
-// a single document and the read has `fields`, and on the side with morphBy, which lacks the links written on the other side.
+// hiddenMorph allows a polymorphic relation that the reference shows as empty: over GraphQL, with an internal error,
+// over REST if it leads to a single document and the read has `fields`, and on the side with morphBy, which lacks the
+// links written on the other side.
 func hiddenMorph(m *Model, c comparison, at mismatch) bool {
 	if at.path == ".errors" && at.got == nothing {
 		list, _ := at.want.([]any)
@@ -177,8 +179,8 @@ func hiddenMorph(m *Model, c comparison, at mismatch) bool {
 	})
 }
 
-// linkedVersion allows another version of a document in a polymorphic relation of a read that asks for drafts. It must be the same document,
-// unless Lectern leaves out one that has no draft.
+// linkedVersion allows another version of a document in a polymorphic relation of a read that asks for drafts. It must
+// be the same document, unless Lectern leaves out one that has no draft.
 func linkedVersion(m *Model, c comparison, at mismatch) bool {
 	if !asksForDrafts(c.read) || !m.throughMorph(at.path, func(x Morph) bool { return !x.Mapped }) {
 		return false
@@ -217,8 +219,8 @@ func isPart(got, want any) bool {
 	})
 }
 
-// checkedRelation allows GraphQL to forbid a relation that the reference shows to a caller with limited permissions: an error Forbidden access
-// of Lectern alone, where Lectern answers null and the reference does not.
+// checkedRelation allows GraphQL to forbid a relation that the reference shows to a caller with limited permissions: an
+// error Forbidden access of Lectern alone, where Lectern answers null and the reference does not.
 func checkedRelation(_ *Model, c comparison) func(mismatch) bool {
 	want, got := answerOf(c.Body), answerOf(c.other.Body)
 	allowed, more := c.As != "full" && c.Query != "", false
@@ -237,8 +239,8 @@ func checkedRelation(_ *Model, c comparison) func(mismatch) bool {
 	}
 }
 
-// equalKeys allows the elements of sorted lists in another order. Where a REST list is sorted by attributes that it shows, the values of
-// these come in the same order.
+// equalKeys allows the elements of sorted lists in another order. Where a REST list is sorted by attributes that it
+// shows, the values of these come in the same order.
 func equalKeys(_ *Model, c comparison) func(mismatch) bool {
 	sorts := strings.Contains(c.Path, "sort") || strings.Contains(c.Query, "sort")
 	allowed := sorts && c.Status == c.other.Status && program.JSON(unordered(program.Decode(c.Body))) == program.JSON(unordered(program.Decode(c.other.Body)))

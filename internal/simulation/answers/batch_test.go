@@ -8,13 +8,15 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// Batching makes a run send some of its writes several at a time, to POST /api/_batch, which the reference does not have.
+// Batching makes a run send some of its writes several at a time, to POST /api/_batch, which the reference does not
+// have.
 func (r *Run) Batching() *Run {
 	r.batching = true
 	return r
 }
 
-// batch makes a batch of random writes. Each is made for the content behind those before it, so it may be about documents that they create.
+// batch makes a batch of random writes. Each is made for the content behind those before it, so it may be about
+// documents that they create.
 func (o *operationGenerator) batch() *Operation {
 	op := &Operation{Kind: "batch", Atomic: o.chance(.6)}
 	world := o.world
@@ -73,7 +75,8 @@ func (op *Operation) hasBody() bool { return op.Kind == "create" || op.Kind == "
 // batchName returns the name of a document within the batch that creates it.
 func batchName(number int) string { return fmt.Sprint("document ", number) }
 
-// reference returns the documentId of a document or, if it is not known yet, a reference to the operation of the same batch that creates it.
+// reference returns the documentId of a document or, if it is not known yet, a reference to the operation of the same
+// batch that creates it.
 func (w *World) reference(number int) any {
 	for _, d := range w.Docs {
 		if d.Number == number && d.ID.Value == nil {
@@ -167,8 +170,8 @@ func differentBatch(refused bool, want []batchResult, status int, got any) strin
 	return ""
 }
 
-// differentRefusal compares the answer to an atomic batch that is refused. The server finds some errors of later operations before it begins with
-// the first one.
+// differentRefusal compares the answer to an atomic batch that is refused. The server finds some errors of later
+// operations before it begins with the first one.
 func differentRefusal(want []batchResult, status int, answer map[string]any) string {
 	failed, _ := answer["error"].(map[string]any)
 	details, _ := failed["details"].(map[string]any)

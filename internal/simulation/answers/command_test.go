@@ -16,8 +16,8 @@ var (
 	inGraphQL     = flag.Bool("graphql", false, "send queries and mutations in GraphQL to the command")
 )
 
-// TestCommandAgreesWithEvaluator compares the server that -command starts with the evaluator. The server must print a line such as
-// {"base":…,"tokens":{"full":…}} when it is ready:
+// TestCommandAgreesWithEvaluator compares the server that -command starts with the evaluator. The server must print a
+// line such as {"base":…,"tokens":{"full":…}} when it is ready:
 //
 //	go test ./internal/simulation/answers -run TestCommandAgreesWithEvaluator -tolerate 10 -command "lectern serve PROJECT --ephemeral --addr 127.0.0.1:0"
 func TestCommandAgreesWithEvaluator(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// difference compares a response with the expected one and returns the first difference, or "". It takes generated values
-// from the first response that shows them.
+// difference compares a response with the expected one and returns the first difference, or "". It takes generated
+// values from the first response that shows them.
 func difference(path string, want, got any) string {
 	switch want := want.(type) {
 	case *Generated:

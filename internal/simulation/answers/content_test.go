@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// JSONText is the value of a json or blocks attribute, and Hash that of a password. The other values of the evaluator are nil, string (texts,
-// and dates and times as responses print them), float64 (integer, float, decimal, id), int64 (biginteger) and bool.
+// JSONText is the value of a json or blocks attribute, and Hash that of a password. The other values of the evaluator
+// are nil, string (texts, and dates and times as responses print them), float64 (integer, float, decimal, id), int64
+// (biginteger) and bool.
 type JSONText string
 
 // A Hash is a password as it is stored. Each write of a password makes another one, even of the same password.

@@ -146,8 +146,8 @@ func (c *Coverage) Below(n int) []string {
 	return cells
 }
 
-// Untouched returns what a short run has missed: counters at 0, operators that were used with no type, and types that were
-// used with no operator.
+// Untouched returns what a short run has missed: counters at 0, operators that were used with no type, and types that
+// were used with no operator.
 func (c *Coverage) Untouched() []string {
 	tests := map[string]int{}
 	var cells []string

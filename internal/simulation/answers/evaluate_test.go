@@ -265,7 +265,8 @@ func (w *World) related(p instance, a *Attribute) []*Row {
 	return rows
 }
 
-// holds reports whether f, or its negation if negated, is true for some choice of targets. Unknown does not count as true.
+// holds reports whether f, or its negation if negated, is true for some choice of targets. Unknown does not count as
+// true.
 func (w *World) holds(f *Filter, p instance, negated bool) bool {
 	switch f.Op {
 	case "not":

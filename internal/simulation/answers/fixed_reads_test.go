@@ -7,7 +7,8 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// fixedReads returns reads of what random reads leave out: users, roles, files and their bytes, locales, and polymorphic relations.
+// fixedReads returns reads of what random reads leave out: users, roles, files and their bytes, locales, and
+// polymorphic relations.
 func fixedReads(m *Model, server *program.Server) ([]read, error) {
 	var list []read
 	for _, path := range []string{

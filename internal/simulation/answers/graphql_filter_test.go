@@ -14,8 +14,8 @@ func (a *generator) operatorsOf(x *Attribute) []string {
 	return graphqlOperators(x.Type, a.quirk)
 }
 
-// graphqlOperators returns the operators that GraphQL filters may use on a type of attribute. "" stands for a null in place
-// of operators.
+// graphqlOperators returns the operators that GraphQL filters may use on a type of attribute. "" stands for a null in
+// place of operators.
 func graphqlOperators(typ string, quirk Quirks) []string {
 	if typ == "id" {
 		return nil

@@ -138,8 +138,9 @@ func (o *operationGenerator) attach(a *Attribute) any {
 	return &Attached{files}
 }
 
-// Mutate carries out the writes of a mutation. It returns the expected data and errors, and the outcome of each write. It calls settle behind
-// each write, since the answers to that one and to later ones may show positions that it leaves unknown.
+// Mutate carries out the writes of a mutation. It returns the expected data and errors, and the outcome of each write.
+// It calls settle behind each write, since the answers to that one and to later ones may show positions that it leaves
+// unknown.
 func (w *World) Mutate(r *Request, settle func() error) (any, []*Issue, []Outcome, error) {
 	x := &evaluation{world: w, limited: r.Limited, settle: settle}
 	out := orderedObject{}
@@ -198,8 +199,8 @@ func (x *evaluation) write(g *collectedField) (any, Outcome) {
 	return v, out
 }
 
-// permittedWrite returns a write without the parts that a limited principal may not write: links to types that it may not
-// find.
+// permittedWrite returns a write without the parts that a limited principal may not write: links to types that it may
+// not find.
 func (w *World) permittedWrite(op *Operation, limited bool) *Operation {
 	if !limited {
 		return op
@@ -264,7 +265,8 @@ func (op *Operation) answerStatus() string {
 	return op.Status
 }
 
-// deleted evaluates a delete, which answers with the documentId in its arguments. A single type must have a document to delete.
+// deleted evaluates a delete, which answers with the documentId in its arguments. A single type must have a document to
+// delete.
 func (x *evaluation) deleted(op *Operation, g *collectedField) (any, Outcome) {
 	w := x.world
 	var id any = w.documentID(op.Number)

@@ -116,8 +116,8 @@ func (r *Run) mutate(op *Operation, o *operationGenerator) error {
 	return r.remember(len(outcomes))
 }
 
-// learn reads the ids of new documents that no response has shown. A mutation shows nothing of a draft without a required
-// value.
+// learn reads the ids of new documents that no response has shown. A mutation shows nothing of a draft without a
+// required value.
 func (r *Run) learn() error {
 	for _, d := range r.world.Docs {
 		if d.ID.Value != nil || len(d.Rows) == 0 {
@@ -181,8 +181,8 @@ func (w *World) knows(id string) bool {
 	return false
 }
 
-// refusalOf sends a refused write by REST as well, and takes the words of the refusal from there. A refused write changes
-// nothing, and both APIs use the same words.
+// refusalOf sends a refused write by REST as well, and takes the words of the refusal from there. A refused write
+// changes nothing, and both APIs use the same words.
 func (r *Run) refusalOf(op *Operation, f *Issue) error {
 	var body any
 	if op.Kind == "create" || op.Kind == "update" {
@@ -218,8 +218,8 @@ type reportedIssue struct {
 	Extensions struct{ Code string }
 }
 
-// compareAnswer compares a GraphQL response with the expected one: the data byte by byte, the errors by message, code and
-// path.
+// compareAnswer compares a GraphQL response with the expected one: the data byte by byte, the errors by message, code
+// and path.
 func (r *Run) compareAnswer(request string, data any, issues []*Issue, status int, got []byte) error {
 	var answer struct {
 		Errors []reportedIssue

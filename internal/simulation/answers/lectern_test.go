@@ -219,7 +219,8 @@ func shrunk(t *testing.T, run *Run, d *Difference, prepare func(*Run)) string {
 	return Story(ops, again.world)
 }
 
-// TestRESTAgreesWithEvaluator compares the server with the evaluator. The default run is short; a long one is go test ./internal/simulation/answers
+// TestRESTAgreesWithEvaluator compares the server with the evaluator. The default run is short; a long one is go test
+// ./internal/simulation/answers
 // -run TestRESTAgreesWithEvaluator -seeds 10 -operations 1000 -least 20 -coverage.
 func TestRESTAgreesWithEvaluator(t *testing.T) {
 	compareAll(t, NewCoverage(Quirks{}).Batches(), *seeds, func(r *Run) { r.Batching() })
@@ -230,8 +231,9 @@ func TestGraphQLAgreesWithEvaluator(t *testing.T) {
 	compareAll(t, NewGraphQLCoverage(Quirks{}), *seeds, func(r *Run) { r.InGraphQL() })
 }
 
-// TestPastAgreesWithEvaluator compares documents as they were, histories and restored versions with what the evaluator remembers. Definitions change in
-// between. A long run is go test ./internal/simulation/answers -run TestPastAgreesWithEvaluator -pasts 50 -operations 600.
+// TestPastAgreesWithEvaluator compares documents as they were, histories and restored versions with what the evaluator
+// remembers. Definitions change in between. A long run is go test ./internal/simulation/answers -run
+// TestPastAgreesWithEvaluator -pasts 50 -operations 600.
 func TestPastAgreesWithEvaluator(t *testing.T) {
 	t.Run("REST", func(t *testing.T) {
 		compareAll(t, NewPastCoverage("history 200"), *pasts, func(r *Run) { r.Batching().Remembering() })

@@ -20,8 +20,8 @@ type member struct {
 // An idText is an id that GraphQL prints as a text.
 type idText struct{ *Generated }
 
-// A matcher compares the bytes of a response with the expected value. It takes generated values from the first response that
-// shows them.
+// A matcher compares the bytes of a response with the expected value. It takes generated values from the first response
+// that shows them.
 type matcher struct {
 	rest []byte
 	path []any

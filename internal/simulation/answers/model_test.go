@@ -63,8 +63,8 @@ type Component struct {
 	Name     string
 }
 
-// An Attribute is a field of a schema. Type is the attribute type in the definition. System attributes have the types "id",
-// "documentId", "locale" and "datetime".
+// An Attribute is a field of a schema. Type is the attribute type in the definition. System attributes have the types
+// "id", "documentId", "locale" and "datetime".
 type Attribute struct {
 	Name   string
 	Type   string
@@ -150,8 +150,8 @@ type modelGenerator struct {
 	count int
 }
 
-// RandomModel returns a random model that has every scalar type, every relation kind, and types with and without drafts and
-// locales.
+// RandomModel returns a random model that has every scalar type, every relation kind, and types with and without drafts
+// and locales.
 func RandomModel(rng *rand.Rand, quirk Quirks) *Model {
 	m := &modelGenerator{rng: rng, quirk: quirk, model: &Model{Locales: []string{"en", "fr", "de"}}}
 	m.components()
@@ -170,8 +170,8 @@ func (m *modelGenerator) name(stem string) string {
 	return fmt.Sprintf("%s%d", stem, m.count)
 }
 
-// components makes three components: one with scalars only, one with relations (which relations adds), and one that contains
-// both.
+// components makes three components: one with scalars only, one with relations (which relations adds), and one that
+// contains both.
 func (m *modelGenerator) components() {
 	leaf := &Component{Category: "parts", Name: "leaf"}
 	m.scalars(&leaf.Schema, 5, true)

@@ -14,9 +14,10 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// TestMovedProjectsAnswerAsBefore moves archives of the reference in, and sends reads whose answers the reference gave before: random reads in REST and
-// GraphQL of API tokens, users who log in with their old passwords, and the public, and the bytes of all files. testdata/moved has
-// the archives, made by reference/fill.mjs, and the answers, recorded by TestServersAnswerAlike with -record.
+// TestMovedProjectsAnswerAsBefore moves archives of the reference in, and sends reads whose answers the reference gave
+// before: random reads in REST and GraphQL of API tokens, users who log in with their old passwords, and the public,
+// and the bytes of all files. testdata/moved has the archives, made by reference/fill.mjs, and the answers, recorded by
+// TestServersAnswerAlike with -record.
 func TestMovedProjectsAnswerAsBefore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")

@@ -78,8 +78,8 @@ func (o *operationGenerator) count(t *Type) int {
 	return n
 }
 
-// locale chooses the locale of a write. It adds a localization only if all rows agree on their shared values, since it is not
-// defined which row a new localization copies them from.
+// locale chooses the locale of a write. It adds a localization only if all rows agree on their shared values, since it
+// is not defined which row a new localization copies them from.
 func (o *operationGenerator) locale(op *Operation, d *Document) string {
 	if !op.Type.Localized {
 		return pick(o.rng, []string{"", "", "", "fr"})

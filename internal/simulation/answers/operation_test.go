@@ -6,8 +6,8 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// An Operation is a request that is sent to the server and applied to the World. It names documents and components by number,
-// and so is still valid when earlier operations are removed.
+// An Operation is a request that is sent to the server and applied to the World. It names documents and components by
+// number, and so is still valid when earlier operations are removed.
 type Operation struct {
 	Kind   string // create, update, delete, publish, unpublish, discard-draft, restart, ask, asOf, history, restore, redefine, batch; in GraphQL query and mutate
 	Type   *Type
@@ -42,7 +42,8 @@ type NewItem struct {
 	Fields    []Field
 }
 
-// An Edit is the value of a relation in a body. Form is bare (one value), list, set, or change (connect and disconnect).
+// An Edit is the value of a relation in a body. Form is bare (one value), list, set, or change (connect and
+// disconnect).
 type Edit struct {
 	Form       string
 	Set        []Target

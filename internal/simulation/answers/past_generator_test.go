@@ -2,7 +2,8 @@ package answers
 
 import "fmt"
 
-// A Redefinition changes a definition: it adds an attribute to a type, or makes an integer attribute one of floating-point numbers.
+// A Redefinition changes a definition: it adds an attribute to a type, or makes an integer attribute one of
+// floating-point numbers.
 type Redefinition struct {
 	Type    *Type
 	Attr    *Attribute
@@ -106,7 +107,8 @@ func unconditional(p *Populate) *Populate {
 	return p
 }
 
-// redefinition returns a random change of definitions, mostly nil. Each run adds an attribute early, and converts one later.
+// redefinition returns a random change of definitions, mostly nil. Each run adds an attribute early, and converts one
+// later.
 func (o *operationGenerator) redefinition() *Redefinition {
 	moments := len(o.past.Moments)
 	switch {

@@ -13,8 +13,8 @@ type PastItem struct {
 	Moment         *Moment  // behind the write
 }
 
-// record adds what has changed between two moments to the histories of the documents. If there were several writes in between, it
-// cannot say what each of them did.
+// record adds what has changed between two moments to the histories of the documents. If there were several writes in
+// between, it cannot say what each of them did.
 func (p *Past) record(former, m *Moment, several bool) {
 	for _, d := range m.World.Docs {
 		before := former.World.numbered(d.Number)
@@ -66,9 +66,10 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	return items
 }
 
-// rewritten reports whether a write has changed a version that keeps its updatedAt: a publication changes what the published versions of other
-// localizations share with it, and those with a modified draft keep their times. Values that nobody may see count too. Relations do not count,
-// since other documents of the same batch may have changed their links to a version that was not written itself.
+// rewritten reports whether a write has changed a version that keeps its updatedAt: a publication changes what the
+// published versions of other localizations share with it, and those with a modified draft keep their times. Values
+// that nobody may see count too. Relations do not count, since other documents of the same batch may have changed their
+// links to a version that was not written itself.
 func rewritten(was, is *Row, changed []string) bool {
 	return slices.ContainsFunc(is.Doc.Type.Attributes, func(a *Attribute) bool {
 		switch {
@@ -93,8 +94,8 @@ func (d *Document) version(locale, status string) *Row {
 	return nil
 }
 
-// changedBetween returns the names of the attributes whose values differ between two versions at two moments. Either may be nil for one
-// that is not there, which has no values but keeps its links until its document is deleted.
+// changedBetween returns the names of the attributes whose values differ between two versions at two moments. Either
+// may be nil for one that is not there, which has no values but keeps its links until its document is deleted.
 func (p *Past) changedBetween(before, after *World, doc [2]*Document, was, is *Row) []string {
 	names := []string{}
 	row := is
@@ -123,8 +124,8 @@ func (p *Past) changedBetween(before, after *World, doc [2]*Document, was, is *R
 	return names
 }
 
-// files returns the files of a version of a document, which is given by a row of it at any moment. A version that was unpublished keeps its
-// files until its localization is deleted.
+// files returns the files of a version of a document, which is given by a row of it at any moment. A version that was
+// unpublished keeps its files until its localization is deleted.
 func (p *Past) files(w *World, doc *Document, version *Row, a *Attribute) []*File {
 	for {
 		if r := doc.version(version.Locale, version.Status); r != nil {

@@ -1,7 +1,7 @@
 package answers
 
-// Restore writes a former version as the draft, or as the only version of a type without drafts. It returns the expected outcome, and
-// the write that it amounts to.
+// Restore writes a former version as the draft, or as the only version of a type without drafts. It returns the
+// expected outcome, and the write that it amounts to.
 func (w *World) Restore(op *Operation, then *World) (Outcome, *Operation) {
 	write := &Operation{Kind: "restore", Type: op.Type, Number: op.Number, Locale: op.Locale, Status: draft}
 	former := then.Document(op.Number)
@@ -80,8 +80,8 @@ func (w *World) present(former []End) (ends []End) {
 // known reports whether an attribute was defined when so many had been added.
 func (w *World) known(added int, a *Attribute) bool { return indexOf(w.Added, a) < added }
 
-// formerFields returns the values of a former version or component as a body. Left out are the relations of a version itself, and
-// attributes that were added after the version was written.
+// formerFields returns the values of a former version or component as a body. Left out are the relations of a version
+// itself, and attributes that were added after the version was written.
 func (w *World) formerFields(added int, attrs []*Attribute, fields map[string]any, items map[string][]*Item, ends map[string][]End) (data []Field) {
 	for _, a := range attrs {
 		f := Field{Attr: a}

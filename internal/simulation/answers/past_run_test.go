@@ -112,7 +112,8 @@ func (p *Past) lastOnly(t *Type) int {
 	return 0
 }
 
-// itemsIn reads the items of an answer. It leaves out those of changed definitions, and checks the order and who has written.
+// itemsIn reads the items of an answer. It leaves out those of changed definitions, and checks the order and who has
+// written.
 func (p *Past) itemsIn(list []any) (items []*PastItem, where string) {
 	var last *store.Position
 	for _, x := range list {
@@ -144,8 +145,8 @@ func (p *Past) itemsIn(list []any) (items []*PastItem, where string) {
 	return items, ""
 }
 
-// differentItems returns the first difference between the items of two histories, or "". What was changed before a conversion is not
-// compared.
+// differentItems returns the first difference between the items of two histories, or "". What was changed before a
+// conversion is not compared.
 func differentItems(want, got []*PastItem) string {
 	order := func(x, y *PastItem) int {
 		return cmp.Or(cmp.Compare(y.Moment.Seq.Sequence, x.Moment.Seq.Sequence), cmp.Compare(x.Locale, y.Locale), cmp.Compare(x.Status, y.Status))

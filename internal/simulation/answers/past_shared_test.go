@@ -2,8 +2,9 @@ package answers
 
 import "testing"
 
-// TestHistoriesShowSharedValues publishes a localization, and with it a value that another one shares. The published version of the other one keeps
-// its updatedAt, since its draft is modified, but the value in it is another one: the history says so, even if nobody may see the value.
+// TestHistoriesShowSharedValues publishes a localization, and with it a value that another one shares. The published
+// version of the other one keeps its updatedAt, since its draft is modified, but the value in it is another one: the
+// history says so, even if nobody may see the value.
 func TestHistoriesShowSharedValues(t *testing.T) {
 	text := func(s string) func(*sharedModel) Field {
 		return func(m *sharedModel) Field { return Field{Attr: m.secret, Value: same(s)} }
@@ -54,8 +55,9 @@ func TestHistoriesShowSharedValues(t *testing.T) {
 	}
 }
 
-// TestRestoredDraftTakesSharedValues restores a localization that is gone, as it was before an attribute was added that the localizations share. It gets
-// the value of the other draft, not that of the published version: a draft that is brought back does not undo what was written to the others.
+// TestRestoredDraftTakesSharedValues restores a localization that is gone, as it was before an attribute was added that
+// the localizations share. It gets the value of the other draft, not that of the published version: a draft that is
+// brought back does not undo what was written to the others.
 func TestRestoredDraftTakesSharedValues(t *testing.T) {
 	m := newSharedModel()
 	added := &Attribute{Name: "added", Type: "string"}

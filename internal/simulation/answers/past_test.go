@@ -28,8 +28,8 @@ type Past struct {
 	Unclear map[int]bool        // documents that one operation wrote several times, so that Items lacks something
 }
 
-// Remembering makes a run remember the content after each write. It asks for documents as they were and for their histories, restores
-// former versions, and changes definitions. The server must be a LoggedHost.
+// Remembering makes a run remember the content after each write. It asks for documents as they were and for their
+// histories, restores former versions, and changes definitions. The server must be a LoggedHost.
 func (r *Run) Remembering() *Run {
 	r.past = &Past{Items: map[int][]*PastItem{}, Unclear: map[int]bool{}}
 	return r
@@ -57,8 +57,8 @@ func (r *Run) remember(writes int) error {
 	return nil
 }
 
-// momentOf returns the moment of an operation, and the latest moment with the content that the operation asks for. A shrunk run may
-// not have it.
+// momentOf returns the moment of an operation, and the latest moment with the content that the operation asks for. A
+// shrunk run may not have it.
 func (r *Run) momentOf(op *Operation) (named, shown *Moment, ok bool) {
 	if r.past == nil || op.Moment >= len(r.past.Moments) {
 		return nil, nil, false

@@ -2,7 +2,8 @@ package answers
 
 import "testing"
 
-// A linkedModel has two types whose documents are linked to many of each other. Pages have drafts, topics may have some.
+// A linkedModel has two types whose documents are linked to many of each other. Pages have drafts, topics may have
+// some.
 type linkedModel struct {
 	model               *Model
 	page, topic         *Type
@@ -33,8 +34,8 @@ func linked(a *Attribute, documents ...int) []Field {
 	return []Field{{Attr: a, Value: edit}}
 }
 
-// TestPositionsThatTheServerChooses makes a page come to a list of pages at a place that the server may choose, while the same request writes or shows the
-// document that has the list.
+// TestPositionsThatTheServerChooses makes a page come to a list of pages at a place that the server may choose, while
+// the same request writes or shows the document that has the list.
 func TestPositionsThatTheServerChooses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -77,8 +78,8 @@ func TestPositionsThatTheServerChooses(t *testing.T) {
 	}
 }
 
-// TestRemovedNeighbourIsRefused writes both sides of a relation at once: the first side removes the document beside which the second one connects another.
-// The reference refuses it too.
+// TestRemovedNeighbourIsRefused writes both sides of a relation at once: the first side removes the document beside
+// which the second one connects another. The reference refuses it too.
 func TestRemovedNeighbourIsRefused(t *testing.T) {
 	node := &Type{Schema: Schema{UID: "api::node.node"}, Singular: "node", Plural: "nodes"}
 	parent := &Attribute{Name: "parent", Type: "relation", Relation: "manyToOne", Target: node, Owner: node}
@@ -100,7 +101,8 @@ func TestRemovedNeighbourIsRefused(t *testing.T) {
 	})
 }
 
-// replayLinks replays operations, compares the links in the store of the server with the expected ones, and ends the server.
+// replayLinks replays operations, compares the links in the store of the server with the expected ones, and ends the
+// server.
 func replayLinks(t *testing.T, server *lectern, run *Run, operations []*Operation) {
 	t.Helper()
 	err := run.Replay(operations)

@@ -2,9 +2,9 @@ package answers
 
 import "slices"
 
-// An UnknownPosition is a document whose position in a list the server may choose: a document that is published for the first time, or whose
-// draft is discarded, comes to the lists of the other side at about its place in the lists of the other version. A document that is published
-// again comes last.
+// An UnknownPosition is a document whose position in a list the server may choose: a document that is published for the
+// first time, or whose draft is discarded, comes to the lists of the other side at about its place in the lists of the
+// other version. A document that is published again comes last.
 type UnknownPosition struct {
 	Attr    *Attribute // the attribute of the list
 	List    End
@@ -89,8 +89,8 @@ func (w *World) SettlePosition(u UnknownPosition, order []float64) {
 	w.SetEnds(u.Attr, u.List, u.LinkSet, append(list[:at:at], append([]End{u.Who}, list[at:]...)...))
 }
 
-// SettleBehind moves u.Who behind the document that is before it in the server's list. It reports whether u.Who is in that list. Writes that the
-// World has not been told of yet may have added others.
+// SettleBehind moves u.Who behind the document that is before it in the server's list. It reports whether u.Who is in
+// that list. Writes that the World has not been told of yet may have added others.
 func (w *World) SettleBehind(u UnknownPosition, order []LinkTarget) bool {
 	who := slices.IndexFunc(order, func(t LinkTarget) bool { return w.leadsTo(t, u.Who) })
 	if who < 0 { // compareLinks reports it
@@ -104,7 +104,8 @@ func (w *World) SettleBehind(u UnknownPosition, order []LinkTarget) bool {
 	return true
 }
 
-// leadsTo reports whether a target is a document. A document that no response has shown yet is one that has an unknown documentId.
+// leadsTo reports whether a target is a document. A document that no response has shown yet is one that has an unknown
+// documentId.
 func (w *World) leadsTo(t LinkTarget, e End) bool {
 	return t.Locale == e.Locale && (e.Doc.ID.text() == t.DocumentID || e.Doc.ID.Value == nil && !w.knows(t.DocumentID))
 }

@@ -9,8 +9,8 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// ModelOfProject returns the model of the project in dir, for questions about it. Users are the only type of a plugin in it, and
-// polymorphic relations are left out.
+// ModelOfProject returns the model of the project in dir, for questions about it. Users are the only type of a plugin
+// in it, and polymorphic relations are left out.
 func ModelOfProject(dir string) (*Model, error) {
 	d, err := gateway.Load(dir, nil)
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *modelConverter) joinSides() {
 	}
 }
 
-// A surveyor reads the content of a server into a World, as far as questions need it: the documents with what the server generated,
-// and samples of all values.
+// A surveyor reads the content of a server into a World, as far as questions need it: the documents with what the
+// server generated, and samples of all values.
 type surveyor struct {
 	server *program.Server
 	world  *World

@@ -66,8 +66,9 @@ func (w *World) relateField(row *Row, f Field) {
 	}
 }
 
-// unplaceable returns a message about a target that is to be connected beside a document which is not linked, or "". Relations are written
-// one after another: if a type is linked to itself, that of one side may remove the document from the list of the other side.
+// unplaceable returns a message about a target that is to be connected beside a document which is not linked, or "".
+// Relations are written one after another: if a type is linked to itself, that of one side may remove the document from
+// the list of the other side.
 func (w *World) unplaceable(row *Row, data []Field) string {
 	links := w.Links
 	defer func() { w.Links = links }()

@@ -89,8 +89,8 @@ func otherThan(targets []Target, ends []End) []Target {
 	return list
 }
 
-// linkable returns the targets that exist. If a to-one relation names several targets, the server is certain to check only
-// the last.
+// linkable returns the targets that exist. If a to-one relation names several targets, the server is certain to check
+// only the last.
 func (o *operationGenerator) linkable(at writeContext, targets []Target) []Target {
 	var list []Target
 	for _, t := range targets {

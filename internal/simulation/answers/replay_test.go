@@ -14,8 +14,8 @@ import (
 	"lectern/store"
 )
 
-// checkReplayed applies the log of the store of a data directory to an empty store. The content must be the same. It fails if a write
-// changes content without an entry in the log that says how.
+// checkReplayed applies the log of the store of a data directory to an empty store. The content must be the same. It
+// fails if a write changes content without an entry in the log that says how.
 func checkReplayed(dir, data string) error {
 	d, err := gateway.Load(dir, nil)
 	if err != nil {
@@ -85,8 +85,8 @@ func compareContent(want, got *store.Store) error {
 	return nil
 }
 
-// contentOf describes everything that reads of a store show: all versions of all types with their components and links, and the
-// log.
+// contentOf describes everything that reads of a store show: all versions of all types with their components and links,
+// and the log.
 func contentOf(s *store.Store) (lines []string, err error) {
 	err = s.View(func(snap *store.Snapshot) error {
 		for _, typ := range s.Model().Types {
@@ -142,7 +142,8 @@ func describe(b *strings.Builder, snap *store.Snapshot, r store.Record, status s
 	}
 }
 
-// describeLinks writes the stored links of a version or component, including those to documents that have no version to show.
+// describeLinks writes the stored links of a version or component, including those to documents that have no version to
+// show.
 func describeLinks(b *strings.Builder, snap *store.Snapshot, r store.Record, a *contenttypes.Attribute) {
 	if a.System || a.Mapped {
 		return

@@ -67,7 +67,8 @@ func (s *Selection) shown() bool {
 	return true
 }
 
-// A collectedField is what one key of a response object shows: selections of the same field, perhaps from several fragments.
+// A collectedField is what one key of a response object shows: selections of the same field, perhaps from several
+// fragments.
 type collectedField struct {
 	*Selection
 	of []*Selection

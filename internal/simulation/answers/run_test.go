@@ -42,8 +42,8 @@ type Restarter interface {
 	Restart() error
 }
 
-// A LinkHost tells the order of a list of links with those that no response shows: targets that are not published. It matters when the version
-// that has the list becomes a draft again.
+// A LinkHost tells the order of a list of links with those that no response shows: targets that are not published. It
+// matters when the version that has the list becomes a draft again.
 type LinkHost interface {
 	LinkOrder(a *Attribute, list *Type, documentID, locale, linkSet string) ([]LinkTarget, error)
 }

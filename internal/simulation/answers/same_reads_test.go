@@ -27,8 +27,8 @@ var (
 	recordReads = flag.String("record", "", "write the reads with the answers of the first server to this file")
 )
 
-// TestServersAnswerAlike puts random reads to two servers with the same content, usually the reference and a server of a project that was
-// moved in from it, and compares the answers, ids and times included:
+// TestServersAnswerAlike puts random reads to two servers with the same content, usually the reference and a server of
+// a project that was moved in from it, and compares the answers, ids and times included:
 //
 //	go test ./internal/simulation/answers -run TestServersAnswerAlike -first reference.ready -second lectern.ready -project DIR
 func TestServersAnswerAlike(t *testing.T) {
@@ -104,8 +104,8 @@ func readyServer(t *testing.T, name string) *program.Server {
 // passwordOf returns the password of a user whom reference/fill.mjs has made.
 func passwordOf(username string) string { return strings.Replace(username, "user-", "password ", 1) }
 
-// logIn logs the users of reference/fill.mjs in at both servers, with the passwords that they had before a move, and returns the
-// names of those who may. Both servers must treat each user alike.
+// logIn logs the users of reference/fill.mjs in at both servers, with the passwords that they had before a move, and
+// returns the names of those who may. Both servers must treat each user alike.
 func logIn(t *testing.T, first, second *program.Server) (names []string) {
 	t.Helper()
 	_, listed, err := first.Do("GET", "/api/users?sort=id&limit=100", nil)
@@ -197,8 +197,8 @@ type comparison struct {
 // nothing stands for a key that is missing.
 const nothing = "nothing"
 
-// A mismatch is a place where two answers differ. The path leaves out the indexes of lists. Of two lists of different lengths the place is
-// that of the lists.
+// A mismatch is a place where two answers differ. The path leaves out the indexes of lists. Of two lists of different
+// lengths the place is that of the lists.
 type mismatch struct {
 	path      string
 	want, got any

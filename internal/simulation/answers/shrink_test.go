@@ -2,8 +2,8 @@ package answers
 
 import "strings"
 
-// Shrink removes operations, and keys of bodies, as long as a difference of the same kind remains. replay does operations on
-// a fresh server; Shrink calls it at most tries times.
+// Shrink removes operations, and keys of bodies, as long as a difference of the same kind remains. replay does
+// operations on a fresh server; Shrink calls it at most tries times.
 func Shrink(ops []*Operation, d *Difference, tries int, replay func(ops []*Operation) error) []*Operation {
 	s := &shrinking{ops: ops, kind: d.kind(), tries: tries, replay: replay}
 	s.accept(withoutQuestions(ops))

@@ -33,8 +33,8 @@ func (r *Run) excessReads(q *Request, read Reads) string {
 	return most.exceeds(read)
 }
 
-// A readLimit is the largest number of reads that a query may need: each row of a level once, and the links to the rows that
-// are shown.
+// A readLimit is the largest number of reads that a query may need: each row of a level once, and the links to the rows
+// that are shown.
 type readLimit struct {
 	rows, links int
 	levels      int // fields that lead to documents, including root fields
@@ -43,8 +43,8 @@ type readLimit struct {
 // seeksPerLevel is how many searches a level may need in addition to one for each of its rows and links.
 const seeksPerLevel = 2
 
-// ReadLimit returns the largest number of reads that a query may need. ok is false if the query filters or sorts, and so
-// reads rows that it does not show.
+// ReadLimit returns the largest number of reads that a query may need. ok is false if the query filters or sorts, and
+// so reads rows that it does not show.
 func (w *World) ReadLimit(r *Request) (most readLimit, ok bool) {
 	for _, g := range collectFields(r.Roots, "Query") {
 		if g.Name == "__typename" {
@@ -82,7 +82,8 @@ func (w *World) ReadLimit(r *Request) (most readLimit, ok bool) {
 	return most, true
 }
 
-// acrossLocales returns how many rows a page over all locales may need: from each locale as many as the page shows or skips.
+// acrossLocales returns how many rows a page over all locales may need: from each locale as many as the page shows or
+// skips.
 func (w *World) acrossLocales(q *Question, a *Args) int {
 	if a.Form == "one" || a.Form == "single" || len(q.Locale) == 0 || q.Locale[0] != "*" {
 		return 0

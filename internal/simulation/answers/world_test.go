@@ -2,8 +2,8 @@ package answers
 
 import "sort"
 
-// A Generated is a value that the server chooses: an id, a documentId or a time. It is unknown until a response shows it, and
-// must be the same in every later response.
+// A Generated is a value that the server chooses: an id, a documentId or a time. It is unknown until a response shows
+// it, and must be the same in every later response.
 type Generated struct {
 	Kind  string // id, documentId or time
 	Value any    // float64 or string; nil while unknown
@@ -39,7 +39,8 @@ type Document struct {
 	Rows   []*Row
 }
 
-// A Row is one version of a document. Status is published for types without drafts, Locale is "" for types without locales.
+// A Row is one version of a document. Status is published for types without drafts, Locale is "" for types without
+// locales.
 type Row struct {
 	Doc       *Document
 	Locale    string
@@ -69,8 +70,8 @@ type End struct {
 	Locale string
 }
 
-// A Link joins two documents under the attribute of the owning side. It belongs to the link set of drafts or of published
-// rows. Links between types without drafts are published.
+// A Link joins two documents under the attribute of the owning side. It belongs to the link set of drafts or of
+// published rows. Links between types without drafts are published.
 type Link struct {
 	Attr           *Attribute
 	LinkSet        string
@@ -203,9 +204,9 @@ func (l *Link) farPos(a *Attribute) *int {
 	return &l.ToPos
 }
 
-// SetEnds links e to the documents of list under a, and to no others. Links that remain keep their position on the other
-// side, and new links are last there. A document that may have only one link loses its previous one. A to-one relation may
-// link several localizations of one document.
+// SetEnds links e to the documents of list under a, and to no others. Links that remain keep their position on the
+// other side, and new links are last there. A document that may have only one link loses its previous one. A to-one
+// relation may link several localizations of one document.
 func (w *World) SetEnds(a *Attribute, e End, linkSet string, list []End) {
 	for _, l := range w.linksOf(a, e, linkSet) {
 		if indexOf(list, l.far(a)) < 0 {
@@ -222,8 +223,8 @@ func (w *World) SetEnds(a *Attribute, e End, linkSet string, list []End) {
 	}
 }
 
-// copyEnds does what SetEnds does, with links copied from the other link set. If open is set, the position of e in the lists of the other side is
-// unknown for new links.
+// copyEnds does what SetEnds does, with links copied from the other link set. If open is set, the position of e in the
+// lists of the other side is unknown for new links.
 func (w *World) copyEnds(a *Attribute, e End, linkSet string, list []End, open bool) {
 	before := w.Ends(a, e, linkSet)
 	w.SetEnds(a, e, linkSet, list)
@@ -243,8 +244,8 @@ func (w *World) find(a *Attribute, e, far End, linkSet string) *Link {
 	return nil
 }
 
-// release removes the links of a target that can belong to one document only. Other localizations of that document may keep
-// it.
+// release removes the links of a target that can belong to one document only. Other localizations of that document may
+// keep it.
 func (w *World) release(a *Attribute, e, far End, linkSet string) {
 	if a.Inverse != nil && !a.Inverse.toMany() {
 		w.unlink(func(l *Link) bool {

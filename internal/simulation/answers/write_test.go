@@ -116,7 +116,8 @@ func (w *World) save(op *Operation, doc *Document, locale string) Outcome {
 	return Outcome{Status: status, Row: row}
 }
 
-// sharedNullsOut removes shared attributes that are null from data. A new localization gets the existing values nevertheless.
+// sharedNullsOut removes shared attributes that are null from data. A new localization gets the existing values
+// nevertheless.
 func sharedNullsOut(doc *Document, data []Field) []Field {
 	var kept []Field
 	for _, f := range data {
@@ -232,8 +233,8 @@ func (w *World) discard(doc *Document, locale string) Outcome {
 	return Outcome{Status: 200}
 }
 
-// unpublished returns the drafts that were never published and that link to row by an attribute of their own. Discarding the
-// draft of row does not change those links.
+// unpublished returns the drafts that were never published and that link to row by an attribute of their own.
+// Discarding the draft of row does not change those links.
 func (w *World) unpublished(a *Attribute, row *Row) []End {
 	var ends []End
 	shown := w.Ends(a, row.end(), published)
@@ -303,7 +304,8 @@ func (w *World) assign(fields map[string]any, items map[string][]*Item, data []F
 	return ""
 }
 
-// stored returns the value of an attribute that becomes v. A password gets a Hash, unless a former version is restored, which has one.
+// stored returns the value of an attribute that becomes v. A password gets a Hash, unless a former version is restored,
+// which has one.
 func (w *World) stored(a *Attribute, v any) any {
 	if _, password := v.(string); password && a.Type == "password" {
 		w.Hashes++

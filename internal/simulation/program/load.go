@@ -120,7 +120,8 @@ func (l *Load) Verify(t *testing.T, server *Server) {
 			case e.Acked == 0:
 			case len(rows) == 0:
 				t.Errorf("%s was acknowledged and is gone as %s", e.Key, status)
-			case rows[0].DocumentID != e.DocumentID || rows[0].Number < e.Acked || rows[0].Number > e.Tried || !rows[0].OnBoard:
+			case rows[0].DocumentID != e.DocumentID || rows[0].Number < e.Acked || rows[0].Number > e.Tried,
+				!rows[0].OnBoard:
 				t.Errorf("%s is %+v as %s; acknowledged was %+v", e.Key, rows[0], status, *e)
 			}
 		}

@@ -59,8 +59,9 @@ type Notes struct {
 
 // definitions are the files of the project.
 var definitions = map[string]string{
-	"config/api.yaml":     "rest: {defaultLimit: 25, maxLimit: 100, withCount: true}\n",
-	"config/plugins.yaml": "i18n: {config: {defaultLocale: en, locales: [en]}}\ngraphql: {config: {documentActions: true, maxLimit: -1}}\n",
+	"config/api.yaml": "rest: {defaultLimit: 25, maxLimit: 100, withCount: true}\n",
+	"config/plugins.yaml": "i18n: {config: {defaultLocale: en, locales: [en]}}\n" +
+		"graphql: {config: {documentActions: true, maxLimit: -1}}\n",
 	"content-types/board.yaml": `kind: collectionType
 info: {singularName: board, pluralName: boards, displayName: Board}
 options: {draftAndPublish: false}
@@ -178,7 +179,8 @@ func Stored(t *testing.T, server *Server, status string) map[string][]Note {
 	t.Helper()
 	found := map[string][]Note{}
 	for page := 1; ; page++ {
-		path := fmt.Sprintf("/api/notes?status=%s&sort=id&pagination[pageSize]=100&pagination[page]=%d&populate[board][fields]=name", status, page)
+		path := fmt.Sprintf("/api/notes?status=%s&sort=id&pagination[pageSize]=100&pagination[page]=%d"+
+			"&populate[board][fields]=name", status, page)
 		code, answer, err := server.Do("GET", path, nil)
 		if err != nil || code != 200 {
 			t.Fatalf("GET %s: %d %v %v", path, code, answer, err)

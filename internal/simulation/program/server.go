@@ -84,7 +84,10 @@ func (s *Server) KillAfter(d time.Duration) {
 func (s *Server) Ended() <-chan error { return s.done }
 
 // Client sends the requests of all clients.
-var Client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 2 * time.Second}}
+var Client = &http.Client{
+	Timeout:   30 * time.Second,
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 2 * time.Second},
+}
 
 // Do sends a request and returns the status and the decoded body.
 func (s *Server) Do(method, path string, body any) (int, any, error) {
