@@ -142,7 +142,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-func TestKinds(t *testing.T) {
+func TestKindsOfTokensGrantWhatTheySay(t *testing.T) {
 	f := newFixture(t)
 	_, full := f.create(auth.Declaration{Name: "full", Kind: auth.FullAccess})
 	_, readOnly := f.create(auth.Declaration{Name: "readonly", Kind: auth.ReadOnly})
@@ -178,7 +178,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestDeclarationCheck(t *testing.T) {
+func TestDeclarationsThatMakeNoTokenAreRefused(t *testing.T) {
 	f := newFixture(t)
 	actions := auth.ActionsOf(f.model)
 	cases := []struct {
@@ -243,7 +243,7 @@ func TestKeyIsNotKept(t *testing.T) {
 	}
 }
 
-func TestTokensLast(t *testing.T) {
+func TestTokensOutliveARestart(t *testing.T) {
 	f := newFixture(t)
 	tok, key := f.create(auth.Declaration{Name: "news", Description: "for letters", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}, Lifespan: 48 * time.Hour})
 	if _, _, err := f.tokens.Create(context.Background(), auth.Declaration{Name: "news", Kind: auth.FullAccess}); !errors.Is(err, auth.ErrTokenExists) {
@@ -279,9 +279,9 @@ func TestTokensLast(t *testing.T) {
 	}
 }
 
-// TestLastUse uses a token several times. Its last use is listed at once, in the store within a minute, and known after
-// a restart.
-func TestLastUse(t *testing.T) {
+// TestLastUseOfATokenOutlivesARestart uses a token several times. Its last use is listed at once, in the store within a
+// minute, and known after a restart.
+func TestLastUseOfATokenOutlivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
@@ -400,8 +400,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestAccessAllocates limits the allocations of the token check that each request makes.
-func TestAccessAllocates(t *testing.T) {
+// TestTokenCheckHardlyAllocates limits the allocations of the token check that each request makes.
+func TestTokenCheckHardlyAllocates(t *testing.T) {
 	f := newFixture(t)
 	_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
 	a := &auth.Authenticator{Roles: auth.CompileRoles(nil), Tokens: f.tokens}

@@ -72,9 +72,9 @@ func TestLimiterIsBounded(t *testing.T) {
 	}
 }
 
-// TestLimiterUnderLoad takes from one counter in several goroutines while the time passes: the limit is reached in each
-// interval, never passed.
-func TestLimiterUnderLoad(t *testing.T) {
+// TestLimiterReachesItsLimitAndNeverPassesIt takes from one counter in several goroutines while the time passes: the
+// limit is reached in each interval, never passed.
+func TestLimiterReachesItsLimitAndNeverPassesIt(t *testing.T) {
 	const most, steps, interval = 100, 5000, 80 * time.Millisecond
 	start := time.Unix(1e9, 0)
 	var passed, allowed atomic.Int64
@@ -103,10 +103,10 @@ func TestLimiterUnderLoad(t *testing.T) {
 	}
 }
 
-// TestLimiterWindows compares a Limiter with a list of the times of the requests that it allowed: no window has more
-// than the limit, what a Quota tells is true, and no request is refused if the limit holds in a window that is an
-// eighth longer.
-func TestLimiterWindows(t *testing.T) {
+// TestLimiterAllowsNoMoreInAnyWindow compares a Limiter with a list of the times of the requests that it allowed: no
+// window has more than the limit, what a Quota tells is true, and no request is refused if the limit holds in a window
+// that is an eighth longer.
+func TestLimiterAllowsNoMoreInAnyWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := auth.RateLimit{Enabled: true, Interval: time.Duration(rapid.IntRange(1, 5000).Draw(t, "interval")), Max: rapid.IntRange(1, 40).Draw(t, "max")}
 		now := time.Unix(1e9, 0)
@@ -160,9 +160,9 @@ func TestLimiterWindows(t *testing.T) {
 	})
 }
 
-// TestLimiterClock sets the clock back and forth, then a day back: what was allowed counts for no longer than an
-// interval from then on.
-func TestLimiterClock(t *testing.T) {
+// TestLimiterForgetsWhateverTheClockDoes sets the clock back and forth, then a day back: what was allowed counts for no
+// longer than an interval from then on.
+func TestLimiterForgetsWhateverTheClockDoes(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	l := auth.NewLimiter(auth.RateLimit{Enabled: true, Interval: time.Minute, Max: 40}, func() time.Time { return now })
 	for i := range 40 {

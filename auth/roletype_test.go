@@ -9,8 +9,9 @@ import (
 	"lectern/store"
 )
 
-// TestRoleTypes creates roles and compares their types with those that Strapi gives to roles of these names.
-func TestRoleTypes(t *testing.T) {
+// TestTypesOfRolesAreThoseOfStrapi creates roles and compares their types with those that Strapi gives to roles of
+// these names.
+func TestTypesOfRolesAreThoseOfStrapi(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
 	for _, tt := range []struct{ name, want string }{

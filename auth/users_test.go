@@ -187,9 +187,9 @@ func TestForgotDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestMailOutlivesDefinitions requests a code after the definitions have changed. The Users that replace the former
-// ones send it.
-func TestMailOutlivesDefinitions(t *testing.T) {
+// TestMailIsSentAfterDefinitionsChange requests a code after the definitions have changed. The Users that replace the
+// former ones send it.
+func TestMailIsSentAfterDefinitionsChange(t *testing.T) {
 	f := newFixture(t)
 	dir := t.TempDir()
 	open := func(former *auth.Users) *auth.Users {
@@ -361,8 +361,8 @@ func TestSameWork(t *testing.T) {
 	}
 }
 
-// TestAuthenticateAllocates limits the allocations of Authenticate.
-func TestAuthenticateAllocates(t *testing.T) {
+// TestAuthenticateHardlyAllocates limits the allocations of Authenticate.
+func TestAuthenticateHardlyAllocates(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
 	a := &auth.Authenticator{Users: u, Tokens: f.tokens}

@@ -223,9 +223,10 @@ func (b *blog) restored(sequence string) (content string) {
 	return b.must("", "export", "--data", data, b.dir, "-")
 }
 
-// TestBackupInBucket follows a server into a bucket, with a base that is sent in parts. The second part is refused once, and later each
-// segment until the command is stopped. The command is started again, and then both moments can be restored that were written meanwhile.
-func TestBackupInBucket(t *testing.T) {
+// TestBackupInABucketGoesOnAfterRefusals follows a server into a bucket, with a base that is sent in parts. The second
+// part is refused once, and later each segment until the command is stopped. The command is started again, and then
+// both moments can be restored that were written meanwhile.
+func TestBackupInABucketGoesOnAfterRefusals(t *testing.T) {
 	s3 := newBucket(t)
 	b := &blog{T: t, dir: filepath.Join(t.TempDir(), "blog")}
 	b.must("", "init", b.dir)

@@ -18,8 +18,9 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestName runs a program with a name of its own. Usage, errors and proposed calls must show that name.
-func TestName(t *testing.T) {
+// TestProgramShowsItsOwnName runs a program with a name of its own. Usage, errors and proposed calls must show that
+// name.
+func TestProgramShowsItsOwnName(t *testing.T) {
 	dir := t.TempDir()
 	article := filepath.Join(dir, "blog/content-types/article.yaml")
 	for _, c := range []struct {
@@ -52,8 +53,9 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestExtend runs commands of a program with extensions. All of them must know the extensions, not only serve.
-func TestExtend(t *testing.T) {
+// TestEveryCommandKnowsTheExtensions runs commands of a program with extensions. All of them must know the extensions,
+// not only serve.
+func TestEveryCommandKnowsTheExtensions(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes: {text: {type: string}}\n",

@@ -14,8 +14,8 @@ import (
 	"lectern/command"
 )
 
-// TestHealthOfOwnAuthority asks a server whose certificate only a file vouches for.
-func TestHealthOfOwnAuthority(t *testing.T) {
+// TestHealthBelievesTheAuthorityOfAFile asks a server whose certificate only a file vouches for.
+func TestHealthBelievesTheAuthorityOfAFile(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"state":"ready"}`)
 	}))

@@ -14,8 +14,9 @@ import (
 	"lectern/command"
 )
 
-// TestServeNotifies plays the service manager, which learns from a server when it answers requests.
-func TestServeNotifies(t *testing.T) {
+// TestServeTellsTheServiceManagerWhenItIsReady plays the service manager, which learns from a server when it answers
+// requests.
+func TestServeTellsTheServiceManagerWhenItIsReady(t *testing.T) {
 	dir := t.TempDir()
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify")})
 	if err != nil {
@@ -36,8 +37,9 @@ func TestServeNotifies(t *testing.T) {
 	}
 }
 
-// TestServeWithoutManager holds that a server serves and warns when the service manager cannot be told.
-func TestServeWithoutManager(t *testing.T) {
+// TestServeOnlyWarnsWithoutItsServiceManager holds that a server serves and warns when the service manager cannot be
+// told.
+func TestServeOnlyWarnsWithoutItsServiceManager(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "nobody"))
 	warning := make(chan struct{})
 	stop, exit := startServe(t, writerFunc(func(b []byte) (int, error) {

@@ -121,8 +121,8 @@ func TestCompletionScriptsAreValid(t *testing.T) {
 	}
 }
 
-// TestManPage renders the man page without a warning.
-func TestManPage(t *testing.T) {
+// TestManPageRendersWithoutWarnings renders the man page without a warning.
+func TestManPageRendersWithoutWarnings(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		t.Skip(err)
 	}

@@ -235,8 +235,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestRanges requests parts of a file.
-func TestRanges(t *testing.T) {
+// TestRangesAnswerPartsOfAFile requests parts of a file.
+func TestRangesAnswerPartsOfAFile(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "hello upload\n"))[0]
 	for _, test := range []struct {
@@ -279,9 +279,9 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestNoSuchRange requests parts that a file does not have. They are answered by an error of the API, unless a
-// condition of the request makes the range count for nothing.
-func TestNoSuchRange(t *testing.T) {
+// TestRangesThatAFileLacksAreAnError requests parts that a file does not have. They are answered by an error of the
+// API, unless a condition of the request makes the range count for nothing.
+func TestRangesThatAFileLacksAreAnError(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
 	full := s.get(f.URL)
@@ -318,8 +318,8 @@ func TestNoSuchRange(t *testing.T) {
 	}
 }
 
-// TestCacheControl serves files with the Cache-Control header of the project's settings.
-func TestCacheControl(t *testing.T) {
+// TestFilesHaveTheConfiguredCacheControl serves files with the Cache-Control header of the project's settings.
+func TestFilesHaveTheConfiguredCacheControl(t *testing.T) {
 	s := serve(t, "upload: {config: {cacheControl: 'private, max-age=60'}}")
 	f := s.upload(file("a.txt", "text/plain", "hello"))[0]
 	if got := s.get(f.URL).header.Get("Cache-Control"); got != "private, max-age=60" {

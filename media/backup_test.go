@@ -15,9 +15,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestBackup takes a backup with files while a client deletes one, and restores it. Each document in the restored
-// project has its files.
-func TestBackup(t *testing.T) {
+// TestBackupHasTheFilesOfItsDocuments takes a backup with files while a client deletes one, and restores it. Each
+// document in the restored project has its files.
+func TestBackupHasTheFilesOfItsDocuments(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.png", "image/png", pngOf(picture(300, 200))), file("b.txt", "text/plain", "hello"))
 	writeFile(t, filepath.Join(s.dir, "data/uploads/.incoming/on-its-way"), "half a fi")

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestDirectoryInUse removes, moves, replaces and blocks the directory of uploads while the server uses it.
-func TestDirectoryInUse(t *testing.T) {
+// TestUploadsDirectoryMayGoAndComeBack removes, moves, replaces and blocks the directory of uploads while the server
+// uses it.
+func TestUploadsDirectoryMayGoAndComeBack(t *testing.T) {
 	s := serve(t, "")
 	s.expectErrors.Store(true)
 	uploads := filepath.Join(s.dir, "data/uploads")

@@ -50,8 +50,8 @@ func (s *server) serves(f fileAnswer, status int, says, state string) {
 	}
 }
 
-// TestFullUploads fills the disk of uploads, while that of the content has room.
-func TestFullUploads(t *testing.T) {
+// TestFullDiskOfUploadsSparesTheContent fills the disk of uploads, while that of the content has room.
+func TestFullDiskOfUploadsSparesTheContent(t *testing.T) {
 	s := &server{T: t, dir: writeProject(t, "")}
 	uploads := s.mountUploads()
 	s.start()
@@ -73,9 +73,9 @@ func TestFullUploads(t *testing.T) {
 	s.serves(f, 201, "", "")
 }
 
-// TestReadOnlyUploads starts a server whose uploads cannot be written to. It serves what is there, and stores files
-// again when it may.
-func TestReadOnlyUploads(t *testing.T) {
+// TestReadOnlyUploadsAreServed starts a server whose uploads cannot be written to. It serves what is there, and stores
+// files again when it may.
+func TestReadOnlyUploadsAreServed(t *testing.T) {
 	mounted := func(flags uintptr) func(t *testing.T, uploads string) {
 		return func(t *testing.T, uploads string) {
 			if err := syscall.Mount("tmpfs", uploads, "tmpfs", syscall.MS_REMOUNT|flags, "size=3m"); err != nil {

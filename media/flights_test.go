@@ -55,9 +55,9 @@ func TestFlightsTogether(t *testing.T) {
 	}
 }
 
-// TestFlightsCancel lets the requests for one key leave one after the other. The work goes on until the last has left,
-// and the next request does not get the cancelled work's result.
-func TestFlightsCancel(t *testing.T) {
+// TestFlightEndsWhenItsLastRequestLeaves lets the requests for one key leave one after the other. The work goes on
+// until the last has left, and the next request does not get the cancelled work's result.
+func TestFlightEndsWhenItsLastRequestLeaves(t *testing.T) {
 	var all flights
 	var cancelled atomic.Bool
 	work := func(ctx context.Context) ([]byte, error) {
@@ -92,8 +92,9 @@ func TestFlightsCancel(t *testing.T) {
 	}
 }
 
-// TestFlightsPanic checks that a panic of the work is an error of its requests and does not end the process.
-func TestFlightsPanic(t *testing.T) {
+// TestFlightTurnsAPanicIntoAnError checks that a panic of the work is an error of its requests and does not end the
+// process.
+func TestFlightTurnsAPanicIntoAnError(t *testing.T) {
 	var all flights
 	_, err := all.do(t.Context(), "key", func(context.Context) ([]byte, error) { panic("fault") })
 	if err == nil || !strings.Contains(err.Error(), "fault") || len(all.byKey) != 0 {

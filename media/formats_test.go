@@ -15,8 +15,8 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// TestFormats uploads images and checks their sizes, their formats and the pixels of those.
-func TestFormats(t *testing.T) {
+// TestImagesGetFormatsOfTheirPixels uploads images and checks their sizes, their formats and the pixels of those.
+func TestImagesGetFormatsOfTheirPixels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
 	}
@@ -89,8 +89,9 @@ func (s *server) checkFormat(f fileAnswer, name string, x formatAnswer) {
 	}
 }
 
-// TestOrientation uploads the same picture in all eight EXIF orientations. Their thumbnails must be the same.
-func TestOrientation(t *testing.T) {
+// TestFormatsStandUprightInAllOrientations uploads the same picture in all eight EXIF orientations. Their thumbnails
+// must be the same.
+func TestFormatsStandUprightInAllOrientations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
 	}
@@ -154,9 +155,9 @@ func near(a, b color.Color) bool {
 	return true
 }
 
-// TestWebPPhotograph uploads a photograph as WebP. Its formats must be JPEG, because lossless WebP would be larger than
-// the photograph itself.
-func TestWebPPhotograph(t *testing.T) {
+// TestFormatsOfAWebPPhotographAreJPEG uploads a photograph as WebP. Its formats must be JPEG, because lossless WebP
+// would be larger than the photograph itself.
+func TestFormatsOfAWebPPhotographAreJPEG(t *testing.T) {
 	s := serve(t, "")
 	m := image.NewNRGBA(image.Rect(0, 0, 300, 300))
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -224,8 +225,8 @@ func losslessWebP(m *image.NRGBA) string {
 	return riff("VP8L", string(stream.data))
 }
 
-// TestSVGSize checks the sizes that are read from SVG files.
-func TestSVGSize(t *testing.T) {
+// TestSizeOfSVGIsRead checks the sizes that are read from SVG files.
+func TestSizeOfSVGIsRead(t *testing.T) {
 	s := serve(t, "")
 	const ns = `xmlns="http://www.w3.org/2000/svg"`
 	for svg, want := range map[string]string{

@@ -62,9 +62,10 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilled kills a server during uploads, replacements and deletions. After the next start there is no partial file,
-// no document without its files, no file without its document, and every acknowledged change is there.
-func TestKilled(t *testing.T) {
+// TestKilledServerLeavesFilesAndDocumentsWhole kills a server during uploads, replacements and deletions. After the
+// next start there is no partial file, no document without its files, no file without its document, and every
+// acknowledged change is there.
+func TestKilledServerLeavesFilesAndDocumentsWhole(t *testing.T) {
 	dir := writeProject(t, "")
 	acknowledged := map[string]string{} // content by url; "" means deleted
 	pngs := []string{pngOf(picture(600, 400)), pngOf(picture(300, 300)), pngOf(picture(30, 20))}

@@ -29,8 +29,8 @@ func (s *server) created(path, body string) (documentID string, id int) {
 	return data["documentId"].(string), int(data["id"].(float64))
 }
 
-// TestAttach uploads files and links them from fields of entries.
-func TestAttach(t *testing.T) {
+// TestUploadsAttachToEntries uploads files and links them from fields of entries.
+func TestUploadsAttachToEntries(t *testing.T) {
 	s := serve(t, "")
 	one := file("new.txt", "text/plain", "x")
 	to := func(ref string, id any, field_ string) []part {
@@ -123,9 +123,9 @@ func (s *server) allFiles() (files []fileAnswer) {
 	return files
 }
 
-// TestDeleteUnlinks deletes a file that is linked from drafts, published versions, components and dynamic zones. None
-// of them shows it afterwards.
-func TestDeleteUnlinks(t *testing.T) {
+// TestDeletedFileIsShownNowhere deletes a file that is linked from drafts, published versions, components and dynamic
+// zones. None of them shows it afterwards.
+func TestDeletedFileIsShownNowhere(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("gone.png", "image/png", pngOf(picture(300, 200))), file("stays.txt", "text/plain", "x"))
 	gone, stays := f[0], f[1]

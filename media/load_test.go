@@ -21,10 +21,10 @@ import (
 // most limits the memory of a server under load, without the kernel's file cache.
 const most = 150 << 20
 
-// TestLoad uploads files of 1 MB from 16 clients, and images of 4 megapixels, to a server in its own process. No upload
-// is lost, and the server's memory stays below most. MEDIA_TEST_LOAD sets the number of files; for each twenty files
-// there is one image.
-func TestLoad(t *testing.T) {
+// TestLoadLosesNoUploadAndStaysInItsMemory uploads files of 1 MB from 16 clients, and images of 4 megapixels, to a
+// server in its own process. No upload is lost, and the server's memory stays below most. MEDIA_TEST_LOAD sets the
+// number of files; for each twenty files there is one image.
+func TestLoadLosesNoUploadAndStaysInItsMemory(t *testing.T) {
 	files, err := strconv.Atoi(os.Getenv("MEDIA_TEST_LOAD"))
 	switch {
 	case err == nil:

@@ -13,9 +13,10 @@ import (
 	"lectern/store"
 )
 
-// TestRecover opens a library after crashes at each step. Files in the journal are deleted unless a document names
-// them, replacements are finished unless the file was changed later, and files that are not in the journal stay.
-func TestRecover(t *testing.T) {
+// TestOpenFinishesWhatACrashLeft opens a library after crashes at each step. Files in the journal are deleted unless a
+// document names them, replacements are finished unless the file was changed later, and files that are not in the
+// journal stay.
+func TestOpenFinishesWhatACrashLeft(t *testing.T) {
 	s := serve(t, "")
 	kept := s.upload(file("kept.png", "image/png", pngOf(picture(600, 400))))[0]
 	replaced := s.upload(file("old.png", "image/png", pngOf(picture(600, 400))))[0]
@@ -140,8 +141,9 @@ func TestRecoverCrafted(t *testing.T) {
 	st.Close()
 }
 
-// TestRecoverUnreadable cannot read an entry of the journal at first. The files that it needs stay until it can.
-func TestRecoverUnreadable(t *testing.T) {
+// TestFilesOfAnUnreadableJournalEntryStay cannot read an entry of the journal at first. The files that it needs stay
+// until it can.
+func TestFilesOfAnUnreadableJournalEntryStay(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "old"))[0]
 	s.stop()
@@ -181,8 +183,8 @@ func TestRecoverUnreadable(t *testing.T) {
 
 func ignore(*store.Snapshot, store.Record) error { return nil }
 
-// TestPin deletes a file while all files are pinned.
-func TestPin(t *testing.T) {
+// TestPinnedFilesOutliveTheirDocuments deletes a file while all files are pinned.
+func TestPinnedFilesOutliveTheirDocuments(t *testing.T) {
 	dir := writeProject(t, "")
 	s := &server{T: t, dir: dir}
 	s.start()

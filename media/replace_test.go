@@ -24,8 +24,8 @@ func (s *server) changed(id int, parts ...part) (f fileAnswer) {
 	return f
 }
 
-// TestReplace replaces the content of files.
-func TestReplace(t *testing.T) {
+// TestReplacedFileHasTheNewContent replaces the content of files.
+func TestReplacedFileHasTheNewContent(t *testing.T) {
 	s := serve(t, "")
 	old := s.upload(file("old.png", "image/png", pngOf(picture(1200, 800))), field("fileInfo", `{"alternativeText":"alt"}`))[0]
 	next := pngOf(picture(600, 400))
@@ -92,8 +92,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceRefusedByHook replaces a file although a hook refuses that. The file keeps its content.
-func TestReplaceRefusedByHook(t *testing.T) {
+// TestFileKeepsItsContentIfAHookRefuses replaces a file although a hook refuses that. The file keeps its content.
+func TestFileKeepsItsContentIfAHookRefuses(t *testing.T) {
 	s := &server{T: t, dir: writeProject(t, "")}
 	s.beforeUpdate = func(context.Context, *documents.Event) error { return apierror.Application("files stay as they are") }
 	s.start()
@@ -112,8 +112,8 @@ func TestReplaceRefusedByHook(t *testing.T) {
 	}
 }
 
-// TestEdit changes the fields of a file that fileInfo sets.
-func TestEdit(t *testing.T) {
+// TestFileInfoChangesFields changes the fields of a file that fileInfo sets.
+func TestFileInfoChangesFields(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "x"), field("fileInfo", `{"caption":"C"}`))[0]
 	for _, test := range []struct{ body, want string }{
@@ -136,9 +136,9 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestReplaceTogether replaces, edits, fetches and deletes one file from many clients at once. Each fetch returns one
-// of the contents, never a mixture.
-func TestReplaceTogether(t *testing.T) {
+// TestConcurrentReplacementsNeverMix replaces, edits, fetches and deletes one file from many clients at once. Each
+// fetch returns one of the contents, never a mixture.
+func TestConcurrentReplacementsNeverMix(t *testing.T) {
 	s := serve(t, "")
 	contents := map[string]bool{}
 	for i := range 4 {

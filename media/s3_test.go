@@ -67,8 +67,9 @@ func (b *bucket) config(baseURL string) string {
 	return fmt.Sprintf("upload: {config: {provider: s3, providerOptions: {endpoint: %q, bucket: files, region: eu-central-1, accessKey: key, secretKey: secret, baseUrl: %q}}}", b.url, baseURL)
 }
 
-// TestS3 stores, serves, replaces and deletes files in a bucket. Nothing remains in the directory.
-func TestS3(t *testing.T) {
+// TestFilesOfABucketLeaveNothingOnTheDisk stores, serves, replaces and deletes files in a bucket. Nothing remains in
+// the directory.
+func TestFilesOfABucketLeaveNothingOnTheDisk(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
 	f := s.upload(file("photo.png", "image/png", pngOf(picture(600, 400))), file("page.html", "text/html", "<html><script>"))
@@ -121,8 +122,8 @@ func TestS3(t *testing.T) {
 	s.empty()
 }
 
-// TestS3BaseURL checks that the URL of a file begins with the configured base URL.
-func TestS3BaseURL(t *testing.T) {
+// TestURLsBeginWithTheBaseURLOfTheBucket checks that the URL of a file begins with the configured base URL.
+func TestURLsBeginWithTheBaseURLOfTheBucket(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config("https://files.example.org/x/"))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(300, 200))))[0]
@@ -134,9 +135,9 @@ func TestS3BaseURL(t *testing.T) {
 	}
 }
 
-// TestS3Refuses uploads to a storage that refuses writes. There is no document and nothing in the spool, and the answer
-// does not reveal the storage's error.
-func TestS3Refuses(t *testing.T) {
+// TestRefusalOfABucketLeavesNothing uploads to a storage that refuses writes. There is no document and nothing in the
+// spool, and the answer does not reveal the storage's error.
+func TestRefusalOfABucketLeavesNothing(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
 	f := s.upload(file("a.txt", "text/plain", "old"))[0]
@@ -156,9 +157,9 @@ func TestS3Refuses(t *testing.T) {
 	}
 }
 
-// TestS3BreaksOff replaces a file while the storage takes one object and refuses the next. The next start finishes the
-// replacement, so that the image and its formats are not of two pictures.
-func TestS3BreaksOff(t *testing.T) {
+// TestReplacementInABucketIsFinishedAtTheStart replaces a file while the storage takes one object and refuses the next.
+// The next start finishes the replacement, so that the image and its formats are not of two pictures.
+func TestReplacementInABucketIsFinishedAtTheStart(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
 	f := s.upload(file("photo.png", "image/png", pngOf(picture(600, 400))))[0]
@@ -196,9 +197,9 @@ func TestS3BreaksOff(t *testing.T) {
 	}
 }
 
-// TestChangeOfProvider changes the provider to a bucket. The files in the directory are still served and can be
-// deleted.
-func TestChangeOfProvider(t *testing.T) {
+// TestFilesOfTheFormerProviderAreServed changes the provider to a bucket. The files in the directory are still served
+// and can be deleted.
+func TestFilesOfTheFormerProviderAreServed(t *testing.T) {
 	s := serve(t, "")
 	old := s.upload(file("a.txt", "text/plain", "old"))[0]
 	s.stop()

@@ -61,9 +61,9 @@ func testdata(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestShownImages uploads images that image decoders refuse and browsers show. They have the size and the colours that
-// browsers show.
-func TestShownImages(t *testing.T) {
+// TestImagesHaveTheSizeThatBrowsersShow uploads images that image decoders refuse and browsers show. They have the size
+// and the colours that browsers show.
+func TestImagesHaveTheSizeThatBrowsersShow(t *testing.T) {
 	s := serve(t, "")
 	still := pngOf(picture(300, 200))
 	gif := gifOf(picture(300, 200))
@@ -122,9 +122,10 @@ func TestShownImages(t *testing.T) {
 	}
 }
 
-// TestCanvas uploads GIF files whose first frame does not fill their screen, or leaves it. What the frame does not
-// cover is transparent, also if all colours of the palette are opaque, and if there is no room in it.
-func TestCanvas(t *testing.T) {
+// TestUncoveredCanvasOfGIFIsTransparent uploads GIF files whose first frame does not fill their screen, or leaves it.
+// What the frame does not cover is transparent, also if all colours of the palette are opaque, and if there is no room
+// in it.
+func TestUncoveredCanvasOfGIFIsTransparent(t *testing.T) {
 	s := serve(t, "")
 	full := image.NewPaletted(image.Rect(0, 0, 200, 100), nil)
 	for i := range 256 {
@@ -152,9 +153,10 @@ func TestCanvas(t *testing.T) {
 	}
 }
 
-// TestThinFormats uploads images that are one pixel wide or high, in stripes of 20 pixels. Each format shows the
-// stripes, as those of sharp do: none is enlarged from a smaller one, such as the thumbnail, where they are gray.
-func TestThinFormats(t *testing.T) {
+// TestFormatsOfThinImagesShowTheirStripes uploads images that are one pixel wide or high, in stripes of 20 pixels. Each
+// format shows the stripes, as those of sharp do: none is enlarged from a smaller one, such as the thumbnail, where
+// they are gray.
+func TestFormatsOfThinImagesShowTheirStripes(t *testing.T) {
 	s := serve(t, "")
 	for _, size := range []image.Point{{1, 2000}, {2000, 1}} {
 		m := image.NewGray(image.Rectangle{Max: size})
@@ -185,8 +187,9 @@ func TestThinFormats(t *testing.T) {
 	}
 }
 
-// TestEXIF uploads images with EXIF in various forms. The orientation counts where Chromium applies it.
-func TestEXIF(t *testing.T) {
+// TestOrientationCountsWhereChromiumAppliesIt uploads images with EXIF in various forms. The orientation counts where
+// Chromium applies it.
+func TestOrientationCountsWhereChromiumAppliesIt(t *testing.T) {
 	s := serve(t, "")
 	m := picture(300, 200)
 	photo, still := jpegOf(m, 0), pngOf(m)

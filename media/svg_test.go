@@ -6,9 +6,9 @@ import (
 	"unicode/utf16"
 )
 
-// TestSVGPrologs uploads SVG files with all that may stand before their root element, where only images are allowed.
-// Chromium shows each of them in an img, with a size of 10×20.
-func TestSVGPrologs(t *testing.T) {
+// TestSVGIsKnownAfterAnyProlog uploads SVG files with all that may stand before their root element, where only images
+// are allowed. Chromium shows each of them in an img, with a size of 10×20.
+func TestSVGIsKnownAfterAnyProlog(t *testing.T) {
 	s := serve(t, "upload: {config: {security: {allowedTypes: ['image/*']}}}")
 	const (
 		svg     = `<svg xmlns="http://www.w3.org/2000/svg" width="10" height="20"><rect width="10" height="20" fill="red"/></svg>`

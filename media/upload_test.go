@@ -109,9 +109,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestStatedType uploads files as clients do that know no types: Go's CreateFormFile and Blobs declare
-// application/octet-stream for all files.
-func TestStatedType(t *testing.T) {
+// TestTypeIsFoundIfClientsStateNone uploads files as clients do that know no types: Go's CreateFormFile and Blobs
+// declare application/octet-stream for all files.
+func TestTypeIsFoundIfClientsStateNone(t *testing.T) {
 	s := serve(t, "")
 	const unknown = "application/octet-stream"
 	png := pngOf(image.NewNRGBA(image.Rect(0, 0, 2, 2)))
@@ -158,8 +158,8 @@ func TestDuplicateNames(t *testing.T) {
 	}
 }
 
-// TestInfo uploads with the field fileInfo in all its forms.
-func TestInfo(t *testing.T) {
+// TestFileInfoIsReadInAllItsForms uploads with the field fileInfo in all its forms.
+func TestFileInfoIsReadInAllItsForms(t *testing.T) {
 	s := serve(t, "")
 	one := file("a.txt", "text/plain", "x")
 	said := func(value string) part { return field("fileInfo", value) }
@@ -380,8 +380,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestPermissions sends requests without the permission for them.
-func TestPermissions(t *testing.T) {
+// TestUploadRoutesNeedTheirPermission sends requests without the permission for them.
+func TestUploadRoutesNeedTheirPermission(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "x"))[0]
 	s.stop()
@@ -403,8 +403,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff serves projects without upload routes or without the file type.
-func TestSwitchedOff(t *testing.T) {
+// TestUploadCanBeSwitchedOff serves projects without upload routes or without the file type.
+func TestUploadCanBeSwitchedOff(t *testing.T) {
 	s := &server{T: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
 		"content-types/person.yaml": "kind: collectionType\ninfo: {singularName: person, pluralName: people, displayName: Person}\nattributes: {name: {type: string}}",
@@ -428,8 +428,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestLists requests lists of files, which have no envelope and parameters of their own.
-func TestLists(t *testing.T) {
+// TestListsOfFilesHaveNoEnvelope requests lists of files, which have no envelope and parameters of their own.
+func TestListsOfFilesHaveNoEnvelope(t *testing.T) {
 	s := serve(t, "")
 	s.upload(file("b.txt", "text/plain", "x"), file("a.txt", "text/plain", "x"), file("c.png", "image/png", pngOf(picture(3, 2))))
 	names := func(query string) (got []string) {

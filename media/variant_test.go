@@ -16,8 +16,9 @@ import (
 	"lectern/internal/diskcache"
 )
 
-// TestLayout checks the sizes that sharp gives for the same parameters, with withoutEnlargement for all fits but fill.
-func TestLayout(t *testing.T) {
+// TestLayoutIsThatOfSharp checks the sizes that sharp gives for the same parameters, with withoutEnlargement for all
+// fits but fill.
+func TestLayoutIsThatOfSharp(t *testing.T) {
 	for _, test := range []struct {
 		query, from string
 		want        string // part, scaled, canvas
@@ -135,8 +136,8 @@ func checkSignature(t *testing.T, s *ImageSettings, v *Variant, name string) {
 	}
 }
 
-// TestSignedURLRefuses checks that no URL is made for a variant that the server would refuse.
-func TestSignedURLRefuses(t *testing.T) {
+// TestNoURLIsSignedThatTheServerRefuses checks that no URL is made for a variant that the server would refuse.
+func TestNoURLIsSignedThatTheServerRefuses(t *testing.T) {
 	for _, v := range []Variant{
 		{}, {Fit: Cover}, {Size: Size{Width: -1}}, {Size: Size{Width: MaxSide + 1}}, {Size: Size{Width: 1}, Fit: "middle"}, {Format: "gif"},
 		{Format: "png&width=5"},
@@ -233,9 +234,9 @@ func (s *vanishing) Open(context.Context, string) (*Object, error) {
 	return &Object{Content: f, ETag: "etag"}, err
 }
 
-// TestVariantOfADeletedFile checks that an image is not cached if its file is deleted while it is made: nothing would
-// remove it from the cache any more.
-func TestVariantOfADeletedFile(t *testing.T) {
+// TestVariantOfADeletedFileIsNotCached checks that an image is not cached if its file is deleted while it is made:
+// nothing would remove it from the cache any more.
+func TestVariantOfADeletedFileIsNotCached(t *testing.T) {
 	dir, err := openDirectory(t.TempDir(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)

@@ -60,9 +60,9 @@ func (s *server) signed(fileURL, query string) string {
 	return link
 }
 
-// TestVariants asks for images in every fit and format, and checks their size, their type and the colours near their
-// corners.
-func TestVariants(t *testing.T) {
+// TestVariantsHaveTheirFitAndFormat asks for images in every fit and format, and checks their size, their type and the
+// colours near their corners.
+func TestVariantsHaveTheirFitAndFormat(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	red, green, blue, white, black := color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255}, color.RGBA{0, 0, 255, 255}, color.White, color.Black
 	corners := []color.Color{red, green, blue, white} // clockwise
@@ -214,9 +214,9 @@ func TestVariantParameters(t *testing.T) {
 	}
 }
 
-// TestVariantsOff checks that without configured sizes and without a secret a query changes nothing, and that the cache
-// of an earlier run is removed.
-func TestVariantsOff(t *testing.T) {
+// TestQueryChangesNothingWithoutVariants checks that without configured sizes and without a secret a query changes
+// nothing, and that the cache of an earlier run is removed.
+func TestQueryChangesNothingWithoutVariants(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
 	if a := s.get(f + "?width=40"); a.status != 200 || s.imageStats().Cache.Files != 1 {
@@ -235,8 +235,8 @@ func TestVariantsOff(t *testing.T) {
 	}
 }
 
-// TestVariantCaching checks the headers of variants, conditional requests, ranges and HEAD.
-func TestVariantCaching(t *testing.T) {
+// TestVariantsAnswerConditionsAndRanges checks the headers of variants, conditional requests, ranges and HEAD.
+func TestVariantsAnswerConditionsAndRanges(t *testing.T) {
 	s := serve(t, imageConfig(`, cacheControl: "max-age=60"`))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
 	original := s.get(f)
@@ -343,9 +343,9 @@ func TestVariantCacheBound(t *testing.T) {
 	}
 }
 
-// TestVariantCacheLasts restarts the server, which serves cached images without making them again, unless they are
-// damaged. A backup does not have them.
-func TestVariantCacheLasts(t *testing.T) {
+// TestVariantCacheOutlivesARestart restarts the server, which serves cached images without making them again, unless
+// they are damaged. A backup does not have them.
+func TestVariantCacheOutlivesARestart(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
 	first := s.get(f + "?width=40")
@@ -376,8 +376,9 @@ func TestVariantCacheLasts(t *testing.T) {
 	}
 }
 
-// TestVariantUncacheable checks that images are served when they cannot be cached, and that the log says so once.
-func TestVariantUncacheable(t *testing.T) {
+// TestVariantsAreServedIfTheyCannotBeCached checks that images are served when they cannot be cached, and that the log
+// says so once.
+func TestVariantsAreServedIfTheyCannotBeCached(t *testing.T) {
 	s := serve(t, imageConfig(""))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
 	s.expectErrors.Store(true)
@@ -436,9 +437,9 @@ func TestVariantMemory(t *testing.T) {
 	}
 }
 
-// TestVariantsFromS3 makes variants of files in a bucket. While the bucket does not answer, the client leaves: the work
-// for it ends.
-func TestVariantsFromS3(t *testing.T) {
+// TestVariantsOfABucketEndWithTheirClient makes variants of files in a bucket. While the bucket does not answer, the
+// client leaves: the work for it ends.
+func TestVariantsOfABucketEndWithTheirClient(t *testing.T) {
 	b := newBucket(t)
 	config := strings.Replace(b.config(""), "config: {", "config: {images: {sizes: [40, 50]}, ", 1)
 	s := serve(t, config)
