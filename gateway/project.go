@@ -19,6 +19,7 @@ import (
 	"lectern/gateway/internal/feed"
 	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
+	"lectern/gateway/internal/watch"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/internal/clock"
@@ -125,7 +126,7 @@ type Project struct {
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
 	replicas   *replica.Source                 // what is sent to the replicas that follow the server
-	loaded     fileDigest                      // of the files that the project was opened with
+	loaded     watch.Digest                    // of the files that the project was opened with
 
 	clock       Clock
 	scheduler   *scheduler
@@ -191,7 +192,7 @@ func newProject(dir string, o Options) *Project {
 // read reads the files of the project, and makes what depends on their settings. It opens nothing.
 func (p *Project) read() (*Definition, error) {
 	if p.watches() { // before they are read, so that later changes are noticed
-		p.loaded, _ = digestFiles(os.DirFS(p.directory.Dir))
+		p.loaded, _ = watch.DigestOf(p.directory.Dir)
 	}
 	d, err := p.load()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lectern/gateway/config"
+	"lectern/gateway/internal/watch"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -140,6 +141,27 @@ func (d *Definition) takeLater(old *Definition) (changed string) {
 		now.Set(was)
 	}
 	return changed
+}
+
+// watches reports whether the project is reloaded when its files change.
+func (p *Project) watches() bool {
+	return !p.options.Production && !p.options.NoWatch && p.role.FilesDecide()
+}
+
+// watch starts watching the project's files. It returns nil if they are not to be watched or cannot be.
+func (p *Project) watch() *watch.Watch {
+	if !p.watches() {
+		return nil
+	}
+	return watch.New(watch.Options{Dir: p.directory.Dir, Seen: p.loaded, Reload: p.reload, Log: p.log,
+		Reloaded: func(err error) {
+			if err != nil {
+				p.logFailedReload(err)
+			}
+			if p.options.Reloaded != nil {
+				p.options.Reloaded(err)
+			}
+		}})
 }
 
 // logFailedReload counts a failed reload and logs why changed files are not served, one line for each problem.

@@ -168,7 +168,7 @@ func (p *Project) startParts(ctx context.Context, server *server.Server, parts *
 	p.reports.queue(p.generation.Load().content())
 	parts.Go(func() { p.reports.run(ctx) })
 	if watch := p.watch(); watch != nil {
-		parts.Go(func() { watch.run(ctx) })
+		parts.Go(func() { watch.Run(ctx) })
 	}
 }
 

@@ -42,6 +42,7 @@ var layers = [][]string{
 	{"shadowcrud/rest"},
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
 	{"gateway/internal/accept"},
+	{"gateway/internal/watch"},
 	{"gateway/internal/pages"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication", "gateway/internal/mcp"},
 	{"gateway/internal/feed"},

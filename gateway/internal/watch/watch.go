@@ -1,4 +1,6 @@
-package gateway
+// Package watch reloads a project when its files change. Events of the file system say that files may have changed; a
+// digest of the files tells whether they have.
+package watch
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,34 +35,36 @@ const (
 	longestPause = 8 * time.Second
 )
 
-// A watch reloads a project when its files change. Events of the file system say that files may have changed; a digest of the files
-// tells whether they have.
-type watch struct {
-	project *Project
-	events  *fsnotify.Watcher
-	seen    fileDigest // digest of the files when they were last read
+// Options are what a Watch is made of.
+type Options struct {
+	Dir  string // of the project
+	Seen Digest // of the files when they were last read
+	// Reload reads the files and serves them. It is called again after a pause if its error is store.ErrSchemaLocked.
+	Reload func(context.Context) error
+	// Reloaded is called after Reload with its error, unless Reload is to be called again.
+	Reloaded func(error)
+	Log      *slog.Logger
 }
 
-// watches reports whether the project is reloaded when its files change.
-func (p *Project) watches() bool {
-	return !p.options.Production && !p.options.NoWatch && p.role.FilesDecide()
+// A Watch reloads a project when its files change.
+type Watch struct {
+	Options
+	events *fsnotify.Watcher
 }
 
-// watch starts watching the project's files. It returns nil if they are not to be watched or cannot be.
-func (p *Project) watch() *watch {
-	if !p.watches() {
-		return nil
-	}
+// New begins to watch the files of a project; Run then looks at them. It returns nil if they cannot be watched, and logs
+// why.
+func New(o Options) *Watch {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
-		p.log.Warn("changes of files are taken over at the next start, since they cannot be watched", "error", err)
+		o.Log.Warn("changes of files are taken over at the next start, since they cannot be watched", "error", err)
 		return nil
 	}
-	return &watch{project: p, events: events, seen: p.loaded}
+	return &Watch{o, events}
 }
 
-// run reloads the project whenever its files change, until ctx ends.
-func (w *watch) run(ctx context.Context) {
+// Run reloads the project whenever its files change, until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
 	defer w.events.Close()
 	due := time.NewTimer(0) // for changes since the project was opened
 	var since time.Time     // when the first of the collected changes came; zero if there is none
@@ -79,7 +84,7 @@ func (w *watch) run(ctx context.Context) {
 				changed()
 			}
 		case err := <-w.events.Errors: // some events may be lost
-			w.project.log.Warn("watch the project's files", "error", err)
+			w.Log.Warn("watch the project's files", "error", err)
 			changed()
 		case <-due.C:
 			since = time.Time{}
@@ -94,48 +99,44 @@ func (w *watch) run(ctx context.Context) {
 }
 
 // matters reports whether an event is about a file that the project may read.
-func (w *watch) matters(e fsnotify.Event) bool {
+func (w *Watch) matters(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
 	}
-	name, err := filepath.Rel(w.project.directory.Dir, e.Name)
+	name, err := filepath.Rel(w.Dir, e.Name)
 	first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
 	return err == nil && (first == ".env" || slices.Contains(watchedDirs, first))
 }
 
 // look reloads the project if its files have changed. later reports whether to try again.
-func (w *watch) look(ctx context.Context) (later bool) {
-	w.follow(w.project.directory.Dir, false)
+func (w *Watch) look(ctx context.Context) (later bool) {
+	w.follow(w.Dir, false)
 	for _, name := range watchedDirs {
-		w.follow(filepath.Join(w.project.directory.Dir, name), true)
+		w.follow(filepath.Join(w.Dir, name), true)
 	}
-	now, err := digestFiles(os.DirFS(w.project.directory.Dir)) // after directories have been added to the watch, so that no change is missed
-	if err == nil && now == w.seen {
+	now, err := DigestOf(w.Dir) // after directories have been added to the watch, so that no change is missed
+	if err == nil && now == w.Seen {
 		return false
 	}
-	err = w.project.reload(ctx)
+	err = w.Reload(ctx)
 	if ctx.Err() != nil {
 		return false
 	}
 	if errors.Is(err, store.ErrSchemaLocked) {
-		w.project.log.Info("changed files are taken over once work is done that takes several steps")
+		w.Log.Info("changed files are taken over once work is done that takes several steps")
 		return true
 	}
-	w.seen = now
-	if err != nil {
-		w.project.logFailedReload(err)
-	}
-	if f := w.project.options.Reloaded; f != nil {
-		f(err)
-	}
+	w.Seen = now
+	w.Reloaded(err)
 	return false
 }
 
 // follow watches a directory, and those below it if below is set. It may be called again for the same directory.
-func (w *watch) follow(dir string, below bool) {
+func (w *Watch) follow(dir string, below bool) {
 	if err := w.events.Add(dir); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.project.log.Warn("changes are taken over at the next start where they cannot be watched", "directory", dir, "error", err)
+			w.Log.Warn("changes are taken over at the next start where they cannot be watched", "directory", dir,
+				"error", err)
 		}
 		return
 	}
@@ -150,10 +151,12 @@ func (w *watch) follow(dir string, below bool) {
 	}
 }
 
-type fileDigest = [sha256.Size]byte
+// A Digest tells whether files have changed.
+type Digest = [sha256.Size]byte
 
-// digestFiles returns a digest of the files that a project is read from.
-func digestFiles(project fs.FS) (sum fileDigest, err error) {
+// DigestOf returns a digest of the files that the project in a directory is read from.
+func DigestOf(dir string) (sum Digest, err error) {
+	project := os.DirFS(dir)
 	hash := sha256.New()
 	add := func(name string) error {
 		text, err := yamlfile.ReadFile(project, name)
@@ -178,7 +181,7 @@ func digestFiles(project fs.FS) (sum fileDigest, err error) {
 			return add(name)
 		}))
 	}
-	return fileDigest(hash.Sum(nil)), errors.Join(errs...)
+	return Digest(hash.Sum(nil)), errors.Join(errs...)
 }
 
 // isDefinitionFile reports whether a project reads a file.
