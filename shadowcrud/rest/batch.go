@@ -53,13 +53,13 @@ func (a *API) Batch(w http.ResponseWriter, r *http.Request, c BatchCall) error {
 // withIndex returns the error of an operation with its index in the details.
 func withIndex(err error) error {
 	var one *documents.OperationError
-	var told *apierror.Error
-	if !errors.As(err, &one) || !errors.As(one.Err, &told) {
+	var known *apierror.Error
+	if !errors.As(err, &one) || !errors.As(one.Err, &known) {
 		return err
 	}
-	shown := *told
+	shown := *known
 	details := jsontree.NewObject()
-	if o, ok := told.Details.(*jsontree.Object); ok {
+	if o, ok := known.Details.(*jsontree.Object); ok {
 		for _, key := range o.Keys {
 			details.Set(key, o.Value(key))
 		}

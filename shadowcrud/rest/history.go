@@ -126,7 +126,7 @@ func (rt *Route) asOf(c Call, one *params.One, answer func(*store.Snapshot) erro
 	if !c.Access.Allows(rt.Type, historyAction) || !showsHistory(c.Access, one.Selection) {
 		return nil, apierror.Forbidden()
 	}
-	find, err := momentOf(one.AsOf)
+	find, err := pastTimeOf(one.AsOf)
 	if err != nil {
 		return nil, err
 	}
@@ -160,9 +160,9 @@ func showsHistory(access *permission.Access, s *documents.Selection) bool {
 	return true
 }
 
-// momentOf parses a moment: a time, or a position from a history. The result finds the sequence of the last entry up to
+// pastTimeOf parses what asOf names: a time, or a position from a history. The result finds the sequence of the last entry up to
 // it.
-func momentOf(text string) (func(*store.Snapshot) (uint64, error), error) {
+func pastTimeOf(text string) (func(*store.Snapshot) (uint64, error), error) {
 	if at, err := store.ParsePosition(text); err == nil {
 		return func(s *store.Snapshot) (uint64, error) { return s.SequenceOf(at) }, nil
 	}

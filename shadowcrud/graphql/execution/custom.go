@@ -20,12 +20,12 @@ import (
 // functions may be slow, and may read and write the store themselves, so no snapshot stays open while one runs. The
 // operation therefore runs in steps:
 //
-//   - It reads levels of rows and copies them out of the snapshot (customread.go).
-//   - It calls the functions of the program for the objects of the answer (customcall.go), and converts the results
-//     (customvalue.go).
+//   - It reads levels of rows and copies them out of the snapshot (custom_read.go).
+//   - It calls the functions of the program for the objects of the answer (custom_call.go), and converts the results
+//     (custom_value.go).
 //   - It reads the documents that the results refer to, together, and calls the functions for these, until no
 //     references are left.
-//   - It prints the answer (customprint.go).
+//   - It prints the answer (custom_print.go).
 //
 // A field of Query without custom fields in it is printed while it is read, as in other operations.
 

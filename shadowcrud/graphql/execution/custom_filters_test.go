@@ -34,7 +34,7 @@ func TestFiltersOf(t *testing.T) {
 	})
 	s := newExtended(t, limits.Operation{Conditions: 100}, &e)
 	s.fill(3)
-	told := func(message string) string {
+	failure := func(message string) string {
 		return `{"errors":[{"message":"` + message
 	}
 	some := permission.NewAccess([]string{uid + ".find"})
@@ -50,15 +50,15 @@ func TestFiltersOf(t *testing.T) {
 		{name: "nothing asked", query: `{f(filters:{}){seats}}`, want: `{"data":{"f":[{"seats":1},{"seats":2},{"seats":3}]}}`},
 		{name: "not given", query: `{g{seats}}`, want: `{"data":{"g":[{"seats":1},{"seats":2},{"seats":3}]}}`},
 		{name: "null", query: `{g(filters:null){seats}}`, want: `{"data":{"g":[{"seats":1},{"seats":2},{"seats":3}]}}`},
-		{name: "what is hidden", query: `{f(filters:{owner:{firstName:{eq:"P1"}}}){seats}}`, access: some, want: told("Invalid key owner")},
-		{name: "what is hidden, without a condition", query: `{f(filters:{owner:{}}){seats}}`, access: some, want: told("Invalid key owner")},
-		{name: "what is hidden, null", query: `{f(filters:{and:[{owner:null}]}){seats}}`, access: some, want: told("Invalid key owner")},
+		{name: "what is hidden", query: `{f(filters:{owner:{firstName:{eq:"P1"}}}){seats}}`, access: some, want: failure("Invalid key owner")},
+		{name: "what is hidden, without a condition", query: `{f(filters:{owner:{}}){seats}}`, access: some, want: failure("Invalid key owner")},
+		{name: "what is hidden, null", query: `{f(filters:{and:[{owner:null}]}){seats}}`, access: some, want: failure("Invalid key owner")},
 		{name: "a relation that is null", query: `{f(filters:{owner:null}){seats}}`, want: `{"data":{"f":[{"seats":1},{"seats":2},{"seats":3}]}}`},
-		{name: "a password", query: `{f(filters:{secret:{eq:"x"}}){seats}}`, want: told("Invalid key secret")},
-		{name: "too many conditions", query: `{f(filters:{seats:{in:[` + strings.Repeat("1 ", 100) + `]}}){seats}}`, want: told("Too many conditions: at most 100 are allowed (graphql.config.limits.conditions)")},
-		{name: "no filters", query: `{number{seats}}`, want: told("Internal Server Error"), logged: "Int is no input of filters"},
-		{name: "no such argument", query: `{none{seats}}`, want: told("Internal Server Error"), logged: `Query.none has no argument`},
-		{name: "filters of another type", query: `{other(filters:{seats:{gte:2}}){name}}`, want: told("Internal Server Error"), logged: "a filter on api::restaurant.restaurant is used for api::category.category"},
+		{name: "a password", query: `{f(filters:{secret:{eq:"x"}}){seats}}`, want: failure("Invalid key secret")},
+		{name: "too many conditions", query: `{f(filters:{seats:{in:[` + strings.Repeat("1 ", 100) + `]}}){seats}}`, want: failure("Too many conditions: at most 100 are allowed (graphql.config.limits.conditions)")},
+		{name: "no filters", query: `{number{seats}}`, want: failure("Internal Server Error"), logged: "Int is no input of filters"},
+		{name: "no such argument", query: `{none{seats}}`, want: failure("Internal Server Error"), logged: `Query.none has no argument`},
+		{name: "filters of another type", query: `{other(filters:{seats:{gte:2}}){name}}`, want: failure("Internal Server Error"), logged: "a filter on api::restaurant.restaurant is used for api::category.category"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			access := tt.access

@@ -46,10 +46,10 @@ func TestResolvers(t *testing.T) {
 	misfit := func(message, path, data string) string {
 		return `{"errors":[{"message":"` + message + `",` + at + `"path":["` + path + `"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":` + data + `}`
 	}
-	told := func(name, code, message, details string) string {
+	failure := func(name, code, message, details string) string {
 		return `{"errors":[{"message":"` + message + `","path":["f"],"extensions":{"code":"` + code + `","error":{"name":"` + name + `","message":"` + message + `","details":` + details + `}}}],"data":{"f":null}}`
 	}
-	moment := time.Date(2024, 5, 31, 20, 30, 0, 5e6, time.FixedZone("", 7200))
+	instant := time.Date(2024, 5, 31, 20, 30, 0, 5e6, time.FixedZone("", 7200))
 	for _, tt := range []struct {
 		name     string
 		typ      string // the type of the field Query.f
@@ -72,8 +72,8 @@ func TestResolvers(t *testing.T) {
 		{name: "a bool", typ: "Boolean", resolve: value(true), want: `{"data":{"f":true}}`},
 		{name: "no bool", typ: "Boolean", resolve: value("true"), want: misfit(`Boolean cannot represent a non boolean value: \"true\"`, "f", `{"f":null}`)},
 		{name: "an id", typ: "ID", resolve: value(7), want: `{"data":{"f":"7"}}`},
-		{name: "a moment", typ: "DateTime", resolve: value(moment), want: `{"data":{"f":"2024-05-31T18:30:00.005Z"}}`},
-		{name: "a day", typ: "Date", resolve: value(moment), want: `{"data":{"f":"2024-05-31"}}`},
+		{name: "a instant", typ: "DateTime", resolve: value(instant), want: `{"data":{"f":"2024-05-31T18:30:00.005Z"}}`},
+		{name: "a day", typ: "Date", resolve: value(instant), want: `{"data":{"f":"2024-05-31"}}`},
 		{name: "no day", typ: "Date", resolve: value("tomorrow"), want: misfit(`Date cannot represent value: \"tomorrow\"`, "f", `{"f":null}`)},
 		{name: "a time", typ: "Time", resolve: value("10:00:00"), want: `{"data":{"f":"10:00:00.000"}}`},
 		{name: "a long", typ: "Long", resolve: value(int64(1) << 60), want: `{"data":{"f":"1152921504606846976"}}`},
@@ -105,13 +105,13 @@ func TestResolvers(t *testing.T) {
 		{name: "an interface", typ: "Node", defs: "interface Node { id: ID } type A implements Node { id: ID }", resolve: value(map[string]any{"id": 1, "__typename": "A"}), query: "{f{id __typename}}", want: `{"data":{"f":{"id":"1","__typename":"A"}}}`},
 		{name: "put off", typ: "String", resolve: value(func() (any, error) { return "later", nil }), want: `{"data":{"f":"later"}}`},
 
-		{name: "an error that is told", typ: "String", resolve: fails(&apierror.Error{Name: "ApplicationError", Message: "no", Details: []any{}}), want: told("ApplicationError", "STRAPI_APPLICATION_ERROR", "no", "[]"), unlogged: true},
-		{name: "forbidden", typ: "String", resolve: fails(&apierror.Error{Name: "ForbiddenError", Message: "no"}), want: told("ForbiddenError", "FORBIDDEN", "no", "{}")},
-		{name: "unauthorized", typ: "String", resolve: fails(&apierror.Error{Name: "UnauthorizedError", Message: "no"}), want: told("UnauthorizedError", "FORBIDDEN", "no", "{}")},
-		{name: "a policy's error", typ: "String", resolve: fails(fmt.Errorf("wrapped: %w", &apierror.Error{Name: "PolicyError", Message: "no"})), want: told("PolicyError", "FORBIDDEN", "no", "{}")},
-		{name: "wrong input", typ: "String", resolve: fails(apierror.Validation("no")), want: told("ValidationError", "BAD_USER_INPUT", "no", "{}")},
-		{name: "an error that is not told", typ: "String", resolve: fails(errors.New("secret cause")), want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "secret cause"},
-		{name: "a panic", typ: "String", resolve: func(graphql.ResolveParams) (any, error) { panic("secret panic") }, want: told("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "path=[f]"},
+		{name: "an error for clients", typ: "String", resolve: fails(&apierror.Error{Name: "ApplicationError", Message: "no", Details: []any{}}), want: failure("ApplicationError", "STRAPI_APPLICATION_ERROR", "no", "[]"), unlogged: true},
+		{name: "forbidden", typ: "String", resolve: fails(&apierror.Error{Name: "ForbiddenError", Message: "no"}), want: failure("ForbiddenError", "FORBIDDEN", "no", "{}")},
+		{name: "unauthorized", typ: "String", resolve: fails(&apierror.Error{Name: "UnauthorizedError", Message: "no"}), want: failure("UnauthorizedError", "FORBIDDEN", "no", "{}")},
+		{name: "a policy's error", typ: "String", resolve: fails(fmt.Errorf("wrapped: %w", &apierror.Error{Name: "PolicyError", Message: "no"})), want: failure("PolicyError", "FORBIDDEN", "no", "{}")},
+		{name: "wrong input", typ: "String", resolve: fails(apierror.Validation("no")), want: failure("ValidationError", "BAD_USER_INPUT", "no", "{}")},
+		{name: "an error that clients may not see", typ: "String", resolve: fails(errors.New("secret cause")), want: failure("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "secret cause"},
+		{name: "a panic", typ: "String", resolve: func(graphql.ResolveParams) (any, error) { panic("secret panic") }, want: failure("InternalServerError", "INTERNAL_SERVER_ERROR", "Internal Server Error", "{}"), logged: "path=[f]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var e schema.Extensions

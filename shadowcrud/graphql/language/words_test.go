@@ -8,8 +8,8 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// told prints the errors of a document in a short form: message@line:column,line:column.
-func told(errs []*language.Error) string {
+// shortened prints the errors of a document in a short form: message@line:column,line:column.
+func shortened(errs []*language.Error) string {
 	var all []string
 	for _, e := range errs {
 		var at []string
@@ -77,7 +77,7 @@ func TestWords(t *testing.T) {
 		{`type A{b:Int} extend schema{query:A} {__typename}`, "The \"A\" definition is not executable.@1:1\nThe schema definition is not executable.@1:15"},
 	} {
 		_, errs := s.Parse(tt.text, language.DefaultDocumentLimits)
-		if got := told(errs); got != tt.want {
+		if got := shortened(errs); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.text, got, tt.want)
 		}
 	}
