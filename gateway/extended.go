@@ -11,6 +11,7 @@ import (
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/graphqlhttp"
 	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/rest"
@@ -163,7 +164,7 @@ func (x *Extensions) checkName(said *namedConfig, server, generated []routeName,
 
 // namesGraphQL reports whether a configuration is for the GraphQL endpoint.
 func (n *namedConfig) namesGraphQL(g *config.GraphQL) bool {
-	return g.Enabled && slices.ContainsFunc(graphqlMethods, func(method string) bool {
+	return g.Enabled && slices.ContainsFunc(graphqlhttp.Methods, func(method string) bool {
 		return n.names(routeName{place: methodPath(method, g.Endpoint)})
 	})
 }

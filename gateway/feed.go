@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"context"
-	"net"
 	"net/http"
 
 	"lectern/auth"
@@ -18,12 +16,11 @@ const changesPath = "/_changes"
 
 // newFeed returns the change feed of an open generation.
 func (g *generation) newFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *feed.Feed {
-	limits := server.Limits(g.Settings.Server.Limits.WithDefaults())
 	reads := g.rules(api, "find")
 	return feed.New(feed.Options{
 		Model: g.Model, Store: g.store, REST: api, Answers: g.answers, NoLog: g.Settings.Server.Log.Limits().Off,
 		Positions: g.positions, Subscribers: g.project.subscribers, Authenticate: authenticate, Memory: g.project.memory, Replaced: g.replaced,
-		AnswerRate: limits.AnswerRate, SendJSON: limits.SendJSON,
+		Limits: g.limits(),
 		ShowDocuments: func(t *contenttypes.ContentType, who auth.Principal) error {
 			if rule, listed := reads[t]; listed {
 				return rule.permit(who, "follow it without include=document, and read its documents with")
@@ -40,42 +37,19 @@ func (g *generation) feedRoute(serve server.Handler) server.Route {
 
 // newSubscribers returns the clients of a project that will wait for changes.
 func (p *Project) newSubscribers(limits server.Limits) *feed.Subscribers {
-	return feed.NewSubscribers(p.log, feedServer{p}, p.memory,
+	return feed.NewSubscribers(p.log, feedProject{p}, p.memory,
 		admission.Limits{Places: limits.Listeners, Share: limits.ListenersPerAddress},
 		admission.Limits{Places: limits.SubscriptionConditions, Share: limits.SubscriptionConditionsPerAddress})
 }
 
-// A feedServer is the server that subscribers of the feed wait at.
-type feedServer struct{ project *Project }
+// A feedProject is the project as subscribers see it.
+type feedProject struct{ *Project }
 
-// Feed implements feed.Server.
-func (s feedServer) Feed() *feed.Feed { return s.project.serving().feed }
+// Feed implements feed.Project.
+func (p feedProject) Feed() *feed.Feed { return p.serving().feed }
 
-// Stopping implements feed.Server.
-func (s feedServer) Stopping() <-chan struct{} { return s.project.stopping() }
-
-// Hijack implements feed.Server.
-func (s feedServer) Hijack(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
-	return server.TakeConn(w, r)
-}
-
-// HungUp implements feed.Server.
-func (s feedServer) HungUp(conn net.Conn) bool { return server.IsGone(conn) }
-
-// LetOthersWork implements feed.Server.
-func (s feedServer) LetOthersWork(r *http.Request) (back func(context.Context) error) {
-	return server.LeavePlace(r)
-}
-
-// Controller implements feed.Server.
-func (s feedServer) Controller(w http.ResponseWriter, r *http.Request) *http.ResponseController {
-	return server.Control(r.Context(), w)
-}
-
-// ForgetBody implements feed.Server.
-func (s feedServer) ForgetBody(r *http.Request) {
-	server.ForgetBody(r)
-}
+// Stopping implements feed.Project.
+func (p feedProject) Stopping() <-chan struct{} { return p.stopping() }
 
 // serving returns the generation whose routes answer requests.
 func (p *Project) serving() *generation {

@@ -14,6 +14,9 @@ import (
 	"lectern/gateway/config"
 	"lectern/gateway/internal/feed"
 	"lectern/gateway/internal/forward"
+	"lectern/gateway/internal/graphqlhttp"
+	"lectern/gateway/internal/idempotency"
+	"lectern/gateway/internal/routes"
 	"lectern/gateway/internal/server"
 	"lectern/media"
 	"lectern/shadowcrud/params"
@@ -33,21 +36,21 @@ type generation struct {
 	users    *auth.Users           // nil if users are switched off
 	media    *media.Library        // nil if upload is switched off
 	payloads func() *rest.Payloads // of webhooks; made when one is sent
-	hidden   func() string         // see hiddenIn
-	answers  *rest.AnswerLimits    // shared by all generations
-	replaced chan struct{}         // closed when the next generation serves
-	copied   bool                  // the store is a new copy of the origin's, in a file of its own
+	keys     *idempotency.Keys
+	answers  *rest.AnswerLimits // shared by all generations
+	replaced chan struct{}      // closed when the next generation serves
+	copied   bool               // the store is a new copy of the origin's, in a file of its own
 
 	// Set when the runtime is built:
-	quotas         *server.Quotas // nil if there are none
-	positions      *feed.Positions
-	feed           *feed.Feed
-	graphqlHandler *graphqlHandler    // nil if GraphQL is switched off
-	forward        *forward.Forwarder // nil unless the project is a replica that forwards writes
+	quotas    *server.Quotas // nil if there are none
+	positions *feed.Positions
+	feed      *feed.Feed
+	graphql   *graphqlhttp.Handler // nil if GraphQL is switched off
+	forward   *forward.Forwarder   // nil unless the project is a replica that forwards writes
 }
 
 func (p *Project) newGeneration(d *Definition) *generation {
-	return &generation{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{}), hidden: sync.OnceValue(func() string { return hiddenIn(d.Model) })}
+	return &generation{Definition: d, project: p, answers: p.answers, replaced: make(chan struct{})}
 }
 
 // shared holds the services that a generation passes to the next one, unless their settings change.
@@ -55,12 +58,12 @@ type shared struct {
 	limiter   *auth.Limiter  // of logins
 	often     auth.RateLimit // the rate of limiter
 	quotas    *server.Quotas // nil if there are no limits
-	persisted *persistedQueries
+	persisted *graphqlhttp.Persisted
 	library   *media.Library // of the last generation that had one; nil until upload is switched on
 	users     *auth.Users    // of the last generation; nil while users are switched off
 	closing   sync.WaitGroup // of users that were switched off, and may still have mail to send
 	uses      *auth.LastUses // when each API token was last used
-	keys      *keysAtWork
+	keys      idempotency.AtWork
 }
 
 func (s *shared) lastUses() *auth.LastUses {
@@ -68,13 +71,6 @@ func (s *shared) lastUses() *auth.LastUses {
 		s.uses = auth.NewLastUses()
 	}
 	return s.uses
-}
-
-func (s *shared) keysAtWork() *keysAtWork {
-	if s.keys == nil {
-		s.keys = newKeysAtWork()
-	}
-	return s.keys
 }
 
 // quotasOf returns the quotas for these limits. Counters go on as long as the limits stay the same.
@@ -92,13 +88,6 @@ func (s *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
 	return s.limiter
 }
 
-func (s *shared) persistedOf(most int) *persistedQueries {
-	if made := newPersistedQueries(most); s.persisted == nil || s.persisted.most != made.most {
-		s.persisted = made
-	}
-	return s.persisted
-}
-
 // open builds the services of a generation. Its store must be open.
 func (g *generation) open() (err error) {
 	g.docs = documents.NewService(g.store, g.Model, g.Settings.I18n.DefaultLocale)
@@ -109,7 +98,7 @@ func (g *generation) open() (err error) {
 	if err := g.extensions.hook(g.docs); err != nil {
 		return err
 	}
-	if err := g.makeLocales(); err != nil {
+	if err := g.locales().Make(); err != nil {
 		return fmt.Errorf("make the locales: %w", err)
 	}
 	g.tokens, err = auth.OpenTokens(auth.TokenOptions{
@@ -125,6 +114,9 @@ func (g *generation) open() (err error) {
 		return err
 	}
 	g.payloads = sync.OnceValue(g.newPayloads)
+	g.keys = idempotency.New(idempotency.Options{
+		Model: g.Model, Store: g.store, Settings: g.Settings.Server.Idempotency, Limits: g.limits(), Now: g.project.clock.Now, AtWork: &g.project.shared.keys,
+	})
 	return g.openUsers()
 }
 
@@ -155,14 +147,6 @@ func (g *generation) revokeUndeclared() error {
 // content returns the content of the generation for administration.
 func (g *generation) content() admin.Content {
 	return admin.Content{Definition: g.Definition.Definition, Store: g.store, Documents: g.docs, Tokens: g.tokens, Media: g.media, Replaced: g.replaced}
-}
-
-// idempotency returns what carries out requests with an Idempotency-Key.
-func (g *generation) idempotency() *idempotency {
-	s := &g.Settings.Server
-	return &idempotency{
-		store: g.store, settings: s.Idempotency, limits: server.Limits(s.Limits.WithDefaults()), hidden: g.hidden(), now: g.project.clock.Now, atWork: g.project.shared.keysAtWork(),
-	}
 }
 
 // retire closes the services that the generation does not share.
@@ -234,8 +218,8 @@ func (g *generation) runtime() (Runtime, error) {
 		return Runtime{}, err
 	}
 	g.feed = g.newFeed(api, authenticator.Authenticate)
-	routes := append(g.routes(api, parser, limiter), g.feedRoute(g.feed.Serve))
-	routes = append(routes, g.openAPIRoute(g.openAPI(api, routes), authenticator.Authenticate))
+	served := append(g.routes(api, parser, limiter), g.feedRoute(g.feed.Serve))
+	served = append(served, routes.OpenAPI(g.openAPI(api, served), authenticator.Authenticate, g.limits()))
 	return Runtime{
 		Prefix:       s.Prefix,
 		REST:         api,
@@ -245,12 +229,7 @@ func (g *generation) runtime() (Runtime, error) {
 		Host:         host{g},
 		probes:       g.project.probes(g),
 		steps:        g.project.steps(g),
-		routes:       slices.Concat(withoutKeys(append(routes, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
+		routes:       slices.Concat(idempotency.Refuse(append(served, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
 		quotas:       g.quotas,
 	}, nil
-}
-
-// routes returns the routes of batches, definitions, locales, schedules, files and users. If the generation is not open, they have names but cannot answer.
-func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
-	return slices.Concat(g.batchRoutes(api), g.typeBuilderRoutes(), g.localeRoutes(), g.scheduleRoutes(api), g.uploadRoutes(api, parser), g.userRoutes(api, parser, limiter), g.replicationRoutes())
 }

@@ -12,6 +12,7 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/passwords"
 	"lectern/gateway/config"
+	"lectern/gateway/internal/graphqlhttp"
 	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
 	"lectern/internal/budget"
@@ -40,7 +41,7 @@ func authorized(token string, h http.Handler) http.Handler {
 type observed struct {
 	metrics                *metrics.Metrics // nil if metrics are off
 	engine                 atomic.Pointer[execution.Engine]
-	persisted              atomic.Pointer[persistedQueries]
+	persisted              atomic.Pointer[graphqlhttp.Persisted]
 	reloads, failedReloads atomic.Int64
 }
 
@@ -125,24 +126,4 @@ func (p *Project) listenMetrics() (*sideServer, error) {
 		p.log.Info("serving metrics", "url", "http://"+clientAddress(server.listener.Addr().String())+"/metrics")
 	}
 	return server, err
-}
-
-// countOperation counts a GraphQL operation and the reasons for which it, or a field of it, was refused.
-func (h *graphqlHandler) countOperation(answer *execution.Response) {
-	if h.metrics == nil {
-		return
-	}
-	outcome := "ok"
-	switch {
-	case answer.Status >= http.StatusBadRequest:
-		outcome = "refused"
-	case len(answer.Errors) > 0:
-		outcome = "errors"
-	}
-	h.metrics.Operation(string(answer.Operation), outcome)
-	for _, e := range answer.Errors {
-		if e.Refusal != "" {
-			h.metrics.OperationRefused(string(e.Refusal))
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"lectern/auth"
 	"lectern/gateway/internal/pages"
+	"lectern/gateway/internal/routes"
 	"lectern/gateway/internal/server"
 )
 
@@ -55,7 +56,7 @@ func (g *generation) docsRoutes() []server.Route {
 		return nil
 	}
 	at := g.Settings.REST.Prefix + docsPath
-	page := pages.OpenAPI(at, openAPIPath[1:])
+	page := pages.OpenAPI(at, routes.OpenAPIPath[1:])
 	if page.Missing && g.Settings.REST.DocsPage != nil {
 		g.project.log.Warn("openapi.page is true, but this build holds no page: where the program is built, run " + pages.Generate + " and build again")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lectern/gateway/internal/forward"
+	"lectern/gateway/internal/mcp"
 	"lectern/gateway/internal/server"
 )
 
@@ -13,7 +14,7 @@ import (
 func (p *Project) steps(g *generation) (s server.Steps) {
 	var forwarded func(*http.Request) bool
 	if g != nil {
-		s.Once = g.idempotency().serve
+		s.Once = g.keys.Serve
 		if g.forward != nil {
 			s.Forward, forwarded = g.forward.Step, g.isForwarded
 		}
@@ -42,5 +43,5 @@ func (g *generation) isForwarded(r *http.Request) bool {
 		return strings.EqualFold(path, prefix+"/auth/email-confirmation")
 	}
 	return !strings.EqualFold(path, prefix+"/auth/local") && !strings.EqualFold(path, g.Settings.GraphQL.Endpoint) &&
-		!strings.EqualFold(path, mcpPath)
+		!strings.EqualFold(path, mcp.Path)
 }

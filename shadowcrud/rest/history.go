@@ -20,7 +20,7 @@ const historyAction = "history"
 
 // GET /api/{plural}/{documentId}/_history, GET /api/{singular}/_history: what was done to a document, newest first.
 func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
-	query, err := parseQuery(r)
+	query, err := ParseQuery(r)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 func plan[T any](rt *Route, r *http.Request, c Call,
 	read func(*params.Parser, *contenttypes.ContentType, *jsontree.Object, *permission.Access) (T, error)) (planned T, err error) {
 	err = span.Timed(r.Context(), "plan", func() error {
-		query, err := parseQuery(r)
+		query, err := ParseQuery(r)
 		if err == nil {
 			planned, err = read(rt.api.params, rt.Type, query, c.Access)
 		}
@@ -150,7 +150,8 @@ func plan[T any](rt *Route, r *http.Request, c Call,
 // noQuery is the query of a request without a query string. It must not be changed.
 var noQuery = jsontree.NewObject()
 
-func parseQuery(r *http.Request) (*jsontree.Object, error) {
+// ParseQuery returns the parameters in the query string of a request, which the caller must not change. An error is the answer to the request.
+func ParseQuery(r *http.Request) (*jsontree.Object, error) {
 	if r.URL.RawQuery == "" {
 		return noQuery, nil
 	}

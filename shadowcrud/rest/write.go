@@ -47,7 +47,7 @@ func (rt *Route) saveSingle(w http.ResponseWriter, r *http.Request, c Call) erro
 
 // DELETE /api/{plural}/{documentId}, DELETE /api/{singular}: deletes a document. It ignores the body.
 func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
-	query, err := parseQuery(r)
+	query, err := ParseQuery(r)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (p *printer) scheduled(row store.Record, s *documents.Selection) {
 
 // written reads the query parameters of a write.
 func (rt *Route) written(r *http.Request, c Call) (*params.Written, error) {
-	query, err := parseQuery(r)
+	query, err := ParseQuery(r)
 	if err != nil {
 		return nil, err
 	}

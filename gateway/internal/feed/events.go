@@ -5,12 +5,12 @@ import (
 	"net/http"
 
 	"lectern/gateway/internal/accept"
+	"lectern/gateway/internal/server"
 )
 
 var (
 	typeEventStream = []string{accept.Events + "; charset=utf-8"}
 	notBuffered     = []string{"no"}
-	noStore         = []string{"no-store"}
 )
 
 // EmptyComment is a comment of an event stream. It shows that the connection is alive. Streams begin with one, since some clients see the head
@@ -19,7 +19,7 @@ var EmptyComment = []byte(":\n\n")
 
 // SetEventHeaders sets the headers of an event stream.
 func SetEventHeaders(h http.Header) {
-	h["Content-Type"], h["Cache-Control"] = typeEventStream, noStore
+	h["Content-Type"], h["Cache-Control"] = typeEventStream, server.NoStore
 	h["X-Accel-Buffering"] = notBuffered // nginx would collect the events otherwise
 }
 

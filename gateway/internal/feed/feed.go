@@ -18,9 +18,9 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
+	"lectern/gateway/internal/server"
 	"lectern/internal/budget"
 	"lectern/jsontree"
-	"lectern/shadowcrud/qs"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
@@ -42,10 +42,7 @@ type Options struct {
 	ShowDocuments func(*contenttypes.ContentType, auth.Principal) error
 	// Memory is for what requests are parsed to.
 	Memory *budget.Budget
-	// AnswerRate is the rate at which clients must read, in bytes a second.
-	AnswerRate int64
-	// SendJSON answers a request with a text that may be long.
-	SendJSON func(w http.ResponseWriter, r *http.Request, status int, text []byte) error
+	Limits server.Limits
 	// Replaced is closed when another Feed answers requests in place of this one.
 	Replaced <-chan struct{}
 }
@@ -74,9 +71,9 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, who auth.Principal)
 	if f.NoLog {
 		return errNoLog
 	}
-	query, err := qs.Parse(r.URL.RawQuery)
+	query, err := rest.ParseQuery(r)
 	if err != nil {
-		return apierror.Validation(err.Error())
+		return err
 	}
 	p, err := parseParams(query)
 	if err != nil {
@@ -130,8 +127,8 @@ func (f *Feed) answerPage(w http.ResponseWriter, r *http.Request, q *rest.Change
 		if wanted != nil && !wanted(&page) {
 			return nil
 		}
-		w.Header()["Cache-Control"] = noStore
-		return f.SendJSON(w, r, http.StatusOK, text)
+		w.Header()["Cache-Control"] = server.NoStore
+		return f.Limits.SendJSON(w, r, http.StatusOK, text)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/server"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 )
@@ -54,11 +55,9 @@ func (s *Subscribers) Admit(w http.ResponseWriter, r *http.Request, conditions, 
 	return place, nil
 }
 
-var retrySoon = []string{"1"}
-
 func errNoPlace(w http.ResponseWriter, message string) error {
-	w.Header()["Retry-After"] = retrySoon
-	return &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Places, Message: message}
+	w.Header()["Retry-After"] = server.RetrySoon
+	return server.Unavailable(apierror.Places, message)
 }
 
 // client returns the client that waits.

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,12 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents/apierror"
 	"lectern/documents/changes"
 	"lectern/gateway/internal/paced"
+	"lectern/gateway/internal/server"
 	"lectern/internal/budget"
 	"lectern/store"
 )
-
-// errStopping is the answer to a long poll when the server stops.
-var errStopping = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the server is stopping", NoDetails: true,
-	Reason: apierror.Stopping}
 
 // wait answers a client that waits for changes.
 func (f *Feed) wait(w http.ResponseWriter, r *http.Request, who auth.Principal, p *params, since changes.Position) error {
@@ -42,47 +39,36 @@ func (f *Feed) wait(w http.ResponseWriter, r *http.Request, who auth.Principal, 
 func (s *Subscribers) Serve(w http.ResponseWriter, r *http.Request, to *Subscriber) error {
 	SetEventHeaders(w.Header())
 	if r.ProtoMajor == 1 {
-		if conn, err := s.take(w, r); err == nil {
+		if conn, err := take(w, r); err == nil {
 			to.conn = conn
 			s.add(to)
 			return nil
 		}
 	}
 	defer to.close()
-	s.server.ForgetBody(r)
+	server.ForgetBody(r)
 	return s.stream(w, r, to)
 }
 
 // take takes the connection of a request from net/http, after it has begun an answer that lasts as long as the connection.
-func (s *Subscribers) take(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
-	conn, err := s.server.Hijack(w, r)
+func take(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
+	conn, err := server.TakeConn(w, r)
 	if err != nil {
 		return nil, err
 	}
-	head := responseHead{}
-	head.text = append(head.text, "HTTP/1.1 200 OK\r\nConnection: close\r\n"...)
-	_ = w.Header().Write(&head) // into memory
-	head.text = append(append(head.text, "\r\n"...), EmptyComment...)
+	head := bytes.NewBufferString("HTTP/1.1 200 OK\r\nConnection: close\r\n")
+	_ = w.Header().Write(head) // into memory
+	head.WriteString("\r\n")
+	head.Write(EmptyComment)
 	_ = conn.SetWriteDeadline(time.Now().Add(tick)) // it fits any buffer
-	if _, err := conn.Write(head.text); err != nil {
-		return conn, nil // who serves it meets the error, too
-	}
+	_, _ = conn.Write(head.Bytes())                 // whoever serves the subscriber meets the error, too
 	return conn, nil
-}
-
-// A responseHead collects the head of an answer.
-type responseHead struct{ text []byte }
-
-func (h *responseHead) Write(p []byte) (int, error) {
-	h.text = append(h.text, p...)
-	return len(p), nil
 }
 
 // await waits for a commit, without the place of the request. It returns an error when the client must wait no longer, and store.ErrRedefined when
 // other definitions are served.
 func (f *Feed) await(r *http.Request, committed <-chan struct{}, until time.Time) (late bool, err error) {
-	server := f.Subscribers.server
-	if back := server.LetOthersWork(r); back != nil {
+	if back := server.LeavePlace(r); back != nil {
 		defer func() {
 			if err == nil || errors.Is(err, store.ErrRedefined) {
 				if failed := back(r.Context()); failed != nil {
@@ -100,8 +86,8 @@ func (f *Feed) await(r *http.Request, committed <-chan struct{}, until time.Time
 		return true, nil
 	case <-f.Replaced:
 		return false, store.ErrRedefined
-	case <-server.Stopping():
-		return false, errStopping
+	case <-f.Subscribers.project.Stopping():
+		return false, server.ErrStopping
 	case <-r.Context().Done():
 		return false, r.Context().Err()
 	}
@@ -163,10 +149,10 @@ const recheckAfter = time.Second
 
 // stream serves a subscriber over a connection that belongs to net/http, as one of HTTP/2 always does.
 func (s *Subscribers) stream(w http.ResponseWriter, r *http.Request, to *Subscriber) error {
-	feed := s.server.Feed()
-	control := s.server.Controller(w, r)
+	feed := s.project.Feed()
+	control := server.Control(r.Context(), w)
 	_ = control.SetReadDeadline(time.Time{}) // net/http reads on, to notice that the client is gone
-	paced := paced.NewWriter(w, control, feed.AnswerRate)
+	paced := paced.NewWriter(w, control, feed.Limits.AnswerRate)
 	send := func(text []byte) error {
 		_, err := paced.Write(text)
 		if err == nil {
@@ -180,7 +166,7 @@ func (s *Subscribers) stream(w http.ResponseWriter, r *http.Request, to *Subscri
 	if err := send(EmptyComment); err != nil {
 		return nil // the client is gone
 	}
-	for late := true; ; feed = s.server.Feed() {
+	for late := true; ; feed = s.project.Feed() {
 		committed := feed.Store.NextCommit()
 		var err error
 		for more := true; more && err == nil; {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"runtime"
 	"sync"
 	"time"
@@ -14,27 +13,18 @@ import (
 	"lectern/documents/apierror"
 	"lectern/documents/changes"
 	"lectern/gateway/internal/paced"
+	"lectern/gateway/internal/server"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
 	"lectern/store"
 )
 
-// A Server is what Subscribers need of the HTTP server.
-type Server interface {
+// A Project is what Subscribers need of the project.
+type Project interface {
 	// Feed returns the feed that answers requests now.
 	Feed() *Feed
-	// Stopping is closed when the server stops, and answers that wait must end.
+	// Stopping returns a channel that is closed when the server stops, and answers that wait must end.
 	Stopping() <-chan struct{}
-	// Hijack takes the connection of a request from net/http, whose answer counts as one of status 200.
-	Hijack(http.ResponseWriter, *http.Request) (net.Conn, error)
-	// HungUp reports whether the client has closed a connection that was taken. It may find that out late.
-	HungUp(net.Conn) bool
-	// LetOthersWork gives up the place of a request among those at work. back takes it again; it is nil if the request had none.
-	LetOthersWork(*http.Request) (back func(context.Context) error)
-	// Controller returns the controller of the connection of a request, around which code of a program may have wrapped the writer.
-	Controller(http.ResponseWriter, *http.Request) *http.ResponseController
-	// ForgetBody gives back the memory of the body of a request, which cannot be read again.
-	ForgetBody(*http.Request)
 }
 
 // Subscribers are the clients that wait for changes. While nothing changes, one that gets a stream costs its connection and a Subscriber, and no goroutine,
@@ -44,7 +34,7 @@ type Subscribers struct {
 	Waiting, Conditions *admission.Semaphore
 
 	log     *slog.Logger
-	server  Server
+	project Project
 	memory  *budget.Budget       // of all requests
 	part    *budget.Budget       // of subscribers
 	working *admission.Semaphore // bounds how many are served at a time, while they do not wait for their clients
@@ -58,10 +48,10 @@ type Subscribers struct {
 
 // NewSubscribers returns Subscribers within limits. Together they may have a quarter of the memory of all requests: they may wait for days, and must
 // leave the rest to others.
-func NewSubscribers(log *slog.Logger, server Server, memory *budget.Budget, waiting, conditions admission.Limits) *Subscribers {
+func NewSubscribers(log *slog.Logger, project Project, memory *budget.Budget, waiting, conditions admission.Limits) *Subscribers {
 	return &Subscribers{
 		Waiting: admission.New(waiting), Conditions: admission.New(conditions),
-		log: log, server: server, memory: memory, part: budget.New(memory.Limit() / 4),
+		log: log, project: project, memory: memory, part: budget.New(memory.Limit() / 4),
 		working: admission.New(admission.Limits{Places: 2 * runtime.GOMAXPROCS(0)}),
 		wake:    make(chan struct{}, 1), streams: map[*Subscriber]bool{},
 	}
@@ -130,7 +120,7 @@ func (s *Subscribers) dropGone() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for one := range s.streams {
-		if !one.busy && s.server.HungUp(one.conn) {
+		if !one.busy && server.IsGone(one.conn) {
 			delete(s.streams, one)
 			one.close()
 		}
@@ -147,7 +137,7 @@ func (s *Subscribers) Run(ctx context.Context) {
 	defer ticks.Stop()
 	var now round
 	for {
-		feed := s.server.Feed()
+		feed := s.project.Feed()
 		var committed <-chan struct{}
 		if s.count() > 0 {
 			committed = feed.Store.NextCommit()
@@ -292,7 +282,7 @@ func (s *Subscribers) send(feed *Feed, one *Subscriber) (more bool, err error) {
 	defer turn.Close()
 	_ = turn.Acquire(ctx)
 	defer turn.Release()
-	to := paced.NewWriter(one.conn, one.conn, feed.AnswerRate)
+	to := paced.NewWriter(one.conn, one.conn, feed.Limits.AnswerRate)
 	return one.deliver(ctx, feed, func(text []byte) error {
 		turn.Release() // the client may be slow
 		defer func() { _ = turn.Acquire(ctx) }()

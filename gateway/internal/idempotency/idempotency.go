@@ -1,4 +1,6 @@
-package gateway
+// Package idempotency carries out requests with an Idempotency-Key once. The answer is kept in the transaction of the write, and later requests
+// with the same key get that answer.
+package idempotency
 
 import (
 	"crypto/sha256"
@@ -24,39 +26,55 @@ import (
 // replayedHeader is the header of an answer that was given before, to an earlier request with the same key.
 const replayedHeader = "Idempotency-Replayed"
 
+// Answers to requests with a key to routes that keep no answers.
 var (
-	errKeyReused = &apierror.Error{Status: http.StatusUnprocessableEntity, Name: "UnprocessableEntityError",
-		Message: "the Idempotency-Key was used for another request: send a new key with each new request, and the same key only with the same method, path, query and body"}
-	errKeyAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "pending"),
-		Message: "a request with this Idempotency-Key is still at work; try again"}
-	errKeyAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
-		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions, or which attributes are private, have changed since"}
-	errKeyNotHere = server.BadRequest("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
-	errKeySecret  = server.BadRequest("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
-	errKeysOff    = server.BadRequest("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
+	errNotHere = server.BadRequest("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
+	// ErrSecret is the answer of routes whose answers hold a JWT.
+	ErrSecret = server.BadRequest("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
 )
 
-// An idempotency carries out requests with an Idempotency-Key. A write is carried out once, and its answer is kept in the transaction of the
-// write; later requests with the same key get that answer.
-type idempotency struct {
-	store    *store.Store
-	settings config.Idempotency
-	limits   server.Limits
-	hidden   string // names what no answer shows: see hiddenIn
-	now      func() time.Time
-	atWork   *keysAtWork // shared by all generations
+var (
+	errReused = &apierror.Error{Status: http.StatusUnprocessableEntity, Name: "UnprocessableEntityError",
+		Message: "the Idempotency-Key was used for another request: send a new key with each new request, and the same key only with the same method, path, query and body"}
+	errAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "pending"),
+		Message: "a request with this Idempotency-Key is still at work; try again"}
+	errAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
+		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions, or which attributes are private, have changed since"}
+	errOff = server.BadRequest("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
+)
+
+// Options are what Keys are made of.
+type Options struct {
+	Model    *contenttypes.Model
+	Store    *store.Store
+	Settings config.Idempotency
+	Limits   server.Limits // of bodies and answers
+	Now      func() time.Time
+	// AtWork are the keys of the requests that are at work. All Keys of a server share it.
+	AtWork *AtWork
 }
 
-// serve is carryOut for a request that says nothing but its method, path, query and body.
-func (k *idempotency) serve(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*store.Once) error) error {
-	body, err := k.limits.ReadWhole(r)
+// Keys carry out requests with an Idempotency-Key.
+type Keys struct {
+	Options
+	hidden func() string // see hiddenIn
+}
+
+// New returns the Keys of an open store.
+func New(o Options) *Keys {
+	return &Keys{o, sync.OnceValue(func() string { return hiddenIn(o.Model) })}
+}
+
+// Serve is CarryOut for a request that says nothing but its method, path, query and body.
+func (k *Keys) Serve(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*store.Once) error) error {
+	body, err := k.Limits.ReadWhole(r)
 	if err != nil {
 		return err
 	}
 	if body, err = withoutBoundary(r, body); err != nil {
 		return err
 	}
-	return k.carryOut(w, r, who, body, do)
+	return k.CarryOut(w, r, who, body, do)
 }
 
 // withoutBoundary returns a hash of the fields of a multipart form, and any other body as it is. Clients make up another boundary between the parts of a form
@@ -81,18 +99,18 @@ func withoutBoundary(r *http.Request, body []byte) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// carryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request
+// CarryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request
 // out and answers it; it is not called if that was done before.
-func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte, do func(*store.Once) error) error {
+func (k *Keys) CarryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte, do func(*store.Once) error) error {
 	once, err := k.once(r, who, body)
 	if err != nil {
 		return err
 	}
-	if !k.atWork.begin(once.Key) {
+	if !k.AtWork.begin(once.Key) {
 		w.Header()["Retry-After"] = server.RetrySoon
-		return errKeyAtWork
+		return errAtWork
 	}
-	defer k.atWork.end(once.Key)
+	defer k.AtWork.end(once.Key)
 	kept, err := k.kept(once)
 	if err == nil && kept == nil {
 		err = do(once)
@@ -107,16 +125,16 @@ func (k *idempotency) carryOut(w http.ResponseWriter, r *http.Request, who auth.
 	return k.replay(w, r, once, kept)
 }
 
-// An onceHandler answers a request to a route that takes requests with an Idempotency-Key. once is nil for a request without one.
-type onceHandler func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error
+// A Handler answers a request to a route that takes requests with an Idempotency-Key. once is nil for a request without one.
+type Handler func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error
 
-// onceOnly returns a server.Handler that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
-func (g *generation) onceOnly(handle onceHandler) server.Handler {
+// Once returns the handler of a route that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
+func (k *Keys) Once(handle Handler) server.Handler {
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 		if r.Header[server.IdempotencyKey] == nil {
 			return handle(w, r, who, nil)
 		}
-		return g.idempotency().serve(w, r, who, func(once *store.Once) error {
+		return k.Serve(w, r, who, func(once *store.Once) error {
 			once.ContentType = server.JSON[0]
 			return handle(w, r, who, once)
 		})
@@ -125,13 +143,13 @@ func (g *generation) onceOnly(handle onceHandler) server.Handler {
 
 // once returns the Once of a request. The hash of the request includes the key, which nobody can read in the store. Without it, whoever
 // reads the store could try out passwords against the hash of a body, much faster than against the hashes of passwords.
-func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*store.Once, error) {
-	key, err := parseIdempotencyKey(r.Header[server.IdempotencyKey])
+func (k *Keys) once(r *http.Request, who auth.Principal, body []byte) (*store.Once, error) {
+	key, err := parseKey(r.Header[server.IdempotencyKey])
 	switch {
 	case err != nil:
 		return nil, err
-	case k.settings.Keep == 0:
-		return nil, errKeysOff
+	case k.Settings.Keep == 0:
+		return nil, errOff
 	}
 	request := []string{key, r.Method, r.URL.EscapedPath(), r.URL.RawQuery, string(body)}
 	if format := r.Header.Get(rest.FormatHeader); format != "" { // of the answer
@@ -140,11 +158,11 @@ func (k *idempotency) once(r *http.Request, who auth.Principal, body []byte) (*s
 	return &store.Once{
 		Key:     store.KeyOf(hashOf(callerName(who)), hashOf(callerName(who), key)),
 		Request: hashOf(request...),
-		Access:  hashOf(string(who.Access.AppendFingerprint(nil)), k.hidden),
-		At:      k.now(),
-		MaxBody: k.settings.MaxAnswer,
+		Access:  hashOf(string(who.Access.AppendFingerprint(nil)), k.hidden()),
+		At:      k.Now(),
+		MaxBody: k.Settings.MaxAnswer,
 		TooLong: apierror.Validation(fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most (idempotency.maxAnswer); nothing was written. "+
-			"Ask for fewer fields, or populate less", config.ByteSize(k.settings.MaxAnswer))),
+			"Ask for fewer fields, or populate less", config.ByteSize(k.Settings.MaxAnswer))),
 	}, nil
 }
 
@@ -198,8 +216,8 @@ func writeText(h hash.Hash, text string) {
 }
 
 // kept returns the answer under the key of once, nil if there is none.
-func (k *idempotency) kept(once *store.Once) (kept *store.KeptAnswer, err error) {
-	err = k.store.View(func(s *store.Snapshot) error {
+func (k *Keys) kept(once *store.Once) (kept *store.KeptAnswer, err error) {
+	err = k.Store.View(func(s *store.Snapshot) error {
 		kept, err = once.Kept(s)
 		return err
 	})
@@ -207,12 +225,12 @@ func (k *idempotency) kept(once *store.Once) (kept *store.KeptAnswer, err error)
 }
 
 // replay answers a request with the answer to an earlier one, if that was the same request.
-func (k *idempotency) replay(w http.ResponseWriter, r *http.Request, once *store.Once, kept *store.KeptAnswer) error {
+func (k *Keys) replay(w http.ResponseWriter, r *http.Request, once *store.Once, kept *store.KeptAnswer) error {
 	switch {
 	case kept.Request != once.Request:
-		return errKeyReused
+		return errReused
 	case kept.Access != once.Access:
-		return errKeyAccess
+		return errAccess
 	}
 	w.Header()[replayedHeader] = replayed
 	if len(kept.Body) == 0 {
@@ -220,19 +238,19 @@ func (k *idempotency) replay(w http.ResponseWriter, r *http.Request, once *store
 		return nil
 	}
 	server.WriteHead(w, []string{kept.ContentType}, kept.Status, kept.Body)
-	_ = k.limits.Send(r.Context(), w, kept.Body) // a failed write cannot be answered otherwise
+	_ = k.Limits.Send(r.Context(), w, kept.Body) // a failed write cannot be answered otherwise
 	return nil
 }
 
 var replayed = []string{"true"}
 
-// maxIdempotencyKey is how many characters a key may have.
-const maxIdempotencyKey = 255
+// maxKey is how many characters a key may have.
+const maxKey = 255
 
-// parseIdempotencyKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double quotes, or
+// parseKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double quotes, or
 // the same key without the quotes.
-func parseIdempotencyKey(values []string) (string, error) {
-	malformed := server.BadRequest("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxIdempotencyKey))
+func parseKey(values []string) (string, error) {
+	malformed := server.BadRequest("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxKey))
 	if len(values) != 1 {
 		return "", malformed
 	}
@@ -255,51 +273,43 @@ func parseIdempotencyKey(values []string) (string, error) {
 		}
 		key = append(key, c)
 	}
-	if len(key) == 0 || len(key) > maxIdempotencyKey {
+	if len(key) == 0 || len(key) > maxKey {
 		return "", malformed
 	}
 	return string(key), nil
 }
 
-// keysAtWork are the keys of the requests that are at work.
-type keysAtWork struct {
+// AtWork are the keys of the requests that are at work. The zero value has none.
+type AtWork struct {
 	mu   sync.Mutex
 	keys map[store.Hash]struct{}
 }
 
-func newKeysAtWork() *keysAtWork { return &keysAtWork{keys: map[store.Hash]struct{}{}} }
-
 // begin notes that a request with a key is at work. It returns false if another one is.
-func (k *keysAtWork) begin(key store.Hash) bool {
+func (k *AtWork) begin(key store.Hash) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, busy := k.keys[key]
+	if k.keys == nil {
+		k.keys = map[store.Hash]struct{}{}
+	}
 	k.keys[key] = struct{}{}
 	return !busy
 }
 
-func (k *keysAtWork) end(key store.Hash) {
+func (k *AtWork) end(key store.Hash) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.keys, key)
 }
 
-// withoutKeys has those of the routes that write refuse requests with an Idempotency-Key. Ignoring the key would let a client believe that it
+// Refuse has those of the routes that write refuse requests with an Idempotency-Key. Ignoring the key would let a client believe that it
 // may send the request again.
-func withoutKeys(routes []server.Route) []server.Route {
+func Refuse(routes []server.Route) []server.Route {
 	for i := range routes {
 		if route := &routes[i]; route.Method != http.MethodGet && !route.Keyed && route.Keyless == nil {
-			route.Keyless = errKeyNotHere
+			route.Keyless = errNotHere
 		}
 	}
 	return routes
-}
-
-// executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its variables are.
-func (h *graphqlHandler) executeOnce(w http.ResponseWriter, r *http.Request, mediaType string, op *operationRequest, who auth.Principal) error {
-	w.Header()["Cache-Control"] = server.NoStore
-	return h.idempotency.carryOut(w, r, who, op.appendBody(nil), func(once *store.Once) error {
-		once.ContentType = typeOf(mediaType)[0]
-		return h.execute(w, r, mediaType, op, who, once)
-	})
 }

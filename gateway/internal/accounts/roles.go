@@ -1,4 +1,4 @@
-package gateway
+package accounts
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 
 const roleAction = contenttypes.RoleUID + "."
 
-func (u *userRoutes) roleRoutes() []server.Route {
+func (u *routes) roleRoutes() []server.Route {
 	const roles = "/users-permissions/roles"
 	return []server.Route{
 		u.route("GET", roles, roleAction+"find", u.listRoles),
@@ -26,10 +26,10 @@ func (u *userRoutes) roleRoutes() []server.Route {
 }
 
 // GET /api/users-permissions/roles: the roles, each with the number of its users.
-func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) listRoles(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	var body []byte
-	err := u.store.View(func(s *store.Snapshot) error {
-		roles, err := u.users.Roles(s)
+	err := u.Store.View(func(s *store.Snapshot) error {
+		roles, err := u.Users.Roles(s)
 		if err != nil {
 			return err
 		}
@@ -54,10 +54,10 @@ func (u *userRoutes) listRoles(w http.ResponseWriter, r *http.Request, who auth.
 }
 
 // GET /api/users-permissions/roles/{id}: a role with all permissions, each enabled or not.
-func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	var body []byte
-	err := u.store.View(func(s *store.Snapshot) error {
-		role, permissions, err := u.users.Role(s, pathID(r))
+	err := u.Store.View(func(s *store.Snapshot) error {
+		role, permissions, err := u.Users.Role(s, pathID(r))
 		if err != nil {
 			return err
 		}
@@ -73,33 +73,33 @@ func (u *userRoutes) oneRole(w http.ResponseWriter, r *http.Request, who auth.Pr
 }
 
 // POST /api/users-permissions/roles: creates a role.
-func (u *userRoutes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
-	sent, err := u.limits.ReadBody(w, r)
+func (u *routes) createRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
+	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
 	once.Keep(http.StatusOK, &isDone)
-	return done(w, u.users.CreateRole(r.Context(), once, sent))
+	return done(w, u.Users.CreateRole(r.Context(), once, sent))
 }
 
 // PUT /api/users-permissions/roles/{id}: changes a role.
-func (u *userRoutes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
-	sent, err := u.limits.ReadBody(w, r)
+func (u *routes) updateRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
+	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
 	once.Keep(http.StatusOK, &isDone)
-	return done(w, u.users.UpdateRole(r.Context(), once, pathID(r), sent))
+	return done(w, u.Users.UpdateRole(r.Context(), once, pathID(r), sent))
 }
 
 // DELETE /api/users-permissions/roles/{id}: deletes a role. Its users get the public role.
-func (u *userRoutes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
+func (u *routes) deleteRole(w http.ResponseWriter, r *http.Request, _ auth.Principal, once *store.Once) error {
 	once.Keep(http.StatusOK, &isDone)
-	return done(w, u.users.DeleteRole(r.Context(), once, pathID(r)))
+	return done(w, u.Users.DeleteRole(r.Context(), once, pathID(r)))
 }
 
 // GET /api/users-permissions/permissions: all permissions that a role can have.
-func (u *userRoutes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
-	body := jsontree.Append([]byte(`{"permissions":`), u.users.Permissions())
+func (u *routes) listPermissions(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+	body := jsontree.Append([]byte(`{"permissions":`), u.Users.Permissions())
 	return server.SendJSON(w, http.StatusOK, append(body, '}'))
 }

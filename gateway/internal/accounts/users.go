@@ -1,4 +1,4 @@
-package gateway
+package accounts
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"lectern/documents/apierror"
 	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/params"
+	"lectern/shadowcrud/rest"
 	"lectern/store"
 )
 
 const userAction = contenttypes.UserUID + "."
 
-func (u *userRoutes) accountRoutes() []server.Route {
+func (u *routes) accountRoutes() []server.Route {
 	return []server.Route{
 		u.route("GET", "/users", userAction+"find", u.listUsers),
 		u.route("GET", "/users/count", userAction+"count", u.countUsers),
@@ -30,7 +31,7 @@ func (u *userRoutes) accountRoutes() []server.Route {
 }
 
 // GET /api/users: a list without envelope.
-func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) listUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	list, err := u.list(r, who)
 	if err != nil {
 		return err
@@ -39,19 +40,19 @@ func (u *userRoutes) listUsers(w http.ResponseWriter, r *http.Request, who auth.
 	if err != nil {
 		return err
 	}
-	return u.limits.SendJSON(w, r, http.StatusOK, body)
+	return u.Limits.SendJSON(w, r, http.StatusOK, body)
 }
 
-func (u *userRoutes) list(r *http.Request, who auth.Principal) (*params.List, error) {
-	query, err := readQuery(r)
+func (u *routes) list(r *http.Request, who auth.Principal) (*params.List, error) {
+	query, err := rest.ParseQuery(r)
 	if err != nil {
 		return nil, err
 	}
-	return u.params.PlainList(u.users.Type(), query, who.Access)
+	return u.Params.PlainList(u.Users.Type(), query, who.Access)
 }
 
 // GET /api/users/count: the number of users that match.
-func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) countUsers(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	list, err := u.list(r, who)
 	if err != nil {
 		return err
@@ -64,28 +65,28 @@ func (u *userRoutes) countUsers(w http.ResponseWriter, r *http.Request, who auth
 }
 
 // GET /api/users/{id}: a user; 204 if there is none.
-func (u *userRoutes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.show(w, r, who, pathID(r))
 }
 
 // GET /api/users/me: the user who is logged in.
-func (u *userRoutes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if who.User.ID == 0 {
 		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized", Reason: apierror.Anonymous}
 	}
 	return u.show(w, r, who, who.User.ID)
 }
 
-func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Principal, id uint64) error {
-	query, err := readQuery(r)
+func (u *routes) show(w http.ResponseWriter, r *http.Request, who auth.Principal, id uint64) error {
+	query, err := rest.ParseQuery(r)
 	if err != nil {
 		return err
 	}
-	one, err := u.params.One(u.users.Type(), query, who.Access)
+	one, err := u.Params.One(u.Users.Type(), query, who.Access)
 	if err != nil {
 		return err
 	}
-	body, err := u.plain(r.Context(), who).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) store.Record { return u.users.Row(s, id) })
+	body, err := u.plain(r.Context(), who).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) store.Record { return u.Users.Row(s, id) })
 	if err != nil {
 		return err
 	}
@@ -93,34 +94,34 @@ func (u *userRoutes) show(w http.ResponseWriter, r *http.Request, who auth.Princ
 }
 
 // sendUser sends a user, or 204 if there is none.
-func (u *userRoutes) sendUser(w http.ResponseWriter, r *http.Request, body []byte) error {
+func (u *routes) sendUser(w http.ResponseWriter, r *http.Request, body []byte) error {
 	if body == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return u.limits.SendJSON(w, r, http.StatusOK, body)
+	return u.Limits.SendJSON(w, r, http.StatusOK, body)
 }
 
 // POST /api/users: creates a user, and answers with it.
-func (u *userRoutes) createUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
-	return u.saveUser(w, r, who, once, http.StatusCreated, u.users.Create)
+func (u *routes) createUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+	return u.saveUser(w, r, who, once, http.StatusCreated, u.Users.Create)
 }
 
 // PUT /api/users/{id}: changes a user, and answers with it.
-func (u *userRoutes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+func (u *routes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	return u.saveUser(w, r, who, once, http.StatusOK, func(ctx context.Context, once *store.Once, sent any, show auth.Show) error {
-		return u.users.Update(ctx, once, pathID(r), sent, show)
+		return u.Users.Update(ctx, once, pathID(r), sent, show)
 	})
 }
 
 // saveUser answers with the user that save writes from the body of the request.
-func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, status int,
+func (u *routes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, status int,
 	save func(ctx context.Context, once *store.Once, sent any, show auth.Show) error) error {
-	sent, err := u.limits.ReadBody(w, r)
+	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
-	if err := u.users.MayLink(sent, who.Access); err != nil {
+	if err := u.Users.MayLink(sent, who.Access); err != nil {
 		return err
 	}
 	var body []byte
@@ -132,10 +133,10 @@ func (u *userRoutes) saveUser(w http.ResponseWriter, r *http.Request, who auth.P
 }
 
 // DELETE /api/users/{id}: deletes a user, and answers with it as it was.
-func (u *userRoutes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
+func (u *routes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	var body []byte
 	once.Keep(http.StatusOK, &body)
-	if err := u.users.Delete(r.Context(), once, pathID(r), u.shown(r, who, false, &body)); err != nil {
+	if err := u.Users.Delete(r.Context(), once, pathID(r), u.shown(r, who, false, &body)); err != nil {
 		return err
 	}
 	return u.sendUser(w, r, body)

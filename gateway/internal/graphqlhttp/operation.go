@@ -1,4 +1,4 @@
-package gateway
+package graphqlhttp
 
 import (
 	"net/http"
@@ -10,24 +10,24 @@ import (
 	"lectern/jsontree"
 )
 
-// An operationRequest is the operation in a request.
-type operationRequest struct {
+// An operation is the operation in a request.
+type operation struct {
 	query      string
 	hasQuery   bool
 	name       *string
 	variables  *jsontree.Object
 	extensions *jsontree.Object
 
-	hash    string        // SHA-256 of a persisted query
-	persist bool          // persist the query under the hash
-	refused *graphqlError // of a batch: the result, if there is no query to execute
+	hash    string   // SHA-256 of a persisted query
+	persist bool     // persist the query under the hash
+	refused *refusal // of a batch: the result, if there is no query to execute
 }
 
 // readBody reads the body of a request: JSON of any content type, or a form. It returns nil for other bodies.
-func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (any, error) {
 	kind, _, err := server.ContentType(r.Header)
 	if err == nil && strings.HasSuffix(kind, "+json") && r.Body != nil && r.Body != http.NoBody {
-		text, err := h.limits.ReadAll(r, h.limits.JSONBytes)
+		text, err := h.Limits.ReadAll(r, h.Limits.JSONBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (h *graphqlHandler) readBody(w http.ResponseWriter, r *http.Request) (any, 
 	if kind == "multipart/form-data" {
 		return nil, nil // GraphQL takes no files
 	}
-	return h.limits.ReadBody(w, r)
+	return h.Limits.ReadBody(w, r)
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 )
 
 // operation reads the operation of a request. memory is for what the query string of a request by GET is parsed to.
-func (h *graphqlHandler) operation(r *http.Request, body any, memory jsontree.Memory) (op *operationRequest, wrong *graphqlError, err error) {
+func (h *Handler) operation(r *http.Request, body any, memory jsontree.Memory) (op *operation, wrong *refusal, err error) {
 	if !h.preflighted(r.Header) {
 		return nil, badRequest(csrfMessage), nil
 	}
@@ -57,12 +57,12 @@ func (h *graphqlHandler) operation(r *http.Request, body any, memory jsontree.Me
 	case http.MethodGet:
 		return fromQuery(r.URL, memory)
 	}
-	return nil, &graphqlError{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}, nil
+	return nil, &refusal{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}, nil
 }
 
 // preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers, or none is required.
-func (h *graphqlHandler) preflighted(header http.Header) bool {
-	if h.preflightHeaders == nil || slices.ContainsFunc(h.preflightHeaders, func(name string) bool { return header.Get(name) != "" }) {
+func (h *Handler) preflighted(header http.Header) bool {
+	if h.PreflightHeaders == nil || slices.ContainsFunc(h.PreflightHeaders, func(name string) bool { return header.Get(name) != "" }) {
 		return true
 	}
 	if header.Get("Content-Type") == "" {
@@ -79,7 +79,7 @@ func (h *graphqlHandler) preflighted(header http.Header) bool {
 	return true
 }
 
-func fromBody(body any) (*operationRequest, *graphqlError) {
+func fromBody(body any) (*operation, *refusal) {
 	if _, batch := body.([]any); batch {
 		return nil, badRequest("Operation batching disabled.")
 	}
@@ -87,12 +87,12 @@ func fromBody(body any) (*operationRequest, *graphqlError) {
 }
 
 // fromObject reads an operation from the JSON object that is a body or an element of a batch.
-func fromObject(body any) (*operationRequest, *graphqlError) {
+func fromObject(body any) (*operation, *refusal) {
 	o, ok := body.(*jsontree.Object)
 	if !ok || len(o.Keys) == 0 {
 		return nil, badRequest(noBodyMessage)
 	}
-	op := &operationRequest{}
+	op := &operation{}
 	switch query := o.Value("query").(type) {
 	case nil:
 	case string:
@@ -102,7 +102,7 @@ func fromObject(body any) (*operationRequest, *graphqlError) {
 	default:
 		return nil, noStore(badRequest("GraphQL queries must be strings."))
 	}
-	var wrong *graphqlError
+	var wrong *refusal
 	if op.variables, wrong = objectIn(o, "variables"); wrong != nil {
 		return nil, wrong
 	}
@@ -119,7 +119,7 @@ func fromObject(body any) (*operationRequest, *graphqlError) {
 	return op, nil
 }
 
-func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *graphqlError) {
+func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *refusal) {
 	v := o.Value(key)
 	if _, text := v.(string); text {
 		return nil, noStore(badRequest("`" + key + "` in a POST body should be provided as an object, not a recursively JSON-encoded string."))
@@ -128,7 +128,7 @@ func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *graphqlError) 
 }
 
 // objectOrNil returns v if it is an object or nil, and otherwise an error with the message wrong.
-func objectOrNil(v any, wrong string) (*jsontree.Object, *graphqlError) {
+func objectOrNil(v any, wrong string) (*jsontree.Object, *refusal) {
 	o, ok := v.(*jsontree.Object)
 	if !ok && v != nil {
 		return nil, noStore(badRequest(wrong))
@@ -137,12 +137,12 @@ func objectOrNil(v any, wrong string) (*jsontree.Object, *graphqlError) {
 }
 
 // fromQuery reads an operation from a query string.
-func fromQuery(u *url.URL, memory jsontree.Memory) (op *operationRequest, wrong *graphqlError, err error) {
+func fromQuery(u *url.URL, memory jsontree.Memory) (op *operation, wrong *refusal, err error) {
 	given, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, noStore(badRequest("The query string cannot be decoded.")), nil
 	}
-	op = &operationRequest{}
+	op = &operation{}
 	query, wrong := parameter(given, "query")
 	if wrong != nil {
 		return nil, wrong, nil
@@ -161,7 +161,7 @@ func fromQuery(u *url.URL, memory jsontree.Memory) (op *operationRequest, wrong 
 }
 
 // parameter returns a parameter of a query string, nil if it is missing.
-func parameter(given url.Values, key string) (*string, *graphqlError) {
+func parameter(given url.Values, key string) (*string, *refusal) {
 	switch values := given[key]; len(values) {
 	case 0:
 		return nil, nil
@@ -172,7 +172,7 @@ func parameter(given url.Values, key string) (*string, *graphqlError) {
 }
 
 // objectParameter returns a parameter of a query string that is a JSON object, nil if it is missing.
-func objectParameter(given url.Values, key string, memory jsontree.Memory) (o *jsontree.Object, wrong *graphqlError, err error) {
+func objectParameter(given url.Values, key string, memory jsontree.Memory) (o *jsontree.Object, wrong *refusal, err error) {
 	text, wrong := parameter(given, key)
 	if text == nil {
 		return nil, wrong, nil
@@ -189,7 +189,7 @@ func objectParameter(given url.Values, key string, memory jsontree.Memory) (o *j
 }
 
 // appendBody appends a JSON body that asks for the operation.
-func (op *operationRequest) appendBody(b []byte) []byte {
+func (op *operation) appendBody(b []byte) []byte {
 	body := jsontree.ObjectOf("query", op.query)
 	if op.name != nil {
 		body.Set("operationName", *op.name)

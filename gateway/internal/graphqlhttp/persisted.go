@@ -1,4 +1,4 @@
-package gateway
+package graphqlhttp
 
 import (
 	"crypto/sha256"
@@ -10,8 +10,8 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// persistedQueries holds the queries that clients have persisted, by hash. A nil *persistedQueries refuses to persist any.
-type persistedQueries struct {
+// Persisted holds the queries that clients have persisted, by hash. A nil *Persisted refuses to persist any.
+type Persisted struct {
 	*lru.Cache[string, string]
 	most int
 }
@@ -22,17 +22,21 @@ const (
 	maxPersistedBytes = 8 << 20
 )
 
-func newPersistedQueries(most int) *persistedQueries {
+// WithLimit returns p if it holds at most this number of queries, and otherwise a Persisted that does and has none yet. 0 stands for the usual number.
+func (p *Persisted) WithLimit(most int) *Persisted {
 	if most <= 0 {
 		most = defaultPersisted
 	}
-	return &persistedQueries{lru.New[string, string](most, maxPersistedBytes), most}
+	if p != nil && p.most == most {
+		return p
+	}
+	return &Persisted{lru.New[string, string](most, maxPersistedBytes), most}
 }
 
 const emptyMessage = "GraphQL operations must contain a non-empty `query` or a `persistedQuery` extension."
 
 // resolve finds the persisted query of an operation that has only its hash.
-func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
+func (p *Persisted) resolve(op *operation) *refusal {
 	var asked *jsontree.Object
 	if op.extensions != nil {
 		asked, _ = op.extensions.Value("persistedQuery").(*jsontree.Object)
@@ -44,11 +48,11 @@ func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
 		return nil
 	}
 	if p == nil {
-		return &graphqlError{status: http.StatusOK, message: "PersistedQueryNotSupported",
+		return &refusal{status: http.StatusOK, message: "PersistedQueryNotSupported",
 			code: "PERSISTED_QUERY_NOT_SUPPORTED", cache: "private, no-cache, must-revalidate"}
 	}
-	failed := func(message string) *graphqlError {
-		return noStore(&graphqlError{status: http.StatusBadRequest, message: message, code: language.Internal})
+	failed := func(message string) *refusal {
+		return noStore(&refusal{status: http.StatusBadRequest, message: message, code: language.Internal})
 	}
 	if version, ok := asked.Value("version").(jsontree.Number); !ok || version.Float() != 1 {
 		return failed("Unsupported persisted query version")
@@ -64,7 +68,7 @@ func (p *persistedQueries) resolve(op *operationRequest) *graphqlError {
 	}
 	query, ok := p.Get(op.hash)
 	if !ok {
-		return &graphqlError{status: http.StatusOK, message: "PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND",
+		return &refusal{status: http.StatusOK, message: "PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND",
 			cache: "private, no-cache, must-revalidate"}
 	}
 	op.query, op.hasQuery = query, true

@@ -1,4 +1,4 @@
-package gateway
+package routes
 
 import (
 	"net/http"
@@ -13,29 +13,33 @@ import (
 	"lectern/jsontree"
 )
 
-// typeBuilderRoutes returns the routes at which clients read the definitions, as they do at Strapi's content-type builder: loaders of site
+// definitions show the definitions of content-types and components.
+type definitions struct{ model *contenttypes.Model }
+
+// Definitions returns the routes at which clients read the definitions, as they do at Strapi's content-type builder: loaders of site
 // generators ask there which types and components there are. Nobody but tokens with full access has the permissions by default.
-func (g *generation) typeBuilderRoutes() []server.Route {
+func Definitions(prefix string, m *contenttypes.Model) []server.Route {
+	d := definitions{m}
 	const uid = "plugin::content-type-builder."
 	route := func(path, action string, handle server.Handler) server.Route {
-		return server.Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/content-type-builder/" + path, Action: uid + action, Handle: handle}
+		return server.Route{Method: http.MethodGet, Path: prefix + "/content-type-builder/" + path, Action: uid + action, Handle: handle}
 	}
 	return []server.Route{
-		route("content-types", "content-types.getContentTypes", g.listContentTypes),
-		route("content-types/{uid}", "content-types.getContentType", g.oneContentType),
-		route("components", "components.getComponents", g.listComponents),
-		route("components/{uid}", "components.getComponent", g.oneComponent),
+		route("content-types", "content-types.getContentTypes", d.listContentTypes),
+		route("content-types/{uid}", "content-types.getContentType", d.oneContentType),
+		route("components", "components.getComponents", d.listComponents),
+		route("components/{uid}", "components.getComponent", d.oneComponent),
 	}
 }
 
 // GET /api/content-type-builder/content-types: all content-types, or those of a kind.
-func (g *generation) listContentTypes(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+func (d definitions) listContentTypes(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	kinds := r.URL.Query()["kind"]
 	if len(kinds) > 0 && kinds[0] != contenttypes.CollectionType.String() && kinds[0] != contenttypes.SingleType.String() {
 		return apierror.Validation("kind must be one of the following values: singleType, collectionType")
 	}
 	list := []any{}
-	for _, t := range g.Model.Types {
+	for _, t := range d.model.Types {
 		if isBuilderType(t) && (len(kinds) == 0 || kinds[0] == t.Kind.String()) {
 			list = append(list, builderType(t))
 		}
@@ -44,8 +48,8 @@ func (g *generation) listContentTypes(w http.ResponseWriter, r *http.Request, _ 
 }
 
 // GET /api/content-type-builder/content-types/{uid}: one content-type.
-func (g *generation) oneContentType(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	t := g.Model.Type(mux.Vars(r)["uid"])
+func (d definitions) oneContentType(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	t := d.model.Type(mux.Vars(r)["uid"])
 	if t == nil || !isBuilderType(t) {
 		return apierror.NotFound()
 	}
@@ -53,17 +57,17 @@ func (g *generation) oneContentType(w http.ResponseWriter, r *http.Request, _ au
 }
 
 // GET /api/content-type-builder/components: all components.
-func (g *generation) listComponents(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+func (d definitions) listComponents(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 	list := []any{}
-	for _, c := range g.Model.Components {
+	for _, c := range d.model.Components {
 		list = append(list, builderComponent(c))
 	}
 	return sendBuilderData(w, list)
 }
 
 // GET /api/content-type-builder/components/{uid}: one component.
-func (g *generation) oneComponent(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	c := g.Model.Component(mux.Vars(r)["uid"])
+func (d definitions) oneComponent(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	c := d.model.Component(mux.Vars(r)["uid"])
 	if c == nil {
 		return apierror.NotFound()
 	}

@@ -1,4 +1,4 @@
-package gateway
+package accounts
 
 import (
 	"context"
@@ -8,13 +8,15 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
+	"lectern/gateway/internal/idempotency"
 	"lectern/gateway/internal/server"
 	"lectern/jsontree"
+	"lectern/shadowcrud/rest"
 )
 
 const authAction = "plugin::users-permissions.auth."
 
-func (u *userRoutes) authRoutes() []server.Route {
+func (u *routes) authRoutes() []server.Route {
 	return []server.Route{
 		withJWT(u.limited("POST", "/auth/local", authAction+"callback", u.login)),
 		withJWT(u.limited("POST", "/auth/local/register", authAction+"register", u.register)),
@@ -32,36 +34,36 @@ func (u *userRoutes) authRoutes() []server.Route {
 
 // withJWT returns a route whose answer holds a JWT, so that it is not kept under an Idempotency-Key.
 func withJWT(route server.Route) server.Route {
-	route.Keyless = errKeySecret
+	route.Keyless = idempotency.ErrSecret
 	return route
 }
 
 // POST /api/auth/local: logs a user in, and answers with the user and a JWT.
-func (u *userRoutes) login(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	return u.session(w, r, who, false, u.users.Login)
+func (u *routes) login(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	return u.session(w, r, who, false, u.Users.Login)
 }
 
 // POST /api/auth/local/register: creates a user, and answers with it and a JWT.
-func (u *userRoutes) register(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	return u.session(w, r, who, true, u.users.Register)
+func (u *routes) register(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	return u.session(w, r, who, true, u.Users.Register)
 }
 
 // POST /api/auth/change-password: changes the password of the user who is logged in.
-func (u *userRoutes) changePassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+func (u *routes) changePassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	return u.session(w, r, who, false, func(ctx context.Context, body any, show auth.Show) (string, error) {
-		return u.users.ChangePassword(ctx, who.User.ID, body, show)
+		return u.Users.ChangePassword(ctx, who.User.ID, body, show)
 	})
 }
 
 // POST /api/auth/reset-password: changes the password of a user by a code from a mail.
-func (u *userRoutes) resetPassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	return u.session(w, r, who, false, u.users.ResetPassword)
+func (u *routes) resetPassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	return u.session(w, r, who, false, u.Users.ResetPassword)
 }
 
 // session answers with a user and a JWT, as begin prints and returns them. The JWT is "" until the email address is confirmed.
-func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
+func (u *routes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
 	begin func(context.Context, any, auth.Show) (string, error)) error {
-	sent, err := u.limits.ReadBody(w, r)
+	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
@@ -80,41 +82,41 @@ func (u *userRoutes) session(w http.ResponseWriter, r *http.Request, who auth.Pr
 }
 
 // POST /api/auth/forgot-password: mails a code for POST /api/auth/reset-password.
-func (u *userRoutes) forgotPassword(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	sent, err := u.limits.ReadBody(w, r)
+func (u *routes) forgotPassword(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
-	return done(w, u.users.ForgotPassword(sent))
+	return done(w, u.Users.ForgotPassword(sent))
 }
 
 // GET /api/auth/email-confirmation?confirmation=CODE: confirms an email address by the link in a mail. HEAD confirms nothing, since mail
 // programs send it to check links.
-func (u *userRoutes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+func (u *routes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	query, err := readQuery(r)
+	query, err := rest.ParseQuery(r)
 	if err != nil {
 		return err
 	}
-	if _, err := u.users.ConfirmEmail(r.Context(), query, nil); err != nil {
+	if _, err := u.Users.ConfirmEmail(r.Context(), query, nil); err != nil {
 		return err
 	}
-	to := u.users.ConfirmedURL()
+	to := u.Users.ConfirmedURL()
 	text := "Redirecting to " + to + "."
 	w.Header()["Location"] = []string{to}
 	return server.SendBody(w, server.Text, http.StatusFound, []byte(text))
 }
 
 // POST /api/auth/send-email-confirmation: mails the link that confirms an email address.
-func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	sent, err := u.limits.ReadBody(w, r)
+func (u *routes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
-	email, err := u.users.SendConfirmation(sent)
+	email, err := u.Users.SendConfirmation(sent)
 	if err != nil {
 		return err
 	}
@@ -123,16 +125,16 @@ func (u *userRoutes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ 
 }
 
 // GET /api/auth/{provider}/callback: always an error. Login by other services is not supported, and "local" has no password here.
-func (u *userRoutes) callback(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+func (u *routes) callback(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if mux.Vars(r)["provider"] != "local" {
 		return auth.ErrProvider
 	}
-	_, err := u.users.Login(r.Context(), nil, nil)
+	_, err := u.Users.Login(r.Context(), nil, nil)
 	return err
 }
 
 // GET /api/connect/{path}: always an error, since login by other services is not supported.
-func (u *userRoutes) connect(http.ResponseWriter, *http.Request, auth.Principal) error {
+func (u *routes) connect(http.ResponseWriter, *http.Request, auth.Principal) error {
 	return auth.ErrProvider
 }
 

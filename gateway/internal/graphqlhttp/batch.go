@@ -1,4 +1,4 @@
-package gateway
+package graphqlhttp
 
 import (
 	"errors"
@@ -17,30 +17,30 @@ import (
 	"lectern/shadowcrud/graphql/language"
 )
 
-// batchOperations is how many operations a request may have, unless the settings say otherwise.
-const batchOperations = 10
+// DefaultBatch is how many operations a request may have, unless the settings say otherwise.
+const DefaultBatch = 10
 
 // POST /graphql with a JSON array: executes its operations in order, if graphql.config.apolloServer.allowBatchedHttpRequests is set, and
 // answers with the array of their results. Each operation has the limits of one, and counts as a request. Together they may take the time of
 // one request, and their answer may be as long as one.
-func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, mediaType string, list []any, who auth.Principal) error {
+func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, mediaType string, list []any, who auth.Principal) error {
 	ops, wrong := h.operations(r, mediaType, list)
 	if wrong != nil {
 		h.refuse(w, mediaType, wrong)
 		return nil
 	}
 	for range ops[1:] {
-		if err := h.quotas.Take(w, r, who); err != nil {
+		if err := h.Quotas.Take(w, r, who); err != nil {
 			return err
 		}
 	}
-	b := graphqlBatch{graphqlHandler: h, memory: h.project.answers.Answer(), began: time.Now(), status: http.StatusOK}
+	b := batch{Handler: h, memory: h.Answers.Answer(), began: time.Now(), status: http.StatusOK}
 	defer b.memory.Release()
 	for _, op := range ops {
 		if op.refused != nil {
 			continue
 		}
-		mutates, err := h.engine.IsMutation(op.query, op.name)
+		mutates, err := h.Engine.IsMutation(op.query, op.name)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 		h.refuse(w, mediaType, badRequest("An Idempotency-Key is for one mutation: send each mutation as a request of its own."))
 		return nil
 	}
-	if b.mutates && h.forward != nil {
-		end, at, err := h.forward.To.Begin(r.Context())
+	if b.mutates && h.Forward != nil {
+		end, at, err := h.Forward.To.Begin(r.Context())
 		if err != nil {
 			return err
 		}
@@ -65,12 +65,12 @@ func (h *graphqlHandler) serveBatch(w http.ResponseWriter, r *http.Request, medi
 	}
 	w.Header()["Cache-Control"] = server.NoStore
 	server.WriteHead(w, typeOf(mediaType), b.status, b.text)
-	_ = h.limits.Send(r.Context(), w, b.text) // a failed write cannot be answered otherwise
+	_ = h.Limits.Send(r.Context(), w, b.text) // a failed write cannot be answered otherwise
 	return nil
 }
 
 // operations reads the operations of a batch.
-func (h *graphqlHandler) operations(r *http.Request, mediaType string, list []any) ([]*operationRequest, *graphqlError) {
+func (h *Handler) operations(r *http.Request, mediaType string, list []any) ([]*operation, *refusal) {
 	switch {
 	case !h.preflighted(r.Header):
 		return nil, badRequest(csrfMessage)
@@ -80,24 +80,24 @@ func (h *graphqlHandler) operations(r *http.Request, mediaType string, list []an
 		return nil, badRequest("A batch is not answered as a stream of events: send Accept: application/json.")
 	case len(list) == 0:
 		return nil, badRequest("No operations found in request.")
-	case len(list) > h.maxBatch:
-		return nil, badRequest(fmt.Sprintf("Too many operations: at most %d are allowed (graphql.config.limits.batch).", h.maxBatch))
+	case len(list) > h.MaxBatch:
+		return nil, badRequest(fmt.Sprintf("Too many operations: at most %d are allowed (graphql.config.limits.batch).", h.MaxBatch))
 	}
-	ops := make([]*operationRequest, len(list))
+	ops := make([]*operation, len(list))
 	for i, body := range list {
 		op, wrong := fromObject(body)
 		if wrong != nil {
 			return nil, wrong
 		}
-		op.refused = h.persisted.resolve(op)
+		op.refused = h.Persisted.resolve(op)
 		ops[i] = op
 	}
 	return ops, nil
 }
 
-// A graphqlBatch executes several operations and collects their results.
-type graphqlBatch struct {
-	*graphqlHandler
+// A batch executes several operations and collects their results.
+type batch struct {
+	*Handler
 	mutates bool
 	began   time.Time
 	memory  budget.Answer // of text
@@ -107,10 +107,10 @@ type graphqlBatch struct {
 
 // execute executes the operations. If one of them is a mutation, the definitions are locked for all of them: the batch could not begin anew
 // after it has written something. For the same reason an operation that fails then is answered in its place in the array.
-func (b *graphqlBatch) execute(w http.ResponseWriter, r *http.Request, ops []*operationRequest, who auth.Principal) error {
-	ctx := b.withCaller(r, who).Context()
+func (b *batch) execute(w http.ResponseWriter, r *http.Request, ops []*operation, who auth.Principal) error {
+	ctx := b.WithCaller(r, who).Context()
 	if b.mutates {
-		locked, release, err := b.store.LockSchema(ctx)
+		locked, release, err := b.Store.LockSchema(ctx)
 		if err != nil {
 			return err
 		}
@@ -127,11 +127,11 @@ func (b *graphqlBatch) execute(w http.ResponseWriter, r *http.Request, ops []*op
 				request.Time = max(1, request.Time-time.Since(b.began))
 			}
 			var err error
-			if answer, err = b.engine.Execute(ctx, request); err != nil {
+			if answer, err = b.Engine.Execute(ctx, request); err != nil {
 				if !b.mutates {
 					return err
 				}
-				b.project.log.Error("an operation of a batch failed", slog.Any("id", request.ID), slog.Any("error", err))
+				b.Log.Error("an operation of a batch failed", slog.Any("id", request.ID), slog.Any("error", err))
 				answer = errFailed.response()
 			}
 		}
@@ -145,11 +145,11 @@ func (b *graphqlBatch) execute(w http.ResponseWriter, r *http.Request, ops []*op
 
 // errFailed is the result of an operation that failed for a reason that is not for clients. Its status is that of errors of fields, since a
 // client must not send the whole batch again.
-var errFailed = &graphqlError{status: http.StatusOK, message: server.ErrInternal.Message, code: language.Internal}
+var errFailed = &refusal{status: http.StatusOK, message: server.ErrInternal.Message, code: language.Internal}
 
 // add appends the result of the operation with this number. If there is no room for it, it appends an error in its place: the client must
 // still learn what became of the other operations.
-func (b *graphqlBatch) add(i int, answer *execution.Response) {
+func (b *batch) add(i int, answer *execution.Response) {
 	separator := byte(',')
 	if i == 0 {
 		separator = '['
@@ -168,9 +168,9 @@ func (b *graphqlBatch) add(i int, answer *execution.Response) {
 }
 
 // unprinted returns the error of an operation whose result has no room in the answer.
-func (b *graphqlBatch) unprinted(err error) *graphqlError {
-	if tooLong := new(apierror.Error); errors.Is(err, budget.ErrTooLong) && errors.As(b.project.answers.TooLong, &tooLong) {
-		return &graphqlError{message: tooLong.Message, code: language.BadUserInput}
+func (b *batch) unprinted(err error) *refusal {
+	if tooLong := new(apierror.Error); errors.Is(err, budget.ErrTooLong) && errors.As(b.Answers.TooLong, &tooLong) {
+		return &refusal{message: tooLong.Message, code: language.BadUserInput}
 	}
-	return &graphqlError{message: server.ErrNoMemory(b.project.memory).Message, code: "STRAPI_SERVICE_UNAVAILABLE_ERROR"}
+	return &refusal{message: server.ErrNoMemory(b.Memory).Message, code: "STRAPI_SERVICE_UNAVAILABLE_ERROR"}
 }

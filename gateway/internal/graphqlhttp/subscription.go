@@ -1,4 +1,4 @@
-package gateway
+package graphqlhttp
 
 import (
 	"bytes"
@@ -32,12 +32,12 @@ import (
 // that cannot run are a result, too, because clients see nothing else of an answer that is no stream.
 
 // stream answers an operation with a stream of events.
-func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *operationRequest, who auth.Principal) error {
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, op *operation, who auth.Principal) error {
 	request := h.request(w, r, accept.Events, op, who)
-	s, answer := h.engine.Subscribe(h.withCaller(r, who).Context(), request)
+	s, answer := h.Engine.Subscribe(h.WithCaller(r, who).Context(), request)
 	if s == nil && answer == nil {
 		var err error
-		if answer, err = h.engine.Execute(h.withCaller(r, who).Context(), request); err != nil {
+		if answer, err = h.Engine.Execute(h.WithCaller(r, who).Context(), request); err != nil {
 			return err
 		}
 		defer answer.Release()
@@ -51,7 +51,7 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 		h.streamOne(w, r, answer)
 		return nil
 	}
-	if h.noLog {
+	if h.NoLog {
 		h.streamOne(w, r, errorResponse(noLog))
 		return nil
 	}
@@ -63,34 +63,34 @@ func (h *graphqlHandler) stream(w http.ResponseWriter, r *http.Request, op *oper
 		return err
 	}
 	kept := h.newSubscription(w, r, op, s)
-	place, err := h.project.subscribers.Admit(w, r, s.Conditions, kept.bytes())
+	place, err := h.Subscribers.Admit(w, r, s.Conditions, kept.bytes())
 	if err != nil {
 		return err
 	}
 	h.done(op, &execution.Response{Status: http.StatusOK, Operation: "subscription"})
-	return h.project.subscribers.Serve(w, r, feed.NewSubscriber(place, kept, at, aliveEvery))
+	return h.Subscribers.Serve(w, r, feed.NewSubscriber(place, kept, at, aliveEvery))
 }
 
 // hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if it cannot be told which
 // of them it has lost.
-func (h *graphqlHandler) hasLost(r *http.Request, s *execution.Subscription) bool {
-	if s == nil || h.noLog {
+func (h *Handler) hasLost(r *http.Request, s *execution.Subscription) bool {
+	if s == nil || h.NoLog {
 		return false
 	}
-	at, err := h.positions.Parse(r.Header.Get("Last-Event-ID"))
+	at, err := h.Positions.Parse(r.Header.Get("Last-Event-ID"))
 	return err == nil && at.HasTypes()
 }
 
 // since returns the position after which the client of a subscription wants changes.
-func (h *graphqlHandler) since(r *http.Request, s *execution.Subscription) (at changes.Position, err error) {
+func (h *Handler) since(r *http.Request, s *execution.Subscription) (at changes.Position, err error) {
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		if at, err = h.positions.Parse(last); err != nil {
+		if at, err = h.Positions.Parse(last); err != nil {
 			return at, errLostChanges
 		}
 		return at, nil
 	}
 	q := changes.Query{Filter: s.Filter, Access: s.Access}
-	err = h.store.View(func(snapshot *store.Snapshot) (err error) {
+	err = h.Store.View(func(snapshot *store.Snapshot) (err error) {
 		at, err = changes.Now(snapshot, &q)
 		return err
 	})
@@ -98,9 +98,9 @@ func (h *graphqlHandler) since(r *http.Request, s *execution.Subscription) (at c
 }
 
 // streamOne answers with one result.
-func (h *graphqlHandler) streamOne(w http.ResponseWriter, r *http.Request, answer *execution.Response) {
+func (h *Handler) streamOne(w http.ResponseWriter, r *http.Request, answer *execution.Response) {
 	feed.SetEventHeaders(w.Header())
-	e := eventWriter{feed.NewEventWriter(func(text []byte) error { return h.limits.Send(r.Context(), w, text) })}
+	e := eventWriter{feed.NewEventWriter(func(text []byte) error { return h.Limits.Send(r.Context(), w, text) })}
 	e.Comment()
 	e.lastResult(answer)
 	_ = e.Flush() // it fails only if the client is gone
@@ -150,17 +150,17 @@ func errorResponse(e *language.Error) *execution.Response {
 //
 // It keeps what the operation needs and shares no memory with the request, which may be far larger.
 type subscription struct {
-	serving   func() *graphqlHandler // the handler that answers requests now; nil while GraphQL is switched off
-	request   *http.Request          // what authenticates the caller, and what code of a program may want to know
-	id        string                 // of the request
+	serving   func() *Handler // the handler that answers requests now; nil while GraphQL is switched off
+	request   *http.Request   // what authenticates the caller, and what code of a program may want to know
+	id        string          // of the request
 	query     string
 	name      *string
 	variables []byte // those that the operation declares, as JSON; nil: none
 }
 
 // newSubscription returns what is kept of the request of a subscription.
-func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request, op *operationRequest, s *execution.Subscription) *subscription {
-	kept := &subscription{serving: h.serving, id: w.Header().Get(server.RequestID), query: strings.Clone(op.query)}
+func (h *Handler) newSubscription(w http.ResponseWriter, r *http.Request, op *operation, s *execution.Subscription) *subscription {
+	kept := &subscription{serving: h.Serving, id: w.Header().Get(server.RequestID), query: strings.Clone(op.query)}
 	if op.name != nil {
 		name := strings.Clone(*op.name)
 		kept.name = &name
@@ -170,7 +170,7 @@ func (h *graphqlHandler) newSubscription(w http.ResponseWriter, r *http.Request,
 	}
 	kept.request = &http.Request{Method: strings.Clone(r.Method), URL: &url.URL{Path: strings.Clone(r.URL.Path)}, Proto: strings.Clone(r.Proto), ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
 		Header: feed.CloneHeaders(r.Header, "Authorization"), Body: http.NoBody, Host: strings.Clone(r.Host), RemoteAddr: r.RemoteAddr}
-	if h.extended {
+	if h.Extended {
 		kept.request.Header = feed.CloneHeaders(r.Header, slices.Collect(maps.Keys(r.Header))...)
 		kept.request.URL.RawQuery = strings.Clone(r.URL.RawQuery)
 	}
@@ -187,8 +187,8 @@ func (s *subscription) bytes() int {
 }
 
 // operation returns the operation. memory is for its variables.
-func (s *subscription) operation(memory *budget.Tally) (*operationRequest, error) {
-	op := &operationRequest{query: s.query, hasQuery: true, name: s.name}
+func (s *subscription) operation(memory *budget.Tally) (*operation, error) {
+	op := &operation{query: s.query, hasQuery: true, name: s.name}
 	if s.variables == nil {
 		return op, nil
 	}
@@ -221,9 +221,9 @@ func (s *subscription) Deliver(ctx context.Context, _ *feed.Feed, to *feed.Subsc
 }
 
 // deliverPage adds the events of the next changes. It returns io.EOF after the last event of a stream.
-func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, to *feed.Subscriber, events eventWriter) (more bool, err error) {
+func (s *subscription) deliverPage(ctx context.Context, h *Handler, to *feed.Subscriber, events eventWriter) (more bool, err error) {
 	r := s.request.WithContext(ctx)
-	who, err := h.auth.Authenticate(r)
+	who, err := h.Authenticate(r)
 	if err != nil {
 		var told *apierror.Error
 		if !errors.As(err, &told) {
@@ -232,14 +232,14 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, to *f
 		events.lastResult(errorResponse(&language.Error{Message: told.Message, Code: "UNAUTHENTICATED"}))
 		return false, io.EOF
 	}
-	memory := h.project.memory.Tally()
+	memory := h.Memory.Tally()
 	defer memory.Release()
 	op, err := s.operation(&memory)
 	if err != nil {
 		return false, err
 	}
-	ctx = store.WithPrincipal(h.withCaller(r, who).Context(), server.RecordedAs(who))
-	checked, refusal := h.engine.Subscribe(ctx, h.requestAs(s.id, r, op, who))
+	ctx = store.WithPrincipal(h.WithCaller(r, who).Context(), server.RecordedAs(who))
+	checked, refusal := h.Engine.Subscribe(ctx, h.requestAs(s.id, r, op, who))
 	if checked == nil && refusal.Status == http.StatusServiceUnavailable {
 		return false, budget.ErrExhausted // the client subscribes again
 	}
@@ -249,8 +249,8 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, to *f
 	}
 	q := changes.Query{Filter: checked.Filter, Access: checked.Access, Since: to.Since, Limit: changesAtOnce}
 	var page changes.Page
-	err = h.store.View(func(snapshot *store.Snapshot) (err error) {
-		snapshot.Within(ctx, h.limits.Handle)
+	err = h.Store.View(func(snapshot *store.Snapshot) (err error) {
+		snapshot.Within(ctx, h.Limits.Handle)
 		page, err = changes.Read(snapshot, &q)
 		return err
 	})
@@ -275,11 +275,11 @@ func (s *subscription) deliverPage(ctx context.Context, h *graphqlHandler, to *f
 }
 
 // addResult adds the result of a change, if the subscription asks for it.
-func (h *graphqlHandler) addResult(ctx context.Context, to *feed.Subscriber, s *execution.Subscription, c *changes.Change, events eventWriter) error {
+func (h *Handler) addResult(ctx context.Context, to *feed.Subscriber, s *execution.Subscription, c *changes.Change, events eventWriter) error {
 	if !s.Concerns(c.DocumentID) {
 		return nil
 	}
-	seq := h.positions.Text(c.Position)
+	seq := h.Positions.Text(c.Position)
 	answer, err := s.Answer(ctx, &execution.Change{Change: *c, Seq: seq})
 	if err != nil {
 		return err

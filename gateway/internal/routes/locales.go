@@ -1,4 +1,4 @@
-package gateway
+package routes
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/permission"
+	"lectern/gateway/config"
 	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 	"lectern/store"
@@ -16,31 +17,39 @@ import (
 // listLocales is the permission to read locales.
 const listLocales = "plugin::i18n.locales.listLocales"
 
-// makeLocales creates a document for each configured locale that has none, in the order of the configuration.
-func (g *generation) makeLocales() error {
-	t := g.Model.Type(contenttypes.LocaleUID)
+// Locales are the locales of a project, which are documents.
+type Locales struct {
+	Settings  config.I18n
+	Model     *contenttypes.Model
+	Store     *store.Store
+	Documents *documents.Service
+}
+
+// Make creates a document for each configured locale that has none, in the order of the configuration.
+func (l *Locales) Make() error {
+	t := l.Model.Type(contenttypes.LocaleUID)
 	if t == nil {
 		return nil // i18n is switched off
 	}
 	have := map[string]bool{}
-	err := eachLocale(g.store, t, func(r store.Record) {
+	err := l.each(t, func(r store.Record) {
 		have[localeCode(t, r)] = true
 	})
 	if err != nil {
 		return err
 	}
-	g.docs.Retired = map[string]bool{} // the locales that were removed from the configuration
+	l.Documents.Retired = map[string]bool{} // the locales that were removed from the configuration
 	for code := range have {
-		g.docs.Retired[code] = !g.Settings.I18n.Has(code)
+		l.Documents.Retired[code] = !l.Settings.Has(code)
 	}
-	for _, l := range g.Settings.I18n.Locales {
-		if have[l.Code] {
+	for _, locale := range l.Settings.Locales {
+		if have[locale.Code] {
 			continue
 		}
 		data := jsontree.NewObject()
-		data.Set("name", l.Name)
-		data.Set("code", l.Code)
-		if err := g.docs.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
+		data.Set("name", locale.Name)
+		data.Set("code", locale.Code)
+		if err := l.Documents.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
 			if store.FollowsAnother(err) {
 				return nil // the origin makes it
 			}
@@ -50,9 +59,9 @@ func (g *generation) makeLocales() error {
 	return nil
 }
 
-// eachLocale calls yield with the document of each locale, in the order of their creation.
-func eachLocale(st *store.Store, t *contenttypes.ContentType, yield func(store.Record)) error {
-	return st.View(func(s *store.Snapshot) error {
+// each calls yield with the document of each locale, in the order of their creation.
+func (l *Locales) each(t *contenttypes.ContentType, yield func(store.Record)) error {
+	return l.Store.View(func(s *store.Snapshot) error {
 		page, err := s.Find(&store.Query{Type: t, Status: store.Published, Limit: -1})
 		for _, r := range page.Rows {
 			yield(r)
@@ -72,27 +81,27 @@ func localeCode(t *contenttypes.ContentType, r store.Record) string {
 // localeFields are the fields of a locale in an answer. isDefault follows them.
 var localeFields = []string{"id", "documentId", "name", "code", "createdAt", "updatedAt", "publishedAt"}
 
-// localeRoutes returns the routes of locales; none if i18n is switched off.
-func (g *generation) localeRoutes() []server.Route {
-	if g.Model.Type(contenttypes.LocaleUID) == nil {
+// Routes returns the routes of locales; none if i18n is switched off.
+func (l *Locales) Routes(prefix string) []server.Route {
+	if l.Model.Type(contenttypes.LocaleUID) == nil {
 		return nil
 	}
 	return []server.Route{
-		{Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/i18n/locales", Action: listLocales, Handle: g.listLocales},
+		{Method: http.MethodGet, Path: prefix + "/i18n/locales", Action: listLocales, Handle: l.list},
 	}
 }
 
 // GET /api/i18n/locales: the configured locales, without envelope, in the order of their creation.
-func (g *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
-	t, body := g.Model.Type(contenttypes.LocaleUID), []byte{'['}
-	err := eachLocale(g.store, t, func(r store.Record) {
-		if g.docs.Retired[localeCode(t, r)] {
+func (l *Locales) list(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+	t, body := l.Model.Type(contenttypes.LocaleUID), []byte{'['}
+	err := l.each(t, func(r store.Record) {
+		if l.Documents.Retired[localeCode(t, r)] {
 			return
 		}
 		if len(body) > 1 {
 			body = append(body, ',')
 		}
-		body = g.appendLocale(body, t, r)
+		body = l.append(body, t, r)
 	})
 	if err != nil {
 		return err
@@ -102,8 +111,8 @@ func (g *generation) listLocales(w http.ResponseWriter, _ *http.Request, _ auth.
 	return err
 }
 
-// appendLocale appends a locale as a JSON object.
-func (g *generation) appendLocale(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
+// append appends a locale as a JSON object.
+func (l *Locales) append(body []byte, t *contenttypes.ContentType, r store.Record) []byte {
 	body = append(body, '{')
 	for _, name := range localeFields {
 		body = append(jsontree.AppendString(body, name), ':')
@@ -115,7 +124,7 @@ func (g *generation) appendLocale(body []byte, t *contenttypes.ContentType, r st
 		body = append(body, ',')
 	}
 	body = append(body, `"isDefault":`...)
-	if localeCode(t, r) == g.Settings.I18n.DefaultLocale {
+	if localeCode(t, r) == l.Settings.DefaultLocale {
 		return append(body, "true}"...)
 	}
 	return append(body, "false}"...)

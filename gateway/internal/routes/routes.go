@@ -1,0 +1,2 @@
+// Package routes has the small resources beside the generated API: batches, the definitions, locales, schedules, and the OpenAPI document.
+package routes
