@@ -326,7 +326,7 @@ func (tx *Tx) deleteLink(l Link) error {
 var ErrTooLarge = errors.New("the writes of one transaction change too much")
 
 // maxTogether is how many bytes the batches of one call of Together may change: the rows and links that they put and delete, and what the entry holds
-// of former rows, since all of that is in memory until the commit. A single batch may change more, as it may without Together. Only tests change it.
+// of replaced rows, since all of that is in memory until the commit. A single batch may change more, as it may without Together. Only tests change it.
 var maxTogether = 32 << 20
 
 // linkSize is what a link counts towards maxTogether.

@@ -419,7 +419,7 @@ func (c *checker) links() {
 			c.report("link %x: malformed", k)
 			return
 		}
-		back := b.Get(format.LinkTwin(k, v))
+		back := b.Get(format.OtherKey(k, v))
 		if back == nil {
 			c.report("link %x: missing at its other end", k)
 			return
@@ -490,7 +490,7 @@ func (h *historyChecker) end(last uint64) {
 func (c *checker) answers() {
 	count, size := 0, int64(0)
 	names := map[Hash]uint64{} // the latest sequence under each key
-	owners := answerOwners{owned: map[uint64]ownedAnswer{}, told: map[string]answerShare{}, held: map[string]answerShare{}}
+	owners := answerOwners{owned: map[uint64]ownedAnswer{}, counted: map[string]answerShare{}, held: map[string]answerShare{}}
 	c.each(format.Answers, func(k, v []byte) {
 		v = format.WithoutChecksum(v)
 		switch {
@@ -505,7 +505,7 @@ func (c *checker) answers() {
 			owners.owned[be.Uint64(k[1:])] = ownedAnswer{string(key.Caller()), int64(len(v) + answerOverhead)}
 		case len(k) == 1+logentry.CallerLen && k[0] == prefixAnswerCaller && len(v) == 16:
 			c.take(len(k))
-			owners.told[string(k[1:])] = readShare(v)
+			owners.counted[string(k[1:])] = readShare(v)
 		case len(k) == 1+logentry.CallerLen+8 && k[0] == prefixAnswerOf && len(v) == 8:
 			if caller := string(k[1 : 1+logentry.CallerLen]); !owners.hold(caller, be.Uint64(k[1+logentry.CallerLen:]), int64(be.Uint64(v))) {
 				c.report("answer of a caller %x: there is none of this size", k)
@@ -523,8 +523,8 @@ func (c *checker) answers() {
 	for key, sequence := range names {
 		c.report("answer %d: its key %x is missing", sequence, key)
 	}
-	if callers := getNumber(c.snap.bucket(format.Meta), format.KeyAnswerCallers); !maps.Equal(owners.told, owners.held) || int(callers) != len(owners.held) {
-		c.report("answers: those of callers are counted as %v of %d callers, and are %v", owners.told, callers, owners.held)
+	if callers := getNumber(c.snap.bucket(format.Meta), format.KeyAnswerCallers); !maps.Equal(owners.counted, owners.held) || int(callers) != len(owners.held) {
+		c.report("answers: those of callers are counted as %v of %d callers, and are %v", owners.counted, callers, owners.held)
 	}
 	if n, bytes := c.snap.KeptAnswers(); n != count || bytes != size {
 		c.report("answers: the counters say %d with %d bytes, there are %d with %d", n, bytes, count, size)
@@ -533,9 +533,9 @@ func (c *checker) answers() {
 
 // answerOwners are what the checker knows of the callers whose answers are kept.
 type answerOwners struct {
-	owned map[uint64]ownedAnswer // by sequence
-	told  map[string]answerShare // by the counters
-	held  map[string]answerShare // by the index
+	owned   map[uint64]ownedAnswer // by sequence
+	counted map[string]answerShare // by the counters
+	held    map[string]answerShare // by the index
 }
 
 type ownedAnswer struct {

@@ -39,12 +39,12 @@ type Agreement struct {
 
 // A Transaction is one to which the nodes of a cluster have agreed.
 type Transaction struct {
-	Index uint64 // in Raft's log: greater than that of all former ones
+	Index uint64 // in Raft's log: greater than that of all earlier ones
 	Data  []byte // as it was passed to Propose
 }
 
 // TransactionFormat grows with each change of what a Transaction holds, of the entries of the log, of conversions, and of the file, which nodes copy
-// from one another. This version of the store writes it, and reads it and all former ones. Each of the four numbers has eight bits.
+// from one another. This version of the store writes it, and reads it and all earlier ones. Each of the four numbers has eight bits.
 const TransactionFormat = logentry.TransactionVersion<<24 | int(Format)<<16 | evolve.Version<<8 | logentry.Version
 
 // maxProposed is how many bytes a proposed transaction may have: Raft's log (raft-wal) stores entries of more than 64 MiB, and then cannot read them.
@@ -127,13 +127,13 @@ func (s *Store) ApplyTransactions(ctx context.Context, list []Transaction) (rede
 
 // follow has the store take no writes. The writer goroutine calls it.
 func (f *file) follow() error {
-	if f.follower != nil {
+	if f.applier != nil {
 		return nil
 	}
 	f.leads.Store(false)
 	c, err := f.loadConversion(Options{}) // what a transaction that was not committed has left in memory goes
 	if err == nil {
-		f.follower = &applier{file: f, conversion: c}
+		f.applier = &applier{file: f, conversion: c}
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (s *Store) applyTransactions(list []Transaction) (n int, err error) {
 			return err
 		}
 		defer stop()
-		r := s.follower
+		r := s.applier
 		at := r.applied()
 		return r.transaction(func(tx *Tx) (applied, error) {
 			for {
@@ -215,7 +215,7 @@ func (tx *Tx) continues(entries []*Entry, epoch Epoch) bool {
 }
 
 // Lead has the store of a node take writes under the definitions of a model, and returns the Store for them, which may be the same. It first
-// converts the content, as Open does, if a former leader has not finished that. The caller must have applied all transactions to which the nodes
+// converts the content, as Open does, if an earlier leader has not finished that. The caller must have applied all transactions to which the nodes
 // have agreed.
 //
 // If the error wraps ErrOutcome or ErrNotLeader, the node is no longer the leader; the store goes on by ApplyTransactions.
@@ -233,8 +233,8 @@ func (s *Store) Lead(ctx context.Context, model *contenttypes.Model, opts Option
 		if err := s.follow(); err != nil {
 			return err
 		}
-		same := s.bound.model == model && s.pinned.Load() == nil && !s.follower.needs(model) && !s.follower.lacks(model)
-		s.follower = nil // it does not know what the conversion changes
+		same := s.bound.model == model && s.pinned.Load() == nil && !s.applier.needs(model) && !s.applier.lacks(model)
+		s.applier = nil // it does not know what the conversion changes
 		if same {
 			r.made = s
 		} else if err := r.run(ctx, s); err != nil {

@@ -36,7 +36,7 @@ var (
 
 // Compact copies the content into a new file without free pages, and puts it in the place of the present one. Readers and writers go on
 // meanwhile. Writers wait only at the end, while the last changes are copied and the new file is synced and renamed. After a crash at
-// any moment, the path leads to the former file or to the new one, and both are complete.
+// any moment, the path leads to the old file or to the new one, and both are complete.
 //
 // Compact reads every page and compares the checksums. If one is damaged, if there is no space for the copy or if ctx ends, it changes
 // nothing and returns an error. progress, which may be nil, is called with the bytes copied so far and their total, which is an estimate.
@@ -419,7 +419,7 @@ func (c *compactor) replace() (result Compaction, err error) {
 	if _, err := c.follow(); err != nil {
 		return result, err
 	}
-	newest := s.committed + 2 // greater than those of all states of the former file, by which caches know a state
+	newest := s.committed + 2 // greater than those of all states of the file before, by which caches know a state
 	next, err := c.finish(uint64(newest))
 	if err != nil {
 		return result, fmt.Errorf("finish the compacted file: %w", err)
@@ -477,8 +477,8 @@ func renumber(path string, tx uint64) error {
 	return errors.Join(err, f.Close())
 }
 
-// serve has readers and writers use another file, whose newest state is that of a transaction, in place of the open one. Readers of the
-// open one go on, and it is closed when they have ended.
+// serve puts another open file in the place of the present one, for the readers and writers that begin from now on. tx is the transaction that
+// committed its newest state. Readers of the present file go on; it is closed when the last of them has ended.
 func (f *file) serve(next *opened, tx int) {
 	old := f.db()
 	release := f.snapshots.Drain()

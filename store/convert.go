@@ -378,10 +378,10 @@ func (c *chunk) deletePrefix(n format.Bucket, prefix []byte) (removed int, last 
 			if v == nil {
 				continue // removed with its other end
 			}
-			twin := format.LinkTwin(k, v)
+			otherKey := format.OtherKey(k, v)
 			c.logLinkKey(logentry.DeleteLink, k, v)
 			c.delete(format.Links, k)
-			c.delete(format.Links, twin)
+			c.delete(format.Links, otherKey)
 			continue
 		}
 		if err := c.bucket(n).Delete(k); err != nil {

@@ -127,8 +127,8 @@ func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
 			continue
 		}
 		v := c.get(format.Links, k)
-		twin := format.LinkTwin(k, v)
-		for _, end := range [][]byte{k, twin} {
+		otherKey := format.OtherKey(k, v)
+		for _, end := range [][]byte{k, otherKey} {
 			draft := bytes.Clone(end)
 			draft[5] = byte(DraftLinks)
 			value := copied(c.get(format.Links, end))
@@ -170,11 +170,11 @@ func (c *chunk) trimLinks(s *evolve.TrimLinks) (bool, error) {
 			continue
 		}
 		v := c.get(format.Links, k)
-		twin := format.LinkTwin(k, v)
+		otherKey := format.OtherKey(k, v)
 		c.logLinkKey(logentry.DeleteLink, k, v)
-		c.logLinkKey(logentry.DeleteLink, twin, c.get(format.Links, twin))
+		c.logLinkKey(logentry.DeleteLink, otherKey, c.get(format.Links, otherKey))
 		c.delete(format.Links, k)
-		c.delete(format.Links, twin)
+		c.delete(format.Links, otherKey)
 		s.Gone[k[5]]++
 	}
 	c.forward(keys)
@@ -197,7 +197,7 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 		if v == nil {
 			continue // flipped with its other end
 		}
-		for _, end := range [][]byte{k, format.LinkTwin(k, v)} {
+		for _, end := range [][]byte{k, format.OtherKey(k, v)} {
 			value := copied(c.get(format.Links, end))
 			c.delete(format.Links, end)
 			to := append(format.LinkPrefix(schema, field, 1-end[4]), end[5:]...)
@@ -216,7 +216,7 @@ func (c *chunk) logFlip(k, to, v []byte) {
 		return
 	}
 	c.logLinkKey(logentry.DeleteLink, k, v)
-	c.logLinkKey(logentry.PutLink, format.LinkTwin(to, v), format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
+	c.logLinkKey(logentry.PutLink, format.OtherKey(to, v), format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
 }
 
 // moveRefs carries out evolve.MoveRefs.
@@ -265,7 +265,7 @@ func (c *chunk) moveLink(k, v []byte, moved func(format.End) format.End) {
 	}
 	c.logLinkKey(logentry.DeleteLink, k, v)
 	c.delete(format.Links, k)
-	c.delete(format.Links, format.LinkTwin(k, v))
+	c.delete(format.Links, format.OtherKey(k, v))
 	key := func(sd format.Side, r format.End, pos uint64) []byte {
 		key := append(bytes.Clone(k[:4]), byte(sd), k[5])
 		key = be.AppendUint64(be.AppendUint16(key, r.Locale), r.Doc)

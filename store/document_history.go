@@ -227,7 +227,7 @@ func (d *entryDiff) sameItem(before, after Record) bool {
 	})
 }
 
-// linksDiffer compares the links of a row or component. A component that has another id afterwards lost all links of the former one, and got
+// linksDiffer compares the links of a row or component. A component that has another id afterwards lost all links of the one before, and got
 // its own, in the entry. A row that is not there may have links: an unpublished version keeps them until the document is published again.
 func (d *entryDiff) linksDiffer(a *contenttypes.Attribute, before, after Record) bool {
 	was, is := d.list(a, before), d.list(a, after)

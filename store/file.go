@@ -236,7 +236,7 @@ func openFile(path string, opts Options, openFile func(path string) (*os.File, e
 	return db, nil
 }
 
-// secure writes the newest meta page to disk again. If a former process failed to write it, it may be in the page cache only, and the
+// secure writes the newest meta page to disk again. If an earlier process failed to write it, it may be in the page cache only, and the
 // next commits would overwrite the state that the disk still has.
 func (o *opened) secure() error {
 	page := make([]byte, os.Getpagesize())
@@ -361,7 +361,7 @@ func (f *file) takeAhead(least int64) error {
 	return f.health.fail(Full, fmt.Errorf("take space: %w", err))
 }
 
-// space returns how many bytes of the file are allocated on the disk, by this process or a former one.
+// space returns how many bytes of the file are allocated on the disk, by this process or an earlier one.
 func (f *file) space() int64 {
 	if f.taken == 0 {
 		db := f.db()
@@ -420,8 +420,8 @@ func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 }
 
 // reopen opens the file again after a commit ran out of space half way, which happens on file systems that cannot allocate ahead. The
-// last committed state uses none of the pages that the commit has written, so it is intact. Readers continue on the former open file, and
-// new readers use the new one. Writes wait until the former readers have ended, because the new open file does not know which pages they
+// last committed state uses none of the pages that the commit has written, so it is intact. Readers continue on the old open file, and
+// new readers use the new one. Writes wait until these readers have ended, because the new open file does not know which pages they
 // read.
 func (f *file) reopen(cause error) error {
 	old := f.db()
@@ -439,11 +439,11 @@ func (f *file) reopen(cause error) error {
 	f.open.Store(next)
 	f.cache.Store(nil)
 	f.taken = 0
-	f.drained = old.retire(func() error { return diskfile.Lock(next.handle) }) // bbolt releases it when it closes the former handle
+	f.drained = old.retire(func() error { return diskfile.Lock(next.handle) }) // bbolt releases it when it closes the old handle
 	return f.health.fail(Full, cause)
 }
 
-// isDrained reports whether all readers of the former open file have ended.
+// isDrained reports whether all readers of the old open file have ended.
 func (f *file) isDrained() (bool, error) {
 	if f.drained == nil {
 		return true, nil

@@ -73,7 +73,7 @@ type loggedState struct {
 	before, bytes uint64
 	added         int                  // keys that the transaction has added
 	entered       int                  // memory of the entries that the transaction has added, in bytes
-	locales       int                  // how many locale codes the entries have, those of former transactions included
+	locales       int                  // how many locale codes the entries have, those of earlier transactions included
 	changes       []logentry.DocChange // of the present batch
 	copying       bool                 // entries of another log are applied and stored as they are
 	last          []byte               // the last entry of the log as it is stored, if the transaction has added it

@@ -149,7 +149,7 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 	defer rollback(btx)
 	tx := newTx(s, btx)
 	defer tx.end()
-	former := f.log.epoch
+	before := f.log.epoch
 	f.log.epoch = logentry.NewEpoch()
 	tx.sequence++
 	tx.log.by = by
@@ -166,7 +166,7 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 		err = tx.commit(true)
 	}
 	if err != nil {
-		f.log.epoch = former
+		f.log.epoch = before
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
 	return nil

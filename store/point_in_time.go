@@ -151,8 +151,8 @@ func (s *Snapshot) entry(sequence uint64) (found *Entry, err error) {
 	return found, err
 }
 
-// touching returns the sequences after a sequence of the entries that touched a subject, in order. unblocked are the touches of the entries
-// after the last block, in order.
+// touching returns, in order, the sequences of the entries that changed a subject and come after a given sequence. It finds them in the stored
+// blocks of touches and in unblocked, which must hold the touches of the entries after the last block, in order.
 func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblocked []logentry.Touch) (list []uint64) {
 	c := s.bucket(format.History).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {

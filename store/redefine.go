@@ -80,7 +80,7 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 		return err
 	}
 	c.by, c.notes = PrincipalOf(ctx), r.opts.Notes
-	pinned := s.pinned.Load() // by the transactions of a former leader
+	pinned := s.pinned.Load() // by the transactions of an earlier leader
 	if pinned == nil {
 		readers := 0
 		if len(c.pending.Steps) > 0 || r.resume {

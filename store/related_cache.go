@@ -172,7 +172,8 @@ func (s *Snapshot) cacheLocations(list []byte, locations []uint64, whole bool) {
 	}
 }
 
-// cachedLocations returns the locations of a list's first targets, as many as the relation cache has; whole says that there are no others.
+// cachedLocations returns where the rows of a list's targets are, as far as the relation cache knows. If whole is true these are all targets;
+// otherwise the list may have more behind them, which must be read from the file.
 func (s *Snapshot) cachedLocations(list []byte) (locations []uint64, whole bool) {
 	if s.relations == nil {
 		return nil, false

@@ -53,7 +53,7 @@ func (r *Replica) Close() error { return r.file.db().Close() }
 // Position returns the position of the content: behind the last entry that was applied.
 func (r *Replica) Position() Position { return Position{r.file.log.epoch, r.file.revised.Load()} }
 
-// BeginEpoch begins a new epoch, as Store.BeginEpoch does. The file is an origin from then on: no entries of its former origin follow.
+// BeginEpoch begins a new epoch, as Store.BeginEpoch does. The file is an origin from then on: no entries of the origin that it had follow.
 func (r *Replica) BeginEpoch() error {
 	return r.file.guard(func() error { return r.file.beginEpoch(r.conversion.store, system) })
 }
@@ -362,8 +362,8 @@ func (f *file) loadReplica(model *contenttypes.Model, opts Options) (*Store, err
 	if err != nil {
 		return nil, err
 	}
-	f.follower = &applier{file: f, conversion: c}
-	bound, err := f.follower.bindTo(model)
+	f.applier = &applier{file: f, conversion: c}
+	bound, err := f.applier.bindTo(model)
 	if errors.Is(err, ErrOtherDefinitions) && f.propose != nil {
 		bound, err = bindStored(c.catalog) // until Adopt or Lead
 	}
@@ -407,7 +407,7 @@ func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool
 		if err := s.health.err(); err != nil {
 			return err
 		}
-		if s.follower == nil {
+		if s.applier == nil {
 			return errNoReplica
 		}
 		var stop func()
@@ -415,7 +415,7 @@ func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool
 			return err
 		}
 		defer stop()
-		return s.follower.apply(list)
+		return s.applier.apply(list)
 	})
 	return redefined, err
 }
@@ -453,12 +453,12 @@ func (s *Store) Adopt(ctx context.Context, model *contenttypes.Model) (made *Sto
 	defer unlock()
 	err = s.byWriter(ctx, func() error {
 		switch {
-		case s.follower == nil:
+		case s.applier == nil:
 			return errNoReplica
 		case s.current.Load() != s:
 			return ErrRedefined
 		}
-		bound, err := s.follower.bindTo(model)
+		bound, err := s.applier.bindTo(model)
 		if err != nil {
 			return err
 		}

@@ -360,19 +360,19 @@ func salvaged(n format.Bucket, key, v []byte) freshValue {
 
 // writeLinks writes each link into the lists of both ends, even if it was found in one only.
 func (g *salvager) writeLinks(st *Store, s *Salvage) error {
-	twins := map[string][]byte{}
+	missing := map[string][]byte{}
 	for _, key := range slices.Sorted(maps.Keys(g.links)) {
 		k, v := []byte(key), g.links[key]
-		twin := format.LinkTwin(k, v)
-		if g.links[string(twin)] == nil {
+		otherKey := format.OtherKey(k, v)
+		if g.links[string(otherKey)] == nil {
 			self, ok := g.bound.linkEnd(k)
 			if !ok {
 				continue // it is unknown where the link leads
 			}
-			twins[string(twin)] = format.NewLink(self, be.Uint64(k[format.LinkListLen:]))
+			missing[string(otherKey)] = format.NewLink(self, be.Uint64(k[format.LinkListLen:]))
 		}
 	}
-	maps.Copy(g.links, twins)
+	maps.Copy(g.links, missing)
 	s.Links = len(g.links) / 2
 	return inTransactions(st, slices.Sorted(maps.Keys(g.links)), func(tx *Tx, key string) error {
 		tx.put(format.Links, []byte(key), salvaged(format.Links, []byte(key), g.links[key]))

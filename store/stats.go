@@ -105,7 +105,7 @@ type Commit struct {
 	Synced time.Duration // the part of it in which its pages were written to the file and synced
 }
 
-// Usage describes the file and its readers at one moment.
+// Usage describes the file and its readers at one time.
 type Usage struct {
 	Bytes     int64         // the length of the file up to its last page in use
 	FreeBytes int64         // of pages that later writes can use, also of those that a reader still needs

@@ -71,10 +71,10 @@ type file struct {
 	// Used by the writer goroutine only:
 	committed int // the last transaction
 	log       eventLog
-	follower  *applier     // of the entries of the origin, or of the transactions of a cluster; nil while the store takes writes
+	applier   *applier     // of the entries of the origin, or of the transactions of a cluster; nil while the store takes writes
 	used      int64        // bytes of the file up to the last page that any state has used
 	taken     int64        // bytes of the file that have space on the disk; 0: unknown (see space)
-	drained   chan error   // gets the error of closing the former open file after a reopen; nil: it is closed
+	drained   chan error   // gets the error of closing the old file after a reopen; nil: it is closed
 	replaced  []chan error // the same for files that compacted ones have replaced
 
 	compacting sync.Mutex // held while the file is compacted

@@ -303,7 +303,7 @@ func (m *migrating) dropDrafts() error {
 			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before && (t == is || !a.HasDraftLinks()) {
 				m.then(&DropDraftLinks{t.UID, a.Name})
 			}
-			if t == is && a.HasDraftLinks() { // replace the links of the former drafts
+			if t == is && a.HasDraftLinks() { // replace the links of the drafts before
 				m.then(&AddDraftLinks{t.UID, a.Name})
 			}
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Reinterprets reports whether content that was written under the definitions of a catalog may mean something else under the new ones.
-// If it does not, rows and links of former versions of documents can be read under the new definitions: attributes that are gone are not
+// If it does not, rows and links of earlier versions of documents can be read under the new definitions: attributes that are gone are not
 // shown, and new ones are null.
 func (d *Define) Reinterprets(cat *Catalog) (bool, error) {
 	was, err := cat.Model()

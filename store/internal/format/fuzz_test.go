@@ -42,7 +42,7 @@ func readValue(n Bucket, key, v []byte) {
 	switch n {
 	case Links:
 		ParseLink(v)
-		LinkTwin(key, v)
+		OtherKey(key, v)
 	case Docs:
 		Number(v)
 	case Groups, Spans:

@@ -87,10 +87,10 @@ func LinkPrefix(schema, field uint16, more ...byte) []byte {
 	return append(be.AppendUint16(be.AppendUint16(nil, schema), field), more...)
 }
 
-// LinkTwin returns the key under which the other end of a link lists it.
-func LinkTwin(k, v []byte) []byte {
+// OtherKey returns the key under which the other end of a link lists it.
+func OtherKey(k, v []byte) []byte {
 	other, pos := ParseLink(v)
-	twin := append(bytes.Clone(k[:4]), 1-k[4], k[5])
-	twin = be.AppendUint16(twin, other.Locale)
-	return be.AppendUint64(be.AppendUint64(twin, other.Doc), pos)
+	otherKey := append(bytes.Clone(k[:4]), 1-k[4], k[5])
+	otherKey = be.AppendUint16(otherKey, other.Locale)
+	return be.AppendUint64(be.AppendUint64(otherKey, other.Doc), pos)
 }
