@@ -14,7 +14,7 @@ import (
 type preview struct {
 	source  string // the Strapi project; nothing writes to it
 	root    string // the temporary directory
-	Project *definitions.Project
+	Project *definitions.Converted
 }
 
 // previewOf converts the Strapi project in dir. It returns nil if dir is none. The caller must remove the preview.

@@ -179,7 +179,7 @@ func TestAWriteEndsWithItsContext(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	h := newHeavy(t)
-	h.Limits = documents.Limits{Links: 5, Components: 2}
+	h.Limits = documents.WriteLimits{Links: 5, Components: 2}
 	tags := func(n int) string { return `["` + strings.Join(h.tags[:n], `","`) + `"]` }
 	for _, c := range []struct{ name, data, refused string }{
 		{"as many links as may be", `{"title":"ab","tags":` + tags(5) + `}`, ""},

@@ -7,9 +7,9 @@
 // changes nothing.
 //
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and
-// updates, publish.go publishes; schedule.go and due.go do that at a given time. input.go reads a body,
-// relationinput.go the relations in it; links.go and order.go edit the lists of links. transaction.go combines several
-// writes, and together.go those of one call. replace.go is for imports, which package transfer reads.
+// updates, publish.go publishes; schedule.go and schedule_due.go do that at a given time. input.go reads a body,
+// relationinput.go the relations in it; links.go and links_order.go edit the lists of links. transaction.go combines several
+// writes, and write_all.go those of one call. replace.go is for imports, which package transfer reads.
 //
 // # Schedules
 //
@@ -44,7 +44,7 @@ type Service struct {
 	// Failed is called with errors of hooks after a write; nil logs them to slog.Default.
 	Failed func(error)
 	// Limits limits each write; set it before the service is used.
-	Limits Limits
+	Limits WriteLimits
 	// Passwords hashes the passwords in bodies; NewService sets it to passwords.Default.
 	Passwords *passwords.Hasher
 	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a

@@ -10,6 +10,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
 )
 
 // Do opens a directory for do.
@@ -59,4 +62,11 @@ func Lstat(dir, name string) (info fs.FileInfo, err error) {
 		return err
 	})
 	return info, err
+}
+
+// IsFileName reports whether a name, which has slashes, is that of a file below a directory on every system, and neither the
+// file nor a directory on the way is hidden.
+func IsFileName(name string) bool {
+	return fs.ValidPath(name) && name[0] != '.' && !strings.Contains(name, "/.") && !strings.ContainsAny(name, `\:`) &&
+		!strings.ContainsFunc(name, unicode.IsControl) && filepath.IsLocal(filepath.FromSlash(name))
 }

@@ -58,3 +58,15 @@ func TestMake(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestIsFileName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "a.png": true, "a/b.png": true, "é b": true,
+		"": false, ".": false, "..": false, "/a": false, "a/": false, "a//b": false, "../a": false, "a/../b": false, "a/./b": false,
+		".a": false, "a/.b": false, `a\b`: false, "c:": false, "a\x00": false, "a\n": false, "\xff": false,
+	} {
+		if got := within.IsFileName(name); got != want {
+			t.Errorf("%q: %t", name, got)
+		}
+	}
+}

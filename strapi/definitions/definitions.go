@@ -43,10 +43,10 @@ type Source struct {
 type Schemas func(line func(schema []byte) error) error
 
 // FromTree converts a Strapi project by its files.
-func FromTree(tree fs.FS) (*Project, error) { return Convert(Source{Tree: tree}) }
+func FromTree(tree fs.FS) (*Converted, error) { return Convert(Source{Tree: tree}) }
 
-// A Project holds the files of a Lectern project, converted from definitions of Strapi.
-type Project struct {
+// A Converted holds the files of a Lectern project, converted from definitions of Strapi.
+type Converted struct {
 	Notes []Note // in the order of files, each once
 
 	files map[string]*yamlfile.Node // keyed by their paths in the project
@@ -90,7 +90,7 @@ var ErrNoDefinitions = errors.New("there is no content-type: a Strapi project ha
 
 // Convert reads the definitions of a source and converts them. The error says why the source cannot be read; parts that
 // cannot be converted are Notes.
-func Convert(source Source) (*Project, error) {
+func Convert(source Source) (*Converted, error) {
 	c := newConverter()
 	if source.Archive != nil {
 		if err := c.readArchive(source.Archive); err != nil {
@@ -125,7 +125,7 @@ func Convert(source Source) (*Project, error) {
 
 // A converter collects schemas and converts them.
 type converter struct {
-	project    *Project
+	project    *Converted
 	types      []*schema
 	components []*schema
 	names      map[string]bool // the uids of types and components
@@ -152,7 +152,7 @@ func sorted(notes []Note) (list []Note) {
 
 func newConverter() *converter {
 	return &converter{
-		project: &Project{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, code: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
+		project: &Converted{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, code: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
 	}
 }
 

@@ -80,7 +80,7 @@ func schemas(lines string) definitions.Schemas {
 }
 
 // result returns a test case with what Convert returned.
-func result(archive *txtar.Archive, p *definitions.Project) []byte {
+func result(archive *txtar.Archive, p *definitions.Converted) []byte {
 	out := &txtar.Archive{Comment: archive.Comment}
 	for _, f := range archive.Files {
 		if strings.HasPrefix(f.Name, "strapi/") || f.Name == "archive.jsonl" {
@@ -99,7 +99,7 @@ func result(archive *txtar.Archive, p *definitions.Project) []byte {
 }
 
 // checks writes a project and checks it as `lectern check` does.
-func checks(t *testing.T, p *definitions.Project) {
+func checks(t *testing.T, p *definitions.Converted) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := p.Write(dir); err != nil {
@@ -203,6 +203,6 @@ func TestTreeSchemas(t *testing.T) {
 }
 
 // schemaFiles returns the paths of the types and components of a project.
-func schemaFiles(p *definitions.Project) []string {
+func schemaFiles(p *definitions.Converted) []string {
 	return slices.DeleteFunc(p.Files(), func(name string) bool { return strings.HasPrefix(name, "config/") })
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // Files returns the paths of the project's files, sorted.
-func (p *Project) Files() []string { return slices.Sorted(maps.Keys(p.files)) }
+func (p *Converted) Files() []string { return slices.Sorted(maps.Keys(p.files)) }
 
 // File returns the contents of a file, or nil if there is none of that path.
-func (p *Project) File(name string) []byte {
+func (p *Converted) File(name string) []byte {
 	if n := p.files[name]; n != nil {
 		return yamlfile.Print(n)
 	}
@@ -25,14 +25,14 @@ func (p *Project) File(name string) []byte {
 
 // Write writes the files of the project into dir, which it makes. It replaces no file, and writes none outside of dir,
 // whatever the names in the source are.
-func (p *Project) Write(dir string) error {
+func (p *Converted) Write(dir string) error {
 	if err := within.Make(dir, 0o755, p.write); err != nil {
 		return fmt.Errorf("write the project: %w", err)
 	}
 	return nil
 }
 
-func (p *Project) write(root *os.Root) error {
+func (p *Converted) write(root *os.Root) error {
 	for _, name := range []string{"config", "content-types"} { // they may stay empty
 		if err := root.MkdirAll(name, 0o755); err != nil {
 			return err
@@ -62,7 +62,7 @@ func create(root *os.Root, file string, text []byte, mode os.FileMode) error {
 }
 
 // Set sets a value in a file of the project, which it adds if there is none. keys lead to the value.
-func (p *Project) Set(file string, value *yamlfile.Node, keys ...string) {
+func (p *Converted) Set(file string, value *yamlfile.Node, keys ...string) {
 	if p.files[file] == nil {
 		p.files[file] = newWriter().node
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"lectern/internal/durable"
+	"lectern/internal/within"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 )
@@ -98,7 +99,7 @@ func host(url string) string {
 
 // validName reports whether a file may have this name in the directory of uploads.
 func validName(name string) bool {
-	return name != "" && name[0] != '.' && !strings.ContainsAny(name, "/\\:\x00") && filepath.IsLocal(name)
+	return within.IsFileName(name) && !strings.Contains(name, "/")
 }
 
 // copyFiles copies the files that documents name to the directory of uploads. A dry run compares them with those that

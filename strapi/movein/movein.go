@@ -244,7 +244,7 @@ func (m *move) readSettings(set *settings) error {
 }
 
 // define writes the definitions of the source to dir.
-func (m *move) define(dir string) (*definitions.Project, error) {
+func (m *move) define(dir string) (*definitions.Converted, error) {
 	var from definitions.Source
 	if m.source.tree != "" {
 		from.Tree = os.DirFS(m.source.tree)

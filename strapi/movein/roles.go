@@ -86,7 +86,7 @@ func (r *roles) list(model *contenttypes.Model, notes *notes) []Role {
 }
 
 // writeRoles writes roles to config/permissions.yaml.
-func writeRoles(to *definitions.Project, list []Role) {
+func writeRoles(to *definitions.Converted, list []Role) {
 	for _, role := range list {
 		byUID := map[string][]string{}
 		for _, p := range role.Permissions {

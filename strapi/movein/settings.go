@@ -65,7 +65,7 @@ func (s *settings) defaultLocale() string {
 const pluginsFile = "config/plugins.yaml"
 
 // write writes the settings. What has no counterpart becomes a note.
-func (s *settings) write(to *definitions.Project, notes *notes) {
+func (s *settings) write(to *definitions.Converted, notes *notes) {
 	s.writeLocales(to)
 	s.writeAdvanced(to, notes)
 	s.writeMails(to, notes)
@@ -84,7 +84,7 @@ func (s *settings) write(to *definitions.Project, notes *notes) {
 	}
 }
 
-func (s *settings) writeLocales(to *definitions.Project) {
+func (s *settings) writeLocales(to *definitions.Converted) {
 	if s.i18nDefault == "" && len(s.locales) == 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (s *settings) writeLocales(to *definitions.Project) {
 // advancedKeys are the advanced settings of users-permissions that Lectern has under the same name.
 var advancedKeys = []string{"unique_email", "allow_register", "email_confirmation", "email_reset_password", "email_confirmation_redirection", "default_role"}
 
-func (s *settings) writeAdvanced(to *definitions.Project, notes *notes) {
+func (s *settings) writeAdvanced(to *definitions.Converted, notes *notes) {
 	if s.advanced == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (s *settings) writeAdvanced(to *definitions.Project, notes *notes) {
 }
 
 // writeMails writes the templates of mail, unless they are those that Strapi begins with.
-func (s *settings) writeMails(to *definitions.Project, notes *notes) {
+func (s *settings) writeMails(to *definitions.Converted, notes *notes) {
 	if s.mails == nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (s *settings) writeMails(to *definitions.Project, notes *notes) {
 }
 
 // writeSender writes who sends mail, unless it is the sender that Strapi begins with.
-func (s *settings) writeSender(to *definitions.Project, options *jsontree.Object) {
+func (s *settings) writeSender(to *definitions.Converted, options *jsontree.Object) {
 	from, _ := options.Value("from").(*jsontree.Object)
 	if from != nil {
 		if address := from.Text("email"); address != "" && address != "no-reply@strapi.io" {

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"lectern/internal/within"
 	"lectern/jsontree"
 	"lectern/strapi/archive"
 )
@@ -127,10 +127,9 @@ func sizeInFile(o *jsontree.Object) float64 {
 	return -1
 }
 
-// isFileName reports whether a name is that of a file within a directory, on every system.
+// isFileName reports whether a name is that of a file within a directory, on every system, and not too long.
 func isFileName(name string) bool {
-	return name != "" && len(name) <= 200 && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\:`) && name[0] != '.' &&
-		!strings.ContainsFunc(name, func(c rune) bool { return c < ' ' })
+	return within.IsFileName(name) && !strings.Contains(name, "/") && len(name) <= 200
 }
 
 // download gives write the content of a file. It never sends the token.

@@ -68,7 +68,7 @@ func each(dir string, f func(*os.Root, string, fs.FileInfo) error) error {
 			return fs.SkipDir // incomplete uploads
 		}
 		var info fs.FileInfo
-		if err == nil && e.Type().IsRegular() && replication.IsFileName(name) {
+		if err == nil && e.Type().IsRegular() && within.IsFileName(name) {
 			if info, err = e.Info(); err == nil {
 				err = f(root, name, info)
 			}

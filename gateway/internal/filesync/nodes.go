@@ -372,7 +372,7 @@ func (f *Nodes) Unlist(names []string) []documents.Note {
 func (f *Nodes) Place(ctx context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {
-		if replication.IsFileName(name) {
+		if within.IsFileName(name) {
 			errs = append(errs, f.place(ctx, name))
 		}
 	}

@@ -136,7 +136,7 @@ func (f *Replica) fetch(ctx context.Context, file *replication.File) error {
 // Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
 func (f *Replica) Missing(ctx context.Context, name string) bool {
 	origin := f.origin.Load()
-	if origin == nil || !f.inTouch.Load() || !replication.IsFileName(name) {
+	if origin == nil || !f.inTouch.Load() || !within.IsFileName(name) {
 		return false
 	}
 	list, err := f.recent(ctx, origin)

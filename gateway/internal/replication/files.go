@@ -14,9 +14,9 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"path/filepath"
-	"strings"
 	"time"
+
+	"lectern/internal/within"
 )
 
 // A File is an uploaded file of the origin.
@@ -30,11 +30,6 @@ type File struct {
 // Same reports whether a stored file is the one that the origin has. A replica gives its files the times of the origin's.
 func (f *File) Same(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && info.Size() == f.Size && info.ModTime().Equal(f.Modified)
-}
-
-// IsFileName reports whether a File may have this name.
-func IsFileName(name string) bool {
-	return fs.ValidPath(name) && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/.") && !strings.ContainsAny(name, `\:`) && filepath.IsLocal(name)
 }
 
 // ParseFiles parses the JSON of a list of Files. It refuses names that lead elsewhere.
@@ -53,7 +48,7 @@ func ParseFiles(text []byte) (list []File, err error) {
 		if err := d.Decode(&f); err != nil {
 			return nil, listError(err)
 		}
-		if sum, err := hex.DecodeString(f.SHA256); !IsFileName(f.Name) || f.Size < 0 || err != nil || len(sum) != sha256.Size {
+		if sum, err := hex.DecodeString(f.SHA256); !within.IsFileName(f.Name) || f.Size < 0 || err != nil || len(sum) != sha256.Size {
 			return nil, listError(fmt.Errorf("%q: %w", f.Name, ErrDamaged))
 		}
 		list = append(list, f)

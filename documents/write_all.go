@@ -63,7 +63,7 @@ func (s *Service) WriteAllOnce(ctx context.Context, once *store.Once, list []Ope
 		return err
 	}
 	defer release()
-	t := &together{service: s, atomic: atomic, show: show, list: make([]operation, len(list)), named: map[string]int{}}
+	t := &together{service: s, atomic: atomic, show: show, list: make([]preparedOperation, len(list)), named: map[string]int{}}
 	for i := range list {
 		if err := t.prepare(ctx, i, list[i]); err != nil {
 			return err
@@ -116,12 +116,12 @@ type together struct {
 	service *Service
 	atomic  bool
 	show    Show
-	list    []operation
+	list    []preparedOperation
 	named   map[string]int // the operations with a name
 }
 
-// An operation is an Operation on its way.
-type operation struct {
+// A preparedOperation is an Operation that WriteAll is about to carry out.
+type preparedOperation struct {
 	prepared []*Prepared // one for each locale of a delete, otherwise one
 	demands  *Write      // what the precondition is about; nil if there is none
 	creates  string      // the documentId of the document that it creates, "" for other actions and if it is refused
@@ -163,7 +163,7 @@ func concernsAll(ctx context.Context, err error) bool {
 }
 
 // resolve sets the documentId of an operation, and replaces its references by documentIds.
-func (t *together) resolve(op *operation, o *Operation) error {
+func (t *together) resolve(op *preparedOperation, o *Operation) error {
 	r := resolver{find: func(name string) (string, error) { return t.refer(op, name) }}
 	if o.Action == CreateAction {
 		if o.DocumentID == "" {
@@ -182,7 +182,7 @@ func (t *together) resolve(op *operation, o *Operation) error {
 }
 
 // refer returns the documentId to which a name refers.
-func (t *together) refer(op *operation, name string) (string, error) {
+func (t *together) refer(op *preparedOperation, name string) (string, error) {
 	i, ok := t.named[name]
 	if !ok {
 		return "", apierror.Validation(fmt.Sprintf("no operation before this one creates a document as %q", name))
@@ -192,7 +192,7 @@ func (t *together) refer(op *operation, name string) (string, error) {
 }
 
 // prepareWrites prepares the writes of an operation.
-func (t *together) prepareWrites(ctx context.Context, op *operation, o *Operation) error {
+func (t *together) prepareWrites(ctx context.Context, op *preparedOperation, o *Operation) error {
 	switch o.Action {
 	case PublishAction:
 		o.Status = store.Published
@@ -264,7 +264,7 @@ func (t *together) run(ctx context.Context, tx *store.Tx) error {
 
 // compare compares the precondition of an operation with the content. It sets op.failed if the precondition does not
 // hold.
-func (t *together) compare(ctx context.Context, tx *store.Tx, op *operation) error {
+func (t *together) compare(ctx context.Context, tx *store.Tx, op *preparedOperation) error {
 	locales := make([]string, len(op.prepared))
 	for i, p := range op.prepared {
 		locales[i] = p.locale
@@ -283,7 +283,7 @@ func (t *together) compare(ctx context.Context, tx *store.Tx, op *operation) err
 }
 
 // missing returns an error if an operation refers to a document whose creation has failed.
-func (t *together) missing(op *operation) error {
+func (t *together) missing(op *preparedOperation) error {
 	for _, i := range op.needs {
 		if t.list[i].failed != nil {
 			return &apierror.Error{Status: http.StatusFailedDependency, Name: "FailedDependencyError",
@@ -295,7 +295,7 @@ func (t *together) missing(op *operation) error {
 
 // carryOut carries out one operation and returns the version that it has written. It sets op.failed if the operation
 // fails before it has changed anything; any other error is one of the whole transaction.
-func (t *together) carryOut(ctx context.Context, tx *store.Tx, op *operation) (shown store.Record, err error) {
+func (t *together) carryOut(ctx context.Context, tx *store.Tx, op *preparedOperation) (shown store.Record, err error) {
 	for n, p := range op.prepared {
 		p.write.After = func(_ *store.Snapshot, r store.Record) error { shown = r; return nil }
 		wr, err := t.service.compute(tx, p, p.computation())

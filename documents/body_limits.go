@@ -8,28 +8,28 @@ import (
 	"lectern/jsontree"
 )
 
-// Limits limit the body of one create or update, since all other writes wait while it is carried out. 0 means no limit.
-type Limits struct {
+// WriteLimits limit the body of one create or update, since all other writes wait while it is carried out. 0 means no limit.
+type WriteLimits struct {
 	Links      int // links to documents in relations and media, at any depth
 	Components int // components, at any depth
 }
 
 // check returns an error if a body exceeds a limit.
-func (l Limits) check(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
-	if l == (Limits{}) {
+func (l WriteLimits) check(t *contenttypes.ContentType, data *jsontree.Object) *apierror.Error {
+	if l == (WriteLimits{}) {
 		return nil
 	}
-	var used Limits
+	var used WriteLimits
 	used.count(&t.Schema, data)
 	return l.exceeded(used)
 }
 
 // checkAll returns an error if the bodies of several operations together exceed a limit.
-func (l Limits) checkAll(list []Operation) error {
-	if l == (Limits{}) {
+func (l WriteLimits) checkAll(list []Operation) error {
+	if l == (WriteLimits{}) {
 		return nil
 	}
-	var used Limits
+	var used WriteLimits
 	for i := range list {
 		if list[i].Data != nil {
 			used.count(&list[i].Type.Schema, list[i].Data)
@@ -42,7 +42,7 @@ func (l Limits) checkAll(list []Operation) error {
 }
 
 // exceeded returns an error if there are more links or components than allowed.
-func (l Limits) exceeded(used Limits) *apierror.Error {
+func (l WriteLimits) exceeded(used WriteLimits) *apierror.Error {
 	switch {
 	case l.Links > 0 && used.Links > l.Links:
 		return tooMuch(used.Links, "links to documents", "limits.links", l.Links, apierror.Links)
@@ -58,7 +58,7 @@ func tooMuch(n int, what, setting string, most int, reason apierror.Reason) *api
 }
 
 // count adds the links and components in the data of a document or component.
-func (l *Limits) count(s *contenttypes.Schema, data *jsontree.Object) {
+func (l *WriteLimits) count(s *contenttypes.Schema, data *jsontree.Object) {
 	for _, key := range data.Keys {
 		a, v := s.Attribute(key), data.Value(key)
 		switch {
@@ -72,7 +72,7 @@ func (l *Limits) count(s *contenttypes.Schema, data *jsontree.Object) {
 }
 
 // countItems adds the components in an attribute's value and everything in them.
-func (l *Limits) countItems(a *contenttypes.Attribute, v any) {
+func (l *WriteLimits) countItems(a *contenttypes.Attribute, v any) {
 	list, isList := v.([]any)
 	if !isList {
 		list = []any{v}
