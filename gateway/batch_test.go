@@ -74,8 +74,9 @@ func (a *api) state() string {
 	return fmt.Sprint(feed.at("last_seq"), a.want(200, "GET", "/api/writers", "full", nil).text, a.want(200, "GET", "/api/books?status=draft&locale=*", "full", nil).text)
 }
 
-// TestBatch makes documents of several types that refer to each other, changes and publishes them, and removes one, in one request.
-func TestBatch(t *testing.T) {
+// TestBatchWritesAllInOrder makes documents of several types that refer to each other, changes and publishes them, and
+// removes one, in one request.
+func TestBatchWritesAllInOrder(t *testing.T) {
 	a := serve(t, batchFiles)
 	old := a.want(201, "POST", "/api/writers", "full", object{"data": object{"name": "old"}}).at("data.documentId").(string)
 	r := a.batch(200, "full",
@@ -127,8 +128,9 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchLeavesNothing sends a thousand operations of which the last one fails, in each phase of its work, and none has an effect.
-func TestBatchLeavesNothing(t *testing.T) {
+// TestRefusedBatchLeavesNothing sends a thousand operations of which the last one fails, in each phase of its work, and
+// none has an effect.
+func TestRefusedBatchLeavesNothing(t *testing.T) {
 	a := serve(t, batchFiles)
 	list := make([]object, 1000)
 	for i := range list[:999] {
@@ -158,8 +160,8 @@ func TestBatchLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestBatchPermissions sends operations of callers who may do some of them.
-func TestBatchPermissions(t *testing.T) {
+// TestBatchNeedsThePermissionOfEachWrite sends operations of callers who may do some of them.
+func TestBatchNeedsThePermissionOfEachWrite(t *testing.T) {
 	a := serve(t, batchFiles)
 	writer := object{"op": "create", "type": "writers", "as": "w", "data": object{"name": "Ada"}}
 	id := a.batch(200, "clerk", writer).at("data").([]any)[0].(object)["data"].(object)["documentId"]
@@ -224,8 +226,8 @@ func TestBatchPreconditions(t *testing.T) {
 	}
 }
 
-// TestBatchNotAtomic carries out the operations that can be, and says why the others were not.
-func TestBatchNotAtomic(t *testing.T) {
+// TestBatchThatIsNotAtomicGoesOn carries out the operations that can be, and says why the others were not.
+func TestBatchThatIsNotAtomicGoesOn(t *testing.T) {
 	a := serve(t, batchFiles)
 	r := a.want(200, "POST", "/api/_batch", "full", object{"atomic": false, "operations": []object{
 		{"op": "create", "type": "writers", "as": "ada", "data": object{"name": "Ada"}},
@@ -303,8 +305,8 @@ func TestBatchRefusals(t *testing.T) {
 	a.want(404, "GET", "/api/_batch", "full", nil)
 }
 
-// TestBatchBounds sends more than the settings allow.
-func TestBatchBounds(t *testing.T) {
+// TestBatchIsBounded sends more than the settings allow.
+func TestBatchIsBounded(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {operations: 3, links: 4, components: 5, json: 8kb}\n"}
 	for name, text := range batchFiles {
 		files[name] = text

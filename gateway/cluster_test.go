@@ -15,8 +15,9 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestCluster serves three nodes: they take writes anywhere, answer as recently as they are asked to, take over definitions, and go on without the leader.
-func TestCluster(t *testing.T) {
+// TestClusterServesTheSameOnAllNodes serves three nodes: they take writes anywhere, answer as recently as they are
+// asked to, take over definitions, and go on without the leader.
+func TestClusterServesTheSameOnAllNodes(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[1].token("writer")
 	for i, n := range nodes {

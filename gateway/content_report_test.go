@@ -162,8 +162,9 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestFill fills in the values of new required attributes, without which GraphQL cannot read the documents.
-func TestFill(t *testing.T) {
+// TestFillSetsMissingValues fills in the values of new required attributes, without which GraphQL cannot read the
+// documents.
+func TestFillSetsMissingValues(t *testing.T) {
 	dir := misfitProject(t)
 	fill := func(want string, words ...string) int {
 		t.Helper()

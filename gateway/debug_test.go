@@ -14,8 +14,8 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestDebug records each kind of recording from a running server, over the control socket alone.
-func TestDebug(t *testing.T) {
+// TestDebugRecordsARunningServer records each kind of recording from a running server, over the control socket alone.
+func TestDebugRecordsARunningServer(t *testing.T) {
 	dir := writeProject(t, nil)
 	served, _ := run(t, dir, gateway.Options{}, nil)
 	d := gateway.Directory(dir, gateway.Options{})

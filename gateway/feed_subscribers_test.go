@@ -175,8 +175,8 @@ func (a *api) roleIDs() map[string]float64 {
 	return ids
 }
 
-// TestLongPoll waits for a change, and then for none.
-func TestLongPoll(t *testing.T) {
+// TestLongPollAnswersAtTheNextChange waits for a change, and then for none.
+func TestLongPollAnswersAtTheNextChange(t *testing.T) {
 	a := serve(t, changesFiles)
 	last := a.changes("", "full").last
 	got := make(chan feedPage, 1)

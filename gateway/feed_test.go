@@ -76,8 +76,9 @@ func (p feedPage) tells(t *testing.T, want ...string) feedPage {
 	return p
 }
 
-// TestChanges reads changes at once: all documents, what has changed since, as a caller with other permissions, and with the documents.
-func TestChanges(t *testing.T) {
+// TestChangesListWhatWasWritten reads changes at once: all documents, what has changed since, as a caller with other
+// permissions, and with the documents.
+func TestChangesListWhatWasWritten(t *testing.T) {
 	a := serve(t, changesFiles)
 	one, note := a.create("articles", "one"), a.create("notes", "a note")
 	all := a.changes("", "full").tells(t, "create article.article "+one, "create note.note "+note)
@@ -100,8 +101,8 @@ func TestChanges(t *testing.T) {
 	a.changes("types=api::note.note&since="+all.last, "notes").tells(t, "delete article.article "+one, "delete note.note "+note)
 }
 
-// TestChangesRefused sends requests that the feed refuses.
-func TestChangesRefused(t *testing.T) {
+// TestFeedRefusesWrongRequests sends requests that the feed refuses.
+func TestFeedRefusesWrongRequests(t *testing.T) {
 	a := serve(t, changesFiles)
 	for _, c := range []struct {
 		status int

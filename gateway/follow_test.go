@@ -178,8 +178,9 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// TestPromote makes a replica an origin, and expects it to take writes, and replicas of either to begin anew with its content.
-func TestPromote(t *testing.T) {
+// TestPromotedReplicaTakesWrites makes a replica an origin, and expects it to take writes, and replicas of either to
+// begin anew with its content.
+func TestPromotedReplicaTakesWrites(t *testing.T) {
 	e := newEditing(t)
 	write := func(base, title string) {
 		t.Helper()
@@ -242,9 +243,9 @@ func TestPromote(t *testing.T) {
 	back.equals(e.base, e.key, reads)
 }
 
-// TestReplicaFiles uploads and deletes files, and expects a replica to serve them as its origin does: at once if somebody asks, and also
-// without the origin.
-func TestReplicaFiles(t *testing.T) {
+// TestReplicaServesTheFilesOfItsOrigin uploads and deletes files, and expects a replica to serve them as its origin
+// does: at once if somebody asks, and also without the origin.
+func TestReplicaServesTheFilesOfItsOrigin(t *testing.T) {
 	e := newEditing(t)
 	upload := func(name, text string) (url string) {
 		t.Helper()

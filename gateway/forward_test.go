@@ -70,8 +70,9 @@ func (r *replica) writing(method, path, key, kind string, body []byte, headers .
 	return answer, string(text)
 }
 
-// TestForwardedWrites sends writes to a replica that forwards them, and reads them there as soon as they are answered.
-func TestForwardedWrites(t *testing.T) {
+// TestForwardedWritesAreThoseOfTheOrigin sends writes to a replica that forwards them, and reads them there as soon as
+// they are answered.
+func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 	e := newEditing(t)
 	between := newWaypoint(t, e.base)
 	dir := t.TempDir()

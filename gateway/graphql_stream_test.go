@@ -277,8 +277,8 @@ func changeEvent(change, id, document string) string {
 	return fmt.Sprintf(`{"data":{"noteChanged":{"change":%q,"documentId":%q,"document":%s}}}`, change, id, document)
 }
 
-// TestSubscriptions checks which changes are delivered, and as what.
-func TestSubscriptions(t *testing.T) {
+// TestSubscriptionsSendWhatChanges checks which changes are delivered, and as what.
+func TestSubscriptionsSendWhatChanges(t *testing.T) {
 	a := serveNotes(t)
 	const fields = "{change documentId document{title}}"
 	other := a.note(object{"title": "other"})

@@ -21,9 +21,10 @@ import (
 // calmHeartbeat is so long that on a busy machine, too, there is no election but those that are asked for.
 const calmHeartbeat = 3 * time.Second
 
-// TestHandover has all nodes in turn lead a cluster, and stops the last one, while clients write at two nodes all the time. In the end the lead is passed on
-// while one node is silent. No write is refused, and all are there, once each.
-func TestHandover(t *testing.T) {
+// TestHandoverLosesNoWrite has all nodes in turn lead a cluster, and stops the last one, while clients write at two
+// nodes all the time. In the end the lead is passed on while one node is silent. No write is refused, and all are
+// there, once each.
+func TestHandoverLosesNoWrite(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	for _, n := range nodes {
 		n.options.Cluster.Heartbeat = calmHeartbeat

@@ -14,8 +14,8 @@ import (
 	"lectern/store"
 )
 
-// TestHealth requests /_health, /_ready, and a route whose write fails, in each state of a store.
-func TestHealth(t *testing.T) {
+// TestHealthSaysWhatIsWrong requests /_health, /_ready, and a route whose write fails, in each state of a store.
+func TestHealthSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct {
 		state store.State
 		err   error

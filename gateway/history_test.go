@@ -88,8 +88,9 @@ func TestHistoryOfABatch(t *testing.T) {
 	}
 }
 
-// TestHistory changes a document in each way there is, and reads its history by filters and by pages.
-func TestHistory(t *testing.T) {
+// TestHistoryListsFormerVersions changes a document in each way there is, and reads its history by filters and by
+// pages.
+func TestHistoryListsFormerVersions(t *testing.T) {
 	a := serve(t, historyFiles)
 	topic := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
 	id := a.want(201, "POST", "/api/pages?status=draft", "full", object{"data": object{"title": "first", "parts": []any{object{"label": "a", "hidden": "x"}}}}).at("data.documentId").(string)

@@ -117,8 +117,8 @@ func (a *api) listed(path, as string) (list []string) {
 	}
 }
 
-// TestLines compares streams with the pages of the same list.
-func TestLines(t *testing.T) {
+// TestStreamedLinesAreThoseOfThePages compares streams with the pages of the same list.
+func TestStreamedLinesAreThoseOfThePages(t *testing.T) {
 	a := serve(t, linesFiles)
 	tag := a.want(201, "POST", "/api/tags", "full", object{"data": object{"name": "one"}}).at("data.documentId")
 	for i := range 300 {
@@ -199,8 +199,9 @@ func TestLinesOfOldClients(t *testing.T) {
 	}
 }
 
-// TestLinesCut expects an error in the middle of a stream to be its last line, and the connection to end without the end of the answer.
-func TestLinesCut(t *testing.T) {
+// TestLinesThatAreCutSaySo expects an error in the middle of a stream to be its last line, and the connection to end
+// without the end of the answer.
+func TestLinesThatAreCutSaySo(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {answer: 4kb}\n"}
 	for name, text := range linesFiles {
 		files[name] = text

@@ -70,8 +70,8 @@ func (s scraped) value(name string, labels ...string) float64 {
 	return 0
 }
 
-// TestMetricsAccess asks for metrics where they are on, off, and at an address of their own.
-func TestMetricsAccess(t *testing.T) {
+// TestMetricsAreServedWhereTheyAreOn asks for metrics where they are on, off, and at an address of their own.
+func TestMetricsAreServedWhereTheyAreOn(t *testing.T) {
 	listen := "metrics: {listen: \"127.0.0.1:0\"}"
 	for _, test := range []struct {
 		name, settings, path, key string
@@ -239,8 +239,9 @@ func TestMetricsAreBounded(t *testing.T) {
 
 var metricRow = regexp.MustCompile("(?m)^\\| `(lectern_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\| [^|]+ \\|$")
 
-// TestMetricsPage compares the table of metrics in docs/metrics.md with a scrape: names, types and labels.
-func TestMetricsPage(t *testing.T) {
+// TestMetricsPageListsAllMetrics compares the table of metrics in docs/metrics.md with a scrape: names, types and
+// labels.
+func TestMetricsPageListsAllMetrics(t *testing.T) {
 	a := serve(t, withMetrics(map[string]string{"config/webhooks.yaml": `webhooks: [{name: a, url: "http://127.0.0.1:9"}]`}))
 	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}})
 	a.want(401, "GET", "/api/articles", "wrong", nil)
@@ -312,8 +313,8 @@ func scrapeOthers(t *testing.T) scraped {
 	return s
 }
 
-// TestReasonsPage expects each reason of a refusal in docs/metrics.md.
-func TestReasonsPage(t *testing.T) {
+// TestReasonsPageListsAllReasons expects each reason of a refusal in docs/metrics.md.
+func TestReasonsPageListsAllReasons(t *testing.T) {
 	source, err := os.ReadFile("../documents/apierror/reason.go")
 	if err != nil {
 		t.Fatal(err)

@@ -31,8 +31,8 @@ func (a *api) tagOf(path string) string {
 	return tag
 }
 
-// TestPreconditions writes with If-Match and If-None-Match.
-func TestPreconditions(t *testing.T) {
+// TestPreconditionsProtectFromLostUpdates writes with If-Match and If-None-Match.
+func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 	a := serve(t, historyFiles)
 	title := func(text string) object { return object{"data": object{"title": text}} }
 	topic := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)

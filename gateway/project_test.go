@@ -94,9 +94,9 @@ func get(t *testing.T, url, key string) (int, string) {
 	return send(t, http.MethodGet, url, key, "")
 }
 
-// TestLocales expects missing locales to be created and existing ones to be kept. A locale that is removed from the configuration is not
-// listed; when it is configured again, it is the same document.
-func TestLocales(t *testing.T) {
+// TestConfiguredLocalesAreMadeAndOthersKept expects missing locales to be created and existing ones to be kept. A
+// locale that is removed from the configuration is not listed; when it is configured again, it is the same document.
+func TestConfiguredLocalesAreMadeAndOthersKept(t *testing.T) {
 	dir := writeProject(t, map[string]string{"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, de]}}"})
 	list := func() (codes string) {
 		ready, stop := run(t, dir, gateway.Options{}, nil)

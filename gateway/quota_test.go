@@ -45,7 +45,7 @@ tokens:
 	return newAPI(t, ready), clock
 }
 
-func TestRateLimits(t *testing.T) {
+func TestRateLimitsAnswer429(t *testing.T) {
 	a, clock := limited(t, "  anonymous: {requests: 2, window: 10s}\n  token: {requests: 3, window: 60s}\n  user: {requests: 2}\n")
 	ann, _ := a.register("ann") // an open route: it does not count
 	a.Tokens["ann"] = ann

@@ -16,9 +16,9 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestReadiness serves a project whose definitions have changed, and sends requests while the content is converted, afterwards, and after
-// the server was told to stop.
-func TestReadiness(t *testing.T) {
+// TestReadinessFollowsTheServer serves a project whose definitions have changed, and sends requests while the content
+// is converted, afterwards, and after the server was told to stop.
+func TestReadinessFollowsTheServer(t *testing.T) {
 	const drain = 20 * time.Millisecond
 	dir := writeProject(t, map[string]string{
 		"content-types/note.yaml": noteFile("size: {type: integer}"),

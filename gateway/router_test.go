@@ -28,8 +28,9 @@ func vars(text string) gateway.HandlerFunc {
 	}
 }
 
-// TestMount mounts routers of a program that use the features of mux: regular expressions, subrouters, middlewares and the current route.
-func TestMount(t *testing.T) {
+// TestMountedHandlersServeTheirPaths mounts routers of a program that use the features of mux: regular expressions,
+// subrouters, middlewares and the current route.
+func TestMountedHandlersServeTheirPaths(t *testing.T) {
 	const (
 		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
 		forbidden = `403 {"data":null,"error":{"status":403,"name":"ForbiddenError","message":"Forbidden","details":{}}}`
@@ -112,8 +113,8 @@ func TestMount(t *testing.T) {
 	})
 }
 
-// TestMountProblems expects faulty mounts to be reported when a project is loaded.
-func TestMountProblems(t *testing.T) {
+// TestFaultyMountsAreReportedAtTheLoad expects faulty mounts to be reported when a project is loaded.
+func TestFaultyMountsAreReportedAtTheLoad(t *testing.T) {
 	define := func(r *mux.Router) { r.Handle("/x", vars("")) }
 	for _, c := range []struct {
 		path   string

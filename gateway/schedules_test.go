@@ -248,8 +248,8 @@ func TestScheduleRequests(t *testing.T) {
 	p.want(400, "POST", path+"/actions/publish", "full", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, "Content-Type", "text/plain")
 }
 
-// TestSchedules makes, lists, replaces and cancels schedules, and lets them come due.
-func TestSchedules(t *testing.T) {
+// TestSchedulesPublishAtTheirTime makes, lists, replaces and cancels schedules, and lets them come due.
+func TestSchedulesPublishAtTheirTime(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	p.act(202, path, "publish", object{"publishAt": p.in(2 * time.Hour)})

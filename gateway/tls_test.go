@@ -65,8 +65,8 @@ func TestStreamsOverTLS(t *testing.T) {
 	}
 }
 
-// TestTLS sends requests over TLS by both versions of HTTP.
-func TestTLS(t *testing.T) {
+// TestServerSpeaksTLS sends requests over TLS by both versions of HTTP.
+func TestServerSpeaksTLS(t *testing.T) {
 	dir, certificate := tlsProject(t, "")
 	ready := servertest.Serve(t, dir, nil)
 	if !strings.HasPrefix(ready.Base, "https://") {

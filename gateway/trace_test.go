@@ -77,9 +77,9 @@ func (c *traceCollector) attributes(name string) string {
 
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestTraces serves a project that sends traces, and compares the spans of a read, a GraphQL query, a write and a refused request. Nothing
-// that a client sends may be in them.
-func TestTraces(t *testing.T) {
+// TestTracesShowThePartsOfARequest serves a project that sends traces, and compares the spans of a read, a GraphQL
+// query, a write and a refused request. Nothing that a client sends may be in them.
+func TestTracesShowThePartsOfARequest(t *testing.T) {
 	for _, trusts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("trustParent=%t", trusts), func(t *testing.T) {
 			c := newTraceCollector(t)
@@ -151,8 +151,9 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestDeadCollector sends many more requests than the queue of spans holds, while the collector does not answer.
-func TestDeadCollector(t *testing.T) {
+// TestDeadCollectorDelaysNobody sends many more requests than the queue of spans holds, while the collector does not
+// answer.
+func TestDeadCollectorDelaysNobody(t *testing.T) {
 	end := make(chan bool)
 	dead := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {

@@ -160,8 +160,9 @@ func TestUserAttributesGraphQL(t *testing.T) {
 	}
 }
 
-// TestMe reads the calling user. REST wants the permission user.me; the query me of GraphQL wants a user alone, as in the reference.
-func TestMe(t *testing.T) {
+// TestMeShowsTheCaller reads the calling user. REST wants the permission user.me; the query me of GraphQL wants a user
+// alone, as in the reference.
+func TestMeShowsTheCaller(t *testing.T) {
 	a := serve(t, membersFiles)
 	jwt, id := a.register("ann")
 	const shown, forbidden = `{"data":{"me":{"username":"ann","role":{"type":"%s"}}}}`, `"message":"Forbidden access"`

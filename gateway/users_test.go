@@ -190,7 +190,7 @@ func TestMailOfEphemeralServers(t *testing.T) {
 
 // TestUserSettings registers users under the settings allow_register, default_role and unique_email.
 // Users are written by number. The path of the caller itself is that of no user, as in the reference.
-func TestWriteMe(t *testing.T) {
+func TestUsersAreWrittenByNumberOnly(t *testing.T) {
 	a := serve(t, plugins(noRateLimit))
 	ann, _ := a.register("ann")
 	for _, c := range []struct {
