@@ -11,8 +11,9 @@ import (
 	"lectern/store"
 )
 
-// contentReports log which stored documents do not fit the files that are served, as far as a quick look shows: missing required values, which
-// GraphQL answers with an error, and locales that the configuration does not list. `lectern check` finds more.
+// contentReports log which stored documents do not fit the files that are served, as far as a quick look shows: missing
+// required values, which GraphQL answers with an error, and locales that the configuration does not list. `lectern
+// check` finds more.
 type contentReports struct {
 	log  *slog.Logger
 	fill func(audit.Misfit) string // a command that fills values in; "" if there is none

@@ -7,7 +7,8 @@ import (
 	"lectern/media"
 )
 
-// openMedia opens the library of files, or shares the library of the former generation. It does nothing if upload is switched off.
+// openMedia opens the library of files, or shares the library of the former generation. It does nothing if upload is
+// switched off.
 func (g *generation) openMedia() (err error) {
 	if !g.Settings.Upload.Enabled {
 		return nil
@@ -27,8 +28,8 @@ func (g *generation) openMedia() (err error) {
 	return err
 }
 
-// recoverMedia removes the files of uploads that were interrupted when the server ended. It first waits for the content that is still to come: before, it
-// would remove files of documents that the server does not have yet.
+// recoverMedia removes the files of uploads that were interrupted when the server ended. It first waits for the content
+// that is still to come: before, it would remove files of documents that the server does not have yet.
 func (p *Project) recoverMedia(ctx context.Context) {
 	if p.role.AwaitContent(ctx) != nil {
 		return

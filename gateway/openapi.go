@@ -14,8 +14,8 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// OpenAPI returns the OpenAPI document of all operations, as JSON. What callers without a credential may do is what config/permissions.yaml
-// grants to the role public.
+// OpenAPI returns the OpenAPI document of all operations, as JSON. What callers without a credential may do is what
+// config/permissions.yaml grants to the role public.
 func (d *Definition) OpenAPI() []byte {
 	g := &generation{Definition: d}
 	served := slices.Concat(g.routes(nil, nil, nil), []server.Route{g.feedRoute(nil)})
@@ -24,7 +24,8 @@ func (d *Definition) OpenAPI() []byte {
 	return api.Describe(permission.FullAccess)
 }
 
-// openAPI returns the API that documents describe: the generated routes, others of the server, and those of the program.
+// openAPI returns the API that documents describe: the generated routes, others of the server, and those of the
+// program.
 func (g *generation) openAPI(generated *rest.API, served []server.Route) *openapi.API {
 	s, x := g.Settings, g.extensions
 	api := &openapi.API{

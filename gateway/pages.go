@@ -12,11 +12,12 @@ import (
 //go:generate npm --prefix internal/pages/sandbox ci --ignore-scripts --no-audit --no-fund
 //go:generate npm --prefix internal/pages/sandbox run --silent build
 
-// A LandingPage decides what a browser shows at the GraphQL endpoint: page if it is not nil, otherwise the IDE if ide is true, and otherwise
-// a small page. It is called whenever the routes of a project are made.
+// A LandingPage decides what a browser shows at the GraphQL endpoint: page if it is not nil, otherwise the IDE if ide
+// is true, and otherwise a small page. It is called whenever the routes of a project are made.
 type LandingPage func(p *Project) (ide bool, page http.Handler)
 
-// LandingPage sets the function that decides what a browser shows at the GraphQL endpoint. It replaces the setting landingPage.
+// LandingPage sets the function that decides what a browser shows at the GraphQL endpoint. It replaces the setting
+// landingPage.
 func (x *Extensions) LandingPage(f LandingPage) { x.landingPage = f }
 
 // landing returns the page at the GraphQL endpoint and the routes of the files that the page loads.
@@ -45,8 +46,8 @@ func (g *generation) landing(introspection bool) (http.Handler, []server.Route) 
 // docsPath is the path of the page that shows the OpenAPI document, below the prefix of the API.
 const docsPath = "/_docs"
 
-// docsRoutes returns the routes of the page that shows the OpenAPI document and of its files; none if the page is switched off. Without the
-// setting openapi.page there is a page in development only.
+// docsRoutes returns the routes of the page that shows the OpenAPI document and of its files; none if the page is
+// switched off. Without the setting openapi.page there is a page in development only.
 func (g *generation) docsRoutes() []server.Route {
 	wanted := !g.project.options.Production
 	if setting := g.Settings.REST.DocsPage; setting != nil {

@@ -47,7 +47,8 @@ func (g *generation) rule(t *contenttypes.ContentType, action, method, path stri
 	return rule
 }
 
-// rules returns the rules of the routes with an action, by the type of the route. If the generation is not open, api is nil and there are none.
+// rules returns the rules of the routes with an action, by the type of the route. If the generation is not open, api is
+// nil and there are none.
 func (g *generation) rules(api *rest.API, action string) map[*contenttypes.ContentType]routeRule {
 	rules := map[*contenttypes.ContentType]routeRule{}
 	if api == nil {
@@ -61,7 +62,8 @@ func (g *generation) rules(api *rest.API, action string) map[*contenttypes.Conte
 	return rules
 }
 
-// permit returns an error unless a caller may do by another request what the route does. Messages end with the advice what to do instead.
+// permit returns an error unless a caller may do by another request what the route does. Messages end with the advice
+// what to do instead.
 func (r *routeRule) permit(who auth.Principal, advice string) error {
 	for _, scope := range r.scopes {
 		if !who.Access.AllowsAction(scope) {

@@ -14,8 +14,8 @@ const (
 	Events  = "text/event-stream"
 )
 
-// Choose returns the media type that the headers Accept prefer: that with the greatest q, then the first in the header, then the first of
-// offers. Without a header it returns the first offer. It returns "" if no offer is accepted.
+// Choose returns the media type that the headers Accept prefer: that with the greatest q, then the first in the header,
+// then the first of offers. Without a header it returns the first offer. It returns "" if no offer is accepted.
 func Choose(accept []string, offers ...string) string {
 	header := strings.Join(accept, ",")
 	if strings.TrimSpace(header) == "" {
@@ -31,7 +31,8 @@ func Choose(accept []string, offers ...string) string {
 	return best
 }
 
-// Prefers reports whether the headers Accept name a media type and prefer it to all others. Headers that do not name it cost nearly nothing.
+// Prefers reports whether the headers Accept name a media type and prefer it to all others. Headers that do not name it
+// cost nearly nothing.
 func Prefers(accept []string, mediaType string, others ...string) bool {
 	return slices.ContainsFunc(accept, func(value string) bool { return strings.Contains(value, mediaType) }) &&
 		Choose(accept, append(others, mediaType)...) == mediaType
@@ -40,8 +41,8 @@ func Prefers(accept []string, mediaType string, others ...string) bool {
 // PrefersEvents reports whether the headers Accept prefer a stream of events to other answers.
 func PrefersEvents(accept []string) bool { return Prefers(accept, Events, JSON, GraphQL) }
 
-// Quality returns the q of an offer in a header Accept or Accept-Encoding, and the position of the range that gives it. An exact name has
-// priority over a range with stars.
+// Quality returns the q of an offer in a header Accept or Accept-Encoding, and the position of the range that gives it.
+// An exact name has priority over a range with stars.
 func Quality(header, offer string) (q float64, position int) {
 	kind, _, _ := strings.Cut(offer, "/")
 	exactness, i := 0, 0

@@ -1,5 +1,5 @@
-// Package accounts has the routes of users, roles and permissions: logging in, registering, and administering accounts. Their bodies and answers
-// have no envelope.
+// Package accounts has the routes of users, roles and permissions: logging in, registering, and administering accounts.
+// Their bodies and answers have no envelope.
 package accounts
 
 import (
@@ -42,7 +42,8 @@ type routes struct {
 	role documents.Populate   // of the role of a user
 }
 
-// Routes returns the routes; none if the model has no users. Without Users and Store, they have names but cannot answer.
+// Routes returns the routes; none if the model has no users. Without Users and Store, they have names but cannot
+// answer.
 func Routes(o Options) []server.Route {
 	t := o.Model.Type(contenttypes.UserUID)
 	if t == nil {
@@ -75,7 +76,8 @@ func (u *routes) limited(method, path, permission string, handle server.Handler)
 	return route
 }
 
-// shown returns a Show that prints a user into body. If with is set and the caller may read roles, it prints the role of the user too.
+// shown returns a Show that prints a user into body. If with is set and the caller may read roles, it prints the role
+// of the user too.
 func (u *routes) shown(r *http.Request, who auth.Principal, with bool, body *[]byte) auth.Show {
 	s := u.user
 	if with && who.Access.Follows(u.role.Attr) {
@@ -103,7 +105,8 @@ func done(w http.ResponseWriter, err error) error {
 	return server.SendJSON(w, http.StatusOK, isDone)
 }
 
-// pathID returns the id in the path of a request. It returns 0, which is never the id of a row, if the path has no number there.
+// pathID returns the id in the path of a request. It returns 0, which is never the id of a row, if the path has no
+// number there.
 func pathID(r *http.Request) uint64 {
 	id, _ := auth.ParseID(mux.Vars(r)["id"])
 	return id

@@ -60,7 +60,8 @@ func (u *routes) resetPassword(w http.ResponseWriter, r *http.Request, who auth.
 	return u.session(w, r, who, false, u.Users.ResetPassword)
 }
 
-// session answers with a user and a JWT, as begin prints and returns them. The JWT is "" until the email address is confirmed.
+// session answers with a user and a JWT, as begin prints and returns them. The JWT is "" until the email address is
+// confirmed.
 func (u *routes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
 	begin func(context.Context, any, auth.Show) (string, error)) error {
 	sent, err := u.Limits.ReadBody(w, r)
@@ -90,8 +91,8 @@ func (u *routes) forgotPassword(w http.ResponseWriter, r *http.Request, _ auth.P
 	return done(w, u.Users.ForgotPassword(sent))
 }
 
-// GET /api/auth/email-confirmation?confirmation=CODE: confirms an email address by the link in a mail. HEAD confirms nothing, since mail
-// programs send it to check links.
+// GET /api/auth/email-confirmation?confirmation=CODE: confirms an email address by the link in a mail. HEAD confirms
+// nothing, since mail programs send it to check links.
 func (u *routes) confirmEmail(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusNoContent)
@@ -124,7 +125,8 @@ func (u *routes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth
 	return server.SendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
 }
 
-// GET /api/auth/{provider}/callback: always an error. Login by other services is not supported, and "local" has no password here.
+// GET /api/auth/{provider}/callback: always an error. Login by other services is not supported, and "local" has no
+// password here.
 func (u *routes) callback(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if mux.Vars(r)["provider"] != "local" {
 		return auth.ErrProvider

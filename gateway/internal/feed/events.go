@@ -13,8 +13,8 @@ var (
 	notBuffered     = []string{"no"}
 )
 
-// EmptyComment is a comment of an event stream. It shows that the connection is alive. Streams begin with one, since some clients see the head
-// of an answer only when a byte follows.
+// EmptyComment is a comment of an event stream. It shows that the connection is alive. Streams begin with one, since
+// some clients see the head of an answer only when a byte follows.
 var EmptyComment = []byte(":\n\n")
 
 // SetEventHeaders sets the headers of an event stream.

@@ -1,7 +1,9 @@
-// Package feed tells clients what has happened to documents: at once, by a long poll, or as a stream of events for as long as they listen.
+// Package feed tells clients what has happened to documents: at once, by a long poll, or as a stream of events for as
+// long as they listen.
 //
-// A Feed answers requests for changes with the definitions of one state of a project. Subscribers are the clients that wait, whichever way they
-// asked: a stream goes on when other definitions are served. What a stream tells is made by a Delivery, so that GraphQL subscriptions wait here too.
+// A Feed answers requests for changes with the definitions of one state of a project. Subscribers are the clients that
+// wait, whichever way they asked: a stream goes on when other definitions are served. What a stream tells is made by a
+// Delivery, so that GraphQL subscriptions wait here too.
 //
 // A stream of events over HTTP/1.1 is taken from net/http, so an idle one costs a connection and a struct, and no
 // goroutine. After a commit the feed reads from the log which types were changed and serves the subscribers whom that
@@ -38,7 +40,8 @@ type Options struct {
 	Subscribers *Subscribers
 	// Authenticate returns who sent a request. It is called again while a client waits.
 	Authenticate func(*http.Request) (auth.Principal, error)
-	// ShowDocuments returns an error if a caller who may find documents of a type must not be shown them by the feed, but has to read them elsewhere.
+	// ShowDocuments returns an error if a caller who may find documents of a type must not be shown them by the feed,
+	// but has to read them elsewhere.
 	ShowDocuments func(*contenttypes.ContentType, auth.Principal) error
 	// Memory is for what requests are parsed to.
 	Memory *budget.Budget
@@ -104,7 +107,8 @@ func (f *Feed) answer(w http.ResponseWriter, r *http.Request, who auth.Principal
 	return f.answerPage(w, r, q, nil)
 }
 
-// answerIf answers with the changes after a position, if there are any or it is late. Otherwise it moves the position forward.
+// answerIf answers with the changes after a position, if there are any or it is late. Otherwise it moves the position
+// forward.
 func (f *Feed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, p *params, since *changes.Position, late bool) (answered bool, err error) {
 	codec := f.Positions.codecs.Get().(*changes.Codec)
 	defer f.Positions.codecs.Put(codec)
@@ -170,8 +174,8 @@ func (f *Feed) query(p *params, who auth.Principal, codec *changes.Codec) (*rest
 	return q, nil
 }
 
-// permitDocuments returns an error if the feed would show the caller documents of a type that the caller has to read elsewhere. Types that the caller may
-// not find are not in the feed.
+// permitDocuments returns an error if the feed would show the caller documents of a type that the caller has to read
+// elsewhere. Types that the caller may not find are not in the feed.
 func (f *Feed) permitDocuments(types []*contenttypes.ContentType, who auth.Principal) error {
 	for _, t := range types {
 		if !who.Access.Allows(t, "find") {
@@ -184,8 +188,8 @@ func (f *Feed) permitDocuments(types []*contenttypes.ContentType, who auth.Princ
 	return nil
 }
 
-// queryAfter is query with a position. A caller who may find none of the types gets an error, unless the position says that they could, so that they
-// must learn what they lost.
+// queryAfter is query with a position. A caller who may find none of the types gets an error, unless the position says
+// that they could, so that they must learn what they lost.
 func (f *Feed) queryAfter(since changes.Position, p *params, who auth.Principal, codec *changes.Codec) (*rest.ChangesQuery, error) {
 	q, err := f.query(p, who, codec)
 	if err != nil {
@@ -212,8 +216,8 @@ func (f *Feed) all() (list []*contenttypes.ContentType) {
 	return list
 }
 
-// since returns the position that a text names. A text that is no position stands for one that the log does not reach. Callers who may see no change get
-// an error, as from queryAfter.
+// since returns the position that a text names. A text that is no position stands for one that the log does not reach.
+// Callers who may see no change get an error, as from queryAfter.
 func (f *Feed) since(q *rest.ChangesQuery, text string) (at changes.Position, err error) {
 	if text == nowText {
 		err = f.Store.View(func(s *store.Snapshot) error { at, err = changes.Now(s, &q.Query); return err })

@@ -34,8 +34,8 @@ type params struct {
 	compacted []byte
 }
 
-// compact returns the parameters without their position, which a subscriber keeps. They share no memory with the request, and the lists have no value
-// twice.
+// compact returns the parameters without their position, which a subscriber keeps. They share no memory with the
+// request, and the lists have no value twice.
 func (p *params) compact() *params {
 	kept := *p
 	kept.since = ""
@@ -112,7 +112,8 @@ const (
 // paramNames are the parameters that there are.
 var paramNames = []string{"since", "limit", "feed", "heartbeat", "timeout", "types", "locale", "status", "include", "fields", "populate"}
 
-// parseParams reads the parameters of a request for changes. An unknown one is an error: a filter that is not one must not be ignored.
+// parseParams reads the parameters of a request for changes. An unknown one is an error: a filter that is not one must
+// not be ignored.
 func parseParams(query *jsontree.Object) (*params, error) {
 	r := paramsReader{query: query}
 	p := &params{
@@ -200,7 +201,8 @@ func (r *paramsReader) number(key string, otherwise, least, most int) int {
 	return n
 }
 
-// interval returns a time that is given in milliseconds. One that is too short or too long becomes the shortest or longest that there is.
+// interval returns a time that is given in milliseconds. One that is too short or too long becomes the shortest or
+// longest that there is.
 func (r *paramsReader) interval(key string, otherwise time.Duration) time.Duration {
 	text := r.text(key)
 	if text == "" || text == "true" {

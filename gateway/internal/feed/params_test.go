@@ -10,7 +10,8 @@ import (
 	"lectern/shadowcrud/qs"
 )
 
-// FuzzParams reads the parameters in any query string. They are within their bounds and none is ignored, or the answer is 400.
+// FuzzParams reads the parameters in any query string. They are within their bounds and none is ignored, or the answer
+// is 400.
 func FuzzParams(f *testing.F) {
 	for _, query := range []string{
 		"since=0&limit=3&feed=normal&types=restaurant,menu&types[1]=api::review.review&locale=en&status=draft",

@@ -24,9 +24,9 @@ type Place struct {
 // subscriberBytes is what a subscriber takes beside what it was asked with: its connection, its position and itself.
 const subscriberBytes = 4 << 10
 
-// Admit counts a client that will wait for changes, and the conditions with which each change will be compared for it, and reserves what is kept of its
-// request, in bytes. It returns an error if there are too many, or if there is no memory. The caller must Leave the place when the client no longer waits,
-// unless Serve got it.
+// Admit counts a client that will wait for changes, and the conditions with which each change will be compared for it,
+// and reserves what is kept of its request, in bytes. It returns an error if there are too many, or if there is no
+// memory. The caller must Leave the place when the client no longer waits, unless Serve got it.
 func (s *Subscribers) Admit(w http.ResponseWriter, r *http.Request, conditions, kept int) (*Place, error) {
 	client := admission.ClientOf(r.Context())
 	place := &Place{waiting: s.Waiting.Share(client), count: conditions, memory: s.memory.Reservation(), part: s.part.Reservation()}
@@ -91,7 +91,8 @@ func requestBytes(r *http.Request) int {
 	return len(r.RequestURI) + len(r.URL.Path) + len(r.URL.RawPath) + budget.OfHeaders(r.Header)
 }
 
-// CloneHeaders returns those of the headers of a request that have these names. They share no memory with the request, so that they can be kept without it.
+// CloneHeaders returns those of the headers of a request that have these names. They share no memory with the request,
+// so that they can be kept without it.
 func CloneHeaders(h http.Header, names ...string) http.Header {
 	kept := http.Header{}
 	for _, name := range names {

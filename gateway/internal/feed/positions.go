@@ -7,10 +7,12 @@ import (
 	"lectern/documents/changes"
 )
 
-// Positions encode positions in the changes of documents as texts for clients, and parse them. Any number of goroutines may use them.
+// Positions encode positions in the changes of documents as texts for clients, and parse them. Any number of goroutines
+// may use them.
 type Positions struct{ codecs sync.Pool }
 
-// NewPositions returns Positions whose texts are signed with a secret. They stay valid as long as the secret stays the same.
+// NewPositions returns Positions whose texts are signed with a secret. They stay valid as long as the secret stays the
+// same.
 func NewPositions(secret []byte) *Positions {
 	key := sha256.Sum256(secret)
 	return &Positions{sync.Pool{New: func() any { return changes.NewCodec(key[:]) }}}

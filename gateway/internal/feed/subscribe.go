@@ -35,7 +35,8 @@ func (f *Feed) wait(w http.ResponseWriter, r *http.Request, who auth.Principal, 
 	return f.Subscribers.Serve(w, r, NewSubscriber(place, d, since, p.heartbeat))
 }
 
-// Serve answers a request with a stream of events, for as long as the client listens. In the end it gives back the place of the subscriber.
+// Serve answers a request with a stream of events, for as long as the client listens. In the end it gives back the
+// place of the subscriber.
 func (s *Subscribers) Serve(w http.ResponseWriter, r *http.Request, to *Subscriber) error {
 	SetEventHeaders(w.Header())
 	if r.ProtoMajor == 1 {
@@ -50,7 +51,8 @@ func (s *Subscribers) Serve(w http.ResponseWriter, r *http.Request, to *Subscrib
 	return s.stream(w, r, to)
 }
 
-// take takes the connection of a request from net/http, after it has begun an answer that lasts as long as the connection.
+// take takes the connection of a request from net/http, after it has begun an answer that lasts as long as the
+// connection.
 func take(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 	conn, err := server.TakeConn(w, r)
 	if err != nil {
@@ -65,8 +67,8 @@ func take(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 	return conn, nil
 }
 
-// await waits for a commit, without the place of the request. It returns an error when the client must wait no longer, and store.ErrRedefined when
-// other definitions are served.
+// await waits for a commit, without the place of the request. It returns an error when the client must wait no longer,
+// and store.ErrRedefined when other definitions are served.
 func (f *Feed) await(r *http.Request, committed <-chan struct{}, until time.Time) (late bool, err error) {
 	if back := server.LeavePlace(r); back != nil {
 		defer func() {
@@ -143,8 +145,8 @@ func (d *delivery) Deliver(ctx context.Context, f *Feed, s *Subscriber, send fun
 	return more, err
 }
 
-// recheckAfter is how long after a commit a stream authenticates its client once more: tokens and roles are read anew shortly after the
-// commit that changes them.
+// recheckAfter is how long after a commit a stream authenticates its client once more: tokens and roles are read anew
+// shortly after the commit that changes them.
 const recheckAfter = time.Second
 
 // stream serves a subscriber over a connection that belongs to net/http, as one of HTTP/2 always does.

@@ -27,8 +27,9 @@ type Project interface {
 	Stopping() <-chan struct{}
 }
 
-// Subscribers are the clients that wait for changes. While nothing changes, one that gets a stream costs its connection and a Subscriber, and no goroutine,
-// buffer, place or snapshot. After a commit, Run finds out which types were changed, and serves the subscribers whom that concerns.
+// Subscribers are the clients that wait for changes. While nothing changes, one that gets a stream costs its connection
+// and a Subscriber, and no goroutine, buffer, place or snapshot. After a commit, Run finds out which types were
+// changed, and serves the subscribers whom that concerns.
 type Subscribers struct {
 	// Waiting counts the clients, and Conditions those in the filters of their subscriptions.
 	Waiting, Conditions *admission.Semaphore
@@ -46,8 +47,8 @@ type Subscribers struct {
 	serving sync.WaitGroup
 }
 
-// NewSubscribers returns Subscribers within limits. Together they may have a quarter of the memory of all requests: they may wait for days, and must
-// leave the rest to others.
+// NewSubscribers returns Subscribers within limits. Together they may have a quarter of the memory of all requests:
+// they may wait for days, and must leave the rest to others.
 func NewSubscribers(log *slog.Logger, project Project, memory *budget.Budget, waiting, conditions admission.Limits) *Subscribers {
 	return &Subscribers{
 		Waiting: admission.New(waiting), Conditions: admission.New(conditions),
@@ -59,7 +60,8 @@ func NewSubscribers(log *slog.Logger, project Project, memory *budget.Budget, wa
 
 // A Subscriber is a client that gets a stream of events.
 type Subscriber struct {
-	// Since is the position after which it gets changes, and Sent the last one that was sent to it. A Delivery sets both.
+	// Since is the position after which it gets changes, and Sent the last one that was sent to it. A Delivery sets
+	// both.
 	Since, Sent changes.Position
 
 	conn      net.Conn // nil if the connection belongs to net/http
@@ -75,13 +77,14 @@ type Subscriber struct {
 
 // A Delivery sends changes in the form that a client asked for.
 type Delivery interface {
-	// Deliver authenticates the client, sends it the next page of changes after s.Since, and sets s.Since to the position behind them and
-	// s.Sent to the id that was sent last. It may send nothing. more reports whether there is another page. At the end of a stream, the error
-	// is io.EOF.
+	// Deliver authenticates the client, sends it the next page of changes after s.Since, and sets s.Since to the
+	// position behind them and s.Sent to the id that was sent last. It may send nothing. more reports whether there is
+	// another page. At the end of a stream, the error is io.EOF.
 	Deliver(ctx context.Context, feed *Feed, s *Subscriber, send func([]byte) error) (more bool, err error)
 }
 
-// NewSubscriber returns a subscriber that gets changes after a position, and a heartbeat if nothing was sent for a time.
+// NewSubscriber returns a subscriber that gets changes after a position, and a heartbeat if nothing was sent for a
+// time.
 func NewSubscriber(place *Place, d Delivery, since changes.Position, heartbeat time.Duration) *Subscriber {
 	return &Subscriber{place: place, delivery: d, Since: since, Sent: since, heartbeat: heartbeat, beatAt: time.Now().Add(heartbeat)}
 }
@@ -158,8 +161,8 @@ func (s *Subscribers) Run(ctx context.Context) {
 	}
 }
 
-// pause waits between two rounds, the longer, the more subscribers were served, from 2 to 250 milliseconds. So commits that follow fast cost one round
-// together, and subscribers leave most of the time to writers.
+// pause waits between two rounds, the longer, the more subscribers were served, from 2 to 250 milliseconds. So commits
+// that follow fast cost one round together, and subscribers leave most of the time to writers.
 func pause(ctx context.Context, served int) error {
 	const each = 200 * time.Microsecond
 	wait := time.NewTimer(min(max(time.Duration(served)*each, 2*time.Millisecond), 250*time.Millisecond))
@@ -312,8 +315,8 @@ func (s *Subscriber) deliver(ctx context.Context, feed *Feed, send func([]byte) 
 	return more, nil
 }
 
-// heartbeatText returns what a client gets for which there is nothing: a comment, or the position where it is now, since the log may lose the one that
-// it knows.
+// heartbeatText returns what a client gets for which there is nothing: a comment, or the position where it is now,
+// since the log may lose the one that it knows.
 func (s *Subscriber) heartbeatText(p *Positions) []byte {
 	if s.Since == s.Sent {
 		return EmptyComment

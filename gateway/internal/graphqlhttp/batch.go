@@ -20,9 +20,10 @@ import (
 // DefaultBatch is how many operations a request may have, unless the settings say otherwise.
 const DefaultBatch = 10
 
-// POST /graphql with a JSON array: executes its operations in order, if graphql.config.apolloServer.allowBatchedHttpRequests is set, and
-// answers with the array of their results. Each operation has the limits of one, and counts as a request. Together they may take the time of
-// one request, and their answer may be as long as one.
+// POST /graphql with a JSON array: executes its operations in order, if
+// graphql.config.apolloServer.allowBatchedHttpRequests is set, and answers with the array of their results. Each
+// operation has the limits of one, and counts as a request. Together they may take the time of one request, and their
+// answer may be as long as one.
 func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, mediaType string, list []any, who auth.Principal) error {
 	ops, wrong := h.operations(r, mediaType, list)
 	if wrong != nil {
@@ -105,8 +106,9 @@ type batch struct {
 	status  int
 }
 
-// execute executes the operations. If one of them is a mutation, the definitions are locked for all of them: the batch could not begin anew
-// after it has written something. For the same reason an operation that fails then is answered in its place in the array.
+// execute executes the operations. If one of them is a mutation, the definitions are locked for all of them: the batch
+// could not begin anew after it has written something. For the same reason an operation that fails then is answered in
+// its place in the array.
 func (b *batch) execute(w http.ResponseWriter, r *http.Request, ops []*operation, who auth.Principal) error {
 	ctx := b.WithCaller(r, who).Context()
 	if b.mutates {
@@ -143,12 +145,12 @@ func (b *batch) execute(w http.ResponseWriter, r *http.Request, ops []*operation
 	return nil
 }
 
-// errFailed is the result of an operation that failed for a reason that is not for clients. Its status is that of errors of fields, since a
-// client must not send the whole batch again.
+// errFailed is the result of an operation that failed for a reason that is not for clients. Its status is that of
+// errors of fields, since a client must not send the whole batch again.
 var errFailed = &refusal{status: http.StatusOK, message: server.ErrInternal.Message, code: language.Internal}
 
-// add appends the result of the operation with this number. If there is no room for it, it appends an error in its place: the client must
-// still learn what became of the other operations.
+// add appends the result of the operation with this number. If there is no room for it, it appends an error in its
+// place: the client must still learn what became of the other operations.
 func (b *batch) add(i int, answer *execution.Response) {
 	separator := byte(',')
 	if i == 0 {

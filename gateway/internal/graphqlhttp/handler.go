@@ -1,5 +1,5 @@
-// Package graphqlhttp answers GraphQL requests over HTTP: it reads operations, alone or in batches, finds persisted queries, has them executed,
-// and sends the results as JSON or as a stream of events.
+// Package graphqlhttp answers GraphQL requests over HTTP: it reads operations, alone or in batches, finds persisted
+// queries, has them executed, and sends the results as JSON or as a stream of events.
 package graphqlhttp
 
 import (
@@ -26,7 +26,8 @@ import (
 // Methods are those of the endpoint. Requests with others than GET and POST are answered with a GraphQL error.
 var Methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// variableCopies is how many times variables are converted: to the types of the operation, to the data of a write, and to what that writes.
+// variableCopies is how many times variables are converted: to the types of the operation, to the data of a write, and
+// to what that writes.
 const variableCopies = 3
 
 // Options are what a Handler is made of.
@@ -36,7 +37,8 @@ type Options struct {
 	Log    *slog.Logger
 	// Metrics count operations; nil: they are not counted.
 	Metrics *metrics.Metrics
-	// Memory is for what requests are parsed to. Limits are those of requests, and Answers those of the answers to batches.
+	// Memory is for what requests are parsed to. Limits are those of requests, and Answers those of the answers to
+	// batches.
 	Memory  *budget.Budget
 	Limits  server.Limits
 	Answers *rest.AnswerLimits
@@ -58,19 +60,22 @@ type Options struct {
 	// Persisted are the queries that clients have persisted; nil: they can persist none.
 	Persisted *Persisted
 
-	// Positions are those of subscriptions; nil: there are no subscriptions, and operations are not answered as streams of events.
+	// Positions are those of subscriptions; nil: there are no subscriptions, and operations are not answered as streams
+	// of events.
 	Positions   *feed.Positions
 	Subscribers *feed.Subscribers
 	// NoLog says that the store keeps no log, so that there is nothing to subscribe to.
 	NoLog bool
-	// Serving returns the handler that answers requests now; nil while GraphQL is switched off. Subscriptions go on with it when definitions change.
+	// Serving returns the handler that answers requests now; nil while GraphQL is switched off. Subscriptions go on
+	// with it when definitions change.
 	Serving func() *Handler
 
 	// Page is what browsers see.
 	Page http.Handler
 	// AnyOrigin says that pages of all origins may read answers.
 	AnyOrigin bool
-	// PreflightHeaders are headers that only requests with a CORS preflight can have; nil: requests without a preflight are executed too.
+	// PreflightHeaders are headers that only requests with a CORS preflight can have; nil: requests without a preflight
+	// are executed too.
 	PreflightHeaders []string
 	// Version changes whenever answers to the same query of the same content may, for their ETags.
 	Version string
@@ -84,8 +89,8 @@ type Handler struct{ Options }
 // New returns a handler.
 func New(o Options) *Handler { return &Handler{o} }
 
-// Serve answers POST /graphql and GET /graphql: it executes an operation, or answers browsers with a page. It authenticates the request itself, since
-// the order of its errors differs from that of other routes.
+// Serve answers POST /graphql and GET /graphql: it executes an operation, or answers browsers with a page. It
+// authenticates the request itself, since the order of its errors differs from that of other routes.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	if h.AnyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
@@ -284,8 +289,8 @@ func typeOf(mediaType string) []string {
 
 var typeGraphQL = []string{accept.GraphQL + "; charset=utf-8"}
 
-// mediaType returns the media type of the answer to a request with these headers Accept, "" if the client accepts none. If there are
-// subscriptions, clients may ask for a stream of events too.
+// mediaType returns the media type of the answer to a request with these headers Accept, "" if the client accepts none.
+// If there are subscriptions, clients may ask for a stream of events too.
 func (h *Handler) mediaType(headers []string) string {
 	if h.Positions != nil {
 		return accept.Choose(headers, accept.JSON, accept.GraphQL, accept.Events)
@@ -299,7 +304,8 @@ func prefersHTML(r *http.Request) bool {
 	return r.Method == http.MethodGet && len(headers) > 0 && accept.Choose(headers, accept.JSON, accept.GraphQL, "text/html") == "text/html"
 }
 
-// executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its variables are.
+// executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its
+// variables are.
 func (h *Handler) executeOnce(w http.ResponseWriter, r *http.Request, mediaType string, op *operation, who auth.Principal) error {
 	w.Header()["Cache-Control"] = server.NoStore
 	return h.Keys.CarryOut(w, r, who, op.appendBody(nil), func(once *store.Once) error {

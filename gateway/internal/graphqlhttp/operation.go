@@ -60,7 +60,8 @@ func (h *Handler) operation(r *http.Request, body any, memory jsontree.Memory) (
 	return nil, &refusal{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}, nil
 }
 
-// preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers, or none is required.
+// preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers, or
+// none is required.
 func (h *Handler) preflighted(header http.Header) bool {
 	if h.PreflightHeaders == nil || slices.ContainsFunc(h.PreflightHeaders, func(name string) bool { return header.Get(name) != "" }) {
 		return true

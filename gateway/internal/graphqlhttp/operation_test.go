@@ -12,8 +12,8 @@ import (
 	"lectern/jsontree"
 )
 
-// FuzzOperation reads operations from any query string and from any JSON. What is read is an operation or a refusal with a status of 400, and an operation
-// that is written as a body again is the same operation.
+// FuzzOperation reads operations from any query string and from any JSON. What is read is an operation or a refusal
+// with a status of 400, and an operation that is written as a body again is the same operation.
 func FuzzOperation(f *testing.F) {
 	for _, text := range []string{
 		"query={__typename}&variables={}&extensions={}&operationName=A", "query=a&query=b", "variables=[]", "extensions=null&query=%7B", "%zz",

@@ -22,7 +22,8 @@ const (
 	maxPersistedBytes = 8 << 20
 )
 
-// WithLimit returns p if it holds at most this number of queries, and otherwise a Persisted that does and has none yet. 0 stands for the usual number.
+// WithLimit returns p if it holds at most this number of queries, and otherwise a Persisted that does and has none yet.
+// 0 stands for the usual number.
 func (p *Persisted) WithLimit(most int) *Persisted {
 	if most <= 0 {
 		most = defaultPersisted

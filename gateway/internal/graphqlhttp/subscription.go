@@ -27,9 +27,10 @@ import (
 	"lectern/store"
 )
 
-// Operations are answered as a stream of events if the client asks for that, as the "distinct connections mode" of graphql-sse says: each
-// result is an event next, and an event complete follows the last one. A subscription has a result for each change. Errors of an operation
-// that cannot run are a result, too, because clients see nothing else of an answer that is no stream.
+// Operations are answered as a stream of events if the client asks for that, as the "distinct connections mode" of
+// graphql-sse says: each result is an event next, and an event complete follows the last one. A subscription has a
+// result for each change. Errors of an operation that cannot run are a result, too, because clients see nothing else of
+// an answer that is no stream.
 
 // stream answers an operation with a stream of events.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, op *operation, who auth.Principal) error {
@@ -71,8 +72,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, op *operation, 
 	return h.Subscribers.Serve(w, r, feed.NewSubscriber(place, kept, at, aliveEvery))
 }
 
-// hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if it cannot be told which
-// of them it has lost.
+// hasLost reports whether the client of a subscription goes on from a position at which it had documents. s is nil if
+// it cannot be told which of them it has lost.
 func (h *Handler) hasLost(r *http.Request, s *execution.Subscription) bool {
 	if s == nil || h.NoLog {
 		return false
@@ -125,8 +126,8 @@ var lineFeed = []byte{'\n'}
 const (
 	// changesAtOnce is how many changes a subscription reads in one snapshot.
 	changesAtOnce = 100
-	// aliveEvery is how often a silent client is sent a heartbeat, as graphql-sse does. The server also finds out then whether the credential
-	// has expired.
+	// aliveEvery is how often a silent client is sent a heartbeat, as graphql-sse does. The server also finds out then
+	// whether the credential has expired.
 	aliveEvery = 12 * time.Second
 )
 
@@ -145,8 +146,9 @@ func errorResponse(e *language.Error) *execution.Response {
 	return &execution.Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte{'{'}, errs), '}'), Errors: errs}
 }
 
-// A subscription delivers the results of a GraphQL subscription. Before each page of changes it authenticates the caller and checks the
-// operation again, with the permissions and definitions of that time. Between pages it holds no snapshot and no plan.
+// A subscription delivers the results of a GraphQL subscription. Before each page of changes it authenticates the
+// caller and checks the operation again, with the permissions and definitions of that time. Between pages it holds no
+// snapshot and no plan.
 //
 // It keeps what the operation needs and shares no memory with the request, which may be far larger.
 type subscription struct {
@@ -203,7 +205,8 @@ func (s *subscription) operation(memory *budget.Tally) (*operation, error) {
 	return op, nil
 }
 
-// Deliver implements feed.Delivery. The stream ends without an event complete if GraphQL was switched off, so that clients connect again.
+// Deliver implements feed.Delivery. The stream ends without an event complete if GraphQL was switched off, so that
+// clients connect again.
 func (s *subscription) Deliver(ctx context.Context, _ *feed.Feed, to *feed.Subscriber, send func([]byte) error) (more bool, err error) {
 	h := s.serving()
 	if h == nil {

@@ -1,5 +1,5 @@
-// Package idempotency carries out requests with an Idempotency-Key once. The answer is kept in the transaction of the write, and later requests
-// with the same key get that answer.
+// Package idempotency carries out requests with an Idempotency-Key once. The answer is kept in the transaction of the
+// write, and later requests with the same key get that answer.
 package idempotency
 
 import (
@@ -77,8 +77,8 @@ func (k *Keys) Serve(w http.ResponseWriter, r *http.Request, who auth.Principal,
 	return k.CarryOut(w, r, who, body, do)
 }
 
-// withoutBoundary returns a hash of the fields of a multipart form, and any other body as it is. Clients make up another boundary between the parts of a form
-// each time that they send it.
+// withoutBoundary returns a hash of the fields of a multipart form, and any other body as it is. Clients make up
+// another boundary between the parts of a form each time that they send it.
 func withoutBoundary(r *http.Request, body []byte) ([]byte, error) {
 	kind, params, err := server.ContentType(r.Header)
 	if err != nil || kind != "multipart/form-data" {
@@ -99,8 +99,8 @@ func withoutBoundary(r *http.Request, body []byte) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-// CarryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query. do carries the request
-// out and answers it; it is not called if that was done before.
+// CarryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query.
+// do carries the request out and answers it; it is not called if that was done before.
 func (k *Keys) CarryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte, do func(*store.Once) error) error {
 	once, err := k.once(r, who, body)
 	if err != nil {
@@ -125,10 +125,12 @@ func (k *Keys) CarryOut(w http.ResponseWriter, r *http.Request, who auth.Princip
 	return k.replay(w, r, once, kept)
 }
 
-// A Handler answers a request to a route that takes requests with an Idempotency-Key. once is nil for a request without one.
+// A Handler answers a request to a route that takes requests with an Idempotency-Key. once is nil for a request without
+// one.
 type Handler func(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error
 
-// Once returns the handler of a route that carries out requests with an Idempotency-Key once. Answers have JSON in their bodies.
+// Once returns the handler of a route that carries out requests with an Idempotency-Key once. Answers have JSON in
+// their bodies.
 func (k *Keys) Once(handle Handler) server.Handler {
 	return func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 		if r.Header[server.IdempotencyKey] == nil {
@@ -141,8 +143,9 @@ func (k *Keys) Once(handle Handler) server.Handler {
 	}
 }
 
-// once returns the Once of a request. The hash of the request includes the key, which nobody can read in the store. Without it, whoever
-// reads the store could try out passwords against the hash of a body, much faster than against the hashes of passwords.
+// once returns the Once of a request. The hash of the request includes the key, which nobody can read in the store.
+// Without it, whoever reads the store could try out passwords against the hash of a body, much faster than against the
+// hashes of passwords.
 func (k *Keys) once(r *http.Request, who auth.Principal, body []byte) (*store.Once, error) {
 	key, err := parseKey(r.Header[server.IdempotencyKey])
 	switch {
@@ -166,7 +169,8 @@ func (k *Keys) once(r *http.Request, who auth.Principal, body []byte) (*store.On
 	}, nil
 }
 
-// hiddenIn returns a text that names the attributes that no answer shows. Answers that were kept while another set was hidden are not shown.
+// hiddenIn returns a text that names the attributes that no answer shows. Answers that were kept while another set was
+// hidden are not shown.
 func hiddenIn(m *contenttypes.Model) string {
 	h := sha256.New()
 	hide := func(s *contenttypes.Schema) {
@@ -247,8 +251,8 @@ var replayed = []string{"true"}
 // maxKey is how many characters a key may have.
 const maxKey = 255
 
-// parseKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double quotes, or
-// the same key without the quotes.
+// parseKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double
+// quotes, or the same key without the quotes.
 func parseKey(values []string) (string, error) {
 	malformed := server.BadRequest("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxKey))
 	if len(values) != 1 {
@@ -303,8 +307,8 @@ func (k *AtWork) end(key store.Hash) {
 	delete(k.keys, key)
 }
 
-// Refuse has those of the routes that write refuse requests with an Idempotency-Key. Ignoring the key would let a client believe that it
-// may send the request again.
+// Refuse has those of the routes that write refuse requests with an Idempotency-Key. Ignoring the key would let a
+// client believe that it may send the request again.
 func Refuse(routes []server.Route) []server.Route {
 	for i := range routes {
 		if route := &routes[i]; route.Method != http.MethodGet && !route.Keyed && route.Keyless == nil {

@@ -23,11 +23,12 @@ import (
 // Path is the path of the endpoint.
 const Path = "/mcp"
 
-// messageBytes is what a message of the protocol takes while it is answered: the answer of the REST API, and the message that it becomes.
+// messageBytes is what a message of the protocol takes while it is answered: the answer of the REST API, and the
+// message that it becomes.
 const messageBytes = 4 * MaxAnswer
 
-// messageCopies is how many copies of a message there are while it is read: as a whole, its parameters, the arguments among them, and the request to the
-// REST API that they become.
+// messageCopies is how many copies of a message there are while it is read: as a whole, its parameters, the arguments
+// among them, and the request to the REST API that they become.
 const messageCopies = 5
 
 // A messageMemory is the memory for what a message is parsed to. Its errors are those that clients are told.
@@ -78,7 +79,8 @@ func Routes(o EndpointOptions) []server.Route {
 	}
 	return []server.Route{
 		{Method: http.MethodPost, Path: Path, Handle: m.serve, Streams: true},
-		// GET is for streams, which there are none of. The protocol wants the answer 405, not 404 as for other paths without GET.
+		// GET is for streams, which there are none of. The protocol wants the answer 405, not 404 as for other paths
+		// without GET.
 		{Method: http.MethodGet, Path: Path, Open: true, Absent: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 			server.NotAllowed(w, r, []string{http.MethodPost})
 			return nil
@@ -126,8 +128,8 @@ func (m *endpoint) serve(w http.ResponseWriter, r *http.Request, who auth.Princi
 	return nil
 }
 
-// check refuses requests that a page in a browser may have sent without its user knowing: from a foreign origin, or to a name that the page's
-// owner has made to lead to this server (DNS rebinding). Nobody can do that with an address.
+// check refuses requests that a page in a browser may have sent without its user knowing: from a foreign origin, or to
+// a name that the page's owner has made to lead to this server (DNS rebinding). Nobody can do that with an address.
 func (m *endpoint) check(r *http.Request) error {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {

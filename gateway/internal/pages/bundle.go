@@ -36,7 +36,8 @@ type asset struct {
 	packed []byte   // the content, compressed by gzip
 }
 
-// builtIDE returns the GraphQL IDE of this build, builtReader the page that shows the OpenAPI document; nil if it has none.
+// builtIDE returns the GraphQL IDE of this build, builtReader the page that shows the OpenAPI document; nil if it has
+// none.
 var (
 	builtIDE    = sync.OnceValue(func() *bundle { return readBundle(sandbox, "sandbox/dist/assets") })
 	builtReader = sync.OnceValue(func() *bundle { return readBundle(sandbox, "sandbox/dist/reader") })
@@ -102,7 +103,8 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce for its script.
+// policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce
+// for its script.
 func (b *bundle) policy() (policy []string, nonce string) {
 	nonce = rand.Text()
 	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src data:; " +

@@ -24,7 +24,8 @@ func files(names ...string) fstest.MapFS {
 	return all
 }
 
-// TestReadBundle expects a build that lacks files of a page, or has several of a kind, to count as a build without the page.
+// TestReadBundle expects a build that lacks files of a page, or has several of a kind, to count as a build without the
+// page.
 func TestReadBundle(t *testing.T) {
 	for _, names := range [][]string{{}, {"ide-1.js"}, {"ide-1.js", "style-2.css"}, {"ide-1.js", "ide-2.js", "style-2.css", "licences-3.txt"}} {
 		if readBundle(files(names...), "dist/assets") != nil {

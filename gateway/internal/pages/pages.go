@@ -1,5 +1,6 @@
-// Package pages has the pages that the server shows to browsers: the GraphQL IDE, and the page that shows the OpenAPI document. Their scripts
-// and styles are in the folder sandbox; go generate ./gateway bundles them, and the build embeds what it made.
+// Package pages has the pages that the server shows to browsers: the GraphQL IDE, and the page that shows the OpenAPI
+// document. Their scripts and styles are in the folder sandbox; go generate ./gateway bundles them, and the build
+// embeds what it made.
 package pages
 
 import (
@@ -18,7 +19,8 @@ type Page struct {
 	http.Handler
 	// Files are the files that the page loads.
 	Files []File
-	// Missing is set if this build of the program has no such page, since go generate did not run before. The page tells the reader so.
+	// Missing is set if this build of the program has no such page, since go generate did not run before. The page
+	// tells the reader so.
 	Missing bool
 }
 
@@ -31,7 +33,8 @@ type File struct {
 // PlainGraphQL returns a page that says how operations are sent to the GraphQL endpoint.
 func PlainGraphQL() Page { return Page{Handler: plainGraphQL} }
 
-// GraphQL returns the GraphQL IDE for an endpoint. introspection says whether the endpoint answers questions about its schema.
+// GraphQL returns the GraphQL IDE for an endpoint. introspection says whether the endpoint answers questions about its
+// schema.
 func GraphQL(endpoint string, introspection bool) Page {
 	b := builtIDE()
 	if b == nil {
@@ -40,7 +43,8 @@ func GraphQL(endpoint string, introspection bool) Page {
 	return b.graphQL(endpoint, introspection)
 }
 
-// OpenAPI returns the page that shows an OpenAPI document. at is the path of the page; document is the name of the document, which is in the same folder.
+// OpenAPI returns the page that shows an OpenAPI document. at is the path of the page; document is the name of the
+// document, which is in the same folder.
 func OpenAPI(at, document string) Page {
 	b := builtReader()
 	if b == nil {
@@ -81,8 +85,8 @@ func (b *bundle) openAPI(at, document string) Page {
 	})
 }
 
-// page returns a page at a path that loads the bundle. body returns its body; it gets the path as the request wrote it: with a slash at the end, or
-// without. All links are relative, so that a proxy may serve the page at another path.
+// page returns a page at a path that loads the bundle. body returns its body; it gets the path as the request wrote it:
+// with a slash at the end, or without. All links are relative, so that a proxy may serve the page at another path.
 func (b *bundle) page(title, at string, body func(shownAt string) string) Page {
 	return Page{Files: b.files(), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shownAt := at

@@ -56,7 +56,8 @@ func (b *batches) carryOut(w http.ResponseWriter, r *http.Request, who auth.Prin
 	})
 }
 
-// answerTo returns what the client is sent for the error of an operation that has failed by itself, and logs an error that is not meant for clients.
+// answerTo returns what the client is sent for the error of an operation that has failed by itself, and logs an error
+// that is not meant for clients.
 func (b *batches) answerTo(w http.ResponseWriter, r *http.Request, err error) (answer *apierror.Error) {
 	if errors.As(err, &answer) {
 		return answer

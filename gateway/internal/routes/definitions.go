@@ -16,8 +16,9 @@ import (
 // definitions show the definitions of content-types and components.
 type definitions struct{ model *contenttypes.Model }
 
-// Definitions returns the routes at which clients read the definitions, as they do at Strapi's content-type builder: loaders of site
-// generators ask there which types and components there are. Nobody but tokens with full access has the permissions by default.
+// Definitions returns the routes at which clients read the definitions, as they do at Strapi's content-type builder:
+// loaders of site generators ask there which types and components there are. Nobody but tokens with full access has the
+// permissions by default.
 func Definitions(prefix string, m *contenttypes.Model) []server.Route {
 	d := definitions{m}
 	const uid = "plugin::content-type-builder."
@@ -117,8 +118,9 @@ func builderComponent(c *contenttypes.Component) *jsontree.Object {
 		"displayName", c.DisplayName, "description", "", "collectionName", c.CollectionName(), "attributes", builderAttributes(&c.Schema)))
 }
 
-// builderAttributes returns the attributes of a schema. Unlike a definition, the content-type builder always says of relations and media
-// whether they are required and private, and of a relation which attribute of its target leads back.
+// builderAttributes returns the attributes of a schema. Unlike a definition, the content-type builder always says of
+// relations and media whether they are required and private, and of a relation which attribute of its target leads
+// back.
 func builderAttributes(s *contenttypes.Schema) *jsontree.Object {
 	all := s.AttributesJSON()
 	for _, name := range all.Keys {

@@ -55,7 +55,8 @@ func isMultipart(r *http.Request) bool {
 	return err == nil && kind == "multipart/form-data"
 }
 
-// form reads a multipart form. A body of another type counts as a form without files. done closes the form, unless it is kept for a retry.
+// form reads a multipart form. A body of another type counts as a form without files. done closes the form, unless it
+// is kept for a retry.
 func (u *routes) form(w http.ResponseWriter, r *http.Request) (form *media.Form, done func(), err error) {
 	if kept := server.KeptForm(r); kept != nil {
 		return kept, func() {}, nil

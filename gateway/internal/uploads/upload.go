@@ -69,8 +69,8 @@ func (u *routes) add(w http.ResponseWriter, r *http.Request, who auth.Principal)
 	})
 }
 
-// permitLinks returns an error if a form links its files to a document that the caller may not change in this way. The library checks the other things that
-// the fields of the form say.
+// permitLinks returns an error if a form links its files to a document that the caller may not change in this way. The
+// library checks the other things that the fields of the form say.
 func (u *routes) permitLinks(form *media.Form, who auth.Principal) error {
 	t := u.Model.Type(form.Ref())
 	if t == nil {
@@ -119,8 +119,8 @@ func (u *routes) edit(w http.ResponseWriter, r *http.Request, who auth.Principal
 	return server.SendJSON(w, http.StatusOK, *body)
 }
 
-// errKeyReplacement refuses a key where the content of a file is replaced. A replacement that a crash interrupts is finished at the next
-// start, when there is nobody to answer.
+// errKeyReplacement refuses a key where the content of a file is replaced. A replacement that a crash interrupts is
+// finished at the next start, when there is nobody to answer.
 var errKeyReplacement = server.BadRequest("BadRequestError",
 	"no answer is kept when the content of a file is replaced: send the request without an Idempotency-Key; sent twice, it leaves the same content")
 

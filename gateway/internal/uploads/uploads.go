@@ -1,4 +1,5 @@
-// Package uploads has the routes of uploaded files: uploading, listing, changing and deleting them, and the files themselves.
+// Package uploads has the routes of uploaded files: uploading, listing, changing and deleting them, and the files
+// themselves.
 package uploads
 
 import (
@@ -36,7 +37,8 @@ type Options struct {
 	Keys    *idempotency.Keys
 	// PermitLink returns an error unless a caller may link files to documents of a type by uploading them.
 	PermitLink func(*contenttypes.ContentType, auth.Principal) error
-	// Missing fetches a file that a client asks for and that is not there, and reports whether it is there now; nil: the server has its files for itself.
+	// Missing fetches a file that a client asks for and that is not there, and reports whether it is there now; nil:
+	// the server has its files for itself.
 	Missing func(ctx context.Context, name string) bool
 }
 
