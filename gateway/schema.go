@@ -7,6 +7,7 @@ import (
 	"lectern/auth"
 	"lectern/gateway/config"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/typescript"
 )
 
 // GraphQLSchema returns the GraphQL schema of the project, by graphql.config in config/plugins.yaml and the extensions of the program.
@@ -56,4 +57,16 @@ func (d *Definition) checkGraphQL() (problems config.Problems) {
 		problems = append(problems, config.Problem{File: where, Message: line})
 	}
 	return problems
+}
+
+// TypeScript returns a TypeScript module for programs that use the REST API of the project: types of documents, requests and answers and,
+// if client is set, a client.
+func (d *Definition) TypeScript(client bool) []byte {
+	o := typescript.Options{Prefix: d.Settings.REST.Prefix, WithCount: d.Settings.REST.WithCount, Client: client}
+	if d.Settings.I18n.Enabled {
+		for _, l := range d.Settings.I18n.Locales {
+			o.Locales = append(o.Locales, l.Code)
+		}
+	}
+	return typescript.Write(d.Model, o)
 }

@@ -226,9 +226,6 @@ func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Obje
 	return values, nil
 }
 
-// passwordHash matches the bcrypt hash of a password.
-var passwordHash = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
-
 // scalar casts a value. Unless values are kept, it checks it by the rules of drafts, since exported content may violate
 // rules that were added later.
 func (version *importVersion) scalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
