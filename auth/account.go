@@ -106,7 +106,8 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 		}
 		if hasEmail && u.o.Settings.UniqueEmail {
 			taken := false
-			u.each(tx.Snapshot, u.email, email, func(r store.Record) bool { taken = taken || another(r); return !taken })
+			u.each(tx.Snapshot, u.email, email,
+				func(r store.Record) bool { taken = taken || another(r); return !taken })
 			if taken {
 				return errEmailTaken
 			}
@@ -130,7 +131,8 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 		return err
 	}
 	defer release()
-	p, err := u.o.Documents.PrepareHooked(ctx, documents.DeleteAction, documents.Write{Type: u.typ, DocumentID: documentID})
+	p, err := u.o.Documents.PrepareHooked(ctx, documents.DeleteAction,
+		documents.Write{Type: u.typ, DocumentID: documentID})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ var pluginActions = []struct {
 	{contenttypes.FileUID, "plugin::upload.content-api", []string{"find", "findOne", "upload", "destroy"}},
 	{contenttypes.UserUID, authActions, []string{"callback", "connect", "register", "forgotPassword",
 		"resetPassword", "changePassword", "emailConfirmation", "sendEmailConfirmation", "refresh", "logout"}},
-	{contenttypes.UserUID, contenttypes.UserUID, []string{"find", "findOne", "count", "me", "create", "update", "destroy"}},
+	{contenttypes.UserUID, contenttypes.UserUID, []string{"find", "findOne", "count", "me", "create", "update",
+		"destroy"}},
 	{contenttypes.UserUID, contenttypes.RoleUID, []string{"find", "findOne", "createRole", "updateRole", "deleteRole"}},
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 }

@@ -49,10 +49,12 @@ var (
 	// errCredentials is the answer to an unknown or invalid bearer token, on public routes too, since a client that
 	// sends a credential expects it to work. The answer does not say what is wrong with it.
 	errCredentials = &apierror.Error{
-		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials", Reason: apierror.Credential,
+		Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials",
+		Reason: apierror.Credential,
 	}
 	// errGone is the answer to a valid JWT whose user was deleted or blocked, or has changed their password since.
-	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Invalid credentials", Reason: apierror.Account}
+	errGone = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError",
+		Message: "Invalid credentials", Reason: apierror.Account}
 )
 
 // Authenticate returns the sender of r and what they may do. A request without credential has the public role. For an

@@ -98,7 +98,8 @@ func TestAuthenticate(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.clock.Add(3600)
-	a := &auth.Authenticator{Roles: auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}}), Tokens: f.tokens}
+	a := &auth.Authenticator{Roles: auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}}),
+		Tokens: f.tokens}
 
 	const public, token, refused = "public", "token", "refused"
 	cases := []struct{ header, want string }{
@@ -129,7 +130,8 @@ func TestAuthenticate(t *testing.T) {
 		got := token
 		var told *apierror.Error
 		switch {
-		case errors.As(err, &told) && told.Status == 401 && told.Name == "UnauthorizedError" && told.Message == "Missing or invalid credentials":
+		case errors.As(err, &told) && told.Status == 401 && told.Name == "UnauthorizedError" &&
+			told.Message == "Missing or invalid credentials":
 			got = refused
 		case err != nil:
 			got = err.Error()
@@ -146,7 +148,8 @@ func TestKindsOfTokensGrantWhatTheySay(t *testing.T) {
 	f := newFixture(t)
 	_, full := f.create(auth.Declaration{Name: "full", Kind: auth.FullAccess})
 	_, readOnly := f.create(auth.Declaration{Name: "readonly", Kind: auth.ReadOnly})
-	_, custom := f.create(auth.Declaration{Name: "custom", Kind: auth.Custom, Permissions: []string{"api::article.article.update", "plugin::i18n.locales.listLocales"}})
+	_, custom := f.create(auth.Declaration{Name: "custom", Kind: auth.Custom,
+		Permissions: []string{"api::article.article.update", "plugin::i18n.locales.listLocales"}})
 	cases := []struct {
 		permission             string
 		full, readOnly, custom bool
@@ -191,14 +194,21 @@ func TestDeclarationsThatMakeNoTokenAreRefused(t *testing.T) {
 		{auth.Declaration{Name: strings.Repeat("x", 101), Kind: auth.FullAccess}, "at most 100"},
 		{auth.Declaration{Name: "x", Kind: "admin"}, `full-access, read-only or custom, not "admin"`},
 		{auth.Declaration{Name: "x", Kind: auth.Custom}, "needs permissions, for example api::article.article.find"},
-		{auth.Declaration{Name: "x", Kind: auth.ReadOnly, Permissions: []string{"api::article.article.find"}}, "would have to be custom"},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"articles"}}, "write it as <uid>.<action>"},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::artcle.article.find"}}, `did you mean "api::article.article"?`},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::article.article.remove"}}, "its actions are find, findOne, create, update, delete, publish"},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::home.home.create"}}, "its actions are find, update, delete"},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::api-token.find"}}, "nothing is called"},
+		{auth.Declaration{Name: "x", Kind: auth.ReadOnly, Permissions: []string{"api::article.article.find"}},
+			"would have to be custom"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"articles"}},
+			"write it as <uid>.<action>"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::artcle.article.find"}},
+			`did you mean "api::article.article"?`},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::article.article.remove"}},
+			"its actions are find, findOne, create, update, delete, publish"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::home.home.create"}},
+			"its actions are find, update, delete"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::api-token.find"}},
+			"nothing is called"},
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{auth.FollowAction}}, ""},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::replica.copy"}}, "nothing is called"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::replica.copy"}},
+			"nothing is called"},
 		{auth.Declaration{Name: "x", Kind: auth.FullAccess, Lifespan: -1}, "cannot be negative"},
 	}
 	for _, c := range cases {
@@ -207,7 +217,8 @@ func TestDeclarationsThatMakeNoTokenAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want …%s…", c.d, err, c.want)
 		}
 	}
-	if err := actions.CheckPermission(auth.FollowAction); err == nil || !strings.Contains(err.Error(), "API tokens only") {
+	if err := actions.CheckPermission(auth.FollowAction); err == nil ||
+		!strings.Contains(err.Error(), "API tokens only") {
 		t.Errorf("a role that may follow: %v", err)
 	}
 }
@@ -231,7 +242,8 @@ func TestKeyIsNotKept(t *testing.T) {
 		page, err := s.Find(&store.Query{Type: typ, Limit: -1})
 		for _, r := range page.Rows {
 			for _, a := range typ.Attributes {
-				if text := string(r.JSON(a)); a.IsScalar() && (strings.Contains(text, key[:32]) || strings.Contains(text, fmt.Sprintf("%x", key[:16]))) {
+				if text := string(r.JSON(a)); a.IsScalar() &&
+					(strings.Contains(text, key[:32]) || strings.Contains(text, fmt.Sprintf("%x", key[:16]))) {
 					t.Errorf("%s holds the key: %s", a.Name, text)
 				}
 			}
@@ -245,23 +257,28 @@ func TestKeyIsNotKept(t *testing.T) {
 
 func TestTokensOutliveARestart(t *testing.T) {
 	f := newFixture(t)
-	tok, key := f.create(auth.Declaration{Name: "news", Description: "for letters", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}, Lifespan: 48 * time.Hour})
-	if _, _, err := f.tokens.Create(context.Background(), auth.Declaration{Name: "news", Kind: auth.FullAccess}); !errors.Is(err, auth.ErrTokenExists) {
+	tok, key := f.create(auth.Declaration{Name: "news", Description: "for letters", Kind: auth.Custom,
+		Permissions: []string{"api::article.article.find"}, Lifespan: 48 * time.Hour})
+	if _, _, err := f.tokens.Create(context.Background(),
+		auth.Declaration{Name: "news", Kind: auth.FullAccess}); !errors.Is(err, auth.ErrTokenExists) {
 		t.Errorf("a second token of that name: %v", err)
 	}
 	f.open()
 	list := f.tokens.List()
-	if len(list) != 1 || list[0].Name != "news" || list[0].Description != "for letters" || list[0].ID != tok.ID || list[0].Declared ||
+	if len(list) != 1 || list[0].Name != "news" || list[0].Description != "for letters" || list[0].ID != tok.ID ||
+		list[0].Declared ||
 		!list[0].ExpiresAt.Equal(time.Unix(f.clock.Load(), 0).Add(48*time.Hour)) {
 		t.Errorf("after a restart: %+v", list)
 	}
-	if p, ok := f.tokens.Principal(key); !ok || !p.Access.AllowsAction("api::article.article.find") || p.Access.AllowsAction("api::article.article.findOne") {
+	if p, ok := f.tokens.Principal(key); !ok || !p.Access.AllowsAction("api::article.article.find") ||
+		p.Access.AllowsAction("api::article.article.findOne") {
 		t.Error("the token does something else after a restart")
 	}
 
 	// The declaration of the same name decides what the token may do.
 	f.open(auth.Declaration{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.findOne"}})
-	if p, ok := f.tokens.Principal(key); !ok || p.Access.AllowsAction("api::article.article.find") || !p.Access.AllowsAction("api::article.article.findOne") {
+	if p, ok := f.tokens.Principal(key); !ok || p.Access.AllowsAction("api::article.article.find") ||
+		!p.Access.AllowsAction("api::article.article.findOne") {
 		t.Error("the declaration does not decide")
 	}
 	if _, err := f.tokens.Revoke(context.Background(), tok.ID); err != nil {
@@ -346,7 +363,8 @@ func TestRotate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tok.ID != made.ID || tok.Kind != auth.ReadOnly || !tok.ExpiresAt.Equal(time.Unix(f.clock.Load(), 0).Add(10*time.Hour)) {
+		if tok.ID != made.ID || tok.Kind != auth.ReadOnly ||
+			!tok.ExpiresAt.Equal(time.Unix(f.clock.Load(), 0).Add(10*time.Hour)) {
 			t.Errorf("rotated: %+v", tok)
 		}
 		return tok, key
@@ -381,7 +399,8 @@ func TestRotate(t *testing.T) {
 	works("a former key without grace", false, fourth)
 
 	f.clock.Add(9*3600 + 1800)
-	if tok, _ := rotate("x", 30*24*time.Hour); !tok.FormerUntil.Equal(time.Unix(f.clock.Load(), 0).Add(30 * time.Minute)) {
+	if tok, _ := rotate("x", 30*24*time.Hour); !tok.FormerUntil.Equal(
+		time.Unix(f.clock.Load(), 0).Add(30 * time.Minute)) {
 		t.Errorf("a former key works until %v, beyond its own end", tok.FormerUntil)
 	}
 	f.clock.Add(1800)
@@ -417,10 +436,12 @@ func TestTokenCheckHardlyAllocates(t *testing.T) {
 }
 
 func TestRoles(t *testing.T) {
-	roles := auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}, "editor": {"api::article.article.update"}})
+	roles := auth.CompileRoles(
+		map[string][]string{"public": {"api::article.article.find"}, "editor": {"api::article.article.update"}})
 	for role, want := range map[string]string{"public": "true false", "editor": "false true", "nobody": "false false"} {
 		a := roles.Access(role)
-		if got := fmt.Sprint(a.AllowsAction("api::article.article.find"), " ", a.AllowsAction("api::article.article.update")); got != want {
+		if got := fmt.Sprint(a.AllowsAction("api::article.article.find"), " ",
+			a.AllowsAction("api::article.article.update")); got != want {
 			t.Errorf("%s: %s, want %s", role, got, want)
 		}
 	}

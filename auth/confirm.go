@@ -55,7 +55,8 @@ func (u *Users) SendConfirmation(body any) (email string, err error) {
 	}
 	u.mails.add(func(ctx context.Context, u *Users) error {
 		code := newCode(u.o.Now())
-		who, err := u.setCode(ctx, lower(email), u.confirmCode, code, func(a *account) bool { return !a.confirmed && !a.blocked })
+		who, err := u.setCode(ctx, lower(email), u.confirmCode, code,
+			func(a *account) bool { return !a.confirmed && !a.blocked })
 		if err != nil || who.id == 0 {
 			return err
 		}
@@ -70,5 +71,6 @@ func (u *Users) mailConfirmation(who account, code string) {
 }
 
 func (u *Users) sendConfirmation(ctx context.Context, who account, code string) error {
-	return u.sender.send(ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.ServerURL()+u.o.Settings.ConfirmPath, code)))
+	return u.sender.send(
+		ctx, u.o.Settings.Mail.Confirm.write(who.email, u.values(who, u.o.ServerURL()+u.o.Settings.ConfirmPath, code)))
 }

@@ -138,7 +138,8 @@ func (u *Users) permit(tx *documents.Transaction, role roleRef, action string, d
 	data.Set("action", action)
 	data.Set("declared", declared)
 	data.Set("role", number(role.id))
-	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{Type: u.roles.permission, Data: data, Access: permission.FullAccess})
+	p, err := u.o.Documents.Prepare(context.Background(),
+		documents.Write{Type: u.roles.permission, Data: data, Access: permission.FullAccess})
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,8 @@ func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []stri
 
 // changeGrants grants the permissions that a role lacks, and revokes those that it has beside them where revokes is
 // true. declared says whether the new ones are from permissions.yaml.
-func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, declared bool, revokes func(grant) bool) error {
+func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, declared bool,
+	revokes func(grant) bool) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
 		if g := granted[permission]; revokes(g) && !slices.Contains(permissions, permission) {
@@ -204,5 +206,6 @@ func (u *Users) checkDefaultRole() error {
 		return nil
 	}
 	kinds := slices.Sorted(maps.Keys(table.byType))
-	return fmt.Errorf("there is no role %q to be the default_role of config/plugins.yaml; there are %q", u.o.Settings.DefaultRole, kinds)
+	return fmt.Errorf("there is no role %q to be the default_role of config/plugins.yaml; there are %q",
+		u.o.Settings.DefaultRole, kinds)
 }

@@ -46,7 +46,8 @@ func newSigner(secret []byte, lifespan time.Duration, now func() time.Time) *sig
 // sign makes a token for a user; hash is the stored hash of their password.
 func (s *signer) sign(user uint64, hash []byte) (string, error) {
 	now := s.now()
-	token, err := jwt.NewBuilder().Claim("id", user).IssuedAt(now).Expiration(now.Add(s.lifespan)).Claim("stamp", s.stamp(hash)).Build()
+	token, err := jwt.NewBuilder().Claim("id", user).IssuedAt(now).Expiration(now.Add(s.lifespan)).Claim(
+		"stamp", s.stamp(hash)).Build()
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +109,8 @@ func isHS256(token string) bool {
 		return false
 	}
 	message, err := jws.ParseString(token)
-	return err == nil && len(message.Signatures()) == 1 && message.Signatures()[0].ProtectedHeaders().Algorithm() == jwa.HS256
+	return err == nil && len(message.Signatures()) == 1 &&
+		message.Signatures()[0].ProtectedHeaders().Algorithm() == jwa.HS256
 }
 
 // known is a token with a valid signature, and the result of the last look-up of its user.

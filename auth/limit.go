@@ -18,7 +18,8 @@ type RateLimit struct {
 }
 
 // ErrRate is the answer to a client that sends too many requests.
-var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError", Message: "Too many requests, please try again later.", Reason: apierror.Rate}
+var ErrRate = &apierror.Error{Status: http.StatusTooManyRequests, Name: "RateLimitError",
+	Message: "Too many requests, please try again later.", Reason: apierror.Rate}
 
 // A Limiter counts requests by address and name: that of a route or of a token. It ignores the contents of a request,
 // which senders can vary to evade it. Its memory is bounded: when there are too many counters, it drops those that were

@@ -28,7 +28,8 @@ func TestLimiter(t *testing.T) {
 		addr, route string
 		want        bool
 	}{
-		{0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", false},
+		{0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true},
+		{0, "192.0.2.1", "a", false},
 		{0, "::ffff:192.0.2.1", "a", false}, // the same address as IPv6
 		{0, "192.0.2.1", "b", true},
 		{0, "192.0.2.2", "a", true},
@@ -36,10 +37,13 @@ func TestLimiter(t *testing.T) {
 		{time.Second, "192.0.2.1", "a", true}, // refused requests do not count
 		{30 * time.Second, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", false},
 		{30 * time.Second, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", false}, // one of the three is a minute old
-		{time.Hour, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", false},
-		{0, "2001:db8::1", "a", true}, {0, "2001:db8::2", "a", true}, {0, "2001:db8:0:0:ffff::3", "a", true}, {0, "2001:db8::4", "a", false},
+		{time.Hour, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true}, {0, "192.0.2.1", "a", true},
+		{0, "192.0.2.1", "a", false},
+		{0, "2001:db8::1", "a", true}, {0, "2001:db8::2", "a", true}, {0, "2001:db8:0:0:ffff::3", "a", true},
+		{0, "2001:db8::4", "a", false},
 		{0, "2001:db8:0:1::1", "a", true},
-		{0, "fe80::1%eth0", "a", true}, {0, "fe80::1%eth1", "a", true}, {0, "fe80::2", "a", true}, {0, "fe80::1", "a", false},
+		{0, "fe80::1%eth0", "a", true}, {0, "fe80::1%eth1", "a", true}, {0, "fe80::2", "a", true},
+		{0, "fe80::1", "a", false},
 	} {
 		now = now.Add(c.after)
 		if got := ask(c.addr, c.route); got != c.want {
@@ -90,7 +94,8 @@ func TestLimiterReachesItsLimitAndNeverPassesIt(t *testing.T) {
 				if q.Allowed {
 					allowed.Add(1)
 				}
-				if q.Allowed != (q.Retry == 0) || q.Remaining < 0 || q.Remaining >= most || q.Reset <= 0 || q.Reset > interval || q.Retry > interval {
+				if q.Allowed != (q.Retry == 0) || q.Remaining < 0 || q.Remaining >= most || q.Reset <= 0 ||
+					q.Reset > interval || q.Retry > interval {
 					t.Errorf("%+v", q)
 				}
 			}
@@ -108,7 +113,8 @@ func TestLimiterReachesItsLimitAndNeverPassesIt(t *testing.T) {
 // that is an eighth longer.
 func TestLimiterAllowsNoMoreInAnyWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limit := auth.RateLimit{Enabled: true, Interval: time.Duration(rapid.IntRange(1, 5000).Draw(t, "interval")), Max: rapid.IntRange(1, 40).Draw(t, "max")}
+		limit := auth.RateLimit{Enabled: true, Interval: time.Duration(rapid.IntRange(1, 5000).Draw(t, "interval")),
+			Max: rapid.IntRange(1, 40).Draw(t, "max")}
 		now := time.Unix(1e9, 0)
 		l := auth.NewLimiter(limit, func() time.Time { return now })
 		var allowed []time.Time
@@ -192,9 +198,11 @@ func BenchmarkLimiter(b *testing.B) {
 
 func TestMailTemplates(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": true, "plain": true, "<%= URL %>?code=<%= TOKEN %>": true, "<%=CODE%>": true, "<%= USER.username %> <%= USER.email %>": true, "<%= SERVER_URL %>": true,
+		"": true, "plain": true, "<%= URL %>?code=<%= TOKEN %>": true, "<%=CODE%>": true,
+		"<%= USER.username %> <%= USER.email %>": true, "<%= SERVER_URL %>": true,
 		"100 % sure": true, "a < b": true,
-		"<%= user %>": false, "<%= USER.password %>": false, "<% evil() %>": false, "<%= URL": false, "<%- URL %>": false, "<%= process.env %>": false,
+		"<%= user %>": false, "<%= USER.password %>": false, "<% evil() %>": false, "<%= URL": false,
+		"<%- URL %>": false, "<%= process.env %>": false,
 		"<%= URL + TOKEN %>": false, "<%= <%= URL %> %>": false, "<%%>": false,
 	} {
 		for _, m := range []auth.MailTemplate{{Subject: text}, {Message: text}} {

@@ -156,7 +156,8 @@ func (u *Users) isTaken(s *store.Snapshot, email, username string) (taken bool) 
 }
 
 func (u *Users) defaultRole(ctx context.Context) (id jsontree.Number, err error) {
-	role, err := u.o.Documents.Query(contenttypes.RoleUID).Where(documents.Eq("type", u.o.Settings.DefaultRole)).First(ctx)
+	role, err := u.o.Documents.Query(contenttypes.RoleUID).Where(documents.Eq("type", u.o.Settings.DefaultRole)).First(
+		ctx)
 	switch {
 	case err != nil:
 		return "", err

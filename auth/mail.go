@@ -63,7 +63,8 @@ func (t MailTemplate) Check() error {
 		}
 		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
 			if m[1] != "=" || !slices.Contains(placeholders, m[2]) {
-				return fmt.Errorf("there is no placeholder %s; there are <%%= %s %%>", m[0], strings.Join(placeholders, " %>, <%= "))
+				return fmt.Errorf("there is no placeholder %s; there are <%%= %s %%>", m[0],
+					strings.Join(placeholders, " %>, <%= "))
 			}
 		}
 	}
@@ -196,7 +197,8 @@ func (s *SMTP) client() (*gomail.Client, error) {
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
 	if s.Username != "" {
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.Username), gomail.WithPassword(s.Password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.Username),
+			gomail.WithPassword(s.Password))
 	}
 	return gomail.NewClient(s.Host, options...)
 }

@@ -52,7 +52,8 @@ const (
 
 func newMailQueue(u *Users, log *slog.Logger) *mailQueue {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &mailQueue{log: log, users: u, changed: make(chan struct{}), tasks: make(chan mailTask, maxMailTasks), stop: stop}
+	q := &mailQueue{log: log, users: u, changed: make(chan struct{}), tasks: make(chan mailTask, maxMailTasks),
+		stop: stop}
 	for range mailWorkers {
 		q.workers.Go(func() {
 			for task := range q.tasks {

@@ -109,12 +109,14 @@ func (u *Users) sendReset(ctx context.Context, email string) error {
 	if err != nil || who.id == 0 {
 		return err
 	}
-	return u.sender.send(ctx, u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
+	return u.sender.send(ctx,
+		u.o.Settings.Mail.Reset.write(who.email, u.values(who, cmp.Or(u.o.Settings.ResetURL, u.o.ServerURL()), code)))
 }
 
 // setCode stores a code in the attribute a of the user with this address and returns the user. who.id is 0 if there is
 // no such user or may returns false.
-func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attribute, code string, may func(*account) bool) (who account, err error) {
+func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attribute, code string,
+	may func(*account) bool) (who account, err error) {
 	data := jsontree.NewObject()
 	data.Set(a.Name, digestOfCode(code))
 	p, err := u.prepare(ctx, data, nil, nil)
@@ -143,7 +145,8 @@ func (u *Users) setCode(ctx context.Context, email string, a *contenttypes.Attri
 // values returns the values for the placeholders of a mail.
 func (u *Users) values(who account, url, code string) map[string]string {
 	return map[string]string{
-		"URL": url, "TOKEN": code, "CODE": code, "USER.username": who.username, "USER.email": who.email, "SERVER_URL": u.o.ServerURL(),
+		"URL": url, "TOKEN": code, "CODE": code, "USER.username": who.username, "USER.email": who.email,
+		"SERVER_URL": u.o.ServerURL(),
 	}
 }
 

@@ -313,7 +313,8 @@ func (u *Users) moveUsers(ctx context.Context, tx *documents.Transaction, id uin
 }
 
 // move gives the role to to at most movedAtATime users of the role from, and reports whether from has more users.
-func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.Record, to roleRef) (more bool, err error) {
+func (u *Users) move(ctx context.Context, tx *documents.Transaction, from store.Record,
+	to roleRef) (more bool, err error) {
 	data := jsontree.NewObject()
 	data.Set("role", number(to.id))
 	p, err := u.prepare(ctx, data, nil, nil)

@@ -54,7 +54,8 @@ type storedRoles struct {
 }
 
 func newStoredRoles(st *store.Store, model *contenttypes.Model) (*storedRoles, error) {
-	r := &storedRoles{store: st, role: model.Type(contenttypes.RoleUID), permission: model.Type(contenttypes.PermissionUID)}
+	r := &storedRoles{store: st, role: model.Type(contenttypes.RoleUID),
+		permission: model.Type(contenttypes.PermissionUID)}
 	if r.role == nil || r.permission == nil {
 		return nil, errors.New("read roles: the model has none")
 	}

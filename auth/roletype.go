@@ -10,7 +10,8 @@ import (
 // latin spells the letters of Latin-1 and Latin Extended-A that do not decompose into an ASCII letter and marks. It
 // removes apostrophes. It is no part of internal/slug, which spells German umlauts, Cyrillic, Greek and so on: the
 // types of roles keep what is not in these two blocks.
-var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ħ", "h", "ŧ", "t", "ı", "i",
+var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ħ",
+	"h", "ŧ", "t", "ı", "i",
 	"ĳ", "ij", "ŀ", "l", "ŉ", "n", "ŋ", "n", "ſ", "s", "ĸ", "k", "'", "", "’", "")
 
 // roleType returns the type of a role that is created under a name, which is the name of the role in permissions.yaml:

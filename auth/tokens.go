@@ -260,7 +260,8 @@ func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duratio
 	}
 	key, hash := newKey()
 	if err := t.o.Documents.Update(ctx, documents.Write{
-		Type: t.typ, DocumentID: found.ID, Access: permission.FullAccess, Data: rotationData(*found, hash, t.o.Now(), grace),
+		Type: t.typ, DocumentID: found.ID, Access: permission.FullAccess,
+		Data: rotationData(*found, hash, t.o.Now(), grace),
 	}); err != nil {
 		return Token{}, "", fmt.Errorf("rotate token %s: %w", found.Name, err)
 	}
@@ -283,7 +284,8 @@ func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
 		return Token{}, ErrNoToken
 	}
 	gone := *found
-	if err := t.o.Documents.Delete(ctx, documents.Write{Type: t.typ, DocumentID: gone.ID, Access: permission.FullAccess}); err != nil {
+	if err := t.o.Documents.Delete(
+		ctx, documents.Write{Type: t.typ, DocumentID: gone.ID, Access: permission.FullAccess}); err != nil {
 		return Token{}, fmt.Errorf("revoke token %s: %w", gone.Name, err)
 	}
 	t.o.Uses.forget(gone.ID)
@@ -292,7 +294,8 @@ func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
 
 func (t *Tokens) find(nameOrID string) *Token {
 	tokens := t.table.Load().tokens
-	for _, by := range []func(Token) string{func(x Token) string { return x.Name }, func(x Token) string { return x.ID }} {
+	for _, by := range []func(
+		Token) string{func(x Token) string { return x.Name }, func(x Token) string { return x.ID }} {
 		if i := slices.IndexFunc(tokens, func(x Token) bool { return by(x) == nameOrID }); i >= 0 {
 			return &tokens[i]
 		}

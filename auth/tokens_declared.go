@@ -36,7 +36,8 @@ func (t *Tokens) FollowFile(ctx context.Context) (revoked []Token, err error) {
 	}
 	notes := make([]*documents.Prepared, len(outdated))
 	for i, tok := range outdated {
-		notes[i], err = t.o.Documents.Prepare(ctx, documents.Write{Type: t.typ, Data: declaredData(tok.Declaration), Access: permission.FullAccess})
+		notes[i], err = t.o.Documents.Prepare(
+			ctx, documents.Write{Type: t.typ, Data: declaredData(tok.Declaration), Access: permission.FullAccess})
 		if err != nil {
 			return nil, err
 		}

@@ -79,8 +79,10 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		return nil, errors.New("open users: the model has none")
 	}
 	for name, a := range map[string]**contenttypes.Attribute{
-		"username": &u.username, "email": &u.email, "password": &u.password, "provider": &u.provider, "confirmed": &u.confirmed,
-		"blocked": &u.blocked, "role": &u.role, "resetPasswordToken": &u.resetCode, "confirmationToken": &u.confirmCode,
+		"username": &u.username, "email": &u.email, "password": &u.password, "provider": &u.provider,
+		"confirmed": &u.confirmed,
+		"blocked":   &u.blocked, "role": &u.role, "resetPasswordToken": &u.resetCode,
+		"confirmationToken": &u.confirmCode,
 	} {
 		*a = u.typ.Attribute(name)
 	}
@@ -195,7 +197,8 @@ func (u *Users) MayLink(body any, access *permission.Access) error {
 }
 
 // prepare prepares an internal write of a user, such as of a password or a code, which calls no hooks.
-func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show, into *account) (*documents.Prepared, error) {
+func (u *Users) prepare(ctx context.Context, data *jsontree.Object, show Show,
+	into *account) (*documents.Prepared, error) {
 	return u.o.Documents.Prepare(ctx, u.written("", data, show, into))
 }
 

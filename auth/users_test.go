@@ -47,9 +47,11 @@ func (f *fixture) users(granted map[string][]string) *auth.Users {
 
 func (f *fixture) userOptions(granted map[string][]string) auth.UserOptions {
 	return auth.UserOptions{
-		Store: f.store, Documents: f.docs, Model: f.model, Granted: granted, Secret: []byte("a secret of the tests"), Log: slog.New(slog.DiscardHandler),
-		Settings: auth.UserSettings{Lifespan: time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole},
-		Now:      func() time.Time { return time.Unix(f.clock.Load(), 0) },
+		Store: f.store, Documents: f.docs, Model: f.model, Granted: granted, Secret: []byte("a secret of the tests"),
+		Log: slog.New(slog.DiscardHandler),
+		Settings: auth.UserSettings{Lifespan: time.Hour, AllowRegister: true, UniqueEmail: true,
+			DefaultRole: auth.AuthenticatedRole},
+		Now: func() time.Time { return time.Unix(f.clock.Load(), 0) },
 	}
 }
 
@@ -57,7 +59,8 @@ func (f *fixture) userOptions(granted map[string][]string) auth.UserOptions {
 func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) {
 	t.Helper()
 	var id uint64
-	jwt, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", name+"@people.test", "password", "secret"),
+	jwt, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", name+"@people.test",
+		"password", "secret"),
 		func(_ *store.Snapshot, r store.Record) error { id = r.ID(); return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +83,8 @@ func TestRolesAreNoticed(t *testing.T) {
 		}
 		return who.Access.AllowsAction(permission)
 	}
-	if !may("api::article.article.find") || may("api::article.article.create") || !may("plugin::users-permissions.user.me") {
+	if !may("api::article.article.find") || may("api::article.article.create") ||
+		!may("plugin::users-permissions.user.me") {
 		t.Error("not what was granted")
 	}
 	permissions := f.model.Type("plugin::users-permissions.permission")
@@ -140,7 +144,8 @@ func TestRegisterAtOnce(t *testing.T) {
 			if i%2 == 1 {
 				name, email = fmt.Sprint("bob", i), "bob@people.test"
 			}
-			_, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", email, "password", "secret"),
+			_, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", email, "password",
+				"secret"),
 				func(*store.Snapshot, store.Record) error { return nil })
 			var told *apierror.Error
 			switch {
@@ -196,7 +201,8 @@ func TestMailIsSentAfterDefinitionsChange(t *testing.T) {
 		t.Helper()
 		o := f.userOptions(nil)
 		o.MailDir, o.Former = dir, former
-		o.Settings.Mail = auth.MailSettings{From: "tests@people.test", Reset: auth.MailTemplate{Subject: "x", Message: "=<%= TOKEN %>="}}
+		o.Settings.Mail = auth.MailSettings{From: "tests@people.test",
+			Reset: auth.MailTemplate{Subject: "x", Message: "=<%= TOKEN %>="}}
 		u, err := auth.OpenUsers(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +236,8 @@ func TestCodesGetOld(t *testing.T) {
 	dir := t.TempDir()
 	options := f.userOptions(nil)
 	options.MailDir = dir
-	options.Settings.Mail = auth.MailSettings{From: "tests@people.test", Reset: auth.MailTemplate{Subject: "x", Message: "=<%= TOKEN %>="}}
+	options.Settings.Mail = auth.MailSettings{From: "tests@people.test",
+		Reset: auth.MailTemplate{Subject: "x", Message: "=<%= TOKEN %>="}}
 	open := func() *auth.Users {
 		u, err := auth.OpenUsers(context.Background(), options)
 		if err != nil {
@@ -278,7 +285,8 @@ func TestCodesGetOld(t *testing.T) {
 		t.Error("what is stored of a code is taken for one")
 	}
 	reset := func() error {
-		_, err := u.ResetPassword(context.Background(), jsontree.ObjectOf("code", code, "password", "another", "passwordConfirmation", "another"), nil)
+		_, err := u.ResetPassword(context.Background(),
+			jsontree.ObjectOf("code", code, "password", "another", "passwordConfirmation", "another"), nil)
 		return err
 	}
 	f.clock.Add(3601)
@@ -321,12 +329,14 @@ func TestClockSteps(t *testing.T) {
 func TestSameWork(t *testing.T) {
 	f := newFixture(t)
 	u := f.users(nil)
-	for name, change := range map[string]*jsontree.Object{"known": nil, "other": jsontree.ObjectOf("provider", "github"), "blocked": jsontree.ObjectOf("blocked", true)} {
+	for name, change := range map[string]*jsontree.Object{"known": nil,
+		"other": jsontree.ObjectOf("provider", "github"), "blocked": jsontree.ObjectOf("blocked", true)} {
 		_, id := register(t, u, name)
 		if change == nil {
 			continue
 		}
-		if err := u.Update(context.Background(), nil, id, change, func(*store.Snapshot, store.Record) error { return nil }); err != nil {
+		if err := u.Update(context.Background(), nil, id, change,
+			func(*store.Snapshot, store.Record) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -339,7 +349,8 @@ func TestSameWork(t *testing.T) {
 	}
 	login := func(identifier, password string) func() error {
 		return func() error {
-			_, err := u.Login(context.Background(), jsontree.ObjectOf("identifier", identifier, "password", password), nil)
+			_, err := u.Login(context.Background(), jsontree.ObjectOf("identifier", identifier, "password", password),
+				nil)
 			return err
 		}
 	}
@@ -348,10 +359,12 @@ func TestSameWork(t *testing.T) {
 		t.Fatal("a password is compared without work")
 	}
 	for name, try := range map[string]func() error{
-		"nobody": login("nobody", "wrong"), "nobody's address": login("nobody@people.test", "wrong"), "no password of his": login("other", "wrong"),
-		"blocked": login("blocked", "wrong"), "too long": login("known", strings.Repeat("x", 100)),
+		"nobody": login("nobody", "wrong"), "nobody's address": login("nobody@people.test", "wrong"),
+		"no password of his": login("other", "wrong"),
+		"blocked":            login("blocked", "wrong"), "too long": login("known", strings.Repeat("x", 100)),
 		"a wrong code": func() error {
-			_, err := u.ResetPassword(context.Background(), jsontree.ObjectOf("code", "x", "password", "another", "passwordConfirmation", "another"), nil)
+			_, err := u.ResetPassword(context.Background(),
+				jsontree.ObjectOf("code", "x", "password", "another", "passwordConfirmation", "another"), nil)
 			return err
 		},
 	} {

@@ -17,7 +17,8 @@ import (
 func (p *project) writeOthers() {
 	p.t.Helper()
 	for uid, text := range map[string]string{
-		"api::tag.tag": `{"name":"%d"}`, "api::writer.writer": `{"name":"%d"}`, contenttypes.FileUID: `{"name":"%[1]d.png","hash":"%[1]d","mime":"image/png","size":1,"url":"/%[1]d.png","provider":"local"}`,
+		"api::tag.tag": `{"name":"%d"}`, "api::writer.writer": `{"name":"%d"}`,
+		contenttypes.FileUID: `{"name":"%[1]d.png","hash":"%[1]d","mime":"image/png","size":1,"url":"/%[1]d.png","provider":"local"}`,
 	} {
 		typ := p.store.Model().Type(uid)
 		for n := range 2 {
@@ -46,7 +47,8 @@ func (p *project) parse(text string) *jsontree.Object {
 	return v.(*jsontree.Object)
 }
 
-// body returns random data of an article in a locale, with links, media and components if there are documents to refer to.
+// body returns random data of an article in a locale, with links, media and components if there are documents to refer
+// to.
 func (p *project) body(locale string) *jsontree.Object {
 	p.t.Helper()
 	text := fmt.Sprintf(`{"title":"Number %d","rank":%d`, p.rnd.Int(), p.rnd.IntN(100))
@@ -56,8 +58,10 @@ func (p *project) body(locale string) *jsontree.Object {
 	if len(p.others) > 0 {
 		one := func(uid string) string { return p.others[uid][p.rnd.IntN(len(p.others[uid]))] }
 		tag, file := one("api::tag.tag"), one(contenttypes.FileUID)
-		text += fmt.Sprintf(`,"tags":[%q],"writer":%q,"cover":%q,"gallery":[%q,%q]`, tag, one("api::writer.writer"), file, p.others[contenttypes.FileUID][0], p.others[contenttypes.FileUID][1])
-		text += fmt.Sprintf(`,"boxes":[{"title":"a","tags":[%q]},{"title":"b","leaf":{"size":3,"pic":%q}}],"zone":[{"__component":"part.box","title":"z"}]`, tag, file)
+		text += fmt.Sprintf(`,"tags":[%q],"writer":%q,"cover":%q,"gallery":[%q,%q]`, tag, one("api::writer.writer"),
+			file, p.others[contenttypes.FileUID][0], p.others[contenttypes.FileUID][1])
+		text += fmt.Sprintf(
+			`,"boxes":[{"title":"a","tags":[%q]},{"title":"b","leaf":{"size":3,"pic":%q}}],"zone":[{"__component":"part.box","title":"z"}]`, tag, file)
 		if len(p.ids) > 0 && locale == "en" { // others need not have the other locale
 			text += fmt.Sprintf(`,"related":[%q]`, p.ids[p.rnd.IntN(len(p.ids))])
 		}
@@ -75,7 +79,8 @@ func (p *project) redefine() {
 			return err
 		}
 		text, err := fs.ReadFile(archive, path)
-		files[path] = strings.Replace(string(text), "rank: {type: integer, max: 100}", "rank: {type: string}\n  shade: {type: string, default: dark}", 1)
+		files[path] = strings.Replace(string(text), "rank: {type: integer, max: 100}",
+			"rank: {type: string}\n  shade: {type: string, default: dark}", 1)
 		return err
 	})
 	if err != nil {

@@ -7,12 +7,12 @@
 //	uploads/EPOCH-SEQUENCE-….json             which uploaded file had which content (uploads.go)
 //	files/XX/SHA256                           the contents of uploaded files
 //
-// A Follower writes them. It takes a base now and then, and adds entries of the log a moment after they were committed. PlanFor finds the last
-// base at or before a moment, and the entries from there up to that moment. Whoever applies these to the base by store.Replica has the
-// content of that moment.
+// A Follower writes them. It takes a base now and then, and adds entries of the log a moment after they were committed.
+// PlanFor finds the last base at or before a moment, and the entries from there up to that moment. Whoever applies
+// these to the base by store.Replica has the content of that moment.
 //
-// Reading the source: segment.go is the format of segments, stream.go that of a running server's log. follower.go and keeper.go write a
-// backup; plan.go reads it.
+// Reading the source: segment.go is the format of segments, stream.go that of a running server's log. follower.go and
+// keeper.go write a backup; plan.go reads it.
 package backup
 
 import (
@@ -109,8 +109,8 @@ func list(ctx context.Context, s objects.Store) (c catalogue, err error) {
 	return c, err
 }
 
-// orderBases orders the bases by time. One that a base of an earlier time follows in its epoch was taken while the clock was ahead. It comes just
-// before that one.
+// orderBases orders the bases by time. One that a base of an earlier time follows in its epoch was taken while the
+// clock was ahead. It comes just before that one.
 func (c *catalogue) orderBases() {
 	slices.SortFunc(c.bases, func(a, b Base) int { return cmp.Compare(b.Position.Sequence, a.Position.Sequence) })
 	latest, at := map[store.Epoch]time.Time{}, map[Base]time.Time{}
@@ -122,7 +122,8 @@ func (c *catalogue) orderBases() {
 		latest[b.Position.Epoch] = at[b]
 	}
 	slices.SortFunc(c.bases, func(a, b Base) int {
-		return cmp.Or(at[a].Compare(at[b]), cmp.Compare(a.Position.Sequence, b.Position.Sequence), strings.Compare(a.name(), b.name()))
+		return cmp.Or(at[a].Compare(at[b]), cmp.Compare(a.Position.Sequence, b.Position.Sequence),
+			strings.Compare(a.name(), b.name()))
 	})
 }
 
@@ -155,7 +156,8 @@ func (c *catalogue) addBase(name string) {
 	if !ok {
 		return
 	}
-	complete := slices.ContainsFunc(c.manifests, func(m listedManifest) bool { return m.full && m.position == b.Position })
+	complete := slices.ContainsFunc(
+		c.manifests, func(m listedManifest) bool { return m.full && m.position == b.Position })
 	if complete {
 		c.bases = append(c.bases, b)
 	} else {

@@ -334,8 +334,8 @@ func newDirectory(t testing.TB) *objects.Directory {
 	return to
 }
 
-// TestMoments writes at random while a Follower runs, which is stopped and started now and then and takes many bases. Each moment
-// that is restored has the content that the store had.
+// TestMoments writes at random while a Follower runs, which is stopped and started now and then and takes many bases.
+// Each moment that is restored has the content that the store had.
 func TestMoments(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	const writes = 60
@@ -386,8 +386,8 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// TestMomentsAcrossDefinitions changes the definitions between writes, so that content is converted. Each moment before and after can be
-// restored from the one base, and those before can be opened with the new definitions.
+// TestMomentsAcrossDefinitions changes the definitions between writes, so that content is converted. Each moment before
+// and after can be restored from the one base, and those before can be opened with the new definitions.
 func TestMomentsAcrossDefinitions(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.writeOthers()

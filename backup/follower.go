@@ -18,8 +18,8 @@ import (
 type Source interface {
 	// Base calls put with a backup of the store, without uploads, and what it is a backup of.
 	Base(ctx context.Context, put func(Base, io.Reader) error) error
-	// Log calls next with what happens after a position, until next fails, ctx ends or the connection breaks. The error wraps
-	// store.ErrTrimmed or store.ErrOtherEpoch if the log does not have the entries after the position.
+	// Log calls next with what happens after a position, until next fails, ctx ends or the connection breaks. The error
+	// wraps store.ErrTrimmed or store.ErrOtherEpoch if the log does not have the entries after the position.
 	Log(ctx context.Context, after store.Position, next func(Update) error) error
 	// Pin keeps all uploaded files as they are until unpin is called. Later calls of unpin do nothing.
 	Pin(ctx context.Context) (unpin func(), err error)
@@ -33,7 +33,8 @@ type Follower struct {
 	To    objects.Store
 	Every time.Duration // how long after a base the next one is taken
 	Keep  time.Duration // each moment of this time can be restored; what only older moments need is removed
-	// Report is called with the progress, and with problems that the Follower copes with. Several goroutines may call it.
+	// Report is called with the progress, and with problems that the Follower copes with. Several goroutines may call
+	// it.
 	Report func(Progress)
 
 	segment   *segmentWriter
@@ -64,7 +65,8 @@ const (
 	lastFlush = 10 * time.Second
 )
 
-// Run writes the backup until ctx ends. It goes on where an earlier one ended. If the server or the backup cannot be reached, it tries again.
+// Run writes the backup until ctx ends. It goes on where an earlier one ended. If the server or the backup cannot be
+// reached, it tries again.
 func (f *Follower) Run(ctx context.Context) error {
 	f.segment = newSegmentWriter(f.To)
 	f.keeper = &keeper{from: f.From, to: f.To, every: f.Every, keep: f.Keep, note: f.note,
@@ -170,9 +172,11 @@ func (f *Follower) begin(ctx context.Context) error {
 	return err
 }
 
-// follow adds entries to the backup as they are committed. It returns nil if the log does not have the next ones, so that a base is needed.
+// follow adds entries to the backup as they are committed. It returns nil if the log does not have the next ones, so
+// that a base is needed.
 func (f *Follower) follow(ctx context.Context) error {
-	if err := f.store(ctx, nil, true); err != nil { // the last entries of an earlier call, if it could not store them in time
+	if err := f.store(ctx, nil,
+		true); err != nil { // the last entries of an earlier call, if it could not store them in time
 		return err
 	}
 	updates := make(chan Update, 4)
@@ -240,8 +244,8 @@ func (f *Follower) ship(ctx context.Context, updates <-chan Update) error {
 	}
 }
 
-// store adds entries to the backup, and closes the segment if asked to. If it fails, the segment still has what could not be stored, and the
-// next call stores that first.
+// store adds entries to the backup, and closes the segment if asked to. If it fails, the segment still has what could
+// not be stored, and the next call stores that first.
 func (f *Follower) store(ctx context.Context, entries []*store.Entry, closing bool) error {
 	for _, e := range entries {
 		f.progress.Entries++

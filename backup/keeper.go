@@ -131,7 +131,8 @@ func (k *keeper) copyPending(ctx context.Context, at store.Position) error {
 	at = k.sinceBase(at)
 	m := manifest{}
 	for name, sequence := range pending {
-		// What the newest base does not have came after it, although the entry that named the file may have come before.
+		// What the newest base does not have came after it, although the entry that named the file may have come
+		// before.
 		if err := k.copy(ctx, name, max(sequence, k.newest.Position.Sequence+1), m); err != nil {
 			return err
 		}
@@ -148,8 +149,8 @@ func (k *keeper) copyPending(ctx context.Context, at store.Position) error {
 	return nil
 }
 
-// sinceBase returns the later one of at, the position of the backup, and the position of the newest base. A base may be ahead of the entries in the
-// backup, and a restore from it reads no manifest with an earlier position.
+// sinceBase returns the later one of at, the position of the backup, and the position of the newest base. A base may be
+// ahead of the entries in the backup, and a restore from it reads no manifest with an earlier position.
 func (k *keeper) sinceBase(at store.Position) store.Position {
 	if at.Epoch != k.newest.Position.Epoch || at.Sequence < k.newest.Position.Sequence {
 		return k.newest.Position
@@ -157,15 +158,16 @@ func (k *keeper) sinceBase(at store.Position) store.Position {
 	return at
 }
 
-// copyAll copies all files that the backup does not have, and stores a manifest: a full one, or else one of the new files. at is zero before
-// the first base, which will have the manifest.
+// copyAll copies all files that the backup does not have, and stores a manifest: a full one, or else one of the new
+// files. at is zero before the first base, which will have the manifest.
 func (k *keeper) copyAll(ctx context.Context, at store.Position, full bool) error {
 	names, err := filesIn(k.from.Uploads())
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 && len(k.known) > 0 { // the disk is not mounted, perhaps: do not let the backup forget them
-		k.note(fmt.Sprintf("the directory of uploads %s is gone or empty; the backup keeps the files that it has", k.from.Uploads()))
+		k.note(fmt.Sprintf("the directory of uploads %s is gone or empty; the backup keeps the files that it has",
+			k.from.Uploads()))
 		names = slices.Sorted(maps.Keys(k.known))
 	}
 	m, sequence := manifest{}, at.Sequence
@@ -194,7 +196,8 @@ func (k *keeper) copyAll(ctx context.Context, at store.Position, full bool) erro
 	return nil
 }
 
-// filesIn returns the names of the files in a directory, which need not exist. It leaves out those that are being written.
+// filesIn returns the names of the files in a directory, which need not exist. It leaves out those that are being
+// written.
 func filesIn(dir string) (names []string, err error) {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -220,8 +223,8 @@ func filesIn(dir string) (names []string, err error) {
 	}
 }
 
-// copy copies a file to the backup, unless that has its content already, and adds it to m if it is new or changed. It ignores a file that
-// is gone.
+// copy copies a file to the backup, unless that has its content already, and adds it to m if it is new or changed. It
+// ignores a file that is gone.
 func (k *keeper) copy(ctx context.Context, name string, sequence uint64, m manifest) error {
 	root, err := os.OpenRoot(k.from.Uploads())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -354,8 +357,8 @@ func (k *keeper) clean(ctx context.Context) error {
 	return nil
 }
 
-// split returns the names of the objects that no moment since a time needs, and the manifests that some need. The last base before that
-// time and all that follows are needed.
+// split returns the names of the objects that no moment since a time needs, and the manifests that some need. The last
+// base before that time and all that follows are needed.
 func (c *catalogue) split(since time.Time) (old []string, kept []listedManifest) {
 	first := 0
 	for i, b := range c.bases {

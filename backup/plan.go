@@ -21,8 +21,8 @@ type Moment struct {
 	Epoch    *store.Epoch // of Sequence; nil: the newest epoch that has it
 }
 
-// ParseMoment parses a moment: a sequence such as 4711, a position such as "…-4711", or a time such as 2026-01-02T15:04:05Z,
-// "2026-01-02 15:04:05" or 2026-01-02T15:04. A time without a zone is one of the zone local.
+// ParseMoment parses a moment: a sequence such as 4711, a position such as "…-4711", or a time such as
+// 2026-01-02T15:04:05Z, "2026-01-02 15:04:05" or 2026-01-02T15:04. A time without a zone is one of the zone local.
 func ParseMoment(text string, local *time.Location) (Moment, error) {
 	if n, err := strconv.ParseUint(text, 10, 48); err == nil {
 		return Moment{Sequence: n}, nil
@@ -30,12 +30,14 @@ func ParseMoment(text string, local *time.Location) (Moment, error) {
 	if p, err := store.ParsePosition(text); err == nil {
 		return Moment{Sequence: p.Sequence, Epoch: &p.Epoch}, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+		"2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(layout, text, local); err == nil {
 			return Moment{Time: t}, nil
 		}
 	}
-	return Moment{}, fmt.Errorf("%q is no moment; write a time such as 2026-01-02T15:04:05Z or the number of an entry of the log", text)
+	return Moment{}, fmt.Errorf(
+		"%q is no moment; write a time such as 2026-01-02T15:04:05Z or the number of an entry of the log", text)
 }
 
 // Before reports whether the state of the moment lies before an entry.
@@ -73,7 +75,8 @@ func PlanFor(ctx context.Context, from objects.Store, m Moment) (*Plan, error) {
 	}
 	if found == nil {
 		oldest := c.bases[0]
-		return nil, fmt.Errorf("the backup begins later: its oldest state is the one of %s, after entry %s", oldest.Time.Format(time.RFC3339), oldest.Position)
+		return nil, fmt.Errorf("the backup begins later: its oldest state is the one of %s, after entry %s",
+			oldest.Time.Format(time.RFC3339), oldest.Position)
 	}
 	p := &Plan{Base: *found, moment: m, from: from, content: c}
 	p.segments = c.segmentsOf(found.Position.Epoch)
@@ -113,8 +116,8 @@ func (p *Plan) Uploads(ctx context.Context, sequence uint64) (*Uploads, error) {
 // errMissing: the backup lacks entries before the moment.
 var errMissing = errors.New("the backup lacks entries before that moment")
 
-// Entries returns the entries after the base up to the moment. It ends with an error if one of them is missing or damaged. Each entry can be
-// used until the next one.
+// Entries returns the entries after the base up to the moment. It ends with an error if one of them is missing or
+// damaged. Each entry can be used until the next one.
 func (p *Plan) Entries(ctx context.Context) iter.Seq2[*store.Entry, error] {
 	return func(yield func(*store.Entry, error) bool) {
 		last, reached := p.Base.Position.Sequence, false
@@ -191,9 +194,11 @@ func (p *Plan) ends(last uint64) error {
 
 // lacks adds to an error which moments can be restored.
 func (p *Plan) lacks(last uint64, err error) error {
-	hint := fmt.Sprintf("the last state before is that after entry %d (--at %s)", last, store.Position{Epoch: p.Base.Position.Epoch, Sequence: last})
+	hint := fmt.Sprintf("the last state before is that after entry %d (--at %s)", last,
+		store.Position{Epoch: p.Base.Position.Epoch, Sequence: last})
 	if p.next != nil && p.next.Position.Sequence > last {
-		hint += fmt.Sprintf(", and the next one that of %s, after entry %d", p.next.Time.Format(time.RFC3339), p.next.Position.Sequence)
+		hint += fmt.Sprintf(", and the next one that of %s, after entry %d", p.next.Time.Format(time.RFC3339),
+			p.next.Position.Sequence)
 	}
 	return fmt.Errorf("%w; %s", err, hint)
 }

@@ -16,8 +16,8 @@ import (
 	"lectern/store"
 )
 
-// TestTornBackups cuts the last segment off at random, as the death of the machine may, and starts a Follower again. The backup that is torn
-// has a beginning of what was written, and the one that goes on has all.
+// TestTornBackups cuts the last segment off at random, as the death of the machine may, and starts a Follower again.
+// The backup that is torn has a beginning of what was written, and the one that goes on has all.
 func TestTornBackups(t *testing.T) {
 	p := newProject(t)
 	dir := t.TempDir()
@@ -52,7 +52,8 @@ func TestTornBackups(t *testing.T) {
 		if err := os.WriteFile(path, raw[:segmentHeader+p.rnd.IntN(len(raw)-segmentHeader)], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if text, at, err := p.restore(to, Moment{}); err != nil || models[at] != "" && text != models[at] || at+1 < last.first {
+		if text, at, err := p.restore(to, Moment{}); err != nil || models[at] != "" && text != models[at] ||
+			at+1 < last.first {
 			t.Fatalf("torn: restored %d: %v", at, err)
 		}
 		f = p.follow(to, time.Hour, time.Hour)
@@ -91,7 +92,8 @@ func TestBackupsWithFaults(t *testing.T) {
 	last := p.store.Revision()
 	refused := func(what string, m Moment, want error, text string) {
 		t.Helper()
-		if _, _, err := p.restore(to, m); err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+		if _, _, err := p.restore(to, m); err == nil || want != nil && !errors.Is(err, want) ||
+			!strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -103,7 +105,8 @@ func TestBackupsWithFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, changed := range map[string][]byte{"damaged": append(bytes.Clone(raw[:segmentHeader+20]), raw[segmentHeader+21:]...), "cut off": raw[:len(raw)-5]} {
+	for what, changed := range map[string][]byte{"damaged": append(bytes.Clone(raw[:segmentHeader+20]),
+		raw[segmentHeader+21:]...), "cut off": raw[:len(raw)-5]} {
 		if err := os.WriteFile(middle, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -113,12 +116,14 @@ func TestBackupsWithFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("removed", Moment{Sequence: last}, errMissing, "the entries")
-	if _, at, err := p.restore(to, Moment{Sequence: c.segments[1].first - 1}); err != nil || at != c.segments[1].first-1 {
+	if _, at, err := p.restore(to, Moment{Sequence: c.segments[1].first - 1}); err != nil ||
+		at != c.segments[1].first-1 {
 		t.Errorf("the last state before: %d, %v", at, err)
 	}
 }
 
-// TestTrimmedLog follows a log that no longer has the entries after the backup. A new base is taken, and moments in between are refused.
+// TestTrimmedLog follows a log that no longer has the entries after the backup. A new base is taken, and moments in
+// between are refused.
 func TestTrimmedLog(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
@@ -132,7 +137,8 @@ func TestTrimmedLog(t *testing.T) {
 	f = p.follow(to, time.Hour, time.Hour)
 	f.caughtUp()
 	f.stop()
-	if _, _, err := p.restore(to, Moment{Sequence: missed}); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), "the next one") {
+	if _, _, err := p.restore(to, Moment{Sequence: missed}); !errors.Is(err, errMissing) ||
+		!strings.Contains(err.Error(), "the next one") {
 		t.Errorf("a moment that was missed: %v", err)
 	}
 	if text, _, err := p.restore(to, Moment{}); err != nil || text != content(t, p.store) {
@@ -159,7 +165,8 @@ func TestTwoFollowers(t *testing.T) {
 		}
 		return true
 	})
-	if !errors.Is(err, objects.ErrChanged) || strings.Count(err.Error(), "only one process may write to a backup") != 1 {
+	if !errors.Is(err, objects.ErrChanged) ||
+		strings.Count(err.Error(), "only one process may write to a backup") != 1 {
 		t.Errorf("a Follower ended with %v", err)
 	}
 	one.stop()
@@ -240,22 +247,23 @@ func (o *outage) Extend(ctx context.Context, name string, content []byte, from i
 	return o.Store.Extend(ctx, name, content, from)
 }
 
-// TestOutageAtTheEndOfALog has the log break off while the backup cannot be written for longer than a Follower waits for its last entries.
-// Each entry is in the backup once.
+// TestOutageAtTheEndOfALog has the log break off while the backup cannot be written for longer than a Follower waits
+// for its last entries. Each entry is in the backup once.
 func TestOutageAtTheEndOfALog(t *testing.T) {
 	p, to := newProject(t), &outage{Store: newDirectory(t)}
 	p.write()
 	ctx, stop := context.WithCancel(t.Context())
 	var at atomic.Uint64
 	var broke atomic.Bool
-	f := &Follower{From: p, To: to, Every: time.Hour, Keep: time.Hour, lastFlush: time.Millisecond, Report: func(x Progress) {
-		if strings.HasPrefix(x.Note, "follow the log") {
-			broke.Store(true)
-		}
-		if x.Note == "" {
-			at.Store(x.Position.Sequence)
-		}
-	}}
+	f := &Follower{From: p, To: to, Every: time.Hour, Keep: time.Hour, lastFlush: time.Millisecond,
+		Report: func(x Progress) {
+			if strings.HasPrefix(x.Note, "follow the log") {
+				broke.Store(true)
+			}
+			if x.Note == "" {
+				at.Store(x.Position.Sequence)
+			}
+		}}
 	ended := make(chan error, 1)
 	go func() { ended <- f.Run(ctx) }()
 	caughtUp := func() bool { return at.Load() == p.store.Revision() }
@@ -273,7 +281,8 @@ func TestOutageAtTheEndOfALog(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if text, last, err := p.restore(to, Moment{}); err != nil || last != p.store.Revision() || text != content(t, p.store) {
+	if text, last, err := p.restore(to, Moment{}); err != nil || last != p.store.Revision() ||
+		text != content(t, p.store) {
 		t.Errorf("the last state: restored %d of %d, %v", last, p.store.Revision(), err)
 	}
 }
@@ -304,12 +313,14 @@ func (p *project) hasFiles(to objects.Store, count int) {
 func (p *project) wantUpload(from objects.Store, name string, sequence uint64, want string) {
 	p.t.Helper()
 	var b bytes.Buffer
-	if found, err := p.uploadsAt(from, sequence).Copy(p.t.Context(), name, &b); err != nil || !found || b.String() != want {
+	if found, err := p.uploadsAt(from, sequence).Copy(p.t.Context(), name, &b); err != nil || !found ||
+		b.String() != want {
 		p.t.Errorf("%s after entry %d: %q, %v, %v, want %q", name, sequence, b.String(), found, err, want)
 	}
 }
 
-// TestReplacedAfterBase replaces a file that a base has before the backup has a later entry, and while no Follower runs.
+// TestReplacedAfterBase replaces a file that a base has before the backup has a later entry, and while no Follower
+// runs.
 func TestReplacedAfterBase(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	first := p.upload("a.txt", "one")
@@ -329,8 +340,8 @@ func TestReplacedAfterBase(t *testing.T) {
 	p.wantUpload(to, "a.txt", third, "the third")
 }
 
-// TestUploadsGone takes a base while the directory of uploads is empty, as if its disk were not mounted, and removes the base before. The backup
-// still has the files.
+// TestUploadsGone takes a base while the directory of uploads is empty, as if its disk were not mounted, and removes
+// the base before. The backup still has the files.
 func TestUploadsGone(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.upload("a.txt", "one")
@@ -355,7 +366,8 @@ func TestUploadsGone(t *testing.T) {
 	}
 }
 
-// TestClockAhead takes a base while the clock is years ahead. When it is right again, the next Follower takes another, and moments are found.
+// TestClockAhead takes a base while the clock is years ahead. When it is right again, the next Follower takes another,
+// and moments are found.
 func TestClockAhead(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
@@ -385,11 +397,13 @@ func TestClockAhead(t *testing.T) {
 	}
 }
 
-// TestBaseAhead ends a Follower that could not store the entries before its newest base. The next one backs up a file that came meanwhile.
+// TestBaseAhead ends a Follower that could not store the entries before its newest base. The next one backs up a file
+// that came meanwhile.
 func TestBaseAhead(t *testing.T) {
 	p, to := newProject(t), &outage{Store: newDirectory(t)}
 	p.write()
-	p.age, p.lastFlush = 2*time.Hour, time.Millisecond // the next base is due, and entries that cannot be stored are left soon
+	p.age, p.lastFlush = 2*time.Hour,
+		time.Millisecond // the next base is due, and entries that cannot be stored are left soon
 	f := p.follow(to, time.Hour, 3*time.Hour)
 	f.caughtUp()
 	p.write()

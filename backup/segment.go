@@ -15,9 +15,9 @@ import (
 //
 //	the text segmentMagic · epoch 8 bytes · sequence of the first entry u64 · CRC-32C of all that u32
 //
-// Then come frames (see appendFrame): one for each entry and, once the segment is complete, one of the kind closeFrame with the number of
-// entries u64 and the SHA-256 of all bytes before the frame. A segment without that frame is open: its last frame may be torn, because the
-// program or the machine that wrote it died.
+// Then come frames (see appendFrame): one for each entry and, once the segment is complete, one of the kind closeFrame
+// with the number of entries u64 and the SHA-256 of all bytes before the frame. A segment without that frame is open:
+// its last frame may be torn, because the program or the machine that wrote it died.
 const (
 	segmentMagic  = "lectern segment 1\n"
 	segmentHeader = len(segmentMagic) + 8 + 8 + 4
@@ -122,13 +122,15 @@ func closeSegment(raw []byte, count int) []byte {
 	return appendFrame(raw, closeFrame, be.AppendUint64(nil, uint64(count)), sum[:])
 }
 
-// parseSegment parses a segment and checks all of it. The error wraps errDamaged, unless an entry is of a newer version of Lectern.
+// parseSegment parses a segment and checks all of it. The error wraps errDamaged, unless an entry is of a newer version
+// of Lectern.
 func parseSegment(raw []byte) (*segment, error) {
 	if len(raw) < segmentHeader || string(raw[:len(segmentMagic)]) != segmentMagic ||
 		crc32.Checksum(raw[:segmentHeader-4], crcTable) != be.Uint32(raw[segmentHeader-4:]) {
 		return nil, fmt.Errorf("%w: it has no header", errDamaged)
 	}
-	s := &segment{epoch: store.Epoch(raw[len(segmentMagic):]), first: be.Uint64(raw[len(segmentMagic)+8:]), whole: segmentHeader}
+	s := &segment{epoch: store.Epoch(raw[len(segmentMagic):]), first: be.Uint64(raw[len(segmentMagic)+8:]),
+		whole: segmentHeader}
 	for s.whole < len(raw) && !s.closed {
 		f, err := parseFrame(raw[s.whole:])
 		if err != nil {
@@ -158,13 +160,15 @@ func (s *segment) add(f frame) error {
 	case err != nil:
 		return fmt.Errorf("%w after entry %d: %w", errDamaged, s.last(), err)
 	case e.Sequence != s.last()+1 || e.Epoch != s.epoch:
-		return fmt.Errorf("%w: after entry %d comes entry %d of the epoch %s", errDamaged, s.last(), e.Sequence, e.Epoch)
+		return fmt.Errorf("%w: after entry %d comes entry %d of the epoch %s", errDamaged, s.last(), e.Sequence,
+			e.Epoch)
 	}
 	s.entries = append(s.entries, e)
 	return nil
 }
 
-// end decides what it means that the frame after the whole ones cannot be read: the frame is torn, unless a later one can be read.
+// end decides what it means that the frame after the whole ones cannot be read: the frame is torn, unless a later one
+// can be read.
 func (s *segment) end(raw []byte) error {
 	rest := raw[s.whole:]
 	for at := 1; at+frameHead < len(rest); at++ {

@@ -31,8 +31,8 @@ func someEntries(t testing.TB) (list []*store.Entry) {
 	return u.Entries
 }
 
-// smallEntries returns entries without changes, of a few bytes each. Fuzz targets begin with them: go test spends its time on making each new
-// input shorter, and gets nothing done with those that hold the definitions of a store.
+// smallEntries returns entries without changes, of a few bytes each. Fuzz targets begin with them: go test spends its
+// time on making each new input shorter, and gets nothing done with those that hold the definitions of a store.
 func smallEntries(t testing.TB) (list []*store.Entry) {
 	t.Helper()
 	for sequence := range uint64(3) {
@@ -63,7 +63,8 @@ func encode(entries []*store.Entry, closed bool) (raw []byte, ends []int) {
 	return raw, ends
 }
 
-// TestSegmentsTorn cuts a segment off after each of its bytes. What is left is the entries that are whole, and where they end.
+// TestSegmentsTorn cuts a segment off after each of its bytes. What is left is the entries that are whole, and where
+// they end.
 func TestSegmentsTorn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -92,8 +93,8 @@ func TestSegmentsTorn(t *testing.T) {
 	}
 }
 
-// TestSegmentsDamaged changes each byte of a segment. A reader notices each change, except one in the last entry of an open segment, which
-// cannot be told from a torn one.
+// TestSegmentsDamaged changes each byte of a segment. A reader notices each change, except one in the last entry of an
+// open segment, which cannot be told from a torn one.
 func TestSegmentsDamaged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -113,7 +114,8 @@ func TestSegmentsDamaged(t *testing.T) {
 				t.Fatalf("byte %d of %d: %v", at, len(raw), err)
 			}
 		}
-		if _, err := parseSegment(append(bytes.Clone(raw), raw[segmentHeader:]...)); closed && !errors.Is(err, errDamaged) {
+		if _, err := parseSegment(append(bytes.Clone(raw), raw[segmentHeader:]...)); closed &&
+			!errors.Is(err, errDamaged) {
 			t.Errorf("a segment with something behind it: %v", err)
 		}
 	}
@@ -188,14 +190,16 @@ func TestUpdates(t *testing.T) {
 	for i := range entries {
 		stream = AppendEntry(stream, entries[i])
 		var err error
-		if stream, err = AppendEnd(stream, map[string]uint64{"a.txt": uint64(i)}, Heartbeat{Position: entries[i].Epoch.String()}); err != nil {
+		if stream, err = AppendEnd(stream, map[string]uint64{"a.txt": uint64(i)},
+			Heartbeat{Position: entries[i].Epoch.String()}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := NewUpdateReader(bytes.NewReader(stream))
 	for i := range entries {
 		u, err := r.Next()
-		if err != nil || len(u.Entries) != 1 || !slices.Equal(u.Entries[0].Raw(), entries[i].Raw()) || u.Uploads["a.txt"] != uint64(i) || u.Now.Position != entries[i].Epoch.String() {
+		if err != nil || len(u.Entries) != 1 || !slices.Equal(u.Entries[0].Raw(), entries[i].Raw()) ||
+			u.Uploads["a.txt"] != uint64(i) || u.Now.Position != entries[i].Epoch.String() {
 			t.Errorf("update %d: %+v, %v", i, u, err)
 		}
 	}
@@ -204,13 +208,15 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestUpdatesCutOff cuts a stream off after each of its bytes. Only behind a whole update is that the end of the stream.
+// TestUpdatesCutOff cuts a stream off after each of its bytes. Only behind a whole update is that the end of the
+// stream.
 func TestUpdatesCutOff(t *testing.T) {
 	var stream []byte
 	ends := []int{0}
 	for i, e := range smallEntries(t) {
 		var err error
-		if stream, err = AppendEnd(AppendEntry(stream, e), map[string]uint64{"a.txt": uint64(i)}, Heartbeat{Position: "x"}); err != nil {
+		if stream, err = AppendEnd(AppendEntry(stream, e), map[string]uint64{"a.txt": uint64(i)},
+			Heartbeat{Position: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, len(stream))
@@ -259,8 +265,11 @@ func TestNames(t *testing.T) {
 	if len(c.segments) != 1 || c.segments[0].epoch != p.Epoch || c.segments[0].first != 4711 {
 		t.Errorf("%+v", c.segments)
 	}
-	for _, wrong := range []string{"", "bases/", "bases/x.tar", "bases/20260102T030405.678Z-0102030000000000-4711.tar", "bases/20260102T030405.678Z-0102030000000000-00000000000000004711",
-		"uploads/x-full.json", "uploads/0102030000000000-00000000000000004711.json", "uploads/0102030000000000-00000000000000004711-x.json", "segments/x.segment", "segments/0102030000000000-4711.segment"} {
+	for _, wrong := range []string{"", "bases/", "bases/x.tar", "bases/20260102T030405.678Z-0102030000000000-4711.tar",
+		"bases/20260102T030405.678Z-0102030000000000-00000000000000004711",
+		"uploads/x-full.json", "uploads/0102030000000000-00000000000000004711.json",
+		"uploads/0102030000000000-00000000000000004711-x.json", "segments/x.segment",
+		"segments/0102030000000000-4711.segment"} {
 		c = catalogue{}
 		c.addBase(wrong)
 		c.addManifest(wrong)

@@ -22,7 +22,8 @@ type segmentWriter struct {
 }
 
 const (
-	// directorySegment and bucketSegment are the sizes of segments. An open segment in a bucket is sent as a whole whenever it grows.
+	// directorySegment and bucketSegment are the sizes of segments. An open segment in a bucket is sent as a whole
+	// whenever it grows.
 	directorySegment = 16 << 20
 	bucketSegment    = 1 << 20
 	// closeAfter is how long a segment may be open.
@@ -76,8 +77,8 @@ func (w *segmentWriter) save(ctx context.Context) error {
 	return nil
 }
 
-// resume reads the last segment of an epoch, which the death of the program that wrote it may have torn, and closes it. It returns the
-// sequence of its last entry.
+// resume reads the last segment of an epoch, which the death of the program that wrote it may have torn, and closes it.
+// It returns the sequence of its last entry.
 func (w *segmentWriter) resume(ctx context.Context, last listedSegment) (uint64, error) {
 	raw, err := readObject(ctx, w.to, last.name)
 	if err != nil {

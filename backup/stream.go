@@ -12,8 +12,8 @@ import (
 	"lectern/store"
 )
 
-// A running server sends its log as a stream of updates. Each is some frames with entries, which may be none, perhaps one with names of
-// uploaded files, and one that ends the update.
+// A running server sends its log as a stream of updates. Each is some frames with entries, which may be none, perhaps
+// one with names of uploaded files, and one that ends the update.
 
 // An Update says what happened to a store since the last one.
 type Update struct {
@@ -80,8 +80,8 @@ func (u *UpdateReader) Next() (up Update, err error) {
 	}
 }
 
-// allocatedAhead bounds the memory that a frame gets because of the length in its head. A longer frame gets more as it is read, since the length
-// may be wrong.
+// allocatedAhead bounds the memory that a frame gets because of the length in its head. A longer frame gets more as it
+// is read, since the length may be wrong.
 const allocatedAhead = 1 << 20
 
 // frame reads one frame, whose memory is its own.

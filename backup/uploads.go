@@ -20,8 +20,9 @@ import (
 	"lectern/store"
 )
 
-// A manifest says which uploaded file had which content, by name. A full one belongs to a base and lists all files; the others list files
-// that were new or changed since, and have the position of that base or a later one. The content of a file is stored once, under its SHA-256.
+// A manifest says which uploaded file had which content, by name. A full one belongs to a base and lists all files; the
+// others list files that were new or changed since, and have the position of that base or a later one. The content of a
+// file is stored once, under its SHA-256.
 type manifest map[string]upload
 
 // An upload is an uploaded file in a manifest.
@@ -106,7 +107,8 @@ type Uploads struct {
 }
 
 // uploadsSince reads the manifests of an epoch from a base on.
-func (c *catalogue) uploadsSince(ctx context.Context, from objects.Store, base store.Position, sequence uint64) (*Uploads, error) {
+func (c *catalogue) uploadsSince(ctx context.Context, from objects.Store, base store.Position,
+	sequence uint64) (*Uploads, error) {
 	var list []listedManifest
 	for _, m := range c.manifests {
 		if m.position.Epoch == base.Epoch && m.position.Sequence >= base.Sequence {
@@ -115,7 +117,8 @@ func (c *catalogue) uploadsSince(ctx context.Context, from objects.Store, base s
 	}
 	slices.SortFunc(list, func(a, b listedManifest) int {
 		full := func(m listedManifest) int { return map[bool]int{true: 1}[m.full] }
-		return cmp.Or(cmp.Compare(a.position.Sequence, b.position.Sequence), full(b)-full(a), cmp.Compare(a.made, b.made))
+		return cmp.Or(cmp.Compare(a.position.Sequence, b.position.Sequence), full(b)-full(a),
+			cmp.Compare(a.made, b.made))
 	})
 	u := &Uploads{from, sequence, map[string][]upload{}}
 	for _, l := range list {
@@ -157,8 +160,8 @@ func (u *Uploads) Copy(ctx context.Context, name string, w io.Writer) (found boo
 	return true, nil
 }
 
-// at returns the content that a file had at the moment: the last one that was copied up to then, or else the first one after it, since a
-// file is copied a little later than the entry that names it.
+// at returns the content that a file had at the moment: the last one that was copied up to then, or else the first one
+// after it, since a file is copied a little later than the entry that names it.
 func (u *Uploads) at(name string) (upload, bool) {
 	all := u.names[name]
 	if len(all) == 0 {

@@ -26,13 +26,18 @@ func newAudit(s *session) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return inCommand("audit", a.run(s, projectAt(args))) },
 	}
 	f := c.Flags()
-	f.StringVar(&a.filter.Since, "since", "", "Only what happened after this `MOMENT`: a time such as 2026-01-02T15:04:05Z, or the number of an entry.")
+	f.StringVar(&a.filter.Since, "since", "",
+		"Only what happened after this `MOMENT`: a time such as 2026-01-02T15:04:05Z, or the number of an entry.")
 	f.StringVar(&a.filter.Until, "until", "", "Only what happened up to this `MOMENT`.")
-	f.StringVar(&a.filter.Type, "type", "", "Only entries that changed documents of the content-type `UID`, such as api::article.article.")
+	f.StringVar(&a.filter.Type, "type", "",
+		"Only entries that changed documents of the content-type `UID`, such as api::article.article.")
 	f.StringVar(&a.filter.Document, "document", "", "Only entries that changed the document with the documentId `ID`.")
-	f.StringVar(&a.filter.By, "by", "", "Only entries of a kind of principal (public, token, user, command, system), or of one of them as `KIND[:NAME]`, such as user:ada.")
-	f.BoolVar(&a.verify, "verify", false, "Verify that no entry of the log is missing or was changed, and print the hash of the last one. Keep it elsewhere.")
-	f.StringVar(&a.expect, "expect", "", "With --verify: a `HASH` that was printed earlier. Fail unless the log still has the entry with that hash.")
+	f.StringVar(&a.filter.By, "by", "",
+		"Only entries of a kind of principal (public, token, user, command, system), or of one of them as `KIND[:NAME]`, such as user:ada.")
+	f.BoolVar(&a.verify, "verify", false,
+		"Verify that no entry of the log is missing or was changed, and print the hash of the last one. Keep it elsewhere.")
+	f.StringVar(&a.expect, "expect", "",
+		"With --verify: a `HASH` that was printed earlier. Fail unless the log still has the entry with that hash.")
 	a.add(c)
 	return c
 }

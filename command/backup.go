@@ -27,8 +27,9 @@ func newBackup(s *session) *cobra.Command {
 		Long:  outputArguments + " With --follow there is no FILE.",
 		RunE:  func(_ *cobra.Command, args []string) error { return b.run(s, args) },
 	}
-	c.Flags().StringVar(&b.follow, "follow", "", "Back up continuously into `PLACE`, a directory or s3://BUCKET/PREFIX, until the command is stopped: "+
-		"each write a moment after it was made.")
+	c.Flags().StringVar(&b.follow, "follow", "",
+		"Back up continuously into `PLACE`, a directory or s3://BUCKET/PREFIX, until the command is stopped: "+
+			"each write a moment after it was made.")
 	c.Flags().Var(&b.every, "every", "With --follow, take a new base this `TIME` after the last one.")
 	c.Flags().Var(&b.keep, "keep", "With --follow, keep what is needed to restore each moment of this `TIME`.")
 	b.add(c)
@@ -85,12 +86,14 @@ func (c *backupCommand) ship(s *session, args []string) error {
 				p.done("%s", r.Note)
 				continue
 			}
-			p.show("%s up to entry %d, %.1f s behind, %s", count(r.Entries, "entry"), r.Position.Sequence, r.Behind.Seconds(), megabytes(r.Bytes))
+			p.show("%s up to entry %d, %.1f s behind, %s", count(r.Entries, "entry"), r.Position.Sequence,
+				r.Behind.Seconds(), megabytes(r.Bytes))
 		}
 		p.clear()
 	}()
 	err = c.directory(s, dir).Follow(s.ctx, admin.FollowOptions{
-		To: to, Every: time.Duration(c.every), Keep: time.Duration(c.keep), Report: func(r backup.Progress) { reports <- r },
+		To: to, Every: time.Duration(c.every), Keep: time.Duration(c.keep),
+		Report: func(r backup.Progress) { reports <- r },
 	})
 	close(reports)
 	<-done

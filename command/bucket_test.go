@@ -89,8 +89,8 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.counts[what]++
 }
 
-// unchunk takes the body of a request out of the signed chunks in which clients of S3 send it over plain HTTP. gofakes3 does that for whole
-// objects, and not for parts.
+// unchunk takes the body of a request out of the signed chunks in which clients of S3 send it over plain HTTP. gofakes3
+// does that for whole objects, and not for parts.
 func unchunk(r *http.Request) error {
 	if !strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING-") {
 		return nil
@@ -185,13 +185,15 @@ func (b *blog) begin(args ...string) (stop func() string) {
 	return stop
 }
 
-// add imports authors with these texts into the running server, and returns the last sequence of the log and all content.
+// add imports authors with these texts into the running server, and returns the last sequence of the log and all
+// content.
 func (b *blog) add(texts ...string) (sequence string, content string) {
 	b.Helper()
 	lines := `{"format":"lectern-content","version":2}` + "\n"
 	for _, text := range texts {
 		b.authors++
-		lines += fmt.Sprintf(`{"type":"api::author.author","documentId":"a%023d","data":{"name":"someone","bio":%q}}`, b.authors, text) + "\n"
+		lines += fmt.Sprintf(`{"type":"api::author.author","documentId":"a%023d","data":{"name":"someone","bio":%q}}`,
+			b.authors, text) + "\n"
 	}
 	b.must(lines, "import", b.dir, "-")
 	audit := strings.Split(strings.TrimSpace(b.must("", "audit", b.dir)), "\n")
@@ -202,12 +204,13 @@ func (b *blog) add(texts ...string) (sequence string, content string) {
 	return last.Seq.String(), b.must("", "export", b.dir, "-")
 }
 
-// awaitsShipped waits until the bucket has an entry of the log. A count of segments does not tell that: one segment is sent again whenever it
-// grows.
+// awaitsShipped waits until the bucket has an entry of the log. A count of segments does not tell that: one segment is
+// sent again whenever it grows.
 func (b *blog) awaitsShipped(sequence string) {
 	b.Helper()
 	servertest.Await(b, "the bucket has entry "+sequence, func() error {
-		_, said, code := b.run("", "restore", "--at", sequence, "--data", filepath.Join(b.TempDir(), "data"), b.dir, "s3://backups/blog")
+		_, said, code := b.run("", "restore", "--at", sequence, "--data", filepath.Join(b.TempDir(), "data"), b.dir,
+			"s3://backups/blog")
 		if code != 0 {
 			return errors.New(said)
 		}
@@ -252,7 +255,8 @@ func TestBackupInABucketGoesOnAfterRefusals(t *testing.T) {
 	if refused, sent := s3.count("!"+part), s3.count(part); refused != 1 || sent != 1 {
 		t.Errorf("part 2 of the base was refused %d times and stored %d times", refused, sent)
 	}
-	if begun, aborted, ended := s3.count("POST bases begin"), s3.count("DELETE bases end"), s3.count("POST bases end"); begun != 2 || aborted != 1 || ended != 1 {
+	if begun, aborted, ended := s3.count("POST bases begin"), s3.count("DELETE bases end"),
+		s3.count("POST bases end"); begun != 2 || aborted != 1 || ended != 1 {
 		t.Errorf("%d uploads in parts were begun, %d aborted and %d ended", begun, aborted, ended)
 	}
 	first, firstContent := b.add("First")
@@ -264,7 +268,8 @@ func TestBackupInABucketGoesOnAfterRefusals(t *testing.T) {
 	if said := stop(); strings.Count(said, "trying again") < 2 || strings.Count(said, "took a base") != 1 {
 		t.Errorf("the first command says %s", said)
 	}
-	if _, said, code := b.run("", "restore", "--at", second, "--data", t.TempDir(), b.dir, "s3://backups/blog"); code != 1 || !strings.Contains(said, "it ends with entry "+first) {
+	if _, said, code := b.run("", "restore", "--at", second, "--data", t.TempDir(), b.dir,
+		"s3://backups/blog"); code != 1 || !strings.Contains(said, "it ends with entry "+first) {
 		t.Errorf("an entry that is not there: exit code %d, %s", code, said)
 	}
 

@@ -29,8 +29,9 @@ func newCheck(s *session) *cobra.Command {
 		Args:  takes(0, 1),
 		RunE:  func(_ *cobra.Command, args []string) error { return k.run(s, projectAt(args)) },
 	}
-	c.Flags().BoolVar(&k.store, "store", false, "Check the store instead: read all of it and print what is damaged or inconsistent. "+
-		"Works while a server runs.")
+	c.Flags().BoolVar(&k.store, "store", false,
+		"Check the store instead: read all of it and print what is damaged or inconsistent. "+
+			"Works while a server runs.")
 	k.add(c)
 	return c
 }
@@ -96,13 +97,14 @@ func (c *checkCommand) checkFiles(s *session, dir string) error {
 	case forecast.First != "":
 		fmt.Fprintf(s.Stdout, "whether the content fits them cannot be told yet: the next start %s\n", forecast.First)
 	case forecast.Converts:
-		fmt.Fprintln(s.Stdout, "the definitions have changed; the content is brought in step with them at the next start, and loses nothing")
+		fmt.Fprintln(s.Stdout,
+			"the definitions have changed; the content is brought in step with them at the next start, and loses nothing")
 	}
 	return nil
 }
 
-// printMisfits prints the stored content that breaks rules of the definitions, with examples and the commands that repair it.
-// It returns how many rules the content breaks.
+// printMisfits prints the stored content that breaks rules of the definitions, with examples and the commands that
+// repair it. It returns how many rules the content breaks.
 func (s *session) printMisfits(d *admin.Directory, a audit.Report) int {
 	for _, m := range a.Misfits {
 		examples := make([]string, len(m.Examples))
@@ -130,13 +132,16 @@ func (s *session) warnOfTokens(d *admin.Directory, def *gateway.Definition, f au
 	}
 	for _, name := range f.Removed {
 		if def.HasPermissions {
-			fmt.Fprintf(s.Stderr, "warning: permissions.yaml no longer declares the token %s: the next start or reload of the server revokes it\n", name)
+			fmt.Fprintf(s.Stderr,
+				"warning: permissions.yaml no longer declares the token %s: the next start or reload of the server revokes it\n", name)
 		} else {
-			fmt.Fprintf(s.Stderr, "warning: config/permissions.yaml, which declared the token %s, is missing or empty: the token is kept meanwhile\n", name)
+			fmt.Fprintf(s.Stderr,
+				"warning: config/permissions.yaml, which declared the token %s, is missing or empty: the token is kept meanwhile\n", name)
 		}
 	}
 	for _, name := range f.Kept {
-		fmt.Fprintf(s.Stderr, "warning: permissions.yaml does not declare the token %s: it works until you revoke it:\n    %s\n", name,
+		fmt.Fprintf(s.Stderr,
+			"warning: permissions.yaml does not declare the token %s: it works until you revoke it:\n    %s\n", name,
 			d.Command("token revoke")+" "+shell.Path(name))
 	}
 	return nil
@@ -155,6 +160,7 @@ func (c *checkCommand) checkStore(s *session, dir string) error {
 	for _, problem := range problems {
 		fmt.Fprintln(s.Stdout, problem)
 	}
-	fmt.Fprintf(s.Stderr, "%s; restore a backup, or save what can be read: %s salvage\n", count(len(problems), "problem"), s.Name)
+	fmt.Fprintf(s.Stderr, "%s; restore a backup, or save what can be read: %s salvage\n",
+		count(len(problems), "problem"), s.Name)
 	return errReported
 }

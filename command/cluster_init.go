@@ -48,7 +48,8 @@ func initCluster(s *session, path string, args []string) error {
 	}
 	dir := display(path)
 	if result.Authority {
-		fmt.Fprintf(s.Stdout, "made a certificate authority in %s, which is valid until %s\n", shell.Path(dir), result.Expires.UTC().Format(time.DateOnly))
+		fmt.Fprintf(s.Stdout, "made a certificate authority in %s, which is valid until %s\n", shell.Path(dir),
+			result.Expires.UTC().Format(time.DateOnly))
 	}
 	for _, name := range result.Kept {
 		fmt.Fprintf(s.Stdout, "%s has credentials already: %s\n", name, shell.Path(filepath.Join(dir, name)))
@@ -56,7 +57,8 @@ func initCluster(s *session, path string, args []string) error {
 	for _, name := range result.Made {
 		fmt.Fprintf(s.Stdout, "made credentials for %s: %s\n", name, shell.Path(filepath.Join(dir, name)))
 	}
-	fmt.Fprintf(s.Stdout, "\nCopy to the machine of each node its own directory and nothing else. Keep %s safe: who has it can add nodes.\n",
+	fmt.Fprintf(s.Stdout,
+		"\nCopy to the machine of each node its own directory and nothing else. Keep %s safe: who has it can add nodes.\n",
 		shell.Path(filepath.Join(dir, "ca.key")))
 	return nil
 }

@@ -54,7 +54,8 @@ func printCluster(to io.Writer, status admin.ClusterStatus) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(to, "\nas %s knows it; the leader is %s\n", status.Node, cmp.Or(status.Leader, "not known: the cluster takes no writes now"))
+	_, err := fmt.Fprintf(to, "\nas %s knows it; the leader is %s\n", status.Node,
+		cmp.Or(status.Leader, "not known: the cluster takes no writes now"))
 	return err
 }
 
@@ -98,7 +99,8 @@ func (c *clusterAddCommand) run(s *session, args []string) error {
 	if err != nil {
 		return usageError(err.Error())
 	}
-	if err := c.directory(s, dir).AddNode(s.ctx, admin.ClusterNode{Name: node.Name, Address: node.Address, Voter: !c.noVote}); err != nil {
+	if err := c.directory(s, dir).AddNode(
+		s.ctx, admin.ClusterNode{Name: node.Name, Address: node.Address, Voter: !c.noVote}); err != nil {
 		return inCommand("cluster add", err)
 	}
 	vote := "votes once it has the content"
@@ -148,7 +150,8 @@ func transferLead(s *session, flags projectFlags, args []string) error {
 	switch len(args) {
 	case 0:
 	case 1:
-		if name = args[0]; config.IsProject(name) || strings.ContainsAny(name, `/\`) { // a node that joined may be served from a directory without definitions
+		if name = args[0]; config.IsProject(name) ||
+			strings.ContainsAny(name, `/\`) { // a node that joined may be served from a directory without definitions
 			dir, name = name, ""
 		}
 	case 2:

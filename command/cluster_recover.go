@@ -26,7 +26,8 @@ func newClusterRecover(s *session) *cobra.Command {
 		Args: takes(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error { return r.run(s, absolute(args[0]), args[1:]) },
 	}
-	c.Flags().BoolVar(&r.yes, "yes", false, "Do it. Without it, the command prints what would be lost and changes nothing.")
+	c.Flags().BoolVar(&r.yes, "yes", false,
+		"Do it. Without it, the command prints what would be lost and changes nothing.")
 	r.add(c)
 	return c
 }
@@ -44,7 +45,8 @@ func (c *clusterRecoverCommand) run(s *session, dir string, args []string) error
 	fmt.Fprintf(s.Stdout, "members before: %s\n", strings.Join(r.Before, ", "))
 	fmt.Fprintf(s.Stdout, "members after:  %s\n", strings.Join(r.After, ", "))
 	if c.yes {
-		fmt.Fprintf(s.Stdout, "recovered. Serve %s, and let every other node join anew with an empty data directory\n", shell.Path(display(dir)))
+		fmt.Fprintf(s.Stdout, "recovered. Serve %s, and let every other node join anew with an empty data directory\n",
+			shell.Path(display(dir)))
 		return nil
 	}
 	fmt.Fprintf(s.Stdout, `

@@ -39,7 +39,8 @@ import (
 type Program struct {
 	// Name is the name of the program in usage, errors and hints; "" means lectern.
 	Name string
-	// Extend adds extensions to the server. Every command calls it, because checks and migrations depend on extensions too.
+	// Extend adds extensions to the server. Every command calls it, because checks and migrations depend on extensions
+	// too.
 	Extend func(*gateway.Extensions) error
 
 	Stdin  io.Reader // nil means that of the process, as for the two below
@@ -61,9 +62,9 @@ type session struct {
 	extensions *gateway.Extensions
 }
 
-// Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if the command line is invalid.
-// SIGINT, SIGTERM and the SIGHUP of a closed terminal make the command stop cleanly; a second SIGINT or SIGTERM ends the
-// process at once.
+// Main runs a command line and returns the exit code: 0 if it succeeded, 1 if it failed, 2 if the command line is
+// invalid. SIGINT, SIGTERM and the SIGHUP of a closed terminal make the command stop cleanly; a second SIGINT or
+// SIGTERM ends the process at once.
 func Main(ctx context.Context, args []string, p Program) int {
 	p.Name = cmp.Or(p.Name, "lectern")
 	if p.Stdin == nil {
@@ -122,12 +123,14 @@ func newRoot(s *session) *cobra.Command {
 	root.SetHelpFunc(printHelp)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolP("help", "h", false, "Print this help.")
-	root.PersistentFlags().VarPF(versionFlag{}, "version", "", "Print the version, as the command version does.").NoOptDefVal = "true"
+	root.PersistentFlags().VarPF(versionFlag{}, "version", "",
+		"Print the version, as the command version does.").NoOptDefVal = "true"
 
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
 	addGroup(root, groupProject, newInit(s), newServe(s), newCheck(s), newHealth(s), newDebug(s))
-	addGroup(root, groupContent, newExport(s), newImport(s), newMoveIn(s), newMigrate(s), newAudit(s), newBackup(s), newRestore(s),
+	addGroup(root, groupContent, newExport(s), newImport(s), newMoveIn(s), newMigrate(s), newAudit(s), newBackup(s),
+		newRestore(s),
 		newCompact(s), newSalvage(s))
 	addGroup(root, groupAccess, newToken(s), newWebhooks(s), newSchema(s), newOpenAPI(s), newTypes(s))
 	addGroup(root, groupServers, newFollow(s), newPromote(s), newCluster(s), newDeploy(s))
@@ -153,7 +156,8 @@ func newGroup(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// refuseGroup refuses a command line that ends before or goes on after the name of a group without naming a command of it.
+// refuseGroup refuses a command line that ends before or goes on after the name of a group without naming a command of
+// it.
 func refuseGroup(c *cobra.Command, args []string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -169,7 +173,8 @@ func refuseGroup(c *cobra.Command, args []string) error {
 func changeCompletionCommand(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
-	completion.Short, completion.Args, completion.RunE = "Print the completion script of a shell.", cobra.ArbitraryArgs, refuseGroup
+	completion.Short, completion.Args, completion.RunE = "Print the completion script of a shell.", cobra.ArbitraryArgs,
+		refuseGroup
 }
 
 // keepOrder lets the help of c and of its commands list the flags in the order in which they are defined.
@@ -192,8 +197,8 @@ func (s *session) prepare(c *cobra.Command, _ []string) error {
 	return nil
 }
 
-// asCommand returns a context whose writes are logged as made by a command. What a server writes by itself is not logged as written by
-// a command.
+// asCommand returns a context whose writes are logged as made by a command. What a server writes by itself is not
+// logged as written by a command.
 func asCommand(ctx context.Context, name string) context.Context {
 	if name == "serve" || name == "follow" {
 		return ctx
@@ -201,8 +206,8 @@ func asCommand(ctx context.Context, name string) context.Context {
 	return store.WithPrincipal(ctx, store.Principal{Kind: "command", Name: name})
 }
 
-// hangup returns a context that ends when the terminal is closed. The shell and the kernel may both send SIGHUP then, so a
-// second one does not end the process. If SIGHUP is ignored, as nohup does, it stays ignored.
+// hangup returns a context that ends when the terminal is closed. The shell and the kernel may both send SIGHUP then,
+// so a second one does not end the process. If SIGHUP is ignored, as nohup does, it stays ignored.
 func hangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)
@@ -242,7 +247,8 @@ func (p Program) fail(err error) int {
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.Stderr, "%[1]s: %[2]v\nRun \"%[1]s --help\" or \"%[1]s COMMAND --help\" for what there is.\n", p.Name, err)
+		fmt.Fprintf(p.Stderr, "%[1]s: %[2]v\nRun \"%[1]s --help\" or \"%[1]s COMMAND --help\" for what there is.\n",
+			p.Name, err)
 		return exitUsage
 	case errors.As(err, &problems), errors.As(err, &lines), errors.Is(err, errReported):
 		if !errors.Is(err, errReported) {

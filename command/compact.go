@@ -22,7 +22,8 @@ func newCompact(s *session) *cobra.Command {
 func compact(s *session, flags projectFlags, dir string) error {
 	return flags.administer(s, dir, func(a admin.Project) error {
 		p := newProgress(s.Stderr)
-		result, err := a.Compact(s.ctx, func(done, total int64) { p.show("copied %s of %s", megabytes(done), megabytes(total)) })
+		result, err := a.Compact(
+			s.ctx, func(done, total int64) { p.show("copied %s of %s", megabytes(done), megabytes(total)) })
 		p.clear()
 		if err != nil {
 			return inCommand("compact", err)

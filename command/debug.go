@@ -31,7 +31,8 @@ func (f *debugFlags) record(s *session, args []string, r admin.Recording) error 
 	if r.Kind != admin.Goroutines && f.output == "-" && isTerminal(s.Stdout) {
 		return usageError("this is not for a terminal; name a file with --output")
 	}
-	err := s.output(string(f.output), func(w io.Writer) error { return f.directory(s, projectAt(args)).Debug(s.ctx, r, w) })
+	err := s.output(string(f.output),
+		func(w io.Writer) error { return f.directory(s, projectAt(args)).Debug(s.ctx, r, w) })
 	if err != nil {
 		return inCommand("debug", err)
 	}
@@ -51,7 +52,8 @@ func newDebugProfile(s *session) *cobra.Command {
 			if heap {
 				return flags.record(s, args, admin.Recording{Kind: admin.HeapProfile})
 			}
-			return flags.record(s, args, admin.Recording{Kind: admin.CPUProfile, Time: time.Duration(seconds) * time.Second})
+			return flags.record(
+				s, args, admin.Recording{Kind: admin.CPUProfile, Time: time.Duration(seconds) * time.Second})
 		},
 	}
 	c.Flags().Uint16Var(&seconds, "seconds", 10, "Record for `N` seconds.")
@@ -69,7 +71,8 @@ func newDebugTrace(s *session) *cobra.Command {
 		Long:  dirArgument,
 		Args:  takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return flags.record(s, args, admin.Recording{Kind: admin.ExecutionTrace, Time: time.Duration(seconds) * time.Second})
+			return flags.record(
+				s, args, admin.Recording{Kind: admin.ExecutionTrace, Time: time.Duration(seconds) * time.Second})
 		},
 	}
 	c.Flags().Uint16Var(&seconds, "seconds", 2, "Record for `N` seconds. A busy server records megabytes a second.")

@@ -15,7 +15,8 @@ func newDeploy(s *session) *cobra.Command {
 		Use:   "deploy [DIR] [OPERATION...]",
 		Short: "Make the definitions of a project those of a cluster, while it serves.",
 		Long: "DIR is the project directory with the definitions (default: here). It is beside the data directory of a running node, which --data " +
-			"names otherwise. The operations are those of " + s.Name + " migrate; they say what becomes of content for which the definitions have no place.",
+			"names otherwise. The operations are those of " + s.Name +
+			" migrate; they say what becomes of content for which the definitions have no place.",
 		RunE: func(_ *cobra.Command, args []string) error { return deploy(s, flags, args) },
 	}
 	flags.add(c)
@@ -53,7 +54,8 @@ func deployment(s *session, dir string, words []string) (o admin.Deployment, err
 			return o, err
 		}
 		if fills, _ := o.Migrations.Fills(); len(fills) > 0 {
-			return o, usageError("fill works on the content as the cluster serves it; call lectern migrate after the deployment")
+			return o, usageError(
+				"fill works on the content as the cluster serves it; call lectern migrate after the deployment")
 		}
 	}
 	if _, err := gateway.Load(dir, s.extensions); err != nil { // with the files as the user knows them

@@ -36,7 +36,8 @@ func TestProgramShowsItsOwnName(t *testing.T) {
 		{"migrate " + dir + "/blog nothing", 2, "\"magazine migrate --help\""},
 		{"serve --addr 127.0.0.1:0 " + dir + "/blog", 1, "magazine migrate " + dir + "/blog "},
 	} {
-		if strings.HasPrefix(c.args, "serve") { // rename an attribute that has content, so that serve suggests a migration
+		if strings.HasPrefix(
+			c.args, "serve") { // rename an attribute that has content, so that serve suggests a migration
 			text, err := os.ReadFile(article)
 			if err == nil {
 				err = os.WriteFile(article, bytes.ReplaceAll(text, []byte("summary:"), []byte("teaser:")), 0o644)
@@ -46,7 +47,8 @@ func TestProgramShowsItsOwnName(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		code := command.Main(t.Context(), strings.Fields(c.args), command.Program{Name: "magazine", Stdout: &out, Stderr: &out})
+		code := command.Main(t.Context(), strings.Fields(c.args),
+			command.Program{Name: "magazine", Stdout: &out, Stderr: &out})
 		if code != c.code || !strings.Contains(out.String(), c.prints) {
 			t.Errorf("%s: exit code %d, want %d\n%swant %s", c.args, code, c.code, out.String(), c.prints)
 		}
@@ -96,9 +98,12 @@ func TestEveryCommandKnowsTheExtensions(t *testing.T) {
 		{"its schema", shout, "schema", 0, "loudest: Note"},
 		{"a token for it", shout, "token create shouter --type custom --permission api::note.note.shout", 0, ""},
 		{"what does not fit", misfit, "check", 1, `extensions: hooks: there is no content-type "api::nothing.nothing"`},
-		{"what does not fit, served", misfit, "serve", 1, `extensions: hooks: there is no content-type "api::nothing.nothing"`},
-		{"a field that nothing answers", unanswered, "check", 1, "extensions: Query.quietest: nothing answers this field"},
-		{"a field that nothing answers, served", unanswered, "serve", 1, "extensions: Query.quietest: nothing answers this field"},
+		{"what does not fit, served", misfit, "serve", 1,
+			`extensions: hooks: there is no content-type "api::nothing.nothing"`},
+		{"a field that nothing answers", unanswered, "check", 1,
+			"extensions: Query.quietest: nothing answers this field"},
+		{"a field that nothing answers, served", unanswered, "serve", 1,
+			"extensions: Query.quietest: nothing answers this field"},
 		{"a program that cannot say what it adds", failing, "check", 1, "no key for the search engine"},
 	} {
 		var out bytes.Buffer

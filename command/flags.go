@@ -17,7 +17,8 @@ import (
 	"lectern/gateway/config"
 )
 
-// takes returns the check that a command has from least to most arguments. The error names them as the command's Use does.
+// takes returns the check that a command has from least to most arguments. The error names them as the command's Use
+// does.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -34,7 +35,8 @@ func takes(least, most int) cobra.PositionalArgs {
 // dirArgument explains the argument [DIR].
 const dirArgument = "DIR is the project directory (default: here)."
 
-// projectAt returns the directory that the argument [DIR] of a command names, if it is given: the working directory otherwise.
+// projectAt returns the directory that the argument [DIR] of a command names, if it is given: the working directory
+// otherwise.
 func projectAt(args []string) string {
 	if len(args) == 0 {
 		return absolute(".")
@@ -56,8 +58,8 @@ func splitDir(args []string, what string) (dir, last string, err error) {
 	return "", "", usageError(fmt.Sprintf("want [DIR] %s, got %d arguments", what, len(args)))
 }
 
-// absolute returns a path that stays the same if the working directory changes. A path that begins with ~/ is in the user's home, also
-// where a shell has left it alone.
+// absolute returns a path that stays the same if the working directory changes. A path that begins with ~/ is in the
+// user's home, also where a shell has left it alone.
 func absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -129,8 +131,9 @@ type projectFlags struct {
 func (f *projectFlags) add(c *cobra.Command) {
 	c.Flags().Var(&f.Data, "data", "Data directory `DIR` (default: data/ in the project).")
 	f.Env = "development"
-	addChoice(c, &f.Env, "env", []string{"development", "production"}, "`NAME` of the environment: development or production. Decides whether GraphQL introspection and the IDE are available, "+
-		"which secrets are accepted, and the format of the log.")
+	addChoice(c, &f.Env, "env", []string{"development", "production"},
+		"`NAME` of the environment: development or production. Decides whether GraphQL introspection and the IDE are available, "+
+			"which secrets are accepted, and the format of the log.")
 }
 
 func (f projectFlags) options(s *session) gateway.Options {
@@ -169,8 +172,8 @@ func (o *outputFlags) add(c *cobra.Command) {
 	o.projectFlags.add(c)
 }
 
-// target returns the project's directory and the file to write. Without --force it returns an error if the file exists. It
-// accepts special files such as devices, which admin.WriteFile does not replace.
+// target returns the project's directory and the file to write. Without --force it returns an error if the file exists.
+// It accepts special files such as devices, which admin.WriteFile does not replace.
 func (o *outputFlags) target(args []string) (dir, file string, err error) {
 	if dir, file, err = splitDir(args, "FILE"); err != nil || file == "-" || o.Force {
 		return dir, file, err

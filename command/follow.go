@@ -26,10 +26,13 @@ func newFollow(s *session) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(s, args[0], absolute(args[1])) },
 	}
 	o := &f.origin
-	c.Flags().StringVar(&o.Token, "token", "", "API token of that server with the permission lectern::replica.follow: its `KEY` ($"+replicaToken+").")
+	c.Flags().StringVar(&o.Token, "token", "",
+		"API token of that server with the permission lectern::replica.follow: its `KEY` ($"+replicaToken+").")
 	c.Flags().BoolVar(&o.Forward, "forward-writes", false, "Forward writes to that server instead of refusing them.")
-	c.Flags().StringSliceVar(&o.Part.Types, "types", nil, "`UID` of the content-types that the replica has, separated by commas (default: all).")
-	c.Flags().StringSliceVar(&o.Part.Locales, "locales", nil, "`CODE` of the locales that the replica has, separated by commas (default: all).")
+	c.Flags().StringSliceVar(&o.Part.Types, "types", nil,
+		"`UID` of the content-types that the replica has, separated by commas (default: all).")
+	c.Flags().StringSliceVar(&o.Part.Locales, "locales", nil,
+		"`CODE` of the locales that the replica has, separated by commas (default: all).")
 	c.Flags().BoolVar(&o.Part.Published, "published", false, "Have published versions only, and no drafts.")
 	f.listenFlags.add(c)
 	f.projectFlags.add(c)

@@ -35,7 +35,8 @@ func newHealth(s *session) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return h.run(s, projectAt(args)) },
 	}
 	f := c.Flags()
-	f.StringVar(&h.url, "url", "", "Ask the server at this `URL`, such as http://127.0.0.1:1337, instead of the one that runs on DIR.")
+	f.StringVar(&h.url, "url", "",
+		"Ask the server at this `URL`, such as http://127.0.0.1:1337, instead of the one that runs on DIR.")
 	f.Var(&h.ca, "ca", "With --url, believe the certificates of the authorities in this PEM `FILE`, besides those of the system.")
 	f.BoolVar(&h.verbose, "verbose", false, "Also list the replicas that follow the server that runs on DIR.")
 	f.DurationVar(&h.timeout, "timeout", 5*time.Second, "Wait at most this `DURATION` for the answer.")
@@ -93,7 +94,8 @@ func clientBelieving(file string) (*http.Client, error) {
 	if !authorities.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("%s has no certificate in PEM", file)
 	}
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: authorities}}}, nil
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
+		TLSClientConfig: &tls.Config{RootCAs: authorities}}}, nil
 }
 
 // healthAt asks the server at a URL whether it is ready.
@@ -116,7 +118,8 @@ func healthAt(ctx context.Context, base, authorities string) (condition admin.Co
 		return condition, err
 	}
 	defer res.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(res.Body, 64<<10)).Decode(&condition); err != nil || condition.State == "" {
+	if err := json.NewDecoder(io.LimitReader(res.Body, 64<<10)).Decode(&condition); err != nil ||
+		condition.State == "" {
 		return condition, fmt.Errorf("%s answers %s, which is no answer of a lectern server", address, res.Status)
 	}
 	return condition, nil

@@ -41,7 +41,8 @@ func TestHealthBelievesTheAuthorityOfAFile(t *testing.T) {
 		{[]string{"--ca", authority}, 2, "--ca is for --url"},
 	} {
 		var out bytes.Buffer
-		code := command.Main(t.Context(), append([]string{"health"}, c.args...), command.Program{Stdout: &out, Stderr: &out})
+		code := command.Main(t.Context(), append([]string{"health"}, c.args...),
+			command.Program{Stdout: &out, Stderr: &out})
 		if code != c.code || !strings.Contains(out.String(), c.prints) {
 			t.Errorf("%q: exit code %d, want %d\n%swant %s", c.args, code, c.code, out.String(), c.prints)
 		}

@@ -107,8 +107,8 @@ func listCommands(b *strings.Builder, c *cobra.Command, group string, width int)
 	}
 }
 
-// wrap breaks each line of text after at most width bytes where it has a blank, and indents what results. It leaves lines alone that
-// begin with a blank.
+// wrap breaks each line of text after at most width bytes where it has a blank, and indents what results. It leaves
+// lines alone that begin with a blank.
 func wrap(text, indent string, width int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

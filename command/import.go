@@ -28,8 +28,9 @@ func newImport(s *session) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return i.run(s, args) },
 	}
 	c.Flags().BoolVar(&i.partial, "partial", false, "Import the valid lines even if others are invalid.")
-	c.Flags().BoolVar(&i.keep, "keep", false, "Import values that break a rule of their attribute as long as it can hold them, "+
-		"such as one that an enumeration does not list. "+s.Name+" check lists them.")
+	c.Flags().BoolVar(&i.keep, "keep", false,
+		"Import values that break a rule of their attribute as long as it can hold them, "+
+			"such as one that an enumeration does not list. "+s.Name+" check lists them.")
 	i.add(c)
 	return c
 }
@@ -74,8 +75,8 @@ func (c *importCommand) run(s *session, args []string) error {
 	})
 }
 
-// openImport opens the file to import. It copies the standard input to a temporary file, since an import reads its input
-// several times.
+// openImport opens the file to import. It copies the standard input to a temporary file, since an import reads its
+// input several times.
 func openImport(stdin io.Reader, name string) (*os.File, error) {
 	if name != "-" {
 		if there, err := os.Stat(name); err == nil && there.IsDir() {

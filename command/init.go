@@ -30,15 +30,18 @@ func initProject(s *session, path string, empty bool) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Stdout, "made an empty project in %s: %s\n\nserve it:  %s serve %s\nadd a type, while it is served: %s\n",
-			dir, count(result.Files, "file"), s.Name, dir, shell.Path(filepath.Join(display(path), "content-types", "article.yaml")))
+		fmt.Fprintf(s.Stdout,
+			"made an empty project in %s: %s\n\nserve it:  %s serve %s\nadd a type, while it is served: %s\n",
+			dir, count(result.Files, "file"), s.Name, dir,
+			shell.Path(filepath.Join(display(path), "content-types", "article.yaml")))
 		return nil
 	}
 	result, err := gateway.Init(s.ctx, path, gateway.Options{LogTo: s.Stderr, Version: version()})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stdout, "made a project in %s: %s, and %s of documents\n\nserve it:  %s serve %s\nread it:   curl 'http://127.0.0.1:1337/api/articles?populate=*'\n",
+	fmt.Fprintf(s.Stdout,
+		"made a project in %s: %s, and %s of documents\n\nserve it:  %s serve %s\nread it:   curl 'http://127.0.0.1:1337/api/articles?populate=*'\n",
 		dir, count(result.Files, "file"), count(result.Versions, "version"), s.Name, dir)
 	return nil
 }

@@ -44,8 +44,8 @@ data/
 Its content: the store, the uploads, and the control socket of the running server.
 `
 
-// man returns the man page of the program in roff: one page for all commands. (That of cobra/doc is a page for each of them, and brings
-// a renderer of Markdown and the package text/template into the program.)
+// man returns the man page of the program in roff: one page for all commands. (That of cobra/doc is a page for each of
+// them, and brings a renderer of Markdown and the package text/template into the program.)
 func man(root *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1 \"\" %s\n", roff(strings.ToUpper(root.Name())), roffArgument(root.Name()+" "+version()))

@@ -88,7 +88,8 @@ func (c *migrateCommand) migrate(s *session, dir string, ms evolve.Migrations) e
 
 // splitOperations splits the arguments [DIR] [OPERATION …].
 func splitOperations(args []string) (dir string, words []string) {
-	if len(args) == 0 || slices.ContainsFunc(evolve.Operations, func(o evolve.Operation) bool { return o.Name == args[0] }) {
+	if len(args) == 0 ||
+		slices.ContainsFunc(evolve.Operations, func(o evolve.Operation) bool { return o.Name == args[0] }) {
 		return ".", args
 	}
 	return args[0], args[1:]

@@ -40,18 +40,23 @@ func newMoveIn(s *session) *cobra.Command {
 	f := c.Flags()
 	f.Var(&m.archive, "archive", "Archive `FILE` with the content, if SOURCE is a Strapi project.")
 	f.StringVar(&m.key, "key", "", "`KEY` of an encrypted archive ($"+archiveKey+").")
-	f.BoolVar(&m.into, "into", false, "Add the content to the project in DIR, which has the same types, also while it is served. "+
-		"Documents with the same documentId are replaced.")
-	addChoice(c, &m.misfits, "misfits", []string{"keep", "leave-out"}, "What becomes of values that break a rule of their definition, such as "+
-		"one that an enumeration does not list: keep (those that cannot be kept are left out) or leave-out. Without it they are kept, and the "+
-		"command stops if one cannot be. The report lists them.")
-	f.BoolVar(&m.dryRun, "dry-run", false, "Rehearse all of it in a temporary directory, print the report, and write nothing else.")
+	f.BoolVar(&m.into, "into", false,
+		"Add the content to the project in DIR, which has the same types, also while it is served. "+
+			"Documents with the same documentId are replaced.")
+	addChoice(c, &m.misfits, "misfits", []string{"keep", "leave-out"},
+		"What becomes of values that break a rule of their definition, such as "+
+			"one that an enumeration does not list: keep (those that cannot be kept are left out) or leave-out. Without it they are kept, and the "+
+			"command stops if one cannot be. The report lists them.")
+	f.BoolVar(&m.dryRun, "dry-run", false,
+		"Rehearse all of it in a temporary directory, print the report, and write nothing else.")
 
 	f.StringVar(&m.from, "from", "", "Read the content from a running Strapi at this `URL`.")
-	f.StringVar(&m.token, "token", "", "`KEY` of a full-access API token, for --from. Better name it in the environment, since others can see "+
-		"command lines ($"+strapiToken+").")
+	f.StringVar(&m.token, "token", "",
+		"`KEY` of a full-access API token, for --from. Better name it in the environment, since others can see "+
+			"command lines ($"+strapiToken+").")
 	f.Float64Var(&m.rate, "rate", 10, "Send `N` requests per second, for --from.")
-	f.StringSliceVar(&m.without, "without", nil, "`UID` of a content-type that is not read, for --from. May be given several times.")
+	f.StringSliceVar(&m.without, "without", nil,
+		"`UID` of a content-type that is not read, for --from. May be given several times.")
 	return c
 }
 
@@ -63,7 +68,8 @@ const (
 
 func (c *moveInCommand) run(s *session, args []string) error {
 	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
-		return usageError(fmt.Sprintf("the URL of a running server stands after --from: %s move-in --from %s DIR", s.Name, args[0]))
+		return usageError(fmt.Sprintf("the URL of a running server stands after --from: %s move-in --from %s DIR",
+			s.Name, args[0]))
 	}
 	c.source = absolute(args[0])
 	if len(args) > 1 {
@@ -83,8 +89,9 @@ func (c *moveInCommand) run(s *session, args []string) error {
 func (c *moveInCommand) move(s *session, p *progress, notes []movein.Note) error {
 	pace := pace{}
 	report, err := movein.Move(s.ctx, movein.Options{
-		Source: c.source, Archive: string(c.archive), Key: c.key, Dir: c.dir, Into: c.into, Misfits: movein.Policy(c.misfits),
-		DryRun: c.dryRun, Notes: notes,
+		Source: c.source, Archive: string(c.archive), Key: c.key, Dir: c.dir, Into: c.into,
+		Misfits: movein.Policy(c.misfits),
+		DryRun:  c.dryRun, Notes: notes,
 		Project: projectFlags{Env: "development"}.options(s),
 		Progress: func(at movein.Progress) {
 			p.show("%s", pace.text(at.Phase, at.Done, at.Total))

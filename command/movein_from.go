@@ -85,7 +85,8 @@ func (c *moveInCommand) readServer(s *session, p *progress, dir string) (*remote
 	return remote.Read(s.ctx, dir, remote.Options{
 		URL: c.from, Token: c.token, Schemas: schemas, Without: c.without, Rate: c.rate,
 		Progress: func(at remote.Progress) {
-			p.show("reading: %d rows, %d files with %d MB, %d requests", at.Rows, at.Files, at.FileBytes>>20, at.Requests)
+			p.show("reading: %d rows, %d files with %d MB, %d requests", at.Rows, at.Files, at.FileBytes>>20,
+				at.Requests)
 		},
 	})
 }

@@ -5,8 +5,9 @@ import (
 	"net"
 )
 
-// notifyReady tells the service manager that started the process that it is ready, as sd_notify of systemd does. socket is
-// the value of NOTIFY_SOCKET: a path, or "@" and a name in the abstract namespace. Without one there is nobody to tell.
+// notifyReady tells the service manager that started the process that it is ready, as sd_notify of systemd does. socket
+// is the value of NOTIFY_SOCKET: a path, or "@" and a name in the abstract namespace. Without one there is nobody to
+// tell.
 func notifyReady(socket string) error {
 	if socket == "" {
 		return nil

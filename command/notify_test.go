@@ -68,7 +68,8 @@ func startServe(t *testing.T, stderr io.Writer) (stop context.CancelFunc, exit <
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan int, 1)
 	go func() {
-		done <- command.Main(ctx, []string{"serve", dir, "--ephemeral", "--port", "0"}, command.Program{Stdout: io.Discard, Stderr: stderr})
+		done <- command.Main(ctx, []string{"serve", dir, "--ephemeral", "--port", "0"},
+			command.Program{Stdout: io.Discard, Stderr: stderr})
 	}()
 	return stop, done
 }

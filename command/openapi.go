@@ -17,12 +17,13 @@ func newOpenAPI(s *session) *cobra.Command {
 }
 
 func printOpenAPI(s *session, dir string) error {
-	return s.inPreview(dir, "this is the OpenAPI document of its definitions, converted to those of Lectern", func(dir string, _ *preview) error {
-		d, err := gateway.Load(dir, s.extensions)
-		if err != nil {
+	return s.inPreview(dir, "this is the OpenAPI document of its definitions, converted to those of Lectern",
+		func(dir string, _ *preview) error {
+			d, err := gateway.Load(dir, s.extensions)
+			if err != nil {
+				return err
+			}
+			_, err = s.Stdout.Write(d.OpenAPI())
 			return err
-		}
-		_, err = s.Stdout.Write(d.OpenAPI())
-		return err
-	})
+		})
 }

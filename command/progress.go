@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A progress prints the progress of a command to the standard error. On a terminal it rewrites a single line; otherwise it
-// prints a line from time to time.
+// A progress prints the progress of a command to the standard error. On a terminal it rewrites a single line; otherwise
+// it prints a line from time to time.
 type progress struct {
 	w        io.Writer
 	terminal bool

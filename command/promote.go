@@ -21,11 +21,13 @@ func newPromote(s *session) *cobra.Command {
 			if err := gateway.Promote(dir, flags.options(s), partial); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Stdout, "%s is an origin now; serve it by: %s\n", dir, flags.directory(s, dir).Command("serve"))
+			fmt.Fprintf(s.Stdout, "%s is an origin now; serve it by: %s\n", dir,
+				flags.directory(s, dir).Command("serve"))
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&partial, "partial", false, "Promote a replica that has a part of the content. The rest is not in the new origin.")
+	c.Flags().BoolVar(&partial, "partial", false,
+		"Promote a replica that has a part of the content. The rest is not in the new origin.")
 	flags.add(c)
 	return c
 }

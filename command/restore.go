@@ -26,8 +26,9 @@ func newRestore(s *session) *cobra.Command {
 		Long:  "FILE is the backup, or the place of a continuous one; - is the standard input. " + dirArgument,
 		RunE:  func(_ *cobra.Command, args []string) error { return r.run(s, args) },
 	}
-	c.Flags().StringVar(&r.at, "at", "", "Restore this `MOMENT` from a continuous backup: a time such as 2026-01-02T15:04:05Z, "+
-		"or the number of an entry of the log.")
+	c.Flags().StringVar(&r.at, "at", "",
+		"Restore this `MOMENT` from a continuous backup: a time such as 2026-01-02T15:04:05Z, "+
+			"or the number of an entry of the log.")
 	r.add(c)
 	return c
 }
@@ -80,12 +81,14 @@ func (c *restoreCommand) restoreAt(s *session, dir, place string) error {
 		return fmt.Errorf("open the backup: %w", err)
 	}
 	p := newProgress(s.Stderr)
-	r, err := c.directory(s, dir).RestoreAt(s.ctx, from, m, func(entries int) { p.show("%s of the log", count(entries, "entry")) })
+	r, err := c.directory(s, dir).RestoreAt(
+		s.ctx, from, m, func(entries int) { p.show("%s of the log", count(entries, "entry")) })
 	p.clear()
 	if err != nil {
 		return err
 	}
-	p.done("restored the state of %s, after entry %s: the base after entry %d, and %d of the log", r.Time.Local().Format(time.RFC3339), r.Last, r.Base.Position.Sequence, r.Entries)
+	p.done("restored the state of %s, after entry %s: the base after entry %d, and %d of the log",
+		r.Time.Local().Format(time.RFC3339), r.Last, r.Base.Position.Sequence, r.Entries)
 	p.done("restored %s", count(r.Files, "uploaded file"))
 	for _, name := range r.Missing {
 		fmt.Fprintf(s.Stderr, "warning: the backup does not have the uploaded file %s\n", name)

@@ -40,7 +40,8 @@ func salvage(s *session, flags outputFlags, args []string) error {
 		return inCommand("salvage", err)
 	}
 	s.reportLost(saved.Lost)
-	p.done("read %s and %s, saved %s: an export has no roles, tokens and locales", count(saved.Rows, "version"), count(saved.Links, "link"), count(max(0, p.lines-1), "version"))
+	p.done("read %s and %s, saved %s: an export has no roles, tokens and locales", count(saved.Rows, "version"),
+		count(saved.Links, "link"), count(max(0, p.lines-1), "version"))
 	return nil
 }
 

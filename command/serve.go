@@ -41,15 +41,21 @@ func newServe(s *session) *cobra.Command {
 	f := c.Flags()
 	v.listenFlags.add(c)
 	f.IntVar(&v.port, "port", 0, "Listen on this `PORT`, at the host of config/server.yaml. 0 takes a free port.")
-	f.BoolVar(&v.ephemeral, "ephemeral", false, "Serve an empty store in a temporary directory and print one line of JSON with address and "+
-		"tokens. For tests.")
-	f.BoolVar(&v.noWatch, "no-watch", false, "Do not reload changed project files while serving; production never does.")
-	f.BoolVar(&v.noUpgradeCopy, "no-upgrade-copy", false, "If this version of Lectern brings the store to a newer format, keep no copy of "+
-		"the store as it was.")
-	f.StringVar(&v.node, "cluster", "", "Serve as the node NAME of a cluster, which other nodes reach at HOST:PORT: `NAME@HOST:PORT`.")
-	f.StringSliceVar(&v.cluster.Join, "join", nil, "`HOST:PORT` of another node of the cluster, for a node that is new to it; can be given "+
-		"several times.")
-	f.IntVar(&v.cluster.Expect, "bootstrap-expect", 0, "Wait until `N` new nodes have found each other by --join before one of them begins the cluster.")
+	f.BoolVar(&v.ephemeral, "ephemeral", false,
+		"Serve an empty store in a temporary directory and print one line of JSON with address and "+
+			"tokens. For tests.")
+	f.BoolVar(&v.noWatch, "no-watch", false,
+		"Do not reload changed project files while serving; production never does.")
+	f.BoolVar(&v.noUpgradeCopy, "no-upgrade-copy", false,
+		"If this version of Lectern brings the store to a newer format, keep no copy of "+
+			"the store as it was.")
+	f.StringVar(&v.node, "cluster", "",
+		"Serve as the node NAME of a cluster, which other nodes reach at HOST:PORT: `NAME@HOST:PORT`.")
+	f.StringSliceVar(&v.cluster.Join, "join", nil,
+		"`HOST:PORT` of another node of the cluster, for a node that is new to it; can be given "+
+			"several times.")
+	f.IntVar(&v.cluster.Expect, "bootstrap-expect", 0,
+		"Wait until `N` new nodes have found each other by --join before one of them begins the cluster.")
 	f.BoolVar(&v.cluster.NoVote, "no-vote", false, "Join the cluster as a node that serves reads and has no vote.")
 	v.projectFlags.add(c)
 	return c
@@ -101,7 +107,8 @@ func (c *serveCommand) asNode() (*gateway.Cluster, error) {
 	n := &c.cluster
 	if c.node == "" {
 		if len(n.Join) > 0 || n.Expect != 0 || n.NoVote {
-			return nil, usageError("--join, --bootstrap-expect and --no-vote are for the node of a cluster; name it by --cluster NAME@HOST:PORT")
+			return nil, usageError(
+				"--join, --bootstrap-expect and --no-vote are for the node of a cluster; name it by --cluster NAME@HOST:PORT")
 		}
 		return nil, nil
 	}
@@ -132,8 +139,9 @@ type listenFlags struct {
 
 func (f *listenFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.addr, "addr", "", "Listen on `HOST:PORT` (default: the one in config/server.yaml).")
-	c.Flags().DurationVar(&f.lockWait, "lock-wait", 10*time.Second, "Wait at most this `DURATION` until another process, such as a server "+
-		"that is stopping, releases the data directory.")
+	c.Flags().DurationVar(&f.lockWait, "lock-wait", 10*time.Second,
+		"Wait at most this `DURATION` until another process, such as a server "+
+			"that is stopping, releases the data directory.")
 }
 
 // listen checks the flags and sets the options that they choose. It also readies the process for serving.
@@ -154,8 +162,8 @@ func (f *listenFlags) listen(s *session, o *gateway.Options) error {
 }
 
 // tuneMemory lets the heap grow to five times the memory in use before the garbage collector runs. A server uses a few
-// megabytes of heap, since its content is mapped from the file. With Go's default of two times it would collect dozens of times
-// a second under load and spend a seventh of its time on that. GOGC takes precedence if it is set.
+// megabytes of heap, since its content is mapped from the file. With Go's default of two times it would collect dozens
+// of times a second under load and spend a seventh of its time on that. GOGC takes precedence if it is set.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

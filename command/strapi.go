@@ -9,8 +9,8 @@ import (
 	"lectern/strapi/definitions"
 )
 
-// A preview is a Lectern project in a temporary directory, converted from the files of a Strapi project. It is for a first look:
-// it has definitions and settings, and no content.
+// A preview is a Lectern project in a temporary directory, converted from the files of a Strapi project. It is for a
+// first look: it has definitions and settings, and no content.
 type preview struct {
 	source  string // the Strapi project; nothing writes to it
 	root    string // the temporary directory
@@ -45,8 +45,8 @@ func (p *preview) Dir() string { return filepath.Join(p.root, "project") }
 // remove removes the temporary directory.
 func (p *preview) remove() error { return os.RemoveAll(p.root) }
 
-// announce prints that the command uses a preview instead of the Strapi project itself, and how to make a project of it. what says what the
-// command does with the preview.
+// announce prints that the command uses a preview instead of the Strapi project itself, and how to make a project of
+// it. what says what the command does with the preview.
 func (p *preview) announce(s *session, what string) {
 	dir := shell.Path(display(p.source))
 	fmt.Fprintf(s.Stderr, "%s is a Strapi project: %s. Its files stay as they are\n", dir, what)
@@ -54,8 +54,8 @@ func (p *preview) announce(s *session, what string) {
 	fmt.Fprintf(s.Stderr, "to make a project of it, with its content: %s move-in %s NEW\n", s.Name, dir)
 }
 
-// inPreview calls do with the directory of a project: dir itself, or a preview of it if it is a Strapi project. It announces the preview
-// unless what is "".
+// inPreview calls do with the directory of a project: dir itself, or a preview of it if it is a Strapi project. It
+// announces the preview unless what is "".
 func (s *session) inPreview(dir, what string, do func(dir string, preview *preview) error) (err error) {
 	p, err := previewOf(dir)
 	if err != nil {

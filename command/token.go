@@ -36,10 +36,13 @@ func newTokenCreate(s *session) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return t.run(s, args) },
 	}
 	f := c.Flags()
-	f.StringVar(&t.kind, "type", "", "`TYPE` of the token: full-access, read-only or custom (default: custom with --permission).")
-	f.StringSliceVar(&t.token.Permissions, "permission", nil, "A permission `UID.ACTION` of a custom token, such as api::article.article.find, "+
-		"or lectern::replica.follow for a replica. May be repeated.")
-	f.StringVar(&t.lifespan, "lifespan", "", "For what `TIME` the token works, such as 30d or 12h (default: until it is revoked).")
+	f.StringVar(&t.kind, "type", "",
+		"`TYPE` of the token: full-access, read-only or custom (default: custom with --permission).")
+	f.StringSliceVar(&t.token.Permissions, "permission", nil,
+		"A permission `UID.ACTION` of a custom token, such as api::article.article.find, "+
+			"or lectern::replica.follow for a replica. May be repeated.")
+	f.StringVar(&t.lifespan, "lifespan", "",
+		"For what `TIME` the token works, such as 30d or 12h (default: until it is revoked).")
 	f.StringVar(&t.token.Description, "description", "", "Purpose of the token, a `TEXT`.")
 	t.add(c)
 	return c
@@ -102,13 +105,15 @@ func listTokens(s *session, flags projectFlags, dir string, asJSON bool) error {
 			return printJSON(s, append([]auth.Token{}, tokens...))
 		}
 		if len(tokens) == 0 {
-			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name, shell.Path(display(dir)))
+			fmt.Fprintf(s.Stderr, "there are no tokens; `%s token create %s NAME` makes one\n", s.Name,
+				shell.Path(display(dir)))
 			return nil
 		}
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tTYPE\tMADE\tLAST USED\tEXPIRES\tPERMISSIONS")
 		for _, t := range tokens {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Kind, day(t.CreatedAt), moment(t.LastUsedAt, "never"), moment(t.ExpiresAt, "never"),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Kind, day(t.CreatedAt), moment(t.LastUsedAt, "never"),
+				moment(t.ExpiresAt, "never"),
 				strings.Join(t.Permissions, " "))
 		}
 		return w.Flush()
@@ -140,7 +145,8 @@ func newTokenRotate(s *session) *cobra.Command {
 		Long:  tokenArguments,
 		RunE:  func(_ *cobra.Command, args []string) error { return t.run(s, args) },
 	}
-	c.Flags().StringVar(&t.grace, "grace", "1h", "For what `TIME` the former key works beside the new one, such as 1h or 2d; 0 ends it at once.")
+	c.Flags().StringVar(&t.grace, "grace", "1h",
+		"For what `TIME` the former key works beside the new one, such as 1h or 2d; 0 ends it at once.")
 	t.add(c)
 	return c
 }
@@ -166,7 +172,8 @@ func (c *tokenRotateCommand) run(s *session, args []string) error {
 		if !tok.FormerUntil.IsZero() {
 			former = "works until " + moment(tok.FormerUntil, "") + " UTC"
 		}
-		fmt.Fprintf(s.Stderr, "the %s token %s has a new key; keep it, it is not shown again. The former key %s:\n", tok.Kind, tok.Name, former)
+		fmt.Fprintf(s.Stderr, "the %s token %s has a new key; keep it, it is not shown again. The former key %s:\n",
+			tok.Kind, tok.Name, former)
 		_, err = fmt.Fprintln(s.Stdout, key)
 		return err
 	})

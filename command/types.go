@@ -32,7 +32,8 @@ func newTypes(s *session) *cobra.Command {
 			return t.run(s)
 		},
 	}
-	c.Flags().StringVar(&t.out, "out", "", "Write to this `FILE` instead of the standard output. A file that is up to date is left alone.")
+	c.Flags().StringVar(&t.out, "out", "",
+		"Write to this `FILE` instead of the standard output. A file that is up to date is left alone.")
 	c.Flags().StringVar(&t.check, "check", "", "Write nothing. Exit with 1 unless this `FILE` is up to date.")
 	c.Flags().BoolVar(&t.noClient, "no-client", false, "Write only the types.")
 	return c
@@ -42,21 +43,22 @@ func (c *typesCommand) run(s *session) error {
 	if c.check != "" && c.out != "" {
 		return usageError("--out and --check can't be used together")
 	}
-	return s.inPreview(c.dir, "these are the types of its definitions, converted to those of Lectern", func(dir string, _ *preview) error {
-		d, err := gateway.Load(dir, s.extensions)
-		if err != nil {
+	return s.inPreview(c.dir, "these are the types of its definitions, converted to those of Lectern",
+		func(dir string, _ *preview) error {
+			d, err := gateway.Load(dir, s.extensions)
+			if err != nil {
+				return err
+			}
+			text := d.TypeScript(!c.noClient)
+			switch {
+			case c.check != "":
+				return inCommand("types", c.checkFile(s, text))
+			case c.out != "":
+				return inCommand("types", writeIfChanged(c.out, text))
+			}
+			_, err = s.Stdout.Write(text)
 			return err
-		}
-		text := d.TypeScript(!c.noClient)
-		switch {
-		case c.check != "":
-			return inCommand("types", c.checkFile(s, text))
-		case c.out != "":
-			return inCommand("types", writeIfChanged(c.out, text))
-		}
-		_, err = s.Stdout.Write(text)
-		return err
-	})
+		})
 }
 
 // checkFile returns an error if the file to check does not hold text.
@@ -78,7 +80,8 @@ func (c *typesCommand) checkFile(s *session, text []byte) error {
 	return fmt.Errorf("%s is not up to date; write it again by: %s", c.check, again)
 }
 
-// writeIfChanged writes text to a file, unless the file holds it already, so that programs that watch the file have nothing to do.
+// writeIfChanged writes text to a file, unless the file holds it already, so that programs that watch the file have
+// nothing to do.
 func writeIfChanged(file string, text []byte) error {
 	if there, err := os.ReadFile(file); err == nil && bytes.Equal(there, text) {
 		return nil

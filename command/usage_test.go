@@ -56,7 +56,8 @@ func TestHelpAndManPageNameEveryCommandAndFlag(t *testing.T) {
 
 // TestHelpFitsTheTerminal holds that no line of prose is wider than 80 columns where the output is no terminal.
 func TestHelpFitsTheTerminal(t *testing.T) {
-	for _, c := range append(leaves(newRoot(&session{Program: Program{Name: "lectern", Stdout: os.Stdout}})), &cobra.Command{}) {
+	for _, c := range append(leaves(newRoot(&session{Program: Program{Name: "lectern", Stdout: os.Stdout}})),
+		&cobra.Command{}) {
 		if c.Name() == "migrate" { // it has a table
 			continue
 		}
@@ -90,7 +91,8 @@ func TestCompletionOffersCommandsFlagsAndChoices(t *testing.T) {
 		{"debug trace --output ", ":0"},
 	} {
 		var got []string
-		for line := range strings.Lines(printed(t, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(test.words, " ")...)...)) {
+		for line := range strings.Lines(
+			printed(t, append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Split(test.words, " ")...)...)) {
 			got = append(got, strings.TrimSpace(line))
 		}
 		last := len(got) - 1

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version and Commit are those of Lectern. A release build sets them: -ldflags "-X lectern/command.Version=v1.2.3". If they are empty,
-// what the Go command noted in the binary counts.
+// Version and Commit are those of Lectern. A release build sets them: -ldflags "-X lectern/command.Version=v1.2.3". If
+// they are empty, what the Go command noted in the binary counts.
 var Version, Commit string
 
 func newVersion(s *session) *cobra.Command {
@@ -24,17 +24,19 @@ func newVersion(s *session) *cobra.Command {
 	}
 }
 
-// versions returns what version and --version print. The version is always that of Lectern, even in a program with another
-// name.
+// versions returns what version and --version print. The version is always that of Lectern, even in a program with
+// another name.
 func versions() string {
-	return fmt.Sprintf("lectern %s\ncommit  %s\n%s %s/%s", version(), commit(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("lectern %s\ncommit  %s\n%s %s/%s", version(), commit(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 }
 
 func version() string {
 	if Version != "" {
 		return Version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "lectern" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == "lectern" && info.Main.Version != "" &&
+		info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
 	return "devel"

@@ -51,7 +51,8 @@ func listWebhooks(s *session, flags projectFlags, dir string, asJSON bool) error
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tSTATE\tWAITING\tUNREAD\tDEAD\tDELIVERED\tFAILED\tURL")
 		for _, h := range list {
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", h.Name, webhookState(h), h.Waiting, h.Unread, h.Dead, h.Counters.Delivered, h.Counters.Failed, h.URL)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", h.Name, webhookState(h), h.Waiting, h.Unread, h.Dead,
+				h.Counters.Delivered, h.Counters.Failed, h.URL)
 		}
 		return w.Flush()
 	})
@@ -113,7 +114,8 @@ func printWebhookLog(s *session, flags projectFlags, args []string, asJSON bool)
 			if locale == "" {
 				locale = "-"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", at.UTC().Format("2006-01-02 15:04:05"), e.Name, e.Type, e.Document, locale, fmt.Sprintf(format, args...))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", at.UTC().Format("2006-01-02 15:04:05"), e.Name, e.Type,
+				e.Document, locale, fmt.Sprintf(format, args...))
 		}
 		for _, d := range l.Dead {
 			line(d.GivenUp, d.Event, "dead after %d attempts: %s", d.Attempts, d.Reason)
@@ -126,7 +128,8 @@ func printWebhookLog(s *session, flags projectFlags, args []string, asJSON bool)
 			}
 		}
 		for _, d := range l.Waiting {
-			line(d.Next, d.Event, "next attempt, after %d; %d later events wait for it: %s", d.Attempts, d.Behind, d.Reason)
+			line(d.Next, d.Event, "next attempt, after %d; %d later events wait for it: %s", d.Attempts, d.Behind,
+				d.Reason)
 		}
 		return w.Flush()
 	})
@@ -171,8 +174,9 @@ func newWebhooksReplay(s *session) *cobra.Command {
 		Long:  webhookArguments,
 		RunE:  func(_ *cobra.Command, args []string) error { return replayWebhook(s, flags, args, since) },
 	}
-	c.Flags().StringVar(&since, "since", "", "Send all events again that happened since `TIME`: how long ago, such as 2h or 7d, or a time such as "+
-		"2030-01-01T09:00:00Z (default: only the dead letters).")
+	c.Flags().StringVar(&since, "since", "",
+		"Send all events again that happened since `TIME`: how long ago, such as 2h or 7d, or a time such as "+
+			"2030-01-01T09:00:00Z (default: only the dead letters).")
 	flags.add(c)
 	return c
 }

@@ -108,7 +108,8 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 		l.report(node.Problem("attribute %s must be a mapping with a type, not %s", e.Key, node.Describe()))
 		return nil
 	}
-	a := &attributeDefinition{of: d, node: &yamlfile.Node{Kind: yamlfile.Map, File: node.File, Line: e.Line, Entries: node.Entries}}
+	a := &attributeDefinition{of: d, node: &yamlfile.Node{Kind: yamlfile.Map, File: node.File, Line: e.Line,
+		Entries: node.Entries}}
 	found := a.node.Decode(&a.file)
 	l.problems = append(l.problems, found...)
 	t, ok := typeNamed(a.file.Type)
@@ -125,7 +126,8 @@ func (l *loader) attribute(d *definition, e yamlfile.Entry) *attributeDefinition
 	l.byAttr[a.attr] = a
 	for _, key := range a.node.Entries {
 		if having, limited := keyTypes[key.Key]; limited && !having.has(t) && !key.Value.IsNull() {
-			l.report(a.node.EntryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key, t, having))
+			l.report(a.node.EntryProblem(key, "%s means nothing on an attribute of type %s; it belongs to %s", key.Key,
+				t, having))
 		}
 	}
 	marked := l.localized(a.file.PluginOptions) // called for every type, to report problems in pluginOptions
@@ -161,7 +163,8 @@ func (l *loader) index(a *attributeDefinition) {
 	wants := a.file.Index
 	switch {
 	case attr.Unique && !indexable.has(t):
-		l.report(a.at("unique").Problem("an attribute of type %s cannot be unique; those that can are %s", t, indexable))
+		l.report(a.at("unique").Problem("an attribute of type %s cannot be unique; those that can are %s", t,
+			indexable))
 		attr.Unique = false
 	case wants != nil && *wants && !indexable.has(t):
 		l.report(a.at("index").Problem("an attribute of type %s has no index; those that can are %s", t, indexable))
@@ -188,9 +191,11 @@ func (l *loader) limits(a *attributeDefinition) {
 	if attr.Min != nil && attr.Max != nil && *attr.Min > *attr.Max {
 		l.report(a.at("min").Problem("min %s is greater than max %s; swap them", a.at("min").Text, a.at("max").Text))
 	}
-	attr.MinLength, attr.MaxLength = l.length(a, "minLength", a.file.MinLength), l.length(a, "maxLength", a.file.MaxLength)
+	attr.MinLength, attr.MaxLength = l.length(a, "minLength", a.file.MinLength),
+		l.length(a, "maxLength", a.file.MaxLength)
 	if attr.MinLength != nil && attr.MaxLength != nil && *attr.MinLength > *attr.MaxLength {
-		l.report(a.at("minLength").Problem("minLength %d is greater than maxLength %d; swap them", *attr.MinLength, *attr.MaxLength))
+		l.report(a.at("minLength").Problem("minLength %d is greater than maxLength %d; swap them", *attr.MinLength,
+			*attr.MaxLength))
 	}
 }
 

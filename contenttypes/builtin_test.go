@@ -45,10 +45,12 @@ func TestBuiltInTypes(t *testing.T) {
 		}
 	}
 	user, role := model.Type("plugin::users-permissions.user"), model.Type("plugin::users-permissions.role")
-	if a := user.Attribute("role"); a.Target != role || a.Inverse != role.Attribute("users") || a.Mapped || !a.Inverse.Mapped {
+	if a := user.Attribute("role"); a.Target != role || a.Inverse != role.Attribute("users") || a.Mapped ||
+		!a.Inverse.Mapped {
 		t.Errorf("role: %+v", a)
 	}
-	sorted := slices.IsSortedFunc(model.Types, func(a, b *contenttypes.ContentType) int { return strings.Compare(a.UID, b.UID) })
+	sorted := slices.IsSortedFunc(
+		model.Types, func(a, b *contenttypes.ContentType) int { return strings.Compare(a.UID, b.UID) })
 	if len(model.Types) != 7 || !sorted {
 		t.Error("types are missing or not sorted")
 	}
@@ -81,15 +83,18 @@ func TestExtendedUsers(t *testing.T) {
 			all = append(all, a.Name)
 		}
 	}
-	if got, want := strings.Join(all, " "), "username email provider password resetPasswordToken confirmationToken confirmed blocked role age written"; got != want {
+	if got, want := strings.Join(all, " "),
+		"username email provider password resetPasswordToken confirmationToken confirmed blocked role age written"; got != want {
 		t.Errorf("attributes %s, want %s", got, want)
 	}
 	username, password, email := user.Attribute("username"), user.Attribute("password"), user.Attribute("email")
-	if *username.MinLength != 3 || !username.Unique || !username.Required || *password.MinLength != 12 || !password.Private || !email.Private || *email.MinLength != 6 ||
+	if *username.MinLength != 3 || !username.Unique || !username.Required || *password.MinLength != 12 ||
+		!password.Private || !email.Private || *email.MinLength != 6 ||
 		user.Attribute("confirmed").Default != true || user.Attribute("blocked").Default != false {
 		t.Errorf("%+v %+v %+v", username, password, email)
 	}
-	if written := user.Attribute("written"); !user.BuiltIn || written.Inverse == nil || written.Inverse.Inverse != written || user.Attribute("role").Inverse == nil {
+	if written := user.Attribute("written"); !user.BuiltIn || written.Inverse == nil ||
+		written.Inverse.Inverse != written || user.Attribute("role").Inverse == nil {
 		t.Errorf("%+v", written)
 	}
 }

@@ -78,7 +78,8 @@ func textDefault(a *Attribute, n *yamlfile.Node) (any, string) {
 	case a.MaxLength != nil && length > *a.MaxLength:
 		return nil, fmt.Sprintf("has %d characters, but maxLength is %d", length, *a.MaxLength)
 	case a.MaxLength == nil && bounded && length > most:
-		return nil, fmt.Sprintf("has %d characters, but a %s may have %d; use type text, or set maxLength", length, a.Type, most)
+		return nil, fmt.Sprintf("has %d characters, but a %s may have %d; use type text, or set maxLength", length,
+			a.Type, most)
 	case a.Regex != nil && s != "" && !a.Regex.MatchString(s):
 		return nil, fmt.Sprintf("%q does not match regex %s", s, a.RegexSource)
 	case a.Type == UID && !uidPattern.MatchString(s):
@@ -150,7 +151,8 @@ func dateTimeDefault(n *yamlfile.Node) (any, string) {
 		return time.UnixMilli(ms).UTC().Format(TimeFormat), ""
 	}
 	return timeDefault(n, TimeFormat, "a time such as 2026-01-31T09:30:00.000Z",
-		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02")
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02")
 }
 
 // jsonValue converts a node to a jsontree value.

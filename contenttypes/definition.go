@@ -49,7 +49,9 @@ func (l *loader) contentType(root *yamlfile.Node, built builtIn) {
 		return
 	}
 	if root.Kind != yamlfile.Map {
-		l.notRead(root.File, yamlfile.Problems{root.Problem("a content-type is a mapping with kind, info and attributes, not %s", root.Describe())})
+		l.notRead(root.File,
+			yamlfile.Problems{root.Problem("a content-type is a mapping with kind, info and attributes, not %s",
+				root.Describe())})
 		return
 	}
 	l.problems = append(l.problems, root.Decode(&f)...)
@@ -92,7 +94,8 @@ func (l *loader) names(d *definition) {
 		at := d.root.At("info", n.key)
 		switch {
 		case d.root.Get("info").Get(n.key).IsNull():
-			l.report(at.Problem("key \"info.%s\" is missing; it is a word such as %q", n.key, map[string]string{"singularName": "article", "pluralName": "articles"}[n.key]))
+			l.report(at.Problem("key \"info.%s\" is missing; it is a word such as %q", n.key,
+				map[string]string{"singularName": "article", "pluralName": "articles"}[n.key]))
 		case at.IsText() && !kebab.MatchString(n.value):
 			l.report(at.Problem("%s %q is not in kebab-case; write it as %q", n.key, n.value, toKebab(n.value)))
 		}
@@ -101,7 +104,8 @@ func (l *loader) names(d *definition) {
 		l.notRead(d.root.File, nil)
 	}
 	if d.typ.Singular != "" && d.typ.Singular == d.typ.Plural {
-		l.report(d.root.At("info", "pluralName").Problem("singularName and pluralName are both %q; they must differ", d.typ.Plural))
+		l.report(d.root.At("info", "pluralName").Problem("singularName and pluralName are both %q; they must differ",
+			d.typ.Plural))
 	}
 }
 
@@ -147,7 +151,8 @@ func (l *loader) addType(d *definition) {
 		if at == d.root {
 			at = d.root.At("info", "singularName")
 		}
-		l.report(at.Problem("uid %s is already that of %s; give this content-type another name", d.typ.UID, l.definitionOf(&other.Schema).root.File))
+		l.report(at.Problem("uid %s is already that of %s; give this content-type another name", d.typ.UID,
+			l.definitionOf(&other.Schema).root.File))
 		return
 	}
 	l.model.types[d.typ.UID] = d.typ
@@ -187,7 +192,9 @@ var componentName = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
 func (l *loader) component(root *yamlfile.Node, category, name string) {
 	for _, n := range []struct{ what, name string }{{"category", category}, {"file name", name}} {
 		if !componentName.MatchString(n.name) {
-			l.report(yamlfile.Problem{File: root.File, Message: fmt.Sprintf("%s %q of a component is not in kebab-case; call it %q", n.what, n.name, toKebab(n.name))})
+			l.report(yamlfile.Problem{File: root.File,
+				Message: fmt.Sprintf("%s %q of a component is not in kebab-case; call it %q", n.what, n.name,
+					toKebab(n.name))})
 		}
 	}
 	if root.IsNull() {
@@ -205,7 +212,9 @@ func (l *loader) component(root *yamlfile.Node, category, name string) {
 	d := &definition{schema: &c.Schema, comp: c, root: root}
 	l.schemas = append(l.schemas, d)
 	if other := l.model.components[c.UID]; other != nil {
-		l.report(yamlfile.Problem{File: root.File, Message: fmt.Sprintf("component %s is already defined in %s; keep one of the two", c.UID, l.definitionOf(&other.Schema).root.File)})
+		l.report(yamlfile.Problem{File: root.File,
+			Message: fmt.Sprintf("component %s is already defined in %s; keep one of the two", c.UID,
+				l.definitionOf(&other.Schema).root.File)})
 	} else {
 		l.model.components[c.UID] = c
 		l.model.Components = append(l.model.Components, c)
@@ -222,7 +231,8 @@ func (l *loader) schemaAttributes(d *definition, attributes *yamlfile.Node) {
 	case attributes.IsNull():
 		l.report(d.root.Problem(`key "attributes" is missing; without any, write "attributes: {}"`))
 	case attributes.Kind != yamlfile.Map:
-		l.report(attributes.Problem("attributes must be a mapping of names to attributes, not %s", attributes.Describe()))
+		l.report(attributes.Problem("attributes must be a mapping of names to attributes, not %s",
+			attributes.Describe()))
 	}
 	s := d.schema
 	s.typ = d.typ
@@ -231,7 +241,8 @@ func (l *loader) schemaAttributes(d *definition, attributes *yamlfile.Node) {
 		names := map[string]string{} // keyed by the name in lower case
 		for i, e := range attributes.Entries {
 			if i == maxAttributes {
-				l.report(attributes.EntryProblem(e, "more than %d attributes; group some of them in components", maxAttributes))
+				l.report(attributes.EntryProblem(e, "more than %d attributes; group some of them in components",
+					maxAttributes))
 				break
 			}
 			l.attributeName(attributes, e, names)
@@ -265,12 +276,14 @@ func trailingAttributes(t *ContentType) (attributes []*Attribute) {
 		return nil
 	}
 	for _, name := range []string{"createdAt", "updatedAt", "publishedAt"} {
-		attributes = append(attributes, &Attribute{Name: name, Type: DateTime, System: true, Indexed: true, Localized: t.Localized})
+		attributes = append(attributes, &Attribute{Name: name, Type: DateTime, System: true, Indexed: true,
+			Localized: t.Localized})
 	}
 	if t.Localized {
 		attributes = append(attributes,
 			&Attribute{Name: "locale", Type: Locale, System: true, Localized: true},
-			&Attribute{Name: "localizations", Type: RelationType, System: true, Localized: true, Relation: OneToMany, Target: t})
+			&Attribute{Name: "localizations", Type: RelationType, System: true, Localized: true, Relation: OneToMany,
+				Target: t})
 	}
 	return attributes
 }
@@ -281,7 +294,8 @@ func (l *loader) privateAttributes(at *yamlfile.Node, t *ContentType, names []st
 		a := t.Attribute(name)
 		switch {
 		case a == nil:
-			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name, spelling.Suggest(name, t.definedNames())))
+			l.report(at.Items[i].Problem("privateAttributes names %q, which is no attribute; %s", name,
+				spelling.Suggest(name, t.definedNames())))
 		case a.Type == ID || a.Type == DocumentID:
 			l.report(at.Items[i].Problem("%s cannot be private, since clients tell documents apart by it", name))
 		default:

@@ -29,13 +29,16 @@ func (l *loader) extensions(roots []*yamlfile.Node) (others []*yamlfile.Node) {
 		}
 		switch other := l.extended[at.Text]; {
 		case !isBuiltIn(at.Text):
-			l.report(at.Problem("uid %q is no built-in type; the one that a project may extend is %s", at.Text, extensible))
+			l.report(at.Problem("uid %q is no built-in type; the one that a project may extend is %s", at.Text,
+				extensible))
 		case at.Text != extensible:
-			l.report(at.Problem("%s cannot be extended; the one built-in type that takes attributes of a project is %s", at.Text, extensible))
+			l.report(at.Problem("%s cannot be extended; the one built-in type that takes attributes of a project is %s",
+				at.Text, extensible))
 		case l.isOff(builtInPlugin(at.Text)):
 			l.report(at.Problem("%s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the file away", at.Text, builtInPlugin(at.Text)))
 		case other != nil:
-			l.report(at.Problem("%s is already extended by %s; put all its attributes into one file", at.Text, other.root.File))
+			l.report(at.Problem("%s is already extended by %s; put all its attributes into one file", at.Text,
+				other.root.File))
 		default:
 			l.extended[at.Text] = l.extension(root)
 		}
@@ -60,7 +63,8 @@ func (l *loader) extension(root *yamlfile.Node) *extension {
 		{root.Get("pluginOptions").Get("i18n").Get("localized"), "localized", "false"},
 	} {
 		if !fixed.at.IsNull() && !strings.EqualFold(fixed.at.Text, fixed.value) {
-			l.report(fixed.at.Problem("%s of %s is %s and cannot be changed; take it away", fixed.key, f.UID, fixed.value))
+			l.report(fixed.at.Problem("%s of %s is %s and cannot be changed; take it away", fixed.key, f.UID,
+				fixed.value))
 		}
 	}
 	switch {
@@ -68,7 +72,8 @@ func (l *loader) extension(root *yamlfile.Node) *extension {
 		l.report(root.Problem(`key "attributes" is missing; it takes those that %s is to have beside its own`, f.UID))
 		x.attributes = &yamlfile.Node{Kind: yamlfile.Map, File: root.File, Line: root.Line}
 	case x.attributes.Kind != yamlfile.Map:
-		l.report(x.attributes.Problem("attributes must be a mapping of names to attributes, not %s", x.attributes.Describe()))
+		l.report(x.attributes.Problem("attributes must be a mapping of names to attributes, not %s",
+			x.attributes.Describe()))
 		x.attributes = &yamlfile.Node{Kind: yamlfile.Map, File: root.File, Line: root.Line}
 	}
 	return x
@@ -78,7 +83,8 @@ func (l *loader) extension(root *yamlfile.Node) *extension {
 func (l *loader) extend(attributes *yamlfile.Node, x *extension) *yamlfile.Node {
 	all := &yamlfile.Node{Kind: yamlfile.Map, File: x.attributes.File, Line: x.attributes.Line}
 	for _, e := range attributes.Entries {
-		if i := slices.IndexFunc(x.attributes.Entries, func(other yamlfile.Entry) bool { return other.Key == e.Key }); i >= 0 {
+		if i := slices.IndexFunc(x.attributes.Entries,
+			func(other yamlfile.Entry) bool { return other.Key == e.Key }); i >= 0 {
 			e = l.merge(e, x.attributes.Entries[i])
 		}
 		all.Entries = append(all.Entries, e)
@@ -125,10 +131,12 @@ func (l *loader) conflict(built, e yamlfile.Entry, was *yamlfile.Node) string {
 		case was == nil:
 			return e.Key + " means nothing on the built-in attribute " + built.Key + "; take it away"
 		case e.Value.Text != was.Text:
-			return e.Key + " of the built-in attribute " + built.Key + " is " + was.Text + " and cannot be changed; give the attribute another name"
+			return e.Key + " of the built-in attribute " + built.Key + " is " + was.Text +
+				" and cannot be changed; give the attribute another name"
 		}
 	case "required", "unique", "private":
-		if says, ok := e.Value.AsBool(); was != nil && ok && !says { // a built-in definition has such a key only to set it to true
+		if says, ok := e.Value.AsBool(); was != nil && ok &&
+			!says { // a built-in definition has such a key only to set it to true
 			return "the built-in attribute " + built.Key + " is always " + e.Key + "; take " + e.Key + " away"
 		}
 	}

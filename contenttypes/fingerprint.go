@@ -83,7 +83,8 @@ func (s *Schema) definition(rules bool) []attributeJSON {
 	for i, a := range s.Attributes {
 		j := attributeJSON{
 			Name: a.Name, Type: a.Type.String(), System: a.System, Relation: a.Relation.String(), Mapped: a.Mapped,
-			Multiple: a.Multiple, Repeatable: a.Repeatable, Enum: a.Enum, Localized: a.Localized, Indexed: a.Indexed, Unique: a.Unique,
+			Multiple: a.Multiple, Repeatable: a.Repeatable, Enum: a.Enum, Localized: a.Localized, Indexed: a.Indexed,
+			Unique: a.Unique,
 		}
 		if a.Target != nil {
 			j.Target = a.Target.UID
@@ -98,7 +99,8 @@ func (s *Schema) definition(rules bool) []attributeJSON {
 			j.Components = append(j.Components, c.UID)
 		}
 		if rules {
-			j.Rules = &rulesJSON{a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength, a.RegexSource, a.AllowedTypes}
+			j.Rules = &rulesJSON{a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength, a.RegexSource,
+				a.AllowedTypes}
 		}
 		attributes[i] = j
 	}

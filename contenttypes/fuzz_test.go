@@ -25,7 +25,8 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, file := range txtar.Parse(data).Files {
 			f.Add(file.Data, []byte("attributes: {text: {type: text}}"), false)
-			f.Add([]byte("kind: singleType\ninfo: {singularName: a, pluralName: as}\nattributes: {}"), file.Data, filepath.Ext(file.Name) == ".json")
+			f.Add([]byte("kind: singleType\ninfo: {singularName: a, pluralName: as}\nattributes: {}"), file.Data,
+				filepath.Ext(file.Name) == ".json")
 		}
 	}
 	f.Fuzz(func(t *testing.T, typ, component []byte, asJSON bool) {
@@ -92,7 +93,8 @@ func checkSchema(t *testing.T, m *contenttypes.Model, s *contenttypes.Schema, ty
 			toAny := a.Relation == contenttypes.MorphToOne || a.Relation == contenttypes.MorphToMany
 			ok = ok && a.Relation != contenttypes.NoRelation && toAny == (a.Target == nil)
 			if a.Inverse != nil {
-				ok = ok && a.Inverse.Owner == &a.Target.Schema && (a.IsMorph() || a.Inverse.Inverse == a && a.Inverse.Mapped != a.Mapped)
+				ok = ok && a.Inverse.Owner == &a.Target.Schema &&
+					(a.IsMorph() || a.Inverse.Inverse == a && a.Inverse.Mapped != a.Mapped)
 			}
 		}
 		ok = ok && (!a.Indexed || typ != nil) && (!a.Unique || a.Indexed || typ == nil)

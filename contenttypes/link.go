@@ -48,7 +48,8 @@ func (l *loader) relation(a *attributeDefinition) {
 		if a.node.Get("relation").IsNull() {
 			l.report(a.node.Problem("a relation needs the key relation: %s", strings.Join(relationKinds[1:], ", ")))
 		} else if a.at("relation").IsText() {
-			l.report(a.at("relation").Problem("unknown relation %q; %s", a.file.Relation, spelling.Suggest(a.file.Relation, relationKinds[1:])))
+			l.report(a.at("relation").Problem("unknown relation %q; %s", a.file.Relation,
+				spelling.Suggest(a.file.Relation, relationKinds[1:])))
 		}
 		return
 	}
@@ -56,7 +57,8 @@ func (l *loader) relation(a *attributeDefinition) {
 	if kind == MorphToOne || kind == MorphToMany {
 		for _, key := range []string{"target", "inversedBy", "mappedBy", "morphBy"} {
 			if !a.node.Get(key).IsNull() {
-				l.report(a.at(key).Problem("%s does not go with %s, which may point to any type; take it away", key, kind))
+				l.report(a.at(key).Problem("%s does not go with %s, which may point to any type; take it away", key,
+					kind))
 			}
 		}
 		return
@@ -76,7 +78,8 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	case !at.IsText(): // Decode has reported it
 	case t == nil && builtInPlugin(uid) != "":
 		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the relation away", uid, builtInPlugin(uid)))
-	case t == nil && l.unread["content-types/"+uid[strings.LastIndexByte(uid, '.')+1:]]: // the problem of that file is reported
+	case t == nil && l.unread["content-types/"+
+		uid[strings.LastIndexByte(uid, '.')+1:]]: // the problem of that file is reported
 	case t == nil:
 		var known []string
 		for _, other := range l.model.Types {
@@ -136,20 +139,26 @@ func (l *loader) pair(a *attributeDefinition, key, other string) {
 	b := attr.Target.Attribute(other)
 	switch {
 	case b == nil || b.System:
-		l.report(at.Problem("%s names %q, but %s has no such attribute; %s", key, other, attr.Target.UID, spelling.Suggest(other, attr.Target.relationNames())))
+		l.report(at.Problem("%s names %q, but %s has no such attribute; %s", key, other, attr.Target.UID,
+			spelling.Suggest(other, attr.Target.relationNames())))
 	case b == attr:
-		l.report(at.Problem("%s names the attribute itself; a two-way relation needs a second attribute, with %s: %s", key, back, attr.Name))
+		l.report(at.Problem("%s names the attribute itself; a two-way relation needs a second attribute, with %s: %s",
+			key, back, attr.Name))
 	case b.Type != RelationType:
-		l.report(at.Problem("%s names %q, but that is of type %s; it must be a relation with %s: %s", key, other, b.Type, back, attr.Name))
+		l.report(at.Problem("%s names %q, but that is of type %s; it must be a relation with %s: %s", key, other,
+			b.Type, back, attr.Name))
 	case b.Relation != attr.Relation.opposite():
 		if b.Relation != NoRelation {
-			l.report(at.Problem("%s names %q, but that is %s; the other side of %s is %s", key, other, b.Relation, attr.Relation, attr.Relation.opposite()))
+			l.report(at.Problem("%s names %q, but that is %s; the other side of %s is %s", key, other, b.Relation,
+				attr.Relation, attr.Relation.opposite()))
 		}
 	case a.of.nameless: // names has reported it
 	case l.byAttr[b].file.Target != a.of.schema.UID:
-		l.report(at.Problem("%s names %q, but that points to %s; its target must be %s", key, other, l.byAttr[b].file.Target, a.of.schema.UID))
+		l.report(at.Problem("%s names %q, but that points to %s; its target must be %s", key, other,
+			l.byAttr[b].file.Target, a.of.schema.UID))
 	case l.byAttr[b].side(back) != attr.Name:
-		l.report(at.Problem("%s names %q, but that does not say %s: %s; add it there, or take %s away here", key, other, back, attr.Name, key))
+		l.report(at.Problem("%s names %q, but that does not say %s: %s; add it there, or take %s away here", key, other,
+			back, attr.Name, key))
 	default:
 		attr.Inverse, attr.Mapped = b, key == "mappedBy"
 	}
@@ -174,11 +183,13 @@ func (l *loader) morphSide(a *attributeDefinition) {
 	b := attr.Target.Attribute(a.file.MorphBy)
 	switch {
 	case a.file.MorphBy == "":
-		l.report(at.Problem("%s needs the key morphBy, the attribute of %s that points back", attr.Relation, attr.Target.UID))
+		l.report(at.Problem("%s needs the key morphBy, the attribute of %s that points back", attr.Relation,
+			attr.Target.UID))
 	case a.of.comp != nil:
 		l.report(at.Problem("morphBy does not go in a component, whose relations are one-way; take it away"))
 	case b == nil || b.System:
-		l.report(at.Problem("morphBy names %q, but %s has no such attribute; %s", a.file.MorphBy, attr.Target.UID, spelling.Suggest(a.file.MorphBy, attr.Target.relationNames())))
+		l.report(at.Problem("morphBy names %q, but %s has no such attribute; %s", a.file.MorphBy, attr.Target.UID,
+			spelling.Suggest(a.file.MorphBy, attr.Target.relationNames())))
 	case b.Relation != MorphToOne && b.Relation != MorphToMany:
 		l.report(at.Problem("morphBy names %q, but that is no relation morphToOne or morphToMany", a.file.MorphBy))
 	default:
@@ -217,9 +228,11 @@ func (l *loader) componentNamed(at *yamlfile.Node, uid string) *Component {
 		}
 		slices.Sort(known)
 		if name == "" {
-			l.report(at.Problem("component %q does not have the form <category>.<name>; %s", uid, spelling.Suggest(uid, known)))
+			l.report(at.Problem("component %q does not have the form <category>.<name>; %s", uid,
+				spelling.Suggest(uid, known)))
 		} else {
-			l.report(at.Problem("component %q does not exist, there is no components/%s/%s.yaml; %s", uid, category, name, spelling.Suggest(uid, known)))
+			l.report(at.Problem("component %q does not exist, there is no components/%s/%s.yaml; %s", uid, category,
+				name, spelling.Suggest(uid, known)))
 		}
 	}
 	return c
@@ -266,9 +279,11 @@ func (l *loader) targetField(a *attributeDefinition) {
 	sources := setOf(String, Text)
 	switch b := a.of.schema.Attribute(name); {
 	case b == nil || b.System:
-		l.report(a.at("targetField").Problem("targetField names %q, which is no attribute here; %s", name, spelling.Suggest(name, a.of.schema.definedNames())))
+		l.report(a.at("targetField").Problem("targetField names %q, which is no attribute here; %s", name,
+			spelling.Suggest(name, a.of.schema.definedNames())))
 	case !sources.has(b.Type):
-		l.report(a.at("targetField").Problem("targetField names %q of type %s; it must be of type %s", name, b.Type, strings.ReplaceAll(sources.String(), ", ", " or ")))
+		l.report(a.at("targetField").Problem("targetField names %q of type %s; it must be of type %s", name, b.Type,
+			strings.ReplaceAll(sources.String(), ", ", " or ")))
 	}
 }
 

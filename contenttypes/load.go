@@ -111,13 +111,16 @@ func (l *loader) report(p yamlfile.Problem) { l.problems = append(l.problems, p)
 func (l *loader) contentTypeFiles() (roots []*yamlfile.Node) {
 	files, ok := l.list("content-types")
 	if !ok {
-		l.notRead("content-types", yamlfile.Problems{{File: "content-types", Message: "there is no such directory; a project keeps its content-types there, one a file"}})
+		l.notRead("content-types",
+			yamlfile.Problems{{File: "content-types",
+				Message: "there is no such directory; a project keeps its content-types there, one a file"}})
 		return nil
 	}
 	for _, f := range files {
 		name := path.Join("content-types", f.Name())
 		if f.IsDir() {
-			l.notRead(name, yamlfile.Problems{{File: name, Message: "is a directory; content-types are files that lie directly in content-types/"}})
+			l.notRead(name, yamlfile.Problems{{File: name,
+				Message: "is a directory; content-types are files that lie directly in content-types/"}})
 			continue
 		}
 		if root, problems := yamlfile.Read(l.fsys, name, l.opts.Lookup); problems != nil {
@@ -135,14 +138,16 @@ func (l *loader) componentFiles() {
 	for _, category := range categories {
 		dir := path.Join("components", category.Name())
 		if !category.IsDir() {
-			l.report(yamlfile.Problem{File: dir, Message: "lies outside of a category; components are files components/<category>/<name>.yaml"})
+			l.report(yamlfile.Problem{File: dir,
+				Message: "lies outside of a category; components are files components/<category>/<name>.yaml"})
 			continue
 		}
 		files, _ := l.list(dir)
 		for _, f := range files {
 			name := path.Join(dir, f.Name())
 			if f.IsDir() {
-				l.report(yamlfile.Problem{File: name, Message: "is a directory; components are files components/<category>/<name>.yaml"})
+				l.report(yamlfile.Problem{File: name,
+					Message: "is a directory; components are files components/<category>/<name>.yaml"})
 				continue
 			}
 			if root, problems := yamlfile.Read(l.fsys, name, l.opts.Lookup); problems != nil {
@@ -166,7 +171,8 @@ func (l *loader) notRead(name string, problems yamlfile.Problems) {
 func (l *loader) list(dir string) (entries []fs.DirEntry, exists bool) {
 	info, err := fs.Stat(l.fsys, dir)
 	if err == nil && !info.IsDir() { // reading a named pipe would wait for its writer
-		l.report(yamlfile.Problem{File: dir, Message: "is " + yamlfile.FileKind(info.Mode()) + ", not a directory; remove it, and make a directory in its place"})
+		l.report(yamlfile.Problem{File: dir, Message: "is " + yamlfile.FileKind(info.Mode()) +
+			", not a directory; remove it, and make a directory in its place"})
 		return nil, true
 	}
 	all, err := fs.ReadDir(l.fsys, dir)

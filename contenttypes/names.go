@@ -11,7 +11,8 @@ import (
 var attributeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // reservedAttributes are the names that every document uses for system attributes.
-var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations"}
+var reservedAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy",
+	"locale", "localizations"}
 
 // attributeName checks that the name of an attribute is well formed, not reserved, and not taken by another attribute.
 // It adds the name to seen, which is keyed by lower case.
@@ -24,13 +25,15 @@ func (l *loader) attributeName(attributes *yamlfile.Node, e yamlfile.Entry, seen
 	case strings.HasPrefix(name, "__"):
 		report("attribute name %q begins with __, which is reserved; take it away", name)
 	case !attributeForm.MatchString(name):
-		report("attribute name %q must be letters, digits and _, and begin with a letter; call it %q", name, toCamel(name))
+		report("attribute name %q must be letters, digits and _, and begin with a letter; call it %q", name,
+			toCamel(name))
 	case name == "and" || name == "or" || name == "not":
 		report("attribute name %q is that of an operator of filters; choose another", name)
 	}
 	for _, reserved := range reservedAttributes {
 		if strings.EqualFold(name, reserved) {
-			report("attribute name %q is reserved for the attribute %s that every document may have; choose another", name, reserved)
+			report("attribute name %q is reserved for the attribute %s that every document may have; choose another",
+				name, reserved)
 			return
 		}
 	}
@@ -69,7 +72,8 @@ func (l *loader) clashes() {
 	for _, d := range l.schemas {
 		switch t := d.typ; {
 		case t == nil:
-			l.claimTypes(graphQL, GraphQLName("component", d.comp.Category, d.comp.Name), claim{d.comp.UID, &yamlfile.Node{File: d.root.File}, d.comp.UID})
+			l.claimTypes(graphQL, GraphQLName("component", d.comp.Category, d.comp.Name),
+				claim{d.comp.UID, &yamlfile.Node{File: d.root.File}, d.comp.UID})
 			l.connections(d)
 		case t.BuiltIn:
 			plugin, _, _ := strings.Cut(strings.TrimPrefix(t.UID, "plugin::"), ".")
@@ -95,7 +99,8 @@ func (l *loader) clashes() {
 // claimTypes claims the name of a GraphQL type and of the types derived from it. It returns false if another definition
 // has one of them.
 func (l *loader) claimTypes(taken map[string]claim, name string, c claim) bool {
-	for _, suffix := range []string{"", "Input", "FiltersInput", "EntityResponse", "EntityResponseCollection", "RelationResponseCollection"} {
+	for _, suffix := range []string{"", "Input", "FiltersInput", "EntityResponse", "EntityResponseCollection",
+		"RelationResponseCollection"} {
 		if !l.claim(taken, name+suffix, c) {
 			return false
 		}
@@ -115,9 +120,11 @@ func (l *loader) claim(taken map[string]claim, key string, c claim) bool {
 	case first.name == c.name:
 		l.report(c.at.Problem("name %q is already used by %s; choose another", c.name, first.of))
 	case first.name == "":
-		l.report(c.at.Problem("name %q becomes %s in GraphQL, which belongs to %s; choose another", c.name, key, first.of))
+		l.report(c.at.Problem("name %q becomes %s in GraphQL, which belongs to %s; choose another", c.name, key,
+			first.of))
 	default:
-		l.report(c.at.Problem("name %q and name %q of %s both become %s in GraphQL; choose another", c.name, first.name, first.of, key))
+		l.report(c.at.Problem("name %q and name %q of %s both become %s in GraphQL; choose another", c.name, first.name,
+			first.of, key))
 	}
 	return false
 }
@@ -133,7 +140,8 @@ func (l *loader) routes(d *definition) {
 		off   bool
 		paths []string
 	}{
-		{"users-permissions", l.opts.WithoutUsersPermissions, []string{"users", "auth", "connect", "users-permissions"}},
+		{"users-permissions", l.opts.WithoutUsersPermissions,
+			[]string{"users", "auth", "connect", "users-permissions"}},
 		{"upload", l.opts.WithoutUpload, []string{"upload"}},
 		{"i18n", l.opts.WithoutI18N, []string{"i18n"}},
 	} {
@@ -142,7 +150,8 @@ func (l *loader) routes(d *definition) {
 			if name == "users" {
 				instead += ", or give the users that there are attributes of your own, with uid: " + extensible
 			}
-			l.report(d.root.At("info", key).Problem("%s %q is a path of the plugin %s; %s", key, name, plugin.name, instead))
+			l.report(d.root.At("info", key).Problem("%s %q is a path of the plugin %s; %s", key, name, plugin.name,
+				instead))
 		}
 	}
 }
@@ -155,16 +164,21 @@ func (l *loader) connections(d *definition) {
 			continue
 		}
 		if other := d.schema.Attribute(base); other != nil && other.IsRelation() {
-			l.report(a.node.Problem("attribute name %q is what GraphQL calls the pages of %s; choose another", a.attr.Name, base))
+			l.report(a.node.Problem("attribute name %q is what GraphQL calls the pages of %s; choose another",
+				a.attr.Name, base))
 		}
 	}
 }
 
 // reservedGraphQLNames are the types that every generated GraphQL schema has.
-var reservedGraphQLNames = []string{"Query", "Mutation", "Subscription", "String", "Int", "Float", "Boolean", "Id", "Json",
-	"Date", "Time", "DateTime", "Long", "Error", "Pagination", "PaginationArg", "PublicationStatus", "PublicationFilter",
-	"GenericMorph", "DeleteMutationResponse", "FileInfoInput", "BooleanFilterInput", "DateTimeFilterInput", "DateFilterInput",
-	"TimeFilterInput", "FloatFilterInput", "IdFilterInput", "IntFilterInput", "LongFilterInput", "JsonFilterInput", "StringFilterInput"}
+var reservedGraphQLNames = []string{"Query", "Mutation", "Subscription", "String", "Int", "Float", "Boolean", "Id",
+	"Json",
+	"Date", "Time", "DateTime", "Long", "Error", "Pagination", "PaginationArg", "PublicationStatus",
+	"PublicationFilter",
+	"GenericMorph", "DeleteMutationResponse", "FileInfoInput", "BooleanFilterInput", "DateTimeFilterInput",
+	"DateFilterInput",
+	"TimeFilterInput", "FloatFilterInput", "IdFilterInput", "IntFilterInput", "LongFilterInput", "JsonFilterInput",
+	"StringFilterInput"}
 
 // GraphQLName joins words to the name of a GraphQL type: meal-plan becomes MealPlan, and component, default, dish
 // become ComponentDefaultDish. The loader makes sure that no two definitions get the same name.

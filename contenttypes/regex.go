@@ -106,7 +106,8 @@ func (t *regexTranslator) next() {
 func (t *regexTranslator) group(rest string) {
 	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 		if strings.HasPrefix(rest, look) {
-			t.problem = "looks ahead or behind with " + look + "…), which cannot be checked in bounded time; say it without, or check it in a hook"
+			t.problem = "looks ahead or behind with " + look +
+				"…), which cannot be checked in bounded time; say it without, or check it in a hook"
 			return
 		}
 	}
@@ -152,7 +153,8 @@ func (t *regexTranslator) escape() {
 	case c == '0' && (len(rest) == 2 || rest[2] < '0' || rest[2] > '9'):
 		t.put(`\x{0}`, 2)
 	case '0' <= c && c <= '9' || c == 'k':
-		t.problem = fmt.Sprintf("refers back to a group with \\%c, which cannot be checked in bounded time; say it without", c)
+		t.problem = fmt.Sprintf(
+			"refers back to a group with \\%c, which cannot be checked in bounded time; say it without", c)
 	case c == 'p' || c == 'P':
 		t.take(2) // Go has the same Unicode classes
 	case isLetter(c), c == '_':

@@ -13,7 +13,8 @@ import (
 // loadOne loads a project with one content-type of one attribute.
 func loadOne(attribute string) (*contenttypes.Attribute, yamlfile.Problems) {
 	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types/a.yaml": {Data: []byte(
-		"kind: collectionType\ninfo: {singularName: thing, pluralName: things}\nattributes:\n  it: " + attribute + "\n")}}, contenttypes.Options{})
+		"kind: collectionType\ninfo: {singularName: thing, pluralName: things}\nattributes:\n  it: " + attribute +
+			"\n")}}, contenttypes.Options{})
 	if problems != nil {
 		return nil, problems
 	}
@@ -83,7 +84,8 @@ func TestRegex(t *testing.T) {
 		`(a{500}){500}`:              "repeats",
 		strings.Repeat("abcde", 500): "is longer than 2000 bytes",
 	} {
-		if _, problems := loadOne(fmt.Sprintf("{type: string, regex: '%s'}", regex)); !strings.Contains(problems.Error(), "regex "+want) {
+		if _, problems := loadOne(fmt.Sprintf("{type: string, regex: '%s'}", regex)); !strings.Contains(
+			problems.Error(), "regex "+want) {
 			t.Errorf("%.20s: %v, want %s", regex, problems, want)
 		}
 	}

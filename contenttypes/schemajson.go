@@ -82,9 +82,11 @@ func addRulesJSON(o *jsontree.Object, a *Attribute) {
 	}{
 		{"required", true, a.Required}, {"unique", true, a.Unique && a.Type != UID}, {"private", true, a.Private},
 		{"min", pointedTo(a.Min), a.Min != nil}, {"max", pointedTo(a.Max), a.Max != nil},
-		{"minLength", pointedTo(a.MinLength), a.MinLength != nil}, {"maxLength", pointedTo(a.MaxLength), a.MaxLength != nil},
+		{"minLength", pointedTo(a.MinLength), a.MinLength != nil},
+		{"maxLength", pointedTo(a.MaxLength), a.MaxLength != nil},
 		{"regex", a.RegexSource, a.RegexSource != ""}, {"targetField", a.TargetField, a.TargetField != ""},
-		{"enum", textsJSON(a.Enum), a.Enum != nil}, {"enumName", a.EnumName(), a.EnumName() != ""}, {"default", a.Default, a.HasDefault},
+		{"enum", textsJSON(a.Enum), a.Enum != nil}, {"enumName", a.EnumName(), a.EnumName() != ""},
+		{"default", a.Default, a.HasDefault},
 	}
 	for _, rule := range rules {
 		if rule.given {

@@ -61,8 +61,9 @@ func (s *Schema) addStored(attributes []attributeJSON) error {
 	s.byName = make(map[string]*Attribute, len(attributes))
 	for i, j := range attributes {
 		a := &Attribute{
-			Name: j.Name, Index: i, System: j.System, Owner: s, Mapped: j.Mapped, Multiple: j.Multiple, Repeatable: j.Repeatable,
-			Enum: j.Enum, Localized: j.Localized, Indexed: j.Indexed, Unique: j.Unique,
+			Name: j.Name, Index: i, System: j.System, Owner: s, Mapped: j.Mapped, Multiple: j.Multiple,
+			Repeatable: j.Repeatable,
+			Enum:       j.Enum, Localized: j.Localized, Indexed: j.Indexed, Unique: j.Unique,
 		}
 		var ok bool
 		if a.Type, ok = storedType(j.Type); !ok {
@@ -83,7 +84,8 @@ func (s *Schema) addStored(attributes []attributeJSON) error {
 }
 
 func (a *Attribute) addRules(j *rulesJSON) error {
-	a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength = j.Required, j.HasDefault, j.Min, j.Max, j.MinLength, j.MaxLength
+	a.Required, a.HasDefault, a.Min, a.Max, a.MinLength, a.MaxLength = j.Required, j.HasDefault, j.Min, j.Max,
+		j.MinLength, j.MaxLength
 	a.AllowedTypes = j.AllowedTypes
 	if j.Regex == "" {
 		return nil

@@ -28,14 +28,17 @@ func TestDefinitionsWithRules(t *testing.T) {
 		for _, ct := range m.Types {
 			got := stored.Type(ct.UID)
 			if !bytes.Equal(got.Definition(), ct.Definition()) {
-				t.Errorf("%s: rules are part of what stores keep:\ngot  %s\nwant %s", ct.UID, got.Definition(), ct.Definition())
+				t.Errorf("%s: rules are part of what stores keep:\ngot  %s\nwant %s", ct.UID, got.Definition(),
+					ct.Definition())
 			}
 			for i, a := range ct.Attributes {
 				b := got.Attributes[i]
-				if a.Required != b.Required || a.HasDefault != b.HasDefault || (a.Regex == nil) != (b.Regex == nil) || a.Regex != nil && a.Regex.String() != b.Regex.String() {
+				if a.Required != b.Required || a.HasDefault != b.HasDefault || (a.Regex == nil) != (b.Regex == nil) ||
+					a.Regex != nil && a.Regex.String() != b.Regex.String() {
 					t.Errorf("%s.%s: %+v, want %+v", ct.UID, a.Name, b, a)
 				}
-				if a.Required || a.Min != nil || a.Max != nil || a.MinLength != nil || a.MaxLength != nil || a.Regex != nil {
+				if a.Required || a.Min != nil || a.Max != nil || a.MinLength != nil || a.MaxLength != nil ||
+					a.Regex != nil {
 					rules++
 				}
 			}
@@ -44,7 +47,8 @@ func TestDefinitionsWithRules(t *testing.T) {
 			t.Errorf("%s has no rules", project)
 		}
 	}
-	if _, err := contenttypes.FromDefinitions([][]byte{[]byte(`{"uid":"api::a.a","kind":"collectionType","attributes":[{"name":"x","type":"string","rules":{"regex":"("}}]}`)}); err == nil {
+	if _, err := contenttypes.FromDefinitions(
+		[][]byte{[]byte(`{"uid":"api::a.a","kind":"collectionType","attributes":[{"name":"x","type":"string","rules":{"regex":"("}}]}`)}); err == nil {
 		t.Error("a regex that is none is read")
 	}
 }
@@ -67,7 +71,8 @@ func TestFromDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(stored.Types) != len(m.Types) || len(stored.Components) != len(m.Components) {
-		t.Fatalf("%d types and %d components, want %d and %d", len(stored.Types), len(stored.Components), len(m.Types), len(m.Components))
+		t.Fatalf("%d types and %d components, want %d and %d", len(stored.Types), len(stored.Components), len(m.Types),
+			len(m.Components))
 	}
 	for _, ct := range m.Types {
 		got := stored.Type(ct.UID)
@@ -85,7 +90,8 @@ func TestFromDefinitions(t *testing.T) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.UID, got.Definition(), c.Definition())
 		}
 	}
-	if _, err := contenttypes.FromDefinitions([][]byte{[]byte(`{"uid":"api::a.a","kind":"collectionType","attributes":[{"name":"x","type":"colour"}]}`)}); err == nil {
+	if _, err := contenttypes.FromDefinitions(
+		[][]byte{[]byte(`{"uid":"api::a.a","kind":"collectionType","attributes":[{"name":"x","type":"colour"}]}`)}); err == nil {
 		t.Error("an unknown type is read")
 	}
 }

@@ -192,7 +192,8 @@ var (
 	indexable = indexableTypes()
 )
 
-var relationKinds = []string{OneToOne: "oneToOne", OneToMany: "oneToMany", ManyToOne: "manyToOne", ManyToMany: "manyToMany",
+var relationKinds = []string{OneToOne: "oneToOne", OneToMany: "oneToMany", ManyToOne: "manyToOne",
+	ManyToMany: "manyToMany",
 	MorphToOne: "morphToOne", MorphToMany: "morphToMany", MorphOne: "morphOne", MorphMany: "morphMany"}
 
 // String returns the name of the relation in definitions, and "" for NoRelation.

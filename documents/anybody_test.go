@@ -28,11 +28,14 @@ func anyValue(rt *rapid.T, ids []string, keys []string, depth int) any {
 	case 1:
 		return rapid.Bool().Draw(rt, "bool")
 	case 2:
-		return jsontree.Number(rapid.SampledFrom([]string{"0", "1", "2", "3", "5.5", "-1", "1e3", "99999999999999999999"}).Draw(rt, "number"))
+		return jsontree.Number(
+			rapid.SampledFrom([]string{"0", "1", "2", "3", "5.5", "-1", "1e3", "99999999999999999999"}).Draw(
+				rt, "number"))
 	case 3, 4:
 		return rapid.SampledFrom(ids).Draw(rt, "id")
 	case 5, 6:
-		return rapid.SampledFrom([]string{"", "x", "2024-01-02", "1", "part.box", "part.leaf", "api::tag.tag", "api::holder.holder", "en", "fr", "draft"}).Draw(rt, "text")
+		return rapid.SampledFrom([]string{"", "x", "2024-01-02", "1", "part.box", "part.leaf", "api::tag.tag",
+			"api::holder.holder", "en", "fr", "draft"}).Draw(rt, "text")
 	case 7:
 		list := make([]any, rapid.IntRange(0, 4).Draw(rt, "n"))
 		for i := range list {
@@ -51,7 +54,8 @@ func anyValue(rt *rapid.T, ids []string, keys []string, depth int) any {
 // stays consistent.
 func TestAnyBody(t *testing.T) {
 	model := testModel(t)
-	common := []string{"set", "connect", "disconnect", "options", "documentId", "id", "position", "before", "after", "start", "end",
+	common := []string{"set", "connect", "disconnect", "options", "documentId", "id", "position", "before", "after",
+		"start", "end",
 		"locale", "status", "strict", "__component", "__type", "title", "size", "tags", "leaf", "links", "pic", "mark"}
 	rapid.Check(t, func(rt *rapid.T) {
 		st := storetest.Open(rt, model)
@@ -67,7 +71,8 @@ func TestAnyBody(t *testing.T) {
 				switch {
 				case a.System || a.Name == "secret" || rapid.IntRange(0, 2).Draw(rt, "given") == 0:
 				case a.IsScalar():
-					data.Set(a.Name, rapid.SampledFrom([]any{nil, "some text", jsontree.Number("3"), "2024-01-02", "a@example.com", "calm"}).Draw(rt, a.Name))
+					data.Set(a.Name, rapid.SampledFrom([]any{nil, "some text", jsontree.Number("3"), "2024-01-02",
+						"a@example.com", "calm"}).Draw(rt, a.Name))
 				case rapid.Bool().Draw(rt, "plain"):
 					data.Set(a.Name, []any{rapid.SampledFrom(ids).Draw(rt, a.Name)})
 				default:
@@ -87,7 +92,9 @@ func TestAnyBody(t *testing.T) {
 				return nil
 			}
 			verb := rapid.IntRange(0, 8).Draw(rt, "verb")
-			verbs := []func(context.Context, documents.Write) error{svc.Update, svc.Update, svc.SaveSingle, svc.Delete, svc.Publish, svc.Unpublish, svc.DiscardDraft, svc.Create, svc.Create}
+			verbs := []func(context.Context,
+				documents.Write) error{svc.Update, svc.Update, svc.SaveSingle, svc.Delete, svc.Publish, svc.Unpublish,
+				svc.DiscardDraft, svc.Create, svc.Create}
 			if verb >= 7 {
 				w.DocumentID = ""
 			}

@@ -21,7 +21,8 @@ func BenchmarkWriters(b *testing.B) {
 	for _, writers := range []int{1, 16} {
 		for _, update := range []bool{false, true} {
 			for _, off := range []bool{false, true} {
-				name := fmt.Sprintf("%s/%d/%s", map[bool]string{false: "create", true: "update"}[update], writers, map[bool]string{false: "log", true: "nolog"}[off])
+				name := fmt.Sprintf("%s/%d/%s", map[bool]string{false: "create", true: "update"}[update], writers,
+					map[bool]string{false: "log", true: "nolog"}[off])
 				b.Run(name, func(b *testing.B) { benchmarkWriters(b, writers, update, store.LogLimits{Off: off}) })
 			}
 		}
@@ -62,8 +63,9 @@ func benchmarkWriters(b *testing.B, writers int, update bool, log store.LogLimit
 			for n := next.Add(1); n <= int64(before+b.N) && !b.Failed(); n = next.Add(1) {
 				var err error
 				if update {
-					err = svc.Update(b.Context(), documents.Write{Type: article, Access: permission.FullAccess, DocumentID: ids[n%before],
-						Data: body(b, fmt.Sprintf(`{"rank":%d}`, n%100))})
+					err = svc.Update(b.Context(), documents.Write{Type: article, Access: permission.FullAccess,
+						DocumentID: ids[n%before],
+						Data:       body(b, fmt.Sprintf(`{"rank":%d}`, n%100))})
 				} else {
 					err = create(n)
 				}

@@ -14,18 +14,20 @@ import (
 func BenchmarkWrites(b *testing.B) {
 	for _, bench := range []struct{ name, typ, body string }{
 		{"scalars", "api::remark.remark", `{"name":"x"}`},
-		{"published", "api::article.article", `{"title":"x title","rank":5,"slug":"s%d","boxes":[{"title":"a"},{"title":"b"}],"tags":[%q]}`},
+		{"published", "api::article.article",
+			`{"title":"x title","rank":5,"slug":"s%d","boxes":[{"title":"a"},{"title":"b"}],"tags":[%q]}`},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			model := testModel(b)
 			svc := documents.NewService(storetest.Open(b, model), model, "en")
 			var id string
 			tag := model.Type("api::tag.tag")
-			err := svc.Create(b.Context(), documents.Write{Type: tag, Data: body(b, `{"name":"x"}`), Access: permission.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {
-				id = string(r.JSON(tag.Attribute("documentId")))
-				id = id[1 : len(id)-1]
-				return nil
-			}})
+			err := svc.Create(b.Context(), documents.Write{Type: tag, Data: body(b, `{"name":"x"}`),
+				Access: permission.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {
+					id = string(r.JSON(tag.Attribute("documentId")))
+					id = id[1 : len(id)-1]
+					return nil
+				}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -41,7 +43,8 @@ func BenchmarkWrites(b *testing.B) {
 					if bench.name == "published" {
 						text = fmt.Sprintf(text, i, id)
 					}
-					if err := svc.Create(b.Context(), documents.Write{Type: model.Type(bench.typ), Data: body(b, text), Access: permission.FullAccess}); err != nil {
+					if err := svc.Create(b.Context(), documents.Write{Type: model.Type(bench.typ), Data: body(b, text),
+						Access: permission.FullAccess}); err != nil {
 						b.Error(err)
 						return
 					}

@@ -47,7 +47,8 @@ func newBodyReader(wr *writing, st values.Stage, locales []string) *bodyReader {
 // document parses the data of a body. It calls fresh for each attribute that the body leaves out. If fresh returns
 // true, the attribute is treated as in a new document: it gets its default, and is an issue if it is required.
 // Otherwise it stays unchanged.
-func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
+func (br *bodyReader) document(data *jsontree.Object,
+	fresh func(*contenttypes.Attribute) bool) (*input, *apierror.Error) {
 	in := br.object(&br.wr.t.Schema, data, nil, fresh)
 	if br.links.missing != nil {
 		return nil, br.links.missing
@@ -65,7 +66,8 @@ func (br *bodyReader) document(data *jsontree.Object, fresh func(*contenttypes.A
 	return in, castTimes(in)
 }
 
-func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path []string, fresh func(*contenttypes.Attribute) bool) *input {
+func (br *bodyReader) object(s *contenttypes.Schema, data *jsontree.Object, path []string,
+	fresh func(*contenttypes.Attribute) bool) *input {
 	in := &input{schema: s, values: make([]inputValue, len(s.Attributes))}
 	for _, a := range s.Attributes {
 		if a.System {
@@ -199,7 +201,8 @@ func (br *bodyReader) invalidZone(message string) {
 
 // zoneComponent returns the component in the key __component of an item. If the zone does not allow it, it adds an
 // issue and returns nil.
-func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object, path []string) *contenttypes.Component {
+func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Object,
+	path []string) *contenttypes.Component {
 	path = issues.Below(path, "__component")
 	v, ok := o.Get("__component")
 	if !ok || v == nil || v == "" {
@@ -217,7 +220,8 @@ func (br *bodyReader) zoneComponent(a *contenttypes.Attribute, o *jsontree.Objec
 
 // component parses one item of the attribute a. An item with an id changes an existing component. An item without an id
 // is a new component, and so are all components in it.
-func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Component, o *jsontree.Object, path []string) *input {
+func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Component, o *jsontree.Object,
+	path []string) *input {
 	id, hasID := o.Get("id")
 	fresh := always
 	if hasID && !br.created {
@@ -238,10 +242,12 @@ func (br *bodyReader) component(a *contenttypes.Attribute, c *contenttypes.Compo
 func listIssues(a *contenttypes.Attribute, path []string, n int, value func() any) []issues.Issue {
 	var found []issues.Issue
 	if a.Min != nil && (a.Required || n > 0) && float64(n) < *a.Min {
-		found = append(found, issues.At(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items", value()))
+		found = append(found, issues.At(path, "field must have at least "+jsontree.FormatNumber(*a.Min)+" items",
+			value()))
 	}
 	if a.Max != nil && float64(n) > *a.Max {
-		found = append(found, issues.At(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+" items", value()))
+		found = append(found, issues.At(path, "field must have less than or equal to "+jsontree.FormatNumber(*a.Max)+
+			" items", value()))
 	}
 	return found
 }

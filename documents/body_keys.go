@@ -74,7 +74,8 @@ func valueKeys(a *contenttypes.Attribute, v any, path []string) *apierror.Error 
 	case a.IsRelation():
 		return objectsKeys(v, path, func(o *jsontree.Object) *apierror.Error { return relationKeys(a, o, path) })
 	case a.Type == contenttypes.ComponentType:
-		return objectsKeys(v, path, func(o *jsontree.Object) *apierror.Error { return componentKeys(a.Component, o, path, false) })
+		return objectsKeys(v, path,
+			func(o *jsontree.Object) *apierror.Error { return componentKeys(a.Component, o, path, false) })
 	case a.Type == contenttypes.DynamicZone:
 		return zoneItems(a, v, func(c *contenttypes.Component, o *jsontree.Object) *apierror.Error {
 			return componentKeys(c, o, path, true)
@@ -110,7 +111,8 @@ func objectsKeys(v any, path []string, check func(*jsontree.Object) *apierror.Er
 
 // zoneItems calls check with each item of a zone that names its component. Other items are reported later, when values
 // are checked.
-func zoneItems(a *contenttypes.Attribute, v any, check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
+func zoneItems(a *contenttypes.Attribute, v any,
+	check func(*contenttypes.Component, *jsontree.Object) *apierror.Error) *apierror.Error {
 	items, _ := v.([]any)
 	for _, item := range items {
 		o, ok := item.(*jsontree.Object)
@@ -218,7 +220,8 @@ func itemsWithoutHiddenLinks(a *contenttypes.Attribute, v any, access *permissio
 }
 
 // followedKeys returns an error if an object has relations to documents that the caller may not find.
-func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, access *permission.Access) *apierror.Error {
+func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string,
+	access *permission.Access) *apierror.Error {
 	for _, key := range o.Keys {
 		a := s.Attribute(key)
 		if a == nil || a.IsScalar() {
@@ -233,7 +236,8 @@ func followedKeys(s *contenttypes.Schema, o *jsontree.Object, path []string, acc
 		case a.Type == contenttypes.RelationType && !mayLink(access, a, o.Value(key)):
 			err = apierror.ForbiddenKey(key, strings.Join(at, "."), fromBody, "")
 		case a.Type == contenttypes.ComponentType:
-			err = objectsKeys(o.Value(key), at, func(o *jsontree.Object) *apierror.Error { return inner(a.Component, o) })
+			err = objectsKeys(o.Value(key), at,
+				func(o *jsontree.Object) *apierror.Error { return inner(a.Component, o) })
 		case a.Type == contenttypes.DynamicZone:
 			err = zoneItems(a, o.Value(key), inner)
 		}
@@ -256,7 +260,8 @@ func mayLink(access *permission.Access, attr *contenttypes.Attribute, v any) boo
 		if uid, ok := v.Value("__type").(string); ok && !access.AllowsAction(permission.ActionOn(uid, "find")) {
 			return false
 		}
-		return mayLink(access, attr, v.Value("set")) && mayLink(access, attr, v.Value("connect")) && mayLink(access, attr, v.Value("disconnect"))
+		return mayLink(access, attr, v.Value("set")) && mayLink(access, attr, v.Value("connect")) &&
+			mayLink(access, attr, v.Value("disconnect"))
 	case []any:
 		for _, item := range v {
 			if !mayLink(access, attr, item) {

@@ -8,7 +8,8 @@ import (
 	"lectern/jsontree"
 )
 
-// WriteLimits limit the body of one create or update, since all other writes wait while it is carried out. 0 means no limit.
+// WriteLimits limit the body of one create or update, since all other writes wait while it is carried out. 0 means no
+// limit.
 type WriteLimits struct {
 	Links      int // links to documents in relations and media, at any depth
 	Components int // components, at any depth

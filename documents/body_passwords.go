@@ -12,7 +12,8 @@ import (
 
 // hashPasswords hashes the passwords in a body and returns the hashes by password. It is called before the transaction,
 // so that other writes need not wait for it.
-func hashPasswords(ctx context.Context, h *passwords.Hasher, s *contenttypes.Schema, data *jsontree.Object) (map[string]string, error) {
+func hashPasswords(ctx context.Context, h *passwords.Hasher, s *contenttypes.Schema,
+	data *jsontree.Object) (map[string]string, error) {
 	var hashes map[string]string
 	for _, plain := range passwordsIn(nil, s, data) {
 		if len(plain) > passwords.MaxLength {

@@ -73,7 +73,8 @@ func (r *resolver) value(v any) any {
 	switch v := v.(type) {
 	case *jsontree.Object:
 		if _, wrong := v.Get(referenceKey); wrong && r.err == nil {
-			r.err = apierror.Validation(`a reference has one key, "` + referenceKey + `", with the name of an operation`)
+			r.err = apierror.Validation(`a reference has one key, "` + referenceKey +
+				`", with the name of an operation`)
 		}
 		for _, key := range v.Keys {
 			v.Set(key, r.value(v.Value(key)))

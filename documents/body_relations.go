@@ -254,7 +254,8 @@ func (lr *linkReader) target(a *contenttypes.Attribute, o *jsontree.Object) *con
 
 // byDocument looks up a target by its documentId. Between localized types both ends of a link have the same locale;
 // from a type that is not localized, the item may name a locale.
-func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o *jsontree.Object) (item linkItem, ok bool) {
+func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any,
+	o *jsontree.Object) (item linkItem, ok bool) {
 	id, isText := plain(documentID)
 	if !isText {
 		return item, false
@@ -276,7 +277,8 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any, o 
 		item.limited, item.only = true, store.DraftLinks
 	default:
 		if lr.missing == nil {
-			lr.missing = apierror.Validation("Invalid status " + issues.Print(status) + ` of a relation. Expected "draft" or "published".`)
+			lr.missing = apierror.Validation("Invalid status " + issues.Print(status) +
+				` of a relation. Expected "draft" or "published".`)
 		}
 		return item, false
 	}
@@ -355,7 +357,8 @@ func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *json
 }
 
 // existing returns the reference to a document that has a version in a locale, and the id of that version's row.
-func (wr *writing) existing(t *contenttypes.ContentType, documentID, locale string) (ref store.Ref, row uint64, ok bool) {
+func (wr *writing) existing(t *contenttypes.ContentType, documentID,
+	locale string) (ref store.Ref, row uint64, ok bool) {
 	ref = store.Ref{Type: t.UID, Locale: locale}
 	if t == wr.t && documentID == wr.id && (!t.Localized || locale == wr.locale) {
 		ref.Doc = wr.doc

@@ -13,7 +13,8 @@ import (
 // items makes the components of an attribute from the inputs of a body. An input with an id changes the existing
 // component with this id; it is an error if there is none. An input without an id makes a new component. Existing
 // components without an input are removed. If created is set, the owner of the components is new, and ids are ignored.
-func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status, created bool) ([]*store.Item, error) {
+func (wr *writing) items(a *contenttypes.Attribute, given []*input, present []*store.Item, st store.Status,
+	created bool) ([]*store.Item, error) {
 	known := make(map[uint64]*store.Item, len(present))
 	if !created {
 		for _, item := range present {
@@ -140,7 +141,8 @@ func (c *cloning) value(v store.Value) store.Value {
 				continue
 			}
 			for k := range c.from {
-				c.wr.links.copy(end{a, false, c.from[k], itemRef(item)}, end{a, false, c.to[k], itemRef(items[i])}, copying{carry: c.carry})
+				c.wr.links.copy(end{a, false, c.from[k], itemRef(item)}, end{a, false, c.to[k], itemRef(items[i])},
+					copying{carry: c.carry})
 			}
 		}
 	}
@@ -149,7 +151,8 @@ func (c *cloning) value(v store.Value) store.Value {
 
 // sameItems reports whether two lists of components have equal values, and equal links: those of a in the link set
 // setA, and those of b in setB. It ignores the ids of the components. For carry see sameLinks.
-func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet, carry func(store.Ref) (store.Ref, bool)) bool {
+func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet,
+	carry func(store.Ref) (store.Ref, bool)) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -165,7 +168,8 @@ func (wr *writing) sameItems(a, b []*store.Item, setA, setB store.LinkSet, carry
 			switch {
 			case at.Type == contenttypes.ID:
 			case at.IsRelation():
-				if !at.Mapped && !wr.sameLinks(end{at, false, setA, itemRef(a[i])}, end{at, false, setB, itemRef(b[i])}, carry) {
+				if !at.Mapped && !wr.sameLinks(end{at, false, setA, itemRef(a[i])}, end{at, false, setB, itemRef(b[i])},
+					carry) {
 					return false
 				}
 			case at.IsScalar():

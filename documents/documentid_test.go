@@ -24,10 +24,11 @@ func TestDocumentIDs(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for range 48 {
-				if err := svc.Create(t.Context(), documents.Write{Type: typ, Data: body(t, `{"name":"x"}`), Access: permission.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {
-					ids = append(ids, r.DocumentID())
-					return nil
-				}}); err != nil {
+				if err := svc.Create(t.Context(), documents.Write{Type: typ, Data: body(t, `{"name":"x"}`),
+					Access: permission.FullAccess, After: func(_ *store.Snapshot, r store.Record) error {
+						ids = append(ids, r.DocumentID())
+						return nil
+					}}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -115,7 +115,8 @@ func TestTheWorkOfAWriteIsLinear(t *testing.T) {
 		h := newHeavy(t)
 		var costs []uint64
 		id, data := "", h.zone(n)
-		costs = append(costs, allocated(t, func() error { id = h.create("api::article.article", data, store.Draft); return nil }))
+		costs = append(costs,
+			allocated(t, func() error { id = h.create("api::article.article", data, store.Draft); return nil }))
 		for _, s := range steps {
 			costs = append(costs, allocated(t, func() error { return s.do(h, id, data) }))
 		}
@@ -128,7 +129,8 @@ func TestTheWorkOfAWriteIsLinear(t *testing.T) {
 			name = steps[i-1].name
 		}
 		if cost > few[i]*times*3/2 {
-			t.Errorf("%s: %d bytes allocated for %d links, %d for %d times as many", name, few[i], components*heavyTags, cost, times)
+			t.Errorf("%s: %d bytes allocated for %d links, %d for %d times as many", name, few[i], components*heavyTags,
+				cost, times)
 		}
 	}
 }
@@ -156,7 +158,8 @@ func TestAWriteEndsWithItsContext(t *testing.T) {
 	var ctx *countdown
 	for left := 0; ; left++ {
 		ctx = &countdown{Context: t.Context(), left: left}
-		err := h.Create(ctx, documents.Write{Type: h.Model().Type("api::article.article"), Status: store.Published, Data: data, Access: permission.FullAccess})
+		err := h.Create(ctx, documents.Write{Type: h.Model().Type("api::article.article"), Status: store.Published,
+			Data: data, Access: permission.FullAccess})
 		if err == nil {
 			break
 		}
@@ -188,10 +191,12 @@ func TestLimits(t *testing.T) {
 		{"in parts", `{"title":"ab","tags":{"connect":` + tags(3) + `,"disconnect":` + tags(2) + `}}`, ""},
 		{"too many in parts", `{"title":"ab","tags":{"connect":` + tags(3) + `,"disconnect":` + tags(3) + `}}`,
 			"The body has 6 links to documents, and limits.links allows 5 in one write"},
-		{"too many in components", `{"title":"ab","tags":` + tags(2) + `,"box":{"title":"x","tags":{"set":` + tags(4) + `}}}`,
+		{"too many in components", `{"title":"ab","tags":` + tags(2) + `,"box":{"title":"x","tags":{"set":` + tags(4) +
+			`}}}`,
 			"The body has 6 links to documents, and limits.links allows 5 in one write"},
 		{"as many components as may be", `{"title":"ab","boxes":[{"title":"x"},{"title":"y"}]}`, ""},
-		{"too many components", `{"title":"ab","box":{"title":"x"},"boxes":[{"title":"x"}],"zone":[{"__component":"part.leaf","size":3}]}`,
+		{"too many components",
+			`{"title":"ab","box":{"title":"x"},"boxes":[{"title":"x"}],"zone":[{"__component":"part.leaf","size":3}]}`,
 			"The body has 3 components, and limits.components allows 2 in one write"},
 		{"too many inside others", `{"title":"ab","boxes":[{"title":"x","leaf":{"size":3}},{"title":"y"}]}`,
 			"The body has 3 components, and limits.components allows 2 in one write"},
@@ -201,7 +206,8 @@ func TestLimits(t *testing.T) {
 			var told *apierror.Error
 			switch {
 			case c.refused == "" && err == nil:
-			case !errors.As(err, &told) || told.Status != 413 || told.Name != "PayloadTooLargeError" || told.Message != c.refused:
+			case !errors.As(err, &told) || told.Status != 413 || told.Name != "PayloadTooLargeError" ||
+				told.Message != c.refused:
 				t.Errorf("%v, want 413 %q", err, c.refused)
 			}
 		})

@@ -121,7 +121,8 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 		case t == nil:
 			err = errors.Join(err, fmt.Errorf("hooks: there is no content-type %q", uid))
 		case t.BuiltIn && !slices.Contains(hookedBuiltIns, uid):
-			err = errors.Join(err, fmt.Errorf("hooks: none are called for the built-in type %q; there are those of %q", uid, hookedBuiltIns))
+			err = errors.Join(err, fmt.Errorf("hooks: none are called for the built-in type %q; there are those of %q",
+				uid, hookedBuiltIns))
 		default:
 			types = append(types, t)
 		}
@@ -132,7 +133,8 @@ func hooked(m *contenttypes.Model, uids []string) (types []*contenttypes.Content
 // LockHooked locks the schema for writes to a type with hooks. The lock must last from before the hooks run until the
 // writes are done; otherwise a change of definitions would repeat the write and its hooks, and the writes of the hooks
 // would happen twice. For types without hooks it does nothing.
-func (s *Service) LockHooked(ctx context.Context, t *contenttypes.ContentType) (locked context.Context, release func(), err error) {
+func (s *Service) LockHooked(ctx context.Context,
+	t *contenttypes.ContentType) (locked context.Context, release func(), err error) {
 	if s.hooks[t.UID] == nil {
 		return ctx, func() {}, nil
 	}
@@ -149,7 +151,8 @@ var errHookDepth = fmt.Errorf("hooks that write set off each other more than %d 
 // before calls the hooks before a write and sets the data of the write to what the hooks made of it. It returns a nil
 // Event if the write has no hooks.
 func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Action) (e *Event, err error) {
-	e = &Event{Type: w.Type, DocumentID: w.DocumentID, Status: w.Status, State: map[string]any{}, Data: w.Data, service: s, hooks: h}
+	e = &Event{Type: w.Type, DocumentID: w.DocumentID, Status: w.Status, State: map[string]any{}, Data: w.Data,
+		service: s, hooks: h}
 	body := action == CreateAction || action == UpdateAction
 	switch {
 	case !w.Type.DraftAndPublish && !body && action != DeleteAction:

@@ -38,17 +38,21 @@ func TestHooksFail(t *testing.T) {
 		exists bool
 	}{
 		{"before", documents.Hooks{BeforeCreate: fail}, "ConflictError: not today", "", false},
-		{"before, by a panic", documents.Hooks{BeforeCreate: panics}, "a hook of api::owner.owner panicked: broken hook", "", false},
+		{"before, by a panic", documents.Hooks{BeforeCreate: panics},
+			"a hook of api::owner.owner panicked: broken hook", "", false},
 		{"before, by what it requires", documents.Hooks{BeforeCreate: require}, "ConflictError: not today", "", false},
-		{"after", documents.Hooks{AfterCreate: fail}, "", "hook after create of api::owner.owner b: ConflictError: not today", true},
-		{"after, by a panic", documents.Hooks{AfterCreate: panics}, "", "hook after create of api::owner.owner b: a hook of api::owner.owner panicked", true},
+		{"after", documents.Hooks{AfterCreate: fail}, "",
+			"hook after create of api::owner.owner b: ConflictError: not today", true},
+		{"after, by a panic", documents.Hooks{AfterCreate: panics}, "",
+			"hook after create of api::owner.owner b: a hook of api::owner.owner panicked", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHooked(t)
 			h.create("owner", "o", `{"name":"O"}`)
 			h.hook(c.hooks, "api::owner.owner")
 			err := h.Create(t.Context(), h.write("owner", "b", `{"name":"B"}`))
-			if got := fmt.Sprint(err); err == nil && c.err != "" || err != nil && (c.err == "" || !strings.HasPrefix(got, c.err)) {
+			if got := fmt.Sprint(err); err == nil && c.err != "" || err != nil &&
+				(c.err == "" || !strings.HasPrefix(got, c.err)) {
 				t.Errorf("error %s, want %q", got, c.err)
 			}
 			if told := fmt.Sprint(h.told); c.told == "" && len(h.told) > 0 || !strings.HasPrefix(told, "["+c.told) {
@@ -96,7 +100,8 @@ func TestHooksOnce(t *testing.T) {
 		t.Skip("no two writes shared a transaction")
 	}
 	if before.Load() != writers*rounds || after.Load() != writers*rounds*3/4 {
-		t.Errorf("%d called before and %d after, want %d and %d", before.Load(), after.Load(), writers*rounds, writers*rounds*3/4)
+		t.Errorf("%d called before and %d after, want %d and %d", before.Load(), after.Load(), writers*rounds,
+			writers*rounds*3/4)
 	}
 }
 
@@ -108,7 +113,8 @@ func TestHooksOfFailedOperations(t *testing.T) {
 	var called []string
 	h.hook(everything(func(when string, e *documents.Event) error {
 		if when == "after" {
-			when += fmt.Sprint(" of ", count(t, h.store, h.model.Type("api::article.article"), store.Draft)+count(t, h.store, h.model.Type("api::owner.owner"), store.Published))
+			when += fmt.Sprint(" of ", count(t, h.store, h.model.Type("api::article.article"), store.Draft)+
+				count(t, h.store, h.model.Type("api::owner.owner"), store.Published))
 		}
 		called = append(called, when+" "+e.Action.String()+" "+e.DocumentID)
 		return nil
@@ -121,7 +127,8 @@ func TestHooksOfFailedOperations(t *testing.T) {
 	}
 	show := func(int, *store.Snapshot, store.Record, error) error { return nil }
 	var failed *documents.OperationError
-	if err := h.WriteAll(t.Context(), operations("longer than allowed"), true, show); !errors.As(err, &failed) || failed.Index != 1 {
+	if err := h.WriteAll(t.Context(), operations("longer than allowed"), true, show); !errors.As(err, &failed) ||
+		failed.Index != 1 {
 		t.Fatal(err)
 	}
 	if got, want := strings.Join(called, "; "), "before create a; before create b"; got != want {
@@ -131,7 +138,8 @@ func TestHooksOfFailedOperations(t *testing.T) {
 	if err := h.WriteAll(t.Context(), operations("B"), true, show); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(called, "; "), "before create a; before create b; after of 2 create a; after of 2 create b"; got != want {
+	if got, want := strings.Join(called, "; "),
+		"before create a; before create b; after of 2 create a; after of 2 create b"; got != want {
 		t.Errorf("called %q, want %q", got, want)
 	}
 }

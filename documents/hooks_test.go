@@ -71,7 +71,8 @@ func (h *hooked) hook(hooks documents.Hooks, uids ...string) {
 
 // write returns a write of a draft of api::NAME.NAME with the body data, or without one if data is "".
 func (h *hooked) write(name, id, data string) documents.Write {
-	w := documents.Write{Type: h.model.Type("api::" + name + "." + name), DocumentID: id, Status: store.Draft, Access: permission.FullAccess}
+	w := documents.Write{Type: h.model.Type("api::" + name + "." + name), DocumentID: id, Status: store.Draft,
+		Access: permission.FullAccess}
 	if data != "" {
 		w.Data = body(h.t, data)
 	}
@@ -144,14 +145,21 @@ func TestHooks(t *testing.T) {
 			`before create  published - {"title":"B"}; after create ID published B {"title":"B"}`, ""},
 		{"delete", with(remove), "article", "a", "", `before delete a en draft A; after delete a en draft -`, ""},
 		{"delete all", in("*", remove), "article", "p", "", `before delete p * draft Q; after delete p * draft -`, ""},
-		{"delete a localization that is not there", in("fr", remove), "article", "a", "", `before delete a fr draft -`, ""},
+		{"delete a localization that is not there", in("fr", remove), "article", "a", "", `before delete a fr draft -`,
+			""},
 		{"delete what is not there", with(remove), "article", "b", "", ``, ""},
-		{"delete each", func(h *hooked, w documents.Write) error { return h.DeleteEach(h.t.Context(), w, []string{"en", "fr"}) }, "article", "a", "",
+		{"delete each", func(h *hooked,
+			w documents.Write) error {
+			return h.DeleteEach(h.t.Context(), w, []string{"en", "fr"})
+		}, "article", "a", "",
 			`before delete a en draft A; before delete a fr draft -; after delete a en draft -`, ""},
-		{"publish", with((*documents.Service).Publish), "article", "a", "", `before publish a en published A; after publish a en published A`, ""},
+		{"publish", with((*documents.Service).Publish), "article", "a", "",
+			`before publish a en published A; after publish a en published A`, ""},
 		{"publish a type without drafts", with((*documents.Service).Publish), "owner", "o", "", ``, "404"},
-		{"unpublish", with((*documents.Service).Unpublish), "article", "p", "", `before unpublish p en draft P; after unpublish p en draft Q`, ""},
-		{"unpublish what is not published", with((*documents.Service).Unpublish), "article", "a", "", `before unpublish a en draft -`, "404"},
+		{"unpublish", with((*documents.Service).Unpublish), "article", "p", "",
+			`before unpublish p en draft P; after unpublish p en draft Q`, ""},
+		{"unpublish what is not published", with((*documents.Service).Unpublish), "article", "a", "",
+			`before unpublish a en draft -`, "404"},
 		{"discard a draft", with((*documents.Service).DiscardDraft), "article", "p", "",
 			`before discardDraft p en draft Q; after discardDraft p en draft P`, ""},
 		{"a body that is refused", with(create), "article", "b", `{"nope":1}`, ``, "400"},
@@ -170,7 +178,8 @@ func TestHooks(t *testing.T) {
 				return err
 			}
 			return h.Transact(h.t.Context(), func(tx *documents.Transaction) error { return tx.Update("o", p) })
-		}, "owner", "", `{"name":"B"}`, `before update  published - {"name":"B"}; after update o published B {"name":"B"}`, ""},
+		}, "owner", "", `{"name":"B"}`,
+			`before update  published - {"name":"B"}; after update o published B {"name":"B"}`, ""},
 		{"in a transaction, without hooks", func(h *hooked, w documents.Write) error {
 			p, err := h.Prepare(h.t.Context(), w)
 			if err != nil {
@@ -219,7 +228,8 @@ func TestHooks(t *testing.T) {
 			}))
 			err := c.do(h, h.write(c.typ, c.id, c.data))
 			var told *apierror.Error
-			if errors.As(err, &told); (c.notFound != "") != (told != nil && fmt.Sprint(told.Status) == c.notFound) || told == nil && err != nil {
+			if errors.As(err, &told); (c.notFound != "") != (told != nil && fmt.Sprint(told.Status) == c.notFound) ||
+				told == nil && err != nil {
 				t.Errorf("error %v, want %q", err, c.notFound)
 			}
 			if got := strings.Join(lines, "; "); got != c.want {
@@ -243,7 +253,8 @@ func TestHooksChangeData(t *testing.T) {
 		{"set", func(e *documents.Event) { e.Data.Set("slug", "new") }, `New new ["x"] 0`},
 		{"within", func(e *documents.Event) { e.Data.Value("tags").([]any)[0] = "y" }, `New <nil> ["y"] 0`},
 		{"replace", func(e *documents.Event) { e.Data = body(t, `{"title":"Other"}`) }, `Other <nil> null 0`},
-		{"link to what the sender may not find", func(e *documents.Event) { e.Data.Set("owner", "o") }, `New <nil> ["x"] 1`},
+		{"link to what the sender may not find", func(e *documents.Event) { e.Data.Set("owner", "o") },
+			`New <nil> ["x"] 1`},
 		{"an unknown key", func(e *documents.Event) { e.Data.Set("nope", "x") }, `ValidationError: Invalid key nope`},
 		{"a value that is none", func(e *documents.Event) { e.Data.Set("slug", body(t, "{}")) },
 			"ValidationError: slug must be a `string` type, but the final value was: `{}`."},
@@ -267,7 +278,8 @@ func TestHooksChangeData(t *testing.T) {
 				}
 				owners := 0
 				s.Related(r, attr("owner"), store.Draft, func(store.Record) bool { owners++; return true })
-				got = fmt.Sprint(value("title"), " ", value("slug"), " ", string(jsontree.Append(nil, value("tags"))), " ", owners)
+				got = fmt.Sprint(value("title"), " ", value("slug"), " ", string(jsontree.Append(nil, value("tags"))),
+					" ", owners)
 				return nil
 			}
 			if err := h.Create(t.Context(), w); err != nil {
@@ -290,7 +302,8 @@ func TestHooksWrite(t *testing.T) {
 	deepest := 0
 	h.hook(documents.Hooks{AfterCreate: func(ctx context.Context, e *documents.Event) error {
 		deepest++
-		return e.Documents().Create(ctx, documents.Write{Type: e.Type, Data: body(t, `{"name":"more"}`), Access: permission.FullAccess})
+		return e.Documents().Create(
+			ctx, documents.Write{Type: e.Type, Data: body(t, `{"name":"more"}`), Access: permission.FullAccess})
 	}}, "api::owner.owner")
 	ctx, cancel := context.WithCancel(t.Context())
 	w := h.write("owner", "b", `{"name":"B"}`)
@@ -339,7 +352,8 @@ func TestHookTypes(t *testing.T) {
 	nothing := documents.Hooks{BeforeCreate: func(context.Context, *documents.Event) error { return nil }}
 	for uid, want := range map[string]string{
 		"api::owner.owner": "", "plugin::users-permissions.user": "", "plugin::upload.file": "",
-		"api::nope.nope": "there is no content-type", "plugin::users-permissions.role": "built-in", "lectern::api-token": "built-in",
+		"api::nope.nope": "there is no content-type", "plugin::users-permissions.role": "built-in",
+		"lectern::api-token": "built-in",
 	} {
 		err := h.Hook(nothing, uid)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -347,9 +361,13 @@ func TestHookTypes(t *testing.T) {
 		}
 	}
 	fresh := newHooked(t)
-	fresh.hook(documents.Hooks{BeforeCreate: func(context.Context, *documents.Event) error { return errors.New("called") }})
+	fresh.hook(documents.Hooks{BeforeCreate: func(context.Context,
+		*documents.Event) error {
+		return errors.New("called")
+	}})
 	locale := fresh.model.Type("plugin::i18n.locale")
-	if err := fresh.Create(t.Context(), documents.Write{Type: locale, Data: body(t, `{"code":"fr","name":"fr"}`), Access: permission.FullAccess}); err != nil {
+	if err := fresh.Create(t.Context(), documents.Write{Type: locale, Data: body(t, `{"code":"fr","name":"fr"}`),
+		Access: permission.FullAccess}); err != nil {
 		t.Error(err)
 	}
 	if err := fresh.Create(t.Context(), fresh.write("home", "", `{}`)); err == nil {

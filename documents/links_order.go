@@ -39,7 +39,8 @@ type connection struct {
 // edited returns a list of links after disconnect and connect. Places refer to the list before the call, so that a
 // neighbour may be disconnected in the same call. If lenient is set, targets whose neighbour is not in the list go to
 // its end.
-func edited(refs []store.Ref, connect []connection, disconnect []store.Ref, lenient bool) ([]store.Ref, *apierror.Error) {
+func edited(refs []store.Ref, connect []connection, disconnect []store.Ref,
+	lenient bool) ([]store.Ref, *apierror.Error) {
 	connect, err := sequence(refs, connect, lenient)
 	if err != nil {
 		return nil, err
@@ -188,7 +189,8 @@ func (c connection) unplaced() *apierror.Error {
 	next := strconv.FormatUint(c.nextID, 10)
 	locale, _ := json.Marshal(c.label)
 	return apierror.Validation("There was a problem connecting relation with id " + strconv.FormatUint(c.id, 10) +
-		` at position {"` + side + `":` + next + `,"locale":` + string(locale) + `}. The relation with id ` + next + " needs to be connected first.")
+		` at position {"` + side + `":` + next + `,"locale":` + string(locale) + `}. The relation with id ` + next +
+		" needs to be connected first.")
 }
 
 // positions returns new positions for a list in its new order. old has the present position of each entry, 0 for a new

@@ -140,7 +140,8 @@ func TestEditedAny(t *testing.T) {
 				t.Fatalf("%v is missing", c.ref)
 			}
 		}
-		if len(connect) != 1 || connect[0].place.next == connect[0].ref || slices.Contains(disconnect, connect[0].place.next) {
+		if len(connect) != 1 || connect[0].place.next == connect[0].ref ||
+			slices.Contains(disconnect, connect[0].place.next) {
 			return
 		}
 		i, c := slices.Index(got, connect[0].ref), connect[0]

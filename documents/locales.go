@@ -56,8 +56,8 @@ func (wr *writing) takeOver(row, source *store.Row, in *input) error {
 	return nil
 }
 
-// checkSharedUnique returns an issue for each unique value of an attribute, or in its components, that another document has
-// in the locale that is written.
+// checkSharedUnique returns an issue for each unique value of an attribute, or in its components, that another document
+// has in the locale that is written.
 func (wr *writing) checkSharedUnique(a *contenttypes.Attribute, v store.Value) []issues.Issue {
 	attrs, path := []*contenttypes.Attribute{a}, []string{a.Name}
 	switch {
@@ -108,7 +108,8 @@ func (wr *writing) sameShared(a *contenttypes.Attribute, x, y *store.Row) bool {
 	case a.IsScalar():
 		return sameJSON(x.Values[a.Index], y.Values[a.Index])
 	case a.IsStored():
-		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status.Links(), y.Status.Links(), wr.carryTo(y.Locale))
+		return wr.sameItems(x.Values[a.Index].Items, y.Values[a.Index].Items, x.Status.Links(), y.Status.Links(),
+			wr.carryTo(y.Locale))
 	}
 	for _, set := range wr.linkSets(a, x.Status) {
 		if !wr.sameLinks(endOf(a, set, wr.ref(x.Locale)), endOf(a, set, wr.ref(y.Locale)), nil) {

@@ -33,11 +33,13 @@ type VersionSet struct {
 }
 
 // errPrecondition is the error of a write whose precondition does not hold.
-var errPrecondition = &apierror.Error{Status: 412, Name: "PreconditionFailedError", Message: "the document is not, or no longer, as the request expects it (If-Match, If-None-Match)"}
+var errPrecondition = &apierror.Error{Status: 412, Name: "PreconditionFailedError",
+	Message: "the document is not, or no longer, as the request expects it (If-Match, If-None-Match)"}
 
 // AppendVersion appends the version of a localization of a document. documentID has no effect on single types, and
 // locale none on types that are not localized. The version must not be made in a write transaction.
-func (s *Service) AppendVersion(dst []byte, snap *store.Snapshot, t *contenttypes.ContentType, documentID, locale string) []byte {
+func (s *Service) AppendVersion(dst []byte, snap *store.Snapshot, t *contenttypes.ContentType, documentID,
+	locale string) []byte {
 	epoch, last := snap.LastRevision(s.showing[t.UID])
 	return strconv.AppendUint(appendSubject(dst, epoch, t, documentID, locale), last, 10)
 }
@@ -84,7 +86,8 @@ func showingTypes(model *contenttypes.Model) map[string]*store.Showing {
 
 // appendTargets appends the targets of the relations in the components of a schema. seen holds the components that were
 // looked at.
-func appendTargets(targets []*contenttypes.ContentType, model *contenttypes.Model, schema *contenttypes.Schema, seen map[*contenttypes.Schema]bool) []*contenttypes.ContentType {
+func appendTargets(targets []*contenttypes.ContentType, model *contenttypes.Model, schema *contenttypes.Schema,
+	seen map[*contenttypes.Schema]bool) []*contenttypes.ContentType {
 	for _, a := range schema.Attributes {
 		for _, c := range a.AllComponents() {
 			if seen[&c.Schema] {
@@ -129,7 +132,8 @@ func (s *Service) checkPrecondition(tx *store.Tx, w *Write, locales ...string) (
 	if c.doc != 0 {
 		tx.Versions(w.Type, c.doc, func(r store.Record) bool {
 			locale := r.Locale()
-			if !slices.Contains(c.locales, locale) && (slices.Contains(locales, locale) || slices.Contains(locales, "*")) {
+			if !slices.Contains(c.locales, locale) &&
+				(slices.Contains(locales, locale) || slices.Contains(locales, "*")) {
 				c.locales = append(c.locales, locale)
 			}
 			return true

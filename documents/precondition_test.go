@@ -18,7 +18,8 @@ func TestManyVersionsCostLittle(t *testing.T) {
 	model := testModel(t)
 	st := storetest.Open(t, model)
 	svc := documents.NewService(st, model, "en")
-	w := documents.Write{Type: model.Type("api::tag.tag"), DocumentID: "a", Data: body(t, `{"name":"x"}`), Access: permission.FullAccess}
+	w := documents.Write{Type: model.Type("api::tag.tag"), DocumentID: "a", Data: body(t, `{"name":"x"}`),
+		Access: permission.FullAccess}
 	if err := svc.Create(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}

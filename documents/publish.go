@@ -52,7 +52,8 @@ func (wr *writing) publish() error {
 // If its draft differs and is newer, it keeps the time, so that the draft still counts as modified.
 func (wr *writing) touchShared(v version) {
 	row, draft := wr.rows[v], wr.row(version{store.Draft, v.locale})
-	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 && !wr.sameContent(draft, row) {
+	if draft != nil && bytes.Compare(wr.system(draft, "updatedAt"), wr.system(row, "updatedAt")) > 0 &&
+		!wr.sameContent(draft, row) {
 		return
 	}
 	wr.setTime(row, "updatedAt")
@@ -65,7 +66,8 @@ func (wr *writing) sameContent(draft, published *store.Row) bool {
 		switch {
 		case a.System:
 		case a.IsRelation():
-			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.DraftLinks, wr.ref(draft.Locale)), endOf(a, store.PublishedLinks, wr.ref(draft.Locale)), nil) {
+			if a.HasDraftLinks() && !wr.sameLinks(endOf(a, store.DraftLinks, wr.ref(draft.Locale)),
+				endOf(a, store.PublishedLinks, wr.ref(draft.Locale)), nil) {
 				return false
 			}
 		case a.IsScalar():
@@ -181,7 +183,8 @@ func (br *bodyReader) checkRow(s *contenttypes.Schema, values []store.Value, own
 			for i, item := range v.Items {
 				br.checkItem(a, item, issues.Below(at, strconv.Itoa(i)))
 			}
-			br.issues = append(br.issues, listIssues(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
+			br.issues = append(br.issues,
+				listIssues(a, at, len(v.Items), func() any { return br.shownStored(a, v.Items) })...)
 			br.checkInside(at)
 		}
 	}

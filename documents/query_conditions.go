@@ -203,7 +203,8 @@ func pathOf(s *contenttypes.Schema, path string) ([]*contenttypes.Attribute, err
 	case a.Type == contenttypes.Password:
 		return nil, fmt.Errorf("%s is a password, which nothing is compared with", path)
 	case !a.IsScalar():
-		return nil, fmt.Errorf("%s is of the type %s; name an attribute of what it leads to, as %s.id", path, a.Type, path)
+		return nil, fmt.Errorf("%s is of the type %s; name an attribute of what it leads to, as %s.id", path, a.Type,
+			path)
 	}
 	return append(attrs, a), nil
 }

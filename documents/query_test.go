@@ -32,8 +32,10 @@ func newKitchen(t *testing.T) *documents.Service {
 		}
 		return id
 	}
-	ada, bob := create("api::person.person", `{"firstName":"Ada"}`, false), create("api::person.person", `{"firstName":"Bob"}`, false)
-	soup, cake := create("api::category.category", `{"name":"Soup","position":1}`, false), create("api::category.category", `{"name":"Cake","position":2}`, false)
+	ada, bob := create("api::person.person", `{"firstName":"Ada"}`, false),
+		create("api::person.person", `{"firstName":"Bob"}`, false)
+	soup, cake := create("api::category.category", `{"name":"Soup","position":1}`, false),
+		create("api::category.category", `{"name":"Cake","position":2}`, false)
 	for i, data := range []string{
 		`"seats":10,"visits":"9007199254740993","rating":4.5,"vegan":true,"openedOn":"2024-01-31","opensAt":"08:30:00","tier":"gold","address":{"city":"Rome","geo":{"lat":41.9}},"owner":"` + ada + `","categories":["` + soup + `"]`,
 		`"seats":20,"visits":"12","rating":3.25,"vegan":false,"openedOn":"2025-06-01","opensAt":"11:00:00","tier":"silver","address":{"city":"Bonn"},"owner":"` + bob + `","categories":["` + soup + `","` + cake + `"]`,
@@ -66,7 +68,8 @@ func TestQuery(t *testing.T) {
 		{"date", documents.Eq("openedOn", time.Date(2024, 1, 31, 12, 0, 0, 0, time.UTC)), "R0"},
 		{"a date as a text", documents.Gt("openedOn", "2024-12-31"), "R1"},
 		{"time", documents.Lt("opensAt", "09:00:00"), "R0"},
-		{"datetime in another zone", documents.Eq("inspectedAt", time.Date(2026, 2, 3, 5, 5, 6, 0, time.FixedZone("", 3600))), "R2"},
+		{"datetime in another zone",
+			documents.Eq("inspectedAt", time.Date(2026, 2, 3, 5, 5, 6, 0, time.FixedZone("", 3600))), "R2"},
 		{"enumeration", documents.In("tier", "gold", "silver"), "R0 R1"},
 		{"none of", documents.NotIn("seats", 10, 20), "R2"},
 		{"nothing to choose from", documents.In[string]("name"), ""},
@@ -86,23 +89,35 @@ func TestQuery(t *testing.T) {
 		{"not null", documents.NotNull("rating"), "R0 R1"},
 		{"a relation", documents.Eq("owner.firstName", "Bob"), "R1"},
 		{"a component in a component", documents.Eq("address.geo.lat", 41.9), "R0"},
-		{"several conditions on one target", documents.Has("categories", documents.Eq("name", "Soup"), documents.Eq("position", 2)), ""},
-		{"on several targets", documents.And(documents.Eq("categories.name", "Soup"), documents.Eq("categories.position", 2)), "R1"},
+		{"several conditions on one target",
+			documents.Has("categories", documents.Eq("name", "Soup"), documents.Eq("position", 2)), ""},
+		{"on several targets",
+			documents.And(documents.Eq("categories.name", "Soup"), documents.Eq("categories.position", 2)), "R1"},
 		{"or", documents.Or(documents.Eq("seats", 10), documents.Eq("seats", 30)), "R0 R2"},
 		{"not", documents.Not(documents.Eq("seats", 10)), "R1 R2"},
 		{"everything", documents.And(), "R0 R1 R2"},
 		{"nothing", documents.Or(), ""},
 
-		{"no attribute", documents.Eq("nane", "x"), `error: query api::restaurant.restaurant: api::restaurant.restaurant has no attribute "nane"`},
-		{"no attribute of a target", documents.Eq("owner.nick", "x"), `error: query api::restaurant.restaurant: api::person.person has no attribute "nick"`},
-		{"a relation itself", documents.Eq("owner", 1), "error: query api::restaurant.restaurant: owner is of the type relation; name an attribute of what it leads to, as owner.id"},
-		{"through a scalar", documents.Eq("name.x", 1), "error: query api::restaurant.restaurant: name of api::restaurant.restaurant is of the type string, which leads to no one schema"},
-		{"a zone", documents.Eq("dz.body", "x"), "error: query api::restaurant.restaurant: dz of api::restaurant.restaurant is of the type dynamiczone, which leads to no one schema"},
-		{"another type", documents.Eq("seats", "ten"), `error: query api::restaurant.restaurant: seats is of the type integer and cannot be compared with "ten"`},
-		{"no date", documents.Eq("openedOn", "soon"), `error: query api::restaurant.restaurant: openedOn is of the type date and cannot be compared with "soon"`},
-		{"not whole", documents.Eq("visits", 1.5), "error: query api::restaurant.restaurant: visits is of the type biginteger and cannot be compared with 1.5"},
-		{"a password", documents.Eq("secret", "x"), "error: query api::restaurant.restaurant: secret is a password, which nothing is compared with"},
-		{"another type's filter", documents.Matching(&svc.Model().Type("api::menu.menu").Schema, nil), "error: query api::restaurant.restaurant: a filter on api::menu.menu is used for api::restaurant.restaurant"},
+		{"no attribute", documents.Eq("nane", "x"),
+			`error: query api::restaurant.restaurant: api::restaurant.restaurant has no attribute "nane"`},
+		{"no attribute of a target", documents.Eq("owner.nick", "x"),
+			`error: query api::restaurant.restaurant: api::person.person has no attribute "nick"`},
+		{"a relation itself", documents.Eq("owner", 1),
+			"error: query api::restaurant.restaurant: owner is of the type relation; name an attribute of what it leads to, as owner.id"},
+		{"through a scalar", documents.Eq("name.x", 1),
+			"error: query api::restaurant.restaurant: name of api::restaurant.restaurant is of the type string, which leads to no one schema"},
+		{"a zone", documents.Eq("dz.body", "x"),
+			"error: query api::restaurant.restaurant: dz of api::restaurant.restaurant is of the type dynamiczone, which leads to no one schema"},
+		{"another type", documents.Eq("seats", "ten"),
+			`error: query api::restaurant.restaurant: seats is of the type integer and cannot be compared with "ten"`},
+		{"no date", documents.Eq("openedOn", "soon"),
+			`error: query api::restaurant.restaurant: openedOn is of the type date and cannot be compared with "soon"`},
+		{"not whole", documents.Eq("visits", 1.5),
+			"error: query api::restaurant.restaurant: visits is of the type biginteger and cannot be compared with 1.5"},
+		{"a password", documents.Eq("secret", "x"),
+			"error: query api::restaurant.restaurant: secret is a password, which nothing is compared with"},
+		{"another type's filter", documents.Matching(&svc.Model().Type("api::menu.menu").Schema, nil),
+			"error: query api::restaurant.restaurant: a filter on api::menu.menu is used for api::restaurant.restaurant"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := names(svc.Query("api::restaurant.restaurant").Where(tt.when).All(t.Context())); got != tt.want {
@@ -138,9 +153,12 @@ func TestQueryPages(t *testing.T) {
 		{"drafts", all().Status(store.Draft).Where(documents.Gt("seats", 25)), "R2 Draft"},
 		{"another locale", all().Locale("fr"), ""},
 		{"all locales", all().Locale("*"), "R0 R1 R2"},
-		{"no type", svc.Query("api::x.x").Where(documents.Eq("a", 1)).Sort("b"), `error: query: there is no content-type "api::x.x"`},
-		{"no order", all().Sort("seats:down"), `error: query api::restaurant.restaurant: sort "seats:down": the order is asc or desc, not "down"`},
-		{"order of a relation", all().Sort("owner"), `error: query api::restaurant.restaurant: sort "owner": owner is of the type relation; name an attribute of what it leads to, as owner.id`},
+		{"no type", svc.Query("api::x.x").Where(documents.Eq("a", 1)).Sort("b"),
+			`error: query: there is no content-type "api::x.x"`},
+		{"no order", all().Sort("seats:down"),
+			`error: query api::restaurant.restaurant: sort "seats:down": the order is asc or desc, not "down"`},
+		{"order of a relation", all().Sort("owner"),
+			`error: query api::restaurant.restaurant: sort "owner": owner is of the type relation; name an attribute of what it leads to, as owner.id`},
 	} {
 		if got := names(tt.query.All(t.Context())); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
@@ -150,7 +168,8 @@ func TestQueryPages(t *testing.T) {
 		t.Errorf("%d are counted, %v", n, err)
 	}
 	first, err := all().Sort("seats").First(t.Context())
-	if err != nil || first.Text("name") != "R0" || first.Get("seats") != 10 || first.Get("visits") != int64(9007199254740993) || first.Get("secret") != nil ||
+	if err != nil || first.Text("name") != "R0" || first.Get("seats") != 10 ||
+		first.Get("visits") != int64(9007199254740993) || first.Get("secret") != nil ||
 		first.Get("address").(*documents.Row).Text("city") != "Rome" || first.DocumentID() == "" {
 		t.Errorf("the first is %v, %v", first, err)
 	}

@@ -40,7 +40,8 @@ func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
 			return err
 		}
 		f := pastReader{model: s.model, now: snap, hashes: map[string]string{}}
-		if err := snap.ViewAt(sequence, func(then *store.Snapshot) error { return f.read(then, &w, of.Status, locale) }); err != nil {
+		if err := snap.ViewAt(
+			sequence, func(then *store.Snapshot) error { return f.read(then, &w, of.Status, locale) }); err != nil {
 			return err
 		}
 		_, exists := snap.Document(w.Type, w.DocumentID)

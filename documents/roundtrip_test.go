@@ -38,7 +38,8 @@ func TestExportRoundTrip(t *testing.T) {
 			st := storetest.Open(t, s.model)
 			svc := documents.NewService(st, s.model, "en")
 			for _, into := range []string{"an empty store", "the same store again"} {
-				result, err := transfer.Import(context.Background(), svc, bytes.NewReader(first), transfer.ImportOptions{})
+				result, err := transfer.Import(context.Background(), svc, bytes.NewReader(first),
+					transfer.ImportOptions{})
 				if err != nil {
 					t.Fatalf("import into %s: %v\n%s", into, err, first)
 				}
@@ -46,7 +47,8 @@ func TestExportRoundTrip(t *testing.T) {
 					t.Errorf("import into %s: %d versions of %d", into, result.Versions, lines)
 				}
 				second := exported(t, st, s.model)
-				if got, want := storetest.ComparableExport(t, second), storetest.ComparableExport(t, first); got != want {
+				if got, want := storetest.ComparableExport(t, second),
+					storetest.ComparableExport(t, first); got != want {
 					t.Errorf("import into %s: %s", into, storetest.Difference(want, got))
 				}
 			}

@@ -36,7 +36,8 @@ func ReadTiming(body any, allowed ...string) (*Timing, error) {
 		if len(allowed) == 0 {
 			return nil, apierror.Validation("the body must be an object, or there must be none")
 		}
-		return nil, apierror.Validation(`the body is an object such as {"data": {"` + allowed[0] + `": "2030-01-01T09:00:00Z"}}`)
+		return nil, apierror.Validation(`the body is an object such as {"data": {"` + allowed[0] +
+			`": "2030-01-01T09:00:00Z"}}`)
 	}
 	for _, key := range o.Keys {
 		if key != "data" {
@@ -73,7 +74,8 @@ func TimingOf(value func(key string) any) (*Timing, error) {
 		text, _ := v.(string)
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil || at.UTC().Year() > 9999 || at.UTC().Year() < 1 {
-			return nil, apierror.Validation(m.key + " must be a time with its zone as RFC 3339 defines it, such as 2030-01-01T09:00:00Z")
+			return nil, apierror.Validation(
+				m.key + " must be a time with its zone as RFC 3339 defines it, such as 2030-01-01T09:00:00Z")
 		}
 		*m.into = roundUp(at.UTC())
 	}
@@ -103,7 +105,8 @@ func (t *Timing) check(w *Write, now time.Time) error {
 		at  time.Time
 	}{{"publishAt", t.PublishAt}, {"unpublishAt", t.UnpublishAt}} {
 		if !m.at.IsZero() && m.at.Before(now.Add(-MaxLateness)) {
-			return apierror.Validation(m.key + " is in the past: it is " + now.UTC().Format(contenttypes.TimeFormat) + " at the server")
+			return apierror.Validation(m.key + " is in the past: it is " + now.UTC().Format(contenttypes.TimeFormat) +
+				" at the server")
 		}
 	}
 	if !t.PublishAt.IsZero() && !t.UnpublishAt.IsZero() && !t.UnpublishAt.After(t.PublishAt) {
@@ -143,8 +146,11 @@ func schedulesOf(m *contenttypes.Model) (l schedules) {
 		return l
 	}
 	for name, a := range map[string]**contenttypes.Attribute{
-		"action": &l.action, "at": &l.at, "contentType": &l.contentType, "document": &l.document, "documentLocale": &l.locale,
-		"state": &l.state, "error": &l.failure, "principalKind": &l.principalKind, "principalName": &l.principalName, "documentId": &l.id,
+		"action": &l.action, "at": &l.at, "contentType": &l.contentType, "document": &l.document,
+		"documentLocale": &l.locale,
+		"state":          &l.state, "error": &l.failure, "principalKind": &l.principalKind,
+		"principalName": &l.principalName,
+		"documentId":    &l.id,
 	} {
 		*a = l.typ.Attribute(name)
 	}
@@ -156,8 +162,9 @@ func (l *schedules) read(r store.Record) Schedule {
 	value := func(a *contenttypes.Attribute) string { s, _ := values.Decode(r.JSON(a)).(string); return s }
 	at, _ := time.Parse(time.RFC3339, value(l.at)) // written by put
 	sc := Schedule{
-		ID: value(l.id), Action: PublishAction, At: at, ContentType: value(l.contentType), Document: value(l.document), Locale: value(l.locale),
-		By: store.Principal{Kind: value(l.principalKind), Name: value(l.principalName)},
+		ID: value(l.id), Action: PublishAction, At: at, ContentType: value(l.contentType), Document: value(l.document),
+		Locale: value(l.locale),
+		By:     store.Principal{Kind: value(l.principalKind), Name: value(l.principalName)},
 	}
 	if value(l.action) == UnpublishAction.String() {
 		sc.Action = UnpublishAction
@@ -166,7 +173,8 @@ func (l *schedules) read(r store.Record) Schedule {
 }
 
 // of calls yield with the schedules of a document, in all locales, until yield returns false.
-func (l *schedules) of(s *store.Snapshot, t *contenttypes.ContentType, documentID string, yield func(store.Record, Schedule) bool) {
+func (l *schedules) of(s *store.Snapshot, t *contenttypes.ContentType, documentID string,
+	yield func(store.Record, Schedule) bool) {
 	if l.typ == nil {
 		return
 	}
@@ -208,8 +216,9 @@ func (wr *writing) schedule(action Action, at time.Time) error {
 	made.setTime(row, "publishedAt")
 	by := wr.w.Timing.By
 	for a, text := range map[*contenttypes.Attribute]string{
-		l.action: action.String(), l.at: at.Format(contenttypes.TimeFormat), l.contentType: wr.t.UID, l.document: wr.id, l.locale: wr.locale,
-		l.state: pending, l.principalKind: by.Kind, l.principalName: by.Name,
+		l.action: action.String(), l.at: at.Format(contenttypes.TimeFormat), l.contentType: wr.t.UID, l.document: wr.id,
+		l.locale: wr.locale,
+		l.state:  pending, l.principalKind: by.Kind, l.principalName: by.Name,
 	} {
 		if text != "" {
 			row.Values[a.Index].JSON = jsontree.AppendString(nil, text)
@@ -255,7 +264,8 @@ func (s *Service) timed(ctx context.Context, w Write, action Action) error {
 	if err != nil {
 		return err
 	}
-	return s.scheduled(s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error { return s.run(tx, p, inTransition(timing(action, w.Timing))) }))
+	return s.scheduled(s.store.WriteOnce(ctx, w.Once,
+		func(tx *store.Tx) error { return s.run(tx, p, inTransition(timing(action, w.Timing))) }))
 }
 
 // timing returns what publishes or unpublishes, now or later.
@@ -337,7 +347,8 @@ func (s *Service) CancelSchedule(ctx context.Context, once *store.Once, id strin
 }
 
 // changeSchedule applies the batch that change makes for the schedule with this documentId, if there is one.
-func (s *Service) changeSchedule(ctx context.Context, once *store.Once, id string, change func(*store.Tx, store.Record, *store.Batch) error) (found bool, err error) {
+func (s *Service) changeSchedule(ctx context.Context, once *store.Once, id string,
+	change func(*store.Tx, store.Record, *store.Batch) error) (found bool, err error) {
 	err = s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {
 		r := s.schedules.find(tx.Snapshot, id)
 		if found = r.Exists(); !found {

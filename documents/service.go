@@ -8,8 +8,8 @@
 //
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and
 // updates, publish.go publishes; schedule.go and schedule_due.go do that at a given time. input.go reads a body,
-// relationinput.go the relations in it; links.go and links_order.go edit the lists of links. transaction.go combines several
-// writes, and write_all.go those of one call. replace.go is for imports, which package transfer reads.
+// relationinput.go the relations in it; links.go and links_order.go edit the lists of links. transaction.go combines
+// several writes, and write_all.go those of one call. replace.go is for imports, which package transfer reads.
 //
 // # Schedules
 //

@@ -82,7 +82,8 @@ func TestAfterFails(t *testing.T) {
 
 func count(t testing.TB, st *store.Store, typ *contenttypes.ContentType, status store.Status) (n int) {
 	err := st.View(func(s *store.Snapshot) error {
-		page, err := s.Find(&store.Query{Type: typ, Status: status, Locales: store.LocaleSet{All: true}, Limit: -1, Count: true})
+		page, err := s.Find(&store.Query{Type: typ, Status: status, Locales: store.LocaleSet{All: true}, Limit: -1,
+			Count: true})
 		n = page.Total
 		return err
 	})
@@ -105,7 +106,8 @@ func TestUniqueAtTheSameTime(t *testing.T) {
 		done.Go(func() {
 			data := body(t, fmt.Sprintf(`{"name":"%d","email":"one@example.com"}`, i))
 			var e *apierror.Error
-			err := svc.Create(context.Background(), documents.Write{Type: writer, Data: data, Access: permission.FullAccess})
+			err := svc.Create(context.Background(),
+				documents.Write{Type: writer, Data: data, Access: permission.FullAccess})
 			refused[i] = errors.As(err, &e) && e.Status == 400
 		})
 	}
@@ -169,11 +171,12 @@ func TestLinksAgainstTwin(t *testing.T) {
 					typ, key, name = article, "title", fmt.Sprintf("a%d", i)
 				}
 				names[from] = append(names[from], name)
-				write(svc.Create, documents.Write{Type: typ, Data: body(t, fmt.Sprintf(`{%q:%q}`, key, name)), After: func(_ *store.Snapshot, r store.Record) error {
-					id := string(r.JSON(typ.Attribute("documentId")))
-					ids[name] = id[1 : len(id)-1]
-					return nil
-				}})
+				write(svc.Create, documents.Write{Type: typ, Data: body(t, fmt.Sprintf(`{%q:%q}`, key, name)),
+					After: func(_ *store.Snapshot, r store.Record) error {
+						id := string(r.JSON(typ.Attribute("documentId")))
+						ids[name] = id[1 : len(id)-1]
+						return nil
+					}})
 			}
 		}
 		loose := map[twinList]bool{} // the lists whose order is not compared
@@ -225,12 +228,13 @@ func TestLinksAgainstTwin(t *testing.T) {
 					for _, status := range []store.Status{store.Draft, store.Published} {
 						doc, _ := s.Document(typ, ids[name])
 						got := []string{}
-						s.Related(s.Version(typ, doc, status, locale), typ.Attribute(attr), status, func(r store.Record) bool {
-							first := r.Type().Attributes[2]
-							text := string(r.JSON(first))
-							got = append(got, text[1:len(text)-1])
-							return true
-						})
+						s.Related(s.Version(typ, doc, status, locale), typ.Attribute(attr), status,
+							func(r store.Record) bool {
+								first := r.Type().Attributes[2]
+								text := string(r.JSON(first))
+								got = append(got, text[1:len(text)-1])
+								return true
+							})
 						key := twinList{status.Links(), from, name}
 						want := slices.Clone(tw.lists[key])
 						if loose[key] {
@@ -271,7 +275,8 @@ func TestDeleteEach(t *testing.T) {
 	for _, step := range []struct {
 		locales []string
 		left    int
-	}{{nil, 4}, {[]string{"fr", "de", "xx", "fr"}, 2}, {[]string{""}, 1}, {[]string{"*", "it"}, 0}, {[]string{"en"}, 0}} {
+	}{{nil, 4}, {[]string{"fr", "de", "xx", "fr"}, 2}, {[]string{""}, 1}, {[]string{"*", "it"}, 0},
+		{[]string{"en"}, 0}} {
 		if err := svc.DeleteEach(t.Context(), w, step.locales); err != nil {
 			t.Fatal(err)
 		}

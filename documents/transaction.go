@@ -38,7 +38,8 @@ func (s *Service) PrepareHooked(ctx context.Context, action Action, w Write) (*P
 }
 
 // prepare prepares a write. before, if set, calls the hooks before the write after the keys are checked.
-func (s *Service) prepare(ctx context.Context, w Write, action Action, before func(*Write) (*Event, error)) (*Prepared, error) {
+func (s *Service) prepare(ctx context.Context, w Write, action Action,
+	before func(*Write) (*Event, error)) (*Prepared, error) {
 	p := &Prepared{write: w, action: action}
 	body := action == CreateAction || action == UpdateAction
 	if body {
@@ -88,7 +89,8 @@ func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) erro
 	}
 	if missing, err := s.checkPrecondition(tx, &p.write, p.locale); err != nil {
 		var without *apierror.Error
-		if missing && p.write.DocumentID != "" && errors.As(compute(wr), &without) && without.Status == http.StatusNotFound {
+		if missing && p.write.DocumentID != "" && errors.As(compute(wr), &without) &&
+			without.Status == http.StatusNotFound {
 			return nil, without // a document that is missing for any request
 		}
 		return nil, err

@@ -11,15 +11,21 @@ import (
 )
 
 var (
-	errFull = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", NoDetails: true, Reason: apierror.Space,
+	errFull = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", NoDetails: true,
+		Reason:  apierror.Space,
 		Message: "there is no space left on the disk; only deletions are possible until there is"}
-	errLost = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Store,
+	errLost = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true,
+		Reason:  apierror.Store,
 		Message: "the content cannot be changed: the file that holds it is gone or was replaced"}
-	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", NoDetails: true, Reason: apierror.Store,
+	errDamaged = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+		NoDetails: true, Reason: apierror.Store,
 		Message: "the content cannot be changed: the store is damaged or failed to write"}
-	errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
-		Message: "this node does not lead the cluster any more; nothing was written: try again", Details: jsontree.ObjectOf("outcome", "refused")}
-	errOutcome = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
+	errNoLeader = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+		Reason:  apierror.Origin,
+		Message: "this node does not lead the cluster any more; nothing was written: try again",
+		Details: jsontree.ObjectOf("outcome", "refused")}
+	errOutcome = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+		Reason:  apierror.Origin,
 		Message: "the leader of the cluster was lost while it wrote; it is not known whether this was written: ask with the same Idempotency-Key, or look",
 		Details: jsontree.ObjectOf("outcome", "unknown")}
 )
@@ -52,5 +58,6 @@ func Unavailable(err error) *apierror.Error {
 
 // replicaError returns the answer to a client that asks a replica for what only its origin can do or has.
 func replicaError(err error) *apierror.Error {
-	return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: err.Error(), NoDetails: true, Reason: apierror.Replica}
+	return &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Message: err.Error(), NoDetails: true,
+		Reason: apierror.Replica}
 }

@@ -54,13 +54,15 @@ func (br *bodyReader) isTaken(v uniqueValue) bool {
 	if v.attrs[0].IsPerLocale() {
 		locales = []string{br.wr.locale}
 	}
-	return slices.ContainsFunc(locales, func(locale string) bool { return br.wr.isTaken(v.attrs, store.Published, locale, v.raw) })
+	return slices.ContainsFunc(
+		locales, func(locale string) bool { return br.wr.isTaken(v.attrs, store.Published, locale, v.raw) })
 }
 
 // isTaken reports whether another document has a value at the end of a path of attributes, in a version of this status
 // and locale.
 func (wr *writing) isTaken(attrs []*contenttypes.Attribute, st store.Status, locale string, raw []byte) bool {
-	return unique.Other(wr.tx.Snapshot, wr.t, st, locale, attrs, raw, func(r store.Record) bool { return r.Doc() == wr.doc }).Exists()
+	return unique.Other(wr.tx.Snapshot, wr.t, st, locale, attrs, raw,
+		func(r store.Record) bool { return r.Doc() == wr.doc }).Exists()
 }
 
 // checkInside adds an issue for each value of a unique attribute in the components of one attribute that another
@@ -89,7 +91,8 @@ func (br *bodyReader) checkInside(path []string) {
 
 // checkUniqueItems returns an issue for each unique value in components that another document has in the locale that is
 // written. attrs and path lead to the items.
-func (wr *writing) checkUniqueItems(attrs []*contenttypes.Attribute, path []string, items []*store.Item) (list []issues.Issue) {
+func (wr *writing) checkUniqueItems(attrs []*contenttypes.Attribute, path []string,
+	items []*store.Item) (list []issues.Issue) {
 	last := attrs[len(attrs)-1]
 	for i, item := range items {
 		at := path
@@ -101,8 +104,10 @@ func (wr *writing) checkUniqueItems(attrs []*contenttypes.Attribute, path []stri
 			switch inner := append(slices.Clip(attrs), a); {
 			case len(v.Items) > 0:
 				list = append(list, wr.checkUniqueItems(inner, issues.Below(at, a.Name), v.Items)...)
-			case a.IsScalar() && a.IsUnique() && !unique.IsFree(v.JSON) && wr.isTaken(inner, store.Published, wr.locale, v.JSON):
-				list = append(list, issues.Issue{Path: issues.Below(at, a.Name), Message: notUnique, Value: values.Decode(v.JSON), HasValue: !a.Private})
+			case a.IsScalar() && a.IsUnique() && !unique.IsFree(v.JSON) &&
+				wr.isTaken(inner, store.Published, wr.locale, v.JSON):
+				list = append(list, issues.Issue{Path: issues.Below(at, a.Name), Message: notUnique,
+					Value: values.Decode(v.JSON), HasValue: !a.Private})
 			}
 		}
 	}

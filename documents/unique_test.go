@@ -20,7 +20,8 @@ func TestUniqueInsideLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	files := func(options string) fs.FS {
 		return fstest.MapFS{
-			"components/part/line.yaml": {Data: []byte("info: {displayName: L}\nattributes: {code: {type: string" + options + "}, text: {type: string}}\n")},
+			"components/part/line.yaml": {Data: []byte("info: {displayName: L}\nattributes: {code: {type: string" +
+				options + "}, text: {type: string}}\n")},
 			"content-types/note.yaml": {Data: []byte("kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: N}\n" +
 				"attributes: {name: {type: string}, line: {type: component, component: part.line}}\n")},
 		}
@@ -38,7 +39,8 @@ func TestUniqueInsideLater(t *testing.T) {
 		}()
 		svc := documents.NewService(st, model, "en")
 		work(st, func(id, data string) error {
-			w := documents.Write{Type: model.Type("api::note.note"), DocumentID: id, Data: body(t, data), Access: permission.FullAccess}
+			w := documents.Write{Type: model.Type("api::note.note"), DocumentID: id, Data: body(t, data),
+				Access: permission.FullAccess}
 			if id == "new" {
 				w.DocumentID = ""
 				return svc.Create(t.Context(), w)
@@ -77,7 +79,8 @@ func TestUniqueInsideLater(t *testing.T) {
 		} {
 			err := write(c.id, c.data)
 			var refused *apierror.Error
-			if errors.As(err, &refused) != c.refused || err != nil && refused.Message != "This attribute must be unique" {
+			if errors.As(err, &refused) != c.refused || err != nil &&
+				refused.Message != "This attribute must be unique" {
 				t.Errorf("%s %s: %v", c.id, c.data, err)
 			}
 		}

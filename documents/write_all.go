@@ -63,7 +63,8 @@ func (s *Service) WriteAllOnce(ctx context.Context, once *store.Once, list []Ope
 		return err
 	}
 	defer release()
-	t := &together{service: s, atomic: atomic, show: show, list: make([]preparedOperation, len(list)), named: map[string]int{}}
+	t := &together{service: s, atomic: atomic, show: show, list: make([]preparedOperation, len(list)),
+		named: map[string]int{}}
 	for i := range list {
 		if err := t.prepare(ctx, i, list[i]); err != nil {
 			return err
@@ -95,14 +96,16 @@ func togetherError(err error) error {
 		return &OperationError{operation.Index, apierror.Validation("There are too many locales")}
 	}
 	if errors.Is(err, store.ErrTooLarge) {
-		return &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Reason: apierror.Operations,
+		return &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError",
+			Reason:  apierror.Operations,
 			Message: "The operations change too much for one transaction; send fewer at once"}
 	}
 	return err
 }
 
 // lockAllHooked is LockHooked for the types of several operations.
-func (s *Service) lockAllHooked(ctx context.Context, list []Operation) (locked context.Context, release func(), err error) {
+func (s *Service) lockAllHooked(ctx context.Context,
+	list []Operation) (locked context.Context, release func(), err error) {
 	for i := range list {
 		if t := list[i].Type; t != nil && s.hooks[t.UID] != nil {
 			return s.store.LockSchema(ctx)
@@ -159,7 +162,8 @@ func (t *together) prepare(ctx context.Context, i int, o Operation) error {
 
 // concernsAll reports whether an error of one operation is one of all others too, and not only of its document.
 func concernsAll(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || Unavailable(err) != nil || errors.Is(err, store.ErrRedefined) || errors.Is(err, store.ErrClosed)
+	return ctx.Err() != nil || Unavailable(err) != nil || errors.Is(err, store.ErrRedefined) ||
+		errors.Is(err, store.ErrClosed)
 }
 
 // resolve sets the documentId of an operation, and replaces its references by documentIds.
@@ -287,7 +291,8 @@ func (t *together) missing(op *preparedOperation) error {
 	for _, i := range op.needs {
 		if t.list[i].failed != nil {
 			return &apierror.Error{Status: http.StatusFailedDependency, Name: "FailedDependencyError",
-				Message: fmt.Sprintf("operation %d, which should have created the document that this one refers to, has failed", i)}
+				Message: fmt.Sprintf(
+					"operation %d, which should have created the document that this one refers to, has failed", i)}
 		}
 	}
 	return nil

@@ -20,7 +20,8 @@ func ignored(int, *store.Snapshot, store.Record, error) error { return nil }
 // tagged returns operations that create tags with these names.
 func (h *heavy) tagged(names ...string) (list []documents.Operation) {
 	for _, name := range names {
-		list = append(list, documents.Operation{Write: h.write("api::tag.tag", "", fmt.Sprintf(`{"name":%q}`, name), store.Published), Action: documents.CreateAction})
+		list = append(list, documents.Operation{Write: h.write("api::tag.tag", "", fmt.Sprintf(`{"name":%q}`, name),
+			store.Published), Action: documents.CreateAction})
 	}
 	return list
 }
@@ -35,7 +36,8 @@ func TestWriteAllIsOneTransaction(t *testing.T) {
 	}
 	for _, last := range []string{"name 0", "name 199"} {
 		names[199] = last
-		stats, revision, tags := h.st.Stats(), h.st.Revision(), count(t, h.st, h.Model().Type("api::tag.tag"), store.Published)
+		stats, revision, tags := h.st.Stats(), h.st.Revision(),
+			count(t, h.st, h.Model().Type("api::tag.tag"), store.Published)
 		err := h.WriteAll(t.Context(), h.tagged(names...), true, ignored)
 		made := uint64(1)
 		if last == "name 0" {
@@ -96,7 +98,8 @@ attributes: {text: {type: text, pluginOptions: {i18n: {localized: true}}}}
 	locales := []string{"en", "de", "fr", "it", "es", "pt", "nl", "da", "sv"}
 	operations := func(action documents.Action, text string) (list []documents.Operation) {
 		for i := range locales {
-			w := documents.Write{Type: note, DocumentID: fmt.Sprint("note", i), Data: body(t, `{"text":"`+text+`"}`), Access: permission.FullAccess}
+			w := documents.Write{Type: note, DocumentID: fmt.Sprint("note", i), Data: body(t, `{"text":"`+text+`"}`),
+				Access: permission.FullAccess}
 			list = append(list, documents.Operation{Write: w, Action: action})
 		}
 		return list

@@ -75,7 +75,8 @@ func testModel(t testing.TB) *contenttypes.Model {
 func newScript(t *testing.T) *script {
 	model := testModel(t)
 	st := storetest.Open(t, model)
-	s := &script{t: t, model: model, store: st, svc: documents.NewService(st, model, "en"), vars: map[string]string{}, types: map[string]*contenttypes.ContentType{}}
+	s := &script{t: t, model: model, store: st, svc: documents.NewService(st, model, "en"), vars: map[string]string{},
+		types: map[string]*contenttypes.ContentType{}}
 	s.now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s.svc.Now = func() time.Time { return s.now }
 	return s

@@ -150,7 +150,8 @@ func (wr *writing) drop(v version) {
 
 // newRow returns an empty row for a version that does not exist yet.
 func (wr *writing) newRow(v version) *store.Row {
-	r := &store.Row{Type: wr.t, Doc: wr.doc, Status: v.status, Locale: v.locale, Values: make([]store.Value, len(wr.t.Attributes))}
+	r := &store.Row{Type: wr.t, Doc: wr.doc, Status: v.status, Locale: v.locale,
+		Values: make([]store.Value, len(wr.t.Attributes))}
 	wr.setSystem(r, "id", strconv.AppendUint(nil, wr.tx.NewRowID(wr.t), 10))
 	wr.setSystem(r, "documentId", jsontree.AppendString(nil, wr.id))
 	wr.setTime(r, "createdAt")

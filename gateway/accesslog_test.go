@@ -41,14 +41,16 @@ func (l *lineLog) request(t *testing.T, id any) object {
 	return nil
 }
 
-// TestAccessLog compares the lines of requests with what the access log promises, and expects nothing secret in them: no query, no body, no
-// credential, no documentId, and of paths only those without a route.
+// TestAccessLog compares the lines of requests with what the access log promises, and expects nothing secret in them:
+// no query, no body, no credential, no documentId, and of paths only those without a route.
 func TestAccessLog(t *testing.T) {
 	var log lineLog
-	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Production: true, LogTo: &log}, nil)
+	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Production: true, LogTo: &log},
+		nil)
 	a := newAPI(t, ready)
 	jwt, id := a.register("ada")
-	created := a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "secret-title", "code": "secret-code"}})
+	created := a.want(201, "POST", "/api/articles", "full",
+		object{"data": object{"title": "secret-title", "code": "secret-code"}})
 	documentID, _ := created.at("data.documentId").(string)
 	graphql := object{"query": `{ articles(filters: {title: {eq: "secret-title"}}) { title } }`}
 	tests := []struct {
@@ -56,17 +58,27 @@ func TestAccessLog(t *testing.T) {
 		body             any
 		want             object // attributes of the line
 	}{
-		{"GET", "/api/articles?filters[title]=secret-title", "", nil, object{"route": "/api/articles", "status": 200., "principal": "public"}},
-		{"GET", "/API/Articles/" + documentID, "readonly", nil, object{"route": "/api/articles/{documentId}", "status": 200., "principal": "token", "name": "readonly"}},
-		{"GET", "/api/articles", jwt, nil, object{"route": "/api/articles", "status": 200., "principal": "user", "name": "ada", "user": float64(id)}},
-		{"GET", "/api/articles", "secret-credential", nil, object{"route": "/api/articles", "status": 401., "reason": "credential"}},
-		{"POST", "/api/articles", "", object{"data": object{"title": "secret-body"}}, object{"route": "/api/articles", "status": 403., "principal": "public", "reason": "permission"}},
-		{"POST", "/api/articles", "full", strings.Repeat(" ", 1<<20+1), object{"route": "/api/articles", "status": 413., "principal": "token", "name": "full", "reason": "body_size"}},
-		{"GET", "/api/users/me", "", nil, object{"route": "/api/users/me", "status": 403., "principal": "public", "reason": "permission"}},
-		{"GET", "/no%20such page\u00e9?secret-query", "", nil, object{"route": "none", "path": "/no%20such%20page%C3%A9", "status": 404.}},
-		{"GET", "/" + strings.Repeat("a", 5000), "", nil, object{"route": "none", "path": "/" + strings.Repeat("a", 199) + "…", "status": 404.}},
+		{"GET", "/api/articles?filters[title]=secret-title", "", nil,
+			object{"route": "/api/articles", "status": 200., "principal": "public"}},
+		{"GET", "/API/Articles/" + documentID, "readonly", nil,
+			object{"route": "/api/articles/{documentId}", "status": 200., "principal": "token", "name": "readonly"}},
+		{"GET", "/api/articles", jwt, nil, object{"route": "/api/articles", "status": 200., "principal": "user",
+			"name": "ada", "user": float64(id)}},
+		{"GET", "/api/articles", "secret-credential", nil,
+			object{"route": "/api/articles", "status": 401., "reason": "credential"}},
+		{"POST", "/api/articles", "", object{"data": object{"title": "secret-body"}},
+			object{"route": "/api/articles", "status": 403., "principal": "public", "reason": "permission"}},
+		{"POST", "/api/articles", "full", strings.Repeat(" ", 1<<20+1), object{"route": "/api/articles", "status": 413.,
+			"principal": "token", "name": "full", "reason": "body_size"}},
+		{"GET", "/api/users/me", "", nil, object{"route": "/api/users/me", "status": 403., "principal": "public",
+			"reason": "permission"}},
+		{"GET", "/no%20such page\u00e9?secret-query", "", nil,
+			object{"route": "none", "path": "/no%20such%20page%C3%A9", "status": 404.}},
+		{"GET", "/" + strings.Repeat("a", 5000), "", nil,
+			object{"route": "none", "path": "/" + strings.Repeat("a", 199) + "…", "status": 404.}},
 		{"PROPFIND", "/api/articles", "", nil, object{"method": "other", "route": "/api/articles", "status": 405.}},
-		{"POST", "/graphql", "full", graphql, object{"route": "/graphql", "status": 200., "principal": "token", "name": "full"}},
+		{"POST", "/graphql", "full", graphql, object{"route": "/graphql", "status": 200., "principal": "token",
+			"name": "full"}},
 		{"GET", "/uploads/secret-file.png", "", nil, object{"route": "/uploads/{path:.*}", "status": 404.}},
 	}
 	for _, test := range tests {

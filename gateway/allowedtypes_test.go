@@ -13,12 +13,14 @@ import (
 	"lectern/gateway"
 )
 
-// TestAllowedTypes links a sound where a media attribute takes images, in each way that there is. It is refused, and an upload that should have been
-// linked leaves no file. Content from before the attribute said so is listed by check and cannot be published.
+// TestAllowedTypes links a sound where a media attribute takes images, in each way that there is. It is refused, and an
+// upload that should have been linked leaves no file. Content from before the attribute said so is listed by check and
+// cannot be published.
 func TestAllowedTypes(t *testing.T) {
 	album := func(options string) string {
 		return "kind: collectionType\ninfo: {singularName: album, pluralName: albums, displayName: A}\noptions: {draftAndPublish: true}\n" +
-			"attributes: {name: {type: string}, cover: {type: media" + options + "}, page: {type: component, component: part.page}}\n"
+			"attributes: {name: {type: string}, cover: {type: media" + options +
+			"}, page: {type: component, component: part.page}}\n"
 	}
 	page := func(options string) string {
 		return "info: {displayName: P}\nattributes: {pictures: {type: media, multiple: true" + options + "}}\n"
@@ -30,7 +32,8 @@ func TestAllowedTypes(t *testing.T) {
 	r, stop := run(t, dir, gateway.Options{}, nil)
 	sound := uploadTo(t, r.Base, nil, wav)
 	id := sound[0]["id"]
-	status, answer := send(t, "POST", r.Base+"/api/albums?status=draft", "", fmt.Sprintf(`{"data":{"name":"before","cover":%v,"page":{"pictures":[%[1]v]}}}`, id))
+	status, answer := send(t, "POST", r.Base+"/api/albums?status=draft", "",
+		fmt.Sprintf(`{"data":{"name":"before","cover":%v,"page":{"pictures":[%[1]v]}}}`, id))
 	if status != 201 {
 		t.Fatal(status, answer)
 	}
@@ -41,7 +44,8 @@ func TestAllowedTypes(t *testing.T) {
 	stop()
 
 	const images = ", allowedTypes: [images]"
-	writeFiles(t, dir, map[string]string{"content-types/album.yaml": album(images), "components/part/page.yaml": page(images)})
+	writeFiles(t, dir, map[string]string{"content-types/album.yaml": album(images),
+		"components/part/page.yaml": page(images)})
 	d, problems, _, err := gateway.Check(dir, gateway.Options{})
 	if len(problems) > 0 || err != nil {
 		t.Fatal(problems, err)
@@ -66,19 +70,23 @@ func TestAllowedTypes(t *testing.T) {
 		{"publication", "POST", "/api/albums/" + before.Data.DocumentID + "/actions/publish", "", `["cover"],`},
 		{"body", "POST", "/api/albums", `{"data":{"cover":%v}}`, `["cover"]`},
 		{"list in a component", "POST", "/api/albums", `{"data":{"page":{"pictures":[%v]}}}`, `["page","pictures"]`},
-		{"GraphQL", "POST", "/graphql", `{"query":"mutation{createAlbum(data:{cover:\"%v\"}){documentId}}"}`, `["cover"]`},
-		{"batch", "POST", "/api/_batch", `{"operations":[{"op":"create","type":"api::album.album","data":{"cover":%v}}]}`, `["cover"]`},
+		{"GraphQL", "POST", "/graphql", `{"query":"mutation{createAlbum(data:{cover:\"%v\"}){documentId}}"}`,
+			`["cover"]`},
+		{"batch", "POST", "/api/_batch",
+			`{"operations":[{"op":"create","type":"api::album.album","data":{"cover":%v}}]}`, `["cover"]`},
 	} {
 		body := c.body
 		if strings.Contains(body, "%v") {
 			body = fmt.Sprintf(body, id)
 		}
 		_, answer := send(t, c.method, r.Base+c.path, "", body)
-		if at := `"path":` + strings.TrimSuffix(c.at, ","); !strings.Contains(answer, at) || !strings.Contains(answer, "takes only images") || !strings.Contains(answer, "ValidationError") {
+		if at := `"path":` + strings.TrimSuffix(c.at, ","); !strings.Contains(answer, at) ||
+			!strings.Contains(answer, "takes only images") || !strings.Contains(answer, "ValidationError") {
 			t.Errorf("%s: %s", c.name, answer)
 		}
 	}
-	if status, answer := send(t, "POST", r.Base+"/api/albums?status=draft", "", `{"data":{"name":"after"}}`); status != 201 {
+	if status, answer := send(t, "POST", r.Base+"/api/albums?status=draft", "",
+		`{"data":{"name":"after"}}`); status != 201 {
 		t.Fatal(status, answer)
 	}
 	to := map[string]string{"ref": "api::album.album", "refId": "2", "field": "cover"}

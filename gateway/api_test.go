@@ -117,8 +117,8 @@ func (r reply) at(path string) any {
 
 func (r reply) message() string { s, _ := r.at("error.message").(string); return s }
 
-// do sends a request. as is the name of a token, a JWT, or "" for the public. A body that is a string is sent unchanged; any other body is
-// sent as JSON. headers are pairs of name and value.
+// do sends a request. as is the name of a token, a JWT, or "" for the public. A body that is a string is sent
+// unchanged; any other body is sent as JSON. headers are pairs of name and value.
 func (a *api) do(method, path, as string, body any, headers ...string) reply {
 	a.t.Helper()
 	var sent io.Reader
@@ -184,7 +184,8 @@ type object = map[string]any
 // register registers a user with the password "secret-" + name, and returns the user's JWT and id.
 func (a *api) register(name string) (jwt string, id int) {
 	a.t.Helper()
-	r := a.want(200, "POST", "/api/auth/local/register", "", object{"username": name, "email": name + "@people.test", "password": "secret-" + name})
+	r := a.want(200, "POST", "/api/auth/local/register", "",
+		object{"username": name, "email": name + "@people.test", "password": "secret-" + name})
 	jwt, _ = r.at("jwt").(string)
 	n, _ := r.at("user.id").(float64)
 	return jwt, int(n)

@@ -7,25 +7,30 @@ import (
 	"testing"
 )
 
-// TestBruteForce guesses passwords from one address, with different spellings of the path and with forged headers about the address. The
-// rate limit counts all of these requests together.
+// TestBruteForce guesses passwords from one address, with different spellings of the path and with forged headers about
+// the address. The rate limit counts all of these requests together.
 func TestBruteForce(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: 1h, max: 5}\n")
 	a := serve(t, limits)
 	a.register("ann")
-	variants := []string{"/api/auth/local", "/API/auth/local", "/api/AUTH/Local/", "/api/auth/local/", "/Api/Auth/LOCAL", "/api/auth/local?x=1", "/api/auth/local?x=2",
-		"/api/auth/local#x", "/api//auth/local", "//api/auth/local", "/api/auth//local", "/api/./auth/local", "/api/auth/../auth/local", "/api/auth/%6Cocal", "/api/auth/local%2F", "/api/auth/local;x=1"}
-	forged := []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "X-Client-Ip", "X-Cluster-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Forwarded", "Via"}
+	variants := []string{"/api/auth/local", "/API/auth/local", "/api/AUTH/Local/", "/api/auth/local/",
+		"/Api/Auth/LOCAL", "/api/auth/local?x=1", "/api/auth/local?x=2",
+		"/api/auth/local#x", "/api//auth/local", "//api/auth/local", "/api/auth//local", "/api/./auth/local",
+		"/api/auth/../auth/local", "/api/auth/%6Cocal", "/api/auth/local%2F", "/api/auth/local;x=1"}
+	forged := []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "X-Client-Ip", "X-Cluster-Client-Ip",
+		"True-Client-Ip", "Cf-Connecting-Ip", "X-Forwarded", "Via"}
 	compared := 0
 	for i := range 60 {
 		// The rate limit ignores the identifier and the password: each request sends others.
 		body := object{"identifier": fmt.Sprintf("ann%d", i), "password": fmt.Sprint("guess", i)}
-		r := a.do("POST", variants[i%len(variants)], "", body, forged[i%len(forged)], fmt.Sprintf("10.1.2.%d", i), "User-Agent", fmt.Sprint(i))
+		r := a.do("POST", variants[i%len(variants)], "", body, forged[i%len(forged)], fmt.Sprintf("10.1.2.%d", i),
+			"User-Agent", fmt.Sprint(i))
 		switch {
 		case r.status == 400 && r.message() == "Invalid identifier or password":
 			compared++
 		case r.status == 429:
-			if r.message() != "Too many requests, please try again later." || r.at("error.name") != "RateLimitError" || r.header.Get("Retry-After") == "" {
+			if r.message() != "Too many requests, please try again later." || r.at("error.name") != "RateLimitError" ||
+				r.header.Get("Retry-After") == "" {
 				t.Errorf("%v %s", r.header, r.text)
 			}
 		case r.status != 405: // a path that no route has
@@ -36,7 +41,8 @@ func TestBruteForce(t *testing.T) {
 		t.Errorf("%d passwords were compared, want 5", compared)
 	}
 	// The rate limit now refuses right passwords, too. Each route has a limit of its own.
-	if r := a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"}); r.status != 429 {
+	if r := a.do("POST", "/api/auth/local", "",
+		object{"identifier": "ann", "password": "secret-ann"}); r.status != 429 {
 		t.Errorf("the right password: %d", r.status)
 	}
 	for path, body := range authRoutes {
@@ -51,8 +57,8 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// TestBruteForceGraphQL guesses many passwords over GraphQL: in one operation, in a batch, and alone. All guesses count, together with
-// logins over REST.
+// TestBruteForceGraphQL guesses many passwords over GraphQL: in one operation, in a batch, and alone. All guesses
+// count, together with logins over REST.
 func TestBruteForceGraphQL(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {interval: 1h, max: 5}\n"))
 	a.register("ann")
@@ -66,25 +72,28 @@ func TestBruteForceGraphQL(t *testing.T) {
 	}
 	query.WriteString("}")
 	compared := 0
-	for _, body := range []any{object{"query": query.String()}, []any{object{"query": query.String()}, object{"query": query.String()}},
+	for _, body := range []any{object{"query": query.String()},
+		[]any{object{"query": query.String()}, object{"query": query.String()}},
 		object{"query": `mutation {login(input: {identifier: "ann", password: "guess"}) {jwt}}`}} {
 		answer := a.do("POST", "/graphql", "", body).text
 		compared += strings.Count(answer, "Invalid identifier or password") / 2 // each error says it twice
 	}
-	compared += strings.Count(a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"}).text, `"jwt"`)
+	compared += strings.Count(
+		a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"}).text, `"jwt"`)
 	if compared > 3 {
 		t.Errorf("%d more passwords were compared, want 3", compared)
 	}
 }
 
-// TestTrustedProxy expects the rate limit to use the address that a trusted proxy reports, and to ignore the addresses before it in the
-// header.
+// TestTrustedProxy expects the rate limit to use the address that a trusted proxy reports, and to ignore the addresses
+// before it in the header.
 func TestTrustedProxy(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: {hour: 1}, max: 2}\n")
 	limits["config/server.yaml"] = "trustedProxies: [127.0.0.1, 10.0.0.0/8]"
 	a := serve(t, limits)
 	guess := func(forwarded ...string) int {
-		return a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "x"}, "X-Forwarded-For", strings.Join(forwarded, ",")).status
+		return a.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "x"}, "X-Forwarded-For",
+			strings.Join(forwarded, ",")).status
 	}
 	for _, c := range []struct {
 		forwarded []string
@@ -114,15 +123,16 @@ func TestTrustedProxy(t *testing.T) {
 func TestLongPassword(t *testing.T) {
 	a := serve(t, nil)
 	long := strings.Repeat("x", 72)
-	a.want(200, "POST", "/api/auth/local/register", "", object{"username": "ann", "email": "ann@people.test", "password": long})
+	a.want(200, "POST", "/api/auth/local/register", "",
+		object{"username": "ann", "email": "ann@people.test", "password": long})
 	a.login("ann", long)
 	for _, password := range []string{long + "x", long + "\x00", long[:71], long[:71] + "y"} {
 		a.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": password})
 	}
 }
 
-// TestEnumeration expects the same answers for users who exist and users who do not. TestSameWork of package auth expects the same amount
-// of work.
+// TestEnumeration expects the same answers for users who exist and users who do not. TestSameWork of package auth
+// expects the same amount of work.
 func TestEnumeration(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+"\n"))
@@ -137,8 +147,14 @@ func TestEnumeration(t *testing.T) {
 		body func(name string) object
 	}{
 		{"/api/auth/local", func(n string) object { return object{"identifier": n, "password": "wrong-password"} }},
-		{"/api/auth/local", func(n string) object { return object{"identifier": n + "@people.test", "password": "wrong-password"} }},
-		{"/api/auth/local", func(n string) object { return object{"identifier": n, "password": strings.Repeat("x", 100)} }},
+		{"/api/auth/local", func(n string) object {
+			return object{"identifier": n + "@people.test",
+				"password": "wrong-password"}
+		}},
+		{"/api/auth/local", func(n string) object {
+			return object{"identifier": n,
+				"password": strings.Repeat("x", 100)}
+		}},
 		{"/api/auth/forgot-password", func(n string) object { return object{"email": n + "@people.test"} }},
 		{"/api/auth/reset-password", func(n string) object {
 			return object{"code": n, "password": "wrong-password", "passwordConfirmation": "wrong-password"}

@@ -45,13 +45,14 @@ func payloadOf(t *testing.T, jwt string) (header, payload object) {
 	return header, payload
 }
 
-// TestForgedTokens sends JWTs that the server did not create. The server refuses even those that are signed with its own secret, unless the
-// algorithm and all claims are right.
+// TestForgedTokens sends JWTs that the server did not create. The server refuses even those that are signed with its
+// own secret, unless the algorithm and all claims are right.
 func TestForgedTokens(t *testing.T) {
 	a := serve(t, nil)
 	jwt, id := a.register("ann")
 	header, payload := payloadOf(t, jwt)
-	if header["alg"] != "HS256" || payload["id"] != float64(id) || payload["exp"].(float64)-payload["iat"].(float64) != 30*24*60*60 {
+	if header["alg"] != "HS256" || payload["id"] != float64(id) ||
+		payload["exp"].(float64)-payload["iat"].(float64) != 30*24*60*60 {
 		t.Errorf("%v %v", header, payload)
 	}
 	key, now := []byte(testSecret), float64(time.Now().Unix())
@@ -98,14 +99,21 @@ func TestForgedTokens(t *testing.T) {
 		"HS256 by another key":      hs([]byte("another")),
 		"a key of its own":          signed(object{"alg": "HS256", "jwk": jwk}, payload, sha256.New, []byte("mine")),
 		"kid of a file":             signed(object{"alg": "HS256", "kid": "/dev/null"}, payload, sha256.New, nil),
-		"kid of a file above":       signed(object{"alg": "HS256", "kid": "../../../../dev/null"}, payload, sha256.New, nil),
-		"kid of SQL":                signed(object{"alg": "HS256", "kid": "x' UNION SELECT 'mine"}, payload, sha256.New, []byte("mine")),
-		"jku":                       signed(object{"alg": "HS256", "jku": a.Base + "/keys", "kid": "1"}, payload, sha256.New, []byte("mine")),
-		"x5u":                       rs256(object{"alg": "RS256", "x5u": a.Base + "/keys"}),
-		"JWE dir":                   encode(object{"alg": "dir", "enc": "A256GCM"}) + "..AAAAAAAAAAAAAAAA." + parts[1] + ".AAAAAAAAAAAAAAAAAAAAAA",
-		"JWE, signed":               signed(object{"alg": "HS256", "enc": "A256GCM"}, payload, sha256.New, key) + ".x.y",
-		"JSON form":                 `{"protected":"` + parts[0] + `","payload":"` + parts[1] + `","signature":"` + parts[2] + `"}`,
-		"JSON form of several":      `{"payload":"` + parts[1] + `","signatures":[{"protected":"` + parts[0] + `","signature":"` + parts[2] + `"}]}`,
+		"kid of a file above": signed(object{"alg": "HS256", "kid": "../../../../dev/null"}, payload, sha256.New,
+			nil),
+		"kid of SQL": signed(object{"alg": "HS256", "kid": "x' UNION SELECT 'mine"}, payload, sha256.New,
+			[]byte("mine")),
+		"jku": signed(object{"alg": "HS256", "jku": a.Base + "/keys", "kid": "1"}, payload,
+			sha256.New, []byte("mine")),
+		"x5u": rs256(object{"alg": "RS256", "x5u": a.Base + "/keys"}),
+		"JWE dir": encode(object{"alg": "dir", "enc": "A256GCM"}) + "..AAAAAAAAAAAAAAAA." + parts[1] +
+			".AAAAAAAAAAAAAAAAAAAAAA",
+		"JWE, signed": signed(object{"alg": "HS256", "enc": "A256GCM"}, payload, sha256.New, key) +
+			".x.y",
+		"JSON form": `{"protected":"` + parts[0] + `","payload":"` + parts[1] + `","signature":"` +
+			parts[2] + `"}`,
+		"JSON form of several": `{"payload":"` + parts[1] + `","signatures":[{"protected":"` + parts[0] +
+			`","signature":"` + parts[2] + `"}]}`,
 		"a part more":               jwt + ".x",
 		"a part less":               parts[0] + "." + parts[1],
 		"no signature":              parts[0] + "." + parts[1] + ".",
@@ -163,12 +171,14 @@ func TestTokensEnd(t *testing.T) {
 		"deleted": func(_ string, id int) { a.want(200, "DELETE", userPath(id), "full", nil) },
 		"changed": func(jwt string, _ int) {
 			fresh, _ := a.want(200, "POST", "/api/auth/change-password", jwt, object{
-				"currentPassword": "secret-changed", "password": "another", "passwordConfirmation": "another"}).at("jwt").(string)
+				"currentPassword": "secret-changed", "password": "another",
+				"passwordConfirmation": "another"}).at("jwt").(string)
 			a.want(200, "GET", "/api/users/me", fresh, nil)
 		},
 		"reset": func(_ string, id int) {
 			a.want(200, "PUT", userPath(id), "full", object{"resetPasswordToken": "a-code"})
-			a.want(200, "POST", "/api/auth/reset-password", "", object{"code": "a-code", "password": "another", "passwordConfirmation": "another"})
+			a.want(200, "POST", "/api/auth/reset-password", "",
+				object{"code": "a-code", "password": "another", "passwordConfirmation": "another"})
 		},
 		"anew": func(_ string, id int) {
 			a.want(200, "PUT", userPath(id), "full", object{"password": "another"})

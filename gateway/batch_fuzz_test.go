@@ -11,19 +11,22 @@ import (
 	"lectern/auth"
 )
 
-// FuzzBatch sends any body as a batch. The answer is JSON with a status below 500, and has one result for each operation. A batch that is refused
-// leaves the content as it was, and one that is not makes at most one entry of the log.
+// FuzzBatch sends any body as a batch. The answer is JSON with a status below 500, and has one result for each
+// operation. A batch that is refused leaves the content as it was, and one that is not makes at most one entry of the
+// log.
 func FuzzBatch(f *testing.F) {
 	for _, body := range []string{
 		`{"operations":[{"op":"create","type":"categories","as":"c","data":{"name":"x"}},{"op":"create","type":"restaurants","data":{"name":"y","categories":[{"$ref":"c"}]}}]}`,
 		`{"atomic":false,"operations":[{"op":"update","type":"categories","documentId":{"$ref":"c"},"data":{}},{"op":"delete","type":"api::category.category","documentId":"x","locale":["*"]},null]}`,
 		`{"operations":[{"op":"create","type":"restaurants","status":"draft","fields":["name"],"populate":{"categories":{"fields":[1,true]}},"as":"r","data":{"name":"z"}},{"op":"publish","type":"restaurants","documentId":{"$ref":"r"}},{"op":"discardDraft","type":"restaurants","documentId":{"$ref":"r"}},{"op":"unpublish","type":"restaurants","documentId":{"$ref":"r"},"ifMatch":"*"}]}`,
 		`{"operations":[{"op":"update","type":"homepage","data":{"$ref":"x"},"ifMatch":"\"a.b\""}]}`,
-		`{"operations":{}}`, `[]`, `{"operations":[{"op":"create","type":"categories","data":{"x":{"$ref":{"$ref":"c"}}}}]}`,
+		`{"operations":{}}`, `[]`,
+		`{"operations":[{"op":"create","type":"categories","data":{"x":{"$ref":{"$ref":"c"}}}}]}`,
 	} {
 		f.Add(body)
 	}
-	p, err := Open("../testdata/conformance/projects/kitchen", Options{Ephemeral: true, Log: slog.New(slog.DiscardHandler)})
+	p, err := Open("../testdata/conformance/projects/kitchen",
+		Options{Ephemeral: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -60,7 +63,8 @@ func FuzzBatch(f *testing.F) {
 			t.Errorf("%q: %d %s", body, w.Code, w.Body)
 		case made > 1 || w.Code >= http.StatusBadRequest && made > 0:
 			t.Errorf("%q: %d, and %d entries of the log", body, w.Code, made)
-		case w.Code < http.StatusBadRequest && json.Unmarshal([]byte(body), &sent) == nil && len(sent.Operations) != len(answer.Data):
+		case w.Code < http.StatusBadRequest && json.Unmarshal([]byte(body), &sent) == nil &&
+			len(sent.Operations) != len(answer.Data):
 			t.Errorf("%q: %d results\n%s", body, len(answer.Data), w.Body)
 		}
 	})

@@ -71,7 +71,8 @@ func statuses(r reply) string { return strings.Join(items(r, "status"), " ") }
 func (a *api) state() string {
 	a.t.Helper()
 	feed := a.want(200, "GET", "/api/_changes?since=now", "full", nil)
-	return fmt.Sprint(feed.at("last_seq"), a.want(200, "GET", "/api/writers", "full", nil).text, a.want(200, "GET", "/api/books?status=draft&locale=*", "full", nil).text)
+	return fmt.Sprint(feed.at("last_seq"), a.want(200, "GET", "/api/writers", "full", nil).text,
+		a.want(200, "GET", "/api/books?status=draft&locale=*", "full", nil).text)
 }
 
 // TestBatchWritesAllInOrder makes documents of several types that refer to each other, changes and publishes them, and
@@ -81,16 +82,22 @@ func TestBatchWritesAllInOrder(t *testing.T) {
 	old := a.want(201, "POST", "/api/writers", "full", object{"data": object{"name": "old"}}).at("data.documentId").(string)
 	r := a.batch(200, "full",
 		object{"op": "create", "type": "writers", "as": "ada", "data": object{"name": "Ada", "secret": "x"}},
-		object{"op": "create", "type": "api::writer.writer", "as": "bob", "data": object{"name": "Bob"}, "fields": []string{"name"}},
-		object{"op": "create", "type": "books", "as": "book", "status": "draft", "populate": object{"writers": object{"fields": []string{"name"}}}, "data": object{
-			"title": "One", "about": object{"$ref": "#/a/value"}, "writers": []any{ref("ada"), old},
-			"chapters": []any{object{"heading": "first", "writer": object{"documentId": ref("bob")}}},
-		}},
+		object{"op": "create", "type": "api::writer.writer", "as": "bob", "data": object{"name": "Bob"},
+			"fields": []string{"name"}},
+		object{"op": "create", "type": "books", "as": "book", "status": "draft",
+			"populate": object{"writers": object{"fields": []string{"name"}}}, "data": object{
+				"title": "One", "about": object{"$ref": "#/a/value"}, "writers": []any{ref("ada"), old},
+				"chapters": []any{object{"heading": "first", "writer": object{"documentId": ref("bob")}}},
+			}},
 		object{"op": "update", "type": "books", "documentId": ref("book"), "status": "draft",
-			"data": object{"writers": object{"connect": []any{object{"documentId": ref("bob"), "position": object{"before": ref("ada")}}}}}},
-		object{"op": "publish", "type": "books", "documentId": ref("book"), "populate": []string{"writers", "chapters.writer"}},
-		object{"op": "update", "type": "books", "documentId": ref("book"), "locale": "de", "data": object{"title": "Eins"}},
-		object{"op": "update", "type": "shop", "data": object{"name": "corner", "bestseller": ref("book")}, "populate": "*"},
+			"data": object{"writers": object{"connect": []any{object{"documentId": ref("bob"),
+				"position": object{"before": ref("ada")}}}}}},
+		object{"op": "publish", "type": "books", "documentId": ref("book"),
+			"populate": []string{"writers", "chapters.writer"}},
+		object{"op": "update", "type": "books", "documentId": ref("book"), "locale": "de",
+			"data": object{"title": "Eins"}},
+		object{"op": "update", "type": "shop", "data": object{"name": "corner", "bestseller": ref("book")},
+			"populate": "*"},
 		object{"op": "delete", "type": "writers", "documentId": old},
 	)
 	if got := statuses(r); got != "201 201 201 200 200 200 200 204" {
@@ -119,7 +126,8 @@ func TestBatchWritesAllInOrder(t *testing.T) {
 		t.Errorf("the shop shows %v", got)
 	}
 	a.want(404, "GET", "/api/writers/"+old, "full", nil)
-	if got := items(a.want(200, "GET", "/api/books/"+id+"/_history", "full", nil), "action", "status", "locale"); !slices.Equal(got,
+	if got := items(a.want(200, "GET", "/api/books/"+id+"/_history", "full", nil), "action", "status",
+		"locale"); !slices.Equal(got,
 		[]string{"create draft de", "publish published de", "create draft en", "publish published en"}) {
 		t.Errorf("the history of the book is %q", got)
 	}
@@ -138,10 +146,12 @@ func TestRefusedBatchLeavesNothing(t *testing.T) {
 	}
 	before := a.state()
 	for message, fault := range map[string]object{
-		"Invalid key nam":                object{"op": "create", "type": "writers", "data": object{"nam": "x"}},
-		"This attribute must be unique":  object{"op": "create", "type": "writers", "data": object{"name": "writer 7"}},
-		"Not Found":                      object{"op": "update", "type": "writers", "documentId": "nobody", "data": object{"name": "x"}},
-		`no operation before this one`:   object{"op": "create", "type": "books", "data": object{"title": "x", "writers": []any{ref("later")}}},
+		"Invalid key nam":               object{"op": "create", "type": "writers", "data": object{"nam": "x"}},
+		"This attribute must be unique": object{"op": "create", "type": "writers", "data": object{"name": "writer 7"}},
+		"Not Found": object{"op": "update", "type": "writers", "documentId": "nobody",
+			"data": object{"name": "x"}},
+		`no operation before this one`: object{"op": "create", "type": "books",
+			"data": object{"title": "x", "writers": []any{ref("later")}}},
 		"op must be create":              object{"op": "upsert", "type": "writers"},
 		`there is no content-type "writ`: object{"op": "create", "type": "writter", "data": object{}},
 	} {
@@ -186,8 +196,10 @@ func TestBatchNeedsThePermissionOfEachWrite(t *testing.T) {
 			t.Errorf("%s may not do operation %v of %v", c.as, got, c.op)
 		}
 	}
-	linked := object{"op": "create", "type": "books", "data": object{"title": "x", "writers": []any{id}}, "populate": "writers"}
-	if alone, r := a.want(400, "POST", "/api/books", "apprentice", object{"data": linked["data"]}), a.batch(400, "apprentice", linked); alone.message() != r.message() {
+	linked := object{"op": "create", "type": "books", "data": object{"title": "x", "writers": []any{id}},
+		"populate": "writers"}
+	if alone, r := a.want(400, "POST", "/api/books", "apprentice", object{"data": linked["data"]}),
+		a.batch(400, "apprentice", linked); alone.message() != r.message() {
 		t.Errorf("a book with a writer whom the caller may not find: %q, and alone %q", r.message(), alone.message())
 	}
 	if r := a.batch(200, "clerk", linked); !strings.Contains(r.text, `"name":"Ada"`) {
@@ -199,29 +211,37 @@ func TestBatchNeedsThePermissionOfEachWrite(t *testing.T) {
 // TestBatchPreconditions changes documents together only if none of them has changed since it was read.
 func TestBatchPreconditions(t *testing.T) {
 	a := serve(t, batchFiles)
-	made := a.batch(200, "full", object{"op": "create", "type": "writers", "data": object{"name": "Ada"}}, object{"op": "create", "type": "writers", "data": object{"name": "Bob"}})
+	made := a.batch(200, "full", object{"op": "create", "type": "writers", "data": object{"name": "Ada"}},
+		object{"op": "create", "type": "writers", "data": object{"name": "Bob"}})
 	var ids, tags []string
 	for _, result := range made.at("data").([]any) {
 		id := result.(object)["data"].(object)["documentId"].(string)
-		ids, tags = append(ids, id), append(tags, a.want(200, "GET", "/api/writers/"+id, "full", nil).header.Get("Etag"))
+		ids, tags = append(ids, id),
+			append(tags, a.want(200, "GET", "/api/writers/"+id, "full", nil).header.Get("Etag"))
 	}
 	rename := func(i int, name string) object {
-		return object{"op": "update", "type": "writers", "documentId": ids[i], "ifMatch": tags[i], "data": object{"name": name}}
+		return object{"op": "update", "type": "writers", "documentId": ids[i], "ifMatch": tags[i],
+			"data": object{"name": name}}
 	}
 	tags[1] = strings.TrimSuffix(tags[1], `"`) + `-gzip"` // of the same answer, compressed
 	a.batch(200, "full", rename(0, "Ada 2"), rename(0, "Ada 3"), rename(1, "Bob 2"))
 	before := a.state()
 	tags[0] = a.want(200, "GET", "/api/writers/"+ids[0], "full", nil).header.Get("Etag")
-	if r := a.batch(412, "full", rename(0, "Ada 4"), rename(1, "Bob 3")); r.at("error.details.operation") != 1.0 || a.state() != before {
+	if r := a.batch(412, "full", rename(0, "Ada 4"), rename(1, "Bob 3")); r.at("error.details.operation") != 1.0 ||
+		a.state() != before {
 		t.Errorf("Bob has changed: %s", r.text)
 	}
-	list := []object{rename(0, "Ada 4"), rename(1, "Bob 3"), {"op": "delete", "type": "writers", "documentId": ids[1], "ifMatch": tags[1]},
+	list := []object{rename(0, "Ada 4"), rename(1, "Bob 3"),
+		{"op": "delete", "type": "writers", "documentId": ids[1], "ifMatch": tags[1]},
 		{"op": "update", "type": "writers", "documentId": "nobody", "ifMatch": "*", "data": object{}},
 		{"op": "update", "type": "shop", "ifMatch": "*", "data": object{}}}
-	if r := a.want(200, "POST", "/api/_batch", "full", object{"atomic": false, "operations": list}); statuses(r) != "200 412 412 404 412" {
+	if r := a.want(200, "POST", "/api/_batch", "full", object{"atomic": false, "operations": list}); statuses(
+		r) != "200 412 412 404 412" {
 		t.Errorf("each by itself: %s", r.text)
 	}
-	for _, wrong := range []object{{"op": "delete", "type": "writers", "documentId": "x", "ifMatch": 1}, {"op": "delete", "type": "writers", "documentId": "x", "ifMatch": strings.Repeat(`"x",`, 2000)}, {"op": "delete", "type": "writers", "documentId": ref("w"), "ifMatch": "*"}} {
+	for _, wrong := range []object{{"op": "delete", "type": "writers", "documentId": "x", "ifMatch": 1},
+		{"op": "delete", "type": "writers", "documentId": "x", "ifMatch": strings.Repeat(`"x",`, 2000)},
+		{"op": "delete", "type": "writers", "documentId": ref("w"), "ifMatch": "*"}} {
 		a.batch(400, "full", object{"op": "create", "type": "writers", "as": "w", "data": object{}}, wrong)
 	}
 }
@@ -243,14 +263,17 @@ func TestBatchThatIsNotAtomicGoesOn(t *testing.T) {
 	if got := statuses(r); got != "201 400 424 424 201 400 424 404 204" || r.at("meta.failed") != 6.0 {
 		t.Fatalf("the results are %s: %s", got, r.text)
 	}
-	if e := r.at("data").([]any)[1].(object)["error"].(object); e["name"] != "ValidationError" || e["message"] != "This attribute must be unique" {
+	if e := r.at("data").([]any)[1].(object)["error"].(object); e["name"] != "ValidationError" ||
+		e["message"] != "This attribute must be unique" {
 		t.Errorf("the second writer is refused with %v", e)
 	}
-	if got := items(a.want(200, "GET", "/api/books?populate=writers", "full", nil), "title"); !slices.Equal(got, []string{"Kept"}) {
+	if got := items(a.want(200, "GET", "/api/books?populate=writers", "full", nil), "title"); !slices.Equal(
+		got, []string{"Kept"}) {
 		t.Errorf("the books are %q", got)
 	}
 	if mixed := a.want(200, "POST", "/api/_batch", "clerk", object{"atomic": false, "operations": []object{
-		{"op": "delete", "type": "writers", "documentId": "x"}, {"op": "create", "type": "writers", "data": object{"name": "Bob"}},
+		{"op": "delete", "type": "writers", "documentId": "x"},
+		{"op": "create", "type": "writers", "data": object{"name": "Bob"}},
 	}}); statuses(mixed) != "403 201" {
 		t.Errorf("operations that the caller may and may not do: %s", mixed.text)
 	}
@@ -279,25 +302,34 @@ func TestBatchRefusals(t *testing.T) {
 		{object{"operations": []any{1}}, "an operation must be an object"},
 		{object{"operations": []any{create(object{"documentId": "x"})}}, `no key "documentId"`},
 		{object{"operations": []any{create(object{"as": 1})}}, "as must be a name"},
-		{object{"operations": []any{create(object{"as": "x"}), create(object{"as": "x", "data": object{}})}}, "taken by operation 0"},
+		{object{"operations": []any{create(object{"as": "x"}), create(object{"as": "x", "data": object{}})}},
+			"taken by operation 0"},
 		{object{"operations": []any{create(object{"data": nil})}}, `Missing "data" payload`},
 		{object{"operations": []any{create(object{"fields": []string{"secret"}})}}, "Invalid key secret"},
 		{object{"operations": []any{object{"op": "create", "type": "shop", "data": object{}}}}, "single type"},
-		{object{"operations": []any{object{"op": "update", "type": "shop", "documentId": "x", "data": object{}}}}, "single type"},
+		{object{"operations": []any{object{"op": "update", "type": "shop", "documentId": "x", "data": object{}}}},
+			"single type"},
 		{object{"operations": []any{object{"op": "publish", "type": "writers", "documentId": "x"}}}, "Not Found"},
-		{object{"operations": []any{object{"op": "publish", "type": "books", "documentId": "x", "data": object{}}}}, `no key "data"`},
+		{object{"operations": []any{object{"op": "publish", "type": "books", "documentId": "x", "data": object{}}}},
+			`no key "data"`},
 		{object{"operations": []any{object{"op": "delete", "type": "books"}}}, "documentId must be one"},
-		{object{"operations": []any{object{"op": "delete", "type": "books", "documentId": ref("")}}}, "documentId must be one"},
-		{object{"operations": []any{object{"op": "create", "type": "books", "data": object{"title": "x", "writers": object{"$ref": "x", "id": 1}}}}}, "a reference has one key"},
-		{object{"operations": []any{object{"op": "create", "type": "users", "data": object{}}}}, "there is no content-type"},
+		{object{"operations": []any{object{"op": "delete", "type": "books", "documentId": ref("")}}},
+			"documentId must be one"},
+		{object{"operations": []any{object{"op": "create", "type": "books",
+			"data": object{"title": "x", "writers": object{"$ref": "x", "id": 1}}}}}, "a reference has one key"},
+		{object{"operations": []any{object{"op": "create", "type": "users", "data": object{}}}},
+			"there is no content-type"},
 	} {
-		if r := a.do("POST", "/api/_batch", "full", c.body); r.status != 400 && r.status != 404 || !strings.Contains(r.message(), c.message) {
+		if r := a.do("POST", "/api/_batch", "full", c.body); r.status != 400 && r.status != 404 ||
+			!strings.Contains(r.message(), c.message) {
 			t.Errorf("%v: %d %s, want %q", c.body, r.status, r.text, c.message)
 		}
 	}
-	for as, known := range map[string]string{"": "none", "apprentice": "books", "clerk": "writers"} { // types on which a caller may not write stay hidden
+	for as, known := range map[string]string{"": "none", "apprentice": "books",
+		"clerk": "writers"} { // types on which a caller may not write stay hidden
 		r := a.batch(400, as, object{"op": "create", "type": "zzz", "data": object{}})
-		if !strings.Contains(r.message(), known) || as != "clerk" && strings.Contains(r.message(), "writer") || strings.Contains(r.message(), "shop") {
+		if !strings.Contains(r.message(), known) || as != "clerk" && strings.Contains(r.message(), "writer") ||
+			strings.Contains(r.message(), "shop") {
 			t.Errorf("%q is told %s", as, r.message())
 		}
 	}
@@ -315,9 +347,11 @@ func TestBatchIsBounded(t *testing.T) {
 	id := a.batch(200, "full", object{"op": "create", "type": "writers", "data": object{"name": "x"}}).at("data").([]any)[0].(object)["data"].(object)["documentId"]
 	none := object{"op": "delete", "type": "writers", "documentId": "nobody"}
 	linked := object{"op": "create", "type": "books", "data": object{"title": "x", "writers": []any{id, id, id}}}
-	parts := object{"op": "create", "type": "books", "data": object{"title": "x", "chapters": []any{object{}, object{}, object{}}}}
+	parts := object{"op": "create", "type": "books",
+		"data": object{"title": "x", "chapters": []any{object{}, object{}, object{}}}}
 	for setting, list := range map[string][]object{
-		"limits.operations": {none, none, none, none}, "limits.links": {linked, linked}, "limits.components": {parts, parts},
+		"limits.operations": {none, none, none, none}, "limits.links": {linked, linked},
+		"limits.components": {parts, parts},
 	} {
 		if r := a.batch(413, "full", list...); !strings.Contains(r.message(), setting) {
 			t.Errorf("more than %s: %s", setting, r.text)
@@ -345,20 +379,23 @@ func TestBatchOfProgram(t *testing.T) {
 		calls = append(calls, e.Action.String())
 		return nil
 	}
-	x.Hooks(documents.Hooks{BeforeCreate: note, AfterCreate: note, BeforeUpdate: note, AfterUpdate: note, BeforeDelete: note, AfterDelete: note}, "api::writer.writer")
+	x.Hooks(documents.Hooks{BeforeCreate: note, AfterCreate: note, BeforeUpdate: note, AfterUpdate: note,
+		BeforeDelete: note, AfterDelete: note}, "api::writer.writer")
 	ready, _ := run(t, writeProject(t, with(batchFiles)), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	a := newAPI(t, ready)
 	book := object{"op": "create", "type": "books", "data": object{"title": "x"}}
 	a.batch(403, "clerk", book)
 	a.batch(200, "full", book)
-	if r := a.batch(403, "full", object{"op": "delete", "type": "books", "documentId": "x"}); !strings.Contains(r.message(), "DELETE /api/books/{documentId}") {
+	if r := a.batch(403, "full", object{"op": "delete", "type": "books", "documentId": "x"}); !strings.Contains(
+		r.message(), "DELETE /api/books/{documentId}") {
 		t.Errorf("a route with a policy: %s", r.text)
 	}
 	create := object{"op": "create", "type": "writers", "as": "w", "data": object{"name": "Ada"}}
 	update := func(name string) object {
 		return object{"op": "update", "type": "writers", "documentId": ref("w"), "data": object{"name": name}}
 	}
-	if r := a.batch(400, "full", create, update("refused")); r.message() != "a hook says no" || r.at("error.details.operation") != 1.0 {
+	if r := a.batch(400, "full", create, update("refused")); r.message() != "a hook says no" ||
+		r.at("error.details.operation") != 1.0 {
 		t.Errorf("a hook refuses an operation: %s", r.text)
 	}
 	calls = nil

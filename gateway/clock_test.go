@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestClockSet sets the clock of a server back by a day and forward by a year, and restarts the server at each time. Reads and writes must go
-// on, credentials must expire by the clock and be valid again when it is set right, and nothing that was acknowledged may be lost.
+// TestClockSet sets the clock of a server back by a day and forward by a year, and restarts the server at each time.
+// Reads and writes must go on, credentials must expire by the clock and be valid again when it is set right, and
+// nothing that was acknowledged may be lost.
 func TestClockSet(t *testing.T) {
 	p := plan(t, nil)
 	start := p.clock.Now()
@@ -53,7 +54,8 @@ func TestClockSet(t *testing.T) {
 	}
 }
 
-// holds fails the test unless these titles, and no others, are published, and the list is in order of the times of creation.
+// holds fails the test unless these titles, and no others, are published, and the list is in order of the times of
+// creation.
 func (p *planned) holds(when string, titles map[string]string) {
 	p.t.Helper()
 	all, _ := p.want(200, "GET", "/api/articles?sort=createdAt&pagination[pageSize]=100", "full", nil).at("data").([]any)

@@ -18,8 +18,8 @@ import (
 	"lectern/gateway"
 )
 
-// newBucket serves an in-memory bucket by the protocol of Amazon S3, and returns the settings of a project that stores its files there. put is called while
-// an upload to the bucket is under way.
+// newBucket serves an in-memory bucket by the protocol of Amazon S3, and returns the settings of a project that stores
+// its files there. put is called while an upload to the bucket is under way.
 func newBucket(t *testing.T, put func()) (plugins string) {
 	t.Helper()
 	backend := s3mem.New()
@@ -37,14 +37,15 @@ func newBucket(t *testing.T, put func()) (plugins string) {
 	return fmt.Sprintf("upload: {config: {provider: s3, providerOptions: {endpoint: %q, bucket: files, region: eu-central-1, accessKey: key, secretKey: secret}}}\n", s.URL)
 }
 
-// TestInterruptedUploadsInBucket starts a node whose uploads to a bucket were interrupted. The cluster has the documents of these uploads, and the node does
-// not: it starts while the others are down. It must neither delete the content of a file that the cluster has,
-// nor put the content of an interrupted replacement over that of a later one.
+// TestInterruptedUploadsInBucket starts a node whose uploads to a bucket were interrupted. The cluster has the
+// documents of these uploads, and the node does not: it starts while the others are down. It must neither delete the
+// content of a file that the cluster has, nor put the content of an interrupted replacement over that of a later one.
 func TestInterruptedUploadsInBucket(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	node := nodes[0]
 	left := &leftover{node: node, incoming: filepath.Join(node.dir, "data", "uploads", ".incoming")}
-	if err := os.WriteFile(filepath.Join(node.dir, "config", "plugins.yaml"), []byte(newBucket(t, left.copy)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(node.dir, "config", "plugins.yaml"), []byte(newBucket(t, left.copy)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range nodes {
@@ -158,7 +159,8 @@ func (l *leftover) gone() bool {
 func servesFile(t *testing.T, nodes []*clusterNode, token string, f nodeFile, content string) {
 	t.Helper()
 	for _, n := range nodes {
-		if status, _, text := n.read(fmt.Sprint("/api/upload/files/", f.ID), token, "Lectern-Consistency", "linearizable"); status != http.StatusOK {
+		if status, _, text := n.read(fmt.Sprint("/api/upload/files/", f.ID), token, "Lectern-Consistency",
+			"linearizable"); status != http.StatusOK {
 			t.Fatalf("the document of %s at %s: %d %s", f.URL, n.dir, status, text)
 		}
 		if status, _, text := n.ask("GET", f.URL, token, ""); status != http.StatusOK || text != content {
@@ -167,7 +169,8 @@ func servesFile(t *testing.T, nodes []*clusterNode, token string, f nodeFile, co
 	}
 }
 
-// keepData copies the data of the node. restore puts the copy in place when the node is stopped, as if it had lost all that it has written since.
+// keepData copies the data of the node. restore puts the copy in place when the node is stopped, as if it had lost all
+// that it has written since.
 func (n *clusterNode) keepData() (restore func()) {
 	n.t.Helper()
 	data, kept := filepath.Join(n.dir, "data"), filepath.Join(n.t.TempDir(), "data")
@@ -194,7 +197,8 @@ func (n *clusterNode) keepData() (restore func()) {
 func (n *clusterNode) takeLead() {
 	n.t.Helper()
 	operator := gateway.Directory(n.dir, gateway.Options{})
-	if _, err := repeats(func() error { return operator.TransferLead(n.t.Context(), n.options.Cluster.Name) }); err != nil {
+	if _, err := repeats(
+		func() error { return operator.TransferLead(n.t.Context(), n.options.Cluster.Name) }); err != nil {
 		n.t.Fatal(err)
 	}
 }

@@ -17,10 +17,11 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestCopyHalfConverted has a node get a copy of content that is half converted to other definitions: the conversion stops in the middle, since the
-// leader loses its majority, and goes on when another node has come back and got a copy. That node must serve the content once all of it is converted.
-// Raft's logs no longer have the transactions of the first half, so the copy must have them, although readers of the leader see the content as it was
-// before the conversion.
+// TestCopyHalfConverted has a node get a copy of content that is half converted to other definitions: the conversion
+// stops in the middle, since the leader loses its majority, and goes on when another node has come back and got a copy.
+// That node must serve the content once all of it is converted. Raft's logs no longer have the transactions of the
+// first half, so the copy must have them, although readers of the leader see the content as it was before the
+// conversion.
 func TestCopyHalfConverted(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	var stop sync.Once
@@ -80,8 +81,9 @@ func TestCopyHalfConverted(t *testing.T) {
 	nodes[2].serves(token, "added")
 }
 
-// TestStartedHalfConverted stops a node while the content is converted to other definitions, of which it then has a part. Before it is started again,
-// the cluster deploys definitions once more. The node must convert what it has to these, or take a copy in its place, and serve it.
+// TestStartedHalfConverted stops a node while the content is converted to other definitions, of which it then has a
+// part. Before it is started again, the cluster deploys definitions once more. The node must convert what it has to
+// these, or take a copy in its place, and serve it.
 func TestStartedHalfConverted(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -94,12 +96,14 @@ func TestStartedHalfConverted(t *testing.T) {
 			nodes := newStoppedCluster(t, 3)
 			var stop sync.Once
 			var stopped *clusterNode
-			half := logTrigger{text: "the definitions have changed: indexing", found: func() { // the leader has made a part
-				stop.Do(func() { stopped = nodes[0].stopFollower(nodes[1:]) })
-			}}
+			half := logTrigger{text: "the definitions have changed: indexing",
+				found: func() { // the leader has made a part
+					stop.Do(func() { stopped = nodes[0].stopFollower(nodes[1:]) })
+				}}
 			for _, n := range nodes {
 				n.options.Log = slog.New(slog.NewTextHandler(&half, nil))
-				n.options.Cluster.Trailing, n.options.Cluster.Heartbeat = test.trailing, time.Second // a busy machine must not move the lead
+				n.options.Cluster.Trailing, n.options.Cluster.Heartbeat = test.trailing,
+					time.Second // a busy machine must not move the lead
 				n.start()
 			}
 			token := nodes[0].token("writer")
@@ -110,7 +114,8 @@ func TestStartedHalfConverted(t *testing.T) {
 			if stopped == nil {
 				t.Fatalf("the content was not converted:\n%s", half.String())
 			}
-			if _, err := gateway.Open(stopped.dir, gateway.Options{LogTo: io.Discard}); err == nil || !strings.Contains(err.Error(), "half converted") {
+			if _, err := gateway.Open(stopped.dir, gateway.Options{LogTo: io.Discard}); err == nil ||
+				!strings.Contains(err.Error(), "half converted") {
 				t.Fatalf("the stopped node has other content than this test wants: %v", err)
 			}
 			if err := nodes[0].deployArticle("added: {type: integer}", "more: {type: integer}"); err != nil {

@@ -13,15 +13,16 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestCopyWhileRead has a node receive a copy of the content while a client still reads a stream of the former content. The node must follow the leader
-// without waiting for the client.
+// TestCopyWhileRead has a node receive a copy of the content while a client still reads a stream of the former content.
+// The node must follow the leader without waiting for the client.
 func TestCopyWhileRead(t *testing.T) {
 	nodes := newStoppedCluster(t, 2)
 	leader, follower := nodes[0], nodes[1]
 	var network servertest.Link // to the follower, which has no vote, so that it does not disturb the leader meanwhile
 	cluster := follower.options.Cluster
 	cluster.Listen, cluster.NoVote = cluster.Address, true
-	cluster.Address = servertest.NewProxy(t, cluster.Listen, func(net.Conn) (forth, back *servertest.Link) { return &network, &network }).Addr()
+	cluster.Address = servertest.NewProxy(t, cluster.Listen,
+		func(net.Conn) (forth, back *servertest.Link) { return &network, &network }).Addr()
 	var away atomic.Bool
 	removed := make(chan struct{}) // closed once the leader's log lacks transactions that the follower has not got
 	remove := sync.OnceFunc(func() { close(removed) })
@@ -56,7 +57,8 @@ func TestCopyWhileRead(t *testing.T) {
 	has := func(slug, revision string) {
 		t.Helper()
 		until(t, "the follower has "+slug, func() bool {
-			status, _, text := follower.ask("GET", "/api/articles?status=draft&filters[slug]="+slug, token, "", "Lectern-Revision", revision)
+			status, _, text := follower.ask("GET", "/api/articles?status=draft&filters[slug]="+slug, token, "",
+				"Lectern-Revision", revision)
 			return status == http.StatusOK && strings.Contains(text, slug)
 		})
 	}

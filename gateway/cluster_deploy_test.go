@@ -25,7 +25,8 @@ func (n *clusterNode) deployArticle(attributes ...string) error {
 	article := filepath.Join(own, "content-types", "article.yaml")
 	text, err := os.ReadFile(article)
 	if err == nil {
-		text := strings.Replace(string(text), "attributes:\n", "attributes:\n  "+strings.Join(attributes, "\n  ")+"\n", 1)
+		text := strings.Replace(string(text), "attributes:\n", "attributes:\n  "+strings.Join(attributes, "\n  ")+"\n",
+			1)
 		err = os.WriteFile(article, []byte(text), 0o600)
 	}
 	files, failed := gateway.DefinitionFiles(own)
@@ -60,7 +61,8 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 	// If deploy has repeated the command, an earlier try may have done what the last one then does not tell.
 	deploy := func(article string, operations ...string) (done admin.Deployed, repeated bool, err error) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(own, "content-types", "article.yaml"), []byte(article), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(own, "content-types", "article.yaml"), []byte(article),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		files, err := gateway.DefinitionFiles(own)
@@ -91,42 +93,48 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 	}
 	added := strings.Replace(string(text), "attributes:\n", "attributes:\n  subtitle: {type: string}\n", 1)
 	done, repeated, err := deploy(added)
-	if want := "[~ content-types/article.yaml + content-types/note.yaml]"; err != nil || !repeated && fmt.Sprint(done.Changed) != want {
+	if want := "[~ content-types/article.yaml + content-types/note.yaml]"; err != nil || !repeated &&
+		fmt.Sprint(done.Changed) != want {
 		t.Fatalf("deployed %v, want %s; %v", done.Changed, want, err)
 	}
 	everywhere := func(query, want string) {
 		t.Helper()
 		for _, n := range nodes {
-			if status, _, text := n.read("/api/articles?"+query, token, "Lectern-Consistency", "linearizable"); status != http.StatusOK || !strings.Contains(text, want) {
+			if status, _, text := n.read("/api/articles?"+query, token, "Lectern-Consistency",
+				"linearizable"); status != http.StatusOK || !strings.Contains(text, want) {
 				t.Errorf("%s does not serve what was deployed: %d %s", n.dir, status, text)
 			}
 		}
 	}
 	everywhere("fields=subtitle", `"subtitle":null`)
 
-	nodes[0].write("POST", "/api/articles?status=published", token, `{"data":{"title":"Renamed","slug":"renamed","summary":"kept"}}`, "renamed")
+	nodes[0].write("POST", "/api/articles?status=published", token,
+		`{"data":{"title":"Renamed","slug":"renamed","summary":"kept"}}`, "renamed")
 	const rename = "rename-attribute api::article.article.summary abstract"
 	renamed := strings.Replace(added, "summary:", "abstract:", 1)
 	refused := (*evolve.DefinitionError)(nil)
-	if _, _, err := deploy(renamed); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lectern deploy "+nodes[2].dir+" "+rename) {
+	if _, _, err := deploy(renamed); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "lectern deploy "+nodes[2].dir+" "+rename) {
 		t.Errorf("a change that loses content: %v", err)
 	}
 	everywhere("fields=summary&filters[slug]=renamed", `"summary":"kept"`)
-	if done, repeated, err := deploy(renamed, strings.Fields(rename)...); err != nil || !repeated && fmt.Sprint(done.Changed) != "[~ content-types/article.yaml]" {
+	if done, repeated, err := deploy(renamed, strings.Fields(rename)...); err != nil || !repeated &&
+		fmt.Sprint(done.Changed) != "[~ content-types/article.yaml]" {
 		t.Errorf("a rename: %v, %v", done, err)
 	}
 	everywhere("fields=abstract&filters[slug]=renamed", `"abstract":"kept"`)
 	if _, _, err := deploy(renamed, "drop-attribute", "api::article.article.title"); err != nil {
 		t.Errorf("operations without changed definitions: %v", err)
 	}
-	if done, repeated, err := deploy(added, "drop-attribute", "api::article.article.abstract"); err != nil || !repeated && done.Removed.Values == 0 {
+	if done, repeated, err := deploy(added, "drop-attribute", "api::article.article.abstract"); err != nil ||
+		!repeated && done.Removed.Values == 0 {
 		t.Errorf("an attribute and its values are dropped: %v, %v", done, err)
 	}
 	everywhere("fields=summary&filters[slug]=renamed", `"summary":null`)
 }
 
-// TestWithoutLeader calls commands at a node whose cluster has lost its majority. Their errors must say what to do. Definitions that lose content are refused
-// with the command that changes a cluster.
+// TestWithoutLeader calls commands at a node whose cluster has lost its majority. Their errors must say what to do.
+// Definitions that lose content are refused with the command that changes a cluster.
 func TestWithoutLeader(t *testing.T) {
 	nodes := newCluster(t, 2)
 	if err := nodes[1].stop(); err != nil {
@@ -154,7 +162,9 @@ func TestWithoutLeader(t *testing.T) {
 			return err
 		},
 		"import": func() error {
-			_, err := p.Import(t.Context(), strings.NewReader(`{"type":"api::article.article","documentId":"a","data":{"title":"a"}}`+"\n"), transfer.ImportOptions{})
+			_, err := p.Import(t.Context(),
+				strings.NewReader(`{"type":"api::article.article","documentId":"a","data":{"title":"a"}}`+"\n"),
+				transfer.ImportOptions{})
 			return err
 		},
 	} {
@@ -174,12 +184,14 @@ func TestWithoutLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := (*evolve.DefinitionError)(nil)
-	if _, err := d.Foresee(t.Context(), changed.Definition); !errors.As(err, &refused) || !strings.Contains(err.Error(), "lectern deploy "+nodes[0].dir+" rename-attribute") {
+	if _, err := d.Foresee(t.Context(), changed.Definition); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "lectern deploy "+nodes[0].dir+" rename-attribute") {
 		t.Errorf("a change that loses content: %v", err)
 	}
 }
 
-// TestUnagreedDeployment deploys definitions while the leader has no majority. The files of the cluster's definitions must stay as they were.
+// TestUnagreedDeployment deploys definitions while the leader has no majority. The files of the cluster's definitions
+// must stay as they were.
 func TestUnagreedDeployment(t *testing.T) {
 	nodes := newCluster(t, 3)
 	files := func() string {

@@ -95,8 +95,8 @@ func (n *clusterNode) backup() map[string]string {
 	}
 }
 
-// TestClusterFiles uploads, replaces and deletes files of a cluster that has them on the disks of its nodes, while one of the nodes is down. All nodes
-// serve the same content in the end.
+// TestClusterFiles uploads, replaces and deletes files of a cluster that has them on the disks of its nodes, while one
+// of the nodes is down. All nodes serve the same content in the end.
 func TestClusterFiles(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
@@ -136,7 +136,8 @@ func TestClusterFiles(t *testing.T) {
 	nodes[1].uploads(fmt.Sprint("/api/upload?id=", first.ID), token, "replaced")
 	serve(first, http.StatusOK, "replaced")
 	third := nodes[0].uploads("/api/upload", token, "third")
-	if status, _, text := nodes[1].ask("DELETE", fmt.Sprint("/api/upload/files/", third.ID), token, ""); status != http.StatusOK {
+	if status, _, text := nodes[1].ask("DELETE", fmt.Sprint("/api/upload/files/", third.ID), token,
+		""); status != http.StatusOK {
 		t.Fatalf("delete: %d %s", status, text)
 	}
 	serve(third, http.StatusNotFound, "")

@@ -17,8 +17,9 @@ import (
 	"lectern/internal/objects"
 )
 
-// TestContinuousBackupOfNode makes a continuous backup at a node that joined with an empty directory, while files are uploaded at another node. The node gets
-// them a moment after the entries that name them. The backup must have all of them.
+// TestContinuousBackupOfNode makes a continuous backup at a node that joined with an empty directory, while files are
+// uploaded at another node. The node gets them a moment after the entries that name them. The backup must have all of
+// them.
 func TestContinuousBackupOfNode(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
@@ -30,14 +31,15 @@ func TestContinuousBackupOfNode(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	based, ended := make(chan struct{}, 1), make(chan error, 1)
 	go func() {
-		ended <- gateway.Directory(nodes[2].dir, gateway.Options{}).Follow(ctx, admin.FollowOptions{To: to, Every: time.Hour, Keep: time.Hour, Report: func(p backup.Progress) {
-			if p.Note != "" {
-				select {
-				case based <- struct{}{}:
-				default:
+		ended <- gateway.Directory(nodes[2].dir, gateway.Options{}).Follow(
+			ctx, admin.FollowOptions{To: to, Every: time.Hour, Keep: time.Hour, Report: func(p backup.Progress) {
+				if p.Note != "" {
+					select {
+					case based <- struct{}{}:
+					default:
+					}
 				}
-			}
-		}})
+			}})
 	}()
 	select {
 	case <-based:

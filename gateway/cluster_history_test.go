@@ -25,7 +25,8 @@ type steppedClock struct{ by atomic.Int64 }
 func (c *steppedClock) Now() time.Time                         { return time.Now().Add(time.Duration(c.by.Load())) }
 func (c *steppedClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// A counterClient reads and writes a counter at any node of a cluster. Where a node does not tell the outcome, it asks the next one.
+// A counterClient reads and writes a counter at any node of a cluster. Where a node does not tell the outcome, it asks
+// the next one.
 type counterClient struct {
 	bases []*atomic.Pointer[string] // of the nodes; "" while they are stopped
 	next  int
@@ -58,7 +59,8 @@ func (c *counterClient) ask(method, body string, header ...string) (*http.Respon
 		}
 		text, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
-		if err != nil || answer.StatusCode == http.StatusServiceUnavailable || answer.StatusCode == http.StatusConflict {
+		if err != nil || answer.StatusCode == http.StatusServiceUnavailable ||
+			answer.StatusCode == http.StatusConflict {
 			continue
 		}
 		return answer, string(text), nil
@@ -83,16 +85,17 @@ func (c *counterClient) read() (n int, tag string, err error) {
 
 // write sets the counter if it has not changed since it had this ETag, and reports whether it did.
 func (c *counterClient) write(n int, tag, key string) (bool, error) {
-	answer, text, err := c.ask("PUT", fmt.Sprintf(`{"data":{"title":"%d"}}`, n), "If-Match", tag, "Idempotency-Key", key)
+	answer, text, err := c.ask("PUT", fmt.Sprintf(`{"data":{"title":"%d"}}`, n), "If-Match", tag, "Idempotency-Key",
+		key)
 	if err == nil && answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusPreconditionFailed {
 		err = fmt.Errorf("PUT: %d %s", answer.StatusCode, text)
 	}
 	return err == nil && answer.StatusCode == http.StatusOK, err
 }
 
-// TestClusterHistory has clients of three nodes read a counter and write it plus one if it has not changed, while nodes stop and start, another
-// one gets the lead, and clocks are set forward and back. The history must be that of a counter. Clocks differ by less than the day for which the
-// answers to writes are kept.
+// TestClusterHistory has clients of three nodes read a counter and write it plus one if it has not changed, while nodes
+// stop and start, another one gets the lead, and clocks are set forward and back. The history must be that of a
+// counter. Clocks differ by less than the day for which the answers to writes are kept.
 func TestClusterHistory(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	clocks := make([]*steppedClock, len(nodes))
@@ -129,7 +132,8 @@ func TestClusterHistory(t *testing.T) {
 			ended.Store(true)
 			return output
 		}
-		history = append(history, porcupine.Operation{ClientId: client, Input: op, Call: int64(call), Output: output, Return: int64(end)})
+		history = append(history, porcupine.Operation{ClientId: client, Input: op, Call: int64(call), Output: output,
+			Return: int64(end)})
 		return output
 	}
 	for id := range 4 {
@@ -142,7 +146,8 @@ func TestClusterHistory(t *testing.T) {
 					tag = is
 					return n, err
 				}).(int)
-				if record(id, swap{from: n, to: n + 1}, func() (any, error) { return c.write(n+1, tag, fmt.Sprintf(`"%d-%d"`, id, turn)) }) == true {
+				if record(id, swap{from: n, to: n + 1},
+					func() (any, error) { return c.write(n+1, tag, fmt.Sprintf(`"%d-%d"`, id, turn)) }) == true {
 					select {
 					case wrote <- struct{}{}:
 					default:

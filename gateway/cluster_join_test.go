@@ -13,7 +13,8 @@ import (
 	"lectern/gateway/internal/cluster/port"
 )
 
-// serveState answers the other nodes at the address of a node in its place, and says that it is the node with a name. It does nothing else that a node does.
+// serveState answers the other nodes at the address of a node in its place, and says that it is the node with a name.
+// It does nothing else that a node does.
 func (n *clusterNode) serveState(name string) (stop func()) {
 	n.t.Helper()
 	o := n.options.Cluster
@@ -21,7 +22,8 @@ func (n *clusterNode) serveState(name string) (stop func()) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	p, err := port.Listen(port.Config{Listen: o.Address, Advertise: o.Address, Credentials: c, Log: slog.New(slog.DiscardHandler)})
+	p, err := port.Listen(
+		port.Config{Listen: o.Address, Advertise: o.Address, Credentials: c, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -55,7 +57,8 @@ func TestAddNode(t *testing.T) {
 	operator := gateway.Directory(leader.dir, gateway.Options{})
 	add := func(want string) {
 		t.Helper()
-		if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.member(true)) }); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.member(true)) }); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("added: %v, want an error with %q", err, want)
 		}
 	}
@@ -80,12 +83,14 @@ func TestAddNode(t *testing.T) {
 	if err := leader.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, text := added.ask("GET", "/api/articles?status=draft&filters[slug]=alone", token, ""); status != http.StatusOK || !strings.Contains(text, "Alone") {
+	if status, _, text := added.ask("GET", "/api/articles?status=draft&filters[slug]=alone", token,
+		""); status != http.StatusOK || !strings.Contains(text, "Alone") {
 		t.Errorf("the node that was added has: %d %s", status, text)
 	}
 }
 
-// TestKeepMajority wants to take votes from nodes that the others need to agree to anything, because a third node is down.
+// TestKeepMajority wants to take votes from nodes that the others need to agree to anything, because a third node is
+// down.
 func TestKeepMajority(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
@@ -97,7 +102,8 @@ func TestKeepMajority(t *testing.T) {
 	if err := nodes[0].remove("n2"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("removed: %v, want an error with %q", err, want)
 	}
-	if _, err := repeats(func() error { return operator.AddNode(t.Context(), nodes[1].member(false)) }); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := repeats(func() error { return operator.AddNode(t.Context(), nodes[1].member(false)) }); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("without a vote: %v, want an error with %q", err, want)
 	}
 	nodes[1].write("POST", "/api/articles?status=draft", token, `{"data":{"title":"Two","slug":"two"}}`, `"two"`)

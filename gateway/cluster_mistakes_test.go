@@ -17,7 +17,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestStartAfterMistakes starts a node in whose directory somebody has done something wrong. It must end at once, and say what to do.
+// TestStartAfterMistakes starts a node in whose directory somebody has done something wrong. It must end at once, and
+// say what to do.
 func TestStartAfterMistakes(t *testing.T) {
 	nodes := newCluster(t, 2)
 	node := nodes[1]
@@ -37,8 +38,11 @@ func TestStartAfterMistakes(t *testing.T) {
 		mistake func(*gateway.Options) error
 		want    string
 	}{
-		{"the store is gone", func(*gateway.Options) error { return os.Remove(content) }, "is gone: put it back, or remove the node by `lectern cluster remove DIR n2`"},
-		{"the store is another", func(*gateway.Options) error { return os.Rename(filepath.Join(other, "data", admin.StoreName), content) }, "has not the content of the cluster"},
+		{"the store is gone", func(*gateway.Options) error { return os.Remove(content) },
+			"is gone: put it back, or remove the node by `lectern cluster remove DIR n2`"},
+		{"the store is another",
+			func(*gateway.Options) error { return os.Rename(filepath.Join(other, "data", admin.StoreName), content) },
+			"has not the content of the cluster"},
 		{"nothing to join", func(o *gateway.Options) error {
 			o.Cluster.Join = nil
 			return os.RemoveAll(filepath.Join(node.dir, "data"))
@@ -55,7 +59,8 @@ func TestStartAfterMistakes(t *testing.T) {
 	}
 }
 
-// TestSameNodeTwice serves a copy of a node's directory at another address beside the node. The cluster must go on with the node, and the copy say so.
+// TestSameNodeTwice serves a copy of a node's directory at another address beside the node. The cluster must go on with
+// the node, and the copy say so.
 func TestSameNodeTwice(t *testing.T) {
 	nodes := newCluster(t, 3)
 	node := nodes[2]
@@ -74,14 +79,16 @@ func TestSameNodeTwice(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- gateway.Serve(ctx, dir, o) }()
-	for late := time.Now().Add(clusterPatience); !strings.Contains(logged.String(), "another server runs as this node"); time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(clusterPatience); !strings.Contains(logged.String(),
+		"another server runs as this node"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
 			t.Errorf("the copy does not say that there are two: %s", &logged)
 			break
 		}
 	}
 	status, err := gateway.Directory(nodes[0].dir, gateway.Options{}).Cluster(t.Context())
-	if err != nil || !slices.ContainsFunc(status.Members, func(m admin.ClusterMember) bool { return m.Address == node.options.Cluster.Address }) {
+	if err != nil || !slices.ContainsFunc(
+		status.Members, func(m admin.ClusterMember) bool { return m.Address == node.options.Cluster.Address }) {
 		t.Errorf("the cluster has taken the copy for the node: %+v, %v", status, err)
 	}
 	stop()
@@ -108,13 +115,15 @@ func TestBackupOfAnotherCluster(t *testing.T) {
 	}
 	next.start()
 	next.write("POST", "/api/articles", token, `{"data": {"title": "new", "slug": "new"}}`, "new")
-	if _, err := gateway.Directory(former.dir, gateway.Options{}).Restore(&backup); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+	if _, err := gateway.Directory(former.dir, gateway.Options{}).Restore(&backup); err == nil ||
+		!strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("restored at a node that runs: %v", err)
 	}
 	if err := former.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gateway.Directory(former.dir, gateway.Options{}).Restore(&backup); err == nil || !strings.Contains(err.Error(), "stop all of them, move everything out of ") {
+	if _, err := gateway.Directory(former.dir, gateway.Options{}).Restore(&backup); err == nil ||
+		!strings.Contains(err.Error(), "stop all of them, move everything out of ") {
 		t.Errorf("restored at a node alone: %v", err)
 	}
 }

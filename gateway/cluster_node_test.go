@@ -63,8 +63,10 @@ func newStoppedCluster(t *testing.T, count int) []*clusterNode {
 	var named []config.ClusterNode
 	for i := range count {
 		n := &clusterNode{t: t, dir: filepath.Join(dir, fmt.Sprint("n", i+1))}
-		n.options = gateway.Options{Addr: "127.0.0.1:0", NoWatch: true, LockWait: clusterPatience, Log: slog.New(slog.NewTextHandler(&logged, nil)).With("at", filepath.Base(n.dir)),
-			Cluster: &gateway.Cluster{Name: fmt.Sprint("n", i+1), Address: servertest.FreeAddress(t), Heartbeat: clusterHeartbeat}}
+		n.options = gateway.Options{Addr: "127.0.0.1:0", NoWatch: true, LockWait: clusterPatience,
+			Log: slog.New(slog.NewTextHandler(&logged, nil)).With("at", filepath.Base(n.dir)),
+			Cluster: &gateway.Cluster{Name: fmt.Sprint("n", i+1), Address: servertest.FreeAddress(t),
+				Heartbeat: clusterHeartbeat}}
 		named = append(named, config.ClusterNode{Name: n.options.Cluster.Name, Address: n.options.Cluster.Address})
 		if i > 0 {
 			n.options.Cluster.Join = []string{nodes[0].options.Cluster.Address}
@@ -125,7 +127,8 @@ func (n *clusterNode) awaitMember(name string, is func(admin.ClusterMember) bool
 	n.t.Helper()
 	for late := time.Now().Add(clusterPatience); ; {
 		status, err := gateway.Directory(n.dir, gateway.Options{}).Cluster(n.t.Context())
-		if err == nil && slices.ContainsFunc(status.Members, func(m admin.ClusterMember) bool { return m.Name == name && is(m) }) {
+		if err == nil && slices.ContainsFunc(
+			status.Members, func(m admin.ClusterMember) bool { return m.Name == name && is(m) }) {
 			return
 		}
 		if time.Now().After(late) {
@@ -145,7 +148,8 @@ func (n *clusterNode) ask(method, path, token, body string, header ...string) (i
 }
 
 // send is ask with the error of a connection that broke off.
-func (n *clusterNode) send(method, path, token, body string, header ...string) (status int, answered http.Header, text string, err error) {
+func (n *clusterNode) send(method, path, token, body string,
+	header ...string) (status int, answered http.Header, text string, err error) {
 	r, err := http.NewRequest(method, n.base+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, "", err
@@ -248,13 +252,16 @@ func (n *clusterNode) createArticles(token string, thousands int) {
 	for i := range 5 * thousands {
 		var operations []string
 		for k := range 200 {
-			operations = append(operations, fmt.Sprintf(`{"op":"create","type":"articles","data":{"title":"%d","slug":"s-%d-%[1]d"}}`, k, i))
+			operations = append(operations,
+				fmt.Sprintf(`{"op":"create","type":"articles","data":{"title":"%d","slug":"s-%d-%[1]d"}}`, k, i))
 		}
-		n.write("POST", "/api/_batch", token, `{"operations":[`+strings.Join(operations, ",")+`]}`, fmt.Sprintf("%q", fmt.Sprint("batch-", i)))
+		n.write("POST", "/api/_batch", token, `{"operations":[`+strings.Join(operations, ",")+`]}`,
+			fmt.Sprintf("%q", fmt.Sprint("batch-", i)))
 	}
 }
 
-// repeats has an operator repeat a command until it succeeds, or fails for another reason than that the cluster is without a leader for a moment.
+// repeats has an operator repeat a command until it succeeds, or fails for another reason than that the cluster is
+// without a leader for a moment.
 func repeats(command func() error) (repeated bool, err error) {
 	for late := time.Now().Add(clusterPatience); ; repeated = true {
 		if err = command(); err == nil || !passing.MatchString(err.Error()) || time.Now().After(late) {
@@ -263,8 +270,10 @@ func repeats(command func() error) (repeated bool, err error) {
 	}
 }
 
-// passing matches the errors of commands that may succeed when another node leads, and those that do not tell whether they have.
-var passing = regexp.MustCompile(`\b(lead|leader|leadership|no majority)\b|the node is starting|the running server answered 50`)
+// passing matches the errors of commands that may succeed when another node leads, and those that do not tell whether
+// they have.
+var passing = regexp.MustCompile(
+	`\b(lead|leader|leadership|no majority)\b|the node is starting|the running server answered 50`)
 
 // remove has an operator at the node remove a node from the cluster. It is no error if an earlier try has.
 func (n *clusterNode) remove(name string) error {

@@ -9,13 +9,14 @@ import (
 	"lectern/gateway"
 )
 
-// TestBrokenOwnFiles writes a file with a problem beside each node of a cluster that runs. The nodes must go on with the former files: take over new definitions,
-// and lead. A node that is started says what is wrong.
+// TestBrokenOwnFiles writes a file with a problem beside each node of a cluster that runs. The nodes must go on with
+// the former files: take over new definitions, and lead. A node that is started says what is wrong.
 func TestBrokenOwnFiles(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	for _, n := range nodes {
-		if err := os.WriteFile(filepath.Join(n.dir, "config", "webhooks.yaml"), []byte("webhooks: [{name: h, url: nowhere}]\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(n.dir, "config", "webhooks.yaml"),
+			[]byte("webhooks: [{name: h, url: nowhere}]\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,9 +31,11 @@ func TestBrokenOwnFiles(t *testing.T) {
 	}
 	for _, n := range nodes[1:] {
 		n.takeLead()
-		n.write("POST", "/api/articles", token, `{"data": {"title": "`+n.options.Cluster.Name+`", "slug": "`+n.options.Cluster.Name+`"}}`, n.dir)
+		n.write("POST", "/api/articles", token, `{"data": {"title": "`+n.options.Cluster.Name+`", "slug": "`+
+			n.options.Cluster.Name+`"}}`, n.dir)
 	}
-	if err := gateway.Serve(t.Context(), nodes[0].dir, nodes[0].options); err == nil || !strings.Contains(err.Error(), "config/webhooks.yaml:1") {
+	if err := gateway.Serve(t.Context(), nodes[0].dir, nodes[0].options); err == nil ||
+		!strings.Contains(err.Error(), "config/webhooks.yaml:1") {
 		t.Errorf("a node starts with a file that has a problem: %v", err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestLostNodeComesBack recovers a cluster from a node that lacks writes of the nodes that are lost, and adds one of these nodes after all. It must get the
-// content of the recovered cluster in place of its own. A client that has a position of the former
-// cluster's change feed is told to start again.
+// TestLostNodeComesBack recovers a cluster from a node that lacks writes of the nodes that are lost, and adds one of
+// these nodes after all. It must get the content of the recovered cluster in place of its own. A client that has a
+// position of the former cluster's change feed is told to start again.
 func TestLostNodeComesBack(t *testing.T) {
 	nodes := newCluster(t, 3)
 	lost, gone, left := nodes[0], nodes[1], nodes[2]

@@ -13,7 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestNodeIsNotChangedAlone opens the data directory of a stopped node: it can be read, and not be changed apart from the cluster.
+// TestNodeIsNotChangedAlone opens the data directory of a stopped node: it can be read, and not be changed apart from
+// the cluster.
 func TestNodeIsNotChangedAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	if _, err := gateway.Init(context.Background(), dir, gateway.Options{}); err != nil {
@@ -48,7 +49,8 @@ func TestNodeIsNotChangedAlone(t *testing.T) {
 		if err := p.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "node of a cluster") {
 			t.Errorf("the node was served alone: %v", err)
 		}
-		if _, _, err := p.CreateToken(context.Background(), auth.Declaration{Name: "t", Kind: auth.FullAccess}); err == nil {
+		if _, _, err := p.CreateToken(context.Background(),
+			auth.Declaration{Name: "t", Kind: auth.FullAccess}); err == nil {
 			t.Error("a token was made on a node alone")
 		}
 		return n
@@ -76,7 +78,8 @@ func TestReplicaIsNoNode(t *testing.T) {
 	if err := os.WriteFile(mark, []byte(`{"origin":"http://origin.example"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := gateway.Serve(t.Context(), dir, gateway.Options{Cluster: &gateway.Cluster{Name: "n1", Address: "127.0.0.1:21100"}})
+	err := gateway.Serve(t.Context(), dir,
+		gateway.Options{Cluster: &gateway.Cluster{Name: "n1", Address: "127.0.0.1:21100"}})
 	if err == nil || !strings.Contains(err.Error(), "is a replica of http://origin.example") {
 		t.Errorf("the replica is served as a node: %v", err)
 	}

@@ -21,7 +21,8 @@ import (
 // fileForm returns a multipart form with one file.
 func fileForm(name string, content []byte) *form { return formWith(name, string(content)) }
 
-// formWith returns a multipart form with one file, or none if it has no name, and with fields, which are pairs of name and value.
+// formWith returns a multipart form with one file, or none if it has no name, and with fields, which are pairs of name
+// and value.
 func formWith(name, content string, fields ...string) *form {
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
@@ -57,7 +58,8 @@ func (a *api) upload(as string, f *form) (r reply, url string) {
 	return r, url
 }
 
-// ofExample is a policy that allows registration only with an address at example.org. Like the handler after it, it reads the body.
+// ofExample is a policy that allows registration only with an address at example.org. Like the handler after it, it
+// reads the body.
 func ofExample(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	var body struct{ Email string }
 	err := json.NewDecoder(gateway.CallerOf(c.Context).HTTP.Body).Decode(&body)
@@ -70,7 +72,8 @@ func isSomebody(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	return caller.User.ID != 0 || caller.Access.AllowsAction("api::article.article.delete"), nil
 }
 
-// TestConfiguredServerRoutes adds policies and middlewares to the server's own routes, by action and by method and path.
+// TestConfiguredServerRoutes adds policies and middlewares to the server's own routes, by action and by method and
+// path.
 func TestConfiguredServerRoutes(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -121,14 +124,20 @@ func TestConfiguredServerRoutes(t *testing.T) {
 		status           int
 		message, calls   string
 	}{
-		{"a policy that reads the body lets pass", "POST", "/api/auth/local/register", "", ann("tom", "example.org"), 200, "", passed + "two(<nil>), two saw 200, one saw 200"},
+		{"a policy that reads the body lets pass", "POST", "/api/auth/local/register", "", ann("tom", "example.org"),
+			200, "", passed + "two(<nil>), two saw 200, one saw 200"},
 		{"it refuses", "POST", "/api/auth/local/register", "", ann("tim", "example.com"), 403, "Policy Failed", ""},
-		{"however the path is written", "POST", "/API/Auth/local/Register/", "", ann("tim", "example.com"), 403, "Policy Failed", ""},
-		{"middlewares see what the route refuses", "POST", "/api/auth/local/register", "", ann("tom", "example.org"), 400, "Email or Username are already taken", passed + "two(<nil>), two saw 400, one saw 400"},
-		{"the permission of a route stands before its policies", "GET", "/api/users-permissions/roles", jwt, nil, 403, "Forbidden", ""},
-		{"and lets them decide", "GET", "/api/users-permissions/roles", "full", nil, 403, "Policy Failed", "fail(<nil>)"},
+		{"however the path is written", "POST", "/API/Auth/local/Register/", "", ann("tim", "example.com"), 403,
+			"Policy Failed", ""},
+		{"middlewares see what the route refuses", "POST", "/api/auth/local/register", "", ann("tom", "example.org"),
+			400, "Email or Username are already taken", passed + "two(<nil>), two saw 400, one saw 400"},
+		{"the permission of a route stands before its policies", "GET", "/api/users-permissions/roles", jwt, nil, 403,
+			"Forbidden", ""},
+		{"and lets them decide", "GET", "/api/users-permissions/roles", "full", nil, 403, "Policy Failed",
+			"fail(<nil>)"},
 		{"a user", "GET", "/api/users/1", "full", nil, 200, "", "one(<nil>), one saw 200"},
-		{"who is asked for by name, not as one of those", "GET", "/api/users/me", jwt, nil, 200, "", "two(<nil>), two saw 200"},
+		{"who is asked for by name, not as one of those", "GET", "/api/users/me", jwt, nil, 200, "",
+			"two(<nil>), two saw 200"},
 		{"a route beside is as it was", "GET", "/api/users/count", "full", nil, 200, "", ""},
 		{"no permission to upload", "POST", "/api/upload", jwt, fileForm("b.txt", nil), 403, "Forbidden", ""},
 		{"a file", "POST", "/api/upload", "full", fileForm("b.txt", []byte("b")), 201, "", passed + "one saw 201"},
@@ -138,7 +147,8 @@ func TestConfiguredServerRoutes(t *testing.T) {
 		{"its head", "HEAD", file, "full", nil, 200, "", passed + "one saw 200"},
 		{"a file that is not there", "GET", "/uploads/nope.txt", jwt, nil, 404, "Not Found", passed + "one saw 404"},
 		{"a file for nobody", "GET", file, "", nil, 403, "Policy Failed", ""},
-		{"a file for who says who he is, and is not", "GET", file, "wrong", nil, 401, "Missing or invalid credentials", ""},
+		{"a file for who says who he is, and is not", "GET", file, "wrong", nil, 401, "Missing or invalid credentials",
+			""},
 		{"locales", "GET", "/api/i18n/locales", "full", nil, 200, "", "pass(<nil>)"},
 		{"locales for who may not", "GET", "/api/i18n/locales", "", nil, 403, "Forbidden", ""},
 	} {
@@ -163,16 +173,17 @@ func TestConfiguredServerRoutes(t *testing.T) {
 	}
 }
 
-// TestConfiguredDelivery adds a middleware that sets how long caches may keep files. Without a policy, files are public and credentials are
-// ignored. The server still sends ranges and its protective headers.
+// TestConfiguredDelivery adds a middleware that sets how long caches may keep files. Without a policy, files are public
+// and credentials are ignored. The server still sends ranges and its protective headers.
 func TestConfiguredDelivery(t *testing.T) {
 	x := &gateway.Extensions{}
-	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "public, max-age=3600")
-			next.ServeHTTP(w, r)
-		})
-	}}}})
+	x.Route("GET /uploads/{path:.*}",
+		gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "public, max-age=3600")
+				next.ServeHTTP(w, r)
+			})
+		}}}})
 	ready, _ := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	a := newAPI(t, ready)
 	_, file := a.upload("full", fileForm("page.html", []byte("<p>0123456789</p>")))
@@ -180,7 +191,8 @@ func TestConfiguredDelivery(t *testing.T) {
 	if r.status != 206 || r.text != "0123" {
 		t.Errorf("%d %s", r.status, r.text)
 	}
-	for name, want := range map[string]string{"Cache-Control": "public, max-age=3600", "Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{"Cache-Control": "public, max-age=3600",
+		"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"} {
 		if got := r.header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -192,9 +204,12 @@ func TestConfiguredLimits(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
 	x.Middleware("one", tr.middleware("one"))
-	x.Route("POST /api/auth/local", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Func: tr.policy("fail", false, nil)}}})
-	x.Route("plugin::users-permissions.auth.register", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
-	ready, _ := run(t, writeProject(t, with(plugins("    ratelimit: {max: 2}\n"))), gateway.Options{Ephemeral: true, Extensions: x}, nil)
+	x.Route("POST /api/auth/local",
+		gateway.RouteConfig{Policies: []gateway.PolicyUse{{Func: tr.policy("fail", false, nil)}}})
+	x.Route("plugin::users-permissions.auth.register",
+		gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
+	ready, _ := run(t, writeProject(t, with(plugins("    ratelimit: {max: 2}\n"))),
+		gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	a := newAPI(t, ready)
 	for _, c := range []struct{ path, calls string }{
 		{"/api/auth/local", "fail(<nil>), fail(<nil>)"},
@@ -215,8 +230,8 @@ func TestConfiguredLimits(t *testing.T) {
 	}
 }
 
-// TestConfiguredSlowUpload sends a file for longer than the time limit of a request, but faster than limits.bodyRate. The server accepts
-// it, although a middleware wraps the response writer and so hides the connection.
+// TestConfiguredSlowUpload sends a file for longer than the time limit of a request, but faster than limits.bodyRate.
+// The server accepts it, although a middleware wraps the response writer and so hides the connection.
 func TestConfiguredSlowUpload(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -257,8 +272,9 @@ func TestConfiguredSlowUpload(t *testing.T) {
 	}
 }
 
-// TestConfiguredAgain changes the definitions while a policy runs. The new generation answers the request: the policy runs again, and
-// headers that a middleware sets are in the answer once. If the policy has read a body that is too large to be kept, the request is refused.
+// TestConfiguredAgain changes the definitions while a policy runs. The new generation answers the request: the policy
+// runs again, and headers that a middleware sets are in the answer once. If the policy has read a body that is too
+// large to be kept, the request is refused.
 func TestConfiguredAgain(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
@@ -271,9 +287,12 @@ func TestConfiguredAgain(t *testing.T) {
 			return object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"}
 		}, 1000, 200, 2},
 		{"upload", "/api/upload", func() any { return fileForm("a.bin", make([]byte, 3<<20)) }, 0, 201, 2},
-		{"upload that a policy looks at", "/api/upload", func() any { return fileForm("a.txt", make([]byte, 1<<19)) }, 1000, 201, 2},
-		{"a large one, which is not kept", "/api/upload", func() any { return fileForm("a.bin", make([]byte, 3<<20)) }, 1000, 503, 1},
-		{"one of which the policy reads more than is kept", "/api/upload", func() any { return fileForm("a.bin", make([]byte, 3<<20)) }, 2 << 20, 413, 1},
+		{"upload that a policy looks at", "/api/upload", func() any { return fileForm("a.txt", make([]byte, 1<<19)) },
+			1000, 201, 2},
+		{"a large one, which is not kept", "/api/upload", func() any { return fileForm("a.bin", make([]byte, 3<<20)) },
+			1000, 503, 1},
+		{"one of which the policy reads more than is kept", "/api/upload",
+			func() any { return fileForm("a.bin", make([]byte, 3<<20)) }, 2 << 20, 413, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var e *editing
@@ -282,7 +301,8 @@ func TestConfiguredAgain(t *testing.T) {
 			x.Route("POST "+c.path, gateway.RouteConfig{
 				Policies: []gateway.PolicyUse{{Func: func(p *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 					calls++
-					if _, err := io.CopyN(io.Discard, gateway.CallerOf(p.Context).HTTP.Body, c.reads); err != nil && err != io.EOF {
+					if _, err := io.CopyN(io.Discard, gateway.CallerOf(p.Context).HTTP.Body, c.reads); err != nil &&
+						err != io.EOF {
 						return false, err
 					}
 					if calls == 1 {
@@ -333,18 +353,21 @@ func TestConfiguredLimitsAgain(t *testing.T) {
 	var e *editing
 	calls := 0
 	x := &gateway.Extensions{}
-	x.Route("plugin::users-permissions.auth.register", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Func: func(*gateway.PolicyContext, gateway.Host) (bool, error) {
-		if calls++; calls == 1 {
-			e.write("content-types/note.yaml", noteFile("one: {type: string}"))
-			e.must(e.awaitReload())
-		}
-		return true, nil
-	}}}})
+	x.Route("plugin::users-permissions.auth.register",
+		gateway.RouteConfig{Policies: []gateway.PolicyUse{{Func: func(*gateway.PolicyContext, gateway.Host) (bool,
+			error) {
+			if calls++; calls == 1 {
+				e.write("content-types/note.yaml", noteFile("one: {type: string}"))
+				e.must(e.awaitReload())
+			}
+			return true, nil
+		}}}})
 	e = newEditingWith(t, x)
 	e.write("config/plugins.yaml", "users-permissions: {config: {ratelimit: {max: 2}}}\n")
 	e.must(e.awaitReload())
 	for i, want := range []int{200, 400, 429} {
-		status, body := e.do(t.Context(), "POST", "/api/auth/local/register", object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
+		status, body := e.do(t.Context(), "POST", "/api/auth/local/register",
+			object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
 		if status != want {
 			t.Errorf("%d: %d %s, want %d", i, status, body, want)
 		}
@@ -354,7 +377,8 @@ func TestConfiguredLimitsAgain(t *testing.T) {
 	}
 }
 
-// TestConfiguredProblems loads configurations for routes that do not exist or that cannot have them, and expects the problems to be named.
+// TestConfiguredProblems loads configurations for routes that do not exist or that cannot have them, and expects the
+// problems to be named.
 func TestConfiguredProblems(t *testing.T) {
 	off := map[string]string{"config/plugins.yaml": "upload: {enabled: false}\nusers-permissions: {enabled: false}\ni18n: {enabled: false}\ngraphql: {enabled: false}\n"}
 	moved := map[string]string{
@@ -401,10 +425,14 @@ func TestConfiguredProblems(t *testing.T) {
 		{name: "plugin::users-permissions.user.create", config: gateway.RouteConfig{Open: true}, want: keeps},
 		{name: "plugin::upload.content-api.upload", config: scoped, want: keeps},
 		{name: "GET /uploads/{path:.*}", config: scoped, want: keeps},
-		{name: "POST /api/upload", own: &gateway.Route{Method: "POST", Path: "/api/upload", Handle: say("")}, want: own},
-		{name: "plugin::upload.content-api.findOne", own: &gateway.Route{Method: "GET", Path: "/api/upload/files/{file}", Handle: say("")}, want: own},
-		{name: "api::article.article.find", own: &gateway.Route{Method: "GET", Path: "/api/articles", Handle: say("")}, want: own},
-		{name: "POST /api/upload", config: gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "nope"}}}, want: `: there is no policy "nope"; none are registered`},
+		{name: "POST /api/upload", own: &gateway.Route{Method: "POST", Path: "/api/upload", Handle: say("")},
+			want: own},
+		{name: "plugin::upload.content-api.findOne",
+			own: &gateway.Route{Method: "GET", Path: "/api/upload/files/{file}", Handle: say("")}, want: own},
+		{name: "api::article.article.find", own: &gateway.Route{Method: "GET", Path: "/api/articles", Handle: say("")},
+			want: own},
+		{name: "POST /api/upload", config: gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "nope"}}},
+			want: `: there is no policy "nope"; none are registered`},
 	} {
 		x := &gateway.Extensions{}
 		x.Route(c.name, c.config)
@@ -422,22 +450,28 @@ func TestConfiguredProblems(t *testing.T) {
 			}
 			continue
 		}
-		if want := "extensions: route " + c.name + c.want; err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if want := "extensions: route " + c.name + c.want; err == nil || !strings.HasPrefix(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v\nwant %s", c.name, err, want)
 		}
 	}
 }
 
-// TestConfiguredFields configures a policy on a GraphQL field that does the same work as a route, and expects the policy to refuse it.
+// TestConfiguredFields configures a policy on a GraphQL field that does the same work as a route, and expects the
+// policy to refuse it.
 func TestConfiguredFields(t *testing.T) {
 	x := &gateway.Extensions{}
-	use := []gateway.PolicyUse{{Func: func(c *gateway.PolicyContext, _ gateway.Host) (bool, error) { return false, nil }}}
+	use := []gateway.PolicyUse{{Func: func(c *gateway.PolicyContext, _ gateway.Host) (bool,
+		error) {
+		return false, nil
+	}}}
 	x.Route("plugin::users-permissions.auth.register", gateway.RouteConfig{Policies: use})
 	x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{"Mutation.register": {Auth: schema.NoAuth, Policies: use}}})
 	ready, _ := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	a := newAPI(t, ready)
 	query := `mutation { register(input: {username: "ann", email: "ann@example.org", password: "Secret-123"}) { jwt } }`
-	if r := a.do("POST", "/graphql", "", object{"query": query}); !strings.Contains(r.text, `"message":"Policy Failed"`) {
+	if r := a.do("POST", "/graphql", "", object{"query": query}); !strings.Contains(
+		r.text, `"message":"Policy Failed"`) {
 		t.Error(r.status, r.text)
 	}
 }

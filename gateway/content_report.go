@@ -87,14 +87,17 @@ func (c *contentReports) reportLocales(content admin.Content) error {
 				}
 				versions := 0
 				for _, st := range []store.Status{store.Published, store.Draft} {
-					page, err := snap.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{Codes: []string{code}}, Limit: 1, Count: true})
+					page, err := snap.Find(
+						&store.Query{Type: t, Status: st, Locales: store.LocaleSet{Codes: []string{code}}, Limit: 1,
+							Count: true})
 					if err != nil {
 						return err
 					}
 					versions += page.Total
 				}
 				if versions > 0 {
-					c.log.Warn("there is content in a locale that config/plugins.yaml does not list", "locale", code, "type", t.UID, "versions", versions)
+					c.log.Warn("there is content in a locale that config/plugins.yaml does not list", "locale", code,
+						"type", t.UID, "versions", versions)
 				}
 			}
 		}

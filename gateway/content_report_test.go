@@ -21,13 +21,15 @@ import (
 	"lectern/store/evolve"
 )
 
-// The content is written under the loose definitions, and then compared with the strict ones, which it does not fit. There are as many
-// documents as dishes says. Each has a draft and a published version in en and in de, except for one that has only a draft in de: 763
-// versions in de.
+// The content is written under the loose definitions, and then compared with the strict ones, which it does not fit.
+// There are as many documents as dishes says. Each has a draft and a published version in en and in de, except for one
+// that has only a draft in de: 763 versions in de.
 const (
-	dishes     = 382
-	looseDish  = dishHead + "  name: {type: string, " + own + "}\n  code: {type: string, " + own + "}\n  price: {type: integer}\n  kind: {type: string}\n  word: {type: text, " + own + "}\n" + dishLines + "}\n"
-	strictDish = dishHead + "  name: {type: string, minLength: 7, regex: '^dish [0-9]+$', " + own + "}\n  code: {type: string, unique: true, " + own + "}\n" +
+	dishes    = 382
+	looseDish = dishHead + "  name: {type: string, " + own + "}\n  code: {type: string, " + own +
+		"}\n  price: {type: integer}\n  kind: {type: string}\n  word: {type: text, " + own + "}\n" + dishLines + "}\n"
+	strictDish = dishHead + "  name: {type: string, minLength: 7, regex: '^dish [0-9]+$', " + own +
+		"}\n  code: {type: string, unique: true, " + own + "}\n" +
 		"  price: {type: integer, min: 3, max: 380}\n  kind: {type: string, required: true, default: plain}\n  word: {type: text, required: true, " + own + "}\n" +
 		"  stars: {type: integer, required: true, min: 1}\n" + dishLines + ", max: 1}\n"
 	dishHead = "kind: collectionType\ninfo: {singularName: dish, pluralName: dishes, displayName: D}\noptions: {draftAndPublish: true}\n" +
@@ -41,19 +43,22 @@ const (
 // misfitProject creates a project whose content does not fit its files any more, and returns its directory.
 func misfitProject(t *testing.T) (dir string) {
 	t.Helper()
-	files := map[string]string{"content-types/dish.yaml": looseDish, "components/part/line.yaml": looseLine, "config/plugins.yaml": "i18n: {config: {locales: [en, de]}}\n"}
+	files := map[string]string{"content-types/dish.yaml": looseDish, "components/part/line.yaml": looseLine,
+		"config/plugins.yaml": "i18n: {config: {locales: [en, de]}}\n"}
 	dir = writeProject(t, files)
 	p, closeProject := openProject(t, dir, gateway.Options{})
 	dish := p.Definition().Model.Type("api::dish.dish")
 	for i := range dishes {
 		write := func(do func(context.Context, documents.Write) error, locale string, st store.Status) {
 			t.Helper()
-			body, err := jsontree.Parse(fmt.Appendf(nil, `{"name":"dish %d","code":"c%d","price":%d,"lines":[{"mark":"m"},{"text":"x","mark":"m"}]}`, i, max(1, i), i), 10)
+			body, err := jsontree.Parse(
+				fmt.Appendf(nil, `{"name":"dish %d","code":"c%d","price":%d,"lines":[{"mark":"m"},{"text":"x","mark":"m"}]}`, i, max(1, i), i), 10)
 			if err != nil {
 				t.Fatal(err)
 			}
 			id := fmt.Sprintf("d%03d", i)
-			if err := do(t.Context(), documents.Write{Type: dish, DocumentID: id, Locale: locale, Status: st, Data: body.(*jsontree.Object), Access: permission.FullAccess}); err != nil {
+			if err := do(t.Context(), documents.Write{Type: dish, DocumentID: id, Locale: locale, Status: st,
+				Data: body.(*jsontree.Object), Access: permission.FullAccess}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -65,7 +70,8 @@ func misfitProject(t *testing.T) (dir string) {
 		}
 	}
 	closeProject()
-	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": strictDish, "components/part/line.yaml": lineRules, "config/plugins.yaml": "i18n: {config: {locales: [en]}}\n"})
+	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": strictDish, "components/part/line.yaml": lineRules,
+		"config/plugins.yaml": "i18n: {config: {locales: [en]}}\n"})
 	return dir
 }
 
@@ -88,8 +94,8 @@ var wantMisfits = []string{
 // takenInside is found only after a start with the strict definitions has made an index of the marks.
 const takenInside = "part.line.mark in api::dish.dish is unique and has a value that another document has: 763 versions"
 
-// TestMisfits compares stored content with files that have changed since. It does so for a stopped server, for a running server before it
-// serves the files, and while it serves them.
+// TestMisfits compares stored content with files that have changed since. It does so for a stopped server, for a
+// running server before it serves the files, and while it serves them.
 func TestMisfits(t *testing.T) {
 	dir := misfitProject(t)
 	o := gateway.Options{}
@@ -112,31 +118,38 @@ func TestMisfits(t *testing.T) {
 		return lines, forecast.Audit
 	}
 	before, report := check()
-	if diff := cmp.Diff(wantMisfits, before); diff != "" || report.Versions != 1527 || !slices.Equal(report.Unindexed, []string{"api::dish.dish.lines.mark"}) {
+	if diff := cmp.Diff(wantMisfits, before); diff != "" || report.Versions != 1527 ||
+		!slices.Equal(report.Unindexed, []string{"api::dish.dish.lines.mark"}) {
 		t.Errorf("%d versions, without index %v\n%s", report.Versions, report.Unindexed, diff)
 	}
 	for _, m := range report.Misfits {
 		if strings.Contains(m.Problem, "greater than") {
-			want := []audit.Example{{DocumentID: "d000", Locale: "en", Status: "published"}, {DocumentID: "d001", Locale: "en", Status: "published"}, {DocumentID: "d002", Locale: "en", Status: "published"}}
+			want := []audit.Example{{DocumentID: "d000", Locale: "en", Status: "published"},
+				{DocumentID: "d001", Locale: "en", Status: "published"},
+				{DocumentID: "d002", Locale: "en", Status: "published"}}
 			if diff := cmp.Diff(want, m.Examples); diff != "" {
 				t.Error(diff)
 			}
 		}
 	}
 
-	// A server that still serves the former files reports the same misfits of the new ones. It runs in production, where changed files are
-	// not reloaded.
-	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": looseDish, "components/part/line.yaml": looseLine, "config/plugins.yaml": "i18n: {config: {locales: [en, de]}}\n"})
+	// A server that still serves the former files reports the same misfits of the new ones. It runs in production,
+	// where changed files are not reloaded.
+	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": looseDish, "components/part/line.yaml": looseLine,
+		"config/plugins.yaml": "i18n: {config: {locales: [en, de]}}\n"})
 	_, stop := run(t, dir, gateway.Options{Production: true}, nil)
-	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": strictDish, "components/part/line.yaml": lineRules, "config/plugins.yaml": "i18n: {config: {locales: [en]}}\n"})
+	writeFiles(t, dir, map[string]string{"content-types/dish.yaml": strictDish, "components/part/line.yaml": lineRules,
+		"config/plugins.yaml": "i18n: {config: {locales: [en]}}\n"})
 	if online, _ := check(); !slices.Equal(online, before) {
 		t.Error(cmp.Diff(before, online))
 	}
 	stop()
 
 	e := newEditingAt(t, dir)
-	e.awaitLog(`lack a required value`, `attribute=part.line.text`, `versions=763 drafts=764 fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.kind"`,
-		`fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.stars VALUE"`, `locale=de type=api::dish.dish versions=763`)
+	e.awaitLog(`lack a required value`, `attribute=part.line.text`, `versions=763 drafts=764 fill="lectern migrate `+
+		shell.Path(dir)+` fill api::dish.dish.kind"`,
+		`fill="lectern migrate `+shell.Path(dir)+` fill api::dish.dish.stars VALUE"`,
+		`locale=de type=api::dish.dish versions=763`)
 	indexed := slices.Sorted(slices.Values(append(slices.Clone(before), takenInside)))
 	if served, report := check(); !slices.Equal(served, indexed) || len(report.Unindexed) > 0 {
 		t.Errorf("without index %v\n%s", report.Unindexed, cmp.Diff(indexed, served))
@@ -156,7 +169,8 @@ func TestMisfits(t *testing.T) {
 		{"DELETE", "/api/dishes/d001?locale=de", nil, 204},
 	} {
 		status, body := e.do(t.Context(), test.method, test.path, test.body)
-		if status != test.status || status == 400 && !strings.Contains(string(body), `"ValidationError","message":"Locale de is not available"`) {
+		if status != test.status || status == 400 &&
+			!strings.Contains(string(body), `"ValidationError","message":"Locale de is not available"`) {
 			t.Errorf("%s %s: %d %s, want %d", test.method, test.path, status, body, test.status)
 		}
 	}
@@ -196,7 +210,8 @@ func TestFillSetsMissingValues(t *testing.T) {
 	e := newEditingAt(t, dir)
 	graphql := func() (dishes []map[string]any, wrong int) {
 		t.Helper()
-		status, body := e.do(t.Context(), "POST", "/graphql", object{"query": "{ dishes(pagination: {limit: 2}) { stars word kind lines { text } } }"})
+		status, body := e.do(t.Context(), "POST", "/graphql",
+			object{"query": "{ dishes(pagination: {limit: 2}) { stars word kind lines { text } } }"})
 		var answer struct {
 			Data   struct{ Dishes []map[string]any }
 			Errors []any
@@ -209,7 +224,8 @@ func TestFillSetsMissingValues(t *testing.T) {
 	if dishes, wrong := graphql(); wrong == 0 || len(dishes) != 2 || dishes[0] != nil {
 		t.Fatalf("before: %v, %d errors", dishes, wrong)
 	}
-	// Fill works on a running server. If one value does not fit its attribute, the call fills in nothing, not even its other values.
+	// Fill works on a running server. If one value does not fit its attribute, the call fills in nothing, not even its
+	// other values.
 	for _, test := range []struct{ want, words string }{
 		{"fill api::dish.dish.stars: it has no default; name a value", "fill api::dish.dish.stars"},
 		{"stars must be greater than or equal to 1", "fill api::dish.dish.word w fill api::dish.dish.stars 0"},
@@ -225,7 +241,8 @@ func TestFillSetsMissingValues(t *testing.T) {
 			t.Errorf("%s filled %d", test.words, n)
 		}
 	}
-	if n := fill("", "fill", "api::dish.dish.stars", "3", "fill", "api::dish.dish.word", "a word", "fill", "part.line.text", `"quoted"`); n != 3*versions {
+	if n := fill("", "fill", "api::dish.dish.stars", "3", "fill", "api::dish.dish.word", "a word", "fill",
+		"part.line.text", `"quoted"`); n != 3*versions {
 		t.Errorf("%d versions were filled, want %d", n, 3*versions)
 	}
 	dishes, wrong := graphql()
@@ -234,7 +251,8 @@ func TestFillSetsMissingValues(t *testing.T) {
 		t.Errorf("after: %d errors\n%s", wrong, diff)
 	}
 	// Filters find the filled-in values, with an index and without one.
-	for _, filter := range []string{"filters[stars]=3", "filters[kind]=plain", "filters[word][$contains]=word", "filters[lines][text]=quoted"} {
+	for _, filter := range []string{"filters[stars]=3", "filters[kind]=plain", "filters[word][$contains]=word",
+		"filters[lines][text]=quoted"} {
 		_, body := e.do(t.Context(), "GET", "/api/dishes?pagination[pageSize]=1&"+filter, nil)
 		if !strings.Contains(string(body), `"total":382}`) {
 			t.Errorf("%s: %s", filter, body)

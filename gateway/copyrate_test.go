@@ -13,8 +13,8 @@ import (
 	"lectern/gateway/internal/paced"
 )
 
-// TestCopyRate makes copies for replicas, of all content and of a part. Together they must keep limits.copyRate; what replicas get after
-// their copy does not wait.
+// TestCopyRate makes copies for replicas, of all content and of a part. Together they must keep limits.copyRate; what
+// replicas get after their copy does not wait.
 func TestCopyRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rate = 64 << 10
@@ -49,7 +49,8 @@ func TestCopyRate(t *testing.T) {
 			asking.Wait()
 			return bytes, time.Since(begin)
 		}
-		for _, paths := range [][]string{{"copy"}, {"copy", "copy"}, {"copy?types=api::note.note"}, {"copy", "copy?types=api::note.note"}} {
+		for _, paths := range [][]string{{"copy"}, {"copy", "copy"}, {"copy?types=api::note.note"},
+			{"copy", "copy?types=api::note.note"}} {
 			time.Sleep(time.Minute) // until the pace has room for a burst again
 			sent, took := took(paths...)
 			want := time.Duration(float64(sent-paced.Burst) / rate * float64(time.Second))

@@ -20,10 +20,12 @@ func TestDebugRecordsARunningServer(t *testing.T) {
 	served, _ := run(t, dir, gateway.Options{}, nil)
 	d := gateway.Directory(dir, gateway.Options{})
 	for kind, begins := range map[string]string{
-		admin.CPUProfile: "\x1f\x8b", admin.HeapProfile: "\x1f\x8b", admin.ExecutionTrace: "go 1.", admin.Goroutines: "goroutine ",
+		admin.CPUProfile: "\x1f\x8b", admin.HeapProfile: "\x1f\x8b", admin.ExecutionTrace: "go 1.",
+		admin.Goroutines: "goroutine ",
 	} {
 		var got bytes.Buffer
-		if err := d.Debug(t.Context(), admin.Recording{Kind: kind, Time: time.Millisecond}, &got); err != nil || !strings.HasPrefix(got.String(), begins) {
+		if err := d.Debug(t.Context(), admin.Recording{Kind: kind, Time: time.Millisecond}, &got); err != nil ||
+			!strings.HasPrefix(got.String(), begins) {
 			t.Errorf("%s: %.20q, %v", kind, got.String(), err)
 		}
 		for _, path := range []string{"/debug/", "/debug/pprof/"} {
@@ -32,13 +34,15 @@ func TestDebugRecordsARunningServer(t *testing.T) {
 			}
 		}
 	}
-	for _, wrong := range []admin.Recording{{Kind: "heaps"}, {Kind: admin.CPUProfile, Time: time.Hour}, {Kind: admin.CPUProfile, Time: -1}} {
+	for _, wrong := range []admin.Recording{{Kind: "heaps"}, {Kind: admin.CPUProfile, Time: time.Hour},
+		{Kind: admin.CPUProfile, Time: -1}} {
 		if err := d.Debug(t.Context(), wrong, io.Discard); err == nil {
 			t.Errorf("%v: no error", wrong)
 		}
 	}
 	other := writeProject(t, nil)
-	if err := gateway.Directory(other, gateway.Options{}).Debug(t.Context(), admin.Recording{Kind: admin.Goroutines}, io.Discard); err == nil || !strings.Contains(err.Error(), "no server answers") {
+	if err := gateway.Directory(other, gateway.Options{}).Debug(t.Context(), admin.Recording{Kind: admin.Goroutines},
+		io.Discard); err == nil || !strings.Contains(err.Error(), "no server answers") {
 		t.Errorf("without a server: %v", err)
 	}
 }

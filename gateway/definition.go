@@ -26,8 +26,8 @@ type Definition struct {
 	files *replication.Definitions // for replicas; set in projects that are served
 }
 
-// Load reads and checks the files of the project in dir, with the extensions of a program; nil adds nothing. If the files have
-// problems, the error is a config.Problems of all of them, each with file, line and what would be right.
+// Load reads and checks the files of the project in dir, with the extensions of a program; nil adds nothing. If the
+// files have problems, the error is a config.Problems of all of them, each with file, line and what would be right.
 func Load(dir string, x *Extensions) (*Definition, error) {
 	d, problems, err := load(dir, x)
 	if err == nil {
@@ -39,8 +39,8 @@ func Load(dir string, x *Extensions) (*Definition, error) {
 	return d, nil
 }
 
-// load is Load for callers that go on when the project has problems. With problems, the Model is nil unless the content types are
-// sound. The error says why dir holds no project.
+// load is Load for callers that go on when the project has problems. With problems, the Model is nil unless the content
+// types are sound. The error says why dir holds no project.
 func load(dir string, x *Extensions) (*Definition, config.Problems, error) {
 	if x == nil {
 		x = &Extensions{}
@@ -56,9 +56,9 @@ func load(dir string, x *Extensions) (*Definition, config.Problems, error) {
 	return d, problems, err
 }
 
-// Check is Load for `lectern check`: it returns what is known of the project even if there are problems, with a nil Model if the
-// content types have some. The server does not start with problems; warnings name settings without effect, or that may keep it
-// from starting.
+// Check is Load for `lectern check`: it returns what is known of the project even if there are problems, with a nil
+// Model if the content types have some. The server does not start with problems; warnings name settings without effect,
+// or that may keep it from starting.
 func Check(dir string, o Options) (d *Definition, problems config.Problems, warnings []string, err error) {
 	d, problems, err = load(dir, o.Extensions)
 	if err != nil {
@@ -78,8 +78,8 @@ func Check(dir string, o Options) (d *Definition, problems config.Problems, warn
 	return d, problems.Sort(), warnings, nil
 }
 
-// checkDefaultRole reports a default_role that no file declares. The server does not start with a default_role that does not
-// exist. Roles may also have been created at run time: if there is a store, the result is a warning.
+// checkDefaultRole reports a default_role that no file declares. The server does not start with a default_role that
+// does not exist. Roles may also have been created at run time: if there is a store, the result is a warning.
 func (d *Definition) checkDefaultRole(o Options) (problems, warnings config.Problems) {
 	users := d.Settings.Users
 	role := users.Accounts.DefaultRole
@@ -93,8 +93,10 @@ func (d *Definition) checkDefaultRole(o Options) (problems, warnings config.Prob
 		return nil, nil
 	}
 	mend := "name it under roles in config/permissions.yaml, or take one of " + strings.Join(known, ", ")
-	if _, err := os.Stat(filepath.Join(Directory(d.Dir, o).DataPath(), admin.StoreName)); errors.Is(err, fs.ErrNotExist) {
-		return config.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)}, nil
+	if _, err := os.Stat(filepath.Join(Directory(d.Dir, o).DataPath(), admin.StoreName)); errors.Is(
+		err, fs.ErrNotExist) {
+		return config.Problems{users.DefaultRole.Problem("there is no role %q to be the default_role: %s", role, mend)},
+			nil
 	}
 	return nil, config.Problems{users.DefaultRole.Problem(
 		"unless a role %q was made at run time, a start is refused for it being the default_role: %s", role, mend)}

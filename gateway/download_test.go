@@ -20,11 +20,13 @@ import (
 	"lectern/internal/servertest"
 )
 
-// exportedPosts returns the lines of an export with the given number of posts, each with a text of the given number of bytes.
+// exportedPosts returns the lines of an export with the given number of posts, each with a text of the given number of
+// bytes.
 func exportedPosts(posts, text int) io.ReadSeeker {
 	var lines strings.Builder
 	for i := range posts {
-		fmt.Fprintf(&lines, `{"type":"api::post.post","documentId":"long%d","data":{"title":"Long %d","text":"%s"}}`+"\n", i, i, strings.Repeat("x", text))
+		fmt.Fprintf(&lines, `{"type":"api::post.post","documentId":"long%d","data":{"title":"Long %d","text":"%s"}}`+
+			"\n", i, i, strings.Repeat("x", text))
 	}
 	return strings.NewReader(lines.String())
 }
@@ -48,11 +50,12 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSlowDownload starts an export and a backup whose readers read nothing. The server closes their connections and releases the snapshot
-// and the memory; the command and the log give the reason.
+// TestSlowDownload starts an export and a backup whose readers read nothing. The server closes their connections and
+// releases the snapshot and the memory; the command and the log give the reason.
 func TestSlowDownload(t *testing.T) {
 	log := &servertest.LogBuffer{}
-	c := newCircleWith(t, "{memory: 64mb, answerRate: 1mb}", gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
+	c := newCircleWith(t, "{memory: 64mb, answerRate: 1mb}",
+		gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
 	a := c.administer(filepath.Dir(c.data))
 	if _, err := a.Import(t.Context(), exportedPosts(40, 100<<10), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
@@ -77,8 +80,12 @@ func TestSlowDownload(t *testing.T) {
 		}
 	}
 	command := func(name string, download func(context.Context, io.Writer) error) {
-		to := &stuckWriter{func() { c.until("the server to let go", func(m budget.Stats) bool { return m.Reserved == 0 }) }}
-		if err := download(t.Context(), to); err == nil || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "limits.answerRate is 1mb") {
+		to := &stuckWriter{func() {
+			c.until("the server to let go",
+				func(m budget.Stats) bool { return m.Reserved == 0 })
+		}}
+		if err := download(t.Context(), to); err == nil || !strings.Contains(err.Error(), reason) ||
+			!strings.Contains(err.Error(), "limits.answerRate is 1mb") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -86,7 +93,9 @@ func TestSlowDownload(t *testing.T) {
 	stuck("/backup")
 	command("export", a.Export)
 	command("backup", a.Backup)
-	if n := strings.Count(log.String(), reason); n != 4 || strings.Count(log.String(), "level=WARN msg=\"control socket\"") != 4 || strings.Contains(log.String(), "level=ERROR") {
+	if n := strings.Count(log.String(), reason); n != 4 ||
+		strings.Count(log.String(), "level=WARN msg=\"control socket\"") != 4 ||
+		strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("%d of 4 are in the log:\n%s", n, log.String())
 	}
 	var whole bytes.Buffer
@@ -95,8 +104,8 @@ func TestSlowDownload(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCommands expects commands that need much memory to reserve it from the budget of all requests. While the budget is used up,
-// the server refuses them with a message that names limits.memory, and stores nothing.
+// TestMemoryOfCommands expects commands that need much memory to reserve it from the budget of all requests. While the
+// budget is used up, the server refuses them with a message that names limits.memory, and stores nothing.
 func TestMemoryOfCommands(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	a := c.administer(filepath.Dir(c.data))

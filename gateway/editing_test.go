@@ -55,7 +55,8 @@ const noteHead = "kind: collectionType\ninfo: {singularName: note, pluralName: n
 
 // noteFile is the definition of the type that all clients read and write.
 func noteFile(attributes ...string) string {
-	return noteHead + "  title: {type: string, required: true}\n  body: {type: text}\n  " + strings.Join(attributes, "\n  ") + "\n"
+	return noteHead + "  title: {type: string, required: true}\n  body: {type: text}\n  " +
+		strings.Join(attributes, "\n  ") + "\n"
 }
 
 func typeFile(singular string) string {
@@ -75,7 +76,8 @@ func (e *editing) serve(x *gateway.Extensions) {
 	}, func(p *gateway.Project) {
 		var err error
 		e.project = p
-		if _, e.key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "all", Kind: auth.FullAccess}); err != nil {
+		if _, e.key, err = p.CreateToken(
+			t.Context(), auth.Declaration{Name: "all", Kind: auth.FullAccess}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -183,8 +185,8 @@ func (e *editing) awaitReload() error {
 	}
 }
 
-// expect calls the function that changes files, and waits until path answers with status. If the function makes several changes, a reload
-// may serve some of them before the others.
+// expect calls the function that changes files, and waits until path answers with status. If the function makes several
+// changes, a reload may serve some of them before the others.
 func (e *editing) expect(what string, change func(), path string, status int) {
 	e.Helper()
 	change()

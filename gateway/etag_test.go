@@ -17,14 +17,21 @@ import (
 
 // tagged are the requests of TestETagsIdentifyAnswers. %s is the id of some document.
 var tagged = []string{
-	"/api/pages", "/api/pages?status=draft", "/api/pages?populate=*", "/api/pages?status=draft&populate[topics][populate]=pages",
-	"/api/pages?filters[topics][name][$contains]=1&status=draft", "/api/pages?sort=topics.name&status=draft", "/api/pages?populate[topics][count]=true",
-	"/api/pages?locale=fr", "/api/pages?populate=localizations", "/api/topics", "/api/topics?populate=pages", "/api/topics?populate[pages][sort]=title&status=draft",
-	"/api/topics?filters[pages][id][$null]=true", "/api/home", "/api/articles?populate=*", "/api/articles?populate[parts][populate]=reader",
-	"/api/pages/%s?status=draft", "/api/pages/%s?populate=*", "/api/pages/%s?publicationFilter=modified", "/api/pages/%s",
-	byGET("{pages(status:DRAFT){documentId title topics{name pages{title}}}}"), byGET("{topics(sort:\"pages.title\"){name}home{heading}}"),
+	"/api/pages", "/api/pages?status=draft", "/api/pages?populate=*",
+	"/api/pages?status=draft&populate[topics][populate]=pages",
+	"/api/pages?filters[topics][name][$contains]=1&status=draft", "/api/pages?sort=topics.name&status=draft",
+	"/api/pages?populate[topics][count]=true",
+	"/api/pages?locale=fr", "/api/pages?populate=localizations", "/api/topics", "/api/topics?populate=pages",
+	"/api/topics?populate[pages][sort]=title&status=draft",
+	"/api/topics?filters[pages][id][$null]=true", "/api/home", "/api/articles?populate=*",
+	"/api/articles?populate[parts][populate]=reader",
+	"/api/pages/%s?status=draft", "/api/pages/%s?populate=*", "/api/pages/%s?publicationFilter=modified",
+	"/api/pages/%s",
+	byGET("{pages(status:DRAFT){documentId title topics{name pages{title}}}}"),
+	byGET("{topics(sort:\"pages.title\"){name}home{heading}}"),
 	byGET("{pages_connection(filters:{topics:{name:{contains:\"1\"}}}){pageInfo{total}nodes{title localizations{title}}}}"),
-	byGET("{articles{title author{username} parts{label reader{username}}}}"), byGET("{page(documentId:\"%s\"){title parts{label}}}"),
+	byGET("{articles{title author{username} parts{label reader{username}}}}"),
+	byGET("{page(documentId:\"%s\"){title parts{label}}}"),
 	byGET("query Q($n:Int!){topics(pagination:{limit:$n}){name}}") + "&variables=" + url.QueryEscape(`{"n":2}`),
 }
 
@@ -33,9 +40,9 @@ func byGET(query string) string {
 	return "/graphql?query=" + strings.ReplaceAll(url.QueryEscape(query), "%25s", "%s")
 }
 
-// TestETagsIdentifyAnswers makes random changes of content, permissions and definitions, and compares, after each, answers with all earlier
-// ones: the same ETag must stand for the same bytes, whoever asks for whatever, and a request with If-None-Match is answered 304 only if it has
-// the ETag of the full answer.
+// TestETagsIdentifyAnswers makes random changes of content, permissions and definitions, and compares, after each,
+// answers with all earlier ones: the same ETag must stand for the same bytes, whoever asks for whatever, and a request
+// with If-None-Match is answered 304 only if it has the ETag of the full answer.
 func TestETagsIdentifyAnswers(t *testing.T) {
 	dir, reloaded := writeProject(t, with(historyFiles)), make(chan error)
 	ready, _ := run(t, dir, gateway.Options{Ephemeral: true, Reloaded: func(err error) { reloaded <- err }}, nil)
@@ -68,11 +75,14 @@ func TestETagsIdentifyAnswers(t *testing.T) {
 			}
 			for _, known := range []string{tag, before[rnd.IntN(len(before))], `"other", W/` + tag} {
 				r := a.do("GET", path, as, nil, append(preflight, "If-None-Match", known)...)
-				if got, want := r.status == http.StatusNotModified, strings.Contains(known, tag); got != want || got && (r.text != "" || r.header.Get("ETag") != tag) {
-					t.Fatalf("GET %s with If-None-Match %s: %d %q, ETag %q; the full answer has %s", path, known, r.status, r.text, r.header.Get("ETag"), tag)
+				if got, want := r.status == http.StatusNotModified, strings.Contains(known, tag); got != want || got &&
+					(r.text != "" || r.header.Get("ETag") != tag) {
+					t.Fatalf("GET %s with If-None-Match %s: %d %q, ETag %q; the full answer has %s", path, known,
+						r.status, r.text, r.header.Get("ETag"), tag)
 				}
 				if r.status == http.StatusNotModified {
-					a.want(304, "GET", path, as, nil, append(preflight, "If-None-Match", known)...) // now it may be repeated
+					a.want(304, "GET", path, as, nil,
+						append(preflight, "If-None-Match", known)...) // now it may be repeated
 					matched++
 				}
 			}
@@ -106,7 +116,8 @@ type changer struct {
 func (c *changer) edit() {
 	c.edits++
 	text := strings.Replace(historyFiles["content-types/topic.yaml"], "  name: {type: string, unique: true}\n",
-		fmt.Sprintf("  name: {type: string, unique: true, private: %v}\n", c.edits%2 == 1)+strings.Repeat("  more: {type: string}\n", c.edits/2%2), 1)
+		fmt.Sprintf("  name: {type: string, unique: true, private: %v}\n", c.edits%2 == 1)+
+			strings.Repeat("  more: {type: string}\n", c.edits/2%2), 1)
 	if err := os.WriteFile(filepath.Join(c.dir, "content-types/topic.yaml"), []byte(text), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
@@ -136,22 +147,26 @@ func (c *changer) something() {
 		}
 	}
 	page := "/api/pages/" + c.some(c.pages)
-	if id, ok := c.do("POST", "/api/pages?status=draft", "full", object{"data": object{"title": name, "topics": topics}}).at("data.documentId").(string); ok && c.n%5 == 1 {
+	if id, ok := c.do("POST", "/api/pages?status=draft", "full",
+		object{"data": object{"title": name, "topics": topics}}).at("data.documentId").(string); ok && c.n%5 == 1 {
 		c.pages = append(c.pages, id)
 	}
 	switch c.rnd.IntN(13) {
 	case 0:
-		if id, ok := c.do("POST", "/api/topics", "full", object{"data": object{"name": fmt.Sprint("topic ", c.n)}}).at("data.documentId").(string); ok {
+		if id, ok := c.do("POST", "/api/topics", "full", object{"data": object{"name": fmt.Sprint("topic ", c.n)}}).at(
+			"data.documentId").(string); ok {
 			c.topics = append(c.topics, id)
 		}
 	case 1:
-		c.do("PUT", "/api/topics/"+c.some(c.topics), "full", object{"data": object{"pages": object{"connect": []any{c.some(c.pages)}}}})
+		c.do("PUT", "/api/topics/"+c.some(c.topics), "full",
+			object{"data": object{"pages": object{"connect": []any{c.some(c.pages)}}}})
 	case 2:
 		c.do("DELETE", "/api/topics/"+c.some(c.topics), "full", nil)
 	case 3:
 		c.do("PUT", page+"?status=draft", "full", object{"data": object{"topics": topics}})
 	case 4:
-		c.do("PUT", page+"?locale=fr", "full", object{"data": object{"title": name, "parts": []any{object{"label": name}}}})
+		c.do("PUT", page+"?locale=fr", "full",
+			object{"data": object{"title": name, "parts": []any{object{"label": name}}}})
 	case 5:
 		c.do("POST", page+"/actions/publish", "full", nil)
 	case 6:
@@ -161,16 +176,20 @@ func (c *changer) something() {
 	case 8:
 		c.do("PUT", "/api/home", "full", object{"data": object{"heading": name}})
 	case 9:
-		c.do("POST", "/api/articles", "full", object{"data": object{"title": name, "author": c.user, "parts": []any{object{"label": name, "reader": c.user}}}})
+		c.do("POST", "/api/articles", "full",
+			object{"data": object{"title": name, "author": c.user,
+				"parts": []any{object{"label": name, "reader": c.user}}}})
 	case 11:
 		actions := object{}
 		for _, action := range []string{"find", "findOne"} {
 			actions[action] = object{"enabled": c.rnd.IntN(3) > 0}
 		}
-		c.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", c.roleID("authenticated")), "full", object{"permissions": object{
-			"api::topic": object{"controllers": object{"topic": actions}},
-			"api::page":  object{"controllers": object{"page": object{"find": object{"enabled": true}, "findOne": object{"enabled": true}}}},
-		}})
+		c.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", c.roleID("authenticated")), "full",
+			object{"permissions": object{
+				"api::topic": object{"controllers": object{"topic": actions}},
+				"api::page": object{"controllers": object{"page": object{"find": object{"enabled": true},
+					"findOne": object{"enabled": true}}}},
+			}})
 	case 12:
 		if c.n%3 == 0 { // edits take longer than writes
 			c.edit()
@@ -183,7 +202,8 @@ func (c *changer) something() {
 // TestNotModifiedReadsNoRows counts the rows that requests with the ETag of the answer read.
 func TestNotModifiedReadsNoRows(t *testing.T) {
 	var project *gateway.Project
-	ready, _ := run(t, writeProject(t, with(historyFiles)), gateway.Options{Ephemeral: true}, func(p *gateway.Project) { project = p })
+	ready, _ := run(t, writeProject(t, with(historyFiles)), gateway.Options{Ephemeral: true},
+		func(p *gateway.Project) { project = p })
 	a := newAPI(t, ready)
 	id := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
 	for _, path := range []string{"/api/topics", "/api/topics/" + id, "/api/topics?populate=pages&sort=pages.title"} {
@@ -194,7 +214,8 @@ func TestNotModifiedReadsNoRows(t *testing.T) {
 			if got := r.header.Get("ETag"); got != known {
 				t.Errorf("GET %s with If-None-Match %s: ETag %s", path, known, got)
 			}
-			if got := r.header.Get("Vary"); got != "Origin, Authorization, Accept, Strapi-Response-Format, Accept-Encoding" {
+			if got := r.header.Get(
+				"Vary"); got != "Origin, Authorization, Accept, Strapi-Response-Format, Accept-Encoding" {
 				t.Errorf("GET %s: Vary: %s", path, got)
 			}
 		}
@@ -213,18 +234,22 @@ func TestNotModifiedReadsNoRows(t *testing.T) {
 func TestIfMatchOfReads(t *testing.T) {
 	a := serve(t, historyFiles)
 	id := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
-	for _, path := range []string{"/api/topics", "/api/topics/" + id, "/api/_schedules", "/api/_openapi.json", byGET("{topics{name}}")} {
+	for _, path := range []string{"/api/topics", "/api/topics/" + id, "/api/_schedules", "/api/_openapi.json",
+		byGET("{topics{name}}")} {
 		ask := func(status int, method string, headers ...string) {
 			t.Helper()
 			r := a.want(status, method, path, "full", nil, append(preflight, headers...)...)
-			if status == 412 && (r.header.Get("ETag") != "" || !strings.Contains(strings.Join(r.header["Vary"], ","), "Accept")) {
+			if status == 412 && (r.header.Get("ETag") != "" ||
+				!strings.Contains(strings.Join(r.header["Vary"], ","), "Accept")) {
 				t.Errorf("%s %s: a 412 with %v", method, path, r.header)
 			}
-			if message, _ := r.at("error.message").(string); status == 412 && r.text != "" && !strings.Contains(message+fmt.Sprint(r.at("errors")), "If-Match") {
+			if message, _ := r.at("error.message").(string); status == 412 && r.text != "" &&
+				!strings.Contains(message+fmt.Sprint(r.at("errors")), "If-Match") {
 				t.Errorf("%s %s: %s", method, path, r.text)
 			}
 		}
-		tag := a.want(200, "GET", path, "full", nil, append(preflight, "Accept-Encoding", "identity")...).header.Get("ETag")
+		tag := a.want(200, "GET", path, "full", nil, append(preflight, "Accept-Encoding", "identity")...).header.Get(
+			"ETag")
 		ask(200, "GET", "If-Match", tag)
 		ask(200, "GET", "If-Match", `"other", `+strings.TrimSuffix(tag, `"`)+`-gzip"`, "Accept-Encoding", "gzip")
 		ask(200, "GET", "If-Match", "*")
@@ -245,15 +270,18 @@ func TestIfMatchOfReads(t *testing.T) {
 	a.want(400, "GET", byGET("{nope}"), "full", nil, append(preflight, "If-Match", `"other"`)...)
 }
 
-// TestETagsOfEncodings asks for a list in each encoding, and for its header alone: a strong ETag identifies the bytes that are sent.
+// TestETagsOfEncodings asks for a list in each encoding, and for its header alone: a strong ETag identifies the bytes
+// that are sent.
 func TestETagsOfEncodings(t *testing.T) {
 	a := serve(t, historyFiles)
 	for i := range 20 { // longer than what is not compressed
-		a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": fmt.Sprint(i, strings.Repeat(" long", 40))}})
+		a.want(201, "POST", "/api/topics", "full",
+			object{"data": object{"name": fmt.Sprint(i, strings.Repeat(" long", 40))}})
 	}
 	const path = "/api/topics"
 	plain := a.want(200, "GET", path, "full", nil, "Accept-Encoding", "identity").header.Get("ETag")
-	if h := a.want(200, "HEAD", path, "full", nil, "Accept-Encoding", "identity"); h.header.Get("ETag") != plain || h.text != "" {
+	if h := a.want(200, "HEAD", path, "full", nil, "Accept-Encoding", "identity"); h.header.Get("ETag") != plain ||
+		h.text != "" {
 		t.Errorf("HEAD: ETag %s of %d bytes, want %s", h.header.Get("ETag"), len(h.text), plain)
 	}
 	for _, encoding := range []string{"identity", "gzip", "zstd"} {
@@ -263,16 +291,19 @@ func TestETagsOfEncodings(t *testing.T) {
 		}
 		want := strings.TrimSuffix(plain, `"`) + suffix + `"`
 		r := a.want(200, "GET", path, "full", nil, "Accept-Encoding", encoding)
-		if tag := r.header.Get("ETag"); tag != want || r.header.Get("Content-Encoding") != strings.TrimPrefix(suffix, "-") {
+		if tag := r.header.Get("ETag"); tag != want || r.header.Get("Content-Encoding") != strings.TrimPrefix(
+			suffix, "-") {
 			t.Errorf("%s: ETag %s of an answer in %q, want %s", encoding, tag, r.header.Get("Content-Encoding"), want)
 		}
-		if tag := a.want(304, "GET", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", want).header.Get("ETag"); tag != want {
+		if tag := a.want(304, "GET", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", want).header.Get(
+			"ETag"); tag != want {
 			t.Errorf("%s: a 304 with the ETag %s, want %s", encoding, tag, want)
 		}
 		a.want(304, "HEAD", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", want)
 		a.want(200, "GET", path, "full", nil, "Accept-Encoding", encoding, "If-None-Match", `"other`+suffix+`"`)
 		for accepted, status := range map[string]int{
-			"identity": 200, "br": 200, "*": 200, encoding + ";q=0": 200, "gzip, deflate, zstd": 304, "br, " + encoding + ";q=0.5": 304,
+			"identity": 200, "br": 200, "*": 200, encoding + ";q=0": 200, "gzip, deflate, zstd": 304,
+			"br, " + encoding + ";q=0.5": 304,
 		} {
 			if encoding == "identity" { // which all clients accept
 				status = 304
@@ -280,7 +311,8 @@ func TestETagsOfEncodings(t *testing.T) {
 			for _, method := range []string{"GET", "HEAD"} {
 				r := a.want(status, method, path, "full", nil, "Accept-Encoding", accepted, "If-None-Match", want)
 				if tag := r.header.Get("ETag"); status == 304 && tag != want {
-					t.Errorf("%s of %s accepting %q: a 304 with the ETag %s, want %s", method, encoding, accepted, tag, want)
+					t.Errorf("%s of %s accepting %q: a 304 with the ETag %s, want %s", method, encoding, accepted, tag,
+						want)
 				}
 			}
 		}
@@ -314,21 +346,26 @@ func TestETagsOfGraphQL(t *testing.T) {
 		if got := r.header.Get("Vary"); !strings.Contains(got, "Authorization") {
 			t.Errorf("%s: Vary %s", c.query, got)
 		}
-		if r := a.do("GET", byGET(c.query), c.as, nil, append(preflight, "Accept", "application/graphql-response+json")...); r.header.Get("ETag") == tag || r.header.Get("ETag") == "" {
+		if r := a.do("GET", byGET(c.query), c.as, nil,
+			append(preflight, "Accept", "application/graphql-response+json")...); r.header.Get("ETag") == tag ||
+			r.header.Get("ETag") == "" {
 			t.Errorf("%s: the answer of another type has the ETag %q, too", c.query, r.header.Get("ETag"))
 		}
 		for _, known := range []string{tag, "W/" + tag, "*"} {
-			if r := a.do("GET", byGET(c.query), c.as, nil, append(preflight, "If-None-Match", known)...); r.status != 304 || r.text != "" || r.header.Get("ETag") != tag {
+			if r := a.do("GET", byGET(c.query), c.as, nil, append(preflight, "If-None-Match",
+				known)...); r.status != 304 || r.text != "" || r.header.Get("ETag") != tag {
 				t.Errorf("%s with If-None-Match %s: %d %s", c.query, known, r.status, r.text)
 			}
 		}
-		if r := a.do("POST", "/graphql", c.as, object{"query": c.query}, "If-None-Match", tag); r.status != 200 || r.header.Get("ETag") != "" {
+		if r := a.do("POST", "/graphql", c.as, object{"query": c.query}, "If-None-Match", tag); r.status != 200 ||
+			r.header.Get("ETag") != "" {
 			t.Errorf("%s by POST: %d with ETag %q", c.query, r.status, r.header.Get("ETag"))
 		}
 	}
 }
 
-// TestVaryByCaller expects caches to be told of answers that depend on who asks, also of those without an ETag and of refusals.
+// TestVaryByCaller expects caches to be told of answers that depend on who asks, also of those without an ETag and of
+// refusals.
 func TestVaryByCaller(t *testing.T) {
 	a := serve(t, historyFiles)
 	page := "/api/pages/" + a.create("pages", "a")
@@ -337,23 +374,26 @@ func TestVaryByCaller(t *testing.T) {
 		status   int
 		varies   bool
 	}{
-		{"/api/users", "full", 200, true}, {"/api/users", "", 403, true}, {"/api/upload/files", "full", 200, true}, {page + "/_history", "full", 200, true},
+		{"/api/users", "full", 200, true}, {"/api/users", "", 403, true}, {"/api/upload/files", "full", 200, true},
+		{page + "/_history", "full", 200, true},
 		{page + "?filters[nope]=1", "full", 400, true}, {"/api/pages/nope", "full", 404, true},
 		{"/uploads/none.png", "", 404, false}, {"/nowhere", "", 404, false},
 	} {
 		r := a.want(c.status, "GET", c.path, c.as, nil, preflight...)
-		if got := strings.Join(r.header["Vary"], ", "); strings.Contains(got, "Authorization") != c.varies || !strings.HasPrefix(got, "Origin") {
+		if got := strings.Join(r.header["Vary"], ", "); strings.Contains(got, "Authorization") != c.varies ||
+			!strings.HasPrefix(got, "Origin") {
 			t.Errorf("%s as %q: Vary %s", c.path, c.as, got)
 		}
 	}
 }
 
-// TestETagsOfConfiguredRoutes asks a route to which a program has added a middleware, and one without. The first gives no ETag, because the middleware may
-// change its answers.
+// TestETagsOfConfiguredRoutes asks a route to which a program has added a middleware, and one without. The first gives
+// no ETag, because the middleware may change its answers.
 func TestETagsOfConfiguredRoutes(t *testing.T) {
 	const schedules, topics = "/api/_schedules", "/api/topics"
 	for _, c := range []struct{ route, with, without string }{
-		{"", schedules, ""}, {"", topics, ""}, {"api::topic.topic.find", schedules, topics}, {"GET /api/_schedules", topics, schedules},
+		{"", schedules, ""}, {"", topics, ""}, {"api::topic.topic.find", schedules, topics},
+		{"GET /api/_schedules", topics, schedules},
 	} {
 		x := &gateway.Extensions{}
 		x.Hooks(documents.Hooks{}) // they have no part in reads
@@ -380,12 +420,14 @@ func TestVaryByForm(t *testing.T) {
 	page := "/api/pages/" + a.create("pages", "a")
 	seq := a.want(200, "GET", page+"/_history", "full", nil).at("data").([]any)[0].(object)["seq"].(string)
 	for _, path := range []string{"/api/pages", page, page + "?asOf=" + seq} {
-		v5, v4 := a.want(200, "GET", path, "full", nil), a.want(200, "GET", path, "full", nil, "Strapi-Response-Format", "v4")
+		v5, v4 := a.want(200, "GET", path, "full", nil), a.want(200, "GET", path, "full", nil, "Strapi-Response-Format",
+			"v4")
 		if v4.text == v5.text {
 			t.Errorf("GET %s: the form makes no difference", path)
 		}
 		for _, r := range []reply{v4, v5} {
-			if vary := strings.Join(r.header["Vary"], ", "); !strings.Contains(vary, "Strapi-Response-Format") || !strings.Contains(vary, "Authorization") {
+			if vary := strings.Join(r.header["Vary"], ", "); !strings.Contains(vary, "Strapi-Response-Format") ||
+				!strings.Contains(vary, "Authorization") {
 				t.Errorf("GET %s: Vary %s", path, vary)
 			}
 		}
@@ -399,7 +441,8 @@ func TestCacheControl(t *testing.T) {
 	a := serve(t, files)
 	jwt, _ := a.register("ada")
 	for _, c := range []struct{ path, as, want string }{
-		{"/api/topics", "", "public, max-age=60"}, {"/api/topics", jwt, "private, max-age=5"}, {"/api/topics", "full", ""},
+		{"/api/topics", "", "public, max-age=60"}, {"/api/topics", jwt, "private, max-age=5"},
+		{"/api/topics", "full", ""},
 		{"/api/topics/none", "", ""}, {"/api/pages", "", ""},
 	} {
 		r := a.do("GET", c.path, c.as, nil)
@@ -409,11 +452,14 @@ func TestCacheControl(t *testing.T) {
 		if c.want != "" && !strings.Contains(r.header.Get("Vary"), "Authorization") {
 			t.Errorf("GET %s: Vary %s", c.path, r.header.Get("Vary"))
 		}
-		if r = a.do("GET", c.path, c.as, nil, "If-None-Match", r.header.Get("ETag")); r.header.Get("Cache-Control") != c.want {
-			t.Errorf("GET %s as %.5q: %d with Cache-Control %q, want %q", c.path, c.as, r.status, r.header.Get("Cache-Control"), c.want)
+		if r = a.do("GET", c.path, c.as, nil, "If-None-Match", r.header.Get("ETag")); r.header.Get(
+			"Cache-Control") != c.want {
+			t.Errorf("GET %s as %.5q: %d with Cache-Control %q, want %q", c.path, c.as, r.status,
+				r.header.Get("Cache-Control"), c.want)
 		}
 	}
-	if got := a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "h"}}).header.Get("Cache-Control"); got != "" {
+	if got := a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "h"}}).header.Get(
+		"Cache-Control"); got != "" {
 		t.Errorf("a write: Cache-Control %s", got)
 	}
 }

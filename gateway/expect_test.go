@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestExpectedBodyIsSpared announces a body that is too large and waits for 100 (Continue): the client gets 413 and need not send it.
+// TestExpectedBodyIsSpared announces a body that is too large and waits for 100 (Continue): the client gets 413 and
+// need not send it.
 func TestExpectedBodyIsSpared(t *testing.T) {
 	a := serve(t, nil)
 	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
@@ -31,7 +32,8 @@ func TestExpectedBodyIsSpared(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.ContentLength = c.length
-		r.Header = http.Header{"Expect": {"100-continue"}, "Content-Type": {"application/json"}, "Authorization": {"Bearer " + a.Tokens["full"]}}
+		r.Header = http.Header{"Expect": {"100-continue"}, "Content-Type": {"application/json"},
+			"Authorization": {"Bearer " + a.Tokens["full"]}}
 		answer, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)

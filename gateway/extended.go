@@ -52,8 +52,8 @@ func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 	return c, ok
 }
 
-// fitsServer returns an error if a configuration would replace the permission of a route of the server. Callers with such a permission may
-// change any account or file.
+// fitsServer returns an error if a configuration would replace the permission of a route of the server. Callers with
+// such a permission may change any account or file.
 func (c *RouteConfig) fitsServer() error {
 	if c.Open || len(c.Scopes) > 0 {
 		return errors.New("a route of users, files or locales keeps the permission that it asks for, which roles and tokens are granted; " +
@@ -70,7 +70,8 @@ func (n *namedConfig) names(name routeName) bool {
 	return n.name == name.action && n.name != ""
 }
 
-// check returns the problems of the extensions with a definition. It adds the actions of the extensions to those of the definition.
+// check returns the problems of the extensions with a definition. It adds the actions of the extensions to those of the
+// definition.
 func (x *Extensions) check(d *Definition) (problems config.Problems) {
 	wrong := func(where string, err error) {
 		if err == nil {
@@ -209,7 +210,8 @@ func (g *generation) withCaller(r *http.Request, who auth.Principal) *http.Reque
 	if len(g.extensions.hooks) == 0 {
 		return r
 	}
-	return r.WithContext(schema.WithCaller(r.Context(), &Caller{Access: who.Access, User: who.User, HTTP: r, Server: host{g}}))
+	return r.WithContext(
+		schema.WithCaller(r.Context(), &Caller{Access: who.Access, User: who.User, HTTP: r, Server: host{g}}))
 }
 
 // hook adds the hooks to a service.

@@ -63,7 +63,8 @@ func (tr *trace) add(format string, args ...any) {
 	tr.calls = append(tr.calls, fmt.Sprintf(format, args...))
 }
 
-// A routeCall is a request with the token named key, and its expected effects: want is "STATUS BODY" of the answer, and calls is the trace.
+// A routeCall is a request with the token named key, and its expected effects: want is "STATUS BODY" of the answer, and
+// calls is the trace.
 type routeCall struct {
 	method, path, key string
 	want, calls       string
@@ -140,8 +141,8 @@ func say(text string) func(http.ResponseWriter, *http.Request, *permission.Acces
 	}
 }
 
-// TestExtendedRoutes calls routes of extensions, and generated routes that extensions configure, as different callers. The messages are
-// those of Strapi.
+// TestExtendedRoutes calls routes of extensions, and generated routes that extensions configure, as different callers.
+// The messages are those of Strapi.
 func TestExtendedRoutes(t *testing.T) {
 	const (
 		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
@@ -168,28 +169,34 @@ func TestExtendedRoutes(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
 	}
 	lost := func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(context.Background())) })
+		return http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r.WithContext(context.Background())) })
 	}
 	around := []gateway.MiddlewareUse{{Name: "one", Options: 1}, {Name: "two"}}
 	x.Handle(
 		gateway.Route{Method: "GET", Path: "/hello/{id}", Handle: say("hello ")},
 		gateway.Route{Method: "GET", Path: "/open", Handle: say("open"), Open: true},
-		gateway.Route{Method: "POST", Path: "/api/articles/{id}/seen", Handle: say("seen "), Action: "api::article.article.seen"},
+		gateway.Route{Method: "POST", Path: "/api/articles/{id}/seen", Handle: say("seen "),
+			Action: "api::article.article.seen"},
 		gateway.Route{Method: "GET", Path: "/api/stats", Handle: say("stats"), Action: "api::stats.stats.count"},
 		gateway.Route{Method: "GET", Path: "/api/scoped", Handle: say("scoped"), Action: "api::stats.stats.other",
 			Scopes: []string{"api::stats.stats.count", "api::article.article.create"}},
 		gateway.Route{Method: "GET", Path: "/policies", Handle: say("passed"), Policies: named("pass", "pass")},
-		gateway.Route{Method: "GET", Path: "/fail", Handle: say("not reached"), Policies: named("pass", "fail", "pass"), Middlewares: around},
+		gateway.Route{Method: "GET", Path: "/fail", Handle: say("not reached"), Policies: named("pass", "fail", "pass"),
+			Middlewares: around},
 		gateway.Route{Method: "GET", Path: "/refuse", Handle: say("not reached"), Policies: named("refuse")},
 		gateway.Route{Method: "GET", Path: "/break", Handle: say("not reached"), Policies: named("break")},
 		gateway.Route{Method: "GET", Path: "/around/{id}", Handle: say("around "), Middlewares: around,
 			Policies: []gateway.PolicyUse{{Name: "pass", Config: "c"}, {Func: tr.policy("inline", true, nil)}}},
-		gateway.Route{Method: "GET", Path: "/stop", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Name: "one"}, {Func: stop}}},
-		gateway.Route{Method: "GET", Path: "/lost", Handle: say("not reached"), Middlewares: []gateway.MiddlewareUse{{Func: lost}}},
+		gateway.Route{Method: "GET", Path: "/stop", Handle: say("not reached"),
+			Middlewares: []gateway.MiddlewareUse{{Name: "one"}, {Func: stop}}},
+		gateway.Route{Method: "GET", Path: "/lost", Handle: say("not reached"),
+			Middlewares: []gateway.MiddlewareUse{{Func: lost}}},
 		gateway.Route{Method: "GET", Path: "/error", Middlewares: around,
 			Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error { return apierror.NotFound() }},
 	)
-	x.Route("api::article.article.find", gateway.RouteConfig{Open: true, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
+	x.Route("api::article.article.find",
+		gateway.RouteConfig{Open: true, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
 	x.Route("GET /api/articles", gateway.RouteConfig{Policies: named("pass")})
 	x.Route("GET /api/articles/{documentId}", gateway.RouteConfig{Policies: named("fail")})
 	x.Route("api::author.author.find", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}})
@@ -214,17 +221,21 @@ func TestExtendedRoutes(t *testing.T) {
 		{"GET", "/around/x", "", "200 around x", "pass(c), inline(<nil>), one(1), two(<nil>), two saw 0, one saw 0"},
 		{"GET", "/stop", "", "418 ", "one(<nil>), one saw 418"},
 		{"GET", "/lost", "", internal, ""},
-		{"GET", "/error", "", `404 {"data":null,"error":{"status":404,"name":"NotFoundError","message":"Not Found","details":{}}}`,
+		{"GET", "/error", "",
+			`404 {"data":null,"error":{"status":404,"name":"NotFoundError","message":"Not Found","details":{}}}`,
 			"one(1), two(<nil>), two saw 404, one saw 404"},
-		{"GET", "/api/articles", "wrong", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`,
+		{"GET", "/api/articles", "wrong",
+			`200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`,
 			"pass(<nil>), one(<nil>), one saw 200"},
 		// Every caller of an open route sees what the public may see: no authors.
-		{"GET", "/api/articles?filters[writer][name]=x", "full", `400 {"data":null,"error":{"status":400,"name":"ValidationError",` +
-			`"message":"Invalid key writer","details":{"key":"writer","path":"writer","source":"query","param":"filters"}}}`,
+		{"GET", "/api/articles?filters[writer][name]=x", "full",
+			`400 {"data":null,"error":{"status":400,"name":"ValidationError",` +
+				`"message":"Invalid key writer","details":{"key":"writer","path":"writer","source":"query","param":"filters"}}}`,
 			"pass(<nil>), one(<nil>), one saw 400"},
 		{"GET", "/api/articles/x", "", failed, "fail(<nil>)"},
 		{"GET", "/api/articles/x", "writer", forbidden, ""},
-		{"GET", "/api/authors", "writer", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
+		{"GET", "/api/authors", "writer",
+			`200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
 		{"GET", "/api/authors", "readonly", forbidden, ""},
 	})
 }
@@ -252,24 +263,26 @@ func send(t *testing.T, method, url, key, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// If the definitions change during a request, the new generation answers it with its policies and middlewares. These may run twice, but the
-// client receives one answer.
+// If the definitions change during a request, the new generation answers it with its policies and middlewares. These
+// may run twice, but the client receives one answer.
 func TestExtendedAgain(t *testing.T) {
 	tr := &trace{}
 	runtime := func(handle func(http.ResponseWriter, *http.Request, *permission.Access) error) gateway.Runtime {
 		x := &gateway.Extensions{}
-		x.Handle(gateway.Route{Method: "POST", Path: "/x", Handle: handle, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
+		x.Handle(gateway.Route{Method: "POST", Path: "/x", Handle: handle,
+			Middlewares: []gateway.MiddlewareUse{{Name: "one"}}})
 		x.Middleware("one", tr.middleware("one"))
 		return gateway.Runtime{Extensions: x}
 	}
 	begun := make(chan struct{})
-	s, err := gateway.NewServer(gateway.Config{}, runtime(func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-		if _, err := io.ReadAll(r.Body); err != nil {
-			return err
-		}
-		close(begun)
-		return store.ErrRedefined
-	}))
+	s, err := gateway.NewServer(gateway.Config{},
+		runtime(func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+			if _, err := io.ReadAll(r.Body); err != nil {
+				return err
+			}
+			close(begun)
+			return store.ErrRedefined
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,13 +314,16 @@ func TestExtensionProblems(t *testing.T) {
 	ok := say("")
 	for want, extend := range map[string]func(*gateway.Extensions){
 		`extensions: route GET /x: there is no policy "nope"; there are fine`: func(x *gateway.Extensions) {
-			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Policies: []gateway.PolicyUse{{Name: "nope"}}})
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok,
+				Policies: []gateway.PolicyUse{{Name: "nope"}}})
 		},
 		`extensions: route GET /x: there is no middleware "nope"; there are known`: func(x *gateway.Extensions) {
-			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Middlewares: []gateway.MiddlewareUse{{Name: "nope"}}})
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok,
+				Middlewares: []gateway.MiddlewareUse{{Name: "nope"}}})
 		},
 		`extensions: route GET /x: middleware known: no such option`: func(x *gateway.Extensions) {
-			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Middlewares: []gateway.MiddlewareUse{{Name: "known", Options: "wrong"}}})
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok,
+				Middlewares: []gateway.MiddlewareUse{{Name: "known", Options: "wrong"}}})
 		},
 		`extensions: route GET /x: the route has no Handle`: func(x *gateway.Extensions) {
 			x.Handle(gateway.Route{Method: "GET", Path: "/x"})
@@ -324,15 +340,20 @@ func TestExtensionProblems(t *testing.T) {
 		`extensions: action: "promote" is no permission`: func(x *gateway.Extensions) { x.Action("promote") },
 		`extensions: route api::article.article.find: api::article.article has no action "demote"; its actions are find, findOne, create, update, delete, history, restore, stream, promote; a program adds actions of its own by Extensions.Action`: func(x *gateway.Extensions) {
 			x.Action("api::article.article.promote")
-			x.Route("api::article.article.find", gateway.RouteConfig{Scopes: []string{"api::article.article.promote", "api::article.article.demote"}})
+			x.Route("api::article.article.find",
+				gateway.RouteConfig{Scopes: []string{"api::article.article.promote", "api::article.article.demote"}})
 		},
 		`extensions: route GET /x: api::article.article has no action "nope"`: func(x *gateway.Extensions) {
-			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok, Scopes: []string{"api::article.article.nope"}})
+			x.Handle(gateway.Route{Method: "GET", Path: "/x", Handle: ok,
+				Scopes: []string{"api::article.article.nope"}})
 		},
-		`extensions: route api::article.article.find: an open route looks at nobody's permissions`: func(x *gateway.Extensions) {
-			x.Route("api::article.article.find", gateway.RouteConfig{Open: true, Scopes: []string{"api::article.article.find"}})
+		`extensions: route api::article.article.find: an open route looks at nobody's permissions`: func(
+			x *gateway.Extensions) {
+			x.Route("api::article.article.find",
+				gateway.RouteConfig{Open: true, Scopes: []string{"api::article.article.find"}})
 		},
-		`extensions: route api::article.article.fnid: there is no generated route of that name`: func(x *gateway.Extensions) {
+		`extensions: route api::article.article.fnid: there is no generated route of that name`: func(
+			x *gateway.Extensions) {
 			x.Route("api::article.article.fnid", gateway.RouteConfig{})
 		},
 		`extensions: route GET /api/article: there is no generated route of that name`: func(x *gateway.Extensions) {
@@ -341,14 +362,21 @@ func TestExtensionProblems(t *testing.T) {
 		`extensions: hooks: there is no content-type "api::nope.nope"`: func(x *gateway.Extensions) {
 			x.Hooks(documents.Hooks{}, "api::nope.nope")
 		},
-		`extensions: policy fine is registered twice`:      func(x *gateway.Extensions) { x.Policy("fine", tr.policy("fine", true, nil)) },
-		`extensions: middleware known is registered twice`: func(x *gateway.Extensions) { x.Middleware("known", tr.middleware("known")) },
+		`extensions: policy fine is registered twice`: func(
+			x *gateway.Extensions) {
+			x.Policy("fine", tr.policy("fine", true, nil))
+		},
+		`extensions: middleware known is registered twice`: func(
+			x *gateway.Extensions) {
+			x.Middleware("known", tr.middleware("known"))
+		},
 		`extensions: resolversConfig of Query.articles: there is no policy "nope"`: func(x *gateway.Extensions) {
 			x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
 				"Query.articles": {Policies: []schema.PolicyUse{{Name: "fine"}, {Name: "nope"}}},
 			}})
 		},
-		`extensions: resolversConfig of Query.articles: there is no middleware "known"`: func(x *gateway.Extensions) { // this name is registered for routes only
+		`extensions: resolversConfig of Query.articles: there is no middleware "known"`: func(
+			x *gateway.Extensions) { // this name is registered for routes only
 			x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
 				"Query.articles": {Middlewares: []schema.MiddlewareUse{{Name: "known"}}},
 			}})
@@ -370,16 +398,20 @@ func TestExtensionProblems(t *testing.T) {
 	}
 }
 
-// TestOwnActions expects an action of a program in the list of actions that roles can have, and grants it to a token and to a role.
+// TestOwnActions expects an action of a program in the list of actions that roles can have, and grants it to a token
+// and to a role.
 func TestOwnActions(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Handle(
-		gateway.Route{Method: "GET", Path: "/api/articles/{id}/seen", Handle: say("seen "), Action: "api::article.article.seen"},
+		gateway.Route{Method: "GET", Path: "/api/articles/{id}/seen", Handle: say("seen "),
+			Action: "api::article.article.seen"},
 		gateway.Route{Method: "GET", Path: "/api/stats", Handle: say("stats"), Action: "api::stats.stats.count"},
 	)
 	var project *gateway.Project
-	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, func(p *gateway.Project) { project = p })
-	_, key, err := project.CreateToken(t.Context(), auth.Declaration{Name: "seer", Kind: auth.Custom, Permissions: []string{"api::article.article.seen"}})
+	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x},
+		func(p *gateway.Project) { project = p })
+	_, key, err := project.CreateToken(t.Context(),
+		auth.Declaration{Name: "seer", Kind: auth.Custom, Permissions: []string{"api::article.article.seen"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,10 +439,11 @@ func TestOwnActions(t *testing.T) {
 // A request that exceeds its time limit is answered with the name of the setting, over REST and over GraphQL.
 func TestTooLongNamesItsSetting(t *testing.T) {
 	x := &gateway.Extensions{}
-	x.Handle(gateway.Route{Method: "GET", Path: "/api/slow", Handle: func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-		<-r.Context().Done()
-		return r.Context().Err()
-	}})
+	x.Handle(gateway.Route{Method: "GET", Path: "/api/slow",
+		Handle: func(_ http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+			<-r.Context().Done()
+			return r.Context().Err()
+		}})
 	x.GraphQL().Use(schema.Extension{
 		TypeDefs: "extend type Query { slow: Int }",
 		Resolvers: schema.Resolvers{"Query": {"slow": func(p graphql.ResolveParams) (any, error) {
@@ -423,7 +456,8 @@ func TestTooLongNamesItsSetting(t *testing.T) {
 	files["config/permissions.yaml"] = "{}"
 	files["config/server.yaml"] = "timeouts: {request: 20ms}\n"
 	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x}, nil)
-	for _, ask := range []struct{ method, path, body string }{{"GET", "/api/slow", ""}, {"POST", "/graphql", `{"query":"{slow}"}`}} {
+	for _, ask := range []struct{ method, path, body string }{{"GET", "/api/slow", ""},
+		{"POST", "/graphql", `{"query":"{slow}"}`}} {
 		status, body := send(t, ask.method, ready.Base+ask.path, "", ask.body)
 		if status != 503 || !strings.Contains(body, "the request took longer than 20ms (timeouts.request)") {
 			t.Errorf("%s: %d %s", ask.path, status, body)

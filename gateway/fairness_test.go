@@ -31,7 +31,9 @@ attributes:
 func writeEssays(a *api, n int) {
 	a.t.Helper()
 	for i := range n {
-		a.want(201, "POST", "/api/essays", "", object{"data": object{"title": fmt.Sprint("essay ", i), "text": strings.Repeat("a text without end ", 1000)}})
+		a.want(201, "POST", "/api/essays", "",
+			object{"data": object{"title": fmt.Sprint("essay ", i),
+				"text": strings.Repeat("a text without end ", 1000)}})
 	}
 }
 
@@ -46,13 +48,14 @@ func search(words int) (rest string, graphql []object) {
 	return query.Encode(), graphql
 }
 
-// TestHeavyReads attacks the processors with reads that take long, over REST, GraphQL and as streams: few of them run at a time, and short
-// reads do not wait for them.
+// TestHeavyReads attacks the processors with reads that take long, over REST, GraphQL and as streams: few of them run
+// at a time, and short reads do not wait for them.
 func TestHeavyReads(t *testing.T) {
 	a := serve(t, essayFiles)
 	writeEssays(a, 30)
 	rest, graphql := search(99)
-	asked, err := json.Marshal(object{"query": "query($f: EssayFiltersInput) { essays(filters: $f) { title } }", "variables": object{"f": object{"or": graphql}}})
+	asked, err := json.Marshal(object{"query": "query($f: EssayFiltersInput) { essays(filters: $f) { title } }",
+		"variables": object{"f": object{"or": graphql}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +73,8 @@ func TestHeavyReads(t *testing.T) {
 			for range 2 + runtime.GOMAXPROCS(0) {
 				attackers.Go(func() {
 					for ctx.Err() == nil {
-						r, err := http.NewRequestWithContext(ctx, attack.method, a.Base+attack.path, bytes.NewReader(attack.body))
+						r, err := http.NewRequestWithContext(ctx, attack.method, a.Base+attack.path,
+							bytes.NewReader(attack.body))
 						if err != nil {
 							t.Error(err)
 							return
@@ -89,19 +93,22 @@ func TestHeavyReads(t *testing.T) {
 				a.want(200, "GET", "/api/essays?fields=title&pagination[pageSize]=1", "", nil)
 				s = a.scrape()
 			}
-			if held, most := s.value("lectern_places", "of", "processors"), max(1, runtime.GOMAXPROCS(0)-1); held > float64(most) {
+			if held, most := s.value("lectern_places", "of", "processors"),
+				max(1, runtime.GOMAXPROCS(0)-1); held > float64(most) {
 				t.Errorf("%v long reads run at a time, want %d at most", held, most)
 			}
 			cancel()
 			attackers.Wait()
-			for s.value("lectern_places", "of", "processors")+s.value("lectern_places_waiting", "of", "processors") > 0 {
+			for s.value("lectern_places", "of", "processors")+
+				s.value("lectern_places_waiting", "of", "processors") > 0 {
 				s = a.scrape() // until the reads notice that their clients are gone
 			}
 		})
 	}
 }
 
-// TestHeavySubscriptions compares one long text with many conditions of many subscriptions: they take turns at the processors, as reads do.
+// TestHeavySubscriptions compares one long text with many conditions of many subscriptions: they take turns at the
+// processors, as reads do.
 func TestHeavySubscriptions(t *testing.T) {
 	files := maps.Clone(essayFiles)
 	files["config/server.yaml"] += "limits: {subscriptionConditions: 100000, subscriptionConditionsPerAddress: 100000}\n"
@@ -109,7 +116,8 @@ func TestHeavySubscriptions(t *testing.T) {
 	a := serve(t, files)
 	_, conditions := search(99)
 	asked, err := json.Marshal(object{
-		"query": "subscription($f: EssayFiltersInput) { essayChanged(filters: $f) { change } }", "variables": object{"f": object{"or": conditions}},
+		"query":     "subscription($f: EssayFiltersInput) { essayChanged(filters: $f) { change } }",
+		"variables": object{"f": object{"or": conditions}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +126,8 @@ func TestHeavySubscriptions(t *testing.T) {
 	for range 4 * runtime.GOMAXPROCS(0) {
 		streams = append(streams, a.stream("POST", "/graphql", "", asked))
 	}
-	a.want(201, "POST", "/api/essays", "", object{"data": object{"title": "long", "text": strings.Repeat("a text without end ", 40_000)}})
+	a.want(201, "POST", "/api/essays", "",
+		object{"data": object{"title": "long", "text": strings.Repeat("a text without end ", 40_000)}})
 	told, waited := make(chan bool), false
 	go func() {
 		defer close(told)
@@ -141,7 +150,8 @@ func TestHeavySubscriptions(t *testing.T) {
 	}
 }
 
-// TestSubscriptionConditions subscribes with more conditions than all subscriptions may have together, in the operation and in its variables.
+// TestSubscriptionConditions subscribes with more conditions than all subscriptions may have together, in the operation
+// and in its variables.
 func TestSubscriptionConditions(t *testing.T) {
 	files := maps.Clone(essayFiles)
 	files["config/server.yaml"] += "limits: {subscriptionConditions: 6, subscriptionConditionsPerAddress: 6}\n"
@@ -154,8 +164,10 @@ func TestSubscriptionConditions(t *testing.T) {
 		}
 		return body
 	}
-	three := text(`subscription { essayChanged(filters: {title: {contains: "a", startsWith: "b"}}) { change } }`, nil) // and their object
-	inVariables := text("subscription($f: EssayFiltersInput) { essayChanged(filters: $f) { change } }", object{"f": object{"title": object{"contains": "a", "startsWith": "b"}}})
+	three := text(`subscription { essayChanged(filters: {title: {contains: "a", startsWith: "b"}}) { change } }`,
+		nil) // and their object
+	inVariables := text("subscription($f: EssayFiltersInput) { essayChanged(filters: $f) { change } }",
+		object{"f": object{"title": object{"contains": "a", "startsWith": "b"}}})
 	first := a.stream("POST", "/graphql", "", three)
 	second := a.stream("POST", "/graphql", "", inVariables)
 	for _, s := range []*stream{first, second} {
@@ -165,7 +177,8 @@ func TestSubscriptionConditions(t *testing.T) {
 	}
 	for _, body := range [][]byte{three, inVariables} {
 		r := a.do("POST", "/graphql", "", string(body), "Accept", "text/event-stream")
-		if r.status != 503 || r.header.Get("Retry-After") == "" || !strings.Contains(r.text, "limits.subscriptionConditions: 6") {
+		if r.status != 503 || r.header.Get("Retry-After") == "" ||
+			!strings.Contains(r.text, "limits.subscriptionConditions: 6") {
 			t.Errorf("more conditions: %d %s", r.status, r.text)
 		}
 	}
@@ -173,7 +186,8 @@ func TestSubscriptionConditions(t *testing.T) {
 		t.Errorf("without conditions: %d", s.status)
 	}
 	first.stop()
-	for a.stream("POST", "/graphql", "", inVariables).status != 200 { // the server notices a moment later that the first is gone
+	for a.stream("POST", "/graphql", "",
+		inVariables).status != 200 { // the server notices a moment later that the first is gone
 		runtime.Gosched()
 	}
 	if held := a.scrape().value("lectern_places", "of", "conditions"); held != 6 {

@@ -19,7 +19,8 @@ func (g *generation) newFeed(api *rest.API, authenticate func(*http.Request) (au
 	reads := g.rules(api, "find")
 	return feed.New(feed.Options{
 		Model: g.Model, Store: g.store, REST: api, Answers: g.answers, NoLog: g.Settings.Server.Log.Limits().Off,
-		Positions: g.positions, Subscribers: g.project.subscribers, Authenticate: authenticate, Memory: g.project.memory, Replaced: g.replaced,
+		Positions: g.positions, Subscribers: g.project.subscribers, Authenticate: authenticate,
+		Memory: g.project.memory, Replaced: g.replaced,
 		Limits: g.limits(),
 		ShowDocuments: func(t *contenttypes.ContentType, who auth.Principal) error {
 			if rule, listed := reads[t]; listed {
@@ -32,7 +33,8 @@ func (g *generation) newFeed(api *rest.API, authenticate func(*http.Request) (au
 
 // feedRoute returns the route of the change feed. If the generation is not open, serve is nil.
 func (g *generation) feedRoute(serve server.Handler) server.Route {
-	return server.Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + changesPath, Streams: true, Handle: serve}
+	return server.Route{Method: http.MethodGet, Path: g.Settings.REST.Prefix + changesPath, Streams: true,
+		Handle: serve}
 }
 
 // newSubscribers returns the clients of a project that will wait for changes.

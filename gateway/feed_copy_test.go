@@ -10,8 +10,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestClientKeepsCopy lets a client keep a copy of documents by the change feed, while others write, while the client is killed after it has
-// stored a part of a page, and while the server is started anew. In the end the copy equals the server's list.
+// TestClientKeepsCopy lets a client keep a copy of documents by the change feed, while others write, while the client
+// is killed after it has stored a part of a page, and while the server is started anew. In the end the copy equals the
+// server's list.
 func TestClientKeepsCopy(t *testing.T) {
 	dir := writeProject(t, with(map[string]string{"content-types/note.yaml": changesFiles["content-types/note.yaml"]}))
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -67,10 +68,12 @@ func (a *api) followPart(rnd *rand.Rand, have map[string]string, since string) s
 	return since
 }
 
-// follow carries out the changes of a page, or only the first ones unless stores is negative, and returns the position behind them.
+// follow carries out the changes of a page, or only the first ones unless stores is negative, and returns the position
+// behind them.
 func (a *api) follow(have map[string]string, since string, limit, stores int) (last string, pending bool) {
 	a.t.Helper()
-	r := a.want(200, "GET", fmt.Sprint("/api/_changes?include=document&types=notes&limit=", limit, "&since=", url.QueryEscape(since)), "full", nil)
+	r := a.want(200, "GET", fmt.Sprint("/api/_changes?include=document&types=notes&limit=", limit, "&since=",
+		url.QueryEscape(since)), "full", nil)
 	if r.at("reset") != nil {
 		a.t.Fatalf("after %s: %s", since, r.text)
 	}

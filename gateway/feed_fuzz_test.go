@@ -11,17 +11,20 @@ import (
 	"lectern/auth"
 )
 
-// FuzzChanges sends any query string to the change feed, unless that may have it wait. The answers are JSON with a status below 500.
+// FuzzChanges sends any query string to the change feed, unless that may have it wait. The answers are JSON with a
+// status below 500.
 func FuzzChanges(f *testing.F) {
 	for _, query := range []string{
 		"since=0&limit=3&types=restaurant,menu&types[1]=api::review.review&locale=en&status=draft",
 		"limit=10001", "limit[]=1",
-		"include=document&fields[0]=name&populate[menu][fields]=*&locale=*", "fields=name", "types=,&locale= ", "types[a]=b", "Since=1",
+		"include=document&fields[0]=name&populate[menu][fields]=*&locale=*", "fields=name", "types=,&locale= ",
+		"types[a]=b", "Since=1",
 		"since=0123456789abcdef-3", "include=document&populate=*&types=restaurants&limit=10000",
 	} {
 		f.Add(query)
 	}
-	p, err := Open("../testdata/conformance/projects/kitchen", Options{Ephemeral: true, Log: slog.New(slog.DiscardHandler)})
+	p, err := Open("../testdata/conformance/projects/kitchen",
+		Options{Ephemeral: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (c *circle) wait(method, path, body string) *waiting {
 // subscribe waits for changes of posts that have a title, with more variables in the request.
 func (c *circle) subscribe(title, more string) *waiting {
 	c.t.Helper()
-	return c.wait("POST", "/graphql", fmt.Sprintf(`{"query":"subscription($t:String){postChanged(filters:{title:{eq:$t}}){document{title}}}","variables":{"t":%q%s}}`, title, more))
+	return c.wait("POST", "/graphql",
+		fmt.Sprintf(`{"query":"subscription($t:String){postChanged(filters:{title:{eq:$t}}){document{title}}}","variables":{"t":%q%s}}`, title, more))
 }
 
 // TestListenersKeepLittle expects a listener to keep what it needs of its request, and to reserve that until it leaves.
@@ -48,7 +49,8 @@ func TestListenersKeepLittle(t *testing.T) {
 		wait        func(*circle) *waiting
 		least, most int64 // bytes that a listener reserves
 	}{
-		"changes": {func(c *circle) *waiting { return c.wait("GET", "/api/_changes?feed=eventsource", "") }, 1 << 10, 8 << 10},
+		"changes": {func(c *circle) *waiting { return c.wait("GET", "/api/_changes?feed=eventsource", "") }, 1 << 10,
+			8 << 10},
 		"one locale, very many times": {func(c *circle) *waiting {
 			return c.wait("GET", "/api/_changes?feed=eventsource&locale="+strings.Repeat("en,", 20_000), "")
 		}, 1 << 10, 8 << 10},
@@ -59,11 +61,17 @@ func TestListenersKeepLittle(t *testing.T) {
 			return c.wait("GET", "/api/_changes?feed=eventsource&locale="+strings.Repeat("e", 50<<10), "")
 		}, 50 << 10, 64 << 10},
 		"a selection": {func(c *circle) *waiting {
-			return c.wait("GET", "/api/_changes?feed=eventsource&include=document&"+strings.Repeat("fields[]=title&", 90)+"types=posts", "")
+			return c.wait("GET", "/api/_changes?feed=eventsource&include=document&"+
+				strings.Repeat("fields[]=title&", 90)+"types=posts", "")
 		}, 1 << 10, 8 << 10},
-		"a subscription":                    {func(c *circle) *waiting { return c.subscribe("a", "") }, 1 << 10, 8 << 10},
-		"variables that are not used":       {func(c *circle) *waiting { return c.subscribe("a", unused) }, 1 << 10, 8 << 10},
-		"a long variable that is used":      {func(c *circle) *waiting { return c.subscribe(strings.Repeat("x", 60<<10), unused) }, 60 << 10, 72 << 10},
+		"a subscription": {func(c *circle) *waiting { return c.subscribe("a", "") }, 1 << 10,
+			8 << 10},
+		"variables that are not used": {func(c *circle) *waiting { return c.subscribe("a", unused) }, 1 << 10,
+			8 << 10},
+		"a long variable that is used": {func(c *circle) *waiting {
+			return c.subscribe(strings.Repeat("x", 60<<10),
+				unused)
+		}, 60 << 10, 72 << 10},
 		"a long path and very many headers": {func(c *circle) *waiting { return c.subscribeLong() }, 1 << 10, 8 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +107,8 @@ func (c *circle) subscribeLong() *waiting {
 	for i := range 200 {
 		fmt.Fprintf(&headers, "\r\nX-%d: %s", i, strings.Repeat("x", 50))
 	}
-	return c.wait("POST", "/graphql?"+strings.Repeat("x", 45<<10)+" HTTP/1.1"+headers.String()+"\r\nX:", `{"query":"subscription{postChanged{seq}}"}`)
+	return c.wait("POST", "/graphql?"+strings.Repeat("x", 45<<10)+" HTTP/1.1"+headers.String()+"\r\nX:",
+		`{"query":"subscription{postChanged{seq}}"}`)
 }
 
 // heap returns how many bytes of the heap are in use.
@@ -111,8 +120,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestListenersWithoutMemory subscribes with long variables until the memory of listeners, a quarter of limits.memory, is used up. Further ones are
-// refused with 503, everything else is answered, and listeners are taken again when others have left.
+// TestListenersWithoutMemory subscribes with long variables until the memory of listeners, a quarter of limits.memory,
+// is used up. Further ones are refused with 503, everything else is answered, and listeners are taken again when others
+// have left.
 func TestListenersWithoutMemory(t *testing.T) {
 	c := newParsed(t, "{memory: 32mb, answer: 16mb}")
 	long := strings.Repeat("x", 900<<10)
@@ -133,7 +143,8 @@ func TestListenersWithoutMemory(t *testing.T) {
 	if m := c.memory(); m.Reserved > 10<<20 {
 		t.Errorf("%+v", m)
 	}
-	if got := c.do("POST", "/graphql", "", `{"query":"{__typename}","variables":{"x":`+listOf(`{"":0}`, 100<<10)+`}}`); got.status != 200 {
+	if got := c.do("POST", "/graphql", "", `{"query":"{__typename}","variables":{"x":`+listOf(`{"":0}`, 100<<10)+
+		`}}`); got.status != 200 {
 		t.Errorf("a request beside them: %d %.300s", got.status, got.text)
 	}
 	for _, w := range all {

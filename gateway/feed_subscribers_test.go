@@ -72,7 +72,8 @@ func (s *eventStream) read() {
 		} else if o["reset"] == true {
 			text = "reset"
 		} else {
-			text = fmt.Sprint(o["change"], " ", strings.TrimPrefix(fmt.Sprint(o["type"]), "api::"), " ", o["documentId"])
+			text = fmt.Sprint(o["change"], " ", strings.TrimPrefix(fmt.Sprint(o["type"]), "api::"), " ",
+				o["documentId"])
 		}
 		s.ids <- id
 		s.events <- text
@@ -110,7 +111,8 @@ func (s *eventStream) ends() {
 	}
 }
 
-// TestListeners follows changes with server-sent events: from the beginning, from now on, and again after the connection was lost.
+// TestListeners follows changes with server-sent events: from the beginning, from now on, and again after the
+// connection was lost.
 func TestListeners(t *testing.T) {
 	for name, headers := range map[string][]string{"plain": nil, "compressed": {"Accept-Encoding", "gzip"}} {
 		t.Run(name, func(t *testing.T) {
@@ -125,14 +127,15 @@ func TestListeners(t *testing.T) {
 			a.want(200, "PUT", "/api/articles/"+one, "full", object{"data": object{"title": "two"}})
 			a.want(204, "DELETE", "/api/notes/"+note, "full", nil)
 			later.tells("delete note.note " + note)
-			a.listenTo("", "full", "Last-Event-ID", all.last).tells("publish article.article "+one, "delete note.note "+note)
+			a.listenTo("", "full", "Last-Event-ID", all.last).tells("publish article.article "+one, "delete note.note "+
+				note)
 			a.listenTo("", "full", "Last-Event-ID", "nonsense").tells("reset", "create article.article "+one)
 		})
 	}
 }
 
-// TestListenersLosePermission takes permissions from listeners: by revoking their token, and by changing their role. A permission that is
-// lost becomes tombstones.
+// TestListenersLosePermission takes permissions from listeners: by revoking their token, and by changing their role. A
+// permission that is lost becomes tombstones.
 func TestListenersLosePermission(t *testing.T) {
 	a := serve(t, with(map[string]string{
 		"content-types/note.yaml": changesFiles["content-types/note.yaml"],
@@ -194,7 +197,8 @@ func TestListenersAreBounded(t *testing.T) {
 	a := newAPI(t, ready)
 	one, two := a.listenTo("since=now", "full"), a.listenTo("since=now", "full")
 	for _, feed := range []string{"eventsource", "longpoll"} {
-		if r := a.do("GET", "/api/_changes?since=now&feed="+feed, "full", nil); r.status != 503 || !strings.Contains(r.message(), "limits.listeners: 2") {
+		if r := a.do("GET", "/api/_changes?since=now&feed="+feed, "full", nil); r.status != 503 ||
+			!strings.Contains(r.message(), "limits.listeners: 2") {
 			t.Errorf("a third listener is answered %d %s", r.status, r.text)
 		}
 	}
@@ -206,7 +210,8 @@ func TestListenersAreBounded(t *testing.T) {
 	two.ends()
 }
 
-// TestListenersThatAreGone listens again and again with as many clients as may, long before a heartbeat could find out that the former are gone.
+// TestListenersThatAreGone listens again and again with as many clients as may, long before a heartbeat could find out
+// that the former are gone.
 func TestListenersThatAreGone(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not tell before a heartbeat")

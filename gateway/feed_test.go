@@ -51,7 +51,8 @@ func (a *api) changes(query, as string) (p feedPage) {
 	results, _ := r.at("results").([]any)
 	for _, v := range results {
 		o := v.(object)
-		p.lines = append(p.lines, fmt.Sprint(o["change"], " ", strings.TrimPrefix(fmt.Sprint(o["type"]), "api::"), " ", o["documentId"]))
+		p.lines = append(p.lines, fmt.Sprint(o["change"], " ", strings.TrimPrefix(fmt.Sprint(o["type"]), "api::"), " ",
+			o["documentId"]))
 		p.documents = append(p.documents, o["document"])
 	}
 	p.last, _ = r.at("last_seq").(string)
@@ -86,7 +87,8 @@ func TestChangesListWhatWasWritten(t *testing.T) {
 	a.changes("types=notes", "full").tells(t, "create note.note "+note)
 	a.want(200, "PUT", "/api/articles/"+one, "full", object{"data": object{"title": "two", "notes": []string{note}}})
 	p := a.changes("include=document&populate=*&since="+all.last, "full").tells(t, "publish article.article "+one)
-	if shown, listed := fmt.Sprint(p.documents[0]), fmt.Sprint(a.want(200, "GET", "/api/articles/"+one+"?populate=*", "full", nil).at("data")); shown != listed {
+	if shown, listed := fmt.Sprint(p.documents[0]),
+		fmt.Sprint(a.want(200, "GET", "/api/articles/"+one+"?populate=*", "full", nil).at("data")); shown != listed {
 		t.Errorf("the feed shows %s, the document is %s", shown, listed)
 	}
 	a.changes("since="+all.last, "").tells(t, "delete note.note "+note, "publish article.article "+one)
@@ -98,7 +100,8 @@ func TestChangesListWhatWasWritten(t *testing.T) {
 		t.Errorf("with another status comes %+v", p)
 	}
 	a.want(204, "DELETE", "/api/notes/"+note, "full", nil)
-	a.changes("types=api::note.note&since="+all.last, "notes").tells(t, "delete article.article "+one, "delete note.note "+note)
+	a.changes("types=api::note.note&since="+all.last, "notes").tells(t, "delete article.article "+one,
+		"delete note.note "+note)
 }
 
 // TestFeedRefusesWrongRequests sends requests that the feed refuses.
@@ -128,7 +131,8 @@ func TestFeedRefusesWrongRequests(t *testing.T) {
 		{400, "heartbeat=soon", "full", "it must be a number of milliseconds"},
 		{400, "since[]=1", "full", "it must be one text"},
 	} {
-		if r := a.do("GET", "/api/_changes?"+c.query, c.as, nil); r.status != c.status || !strings.Contains(r.message(), c.says) {
+		if r := a.do("GET", "/api/_changes?"+c.query, c.as, nil); r.status != c.status ||
+			!strings.Contains(r.message(), c.says) {
 			t.Errorf("%s as %q: %d %s, want %d %s", c.query, c.as, r.status, r.text, c.status, c.says)
 		}
 	}

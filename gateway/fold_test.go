@@ -10,8 +10,8 @@ import (
 	"lectern/gateway"
 )
 
-// TestOperatorsFoldCase filters and searches for texts that differ in case alone, over REST and GraphQL: in a final sigma, and in letters whose fold is
-// longer than they are.
+// TestOperatorsFoldCase filters and searches for texts that differ in case alone, over REST and GraphQL: in a final
+// sigma, and in letters whose fold is longer than they are.
 func TestOperatorsFoldCase(t *testing.T) {
 	dir := writeProject(t, map[string]string{
 		"content-types/tag.yaml":  "kind: collectionType\ninfo: {singularName: tag, pluralName: tags, displayName: T}\nattributes: {name: {type: string}, slow: {type: text}}\n",
@@ -19,7 +19,8 @@ func TestOperatorsFoldCase(t *testing.T) {
 	})
 	r, _ := run(t, dir, gateway.Options{}, nil)
 	for _, name := range []string{"ΑΣ", "Ας", "ασ", "ας", "ΟΔΟΣ ΑΘΗΝΩΝ", "Η ΟΔΟΣ", "Straße", "other"} {
-		if status, answer := send(t, "POST", r.Base+"/api/tags", "", fmt.Sprintf(`{"data":{"name":%q,"slow":%[1]q}}`, name)); status != 201 {
+		if status, answer := send(t, "POST", r.Base+"/api/tags", "",
+			fmt.Sprintf(`{"data":{"name":%q,"slow":%[1]q}}`, name)); status != 201 {
 			t.Fatal(status, answer)
 		}
 	}
@@ -46,12 +47,14 @@ func TestOperatorsFoldCase(t *testing.T) {
 			if c.op == "" || strings.HasSuffix(c.op, "Withi") { // GraphQL has neither
 				continue
 			}
-			body, err := json.Marshal(map[string]string{"query": fmt.Sprintf(`{data: tags(sort: "createdAt", filters: {%s: {%s: %q}}) {name}}`, attr, c.op, c.text)})
+			body, err := json.Marshal(
+				map[string]string{"query": fmt.Sprintf(`{data: tags(sort: "createdAt", filters: {%s: {%s: %q}}) {name}}`, attr, c.op, c.text)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, answer = send(t, "POST", r.Base+"/graphql", "", string(body))
-			if got := namesIn(t, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(answer), `{"data":`), "}")); got != c.want {
+			if got := namesIn(t, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(answer), `{"data":`),
+				"}")); got != c.want {
 				t.Errorf("GraphQL %s %s: %s, want %s", c.op, c.text, answer, c.want)
 			}
 		}

@@ -48,7 +48,8 @@ func serveReplica(t *testing.T, dir string, o gateway.Options) *replica {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan gateway.Ready, 1), make(chan error, 1)
 	go func() {
-		o.Addr, o.Log, o.Ready = "127.0.0.1:0", slog.New(slog.NewTextHandler(&r.log, nil)), func(r gateway.Ready) { ready <- r }
+		o.Addr, o.Log, o.Ready = "127.0.0.1:0", slog.New(slog.NewTextHandler(&r.log, nil)),
+			func(r gateway.Ready) { ready <- r }
 		done <- gateway.Serve(ctx, dir, o)
 	}()
 	r.stop = sync.OnceFunc(func() {
@@ -90,15 +91,16 @@ func (r *replica) equals(origin, key string, paths ...string) {
 				break
 			}
 			if time.Now().After(late) {
-				r.Fatalf("GET %s: %d %.300s\nthe origin: %d %.300s\n%s", path, status, got, want, wanted, r.log.String())
+				r.Fatalf("GET %s: %d %.300s\nthe origin: %d %.300s\n%s", path, status, got, want, wanted,
+					r.log.String())
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
 }
 
-// TestReplica changes content, permissions, tokens and definitions of a server, and expects the same answers of its replica, which is
-// restarted in between, also while the server is gone.
+// TestReplica changes content, permissions, tokens and definitions of a server, and expects the same answers of its
+// replica, which is restarted in between, also while the server is gone.
 func TestReplica(t *testing.T) {
 	e := newEditing(t)
 	create := func(body string) {
@@ -111,7 +113,8 @@ func TestReplica(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r := follow(t, dir, e.base, e.key)
-	reads := []string{"/api/notes", "/api/notes?sort=rank:desc&status=draft", "/graphql?query={notes{rank}}", "/api/i18n/locales", "/api/users-permissions/roles"}
+	reads := []string{"/api/notes", "/api/notes?sort=rank:desc&status=draft", "/graphql?query={notes{rank}}",
+		"/api/i18n/locales", "/api/users-permissions/roles"}
 	r.equals(e.base, e.key, reads...)
 	r.equals(e.base, "", reads...)
 
@@ -138,8 +141,10 @@ func TestReplica(t *testing.T) {
 		t.Errorf("a permission that was granted: %d", status)
 	}
 
-	for _, write := range [][2]string{{"/api/notes", `{"data":{"title":"refused","rank":1}}`}, {"/graphql", `{"query":"mutation{createNote(data:{title:\"refused\"}){rank}}"}`}} {
-		if status, answer := send(t, http.MethodPost, r.base+write[0], e.key, write[1]); !strings.Contains(answer, "send them to "+e.base) {
+	for _, write := range [][2]string{{"/api/notes", `{"data":{"title":"refused","rank":1}}`},
+		{"/graphql", `{"query":"mutation{createNote(data:{title:\"refused\"}){rank}}"}`}} {
+		if status, answer := send(t, http.MethodPost, r.base+write[0], e.key, write[1]); !strings.Contains(
+			answer, "send them to "+e.base) {
 			t.Errorf("POST %s: %d %s", write[0], status, answer)
 		}
 	}
@@ -184,7 +189,8 @@ func TestPromotedReplicaTakesWrites(t *testing.T) {
 	e := newEditing(t)
 	write := func(base, title string) {
 		t.Helper()
-		if status, answer := send(t, http.MethodPost, base+"/api/notes", e.key, `{"data":{"title":"`+title+`"}}`); status != 201 {
+		if status, answer := send(t, http.MethodPost, base+"/api/notes", e.key, `{"data":{"title":"`+title+
+			`"}}`); status != 201 {
 			t.Fatal(status, answer)
 		}
 	}
@@ -280,7 +286,8 @@ func TestReplicaServesTheFilesOfItsOrigin(t *testing.T) {
 		e.must(err)
 		got, err := http.Head(r.base + url)
 		e.must(err)
-		if got.Header.Get("ETag") != want.Header.Get("ETag") || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") {
+		if got.Header.Get("ETag") != want.Header.Get("ETag") ||
+			got.Header.Get("Content-Type") != want.Header.Get("Content-Type") {
 			t.Errorf("%s: %v, want %v", url, got.Header, want.Header)
 		}
 	}
@@ -323,8 +330,8 @@ func awaitFile(t *testing.T, name string, there bool) {
 	}
 }
 
-// TestReplicaHalfConverted starts a replica whose definition files do not fit its content, as if it had been killed during a conversion. It
-// must say that it needs its origin, and serve once it has a copy.
+// TestReplicaHalfConverted starts a replica whose definition files do not fit its content, as if it had been killed
+// during a conversion. It must say that it needs its origin, and serve once it has a copy.
 func TestReplicaHalfConverted(t *testing.T) {
 	e := newEditing(t)
 	dir := t.TempDir()
@@ -344,7 +351,8 @@ func TestReplicaHalfConverted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.Contains(log.String(), "stopped while its content was converted") {
 		t.Errorf("without the origin: %v; %s", err, log.String())
 	}
-	if p, err := gateway.Open(dir, gateway.Options{LogTo: io.Discard}); err == nil || !strings.Contains(err.Error(), "lectern promote") {
+	if p, err := gateway.Open(dir, gateway.Options{LogTo: io.Discard}); err == nil ||
+		!strings.Contains(err.Error(), "lectern promote") {
 		if err == nil {
 			p.Close()
 		}
@@ -368,8 +376,8 @@ func (l *logTrigger) Write(line []byte) (int, error) {
 	return l.LogBuffer.Write(line)
 }
 
-// TestReplicaCannotServeCopy has the routes of a replica fail once when it begins anew with a copy. It must serve the former content meanwhile
-// and try again.
+// TestReplicaCannotServeCopy has the routes of a replica fail once when it begins anew with a copy. It must serve the
+// former content meanwhile and try again.
 func TestReplicaCannotServeCopy(t *testing.T) {
 	e := newEditing(t)
 	dir := t.TempDir()
@@ -386,7 +394,8 @@ func TestReplicaCannotServeCopy(t *testing.T) {
 	r.equals(e.base, e.key, "/api/notes")
 	fails.Store(true)
 	e.must(e.project.Store().BeginEpoch(t.Context()))
-	for late := time.Now().Add(20 * time.Second); !strings.Contains(r.log.String(), "out of order"); time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(20 * time.Second); !strings.Contains(r.log.String(), "out of order"); time.Sleep(
+		5 * time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatal("the replica did not begin anew: ", r.log.String())
 		}
@@ -394,7 +403,8 @@ func TestReplicaCannotServeCopy(t *testing.T) {
 	if status, answer := get(t, r.base+"/api/notes", e.key); status != 200 {
 		t.Errorf("meanwhile: %d %s", status, answer)
 	}
-	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, `{"data":{"title":"later"}}`); status != 201 {
+	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key,
+		`{"data":{"title":"later"}}`); status != 201 {
 		t.Fatal(status, answer)
 	}
 	r.equals(e.base, e.key, "/api/notes?status=draft")

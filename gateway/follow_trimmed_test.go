@@ -50,8 +50,9 @@ func (g *gap) cut() {
 
 func (g *gap) mend() { g.closed.Store(false) }
 
-// TestReplicaOfTrimmedLog cuts a replica off until the origin's log no longer has the entries that it lacks. The replica serves what it has
-// meanwhile, then begins anew with a copy, and so does a replica that follows it. A listener at the replica is told to begin anew too.
+// TestReplicaOfTrimmedLog cuts a replica off until the origin's log no longer has the entries that it lacks. The
+// replica serves what it has meanwhile, then begins anew with a copy, and so does a replica that follows it. A listener
+// at the replica is told to begin anew too.
 func TestReplicaOfTrimmedLog(t *testing.T) {
 	e := newEditingAt(t, writeProject(t, map[string]string{
 		"content-types/note.yaml": noteFile("rank: {type: integer}"), "config/server.yaml": "log: {maxSize: 1mb}",
@@ -72,7 +73,8 @@ func TestReplicaOfTrimmedLog(t *testing.T) {
 	far := follow(t, t.TempDir(), near.base, e.key)
 	near.equals(e.base, e.key, reads)
 	far.equals(e.base, e.key, reads)
-	listener := newAPI(t, gateway.Ready{Base: near.base, Tokens: map[string]string{"full": e.key}}).listenTo("since=now", "full")
+	listener := newAPI(t, gateway.Ready{Base: near.base, Tokens: map[string]string{"full": e.key}}).listenTo(
+		"since=now", "full")
 	told := func() string {
 		t.Helper()
 		select {
@@ -113,7 +115,8 @@ func TestReplicaOfTrimmedLog(t *testing.T) {
 	near.equals(e.base, e.key, reads)
 	far.equals(e.base, e.key, reads)
 	for name, r := range map[string]*replica{"the replica": near, "the replica of the replica": far} {
-		if log := r.log.String(); strings.Count(log, "begins anew") != 1 || !strings.Contains(log, "no longer has all entries") {
+		if log := r.log.String(); strings.Count(log, "begins anew") != 1 ||
+			!strings.Contains(log, "no longer has all entries") {
 			t.Errorf("%s: %s", name, log)
 		}
 	}

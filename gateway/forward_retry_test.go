@@ -53,19 +53,20 @@ func (u *ownUpstream) Begin(context.Context) (func(), *url.URL, error) {
 	return func() { u.writes.Add(-1) }, nil, nil
 }
 
-// TestRetryIsNoWrite sends a write while the definitions change. Until it is retried, it is not under way: a leader that hands the lead over need not wait
-// for the new definitions.
+// TestRetryIsNoWrite sends a write while the definitions change. Until it is retried, it is not under way: a leader
+// that hands the lead over need not wait for the new definitions.
 func TestRetryIsNoWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, tries := &ownUpstream{}, 0
-		rt := server.API{Steps: server.Steps{Forward: newForward(u).Step}, Routes: []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true,
-			Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
-				if tries++; tries == 1 {
-					return store.ErrRedefined
-				}
-				w.WriteHeader(http.StatusCreated)
-				return nil
-			}}}}
+		rt := server.API{Steps: server.Steps{Forward: newForward(u).Step},
+			Routes: []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true,
+				Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+					if tries++; tries == 1 {
+						return store.ErrRedefined
+					}
+					w.WriteHeader(http.StatusCreated)
+					return nil
+				}}}}
 		s, err := server.New(server.Config{}, rt)
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,8 @@ func (u *lostUpstream) Begin(context.Context) (func(), *url.URL, error) {
 	return func() {}, nil, nil
 }
 
-// TestRetryElsewhere sends a write that is to be retried after its body was read, when another server takes the writes. That gets the whole body.
+// TestRetryElsewhere sends a write that is to be retried after its body was read, when another server takes the writes.
+// That gets the whole body.
 func TestRetryElsewhere(t *testing.T) {
 	const text = `{"data":{"title":"new"}}`
 	var zipped bytes.Buffer
@@ -160,15 +162,16 @@ func TestRetryElsewhere(t *testing.T) {
 			defer f.Close()
 			var s *server.Server
 			rt := server.API{Steps: server.Steps{Forward: f.Step}}
-			rt.Routes = []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true, Handle: func(_ http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-				if err := c.read(r); err != nil {
-					return err
-				}
-				if err := s.Swap(rt); err != nil {
-					return err
-				}
-				return store.ErrRedefined
-			}}}
+			rt.Routes = []server.Route{{Method: http.MethodPost, Path: "/notes", Open: true,
+				Handle: func(_ http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+					if err := c.read(r); err != nil {
+						return err
+					}
+					if err := s.Swap(rt); err != nil {
+						return err
+					}
+					return store.ErrRedefined
+				}}}
 			if s, err = server.New(server.Config{}, rt); err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,8 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "config", "server.yaml")
 	e.must(os.MkdirAll(filepath.Dir(settings), 0o700))
-	e.must(os.WriteFile(settings, []byte("replica: {url: "+between.URL+", token: '${KEY_OF_ORIGIN}', writes: forward}\n"), 0o600))
+	e.must(os.WriteFile(settings,
+		[]byte("replica: {url: "+between.URL+", token: '${KEY_OF_ORIGIN}', writes: forward}\n"), 0o600))
 	t.Setenv("KEY_OF_ORIGIN", e.key)
 	r := serveReplica(t, dir, gateway.Options{})
 
@@ -90,7 +91,8 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 	e.must(err)
 	e.must(form.Close())
 
-	_, created := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"to be changed","rank":50}}`))
+	_, created := r.writing("POST", "/api/notes", e.key, "application/json",
+		[]byte(`{"data":{"title":"to be changed","rank":50}}`))
 	note := "/api/notes/" + regexp.MustCompile(`"documentId":"([a-z0-9]+)"`).FindStringSubmatch(created)[1]
 	for _, c := range []struct {
 		name, method, path, key, kind, body string
@@ -98,17 +100,26 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 		answers                             string
 		read, shows                         string
 	}{
-		{"create", "POST", "/api/notes", e.key, "application/json", `{"data":{"title":"by rest","rank":41}}`, 201, `"rank":41`, "/api/notes?filters[rank]=41", "by rest"},
-		{"update", "PUT", note, e.key, "application/json", `{"data":{"title":"changed"}}`, 200, `"title":"changed"`, note, `"title":"changed"`},
+		{"create", "POST", "/api/notes", e.key, "application/json", `{"data":{"title":"by rest","rank":41}}`, 201,
+			`"rank":41`, "/api/notes?filters[rank]=41", "by rest"},
+		{"update", "PUT", note, e.key, "application/json", `{"data":{"title":"changed"}}`, 200, `"title":"changed"`,
+			note, `"title":"changed"`},
 		{"delete", "DELETE", note, e.key, "", "", 204, "", "/api/notes?filters[rank]=50", `"data":[]`},
-		{"mutation", "POST", "/graphql", e.key, "application/json", `{"query":"mutation M($t:String!){createNote(data:{title:$t,rank:42}){rank}}","variables":{"t":"by graphql"}}`, 200, `"rank":42`, "/api/notes?filters[rank]=42", "by graphql"},
-		{"upload", "POST", "/api/upload", e.key, form.FormDataContentType(), upload.String(), 201, `"words.txt"`, "/api/upload/files", "words.txt"},
-		{"batch", "POST", "/api/_batch", e.key, "application/json", `{"operations":[{"op":"create","type":"notes","data":{"title":"by batch","rank":44}}]}`, 200, `"rank":44`, "/api/notes?filters[rank]=44", "by batch"},
-		{"invalid", "POST", "/api/notes", e.key, "application/json", `{"data":{"rank":"many"}}`, 400, "ValidationError", "", ""},
-		{"forbidden", "POST", "/api/notes", "", "application/json", `{"data":{"title":"no"}}`, 403, "Forbidden", "", ""},
+		{"mutation", "POST", "/graphql", e.key, "application/json",
+			`{"query":"mutation M($t:String!){createNote(data:{title:$t,rank:42}){rank}}","variables":{"t":"by graphql"}}`, 200, `"rank":42`, "/api/notes?filters[rank]=42", "by graphql"},
+		{"upload", "POST", "/api/upload", e.key, form.FormDataContentType(), upload.String(), 201, `"words.txt"`,
+			"/api/upload/files", "words.txt"},
+		{"batch", "POST", "/api/_batch", e.key, "application/json",
+			`{"operations":[{"op":"create","type":"notes","data":{"title":"by batch","rank":44}}]}`, 200, `"rank":44`,
+			"/api/notes?filters[rank]=44", "by batch"},
+		{"invalid", "POST", "/api/notes", e.key, "application/json", `{"data":{"rank":"many"}}`, 400, "ValidationError",
+			"", ""},
+		{"forbidden", "POST", "/api/notes", "", "application/json", `{"data":{"title":"no"}}`, 403, "Forbidden", "",
+			""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			answer, text := r.writing(c.method, c.path, c.key, c.kind, []byte(c.body), "Origin", "http://localhost:3000")
+			answer, text := r.writing(c.method, c.path, c.key, c.kind, []byte(c.body), "Origin",
+				"http://localhost:3000")
 			for _, name := range []string{"Vary", "Access-Control-Allow-Origin"} { // both servers set them
 				lines := answer.Header[name]
 				values := strings.Split(strings.Join(lines, ", "), ", ")
@@ -120,7 +131,8 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 			if c.status < 400 {
 				forwarded = "applied"
 			}
-			if answer.StatusCode != c.status || !strings.Contains(text, c.answers) || answer.Header.Get("Lectern-Forwarded") != forwarded {
+			if answer.StatusCode != c.status || !strings.Contains(text, c.answers) ||
+				answer.Header.Get("Lectern-Forwarded") != forwarded {
 				t.Fatalf("%d %v %.300s", answer.StatusCode, answer.Header, text)
 			}
 			if got := answer.Header["X-Request-Id"]; len(got) != 1 {
@@ -134,7 +146,8 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 			}
 		})
 	}
-	if answer, text := r.writing("POST", "/graphql", e.key, "application/json", []byte(`{"query":"{notes{rank}}"}`)); answer.Header.Get("Lectern-Forwarded") != "" || answer.StatusCode != 200 {
+	if answer, text := r.writing("POST", "/graphql", e.key, "application/json",
+		[]byte(`{"query":"{notes{rank}}"}`)); answer.Header.Get("Lectern-Forwarded") != "" || answer.StatusCode != 200 {
 		t.Errorf("a query was forwarded: %d %s", answer.StatusCode, text)
 	}
 
@@ -142,7 +155,8 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 	note = "/api/notes/" + regexp.MustCompile(`"documentId":"(\w+)"`).FindStringSubmatch(text)[1]
 	read, _ := r.writing("GET", note, e.key, "", nil)
 	for _, want := range []int{200, 412} {
-		if answer, text := r.writing("PUT", note, e.key, "application/json", []byte(`{"data":{"title":"changed"}}`), "If-Match", read.Header.Get("ETag")); answer.StatusCode != want {
+		if answer, text := r.writing("PUT", note, e.key, "application/json", []byte(`{"data":{"title":"changed"}}`),
+			"If-Match", read.Header.Get("ETag")); answer.StatusCode != want {
 			t.Errorf("PUT with If-Match %s: %d %s, want %d", read.Header.Get("ETag"), answer.StatusCode, text, want)
 		}
 	}
@@ -150,7 +164,9 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 	const body = `{"data":{"title":"never","rank":43}}`
 	handle := func(f http.HandlerFunc) { between.writes.Store(&f) }
 	handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"unknown"`) || answer.Header.Get("Retry-After") == "" {
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json",
+		[]byte(body)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"unknown"`) ||
+		answer.Header.Get("Retry-After") == "" {
 		t.Errorf("the origin hangs up: %d %s", answer.StatusCode, text)
 	}
 	handle(func(_ http.ResponseWriter, q *http.Request) {
@@ -158,7 +174,9 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 		httputil.NewSingleHostReverseProxy(to).ServeHTTP(httptest.NewRecorder(), q)
 		panic(http.ErrAbortHandler)
 	})
-	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(`{"data":{"title":"once","rank":44}}`)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"unknown"`) {
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json",
+		[]byte(`{"data":{"title":"once","rank":44}}`)); answer.StatusCode != 503 ||
+		!strings.Contains(text, `"outcome":"unknown"`) {
 		t.Errorf("the answer of the origin is lost: %d %s", answer.StatusCode, text)
 	}
 	r.equals(e.base, e.key, "/api/notes?filters[rank]=44")
@@ -169,32 +187,38 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 		to, _ := url.Parse(r.base)
 		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, q)
 	})
-	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)); answer.StatusCode != 508 {
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json",
+		[]byte(body)); answer.StatusCode != 508 {
 		t.Errorf("a replica that forwards to itself: %d %s", answer.StatusCode, text)
 	}
 	between.CloseClientConnections()
 	e.must(between.Listener.Close())
-	r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)) // over a connection whose end the replica may not have noticed yet
-	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json", []byte(body)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"refused"`) {
+	r.writing("POST", "/api/notes", e.key, "application/json",
+		[]byte(body)) // over a connection whose end the replica may not have noticed yet
+	if answer, text := r.writing("POST", "/api/notes", e.key, "application/json",
+		[]byte(body)); answer.StatusCode != 503 || !strings.Contains(text, `"outcome":"refused"`) {
 		t.Errorf("the origin is gone: %d %s", answer.StatusCode, text)
 	}
-	if status, text := get(t, r.base+"/api/notes?filters[rank]=42", e.key); status != 200 || !strings.Contains(text, "by graphql") {
+	if status, text := get(t, r.base+"/api/notes?filters[rank]=42", e.key); status != 200 ||
+		!strings.Contains(text, "by graphql") {
 		t.Errorf("a read without the origin: %d %s", status, text)
 	}
 
 	r.stop()
-	if err := gateway.Promote(dir, gateway.Options{}, false); err == nil || !strings.Contains(err.Error(), "remove replica") {
+	if err := gateway.Promote(dir, gateway.Options{}, false); err == nil ||
+		!strings.Contains(err.Error(), "remove replica") {
 		t.Errorf("promoted a replica whose settings follow a server: %v", err)
 	}
 }
 
-// TestForwardedThroughReplicas writes to a replica of a replica. Both forward the write, and both show it when it is answered. The origin is told
-// by which addresses it came.
+// TestForwardedThroughReplicas writes to a replica of a replica. Both forward the write, and both show it when it is
+// answered. The origin is told by which addresses it came.
 func TestForwardedThroughReplicas(t *testing.T) {
 	e := newEditing(t)
 	between := newWaypoint(t, e.base)
 	forwards := func(to string) *replica {
-		return serveReplica(t, t.TempDir(), gateway.Options{Follow: &gateway.Follow{URL: to, Token: e.key, Forward: true}})
+		return serveReplica(
+			t, t.TempDir(), gateway.Options{Follow: &gateway.Follow{URL: to, Token: e.key, Forward: true}})
 	}
 	near := forwards(between.URL)
 	far := forwards(near.base)
@@ -205,9 +229,11 @@ func TestForwardedThroughReplicas(t *testing.T) {
 		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, q)
 	})
 	between.writes.Store(&record)
-	request, err := http.NewRequest("POST", far.base+"/api/notes", strings.NewReader(`{"data":{"title":"from afar","rank":60}}`))
+	request, err := http.NewRequest("POST", far.base+"/api/notes",
+		strings.NewReader(`{"data":{"title":"from afar","rank":60}}`))
 	e.must(err)
-	request.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + e.key}, "X-Forwarded-For": {"203.0.113.9"}}
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + e.key},
+		"X-Forwarded-For": {"203.0.113.9"}}
 	answer, err := http.DefaultClient.Do(request)
 	e.must(err)
 	answer.Body.Close()
@@ -221,7 +247,8 @@ func TestForwardedThroughReplicas(t *testing.T) {
 		t.Errorf("Via: %q", got)
 	}
 	for name, r := range map[string]*replica{"near": near, "far": far} {
-		if status, text := get(t, r.base+"/api/notes?filters[rank]=60", e.key); status != 200 || !strings.Contains(text, "from afar") {
+		if status, text := get(t, r.base+"/api/notes?filters[rank]=60", e.key); status != 200 ||
+			!strings.Contains(text, "from afar") {
 			t.Errorf("read at the %s replica: %d %s", name, status, text)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestAmbiguousFraming sends requests with Content-Length, with Transfer-Encoding and with both, each followed by another request. After
-// Transfer-Encoding the connection ends, so that nothing is taken for a request that a proxy took for a part of a body.
+// TestAmbiguousFraming sends requests with Content-Length, with Transfer-Encoding and with both, each followed by
+// another request. After Transfer-Encoding the connection ends, so that nothing is taken for a request that a proxy
+// took for a part of a body.
 func TestAmbiguousFraming(t *testing.T) {
 	a := serve(t, nil)
 	const next = "GET /_ready HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -22,7 +23,8 @@ func TestAmbiguousFraming(t *testing.T) {
 		{"no body", "GET", "", "", false},
 		{"chunks", "POST", "Transfer-Encoding: chunked\r\n", "2\r\n{}\r\n0\r\n\r\n", true},
 		{"both", "POST", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "2\r\n{}\r\n0\r\n\r\n", true},
-		{"both, in the other order", "POST", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "2\r\n{}\r\n0\r\n\r\n", true},
+		{"both, in the other order", "POST", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+			"2\r\n{}\r\n0\r\n\r\n", true},
 		{"both, without a content", "GET", "content-length: 4\r\ntransfer-encoding: Chunked\r\n", "0\r\n\r\n", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -24,9 +24,9 @@ import (
 	"lectern/store"
 )
 
-// A generation is everything that is built from one state of the project's files: the definition, the store under its Model, and
-// the services on top of it. When the files change, a new generation replaces it as a whole. Values of two generations must not
-// be mixed.
+// A generation is everything that is built from one state of the project's files: the definition, the store under its
+// Model, and the services on top of it. When the files change, a new generation replaces it as a whole. Values of two
+// generations must not be mixed.
 type generation struct {
 	*Definition
 	project  *Project
@@ -115,13 +115,15 @@ func (g *generation) open() (err error) {
 	}
 	g.payloads = sync.OnceValue(g.newPayloads)
 	g.keys = idempotency.New(idempotency.Options{
-		Model: g.Model, Store: g.store, Settings: g.Settings.Server.Idempotency, Limits: g.limits(), Now: g.project.clock.Now, AtWork: &g.project.shared.keys,
+		Model: g.Model, Store: g.store, Settings: g.Settings.Server.Idempotency, Limits: g.limits(),
+		Now: g.project.clock.Now, AtWork: &g.project.shared.keys,
 	})
 	return g.openUsers()
 }
 
-// revokeUndeclared revokes the tokens that permissions.yaml no longer declares. It revokes none if the file is missing or empty, which may be so for a
-// moment only. Call it when nothing else can fail: a revoked token does not come back with the former file.
+// revokeUndeclared revokes the tokens that permissions.yaml no longer declares. It revokes none if the file is missing
+// or empty, which may be so for a moment only. Call it when nothing else can fail: a revoked token does not come back
+// with the former file.
 func (g *generation) revokeUndeclared() error {
 	if !g.project.role.HasOwnContent() {
 		return nil
@@ -146,7 +148,8 @@ func (g *generation) revokeUndeclared() error {
 
 // content returns the content of the generation for administration.
 func (g *generation) content() admin.Content {
-	return admin.Content{Definition: g.Definition.Definition, Store: g.store, Documents: g.docs, Tokens: g.tokens, Media: g.media, Replaced: g.replaced}
+	return admin.Content{Definition: g.Definition.Definition, Store: g.store, Documents: g.docs, Tokens: g.tokens,
+		Media: g.media, Replaced: g.replaced}
 }
 
 // retire closes the services that the generation does not share.

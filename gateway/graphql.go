@@ -14,7 +14,8 @@ import (
 )
 
 // graphqlRoutes returns the routes of the GraphQL endpoint; none if GraphQL is switched off.
-func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser, limiter *auth.Limiter) ([]server.Route, error) {
+func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
+	limiter *auth.Limiter) ([]server.Route, error) {
 	settings := g.Settings.GraphQL
 	if !settings.Enabled {
 		g.project.observed.engine.Store(nil)
@@ -51,8 +52,10 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 		Memory: g.project.memory, Limits: g.limits(), Answers: g.answers,
 		Authenticate: a.Authenticate, WithCaller: g.withCaller, Extended: g.project.options.Extensions != nil,
 		Forward: g.forward, Quotas: g.quotas, Limiter: limiter, Proxies: g.Settings.Server.TrustedProxies, Keys: g.keys,
-		Subscribers: g.project.subscribers, NoLog: g.Settings.Server.Log.Limits().Off, Serving: g.project.servingGraphQL,
-		Page: page, AnyOrigin: g.Settings.Server.CORS.AnyOrigin(), PreflightHeaders: settings.PreflightHeaders, Version: g.version(),
+		Subscribers: g.project.subscribers, NoLog: g.Settings.Server.Log.Limits().Off,
+		Serving: g.project.servingGraphQL,
+		Page:    page, AnyOrigin: g.Settings.Server.CORS.AnyOrigin(), PreflightHeaders: settings.PreflightHeaders,
+		Version: g.version(),
 	}
 	if settings.Batches {
 		o.MaxBatch = cmp.Or(settings.Limits.Batch, graphqlhttp.DefaultBatch)
@@ -65,7 +68,8 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	}
 	g.graphql = graphqlhttp.New(o)
 	for _, method := range graphqlhttp.Methods {
-		routes = append(routes, server.Route{Method: method, Path: settings.Endpoint, Handle: g.graphql.Serve, Open: true, Streams: true, Whole: true})
+		routes = append(routes, server.Route{Method: method, Path: settings.Endpoint, Handle: g.graphql.Serve,
+			Open: true, Streams: true, Whole: true})
 	}
 	return routes, nil
 }
@@ -75,11 +79,13 @@ func executionLimits(g *config.GraphQL) limits.Operation {
 	l := g.Limits
 	return limits.Operation{
 		Document: language.DocumentLimits{
-			Tokens: l.Tokens, Nesting: l.Nesting, Depth: g.DepthLimit, Selections: l.Selections, RootFields: l.RootFields,
-			Aliases: l.Aliases, Directives: l.Directives, IntrospectionDepth: l.IntrospectionDepth,
+			Tokens: l.Tokens, Nesting: l.Nesting, Depth: g.DepthLimit, Selections: l.Selections,
+			RootFields: l.RootFields,
+			Aliases:    l.Aliases, Directives: l.Directives, IntrospectionDepth: l.IntrospectionDepth,
 		},
 		DefaultLimit: g.DefaultLimit, MaxLimit: g.MaxLimit, AmountLimit: g.AmountLimit,
-		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Introspections: l.Introspections, Conditions: l.Conditions, SortKeys: l.SortKeys, Plans: l.Plans,
+		Cost: l.Cost, Rows: l.Rows, Bytes: l.Bytes, Introspections: l.Introspections, Conditions: l.Conditions,
+		SortKeys: l.SortKeys, Plans: l.Plans,
 	}
 }
 

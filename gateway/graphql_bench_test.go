@@ -25,7 +25,8 @@ func (n *nothing) Write(p []byte) (int, error) { n.bytes += len(p); return len(p
 
 // BenchmarkGraphQL measures requests through the whole handler, without the network.
 func BenchmarkGraphQL(b *testing.B) {
-	p, err := Open("../testdata/conformance/projects/kitchen", Options{Ephemeral: true, Production: true, Log: slog.New(slog.DiscardHandler)})
+	p, err := Open("../testdata/conformance/projects/kitchen",
+		Options{Ephemeral: true, Production: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func BenchmarkGraphQL(b *testing.B) {
 		}
 	}
 	for i := range 30 {
-		if w := send(fmt.Sprintf(`mutation{createRestaurant(data:{name:"R %d",slug:"r-%d",seats:%d,price:9.5}){name}}`, i, i, i+1), "{}")(); w.status != 200 {
+		if w := send(fmt.Sprintf(`mutation{createRestaurant(data:{name:"R %d",slug:"r-%d",seats:%d,price:9.5}){name}}`,
+			i, i, i+1), "{}")(); w.status != 200 {
 			b.Fatal(w.status)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 func FuzzGraphQLTransport(f *testing.F) {
 	for _, s := range []struct{ method, query, body, contentType, accept, preflight string }{
 		{"POST", "", `{"query":"{__typename}"}`, "application/json", "", ""},
-		{"POST", "", `{"query":"query($s:[String]){restaurants(sort:$s){name}}","variables":{"s":["name"]}}`, "application/json", accept.GraphQL, ""},
+		{"POST", "", `{"query":"query($s:[String]){restaurants(sort:$s){name}}","variables":{"s":["name"]}}`,
+			"application/json", accept.GraphQL, ""},
 		{"POST", "", `query=%7B__typename%7D`, "application/x-www-form-urlencoded", "", "1"},
 		{"POST", "", `[{}]`, "application/vnd.api+json", "", ""},
 		{"POST", "", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}`, "application/json", "", ""},
@@ -31,7 +32,8 @@ func FuzzGraphQLTransport(f *testing.F) {
 	} {
 		f.Add(s.method, s.query, s.body, s.contentType, s.accept, s.preflight)
 	}
-	p, err := Open("../testdata/conformance/projects/kitchen", Options{Ephemeral: true, Log: slog.New(slog.DiscardHandler)})
+	p, err := Open("../testdata/conformance/projects/kitchen",
+		Options{Ephemeral: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,11 +10,13 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// openFields are the generated root fields that need no permission: they show only what their caller may see, or count attempts.
+// openFields are the generated root fields that need no permission: they show only what their caller may see, or count
+// attempts.
 var openFields = []string{"me", "lecternSchedules", "lecternSchedules_connection", "cancelLecternSchedule",
 	"login", "register", "forgotPassword", "resetPassword", "emailConfirmation"}
 
-// Every generated root field needs a permission that can be granted. The permission opens the field, and nothing else does.
+// Every generated root field needs a permission that can be granted. The permission opens the field, and nothing else
+// does.
 func TestGraphQLPermissions(t *testing.T) {
 	files := with(map[string]string{"config/plugins.yaml": "graphql: {config: {documentActions: true, subscriptions: true}}\ni18n: {enabled: true}\n" +
 		peopleFiles["config/plugins.yaml"]})
@@ -60,7 +62,8 @@ func TestGraphQLPermissions(t *testing.T) {
 		}
 		for i, p := range permissions {
 			r := a.graphql(fmt.Sprint("t", i), query)
-			if forbidden := strings.Contains(r.text, "Forbidden access"); r.status != 200 || forbidden != (p != f.Scope) {
+			if forbidden := strings.Contains(r.text, "Forbidden access"); r.status != 200 ||
+				forbidden != (p != f.Scope) {
 				t.Errorf("%s with the permission %s: %d %s", query, p, r.status, r.text)
 			}
 		}
@@ -72,7 +75,8 @@ func TestGraphQLFilesAndLocales(t *testing.T) {
 	const grants = "{plugin::upload.content-api: [find, findOne], plugin::i18n.locales: [listLocales]}"
 	const permissions = "[plugin::upload.content-api.find, plugin::upload.content-api.findOne, plugin::i18n.locales.listLocales]"
 	files := with(map[string]string{"config/permissions.yaml": "roles: {public: " + grants + "}\ntokens:\n" +
-		"  - {name: custom, type: custom, permissions: " + permissions + "}\n  - {name: other, type: custom, permissions: [api::article.article.find]}\n"})
+		"  - {name: custom, type: custom, permissions: " + permissions +
+		"}\n  - {name: other, type: custom, permissions: [api::article.article.find]}\n"})
 	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
 	uploaded, _ := a.upload("full", formWith("a.txt", "text"))

@@ -59,8 +59,8 @@ type stream struct {
 	stop   func()
 }
 
-// subscribe sends an operation and reads the events of the answer until the test or stop ends it. It returns when the head of the answer has
-// arrived: changes after that are delivered.
+// subscribe sends an operation and reads the events of the answer until the test or stop ends it. It returns when the
+// head of the answer has arrived: changes after that are delivered.
 func (a *api) subscribe(query, as string, headers ...string) *stream {
 	a.t.Helper()
 	text, _ := json.Marshal(object{"query": query})
@@ -156,7 +156,8 @@ func serveNotes(t *testing.T) *api { return serve(t, noteFiles) }
 // note creates a published note and returns its documentId.
 func (a *api) note(data object, query ...string) string {
 	a.t.Helper()
-	id, _ := a.want(201, "POST", "/api/notes"+strings.Join(query, ""), "full", object{"data": data}).at("data.documentId").(string)
+	id, _ := a.want(201, "POST", "/api/notes"+strings.Join(query, ""), "full", object{"data": data}).at(
+		"data.documentId").(string)
 	return id
 }
 
@@ -184,30 +185,44 @@ func TestGraphQLStreams(t *testing.T) {
 		plain              bool   // the answer is no stream
 	}{
 		{name: "a query", method: "POST", body: post("{notes{title}}"), status: 200, want: `{"data":{"notes":[]}}`},
-		{name: "a query by GET", method: "GET", path: "?query=" + url.QueryEscape("{notes{title}}"), status: 200, want: `{"data":{"notes":[]}}`},
-		{name: "a mutation", method: "POST", body: post(`mutation{deleteNote(documentId:"x"){documentId}}`), status: 200,
-			want: `{"errors":[{"message":"Forbidden access","path":["deleteNote"],"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}],"data":{"deleteNote":null}}`},
+		{name: "a query by GET", method: "GET", path: "?query=" + url.QueryEscape("{notes{title}}"), status: 200,
+			want: `{"data":{"notes":[]}}`},
+		{name: "a mutation", method: "POST", body: post(`mutation{deleteNote(documentId:"x"){documentId}}`),
+			status: 200,
+			want:   `{"errors":[{"message":"Forbidden access","path":["deleteNote"],"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}],"data":{"deleteNote":null}}`},
 		{name: "no document", method: "POST", body: post("{"), status: 200,
 			want: `{"errors":[{"message":"Syntax Error: Expected Name, found <EOF>.","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_PARSE_FAILED"}}]}`},
 		{name: "no permission", method: "POST", body: post("subscription{articleChanged{seq}}"), status: 200,
 			want: `{"errors":[{"message":"Forbidden access","path":["articleChanged"],"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}]}`},
-		{name: "two fields", method: "POST", body: post("subscription{a:noteChanged{seq} b:noteChanged{seq}}"), status: 200,
-			want: `{"errors":[{"message":"Anonymous Subscription must select only one top level field.","locations":[{"line":1,"column":33}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
-		{name: "a position of another store", method: "POST", body: post("subscription{noteChanged{seq}}"), headers: []string{"Last-Event-ID", "0123456789abcdef-3"}, status: 200,
+		{name: "two fields", method: "POST", body: post("subscription{a:noteChanged{seq} b:noteChanged{seq}}"),
+			status: 200,
+			want:   `{"errors":[{"message":"Anonymous Subscription must select only one top level field.","locations":[{"line":1,"column":33}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
+		{name: "a position of another store", method: "POST", body: post("subscription{noteChanged{seq}}"),
+			headers: []string{"Last-Event-ID", "0123456789abcdef-3"}, status: 200,
 			want: `{"errors":[{"message":"The log does not have all changes since then. Read the documents again, and subscribe without Last-Event-ID.","extensions":{"code":"CHANGES_LOST"}}]}`},
-		{name: "no position", method: "POST", body: post("subscription{noteChanged{seq}}"), headers: []string{"Last-Event-ID", "x"}, status: 200,
+		{name: "no position", method: "POST", body: post("subscription{noteChanged{seq}}"),
+			headers: []string{"Last-Event-ID", "x"}, status: 200,
 			want: `{"errors":[{"message":"The log does not have all changes since then. Read the documents again, and subscribe without Last-Event-ID.","extensions":{"code":"CHANGES_LOST"}}]}`},
-		{name: "a stream is preferred", method: "POST", body: post("{__typename}"), headers: []string{"Accept", all}, status: 200, want: `{"data":{"__typename":"Query"}}`},
-		{name: "JSON is preferred", method: "POST", body: post("{__typename}"), headers: []string{"Accept", "application/json, text/event-stream"}, status: 200,
+		{name: "a stream is preferred", method: "POST", body: post("{__typename}"), headers: []string{"Accept", all},
+			status: 200, want: `{"data":{"__typename":"Query"}}`},
+		{name: "JSON is preferred", method: "POST", body: post("{__typename}"),
+			headers: []string{"Accept", "application/json, text/event-stream"}, status: 200,
 			want: `{"data":{"__typename":"Query"}}`, plain: true},
-		{name: "anything", method: "POST", body: post("{__typename}"), headers: []string{"Accept", "*/*"}, status: 200, want: `{"data":{"__typename":"Query"}}`, plain: true},
-		{name: "a subscription as JSON", method: "POST", body: post("subscription{noteChanged{seq}}"), headers: []string{"Accept", "application/json"}, status: 406,
+		{name: "anything", method: "POST", body: post("{__typename}"), headers: []string{"Accept", "*/*"}, status: 200,
+			want: `{"data":{"__typename":"Query"}}`, plain: true},
+		{name: "a subscription as JSON", method: "POST", body: post("subscription{noteChanged{seq}}"),
+			headers: []string{"Accept", "application/json"}, status: 406,
 			want: "send the header accept: text/event-stream", plain: true},
-		{name: "a mutation by GET", method: "GET", path: "?query=" + url.QueryEscape("mutation{__typename}"), status: 405, want: "GET requests only support query operations", plain: true},
-		{name: "no query", method: "POST", body: []byte(`{"query":""}`), status: 400, want: "non-empty `query`", plain: true},
-		{name: "a batch", method: "POST", body: []byte(`[{"query":"{__typename}"}]`), status: 400, want: "batching", plain: true},
-		{name: "what a page can send", method: "GET", path: "?query={__typename}", headers: []string{"Content-Type", ""}, status: 400, want: "cross-site", plain: true},
-		{name: "a key that does not work", method: "POST", body: post("{__typename}"), headers: []string{"Authorization", "Bearer x"}, status: 401, want: "UnauthorizedError", plain: true},
+		{name: "a mutation by GET", method: "GET", path: "?query=" + url.QueryEscape("mutation{__typename}"),
+			status: 405, want: "GET requests only support query operations", plain: true},
+		{name: "no query", method: "POST", body: []byte(`{"query":""}`), status: 400, want: "non-empty `query`",
+			plain: true},
+		{name: "a batch", method: "POST", body: []byte(`[{"query":"{__typename}"}]`), status: 400, want: "batching",
+			plain: true},
+		{name: "what a page can send", method: "GET", path: "?query={__typename}",
+			headers: []string{"Content-Type", ""}, status: 400, want: "cross-site", plain: true},
+		{name: "a key that does not work", method: "POST", body: post("{__typename}"),
+			headers: []string{"Authorization", "Bearer x"}, status: 401, want: "UnauthorizedError", plain: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.plain {
@@ -215,14 +230,17 @@ func TestGraphQLStreams(t *testing.T) {
 				if c.body != nil {
 					body = string(c.body)
 				}
-				headers := append([]string{"Accept", "text/event-stream", "Content-Type", "application/json"}, c.headers...)
-				if r := a.do(c.method, "/graphql"+c.path, "", body, headers...); r.status != c.status || !strings.Contains(r.text, c.want) {
+				headers := append([]string{"Accept", "text/event-stream", "Content-Type", "application/json"},
+					c.headers...)
+				if r := a.do(c.method, "/graphql"+c.path, "", body, headers...); r.status != c.status ||
+					!strings.Contains(r.text, c.want) {
 					t.Errorf("%d %s, want %d %s", r.status, r.text, c.status, c.want)
 				}
 				return
 			}
 			s := a.stream(c.method, "/graphql"+c.path, "", c.body, c.headers...)
-			if kind := s.header.Get("Content-Type"); s.status != c.status || kind != "text/event-stream; charset=utf-8" {
+			if kind := s.header.Get("Content-Type"); s.status != c.status ||
+				kind != "text/event-stream; charset=utf-8" {
 				t.Fatalf("%d %s", s.status, kind)
 			}
 			s.want(c.want)
@@ -236,7 +254,8 @@ func TestGraphQLStreams(t *testing.T) {
 	}
 }
 
-// TestCompressionBesideStreams checks that answers are compressed unless they are streams of events, whatever else the client accepts.
+// TestCompressionBesideStreams checks that answers are compressed unless they are streams of events, whatever else the
+// client accepts.
 func TestCompressionBesideStreams(t *testing.T) {
 	a := serveNotes(t)
 	for range 20 {
@@ -250,7 +269,8 @@ func TestCompressionBesideStreams(t *testing.T) {
 		"text/event-stream, application/json;q=0.9": "",
 		"application/json;q=0.9, text/event-stream": "",
 	} {
-		s := a.stream("POST", "/graphql", "", []byte(`{"query":"{notes(pagination:{limit:20}){title}}"}`), "Accept", accept, "Accept-Encoding", "gzip")
+		s := a.stream("POST", "/graphql", "", []byte(`{"query":"{notes(pagination:{limit:20}){title}}"}`), "Accept",
+			accept, "Accept-Encoding", "gzip")
 		if got := s.header.Get("Content-Encoding"); s.status != 200 || got != want {
 			t.Errorf("accept %s: %d %q, want %q", accept, s.status, got, want)
 		}
@@ -264,10 +284,12 @@ func TestCompressionBesideStreams(t *testing.T) {
 // TestSubscriptionsAreOff checks that a server without the setting has no subscriptions and no streams.
 func TestSubscriptionsAreOff(t *testing.T) {
 	a := serve(t, nil)
-	if r := a.do("POST", "/graphql", "", object{"query": "{__typename}"}, "Accept", "text/event-stream"); r.status != 406 {
+	if r := a.do("POST", "/graphql", "", object{"query": "{__typename}"}, "Accept",
+		"text/event-stream"); r.status != 406 {
 		t.Errorf("a stream: %d %s", r.status, r.text)
 	}
-	if r := a.do("POST", "/graphql", "", object{"query": "subscription{articleChanged{seq}}"}); r.status != 200 || !strings.Contains(r.text, "Schema is not configured to execute subscription operation.") {
+	if r := a.do("POST", "/graphql", "", object{"query": "subscription{articleChanged{seq}}"}); r.status != 200 ||
+		!strings.Contains(r.text, "Schema is not configured to execute subscription operation.") {
 		t.Errorf("a subscription: %d %s", r.status, r.text)
 	}
 }
@@ -335,13 +357,15 @@ func TestSubscriptionsGoOn(t *testing.T) {
 	s := a.subscribe(query, "")
 	write := func(title string) string {
 		t.Helper()
-		r := a.want(200, "POST", "/graphql", key, object{"query": `mutation{createNote(data:{title:"` + title + `"}){documentId}}`})
+		r := a.want(200, "POST", "/graphql", key,
+			object{"query": `mutation{createNote(data:{title:"` + title + `"}){documentId}}`})
 		id, _ := r.at("data.createNote.documentId").(string)
 		return id
 	}
 	first := write("one")
 	e, _ := s.next()
-	if want := fmt.Sprintf(`{"data":{"noteChanged":{"documentId":%q,"seq":%q}}}`, first, e.id); e.data != want || e.id == "" {
+	if want := fmt.Sprintf(`{"data":{"noteChanged":{"documentId":%q,"seq":%q}}}`, first, e.id); e.data != want ||
+		e.id == "" {
 		t.Fatalf("%s, want %s", e.data, want)
 	}
 	s.stop()
@@ -391,7 +415,8 @@ func TestSubscriptionsEnd(t *testing.T) {
 		{name: "another role", deleted: 1, message: "Forbidden access", end: func(_ string, id int) {
 			a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("keeper")})
 		}},
-		{name: "no user", message: "nvalid credentials", end: func(_ string, id int) { a.want(200, "DELETE", userPath(id), "full", nil) }},
+		{name: "no user", message: "nvalid credentials",
+			end: func(_ string, id int) { a.want(200, "DELETE", userPath(id), "full", nil) }},
 		{name: "no token", token: "readonly", message: "nvalid credentials", end: func(string, int) {
 			if _, err := project.RevokeToken(t.Context(), "readonly"); err != nil {
 				t.Fatal(err)
@@ -419,8 +444,8 @@ func TestSubscriptionsEnd(t *testing.T) {
 	}
 }
 
-// TestSubscriptionsTellWhatIsLost takes the permission from clients while they listen, and while they are away. Each is told of the documents
-// that it asked for and could find, as deleted, and nothing else.
+// TestSubscriptionsTellWhatIsLost takes the permission from clients while they listen, and while they are away. Each is
+// told of the documents that it asked for and could find, as deleted, and nothing else.
 func TestSubscriptionsTellWhatIsLost(t *testing.T) {
 	a := serveNotes(t)
 	as, id := a.register("listener")
@@ -444,7 +469,8 @@ func TestSubscriptionsTellWhatIsLost(t *testing.T) {
 	for _, c := range []struct {
 		after event
 		told  []string
-	}{{before, []string{first, second, third}}, {lost, []string{second, third}}, {last, nil}, {event{id: "0"}, nil}, {event{}, nil}} {
+	}{{before, []string{first, second, third}}, {lost, []string{second, third}}, {last, nil}, {event{id: "0"}, nil},
+		{event{}, nil}} {
 		s := a.subscribe("subscription{noteChanged"+fields+"}", as, "Last-Event-ID", c.after.id)
 		for _, id := range c.told {
 			s.want(changeEvent("DELETE", id, "null"))
@@ -456,13 +482,15 @@ func TestSubscriptionsTellWhatIsLost(t *testing.T) {
 // TestSubscriptionsSurviveChangedDefinitions listens while definitions change, until the operation is no longer valid.
 func TestSubscriptionsSurviveChangedDefinitions(t *testing.T) {
 	e := newEditingAt(t, writeProject(t, map[string]string{
-		"content-types/note.yaml": noteFile("rank: {type: integer}"), "config/plugins.yaml": "graphql: {config: {subscriptions: true}}",
+		"content-types/note.yaml": noteFile("rank: {type: integer}"),
+		"config/plugins.yaml":     "graphql: {config: {subscriptions: true}}",
 	}))
 	a := newAPI(t, gateway.Ready{Base: e.base, Tokens: map[string]string{"full": e.key}})
 	s := a.subscribe("subscription{noteChanged{change document{title rank}}}", "full")
 	a.note(object{"title": "one", "rank": 1})
 	s.want(`{"data":{"noteChanged":{"change":"CREATE","document":{"title":"one","rank":1}}}}`)
-	e.expect("another attribute", func() { e.write("content-types/note.yaml", noteFile("rank: {type: integer}", "more: {type: string}")) },
+	e.expect("another attribute",
+		func() { e.write("content-types/note.yaml", noteFile("rank: {type: integer}", "more: {type: string}")) },
 		"/api/notes?fields[0]=more", 200)
 	a.note(object{"title": "two", "rank": 2})
 	s.want(`{"data":{"noteChanged":{"change":"CREATE","document":{"title":"two","rank":2}}}}`)
@@ -473,7 +501,8 @@ func TestSubscriptionsSurviveChangedDefinitions(t *testing.T) {
 	s.wantEnd(`Cannot query field \"rank\"`)
 }
 
-// TestSubscriptionsTakeNoPlace listens more often than the server handles requests at a time, up to the limit of listeners.
+// TestSubscriptionsTakeNoPlace listens more often than the server handles requests at a time, up to the limit of
+// listeners.
 func TestSubscriptionsTakeNoPlace(t *testing.T) {
 	files := maps.Clone(noteFiles)
 	files["config/server.yaml"] = "limits: {concurrent: 1, listeners: 5, listenersPerAddress: 5}"
@@ -482,7 +511,8 @@ func TestSubscriptionsTakeNoPlace(t *testing.T) {
 	for range 5 {
 		streams = append(streams, a.subscribe("subscription{noteChanged{documentId}}", ""))
 	}
-	if r := a.do("POST", "/graphql", "", object{"query": "subscription{noteChanged{seq}}"}, "Accept", "text/event-stream"); r.status != 503 || !strings.Contains(r.text, "limits.listeners: 5") {
+	if r := a.do("POST", "/graphql", "", object{"query": "subscription{noteChanged{seq}}"}, "Accept",
+		"text/event-stream"); r.status != 503 || !strings.Contains(r.text, "limits.listeners: 5") {
 		t.Errorf("one listener too many: %d %s", r.status, r.text)
 	}
 	for range 3 {

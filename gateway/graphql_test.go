@@ -19,8 +19,8 @@ func (a *api) graphql(as, query string, headers ...string) reply {
 	return a.do("POST", "/graphql", as, object{"query": query}, headers...)
 }
 
-// TestGraphQLLoginsAreCounted expects each alias of a field to count for the rate limit, and logins over GraphQL to count together with
-// logins over REST.
+// TestGraphQLLoginsAreCounted expects each alias of a field to count for the rate limit, and logins over GraphQL to
+// count together with logins over REST.
 func TestGraphQLLoginsAreCounted(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {enabled: true, interval: 1h, max: 3}\n"))
 	var query strings.Builder
@@ -59,7 +59,8 @@ func TestGraphQLNotAcceptable(t *testing.T) {
 
 func TestGraphQLSettings(t *testing.T) {
 	with := func(graphql string) *api {
-		return serve(t, map[string]string{"config/plugins.yaml": "graphql:\n" + graphql + peopleFiles["config/plugins.yaml"]})
+		return serve(t, map[string]string{"config/plugins.yaml": "graphql:\n" + graphql +
+			peopleFiles["config/plugins.yaml"]})
 	}
 	if r := with("  enabled: false\n").graphql("full", "{__typename}"); r.status != 404 && r.status != 405 {
 		t.Errorf("switched off: %d %s", r.status, r.text)
@@ -96,13 +97,17 @@ func TestGraphQLLimitsRaised(t *testing.T) {
 		paths = append(paths[1:], paths[0]+"related.", paths[0]+"relating.")
 	}
 	queries := map[string]string{
-		"{articles(filters:{documentId:{in:[" + strings.Repeat("1 ", 4001) + "]}}){title}}":            "Too many conditions: at most 4000 are allowed",
-		"{articles(sort:[" + strings.Join(keys[:101], " ") + "]){title}}":                              "Too many sort keys: at most 100 are allowed",
-		`{articles(sort:"` + strings.ReplaceAll(strings.Join(keys[:101], ","), `"`, "") + `"){title}}`: "Too many sort keys: at most 100 are allowed",
-		`{__type(name:"Article"){fields{type{fields{type{fields{name}}}}}}}`:                           "Maximum introspection depth exceeded",
+		"{articles(filters:{documentId:{in:[" + strings.Repeat("1 ", 4001) +
+			"]}}){title}}": "Too many conditions: at most 4000 are allowed",
+		"{articles(sort:[" + strings.Join(keys[:101], " ") +
+			"]){title}}": "Too many sort keys: at most 100 are allowed",
+		`{articles(sort:"` + strings.ReplaceAll(strings.Join(keys[:101], ","), `"`, "") +
+			`"){title}}`: "Too many sort keys: at most 100 are allowed",
+		`{__type(name:"Article"){fields{type{fields{type{fields{name}}}}}}}`: "Maximum introspection depth exceeded",
 	}
 	const raised = "graphql: {config: {limits: {conditions: 5000, sortKeys: 101, introspectionDepth: 3}}}\n"
-	usual, more := serve(t, nil), serve(t, map[string]string{"config/plugins.yaml": raised + peopleFiles["config/plugins.yaml"]})
+	usual, more := serve(t, nil),
+		serve(t, map[string]string{"config/plugins.yaml": raised + peopleFiles["config/plugins.yaml"]})
 	for query, want := range queries {
 		if r := usual.graphql("full", query); !strings.Contains(r.text, want) {
 			t.Errorf("usually, %.60s: %.300s", query, r.text)
@@ -111,15 +116,18 @@ func TestGraphQLLimitsRaised(t *testing.T) {
 			t.Errorf("where more is allowed, %.60s: %.300s", query, r.text)
 		}
 	}
-	less := serve(t, map[string]string{"config/plugins.yaml": "graphql: {config: {limits: {introspectionDepth: 1}}}\n" + peopleFiles["config/plugins.yaml"]})
+	less := serve(t, map[string]string{"config/plugins.yaml": "graphql: {config: {limits: {introspectionDepth: 1}}}\n" +
+		peopleFiles["config/plugins.yaml"]})
 	for query, refused := range map[string]bool{"fields{name type{name}}": false, "fields{type{fields{name}}}": true} {
-		if r := less.graphql("full", `{__type(name:"Article"){`+query+"}}"); strings.Contains(r.text, "Maximum introspection depth exceeded") != refused {
+		if r := less.graphql("full", `{__type(name:"Article"){`+query+"}}"); strings.Contains(
+			r.text, "Maximum introspection depth exceeded") != refused {
 			t.Errorf("%s: %.300s", query, r.text)
 		}
 	}
 }
 
-// Strapi's settings for Apollo Server have an effect if they mean something here. The others are named in a warning at start.
+// Strapi's settings for Apollo Server have an effect if they mean something here. The others are named in a warning at
+// start.
 func TestGraphQLSettingsOfOthers(t *testing.T) {
 	var log bytes.Buffer
 	files := with(map[string]string{"config/plugins.yaml": `
@@ -128,8 +136,10 @@ graphql:
     playgroundAlways: false
     apolloServer: {introspection: false, tracing: true, cache: bounded, plugins: []}
 `})
-	ready, stop := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
-	if r := newAPI(t, ready).graphql("full", "{__schema{queryType{name}}}"); !strings.Contains(r.text, "introspection is not allowed") {
+	ready, stop := run(t, writeProject(t, files),
+		gateway.Options{Ephemeral: true, Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
+	if r := newAPI(t, ready).graphql("full", "{__schema{queryType{name}}}"); !strings.Contains(
+		r.text, "introspection is not allowed") {
 		t.Errorf("introspection: %s", r.text)
 	}
 	stop()
@@ -154,8 +164,10 @@ func TestGraphQLIntrospection(t *testing.T) {
 		production bool
 		setting    string
 		allowed    bool
-	}{{false, "", true}, {true, "", false}, {true, "{introspection: true}", true}, {false, "{introspection: false}", false}} {
-		files := with(map[string]string{"config/plugins.yaml": "graphql: {config: {apolloServer: " + tt.setting + "}}\n" + peopleFiles["config/plugins.yaml"]})
+	}{{false, "", true}, {true, "", false}, {true, "{introspection: true}", true},
+		{false, "{introspection: false}", false}} {
+		files := with(map[string]string{"config/plugins.yaml": "graphql: {config: {apolloServer: " + tt.setting +
+			"}}\n" + peopleFiles["config/plugins.yaml"]})
 		ready, stop := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Production: tt.production}, nil)
 		if r := newAPI(t, ready).graphql("", "{__schema{queryType{name}}}"); (r.status == 200) != tt.allowed {
 			t.Errorf("%+v: %d %s", tt, r.status, r.text)
@@ -166,10 +178,12 @@ func TestGraphQLIntrospection(t *testing.T) {
 
 // Queries are persisted after they have been validated, up to the configured number.
 func TestGraphQLPersisted(t *testing.T) {
-	a := serve(t, map[string]string{"config/plugins.yaml": "graphql:\n  config:\n    limits: {persisted: 2}\n" + peopleFiles["config/plugins.yaml"]})
+	a := serve(t, map[string]string{"config/plugins.yaml": "graphql:\n  config:\n    limits: {persisted: 2}\n" +
+		peopleFiles["config/plugins.yaml"]})
 	persisted := func(query string, send bool) reply {
 		sum := sha256.Sum256([]byte(query))
-		body := object{"extensions": object{"persistedQuery": object{"version": 1, "sha256Hash": hex.EncodeToString(sum[:])}}}
+		body := object{"extensions": object{"persistedQuery": object{"version": 1,
+			"sha256Hash": hex.EncodeToString(sum[:])}}}
 		if send {
 			body["query"] = query
 		}
@@ -195,12 +209,14 @@ func TestGraphQLPersisted(t *testing.T) {
 // Pages of all origins may read GraphQL answers, unless the configuration lists origins.
 func TestGraphQLOrigins(t *testing.T) {
 	for config, origins := range map[string]map[string]string{
-		"host: 127.0.0.1":                   {"": "", "https://a.example": "*"},
-		"cors: {origin: https://a.example}": {"": "", "https://a.example": "https://a.example", "https://b.example": ""},
+		"host: 127.0.0.1": {"": "", "https://a.example": "*"},
+		"cors: {origin: https://a.example}": {"": "", "https://a.example": "https://a.example",
+			"https://b.example": ""},
 	} {
 		a := serve(t, map[string]string{"config/server.yaml": config})
 		for origin, want := range origins {
-			if got := a.graphql("", "{__typename}", "Origin", origin).header.Get("Access-Control-Allow-Origin"); got != want {
+			if got := a.graphql("", "{__typename}", "Origin", origin).header.Get(
+				"Access-Control-Allow-Origin"); got != want {
 				t.Errorf("%s: origin %q: allowed %q, want %q", config, origin, got, want)
 			}
 		}

@@ -32,10 +32,16 @@ func TestHandoverLosesNoWrite(t *testing.T) {
 	}
 	token := nodes[0].token("writer")
 	writers := []*handoverWriter{
-		{node: nodes[1], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated},
-		{node: nodes[2], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated},
-		{node: nodes[1], path: "/api/_batch", body: `{"operations":[{"op":"create","type":"articles","data":{"title":"%[1]s","slug":"%[1]s"}}]}`, status: http.StatusOK},
-		{node: nodes[2], path: "/graphql", body: `{"query":"mutation{createArticle(data:{title:\"%[1]s\",slug:\"%[1]s\"}){title}}"}`, status: http.StatusOK},
+		{node: nodes[1], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`,
+			status: http.StatusCreated},
+		{node: nodes[2], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`,
+			status: http.StatusCreated},
+		{node: nodes[1], path: "/api/_batch",
+			body:   `{"operations":[{"op":"create","type":"articles","data":{"title":"%[1]s","slug":"%[1]s"}}]}`,
+			status: http.StatusOK},
+		{node: nodes[2], path: "/graphql",
+			body:   `{"query":"mutation{createArticle(data:{title:\"%[1]s\",slug:\"%[1]s\"}){title}}"}`,
+			status: http.StatusOK},
 		{node: nodes[1]},
 		{node: nodes[2]},
 	}
@@ -81,7 +87,8 @@ func TestHandoverLosesNoWrite(t *testing.T) {
 	}
 	defer silent.Close()
 	operator = gateway.Directory(nodes[1].dir, gateway.Options{})
-	if err := operator.TransferLead(t.Context(), "n1"); err == nil || !strings.Contains(err.Error(), "the node n1 does not answer") {
+	if err := operator.TransferLead(t.Context(), "n1"); err == nil ||
+		!strings.Contains(err.Error(), "the node n1 does not answer") {
 		t.Errorf("transfer to a silent node: %v", err)
 	}
 	awaitWrites()
@@ -91,15 +98,16 @@ func TestHandoverLosesNoWrite(t *testing.T) {
 	awaitWrites()
 	end()
 	for _, w := range writers[:4] {
-		_, _, text := nodes[1].read("/api/articles?pagination[limit]=0&filters[title][$startsWith]="+w.name+"-", token, "Lectern-Consistency", "linearizable")
+		_, _, text := nodes[1].read("/api/articles?pagination[limit]=0&filters[title][$startsWith]="+w.name+"-", token,
+			"Lectern-Consistency", "linearizable")
 		if want := fmt.Sprintf(`"total":%d}`, w.writes.Load()); !strings.Contains(text, want) {
 			t.Errorf("%s: want %s, got %s", w.name, want, text)
 		}
 	}
 }
 
-// TestHandoverOfBusyNode passes the lead to and fro between two nodes, at one of which as many clients write as may at a time. What it has forwarded to the
-// former leader comes back to it.
+// TestHandoverOfBusyNode passes the lead to and fro between two nodes, at one of which as many clients write as may at
+// a time. What it has forwarded to the former leader comes back to it.
 func TestHandoverOfBusyNode(t *testing.T) {
 	const clients = 12
 	nodes := newStoppedCluster(t, 2)
@@ -115,7 +123,8 @@ func TestHandoverOfBusyNode(t *testing.T) {
 	nodes[1].awaitAge(token, "0")
 	var writers []*handoverWriter
 	for range clients {
-		writers = append(writers, &handoverWriter{node: nodes[1], path: "/api/articles", body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated})
+		writers = append(writers, &handoverWriter{node: nodes[1], path: "/api/articles",
+			body: `{"data":{"title":"%[1]s","slug":"%[1]s"}}`, status: http.StatusCreated})
 	}
 	awaitWrites, end := startWriters(t, token, writers)
 	for range 3 {

@@ -14,7 +14,8 @@ import (
 	"lectern/gateway"
 )
 
-// A countingHook is a receiver of webhooks that counts how often each event was sent. It does not answer the next request when hangs is set.
+// A countingHook is a receiver of webhooks that counts how often each event was sent. It does not answer the next
+// request when hangs is set.
 type countingHook struct {
 	*httptest.Server
 	hangs  atomic.Bool
@@ -49,12 +50,13 @@ func (h *countingHook) counts() (events, repeated int) {
 	return len(h.events), repeated
 }
 
-// TestHandoverOfWebhooks passes the lead on, by a command and by stops of the leader, while clients write and a webhook tells of each write: each event is
-// sent once. A receiver that answers nothing does not keep the lead.
+// TestHandoverOfWebhooks passes the lead on, by a command and by stops of the leader, while clients write and a webhook
+// tells of each write: each event is sent once. A receiver that answers nothing does not keep the lead.
 func TestHandoverOfWebhooks(t *testing.T) {
 	hook := newCountingHook(t)
 	nodes := newStoppedCluster(t, 3)
-	declared := fmt.Appendf(nil, "webhooks: [{name: all, url: %q, events: [entry.create], types: [api::article.article], allowPrivate: [127.0.0.1]}]\n", hook.URL)
+	declared := fmt.Appendf(
+		nil, "webhooks: [{name: all, url: %q, events: [entry.create], types: [api::article.article], allowPrivate: [127.0.0.1]}]\n", hook.URL)
 	for _, n := range nodes {
 		if err := os.WriteFile(filepath.Join(n.dir, "config", "webhooks.yaml"), declared, 0o644); err != nil {
 			t.Fatal(err)
@@ -101,5 +103,6 @@ func TestHandoverOfWebhooks(t *testing.T) {
 	if err := operator.TransferLead(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
-	until(t, "the next leader sends the event again", func() bool { _, repeated := hook.counts(); return repeated == 1 })
+	until(t, "the next leader sends the event again",
+		func() bool { _, repeated := hook.counts(); return repeated == 1 })
 }

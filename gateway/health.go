@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// storeConditions maps each state of the store but Sound to the condition that GET /_health describes. Anybody may ask for conditions, so
-// they contain no path and no error text; those are in the log.
+// storeConditions maps each state of the store but Sound to the condition that GET /_health describes. Anybody may ask
+// for conditions, so they contain no path and no error text; those are in the log.
 var storeConditions = map[store.State]admin.Condition{
 	store.Full: {
 		Message: "There is no space left on the disk: reads and deletions go on, other writes are answered 507.",
@@ -76,8 +76,8 @@ func (g *generation) health() *admin.Condition {
 	return nil
 }
 
-// readiness returns why the server should get no requests; nil if it should: the store is open, converted and sound, nobody has told the
-// server to stop, and a node of a cluster is up to date.
+// readiness returns why the server should get no requests; nil if it should: the store is open, converted and sound,
+// nobody has told the server to stop, and a node of a cluster is up to date.
 func (p *Project) readiness() *admin.Condition {
 	if reason := p.unready.Load(); reason != nil {
 		return reason
@@ -98,7 +98,8 @@ func conditionOf(h store.Health) *admin.Condition {
 	return &c
 }
 
-// A conditionHandler answers with the condition of the server: by fine if there is no problem, and otherwise with 503 and the problem.
+// A conditionHandler answers with the condition of the server: by fine if there is no problem, and otherwise with 503
+// and the problem.
 type conditionHandler struct {
 	condition func() *admin.Condition // returns nil if there is no problem; nil: never a problem
 	fine      func(http.ResponseWriter)
@@ -118,7 +119,8 @@ func (p *Project) probes(g *generation) []server.Probe {
 	}
 	probes := conditionProbes(g.health, p.readiness, p.role.ReplicaState)
 	if token := mainPortToken(g.Settings.Server.Metrics); token != "" { // metrics are read from the open store
-		probes = append(probes, server.Probe{Path: "/_metrics", Handler: authorized(token, p.observed.metrics.Handler())})
+		probes = append(probes,
+			server.Probe{Path: "/_metrics", Handler: authorized(token, p.observed.metrics.Handler())})
 	}
 	return probes
 }
@@ -126,8 +128,10 @@ func (p *Project) probes(g *generation) []server.Probe {
 // conditionProbes returns the probes that tell conditions.
 func conditionProbes(health, ready func() *admin.Condition, replica func() *admin.ReplicaState) []server.Probe {
 	return []server.Probe{
-		{Path: "/_health", Handler: &conditionHandler{health, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, replica}},
-		{Path: "/_ready", Handler: &conditionHandler{ready, func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, admin.Ready, replica) }, replica}},
+		{Path: "/_health", Handler: &conditionHandler{health,
+			func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }, replica}},
+		{Path: "/_ready", Handler: &conditionHandler{ready,
+			func(w http.ResponseWriter) { writeCondition(w, http.StatusOK, admin.Ready, replica) }, replica}},
 	}
 }
 

@@ -50,17 +50,22 @@ func TestHealthSaysWhatIsWrong(t *testing.T) {
 			for path, fine := range map[string]int{"/_health": http.StatusNoContent, "/_ready": http.StatusOK} {
 				code, body := ask("GET", path)
 				if tt.state == store.Sound {
-					if want := map[string]string{"/_ready": `{"state":"ready"}` + "\n"}[path]; code != fine || body != want {
+					if want := map[string]string{"/_ready": `{"state":"ready"}` + "\n"}[path]; code != fine ||
+						body != want {
 						t.Errorf("%s: %d %q, want %d %q", path, code, body, fine, want)
 					}
 					continue
 				}
-				if code != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"`+tt.state.String()+`"`) || !strings.Contains(body, `"action":"`) || strings.Contains(body, "secret") {
+				if code != http.StatusServiceUnavailable ||
+					!strings.Contains(body, `"state":"`+tt.state.String()+`"`) ||
+					!strings.Contains(body, `"action":"`) || strings.Contains(body, "secret") {
 					t.Errorf("%s: %d %s", path, code, body)
 				}
 			}
 			code, body := ask("POST", "/api/write")
-			if code != tt.write || tt.name != "" && !strings.HasPrefix(body, fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":`, tt.write, tt.name)) || strings.Contains(body, "secret") {
+			if code != tt.write || tt.name != "" &&
+				!strings.HasPrefix(body, fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":`, tt.write,
+					tt.name)) || strings.Contains(body, "secret") {
 				t.Errorf("write: %d %s", code, body)
 			}
 		})

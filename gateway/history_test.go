@@ -83,7 +83,8 @@ func TestHistoryOfABatch(t *testing.T) {
 		a.want(200, "POST", "/api/_batch", "full", object{"operations": operations})
 	}
 	want := []string{"create [title]", "delete [title]", "update [title]", "create [title]"}
-	if got := items(a.want(200, "GET", "/api/pages/"+id+"/_history?locale=fr", "full", nil), "action", "changed"); !slices.Equal(got, want) {
+	if got := items(a.want(200, "GET", "/api/pages/"+id+"/_history?locale=fr", "full", nil), "action",
+		"changed"); !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 }
@@ -93,16 +94,20 @@ func TestHistoryOfABatch(t *testing.T) {
 func TestHistoryListsFormerVersions(t *testing.T) {
 	a := serve(t, historyFiles)
 	topic := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
-	id := a.want(201, "POST", "/api/pages?status=draft", "full", object{"data": object{"title": "first", "parts": []any{object{"label": "a", "hidden": "x"}}}}).at("data.documentId").(string)
+	id := a.want(201, "POST", "/api/pages?status=draft", "full",
+		object{"data": object{"title": "first",
+			"parts": []any{object{"label": "a", "hidden": "x"}}}}).at("data.documentId").(string)
 	page := "/api/pages/" + id
 	a.want(200, "PUT", page+"?status=draft", "full", object{"data": object{"topics": []any{topic}, "hidden": "secret"}})
 	a.want(200, "POST", page+"/actions/publish", "full", nil)
-	a.want(200, "PUT", page+"?status=draft&locale=en", "full", object{"data": object{"hidden": "another", "parts": []any{object{"label": "a", "hidden": "y"}}}})
+	a.want(200, "PUT", page+"?status=draft&locale=en", "full",
+		object{"data": object{"hidden": "another", "parts": []any{object{"label": "a", "hidden": "y"}}}})
 	a.want(200, "POST", page+"/actions/unpublish", "full", nil)
 	a.want(204, "DELETE", page, "full", nil)
 
 	all := a.want(200, "GET", page+"/_history", "full", nil)
-	want := []string{"delete draft en [parts title topics]", "unpublish published en [parts title]", "update draft en []",
+	want := []string{"delete draft en [parts title topics]", "unpublish published en [parts title]",
+		"update draft en []",
 		"publish published en [parts title topics]", "update draft en [topics]", "create draft en [parts title]"}
 	got := items(all, "action", "status", "locale", "changed")
 	for i := range got {
@@ -117,14 +122,16 @@ func TestHistoryListsFormerVersions(t *testing.T) {
 	if by := all.at("data").([]any)[0].(object)["by"].(object); by["kind"] != "token" || by["name"] == "" {
 		t.Errorf("the document was deleted by %v", by)
 	}
-	if got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action"); !slices.Equal(got, []string{"unpublish", "publish"}) {
+	if got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action"); !slices.Equal(
+		got, []string{"unpublish", "publish"}) {
 		t.Errorf("published versions: %v", got)
 	}
 	if got := items(a.want(200, "GET", page+"/_history?locale=de", "full", nil), "action"); len(got) > 0 {
 		t.Errorf("in another locale: %v", got)
 	}
 	second := a.want(200, "GET", page+"/_history?pagination[page]=2&pagination[pageSize]=4", "full", nil)
-	if got := items(second, "action"); !slices.Equal(got, []string{"update", "create"}) || second.at("meta.pagination.total") != 6.0 {
+	if got := items(second, "action"); !slices.Equal(got, []string{"update", "create"}) ||
+		second.at("meta.pagination.total") != 6.0 {
 		t.Errorf("the second page: %v of %v", got, second.at("meta.pagination"))
 	}
 	a.want(403, "GET", page+"/_history", "", nil)
@@ -133,8 +140,8 @@ func TestHistoryListsFormerVersions(t *testing.T) {
 	a.want(400, "GET", page+"/_history?filters[by]=x", "full", nil)
 }
 
-// TestHistoryOfKeptLinks publishes a document again that kept its links while it was not published: only links that differ from the kept ones
-// have changed.
+// TestHistoryOfKeptLinks publishes a document again that kept its links while it was not published: only links that
+// differ from the kept ones have changed.
 func TestHistoryOfKeptLinks(t *testing.T) {
 	a := serve(t, historyFiles)
 	one := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
@@ -147,14 +154,16 @@ func TestHistoryOfKeptLinks(t *testing.T) {
 		{"disconnected", object{"set": []any{}}, "[topics title]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			page := "/api/pages/" + a.want(201, "POST", "/api/pages", "full", object{"data": object{"title": "first", "topics": []any{one}}}).at("data.documentId").(string)
+			page := "/api/pages/" + a.want(201, "POST", "/api/pages", "full",
+				object{"data": object{"title": "first", "topics": []any{one}}}).at("data.documentId").(string)
 			a.want(200, "POST", page+"/actions/unpublish", "full", nil)
 			if c.topics != nil {
 				a.want(200, "PUT", page+"?status=draft", "full", object{"data": object{"topics": c.topics}})
 			}
 			a.want(200, "POST", page+"/actions/publish", "full", nil)
 			got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action", "changed")
-			if len(got) != 3 || strings.Join(sortedWords(got[0]), " ") != strings.Join(sortedWords("publish "+c.changed), " ") {
+			if len(got) != 3 || strings.Join(sortedWords(got[0]), " ") != strings.Join(
+				sortedWords("publish "+c.changed), " ") {
 				t.Errorf("published again: %q, want publish %s", got, c.changed)
 			}
 		})
@@ -180,7 +189,8 @@ func TestHistoryHidesUsers(t *testing.T) {
 	writer, _ := a.register("writer")
 	editor, id := a.register("editor")
 	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("editor")})
-	page := "/api/pages/" + a.want(201, "POST", "/api/pages?status=draft", "full", object{"data": object{"title": "one"}}).at("data.documentId").(string)
+	page := "/api/pages/" + a.want(201, "POST", "/api/pages?status=draft", "full",
+		object{"data": object{"title": "one"}}).at("data.documentId").(string)
 	last := func(as, key string) any {
 		return a.want(200, "GET", page+"/_history", as, nil).at("data").([]any)[0].(object)[key]
 	}
@@ -215,14 +225,16 @@ func without(v any, keys ...string) any {
 	return v
 }
 
-// TestAsOfAndRestore reads a document as of each entry of its history and of times, and restores it from there, after it was deleted too.
+// TestAsOfAndRestore reads a document as of each entry of its history and of times, and restores it from there, after
+// it was deleted too.
 func TestAsOfAndRestore(t *testing.T) {
 	a := serve(t, historyFiles)
 	began := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	one := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
 	two := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "two"}}).at("data.documentId").(string)
-	id := a.want(201, "POST", "/api/pages", "full", object{"data": object{"title": "first", "hidden": "h", "code": "secret", "topics": []any{two, one},
-		"parts": []any{object{"label": "a"}, object{"label": "b"}}}}).at("data.documentId").(string)
+	id := a.want(201, "POST", "/api/pages", "full",
+		object{"data": object{"title": "first", "hidden": "h", "code": "secret", "topics": []any{two, one},
+			"parts": []any{object{"label": "a"}, object{"label": "b"}}}}).at("data.documentId").(string)
 	page, read := "/api/pages/"+id, "&populate[0]=topics&populate[1]=parts"
 	a.want(200, "PUT", page, "full", object{"data": object{"title": "second", "topics": []any{one}, "parts": []any{}}})
 	a.want(200, "PUT", "/api/topics/"+one, "full", object{"data": object{"name": "uno"}})
@@ -231,15 +243,20 @@ func TestAsOfAndRestore(t *testing.T) {
 	a.want(204, "DELETE", page, "full", nil)
 
 	history := a.want(200, "GET", page+"/_history?status=published", "full", nil).at("data").([]any)
-	seq := func(i int) string { return "?asOf=" + history[i].(object)["seq"].(string) } // 0 unpublished, 1 second, 2 first
+	seq := func(i int) string {
+		return "?asOf=" +
+			history[i].(object)["seq"].(string)
+	} // 0 unpublished, 1 second, 2 first
 	first := a.want(200, "GET", page+seq(2)+read, "full", nil)
-	if got := fmt.Sprint(first.at("data.title"), items(reply{body: object{"data": first.at("data.topics")}}, "name"), len(first.at("data.parts").([]any))); got != "first[two one] 2" {
+	if got := fmt.Sprint(first.at("data.title"), items(reply{body: object{"data": first.at("data.topics")}}, "name"),
+		len(first.at("data.parts").([]any))); got != "first[two one] 2" {
 		t.Errorf("as of the first publication: %s", got)
 	}
 	if strings.Contains(first.text, `"hidden"`) || strings.Contains(first.text, `"code"`) {
 		t.Errorf("hidden attributes are shown: %s", first.text)
 	}
-	if got := a.want(200, "GET", page+seq(1)+read, "full", nil).at("data.topics"); items(reply{body: object{"data": got}}, "name")[0] != "one" {
+	if got := a.want(200, "GET", page+seq(1)+read, "full", nil).at("data.topics"); items(
+		reply{body: object{"data": got}}, "name")[0] != "one" {
 		t.Errorf("as of the second publication the topics are %v", got)
 	}
 	at := url.QueryEscape(history[1].(object)["at"].(string))
@@ -250,9 +267,12 @@ func TestAsOfAndRestore(t *testing.T) {
 		status     int
 		query, who string
 	}{
-		{404, seq(0), "full"}, {200, seq(0) + "&status=draft", "full"}, {403, seq(1), ""}, {403, seq(1) + "&fields=title", ""},
-		{400, seq(1) + "&filters[title]=x", "full"}, {400, seq(1) + "&populate[topics][sort]=name", "full"}, {400, "?asOf=yesterday", "full"},
-		{400, "?asOf=2999-01-01T00:00:00Z", "full"}, {410, "?asOf=0123456789abcdef-7", "full"}, {404, "?asOf=" + began, "full"},
+		{404, seq(0), "full"}, {200, seq(0) + "&status=draft", "full"}, {403, seq(1), ""},
+		{403, seq(1) + "&fields=title", ""},
+		{400, seq(1) + "&filters[title]=x", "full"}, {400, seq(1) + "&populate[topics][sort]=name", "full"},
+		{400, "?asOf=yesterday", "full"},
+		{400, "?asOf=2999-01-01T00:00:00Z", "full"}, {410, "?asOf=0123456789abcdef-7", "full"},
+		{404, "?asOf=" + began, "full"},
 	} {
 		a.want(c.status, "GET", page+c.query, c.who, nil)
 	}
@@ -268,13 +288,16 @@ func TestAsOfAndRestore(t *testing.T) {
 	}
 	a.want(404, "GET", page, "full", nil) // it is a draft
 	a.want(200, "POST", page+"/actions/publish", "full", nil)
-	if got := items(a.want(200, "GET", page+"/_history?pagination[pageSize]=3", "full", nil), "action", "status"); !slices.Equal(got, []string{"publish published", "create draft", "delete draft"}) {
+	if got := items(a.want(200, "GET", page+"/_history?pagination[pageSize]=3", "full", nil), "action",
+		"status"); !slices.Equal(got, []string{"publish published", "create draft", "delete draft"}) {
 		t.Errorf("the history goes on with %v", got)
 	}
 	a.want(403, "POST", page+"/actions/restore", "", object{"data": object{"seq": history[2].(object)["seq"]}})
 	a.want(400, "POST", page+"/actions/restore", "full", object{"data": object{"seq": "7"}})
-	a.want(400, "POST", page+"/actions/restore", "full", object{"data": object{"seq": history[2].(object)["seq"], "title": "x"}})
-	a.want(404, "POST", page+"/actions/restore?locale=de", "full", object{"data": object{"seq": history[2].(object)["seq"]}})
+	a.want(400, "POST", page+"/actions/restore", "full",
+		object{"data": object{"seq": history[2].(object)["seq"], "title": "x"}})
+	a.want(404, "POST", page+"/actions/restore?locale=de", "full",
+		object{"data": object{"seq": history[2].(object)["seq"]}})
 }
 
 // TestHistoryOfSingleTypes deletes the document of a single type, and restores it.
@@ -285,7 +308,8 @@ func TestHistoryOfSingleTypes(t *testing.T) {
 	id := a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "second"}}).at("data.documentId")
 	a.want(204, "DELETE", "/api/home", "full", nil)
 	history := a.want(200, "GET", "/api/home/_history", "full", nil)
-	if got := items(history, "action", "locale"); !slices.Equal(got, []string{"delete <nil>", "update <nil>", "create <nil>"}) {
+	if got := items(history, "action", "locale"); !slices.Equal(
+		got, []string{"delete <nil>", "update <nil>", "create <nil>"}) {
 		t.Fatalf("the history is %v", got)
 	}
 	first := history.at("data").([]any)[2].(object)["seq"].(string)
@@ -293,7 +317,8 @@ func TestHistoryOfSingleTypes(t *testing.T) {
 		t.Errorf("as of the creation: %v", got)
 	}
 	a.want(404, "GET", "/api/home", "full", nil)
-	if got := a.want(200, "POST", "/api/home/actions/restore", "full", object{"data": object{"seq": first}}); got.at("data.heading") != "first" || got.at("data.documentId") != id {
+	if got := a.want(200, "POST", "/api/home/actions/restore", "full", object{"data": object{"seq": first}}); got.at(
+		"data.heading") != "first" || got.at("data.documentId") != id {
 		t.Errorf("restored is %s", got.text)
 	}
 	if got := a.want(200, "GET", "/api/home", "", nil).at("data.heading"); got != "first" {
@@ -301,15 +326,17 @@ func TestHistoryOfSingleTypes(t *testing.T) {
 	}
 }
 
-// TestHistoryOfMovedLinks publishes links in an order that the published version has already, though the draft has arranged them anew in
-// between, and in another order.
+// TestHistoryOfMovedLinks publishes links in an order that the published version has already, though the draft has
+// arranged them anew in between, and in another order.
 func TestHistoryOfMovedLinks(t *testing.T) {
 	a := serve(t, historyFiles)
 	var topics []any
 	for _, name := range []string{"one", "two", "three"} {
-		topics = append(topics, a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": name}}).at("data.documentId"))
+		topics = append(topics,
+			a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": name}}).at("data.documentId"))
 	}
-	page := "/api/pages/" + a.want(201, "POST", "/api/pages", "full", object{"data": object{"title": "first", "topics": topics[:1]}}).at("data.documentId").(string)
+	page := "/api/pages/" + a.want(201, "POST", "/api/pages", "full",
+		object{"data": object{"title": "first", "topics": topics[:1]}}).at("data.documentId").(string)
 	arrange := func(status string, list ...any) {
 		a.want(200, "PUT", page+"?status="+status, "full", object{"data": object{"topics": list}})
 	}
@@ -320,7 +347,8 @@ func TestHistoryOfMovedLinks(t *testing.T) {
 	arrange("published", topics[0], topics[1], topics[2])
 	arrange("published", topics[2], topics[0], topics[1])
 	want := []string{"publish [topics]", "publish [topics]", "publish []", "publish [title topics]"}
-	if got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action", "changed"); !slices.Equal(got, want) {
+	if got := items(a.want(200, "GET", page+"/_history?status=published", "full", nil), "action",
+		"changed"); !slices.Equal(got, want) {
 		t.Errorf("the history is %q, want %q", got, want)
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"lectern/jsontree"
 )
 
-// TestHookedWrites expects hooks to be called for writes over REST, over GraphQL and by the program itself. They see the caller of the
-// request.
+// TestHookedWrites expects hooks to be called for writes over REST, over GraphQL and by the program itself. They see
+// the caller of the request.
 func TestHookedWrites(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
@@ -51,28 +51,36 @@ func TestHookedWrites(t *testing.T) {
 	files := maps.Clone(extendedFiles)
 	delete(files, "config/permissions.yaml")
 	var project *gateway.Project
-	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x, Log: slog.New(slog.NewTextHandler(log, nil))}, func(p *gateway.Project) { project = p })
+	ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Extensions: x,
+		Log: slog.New(slog.NewTextHandler(log, nil))}, func(p *gateway.Project) { project = p })
 	full := ready.Tokens["full"]
-	if status, body := send(t, "POST", ready.Base+"/api/articles", full, `{"data":{"title":"rest"}}`); status != 201 || !strings.Contains(body, `"title":"REST"`) {
+	if status, body := send(t, "POST", ready.Base+"/api/articles", full, `{"data":{"title":"rest"}}`); status != 201 ||
+		!strings.Contains(body, `"title":"REST"`) {
 		t.Error(status, body)
 	}
-	if status, body := send(t, "POST", ready.Base+"/graphql", full, `{"query":"mutation{createArticle(data:{title:\"graphql\"}){title}}"}`); body != `{"data":{"createArticle":{"title":"GRAPHQL"}}}`+"\n" {
+	if status, body := send(t, "POST", ready.Base+"/graphql", full,
+		`{"query":"mutation{createArticle(data:{title:\"graphql\"}){title}}"}`); body != `{"data":{"createArticle":{"title":"GRAPHQL"}}}`+"\n" {
 		t.Error(status, body)
 	}
 	article := project.Documents().Model().Type("api::article.article")
 	data := jsontree.NewObject()
 	data.Set("title", "go")
-	if err := project.Documents().Create(t.Context(), documents.Write{Type: article, Data: data, Access: permission.FullAccess}); err != nil {
+	if err := project.Documents().Create(
+		t.Context(), documents.Write{Type: article, Data: data, Access: permission.FullAccess}); err != nil {
 		t.Error(err)
 	}
-	if status, body := send(t, "POST", ready.Base+"/api/articles", full, `{"data":{"title":"forbidden"}}`); status != 409 ||
+	if status, body := send(t, "POST", ready.Base+"/api/articles", full,
+		`{"data":{"title":"forbidden"}}`); status != 409 ||
 		body != `{"data":null,"error":{"status":409,"name":"ConflictError","message":"not that","details":{}}}` {
 		t.Error(status, body)
 	}
-	if status, body := send(t, "POST", ready.Base+"/graphql", full, `{"query":"mutation{createArticle(data:{title:\"forbidden\"}){title}}"}`); !strings.Contains(body, `"message":"not that"`) {
+	if status, body := send(t, "POST", ready.Base+"/graphql", full,
+		`{"query":"mutation{createArticle(data:{title:\"forbidden\"}){title}}"}`); !strings.Contains(body,
+		`"message":"not that"`) {
 		t.Error(status, body)
 	}
-	want := []string{"before rest by /api/articles full true", "after REST", "before graphql by /graphql full true", "after GRAPHQL", "before go by nobody", "after GO"}
+	want := []string{"before rest by /api/articles full true", "after REST", "before graphql by /graphql full true",
+		"after GRAPHQL", "before go by nobody", "after GO"}
 	if !slices.Equal(tr.calls, want) {
 		t.Errorf("%q", tr.calls)
 	}
@@ -106,7 +114,8 @@ func TestHookedUsersAndFiles(t *testing.T) {
 	}
 	x := &gateway.Extensions{}
 	x.Hooks(documents.Hooks{
-		BeforeCreate: note("before"), AfterCreate: note("after"), BeforeUpdate: note("before"), AfterUpdate: note("after"),
+		BeforeCreate: note("before"), AfterCreate: note("after"), BeforeUpdate: note("before"),
+		AfterUpdate:  note("after"),
 		BeforeDelete: note("before"), AfterDelete: note("after"),
 	}, "plugin::users-permissions.user", "plugin::upload.file")
 	ready, _ := run(t, writeProject(t, nil), gateway.Options{Ephemeral: true, Extensions: x}, nil)
@@ -116,14 +125,18 @@ func TestHookedUsersAndFiles(t *testing.T) {
 		status             int
 		calls              string
 	}{
-		{"POST", "/api/auth/local/register", `{"username":"ada","email":"a@example.org","password":"secret12"}`, 200, "before create by the public, after create ada by the public"},
-		{"POST", "/api/auth/local/register", `{"username":"root","email":"r@example.org","password":"secret12"}`, 400, "before create by the public"},
-		{"POST", "/api/users", `{"username":"tom","email":"t@example.org","password":"secret12","role":1}`, 201, "before create by full, after create tom by full"},
+		{"POST", "/api/auth/local/register", `{"username":"ada","email":"a@example.org","password":"secret12"}`, 200,
+			"before create by the public, after create ada by the public"},
+		{"POST", "/api/auth/local/register", `{"username":"root","email":"r@example.org","password":"secret12"}`, 400,
+			"before create by the public"},
+		{"POST", "/api/users", `{"username":"tom","email":"t@example.org","password":"secret12","role":1}`, 201,
+			"before create by full, after create tom by full"},
 		{"PUT", "/api/users/2", `{"username":"tim"}`, 200, "before update tom by full, after update tim by full"},
 		{"PUT", "/api/users/2", `{"username":"root"}`, 400, "before update tim by full"},
 		{"DELETE", "/api/users/2", "", 200, "before delete tim by full, after delete by full"},
 		{"DELETE", "/api/users/2", "", 204, ""},
-		{"POST", "/graphql", `{"query":"mutation{deleteUsersPermissionsUser(id:1){data{username}}}"}`, 200, "before delete ada by full, after delete by full"},
+		{"POST", "/graphql", `{"query":"mutation{deleteUsersPermissionsUser(id:1){data{username}}}"}`, 200,
+			"before delete ada by full, after delete by full"},
 	} {
 		tr.calls = nil
 		key := full

@@ -9,7 +9,8 @@ import (
 	"lectern/gateway"
 )
 
-// keyedNote sends the creation of a note with the key "one", and returns the text of the answer and whether it was given before.
+// keyedNote sends the creation of a note with the key "one", and returns the text of the answer and whether it was
+// given before.
 func keyedNote(t *testing.T, base, key string, body io.Reader) (text string, replayed bool) {
 	t.Helper()
 	r, err := http.NewRequest("POST", base+"/api/notes", body)
@@ -31,8 +32,8 @@ func keyedNote(t *testing.T, base, key string, body io.Reader) (text string, rep
 	return string(sent), answer.Header.Get("Idempotency-Replayed") == "true"
 }
 
-// TestIdempotencyKeysOfReplicas writes with a key through a replica. The origin, the replica and, when it was promoted, the new origin give the
-// same answer to the key.
+// TestIdempotencyKeysOfReplicas writes with a key through a replica. The origin, the replica and, when it was promoted,
+// the new origin give the same answer to the key.
 func TestIdempotencyKeysOfReplicas(t *testing.T) {
 	const body = `{"data":{"title":"Soup"}}`
 	e := newEditing(t)
@@ -57,13 +58,14 @@ func TestIdempotencyKeysOfReplicas(t *testing.T) {
 	}
 	made, _ := run(t, dir, gateway.Options{}, nil)
 	same("the promoted replica", made.Base)
-	if status, text := get(t, made.Base+"/api/notes?status=draft", e.key); status != 200 || strings.Count(text, "Soup") != 1 {
+	if status, text := get(t, made.Base+"/api/notes?status=draft", e.key); status != 200 ||
+		strings.Count(text, "Soup") != 1 {
 		t.Errorf("the promoted replica has %d %s", status, text)
 	}
 }
 
-// TestIdempotencyKeysAcrossDefinitions changes the definitions while a write with a key is on its way, so that it is retried, and between two
-// requests with the same key.
+// TestIdempotencyKeysAcrossDefinitions changes the definitions while a write with a key is on its way, so that it is
+// retried, and between two requests with the same key.
 func TestIdempotencyKeysAcrossDefinitions(t *testing.T) {
 	e := newEditing(t)
 	define := func(rest string) {

@@ -17,7 +17,8 @@ import (
 	"lectern/gateway"
 )
 
-// keyedFiles are the files of a project for requests with keys: articles with drafts, pages without, and users who write both.
+// keyedFiles are the files of a project for requests with keys: articles with drafts, pages without, and users who
+// write both.
 var keyedFiles = map[string]string{
 	"content-types/article.yaml": `
 kind: collectionType
@@ -83,17 +84,21 @@ func (a *api) createArticle(title string) string {
 	return fmt.Sprint("/api/articles/", r.at("data.documentId"))
 }
 
-// TestIdempotentWrites sends each kind of write twice with the same key. The second time nothing is written, and the answer is the same.
+// TestIdempotentWrites sends each kind of write twice with the same key. The second time nothing is written, and the
+// answer is the same.
 func TestIdempotentWrites(t *testing.T) {
 	a := keyed(t, "", gateway.Options{})
 	soup := a.createArticle("Soup")
 	id := strings.TrimPrefix(soup, "/api/articles/")
 	_, user := a.register("ada")
 	eve := fmt.Sprint("/api/users/", user)
-	a.want(202, "POST", a.createArticle("Tea")+"/actions/publish", "full", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
-	a.want(202, "POST", a.createArticle("Cocoa")+"/actions/publish", "full", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
+	a.want(202, "POST", a.createArticle("Tea")+"/actions/publish", "full",
+		object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
+	a.want(202, "POST", a.createArticle("Cocoa")+"/actions/publish", "full",
+		object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}})
 	schedule := func(i int) string {
-		return fmt.Sprint(a.want(200, "GET", "/api/_schedules?sort=id", "full", nil).at("data").([]any)[i].(object)["documentId"])
+		return fmt.Sprint(a.want(200, "GET", "/api/_schedules?sort=id", "full",
+			nil).at("data").([]any)[i].(object)["documentId"])
 	}
 	first, second := schedule(0), schedule(1)
 	roles := "/api/users-permissions/roles"
@@ -114,26 +119,37 @@ func TestIdempotentWrites(t *testing.T) {
 		{"POST", soup + "/actions/unpublish", nil, 200},
 		{"POST", soup + "/actions/publish", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}}, 202},
 		{"DELETE", "/api/home", nil, 204},
-		{"POST", "/api/_batch", object{"operations": []any{object{"op": "create", "type": "articles", "data": object{"title": "Ham"}},
-			object{"op": "create", "type": "articles", "data": object{"title": "Egg"}}}}, 200},
-		{"POST", "/api/_batch", object{"atomic": false, "operations": []any{object{"op": "create", "type": "articles", "data": object{"nope": 1}},
-			object{"op": "create", "type": "articles", "data": object{"title": "Jam"}}}}, 200},
-		{"POST", "/api/users", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve", "role": 1}, 201},
+		{"POST", "/api/_batch",
+			object{"operations": []any{object{"op": "create", "type": "articles", "data": object{"title": "Ham"}},
+				object{"op": "create", "type": "articles", "data": object{"title": "Egg"}}}}, 200},
+		{"POST", "/api/_batch",
+			object{"atomic": false,
+				"operations": []any{object{"op": "create", "type": "articles", "data": object{"nope": 1}},
+					object{"op": "create", "type": "articles", "data": object{"title": "Jam"}}}}, 200},
+		{"POST", "/api/users", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve",
+			"role": 1}, 201},
 		{"PUT", eve, object{"username": "eva", "password": "secret-eva"}, 200},
 		{"DELETE", eve, nil, 200},
 		{"DELETE", "/api/_schedules/" + first, nil, 204},
 		{"POST", roles, object{"name": "Cook", "description": "cooks"}, 200},
 		{"PUT", fmt.Sprint(roles, "/", baker), object{"name": "Brewer", "description": "brews"}, 200},
 		{"DELETE", fmt.Sprint(roles, "/", baker), nil, 200},
-		{"POST", "/graphql", object{"query": `mutation {createArticle(data: {title: "Tart"}) {documentId title updatedAt}}`}, 200},
-		{"POST", "/graphql", object{"query": `mutation ($id: ID!) {updateArticle(documentId: $id, data: {title: "Pie"}) {title updatedAt}}`, "variables": object{"id": id}}, 200},
+		{"POST", "/graphql",
+			object{"query": `mutation {createArticle(data: {title: "Tart"}) {documentId title updatedAt}}`}, 200},
+		{"POST", "/graphql",
+			object{"query": `mutation ($id: ID!) {updateArticle(documentId: $id, data: {title: "Pie"}) {title updatedAt}}`, "variables": object{"id": id}}, 200},
 		{"POST", "/graphql", mutation(`publishArticle(documentId: "` + id + `") {publishedAt}`), 200},
 		{"POST", "/graphql", mutation(`cancelLecternSchedule(documentId: "` + second + `") {documentId}`), 200},
-		{"POST", "/graphql", mutation(`createUsersPermissionsUser(data: {username: "joe", email: "joe@people.test", password: "secret-joe", role: "1"}) {data {username updatedAt}}`), 201},
-		{"POST", "/graphql", mutation(fmt.Sprintf(`updateUsersPermissionsUser(id: %d, data: {username: "jim"}) {data {username updatedAt}}`, user+1)), 200},
-		{"POST", "/graphql", mutation(fmt.Sprintf(`deleteUsersPermissionsUser(id: %d) {data {username}}`, user+1)), 200},
-		{"POST", "/graphql", mutation(`createUsersPermissionsRole(data: {name: "Guest", description: "eats"}) {ok}`), 200},
-		{"POST", "/graphql", object{"query": `mutation {deleteArticle(documentId: "` + id + `") {id: documentId}}`}, 200},
+		{"POST", "/graphql",
+			mutation(`createUsersPermissionsUser(data: {username: "joe", email: "joe@people.test", password: "secret-joe", role: "1"}) {data {username updatedAt}}`), 201},
+		{"POST", "/graphql",
+			mutation(fmt.Sprintf(`updateUsersPermissionsUser(id: %d, data: {username: "jim"}) {data {username updatedAt}}`, user+1)), 200},
+		{"POST", "/graphql", mutation(fmt.Sprintf(`deleteUsersPermissionsUser(id: %d) {data {username}}`, user+1)),
+			200},
+		{"POST", "/graphql", mutation(`createUsersPermissionsRole(data: {name: "Guest", description: "eats"}) {ok}`),
+			200},
+		{"POST", "/graphql", object{"query": `mutation {deleteArticle(documentId: "` + id + `") {id: documentId}}`},
+			200},
 	} {
 		t.Run(fmt.Sprint(c.method, " ", c.path, " ", i), func(t *testing.T) {
 			a := *a
@@ -152,7 +168,8 @@ func TestIdempotentWrites(t *testing.T) {
 				second.header.Get("Cache-Control") != first.header.Get("Cache-Control") {
 				t.Errorf("answered %q %v\nand then %q %v", first.text, first.header, second.text, second.header)
 			}
-			if a, b := first.header.Get("Idempotency-Replayed"), second.header.Get("Idempotency-Replayed"); a != "" || b != "true" {
+			if a, b := first.header.Get("Idempotency-Replayed"), second.header.Get("Idempotency-Replayed"); a != "" ||
+				b != "true" {
 				t.Errorf("Idempotency-Replayed is %q and then %q", a, b)
 			}
 			if a.articles() != n {
@@ -183,10 +200,14 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 	}{
 		{"the same", "POST", path, ada, body, "one", 201, true, ""},
 		{"quoted", "POST", path, ada, body, `"one"`, 201, true, ""},
-		{"another body", "POST", path, ada, object{"data": object{"title": "Stew"}}, "one", 422, false, "was used for another request"},
+		{"another body", "POST", path, ada, object{"data": object{"title": "Stew"}}, "one", 422, false,
+			"was used for another request"},
 		{"another query", "POST", "/api/articles", ada, body, "one", 422, false, "was used for another request"},
-		{"another method", "PUT", fmt.Sprint("/api/articles/", first.at("data.documentId")), ada, body, "one", 422, false, "was used for another request"},
-		{"a mutation", "POST", "/graphql", ada, object{"query": `mutation {createArticle(data: {title: "Soup"}) {title}}`}, "one", 422, false, "was used for another request"},
+		{"another method", "PUT", fmt.Sprint("/api/articles/", first.at("data.documentId")), ada, body, "one", 422,
+			false, "was used for another request"},
+		{"a mutation", "POST", "/graphql", ada,
+			object{"query": `mutation {createArticle(data: {title: "Soup"}) {title}}`}, "one", 422, false,
+			"was used for another request"},
 		{"another user", "POST", path, bob, body, "one", 201, false, ""},
 		{"a token", "POST", path, "full", body, "one", 201, false, ""},
 		{"the public", "POST", path, "", body, "one", 201, false, ""},
@@ -194,13 +215,15 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 		{"another key", "POST", path, ada, body, "One", 201, false, ""},
 		{"not valid", "POST", path, ada, object{"data": object{"nope": 1}}, "invalid", 400, false, "Invalid key nope"},
 		{"valid now", "POST", path, ada, body, "invalid", 201, false, ""},
-		{"no permission", "DELETE", fmt.Sprint("/api/articles/", first.at("data.documentId")), ada, nil, "one", 403, false, "Forbidden"},
+		{"no permission", "DELETE", fmt.Sprint("/api/articles/", first.at("data.documentId")), ada, nil, "one", 403,
+			false, "Forbidden"},
 		{"no key", "POST", path, ada, body, "", 400, false, "Idempotency-Key must be"},
 		{"a wrong key", "POST", path, ada, body, "a, b", 400, false, "Idempotency-Key must be"},
 		{"a read", "GET", path, ada, nil, "one", 200, false, ""},
 	} {
 		r := a.do(c.method, c.path, c.as, c.body, "Idempotency-Key", c.key)
-		if r.status != c.status || (r.header.Get("Idempotency-Replayed") != "") != c.replayed || !strings.Contains(r.message(), c.message) {
+		if r.status != c.status || (r.header.Get("Idempotency-Replayed") != "") != c.replayed ||
+			!strings.Contains(r.message(), c.message) {
 			t.Errorf("%s: %d %s %v", c.name, r.status, r.text, r.header)
 		}
 		if c.replayed && c.as == ada && r.text != first.text {
@@ -209,7 +232,8 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysRefused sends keys with requests whose answers cannot be kept. All of them are refused, and nothing is done.
+// TestIdempotencyKeysRefused sends keys with requests whose answers cannot be kept. All of them are refused, and
+// nothing is done.
 func TestIdempotencyKeysRefused(t *testing.T) {
 	a := keyed(t, "idempotency: {maxAnswer: 1kb, maxSize: 1mb}\n", gateway.Options{})
 	for _, c := range []struct {
@@ -218,15 +242,22 @@ func TestIdempotencyKeysRefused(t *testing.T) {
 		headers    []string
 		message    string
 	}{
-		{"registration", "/api/auth/local/register", object{"username": "eve", "email": "eve@people.test", "password": "secret-eve"}, nil, "may hold a JWT"},
+		{"registration", "/api/auth/local/register",
+			object{"username": "eve", "email": "eve@people.test", "password": "secret-eve"}, nil, "may hold a JWT"},
 		{"login", "/api/auth/local", object{"identifier": "eve", "password": "secret-eve"}, nil, "may hold a JWT"},
 		{"a mail", "/api/auth/send-email-confirmation", object{"email": "eve@people.test"}, nil, "keeps no answers"},
-		{"a long answer", "/api/articles", object{"data": object{"text": strings.Repeat("x", 1024)}}, nil, "idempotency.maxAnswer"},
-		{"a long answer of a mutation", "/graphql", object{"query": `mutation {createArticle(data: {text: "` + strings.Repeat("x", 1024) + `"}) {text}}`}, nil, "idempotency.maxAnswer"},
-		{"two mutations", "/graphql", object{"query": `mutation {a: createArticle(data: {title: "a"}) {title} b: createArticle(data: {title: "b"}) {title}}`}, nil, "must have one field"},
-		{"a login by GraphQL", "/graphql", object{"query": `mutation {login(input: {identifier: "eve", password: "secret-eve"}) {jwt}}`}, nil, "may hold a JWT"},
+		{"a long answer", "/api/articles", object{"data": object{"text": strings.Repeat("x", 1024)}}, nil,
+			"idempotency.maxAnswer"},
+		{"a long answer of a mutation", "/graphql", object{"query": `mutation {createArticle(data: {text: "` +
+			strings.Repeat("x", 1024) + `"}) {text}}`}, nil, "idempotency.maxAnswer"},
+		{"two mutations", "/graphql",
+			object{"query": `mutation {a: createArticle(data: {title: "a"}) {title} b: createArticle(data: {title: "b"}) {title}}`}, nil, "must have one field"},
+		{"a login by GraphQL", "/graphql",
+			object{"query": `mutation {login(input: {identifier: "eve", password: "secret-eve"}) {jwt}}`}, nil,
+			"may hold a JWT"},
 		{"__typename", "/graphql", object{"query": `mutation {__typename}`}, nil, "is for mutations that write"},
-		{"a stream of events", "/graphql", object{"query": `mutation {createArticle(data: {title: "a"}) {title}}`}, []string{"Accept", "text/event-stream"}, "stream of events"},
+		{"a stream of events", "/graphql", object{"query": `mutation {createArticle(data: {title: "a"}) {title}}`},
+			[]string{"Accept", "text/event-stream"}, "stream of events"},
 	} {
 		r := a.do("POST", c.path, "full", c.body, append(c.headers, "Idempotency-Key", "one")...)
 		if r.status != 400 && !strings.HasPrefix(c.name, "a long answer of") || !strings.Contains(r.text, c.message) {
@@ -239,18 +270,22 @@ func TestIdempotencyKeysRefused(t *testing.T) {
 	if users := a.want(200, "GET", "/api/users", "full", nil).text; users != "[]" {
 		t.Error(users)
 	}
-	if r := a.want(200, "POST", "/graphql", "full", object{"query": `{articles {title}}`}, "Idempotency-Key", "one"); r.header.Get("Idempotency-Replayed") != "" {
+	if r := a.want(200, "POST", "/graphql", "full", object{"query": `{articles {title}}`}, "Idempotency-Key",
+		"one"); r.header.Get("Idempotency-Replayed") != "" {
 		t.Error("a query was answered with a kept answer")
 	}
 	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "form")
-	a.want(422, "POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "form", "Strapi-Response-Format", "v4")
+	a.want(422, "POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "form",
+		"Strapi-Response-Format", "v4")
 	off := keyed(t, "idempotency: {keep: 0}\n", gateway.Options{})
-	if r := off.do("POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key", "one"); r.status != 400 || !strings.Contains(r.message(), "idempotency.keep") || off.articles() != 0 {
+	if r := off.do("POST", "/api/articles", "full", object{"data": object{"title": "a"}}, "Idempotency-Key",
+		"one"); r.status != 400 || !strings.Contains(r.message(), "idempotency.keep") || off.articles() != 0 {
 		t.Errorf("switched off: %d %s", r.status, r.text)
 	}
 }
 
-// TestIdempotentUploads sends writes of files twice with the same key. Clients separate the parts of a form by another boundary each time.
+// TestIdempotentUploads sends writes of files twice with the same key. Clients separate the parts of a form by another
+// boundary each time.
 func TestIdempotentUploads(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir) // where the data of the project will be
@@ -267,7 +302,8 @@ func TestIdempotentUploads(t *testing.T) {
 		t.Helper()
 		first := send(method, path, key, body())
 		second := send(method, path, key, body())
-		if first.status != status || second.status != status || second.text != first.text || second.header.Get("Idempotency-Replayed") != "true" {
+		if first.status != status || second.status != status || second.text != first.text ||
+			second.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%s %s: %d %s\nand then %d %s", method, path, first.status, first.text, second.status, second.text)
 		}
 		return first
@@ -284,9 +320,11 @@ func TestIdempotentUploads(t *testing.T) {
 		}
 		return files
 	}
-	made := twice("POST", "/api/upload", "one", func() *form { return text("soup", "fileInfo", `{"caption":"Soup"}`) }, 201)
+	made := twice("POST", "/api/upload", "one", func() *form { return text("soup", "fileInfo", `{"caption":"Soup"}`) },
+		201)
 	for name, other := range map[string]*form{
-		"content": text("soap", "fileInfo", `{"caption":"Soup"}`), "field": text("soup", "fileInfo", `{"caption":"Soap"}`), "fields": text("soup"),
+		"content": text("soap", "fileInfo", `{"caption":"Soup"}`),
+		"field":   text("soup", "fileInfo", `{"caption":"Soap"}`), "fields": text("soup"),
 		"name": formWith("b.txt", "soup", "fileInfo", `{"caption":"Soup"}`),
 	} {
 		if r := send("POST", "/api/upload", "one", other); r.status != 422 {
@@ -298,17 +336,20 @@ func TestIdempotentUploads(t *testing.T) {
 	}
 	file := made.body.([]any)[0].(object)
 	id := fmt.Sprint(file["id"])
-	twice("POST", "/api/upload?id="+id, "two", func() *form { return formWith("", "", "fileInfo", `{"caption":"Stew"}`) }, 200)
+	twice("POST", "/api/upload?id="+id, "two",
+		func() *form { return formWith("", "", "fileInfo", `{"caption":"Stew"}`) }, 200)
 	twice("POST", "/api/upload?id="+id, "three", func() *form {
 		return &form{Reader: strings.NewReader(`{"fileInfo": {"caption": "Stock"}}`), kind: "application/json"}
 	}, 200)
-	if r := send("POST", "/api/upload?id="+id, "four", text("new")); r.status != 400 || !strings.Contains(r.message(), "replaced") {
+	if r := send("POST", "/api/upload?id="+id, "four", text("new")); r.status != 400 ||
+		!strings.Contains(r.message(), "replaced") {
 		t.Errorf("a replacement: %d %s", r.status, r.text)
 	}
 	if r := a.want(200, "GET", fmt.Sprint(file["url"]), "", nil); r.text != "soup" {
 		t.Errorf("the content is %q", r.text)
 	}
-	if files := a.want(200, "GET", "/api/upload/files", "full", nil).body.([]any); len(files) != 1 || files[0].(object)["caption"] != "Stock" {
+	if files := a.want(200, "GET", "/api/upload/files", "full", nil).body.([]any); len(files) != 1 ||
+		files[0].(object)["caption"] != "Stock" {
 		t.Errorf("files: %v", files)
 	}
 	twice("DELETE", "/api/upload/files/"+id, "five", func() *form { return &form{Reader: strings.NewReader("")} }, 200)
@@ -318,14 +359,16 @@ func TestIdempotentUploads(t *testing.T) {
 	if left := stored(); left != nil {
 		t.Errorf("%v are left", left)
 	}
-	twice("POST", "/api/articles", "six", func() *form { return formWith("", "", "data[title]", "Soup", "data[text]", "hot") }, 201)
-	if r := send("POST", "/api/articles", "six", formWith("", "", "data[title]", "Soup", "data[text]", "cold")); r.status != 422 || a.articles() != 1 {
+	twice("POST", "/api/articles", "six",
+		func() *form { return formWith("", "", "data[title]", "Soup", "data[text]", "hot") }, 201)
+	if r := send("POST", "/api/articles", "six",
+		formWith("", "", "data[title]", "Soup", "data[text]", "cold")); r.status != 422 || a.articles() != 1 {
 		t.Errorf("another form: %d %s, and %d articles", r.status, r.text, a.articles())
 	}
 }
 
-// TestIdempotencyKeysAtWork sends a request while another with the same key is at work, in a hook. It is answered 409, and later with the kept
-// answer.
+// TestIdempotencyKeysAtWork sends a request while another with the same key is at work, in a hook. It is answered 409,
+// and later with the kept answer.
 func TestIdempotencyKeysAtWork(t *testing.T) {
 	at, on := make(chan struct{}), make(chan struct{})
 	x := &gateway.Extensions{}
@@ -391,11 +434,13 @@ func TestIdempotencyKeysAfterChangedPermissions(t *testing.T) {
 	jwt, id := a.register("ada")
 	body := object{"data": object{"title": "Soup"}}
 	a.want(201, "POST", "/api/articles", jwt, body, "Idempotency-Key", "one")
-	a.want(200, "POST", "/api/users-permissions/roles", "full", object{"name": "writer", "description": "writes", "type": "writer",
-		"permissions": object{"api::article": object{"controllers": object{"article": object{"create": object{"enabled": true}}}}}})
+	a.want(200, "POST", "/api/users-permissions/roles", "full",
+		object{"name": "writer", "description": "writes", "type": "writer",
+			"permissions": object{"api::article": object{"controllers": object{"article": object{"create": object{"enabled": true}}}}}})
 	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("writer")})
 	r := a.do("POST", "/api/articles", jwt, body, "Idempotency-Key", "one")
-	if r.status != http.StatusConflict || r.at("error.details.outcome") != "applied" || strings.Contains(r.text, "Soup") {
+	if r.status != http.StatusConflict || r.at("error.details.outcome") != "applied" ||
+		strings.Contains(r.text, "Soup") {
 		t.Errorf("%d %s", r.status, r.text)
 	}
 	if a.articles() != 1 {
@@ -403,7 +448,8 @@ func TestIdempotencyKeysAfterChangedPermissions(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysAfterMadePrivate does not show a kept answer after one of its attributes was made private, in a type or in a component.
+// TestIdempotencyKeysAfterMadePrivate does not show a kept answer after one of its attributes was made private, in a
+// type or in a component.
 func TestIdempotencyKeysAfterMadePrivate(t *testing.T) {
 	for _, file := range []string{"content-types/note.yaml", "components/page/part.yaml"} {
 		t.Run(file, func(t *testing.T) {
@@ -413,7 +459,8 @@ func TestIdempotencyKeysAfterMadePrivate(t *testing.T) {
 			e.write("content-types/note.yaml", note)
 			e.write("components/page/part.yaml", part)
 			e.serve(nil)
-			const path, body = "/api/notes?populate=part", `{"data":{"title":"Soup","pin":"hidden later","part":{"pin":"hidden later"}}}`
+			const path, body = "/api/notes?populate=part",
+				`{"data":{"title":"Soup","pin":"hidden later","part":{"pin":"hidden later"}}}`
 			add := func() *http.Response {
 				r, err := http.NewRequest("POST", e.base+path, strings.NewReader(body))
 				e.must(err)
@@ -429,11 +476,13 @@ func TestIdempotencyKeysAfterMadePrivate(t *testing.T) {
 				t.Fatal(first.Status)
 			}
 			text := map[string]string{"content-types/note.yaml": note, "components/page/part.yaml": part}[file]
-			e.carryOut(edit{what: "private", file: file, text: strings.Replace(text, "pin: {type: string}", "pin: {type: string, private: true}", 1)})
+			e.carryOut(edit{what: "private", file: file,
+				text: strings.Replace(text, "pin: {type: string}", "pin: {type: string, private: true}", 1)})
 			again := add()
 			told, err := io.ReadAll(again.Body)
 			e.must(err)
-			if again.StatusCode != http.StatusConflict || !strings.Contains(string(told), `"outcome":"applied"`) || strings.Contains(string(told), "hidden later") {
+			if again.StatusCode != http.StatusConflict || !strings.Contains(string(told), `"outcome":"applied"`) ||
+				strings.Contains(string(told), "hidden later") {
 				t.Errorf("%s %s", again.Status, told)
 			}
 		})

@@ -15,8 +15,8 @@ import (
 	"lectern/documents/transfer"
 )
 
-// The projects that Init and InitEmpty write: initproject is the example, initempty holds what an empty project has in its place. A file
-// "gitignore" is written as .gitignore.
+// The projects that Init and InitEmpty write: initproject is the example, initempty holds what an empty project has in
+// its place. A file "gitignore" is written as .gitignore.
 //
 //go:embed initproject initempty
 var initProjects embed.FS
@@ -30,8 +30,8 @@ const (
 // InitResult is the number of files and documents' versions that Init made.
 type InitResult struct{ Files, Versions int }
 
-// Init writes an example project into dir and imports its content, so that it is ready to be served. dir may exist as long as nothing
-// in it would be overwritten.
+// Init writes an example project into dir and imports its content, so that it is ready to be served. dir may exist as
+// long as nothing in it would be overwritten.
 func Init(ctx context.Context, dir string, o Options) (InitResult, error) {
 	files, err := initFiles(initRoot)
 	if err != nil {
@@ -48,7 +48,8 @@ func Init(ctx context.Context, dir string, o Options) (InitResult, error) {
 	return InitResult{Files: len(files), Versions: imported.Versions}, errors.Join(err, p.Close())
 }
 
-// InitEmpty writes a project without content-types and content into dir, which may exist as long as nothing in it would be overwritten.
+// InitEmpty writes a project without content-types and content into dir, which may exist as long as nothing in it would
+// be overwritten.
 func InitEmpty(dir string) (InitResult, error) {
 	example, err := initFiles(initRoot)
 	if err != nil {

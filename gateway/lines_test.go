@@ -122,25 +122,30 @@ func TestStreamedLinesAreThoseOfThePages(t *testing.T) {
 	a := serve(t, linesFiles)
 	tag := a.want(201, "POST", "/api/tags", "full", object{"data": object{"name": "one"}}).at("data.documentId")
 	for i := range 300 {
-		body := fmt.Sprintf(`{"data": {"title": "note %d", "rank": %d, "secret": "x", "data": {"a":`+"\n"+`[1, 2]}, "tags": [%q]}}`, i%50, i%40, tag)
+		body := fmt.Sprintf(`{"data": {"title": "note %d", "rank": %d, "secret": "x", "data": {"a":`+"\n"+
+			`[1, 2]}, "tags": [%q]}}`, i%50, i%40, tag)
 		id := a.want(201, "POST", "/api/notes?status=draft", "full", body).at("data.documentId").(string)
 		if i%3 == 0 {
 			a.want(200, "POST", "/api/notes/"+id+"/actions/publish", "full", nil)
 		}
 	}
 	for _, query := range []string{
-		"", "status=draft", "status=draft&sort=title:desc", "status=draft&sort=rank&sort=title", "filters[rank][$lt]=20&status=draft",
-		"filters[title][$contains]=7&status=draft&sort=rank:desc", "status=draft&fields[0]=title&populate=tags", "status=draft&locale=*&sort=title",
+		"", "status=draft", "status=draft&sort=title:desc", "status=draft&sort=rank&sort=title",
+		"filters[rank][$lt]=20&status=draft",
+		"filters[title][$contains]=7&status=draft&sort=rank:desc", "status=draft&fields[0]=title&populate=tags",
+		"status=draft&locale=*&sort=title",
 		"status=draft&filters[rank]=3", "filters[rank]=1000", "locale=en&publicationFilter=modified",
 	} {
 		want, got := a.listed("/api/notes?"+query, "full"), a.lines("/api/notes?"+query, "full")
 		if got.err != nil || got.status != 200 || !slices.Equal(got.lines, want) {
-			t.Errorf("%s: %d lines with status %d, %v; want %d\n%.300q\n%.300q", query, len(got.lines), got.status, got.err, len(want), got.lines, want)
+			t.Errorf("%s: %d lines with status %d, %v; want %d\n%.300q\n%.300q", query, len(got.lines), got.status,
+				got.err, len(want), got.lines, want)
 		}
 	}
 	all := a.listed("/api/notes?status=draft", "full")
 	for query, want := range map[string][]string{
-		"pagination[limit]=270": all[:270], "pagination[start]=10&pagination[limit]=280": all[10:290], "pagination[start]=290": all[290:],
+		"pagination[limit]=270": all[:270], "pagination[start]=10&pagination[limit]=280": all[10:290],
+		"pagination[start]=290":                       all[290:],
 		"pagination[page]=2&pagination[pageSize]=200": all[200:], "pagination[start]=1000": nil,
 	} {
 		if got := a.lines("/api/notes?status=draft&"+query, "full"); got.err != nil || !slices.Equal(got.lines, want) {
@@ -149,16 +154,19 @@ func TestStreamedLinesAreThoseOfThePages(t *testing.T) {
 	}
 	for _, encoding := range []string{"gzip", "zstd"} {
 		got := a.lines("/api/notes?status=draft", "full", "Accept-Encoding", encoding)
-		if got.err != nil || !slices.Equal(got.lines, all) || got.header.Get("Content-Encoding") != encoding || got.header.Get("Content-Type") != "application/x-ndjson" {
+		if got.err != nil || !slices.Equal(got.lines, all) || got.header.Get("Content-Encoding") != encoding ||
+			got.header.Get("Content-Type") != "application/x-ndjson" {
 			t.Errorf("%s: %d lines, %v, %v", encoding, len(got.lines), got.err, got.header)
 		}
 	}
-	if got := a.listed("/api/notes?status=draft&fields[0]=title", ""); !slices.Equal(got, a.lines("/api/notes?status=draft&fields[0]=title", "").lines) {
+	if got := a.listed("/api/notes?status=draft&fields[0]=title", ""); !slices.Equal(
+		got, a.lines("/api/notes?status=draft&fields[0]=title", "").lines) {
 		t.Error("the public has another stream than list")
 	}
 }
 
-// TestLinesRefused expects a stream to need its own permission and that of the list, and parameters to be checked before it begins.
+// TestLinesRefused expects a stream to need its own permission and that of the list, and parameters to be checked
+// before it begins.
 func TestLinesRefused(t *testing.T) {
 	a := serve(t, linesFiles)
 	jwt, _ := a.register("ada")
@@ -166,17 +174,21 @@ func TestLinesRefused(t *testing.T) {
 		path, as string
 		status   int
 	}{
-		{"/api/notes", "", 200}, {"/api/notes", jwt, 403}, {"/api/tags", jwt, 403}, {"/api/tags", "", 403}, {"/api/tags", "full", 200},
+		{"/api/notes", "", 200}, {"/api/notes", jwt, 403}, {"/api/tags", jwt, 403}, {"/api/tags", "", 403},
+		{"/api/tags", "full", 200},
 		{"/api/notes?filters[secret]=x", "", 400}, {"/api/notes?asOf=2020-01-01T00:00:00Z", "full", 400},
 		{"/api/notes?" + url.QueryEscape("sort[0]") + "=nothing", "full", 400},
 	} {
-		if got := a.lines(c.path, c.as); got.status != c.status || (c.status == 200) != (got.header.Get("Content-Type") == "application/x-ndjson") {
+		if got := a.lines(c.path, c.as); got.status != c.status ||
+			(c.status == 200) != (got.header.Get("Content-Type") == "application/x-ndjson") {
 			t.Errorf("%s as %q: %d %v", c.path, c.as, got.status, got.lines)
 		}
 	}
 	for accept, want := range map[string]string{
-		"*/*": "application/json; charset=utf-8", "application/json, application/x-ndjson": "application/json; charset=utf-8",
-		"application/x-ndjson, application/json;q=0.5": "application/x-ndjson", "application/x-ndjson;q=0, */*": "application/json; charset=utf-8",
+		"*/*":                                    "application/json; charset=utf-8",
+		"application/json, application/x-ndjson": "application/json; charset=utf-8",
+		"application/x-ndjson, application/json;q=0.5": "application/x-ndjson",
+		"application/x-ndjson;q=0, */*":                "application/json; charset=utf-8",
 	} {
 		if got := a.do("GET", "/api/notes", "full", nil, "Accept", accept).header.Get("Content-Type"); got != want {
 			t.Errorf("Accept: %s: %s, want %s", accept, got, want)
@@ -184,7 +196,8 @@ func TestLinesRefused(t *testing.T) {
 	}
 }
 
-// TestLinesOfOldClients expects no stream over HTTP/1.0, by which a client cannot tell the end of an answer from one that was cut off.
+// TestLinesOfOldClients expects no stream over HTTP/1.0, by which a client cannot tell the end of an answer from one
+// that was cut off.
 func TestLinesOfOldClients(t *testing.T) {
 	a := serve(t, linesFiles)
 	c, err := net.Dial("tcp", strings.TrimPrefix(a.Base, "http://"))
@@ -194,7 +207,8 @@ func TestLinesOfOldClients(t *testing.T) {
 	defer c.Close()
 	fmt.Fprint(c, "GET /api/notes HTTP/1.0\r\nAccept: application/x-ndjson\r\n\r\n")
 	answer, err := io.ReadAll(c)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.0 400 ") || !strings.Contains(string(answer), "HTTP/1.1") {
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.0 400 ") ||
+		!strings.Contains(string(answer), "HTTP/1.1") {
 		t.Errorf("%v: %s", err, answer)
 	}
 }
@@ -216,14 +230,16 @@ func TestLinesThatAreCutSaySo(t *testing.T) {
 	}
 	for _, encoding := range []string{"identity", "gzip"} {
 		got := a.lines("/api/notes", "full", "Accept-Encoding", encoding)
-		if !errors.Is(got.err, io.ErrUnexpectedEOF) || len(got.lines) != 8 || !strings.HasPrefix(got.lines[7], `{"error":{"status":400,`) || !strings.Contains(got.lines[7], "limits.answer") {
+		if !errors.Is(got.err, io.ErrUnexpectedEOF) || len(got.lines) != 8 ||
+			!strings.HasPrefix(got.lines[7], `{"error":{"status":400,`) ||
+			!strings.Contains(got.lines[7], "limits.answer") {
 			t.Errorf("%s: %d lines, %v: %.200q", encoding, len(got.lines), got.err, got.lines)
 		}
 	}
 }
 
-// beginStream asks for a stream, with a header unless it is "", and reads the status alone. The buffers of the connection are small, so that the server
-// cannot send the whole of a long stream.
+// beginStream asks for a stream, with a header unless it is "", and reads the status alone. The buffers of the
+// connection are small, so that the server cannot send the whole of a long stream.
 func beginStream(t *testing.T, base, path, header string) *servertest.RawClient {
 	t.Helper()
 	return beginBuffered(t, base, path, header, 4<<10)
@@ -246,7 +262,8 @@ func beginBuffered(t *testing.T, base, path, header string, buffer int) *servert
 	return c
 }
 
-// TestStreamsOfOneAddress holds as many streams as one address may. More of it are refused, and those of others are not.
+// TestStreamsOfOneAddress holds as many streams as one address may. More of it are refused, and those of others are
+// not.
 func TestStreamsOfOneAddress(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {streams: 3, streamsPerAddress: 2}\n"}
 	for name, text := range linesFiles {
@@ -255,12 +272,14 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	a := serve(t, files)
 	const notes = 7
 	for range notes { // more than the buffers of a connection take
-		a.want(201, "POST", "/api/notes?fields[0]=title", "full", object{"data": object{"data": strings.Repeat("x", 900_000)}})
+		a.want(201, "POST", "/api/notes?fields[0]=title", "full",
+			object{"data": object{"data": strings.Repeat("x", 900_000)}})
 	}
 	for range 2 {
 		defer beginStream(t, a.Base, "/api/notes", "").Close()
 	}
-	if got := a.lines("/api/notes", "full"); got.status != 503 || !strings.Contains(got.lines[0], "to your address (limits.streamsPerAddress: 2)") {
+	if got := a.lines("/api/notes", "full"); got.status != 503 ||
+		!strings.Contains(got.lines[0], "to your address (limits.streamsPerAddress: 2)") {
 		t.Errorf("a third stream of one address: %d %.300q", got.status, got.lines)
 	}
 	other := servertest.DialFrom(t, "127.0.0.2", a.Base)
@@ -287,7 +306,8 @@ func TestLinesBound(t *testing.T) {
 	if got := a.lines("/api/notes", "full"); got.status != 503 || !strings.Contains(got.lines[0], "limits.streams: 1") {
 		t.Errorf("a second stream: %d %.300q", got.status, got.lines)
 	}
-	if s := a.scrape(); s.value("lectern_places", "of", "streams") != 1 || s.value("lectern_places_refused_total", "of", "streams") != 1 {
+	if s := a.scrape(); s.value("lectern_places", "of", "streams") != 1 ||
+		s.value("lectern_places_refused_total", "of", "streams") != 1 {
 		t.Error("the metrics do not count the streams")
 	}
 	if get := a.sameHead("/api/notes", "full", "Accept", "application/x-ndjson"); get.status != 503 {

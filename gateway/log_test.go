@@ -12,14 +12,15 @@ import (
 	"lectern/store"
 )
 
-// TestLogOfRequests writes over REST and GraphQL, as tokens, as the public and by the server itself. The log of changes says who did what.
-// A restored store begins a new epoch, and its log goes on.
+// TestLogOfRequests writes over REST and GraphQL, as tokens, as the public and by the server itself. The log of changes
+// says who did what. A restored store begins a new epoch, and its log goes on.
 func TestLogOfRequests(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	id := strings.TrimPrefix(path, "/api/articles/")
 	p.want(200, "POST", path+"/actions/publish", "editor", nil)
-	if r := p.graphql("full", `mutation {unpublishArticle(documentId: "`+id+`") {title}}`); r.status != 200 || strings.Contains(r.text, "errors") {
+	if r := p.graphql("full", `mutation {unpublishArticle(documentId: "`+id+`") {title}}`); r.status != 200 ||
+		strings.Contains(r.text, "errors") {
 		t.Fatal(r.text)
 	}
 	p.want(400, "POST", "/api/auth/local/register", "", object{"username": "x"}) // refused: it leaves no entry
@@ -63,7 +64,8 @@ func TestLogOfRequests(t *testing.T) {
 	if now.Epoch == at.Epoch || now.Sequence != at.Sequence+1 || last != store.EpochEntry {
 		t.Errorf("after a restore the log is at %s, and was at %s", now, at)
 	}
-	if err := project.Store().View(func(s *store.Snapshot) error { _, err := s.Entries(at); return err }); !errors.Is(err, store.ErrOtherEpoch) {
+	if err := project.Store().View(func(s *store.Snapshot) error { _, err := s.Entries(at); return err }); !errors.Is(
+		err, store.ErrOtherEpoch) {
 		t.Errorf("after the position before the restore: %v", err)
 	}
 }

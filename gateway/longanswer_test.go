@@ -29,12 +29,13 @@ roles:
 `,
 }
 
-// TestLongAnswersEnd begins answers that last, and takes from their callers what lets them have these. The answers must not end before, and must end
-// when the server has looked at its clock again, also if their clients do not read.
+// TestLongAnswersEnd begins answers that last, and takes from their callers what lets them have these. The answers must
+// not end before, and must end when the server has looked at its clock again, also if their clients do not read.
 func TestLongAnswersEnd(t *testing.T) {
 	e := serveLasting(t)
 	lines, copied := "/api/notes", "/api/_replica/copy"
-	log := "/api/_replica/log?since=" + url.QueryEscape(e.want(200, "GET", "/api/_replica/position", "full", nil).body.(string))
+	log := "/api/_replica/log?since=" +
+		url.QueryEscape(e.want(200, "GET", "/api/_replica/position", "full", nil).body.(string))
 	revoke := func(name string) {
 		if _, err := e.project.RevokeToken(t.Context(), name); err != nil {
 			t.Error(err)
@@ -46,16 +47,19 @@ func TestLongAnswersEnd(t *testing.T) {
 		token   auth.Declaration // without a kind: the caller is a user
 		lose    func(name string, user int)
 	}{
-		{"revoked", []string{log, copied}, auth.Declaration{Kind: auth.Custom, Permissions: []string{auth.FollowAction}}, func(name string, _ int) {
-			revoke(name)
-		}},
-		{"full access revoked", []string{log, copied, lines}, auth.Declaration{Kind: auth.FullAccess}, func(name string, _ int) { revoke(name) }},
+		{"revoked", []string{log, copied},
+			auth.Declaration{Kind: auth.Custom, Permissions: []string{auth.FollowAction}}, func(name string, _ int) {
+				revoke(name)
+			}},
+		{"full access revoked", []string{log, copied, lines}, auth.Declaration{Kind: auth.FullAccess},
+			func(name string, _ int) { revoke(name) }},
 		{"rotated", []string{log, copied, lines}, auth.Declaration{Kind: auth.FullAccess}, func(name string, _ int) {
 			if _, _, err := e.project.RotateToken(t.Context(), name, 0); err != nil {
 				t.Error(err)
 			}
 		}},
-		{"expired", []string{log, copied, lines}, auth.Declaration{Kind: auth.FullAccess, Lifespan: time.Hour}, func(string, int) { e.clock.pass(time.Hour) }},
+		{"expired", []string{log, copied, lines}, auth.Declaration{Kind: auth.FullAccess, Lifespan: time.Hour},
+			func(string, int) { e.clock.pass(time.Hour) }},
 		{"blocked", []string{lines}, auth.Declaration{}, func(_ string, user int) {
 			e.want(200, "PUT", fmt.Sprint("/api/users/", user), "full", object{"blocked": true})
 		}},
@@ -91,8 +95,9 @@ func TestLongAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestOpenLongAnswers reads a stream of a route that a program opens for everybody. The server must go on with it although the credential of the
-// client, which the route does not look at, has other permissions than the public, or none. A middleware may hand on another request.
+// TestOpenLongAnswers reads a stream of a route that a program opens for everybody. The server must go on with it
+// although the credential of the client, which the route does not look at, has other permissions than the public, or
+// none. A middleware may hand on another request.
 func TestOpenLongAnswers(t *testing.T) {
 	files := maps.Clone(longAnswerFiles)
 	files["config/permissions.yaml"] = "roles: {public: {api::note.note: [find, stream]}}\n"
@@ -145,15 +150,16 @@ func serveLasting(t *testing.T) *lasting { return serveLastingWith(t, longAnswer
 func serveLastingWith(t *testing.T, files map[string]string, x *gateway.Extensions) *lasting {
 	e := &lasting{clock: newFakeClock()}
 	key := ""
-	ready, _ := run(t, writeProject(t, files), gateway.Options{Clock: e.clock, Extensions: x}, func(p *gateway.Project) {
-		var err error
-		if e.project = p; err == nil {
-			_, key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "full", Kind: auth.FullAccess})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
+	ready, _ := run(t, writeProject(t, files), gateway.Options{Clock: e.clock, Extensions: x},
+		func(p *gateway.Project) {
+			var err error
+			if e.project = p; err == nil {
+				_, key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "full", Kind: auth.FullAccess})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
 	ready.Tokens = map[string]string{"full": key}
 	e.api = newAPI(t, ready)
 	long := strings.Repeat("x", 900_000)

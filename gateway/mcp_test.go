@@ -15,8 +15,8 @@ import (
 	"lectern/gateway"
 )
 
-// TestSlowMessages sends the heads of messages of MCP on as many connections as would use up limits.memory if each held the memory of its answer, and
-// expects another message to be answered.
+// TestSlowMessages sends the heads of messages of MCP on as many connections as would use up limits.memory if each held
+// the memory of its answer, and expects another message to be answered.
 func TestSlowMessages(t *testing.T) {
 	a := serve(t, map[string]string{
 		"config/server.yaml":  "limits: {memory: 32mb}\n",
@@ -35,10 +35,12 @@ func TestSlowMessages(t *testing.T) {
 			t.Fatalf("a slow client is answered %q, %v", line, err)
 		}
 	}
-	a.want(200, "POST", "/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	a.want(200, "POST", "/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Content-Type",
+		"application/json", "Accept", "application/json, text/event-stream")
 }
 
-// TestToolsOfReplica calls tools of MCP at a replica that forwards writes: what one of them writes at the origin, the next one reads at the replica.
+// TestToolsOfReplica calls tools of MCP at a replica that forwards writes: what one of them writes at the origin, the
+// next one reads at the replica.
 func TestToolsOfReplica(t *testing.T) {
 	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
@@ -48,15 +50,19 @@ func TestToolsOfReplica(t *testing.T) {
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "config", "server.yaml")
 	e.must(os.MkdirAll(filepath.Dir(settings), 0o700))
-	e.must(os.WriteFile(settings, []byte("replica: {url: "+between.URL+", token: '${KEY_OF_ORIGIN}', writes: forward}\n"), 0o600))
+	e.must(os.WriteFile(settings,
+		[]byte("replica: {url: "+between.URL+", token: '${KEY_OF_ORIGIN}', writes: forward}\n"), 0o600))
 	t.Setenv("KEY_OF_ORIGIN", e.key)
 	r := serveReplica(t, dir, gateway.Options{})
 
 	call := func(tool, arguments string) string {
 		t.Helper()
-		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
-		answer, text := r.writing("POST", "/mcp", e.key, "application/json", []byte(message), "Accept", "application/json, text/event-stream")
-		if answer.StatusCode != http.StatusOK || answer.Header.Get("Lectern-Forwarded") != "" || strings.Contains(text, `"isError":true`) {
+		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` +
+			arguments + `}}`
+		answer, text := r.writing("POST", "/mcp", e.key, "application/json", []byte(message), "Accept",
+			"application/json, text/event-stream")
+		if answer.StatusCode != http.StatusOK || answer.Header.Get("Lectern-Forwarded") != "" ||
+			strings.Contains(text, `"isError":true`) {
 			t.Fatalf("%s %s: %d %s", tool, arguments, answer.StatusCode, text)
 		}
 		return strings.ReplaceAll(text, `\"`, `"`)

@@ -19,7 +19,8 @@ func (g *generation) openMedia() (err error) {
 		return err
 	}
 	o := media.Options{
-		Dir: g.project.Data.Join(admin.UploadsName), Cache: g.project.Data.Join(admin.ImagesName), Store: g.store, Documents: g.docs, Model: g.Model, Settings: g.Settings.Upload.Settings, Memory: g.project.memory,
+		Dir: g.project.Data.Join(admin.UploadsName), Cache: g.project.Data.Join(admin.ImagesName), Store: g.store,
+		Documents: g.docs, Model: g.Model, Settings: g.Settings.Upload.Settings, Memory: g.project.memory,
 		Failed: func(err error) { g.project.log.Error(err.Error()) },
 	}
 	g.project.role.SetUpMedia(&o)

@@ -45,25 +45,31 @@ func parsedRequests(n int) []parsedRequest {
 		return "--b\r\nContent-Disposition: form-data; name=" + name + "\r\n\r\n" + value + "\r\n"
 	}
 	return []parsedRequest{
-		{"variables that are not used", "POST", "/graphql", json, `{"query":"{__typename}","variables":{"x":` + list + `}}`},
-		{"a filter of GraphQL", "POST", "/graphql", json, `{"query":"query($x:[PostFiltersInput]){posts(filters:{or:$x}){title}}","variables":{"x":` + listOf("{}", n) + `}}`},
+		{"variables that are not used", "POST", "/graphql", json, `{"query":"{__typename}","variables":{"x":` + list +
+			`}}`},
+		{"a filter of GraphQL", "POST", "/graphql", json,
+			`{"query":"query($x:[PostFiltersInput]){posts(filters:{or:$x}){title}}","variables":{"x":` +
+				listOf("{}", n) + `}}`},
 		{"a login", "POST", "/api/auth/local", json, `{"identifier":"a","password":"b","x":` + list + `}`},
 		{"a registration", "POST", "/api/auth/local/register", json, `{"username":"a","x":` + list + `}`},
 		{"a batch", "POST", "/api/_batch", json, `{"operations":` + list + `}`},
 		{"a create", "POST", "/api/posts", json, `{"data":{"title":"x","more":` + list + `}}`},
 		{"numbers", "POST", "/api/posts", json, `{"data":{"title":"x","more":` + listOf("0", n) + `}}`},
-		{"a message", "POST", "/mcp", json, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":{"type":"posts","filters":` + list + `}}}`},
-		{"an upload", "POST", "/api/upload", "multipart/form-data; boundary=b", field("fileInfo", list) + field(`files; filename="a.txt"`, "x") + "--b--\r\n"},
+		{"a message", "POST", "/mcp", json,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":{"type":"posts","filters":` + list + `}}}`},
+		{"an upload", "POST", "/api/upload", "multipart/form-data; boundary=b", field("fileInfo", list) +
+			field(`files; filename="a.txt"`, "x") + "--b--\r\n"},
 	}
 }
 
 func (c *circle) send(p parsedRequest, headers ...string) reply {
 	c.t.Helper()
-	return c.do(p.method, p.path, "", p.body, append([]string{"Content-Type", p.kind, "Accept", "application/json, text/event-stream"}, headers...)...)
+	return c.do(p.method, p.path, "", p.body,
+		append([]string{"Content-Type", p.kind, "Accept", "application/json, text/event-stream"}, headers...)...)
 }
 
-// TestMemoryOfParsed sends requests that would be parsed to more than limits.memory, as they are and compressed. Each is refused with 413 and leaves nothing
-// reserved, and others are answered.
+// TestMemoryOfParsed sends requests that would be parsed to more than limits.memory, as they are and compressed. Each
+// is refused with 413 and leaves nothing reserved, and others are answered.
 func TestMemoryOfParsed(t *testing.T) {
 	c := newParsed(t, "{memory: 32mb, answer: 16mb}")
 	for _, p := range parsedRequests(1<<20 - 1000) {
@@ -93,8 +99,8 @@ func TestMemoryOfParsed(t *testing.T) {
 	}
 }
 
-// TestMemoryOfParsedIsBusy fills limits.memory with answers that nobody reads. Requests that are parsed to much are refused with 503 then, and small ones
-// are answered.
+// TestMemoryOfParsedIsBusy fills limits.memory with answers that nobody reads. Requests that are parsed to much are
+// refused with 503 then, and small ones are answered.
 func TestMemoryOfParsedIsBusy(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	for range 6 {
@@ -102,7 +108,8 @@ func TestMemoryOfParsedIsBusy(t *testing.T) {
 	}
 	c.until("all memory to be taken", taken)
 	large := fmt.Sprintf(`{"query":"{__typename}","variables":{"x":%s}}`, listOf(`{"":0}`, 100<<10))
-	if got := c.do("POST", "/graphql", "", large); got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
+	if got := c.do("POST", "/graphql", "", large); got.status != 503 || got.header.Get("Retry-After") == "" ||
+		!strings.Contains(got.message(), "limits.memory (32mb)") {
 		t.Errorf("%d %v %.300s", got.status, got.header, got.text)
 	}
 	if got := c.do("POST", "/graphql", "", `{"query":"{__typename}","variables":{"x":[{"":0}]}}`); got.status != 200 {
@@ -117,17 +124,21 @@ func TestMemoryOfQueries(t *testing.T) {
 		body               string
 		least              int64 // bytes that must have been reserved
 	}{
-		{"nested parameters", "GET", "/api/posts?" + strings.Repeat("&x[a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a]", 900), "", 5 << 20},
-		{"variables", "GET", "/graphql?query={__typename}&variables=" + url.QueryEscape(`{"x":`+listOf("{}", 15<<10)+`}`), "", 1 << 20},
+		{"nested parameters", "GET", "/api/posts?" +
+			strings.Repeat("&x[a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a][a]", 900), "", 5 << 20},
+		{"variables", "GET", "/graphql?query={__typename}&variables=" +
+			url.QueryEscape(`{"x":`+listOf("{}", 15<<10)+`}`), "", 1 << 20},
 		{"a document", "POST", "/graphql", `{"query":"{posts{` + strings.Repeat("title ", 7000) + `}}"}`, 4 << 20},
-		{"a form", "POST", "/api/posts", "data[a]=1" + strings.Repeat("&data[a][a][a][a][a][a][a][a][a]", 900), 3 << 20},
+		{"a form", "POST", "/api/posts", "data[a]=1" + strings.Repeat("&data[a][a][a][a][a][a][a][a][a]", 900),
+			3 << 20},
 	} {
 		c := newParsed(t, "{memory: 128mb}")
 		kind := "application/json"
 		if strings.HasPrefix(test.body, "data") {
 			kind = "application/x-www-form-urlencoded"
 		}
-		if got := c.send(parsedRequest{test.name, test.method, test.path, kind, test.body}, "Apollo-Require-Preflight", "1"); got.status >= 500 || got.status == 413 {
+		if got := c.send(parsedRequest{test.name, test.method, test.path, kind, test.body}, "Apollo-Require-Preflight",
+			"1"); got.status >= 500 || got.status == 413 {
 			t.Errorf("%s: %d %.300s", test.name, got.status, got.text)
 		}
 		if m := c.memory(); m.Peak < test.least || m.Reserved != 0 {
@@ -161,15 +172,17 @@ func TestMemoryOfHeaders(t *testing.T) {
 	}
 }
 
-// TestShortMessagesOfLongValues sends an object with many wrong keys and a long text as a variable. The answer, which quotes the object for each of them,
-// stays short.
+// TestShortMessagesOfLongValues sends an object with many wrong keys and a long text as a variable. The answer, which
+// quotes the object for each of them, stays short.
 func TestShortMessagesOfLongValues(t *testing.T) {
 	c := newParsed(t, "{memory: 128mb}")
 	var keys strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&keys, `,"k%d":0`, i)
 	}
-	got := c.do("POST", "/graphql", "", `{"query":"query($x:PostFiltersInput){posts(filters:$x){title}}","variables":{"x":{"a":"`+strings.Repeat("x", 500<<10)+`"`+keys.String()+`}}}`)
+	got := c.do("POST", "/graphql", "",
+		`{"query":"query($x:PostFiltersInput){posts(filters:$x){title}}","variables":{"x":{"a":"`+
+			strings.Repeat("x", 500<<10)+`"`+keys.String()+`}}}`)
 	if got.status != 400 || len(got.text) > 1<<20 || !strings.Contains(got.text, "is not defined by type") {
 		t.Errorf("%d, %d bytes: %.300s", got.status, len(got.text), got.text)
 	}

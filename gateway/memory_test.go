@@ -83,7 +83,8 @@ func deepPosts(posts int) string {
 // memory returns the counters of the memory for requests.
 func (c *circle) memory() budget.Stats {
 	c.t.Helper()
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return admin.DialControl(ctx, c.data)
 	}}}
 	defer client.CloseIdleConnections()
@@ -125,12 +126,12 @@ func (c *circle) askOnly(path string) net.Conn {
 	return conn
 }
 
-// taken reports whether three of six answers of deepPosts(7) hold all the memory that large answers may take, 24 of 32 MiB, and the other
-// three were refused. Each of the answers takes 8 MiB.
+// taken reports whether three of six answers of deepPosts(7) hold all the memory that large answers may take, 24 of 32
+// MiB, and the other three were refused. Each of the answers takes 8 MiB.
 func taken(m budget.Stats) bool { return m.Reserved >= 24<<20 && m.Refused >= 3 }
 
-// TestMemoryOfAnswers fills the memory for requests with answers that nobody reads. The server then refuses large answers with 503 and
-// still sends small ones. It sends large ones again when the slow clients have left.
+// TestMemoryOfAnswers fills the memory for requests with answers that nobody reads. The server then refuses large
+// answers with 503 and still sends small ones. It sends large ones again when the slow clients have left.
 func TestMemoryOfAnswers(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	if got := c.do("GET", deepPosts(7), "", nil); got.status != 200 {
@@ -143,7 +144,8 @@ func TestMemoryOfAnswers(t *testing.T) {
 	}
 	c.until("all memory to be taken", taken)
 	got := c.do("GET", deepPosts(7), "", nil)
-	if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
+	if got.status != 503 || got.header.Get("Retry-After") == "" ||
+		!strings.Contains(got.message(), "limits.memory (32mb)") {
 		t.Errorf("%d, %d bytes, %v %.200s", got.status, len(got.text), got.header, got.text)
 	}
 	if got := c.do("GET", "/api/posts?populate=*", "", nil); got.status != 200 {
@@ -161,7 +163,8 @@ func TestMemoryOfAnswers(t *testing.T) {
 	}
 }
 
-// TestSlowReader expects the server to disconnect a client that reads nothing of a long answer, and to free the memory of the answer.
+// TestSlowReader expects the server to disconnect a client that reads nothing of a long answer, and to free the memory
+// of the answer.
 func TestSlowReader(t *testing.T) {
 	c := newCircle(t, "{memory: 64mb, answerRate: 4mb}")
 	conn := c.askOnly(deepPosts(12))
@@ -180,7 +183,8 @@ func TestSlowReader(t *testing.T) {
 // TestAnswerLimit expects limits.answer to limit the length of an answer, and the refusal to name that setting.
 func TestAnswerLimit(t *testing.T) {
 	c := newCircle(t, "{answer: 1mb}")
-	if got := c.do("GET", deepPosts(5), "", nil); got.status != 400 || !strings.Contains(got.message(), "limits.answer (1mb)") {
+	if got := c.do("GET", deepPosts(5), "", nil); got.status != 400 ||
+		!strings.Contains(got.message(), "limits.answer (1mb)") {
 		t.Errorf("%d %.200s", got.status, got.text)
 	}
 	if got := c.do("GET", "/api/posts?pagination[pageSize]=10&populate=tags", "", nil); got.status != 200 {
@@ -188,12 +192,13 @@ func TestAnswerLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryOfGraphQL expects GraphQL and REST to share one memory budget. A large GraphQL answer is refused with 503 while other answers
-// hold the memory, and sent once they have released it.
+// TestMemoryOfGraphQL expects GraphQL and REST to share one memory budget. A large GraphQL answer is refused with 503
+// while other answers hold the memory, and sent once they have released it.
 func TestMemoryOfGraphQL(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	ask := func() reply {
-		return c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:7}){title tags(pagination:{limit:-1}){name posts(pagination:{limit:-1}){documentId title text tags(pagination:{limit:-1}){documentId name}}}}}`})
+		return c.do("POST", "/graphql", "",
+			map[string]any{"query": `{posts(pagination:{limit:7}){title tags(pagination:{limit:-1}){name posts(pagination:{limit:-1}){documentId title text tags(pagination:{limit:-1}){documentId name}}}}}`})
 	}
 	if got := ask(); got.status != 200 || got.at("errors") != nil || len(got.text) < 1<<20 {
 		t.Fatalf("%d, %d bytes, %.200s", got.status, len(got.text), got.text)
@@ -207,10 +212,12 @@ func TestMemoryOfGraphQL(t *testing.T) {
 		unread = append(unread, c.askOnly(deepPosts(7)))
 	}
 	c.until("all memory to be taken", taken)
-	if got := ask(); got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.message(), "limits.memory (32mb)") {
+	if got := ask(); got.status != 503 || got.header.Get("Retry-After") == "" ||
+		!strings.Contains(got.message(), "limits.memory (32mb)") {
 		t.Errorf("%d, %d bytes, %v %.200s", got.status, len(got.text), got.header, got.text)
 	}
-	if got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts{title tags{name}}}`}); got.status != 200 || got.at("errors") != nil {
+	if got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts{title tags{name}}}`}); got.status != 200 ||
+		got.at("errors") != nil {
 		t.Errorf("a small answer: %d %.200s", got.status, got.text)
 	}
 	for _, conn := range unread {
@@ -225,14 +232,15 @@ func TestMemoryOfGraphQL(t *testing.T) {
 // TestAnswerLimitOfGraphQL expects limits.answer to apply to GraphQL if graphql.config.limits.bytes is not set.
 func TestAnswerLimitOfGraphQL(t *testing.T) {
 	c := newCircle(t, "{answer: 100kb}")
-	got := c.do("POST", "/graphql", "", map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
+	got := c.do("POST", "/graphql", "",
+		map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
 	if text, _ := json.Marshal(got.at("errors")); !strings.Contains(string(text), "limits.answer (100kb)") {
 		t.Errorf("%d, %d bytes, %.300s", got.status, len(got.text), got.text)
 	}
 }
 
-// TestMemoryOfImages expects an image to reserve the memory that decoding it takes. An image that needs more than the whole budget is refused
-// before it is decoded.
+// TestMemoryOfImages expects an image to reserve the memory that decoding it takes. An image that needs more than the
+// whole budget is refused before it is decoded.
 func TestMemoryOfImages(t *testing.T) {
 	c := newCircle(t, "{memory: 8mb, answer: 1mb}")
 	upload := func(side int) reply {

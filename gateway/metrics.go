@@ -24,7 +24,8 @@ import (
 // authorized returns a handler that passes requests with a bearer token to h, and answers others with 401.
 func authorized(token string, h http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
-	refused := &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Missing or invalid credentials", Reason: apierror.Credential}
+	refused := &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError",
+		Message: "Missing or invalid credentials", Reason: apierror.Credential}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := auth.Bearer(r.Header.Get("Authorization"))
 		got := sha256.Sum256([]byte(sent)) // of equal length, whatever was sent
@@ -121,7 +122,8 @@ func (p *Project) listenMetrics() (*sideServer, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", scrape)
-	server, err := listenBeside(s.Listen, &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute})
+	server, err := listenBeside(s.Listen, &http.Server{Handler: mux, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute})
 	if err == nil {
 		p.log.Info("serving metrics", "url", "http://"+clientAddress(server.listener.Addr().String())+"/metrics")
 	}

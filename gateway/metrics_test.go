@@ -44,7 +44,8 @@ func (a *api) scrape() scraped {
 	return families
 }
 
-// value returns the value of a metric with these labels, given as pairs; that of a histogram is its count. It is 0 if there is none.
+// value returns the value of a metric with these labels, given as pairs; that of a histogram is its count. It is 0 if
+// there is none.
 func (s scraped) value(name string, labels ...string) float64 {
 	for _, m := range s[name].GetMetric() {
 		want := map[string]string{}
@@ -87,9 +88,12 @@ func TestMetricsAreServedWhereTheyAreOn(t *testing.T) {
 		{"own address", listen, "/metrics", "", true, 200},
 		{"own address, other path", listen, "/api/articles", "", true, 404},
 		{"own address, main port", listen, "/_metrics", "", false, 404},
-		{"own address with a token", strings.Replace(listen, "}", ", token: "+metricsToken+"}", 1), "/metrics", metricsToken, true, 200},
-		{"own address without its token", strings.Replace(listen, "}", ", token: "+metricsToken+"}", 1), "/metrics", "", true, 401},
-		{"own address with a token, main port", strings.Replace(listen, "}", ", token: "+metricsToken+"}", 1), "/_metrics", metricsToken, false, 404},
+		{"own address with a token", strings.Replace(listen, "}", ", token: "+metricsToken+"}", 1), "/metrics",
+			metricsToken, true, 200},
+		{"own address without its token", strings.Replace(listen, "}", ", token: "+metricsToken+"}", 1), "/metrics", "",
+			true, 401},
+		{"own address with a token, main port", strings.Replace(listen, "}", ", token: "+metricsToken+"}", 1),
+			"/_metrics", metricsToken, false, 404},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log lineLog
@@ -138,8 +142,10 @@ func TestMetricsValues(t *testing.T) {
 		grows  float64
 	}{
 		{"lectern_http_requests_total", []string{"route", "/api/articles", "method", "POST", "status", "201"}, 3},
-		{"lectern_http_requests_total", []string{"route", "/api/articles/{documentId}", "method", "GET", "status", "200"}, 1},
-		{"lectern_http_requests_total", []string{"route", "/api/articles/{documentId}", "method", "GET", "status", "404"}, 1},
+		{"lectern_http_requests_total", []string{"route", "/api/articles/{documentId}", "method", "GET", "status",
+			"200"}, 1},
+		{"lectern_http_requests_total", []string{"route", "/api/articles/{documentId}", "method", "GET", "status",
+			"404"}, 1},
 		{"lectern_http_requests_total", []string{"route", "none", "method", "GET", "status", "404"}, 1},
 		{"lectern_http_requests_total", []string{"route", "/_metrics", "method", "GET", "status", "200"}, 1},
 		{"lectern_http_request_duration_seconds", []string{"route", "/api/articles", "method", "POST"}, 5},
@@ -159,7 +165,8 @@ func TestMetricsValues(t *testing.T) {
 		{"lectern_store_writes_total", nil, 4},
 		{"lectern_store_commits_total", nil, 4},
 		{"lectern_store_fsyncs_total", nil, 8},
-		// The queries of other plans are not counted here: the server itself makes some in the background after its start.
+		// The queries of other plans are not counted here: the server itself makes some in the background after its
+		// start.
 		{"lectern_store_queries_total", []string{"plan", "cheapest_source"}, 1},
 		{"lectern_cache_hits_total", []string{"cache", "plans"}, 1},
 	} {
@@ -171,10 +178,14 @@ func TestMetricsValues(t *testing.T) {
 		name   string
 		labels []string
 	}{
-		{"lectern_store_size_bytes", nil}, {"lectern_store_free_bytes", nil}, {"lectern_store_state", []string{"state", "sound"}},
-		{"lectern_memory_limit_bytes", []string{"budget", "requests"}}, {"lectern_memory_limit_bytes", []string{"budget", "bodies"}},
-		{"lectern_places_limit", []string{"of", "requests"}}, {"lectern_places", []string{"of", "connections"}}, {"lectern_places_limit", []string{"of", "passwords"}},
-		{"lectern_store_rows_read_total", nil}, {"lectern_uploads_writable", nil}, {"lectern_build_info", nil}, {"go_goroutines", nil}, {"process_open_fds", nil},
+		{"lectern_store_size_bytes", nil}, {"lectern_store_free_bytes", nil},
+		{"lectern_store_state", []string{"state", "sound"}},
+		{"lectern_memory_limit_bytes", []string{"budget", "requests"}},
+		{"lectern_memory_limit_bytes", []string{"budget", "bodies"}},
+		{"lectern_places_limit", []string{"of", "requests"}}, {"lectern_places", []string{"of", "connections"}},
+		{"lectern_places_limit", []string{"of", "passwords"}},
+		{"lectern_store_rows_read_total", nil}, {"lectern_uploads_writable", nil}, {"lectern_build_info", nil},
+		{"go_goroutines", nil}, {"process_open_fds", nil},
 	} {
 		if after.value(test.name, test.labels...) <= 0 {
 			t.Errorf("%s%v is %v", test.name, test.labels, after.value(test.name, test.labels...))
@@ -185,27 +196,30 @@ func TestMetricsValues(t *testing.T) {
 // TestMetricsOfListeners listens to changes and to a subscription, up to the limit, and then closes one of both.
 func TestMetricsOfListeners(t *testing.T) {
 	files := maps.Clone(noteFiles)
-	files["config/server.yaml"] = "metrics: {token: " + metricsToken + "}\nlimits: {listeners: 3, listenersPerAddress: 2}\n"
+	files["config/server.yaml"] = "metrics: {token: " + metricsToken +
+		"}\nlimits: {listeners: 3, listenersPerAddress: 2}\n"
 	a := serve(t, files)
 	feed := a.listenTo("since=now", "full")
 	a.subscribe("subscription{noteChanged{seq}}", "")
 	a.want(503, "GET", "/api/_changes?feed=longpoll", "full", nil)
 	s := a.scrape()
-	for name, want := range map[string]float64{"lectern_places": 2, "lectern_places_limit": 3, "lectern_places_refused_total": 1} {
+	for name, want := range map[string]float64{"lectern_places": 2, "lectern_places_limit": 3,
+		"lectern_places_refused_total": 1} {
 		if got := s.value(name, "of", "listeners"); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
 	feed.close()
-	for late := time.Now().Add(20 * time.Second); a.scrape().value("lectern_places", "of", "listeners") != 1; time.Sleep(20 * time.Millisecond) {
+	for late := time.Now().Add(20 * time.Second); a.scrape().value("lectern_places", "of",
+		"listeners") != 1; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatal("a listener that is gone is still counted")
 		}
 	}
 }
 
-// TestMetricsAreBounded sends requests with random paths, methods, queries and credentials, which must not add a label, and must not be
-// seen in the metrics.
+// TestMetricsAreBounded sends requests with random paths, methods, queries and credentials, which must not add a label,
+// and must not be seen in the metrics.
 func TestMetricsAreBounded(t *testing.T) {
 	a := serve(t, withMetrics(nil))
 	send := func(n int) {
@@ -232,7 +246,8 @@ func TestMetricsAreBounded(t *testing.T) {
 	if now := series(); now != first {
 		t.Errorf("%d series, and %d after 180 more requests", first, now)
 	}
-	if text := a.want(200, "GET", "/_metrics", metricsToken, nil).text; strings.Contains(strings.ToLower(text), "secret") {
+	if text := a.want(200, "GET", "/_metrics", metricsToken, nil).text; strings.Contains(strings.ToLower(text),
+		"secret") {
 		t.Errorf("the metrics tell what a client sent:\n%s", text)
 	}
 }
@@ -292,7 +307,8 @@ func scrapeOthers(t *testing.T) scraped {
 	t.Helper()
 	m := metrics.New("", func() metrics.Reading {
 		return metrics.Reading{
-			Cluster: &metrics.Cluster{Leads: true, Members: 3, Voters: 2, LastContact: time.Second}, Replica: &metrics.Replica{Age: 7},
+			Cluster: &metrics.Cluster{Leads: true, Members: 3, Voters: 2, LastContact: time.Second},
+			Replica: &metrics.Replica{Age: 7},
 		}
 	})
 	w := httptest.NewRecorder()
@@ -304,7 +320,8 @@ func scrapeOthers(t *testing.T) scraped {
 	}
 	s := scraped(families)
 	for name, want := range map[string]float64{
-		"cluster_leader": 1, "cluster_members": 3, "cluster_voters": 2, "cluster_last_contact_seconds": 1, "replica_in_step": 0, "replica_age_seconds": 7,
+		"cluster_leader": 1, "cluster_members": 3, "cluster_voters": 2, "cluster_last_contact_seconds": 1,
+		"replica_in_step": 0, "replica_age_seconds": 7,
 	} {
 		if got := s.value("lectern_" + name); got != want {
 			t.Errorf("lectern_%s is %v, want %v", name, got, want)

@@ -30,16 +30,17 @@ import (
 
 var metricsCost = flag.Duration("metricscost", 0, "how long TestMetricsCost measures each workload; 0 skips it")
 
-// TestMetricsCost measures what metrics add to requests. It fails if they surely add more than 3 % of processor time to a workload. Run it by
-// hand, on one processor:
+// TestMetricsCost measures what metrics add to requests. It fails if they surely add more than 3 % of processor time to
+// a workload. Run it by hand, on one processor:
 //
 //	go test ./gateway -run TestMetricsCost -metricscost 30s -cpu 1 -v -timeout 30m
 //
-// Servers in this process have the same content; one of them has metrics, and two have none. A client in this process sends the same
-// requests to each over loopback connections, in blocks of a few milliseconds, by turns and in random order. Each turn gives the ratio of
-// the processor times (getrusage) with metrics and without, and that of the two servers without, which shows how exact the measurement
-// is. The medians of these ratios are printed with their 95 % intervals by the sign test, and so is that of the wall times. The time of
-// the client, some microseconds of a request, is in all blocks.
+// Servers in this process have the same content; one of them has metrics, and two have none. A client in this process
+// sends the same requests to each over loopback connections, in blocks of a few milliseconds, by turns and in random
+// order. Each turn gives the ratio of the processor times (getrusage) with metrics and without, and that of the two
+// servers without, which shows how exact the measurement is. The medians of these ratios are printed with their 95 %
+// intervals by the sign test, and so is that of the wall times. The time of the client, some microseconds of a request,
+// is in all blocks.
 func TestMetricsCost(t *testing.T) {
 	if *metricsCost == 0 {
 		t.Skip("measures only if -metricscost is set")
@@ -79,14 +80,16 @@ func measureCost(t *testing.T, servers []*costClient, requests [][]byte) {
 	none, _ := medianOf(control)
 	slower, _ := medianOf(wall)
 	turns := len(processor)
-	t.Logf("processor %s, without metrics %s; wall %s; %d turns of %d requests, %s each", added, none, slower, turns, block,
+	t.Logf("processor %s, without metrics %s; wall %s; %d turns of %d requests, %s each", added, none, slower, turns,
+		block,
 		(each / time.Duration(turns*block)).Round(100*time.Nanosecond))
 	if sure > 3 {
 		t.Error("metrics add more than 3 % of processor time")
 	}
 }
 
-// medianOf returns the median of ratios as a difference in percent, with its 95 % interval by the sign test, and the lower end of that.
+// medianOf returns the median of ratios as a difference in percent, with its 95 % interval by the sign test, and the
+// lower end of that.
 func medianOf(ratios []float64) (text string, low float64) {
 	slices.Sort(ratios)
 	n := float64(len(ratios))
@@ -210,7 +213,8 @@ func serveForCost(t *testing.T, content, settings string) *costClient {
 // costScale is how many restaurants there are.
 const costScale = 1000
 
-var costWords = strings.Fields("amber basil cedar delta ember fjord grove heron inlet jetty knoll larch maple nadir ocean pearl quartz ridge slate tulip umber vault willow xenon yarrow zephyr")
+var costWords = strings.Fields(
+	"amber basil cedar delta ember fjord grove heron inlet jetty knoll larch maple nadir ocean pearl quartz ridge slate tulip umber vault willow xenon yarrow zephyr")
 
 func costWord(r *rand.Rand) string { return costWords[r.IntN(len(costWords))] }
 
@@ -227,7 +231,8 @@ func costContent() string {
 		add("api::category.category", fmt.Sprint("c", i), object{"name": fmt.Sprint("category ", i), "position": i})
 	}
 	for i := range costScale / 5 {
-		add("api::person.person", fmt.Sprint("p", i), object{"firstName": costWord(r), "lastName": costWord(r), "age": 18 + i%60, "email": fmt.Sprintf("p%d@example.org", i)})
+		add("api::person.person", fmt.Sprint("p", i), object{"firstName": costWord(r), "lastName": costWord(r),
+			"age": 18 + i%60, "email": fmt.Sprintf("p%d@example.org", i)})
 	}
 	for i := range costScale {
 		var summary []string
@@ -236,17 +241,22 @@ func costContent() string {
 		}
 		text := strings.Join(summary, " ")
 		add("api::restaurant.restaurant", fmt.Sprint("r", i), object{
-			"name": fmt.Sprint(costWord(r), " ", costWord(r), " ", i), "slug": fmt.Sprint("r-", i), "summary": text, "seats": 1 + r.IntN(400), "price": float64(r.IntN(10000)) / 100,
-			"rating": float64(r.IntN(50)) / 10, "vegan": i%2 == 0, "tier": []string{"bronze", "silver", "gold"}[r.IntN(3)],
+			"name": fmt.Sprint(costWord(r), " ", costWord(r), " ", i), "slug": fmt.Sprint("r-", i), "summary": text,
+			"seats": 1 + r.IntN(400), "price": float64(r.IntN(10000)) / 100,
+			"rating": float64(r.IntN(50)) / 10, "vegan": i%2 == 0,
+			"tier":        []string{"bronze", "silver", "gold"}[r.IntN(3)],
 			"description": []object{{"type": "paragraph", "children": []object{{"type": "text", "text": text}}}},
-			"categories":  []string{fmt.Sprint("c", i%50), fmt.Sprint("c", (i*7+1)%50)}, "owner": fmt.Sprint("p", r.IntN(costScale/5)),
-			"address":        object{"street": fmt.Sprint(i, " street"), "city": costWord(r), "geo": object{"lat": i % 90, "lng": i % 180}},
+			"categories":  []string{fmt.Sprint("c", i%50), fmt.Sprint("c", (i*7+1)%50)},
+			"owner":       fmt.Sprint("p", r.IntN(costScale/5)),
+			"address": object{"street": fmt.Sprint(i, " street"), "city": costWord(r),
+				"geo": object{"lat": i % 90, "lng": i % 180}},
 			"closingPeriods": []object{{"label": "winter", "start_date": "2024-12-24", "end_date": "2025-01-02"}},
 			"dz":             []object{{"__component": "blocks.rich-text", "body": text}},
 		})
 	}
 	for i := range 2 * costScale {
-		add("api::review.review", fmt.Sprint("v", i), object{"stars": 1 + i%5, "comment": costWord(r), "restaurant": fmt.Sprint("r", i%costScale)})
+		add("api::review.review", fmt.Sprint("v", i),
+			object{"stars": 1 + i%5, "comment": costWord(r), "restaurant": fmt.Sprint("r", i%costScale)})
 	}
 	return b.String()
 }
@@ -268,7 +278,9 @@ func (w costWorkload) requests() [][]byte {
 			method = http.MethodPost
 			text, _ = json.Marshal(body) // of texts and numbers
 		}
-		list[i] = fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, len(text), text)
+		list[i] = fmt.Appendf(
+			nil, "%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method,
+			path, len(text), text)
 	}
 	return list
 }
@@ -304,11 +316,15 @@ func costWorkloads() []costWorkload {
 		get("populate", "/api/restaurants?populate=*&pagination[pageSize]=10&pagination[page]=%d", page(10)),
 		get("draft", "/api/restaurants?status=draft&fields[0]=name&pagination[page]=%d", page(25)),
 		graphql("graphql one", "query($v:ID!){restaurant(documentId:$v){documentId name seats owner{firstName}}}", id),
-		graphql("graphql list", "query($v:Int){restaurants(pagination:{page:$v,pageSize:25}){documentId name slug seats price tier createdAt}}", page(25)),
-		graphql("graphql nested", "query($v:Int){restaurants_connection(pagination:{page:$v,pageSize:10}){nodes{name owner{firstName restaurants(pagination:{limit:5}){name}} categories{name} "+
-			"reviews{stars comment} address{city geo{lat}} dz{__typename ... on ComponentBlocksRichText{body}}} pageInfo{total pageCount}}}", page(10)),
+		graphql("graphql list",
+			"query($v:Int){restaurants(pagination:{page:$v,pageSize:25}){documentId name slug seats price tier createdAt}}", page(25)),
+		graphql("graphql nested",
+			"query($v:Int){restaurants_connection(pagination:{page:$v,pageSize:10}){nodes{name owner{firstName restaurants(pagination:{limit:5}){name}} categories{name} "+
+				"reviews{stars comment} address{city geo{lat}} dz{__typename ... on ComponentBlocksRichText{body}}} pageInfo{total pageCount}}}", page(10)),
 		{"write", func(r *rand.Rand) (string, any) {
-			return "/api/reviews", map[string]any{"data": map[string]any{"stars": 1 + r.IntN(5), "comment": costWord(r), "restaurant": id(r)}}
+			return "/api/reviews",
+				map[string]any{"data": map[string]any{"stars": 1 + r.IntN(5), "comment": costWord(r),
+					"restaurant": id(r)}}
 		}},
 	}
 }

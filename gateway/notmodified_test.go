@@ -12,13 +12,14 @@ import (
 	"lectern/gateway"
 )
 
-// TestNotModifiedUntilChanged sends a request that was answered 304 once more. In between, something changes that the answer may depend on, or the
-// request itself is another. Each request is counted once.
+// TestNotModifiedUntilChanged sends a request that was answered 304 once more. In between, something changes that the
+// answer may depend on, or the request itself is another. Each request is counted once.
 func TestNotModifiedUntilChanged(t *testing.T) {
 	dir, reloaded := writeProject(t, withMetrics(with(historyFiles))), make(chan error)
 	ready, _ := run(t, dir, gateway.Options{Ephemeral: true, Reloaded: func(err error) { reloaded <- err }}, nil)
 	a := newAPI(t, ready)
-	topic := "/api/topics/" + a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
+	topic := "/api/topics/" + a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at(
+		"data.documentId").(string)
 	other := a.want(201, "POST", "/api/pages", "full", object{"data": object{"title": "one"}}).at("data.documentId").(string)
 	configure := func(file, text string) {
 		t.Helper()
@@ -44,7 +45,8 @@ func TestNotModifiedUntilChanged(t *testing.T) {
 	}{
 		{"nothing", nothing, "", nil, 304},
 		{"another id of the request", nothing, "", []string{"X-Request-Id", "mine"}, 304},
-		{"another client behind a proxy", nothing, "", []string{"X-Forwarded-For", "10.0.0.9", "User-Agent", "other"}, 304},
+		{"another client behind a proxy", nothing, "", []string{"X-Forwarded-For", "10.0.0.9", "User-Agent", "other"},
+			304},
 		{"another origin", nothing, "", []string{"Origin", "https://other.example"}, 304},
 		{"another form", nothing, "", []string{"Strapi-Response-Format", "v4"}, 200},
 		{"a condition that fails", nothing, "", []string{"If-None-Match", `"other"`}, 200},
@@ -52,18 +54,23 @@ func TestNotModifiedUntilChanged(t *testing.T) {
 		{"a cookie", nothing, "", []string{"Cookie", "a=b"}, 304},
 		{"a caller", nothing, "full", nil, 200},
 		{"a credential that is not valid", nothing, "wrong", nil, 401},
-		{"a write to another type", func() { a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "h"}}) }, "", nil, 304},
+		{"a write to another type",
+			func() { a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "h"}}) }, "", nil, 304},
 		{"a write", func() { a.want(200, "PUT", topic, "full", object{"data": object{"name": "two"}}) }, "", nil, 200},
 		{"a write of a document that links to it", func() {
-			a.want(200, "PUT", "/api/pages/"+other, "full", object{"data": object{"topics": []any{strings.TrimPrefix(topic, "/api/topics/")}}})
+			a.want(200, "PUT", "/api/pages/"+other, "full",
+				object{"data": object{"topics": []any{strings.TrimPrefix(topic, "/api/topics/")}}})
 		}, "", nil, 200},
 		{"definitions", func() {
-			configure("content-types/topic.yaml", strings.Replace(historyFiles["content-types/topic.yaml"], "unique: true", "unique: true, private: true", 1))
+			configure("content-types/topic.yaml", strings.Replace(historyFiles["content-types/topic.yaml"],
+				"unique: true", "unique: true, private: true", 1))
 		}, "", nil, 200},
-		{"a limit of requests", func() { configure("config/api.yaml", "rateLimit: {anonymous: {requests: 1000}}\n") }, "", nil, 200},
+		{"a limit of requests", func() { configure("config/api.yaml", "rateLimit: {anonymous: {requests: 1000}}\n") },
+			"", nil, 200},
 		{"no limit any more", func() { configure("config/api.yaml", "rest: {defaultLimit: 30}\n") }, "", nil, 200},
 		{"permissions", func() {
-			configure("config/permissions.yaml", strings.Replace(historyFiles["config/permissions.yaml"], "api::topic.topic: [find, findOne]", "", 1))
+			configure("config/permissions.yaml",
+				strings.Replace(historyFiles["config/permissions.yaml"], "api::topic.topic: [find, findOne]", "", 1))
 		}, "", nil, 403},
 		{"a deletion", func() { a.want(204, "DELETE", topic, "full", nil) }, "", nil, 403},
 	} {
@@ -82,13 +89,15 @@ func TestNotModifiedUntilChanged(t *testing.T) {
 		}
 		after := a.scrape()
 		labels := []string{"route", "/api/topics/{documentId}", "status", fmt.Sprint(c.status)}
-		if n := after.value("lectern_http_requests_total", labels...) - before.value("lectern_http_requests_total", labels...); n != 1 && c.as != "wrong" {
+		if n := after.value("lectern_http_requests_total", labels...) - before.value("lectern_http_requests_total",
+			labels...); n != 1 && c.as != "wrong" {
 			t.Errorf("%s: %v requests with status %d were counted, want one", c.name, n, c.status)
 		}
 	}
 }
 
-// TestNotModifiedForCallers sends a request with a credential that was answered 304 to another credential, once more: its credential is checked.
+// TestNotModifiedForCallers sends a request with a credential that was answered 304 to another credential, once more:
+// its credential is checked.
 func TestNotModifiedForCallers(t *testing.T) {
 	ready, _ := run(t, writeProject(t, withMetrics(with(historyFiles))), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
@@ -124,7 +133,8 @@ func TestNotModifiedForCallers(t *testing.T) {
 	}
 }
 
-// TestNotModifiedUntilExpiry sends the same request with a JWT until it has expired. The credential is checked each time.
+// TestNotModifiedUntilExpiry sends the same request with a JWT until it has expired. The credential is checked each
+// time.
 func TestNotModifiedUntilExpiry(t *testing.T) {
 	ready, _ := run(t, writeProject(t, withMetrics(with(historyFiles))), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)

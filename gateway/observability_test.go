@@ -15,7 +15,8 @@ const observability = "../examples/observability"
 
 var metricInQuery = regexp.MustCompile(`\b(?:lectern|go|process)_[a-z_]+`)
 
-// TestObservabilityExamples expects the alert rules and the dashboard of the example to use only metrics that a scrape has.
+// TestObservabilityExamples expects the alert rules and the dashboard of the example to use only metrics that a scrape
+// has.
 func TestObservabilityExamples(t *testing.T) {
 	a := serve(t, withMetrics(nil))
 	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}})
@@ -28,7 +29,8 @@ func TestObservabilityExamples(t *testing.T) {
 			served[name+"_bucket"], served[name+"_sum"], served[name+"_count"] = true, true, true
 		}
 	}
-	for file, queries := range map[string][]string{"lectern.rules.yml": ruleQueries(t), "dashboard.json": dashboardQueries(t)} {
+	for file, queries := range map[string][]string{"lectern.rules.yml": ruleQueries(t),
+		"dashboard.json": dashboardQueries(t)} {
 		if len(queries) < 10 {
 			t.Errorf("%s: only %d queries", file, len(queries))
 		}
@@ -69,7 +71,8 @@ func ruleQueries(t *testing.T) (queries []string) {
 	var names []string
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {
-			if rule.Alert == "" || slices.Contains(names, rule.Alert) || rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
+			if rule.Alert == "" || slices.Contains(names, rule.Alert) || rule.Labels["severity"] == "" ||
+				rule.Annotations["summary"] == "" {
 				t.Errorf("rule %+v", rule)
 			}
 			names, queries = append(names, rule.Alert), append(queries, rule.Expr)

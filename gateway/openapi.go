@@ -38,19 +38,23 @@ func (g *generation) openAPI(generated *rest.API, served []server.Route) *openap
 		}
 	}
 	for _, route := range x.routes {
-		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.config().Scopes, Program: true})
+		api.Routes = append(api.Routes,
+			openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.config().Scopes, Program: true})
 	}
 	for _, route := range generated.Routes() {
 		config, _ := x.configured(nameOfGenerated(s.REST.Prefix, route))
 		if len(config.Scopes) == 0 && !config.Open {
 			config.Scopes = []string{route.Type.UID + "." + route.Action}
 		}
-		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: s.REST.Prefix + route.Path, Scopes: config.Scopes, Type: route.Type, Action: route.Action})
+		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: s.REST.Prefix + route.Path,
+			Scopes: config.Scopes, Type: route.Type, Action: route.Action})
 	}
 	for _, route := range served {
-		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.Requires(), Keyed: route.Keyed})
+		api.Routes = append(api.Routes, openapi.Route{Method: route.Method, Path: route.Path, Scopes: route.Requires(),
+			Keyed: route.Keyed})
 	}
-	api.Routes = append(api.Routes, openapi.Route{Method: http.MethodGet, Path: s.REST.Prefix + routes.OpenAPIPath}, openapi.Route{Method: http.MethodGet, Path: "/_health"})
+	api.Routes = append(api.Routes, openapi.Route{Method: http.MethodGet, Path: s.REST.Prefix + routes.OpenAPIPath},
+		openapi.Route{Method: http.MethodGet, Path: "/_health"})
 	return api
 }
 

@@ -22,36 +22,43 @@ func operationsIn(r reply) (ids []string) {
 // mayCreatePages lets the public create pages.
 func (a *api) mayCreatePages() {
 	a.t.Helper()
-	a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("public")), "full", object{"permissions": object{
-		"api::page": object{"controllers": object{"page": object{"create": object{"enabled": true}}}},
-	}})
+	a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("public")), "full",
+		object{"permissions": object{
+			"api::page": object{"controllers": object{"page": object{"create": object{"enabled": true}}}},
+		}})
 }
 
 // TestOpenAPIShowsWhatTheCallerMayDo checks the documents of several callers, and that they change when permissions do.
 func TestOpenAPIShowsWhatTheCallerMayDo(t *testing.T) {
 	a := serve(t, historyFiles)
 	full := a.want(200, "GET", "/api/_openapi.json", "full", nil)
-	for _, id := range []string{"health", "openapi", "changes", "batch", "findSchedules", "cancelSchedule", "findLocales",
+	for _, id := range []string{"health", "openapi", "changes", "batch", "findSchedules", "cancelSchedule",
+		"findLocales",
 		"upload", "findFiles", "findFile", "deleteFile", "fileContent",
-		"login", "register", "changePassword", "forgotPassword", "resetPassword", "confirmEmail", "sendEmailConfirmation",
+		"login", "register", "changePassword", "forgotPassword", "resetPassword", "confirmEmail",
+		"sendEmailConfirmation",
 		"findUsers", "countUsers", "me", "findOneUser", "createUser", "updateUser", "deleteUser",
 		"findRoles", "findOneRole", "createRole", "updateRole", "deleteRole", "findPermissions",
-		"findPages", "findOnePage", "createPage", "updatePage", "deletePage", "publishPage", "unpublishPage", "discardDraftPage", "historyPage", "restorePage",
+		"findPages", "findOnePage", "createPage", "updatePage", "deletePage", "publishPage", "unpublishPage",
+		"discardDraftPage", "historyPage", "restorePage",
 		"findHome", "updateHome", "deleteHome", "historyHome", "restoreHome"} {
 		if !slices.Contains(operationsIn(full), id) {
 			t.Errorf("the operation %s is missing", id)
 		}
 	}
 	public := a.want(200, "GET", "/api/_openapi.json", "", nil)
-	if ids := operationsIn(public); slices.Contains(ids, "createPage") || !slices.Contains(ids, "login") || strings.Contains(public.text, "PageInput") {
+	if ids := operationsIn(public); slices.Contains(ids, "createPage") || !slices.Contains(ids, "login") ||
+		strings.Contains(public.text, "PageInput") {
 		t.Errorf("the public finds %v", ids)
 	}
-	if full.at("components.schemas.Page.properties.hidden") != nil || full.at("components.schemas.PageInput.properties.hidden.writeOnly") != true {
+	if full.at("components.schemas.Page.properties.hidden") != nil ||
+		full.at("components.schemas.PageInput.properties.hidden.writeOnly") != true {
 		t.Error("a private attribute is shown in answers, or missing in inputs")
 	}
 	a.mayCreatePages()
 	granted := a.want(200, "GET", "/api/_openapi.json", "", nil)
-	if ids := operationsIn(granted); !slices.Contains(ids, "createPage") || !strings.Contains(granted.text, "PageInput") {
+	if ids := operationsIn(granted); !slices.Contains(ids, "createPage") ||
+		!strings.Contains(granted.text, "PageInput") {
 		t.Errorf("with another permission the public finds %v", ids)
 	}
 	a.want(401, "GET", "/api/_openapi.json", "nobody", nil)
@@ -62,14 +69,17 @@ func TestOpenAPIHasETags(t *testing.T) {
 	a := serve(t, historyFiles)
 	first := a.want(200, "GET", "/api/_openapi.json", "", nil)
 	tag := first.header.Get("ETag")
-	if r := a.want(304, "GET", "/api/_openapi.json", "", nil, "If-None-Match", tag); r.text != "" || r.header.Get("ETag") != tag {
+	if r := a.want(304, "GET", "/api/_openapi.json", "", nil, "If-None-Match", tag); r.text != "" ||
+		r.header.Get("ETag") != tag {
 		t.Errorf("304 with ETag %q and body %q", r.header.Get("ETag"), r.text)
 	}
-	if full := a.want(200, "GET", "/api/_openapi.json", "full", nil, "If-None-Match", tag); full.header.Get("ETag") == tag {
+	if full := a.want(200, "GET", "/api/_openapi.json", "full", nil, "If-None-Match", tag); full.header.Get(
+		"ETag") == tag {
 		t.Error("two documents have the same ETag")
 	}
 	a.mayCreatePages()
-	if r := a.want(200, "GET", "/api/_openapi.json", "", nil, "If-None-Match", tag); r.text == first.text || !strings.Contains(r.header.Get("Vary"), "Authorization") {
+	if r := a.want(200, "GET", "/api/_openapi.json", "", nil, "If-None-Match", tag); r.text == first.text ||
+		!strings.Contains(r.header.Get("Vary"), "Authorization") {
 		t.Errorf("after another permission: the same document, or Vary %q", r.header.Get("Vary"))
 	}
 }

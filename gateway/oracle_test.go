@@ -12,22 +12,27 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The tests in this file look for oracles: answers that reveal hidden values indirectly. TestOracle sends the same queries, with every
-// parameter at any nesting, to two servers whose contents differ in hidden values only, and expects equal answers.
+// The tests in this file look for oracles: answers that reveal hidden values indirectly. TestOracle sends the same
+// queries, with every parameter at any nesting, to two servers whose contents differ in hidden values only, and expects
+// equal answers.
 
-// hiddenValues are the hidden values of each server. They have the same length and letter case, but sort in opposite order.
+// hiddenValues are the hidden values of each server. They have the same length and letter case, but sort in opposite
+// order.
 var hiddenValues = [2][2]string{{"alpha-one", "beta-two!"}, {"omega-two", "beta-one?"}}
 
 // subscribable are a project with subscriptions.
-var subscribable = map[string]string{"config/plugins.yaml": peopleFiles["config/plugins.yaml"] + "graphql: {config: {subscriptions: true}}\n"}
+var subscribable = map[string]string{"config/plugins.yaml": peopleFiles["config/plugins.yaml"] +
+	"graphql: {config: {subscriptions: true}}\n"}
 
-// secretive starts a server of files with two users of these names and an article of each. Their hidden values are hiddenValues[i].
+// secretive starts a server of files with two users of these names and an article of each. Their hidden values are
+// hiddenValues[i].
 func secretive(t *testing.T, i int, files map[string]string, names ...string) *api {
 	a := serve(t, files)
 	for n, name := range names {
 		value := hiddenValues[i][n]
 		_, id := a.register(name)
-		a.want(200, "PUT", userPath(id), "full", object{"password": value, "resetPasswordToken": value, "confirmationToken": value})
+		a.want(200, "PUT", userPath(id), "full",
+			object{"password": value, "resetPasswordToken": value, "confirmationToken": value})
 		a.want(201, "POST", "/api/articles", "full", object{"data": object{
 			"title": fmt.Sprint("by ", n), "hidden": value, "code": value, "author": id,
 			"parts": []any{object{"label": "part", "hidden": value, "reader": id}},
@@ -49,11 +54,13 @@ func secretive(t *testing.T, i int, files map[string]string, names ...string) *a
 // These are the attributes with hidden values, and the relations from each kind of document to others.
 var (
 	hiddenIn = map[string][]string{
-		"article": {"hidden", "code"}, "user": {"password", "resetPasswordToken", "confirmationToken"}, "part": {"hidden"},
+		"article": {"hidden", "code"}, "user": {"password", "resetPasswordToken", "confirmationToken"},
+		"part": {"hidden"},
 		"role": {}, "permission": {"declared"},
 	}
 	shownIn = map[string][]string{
-		"article": {"title", "id"}, "user": {"username", "email", "blocked"}, "part": {"label"}, "role": {"name", "type"}, "permission": {"action"},
+		"article": {"title", "id"}, "user": {"username", "email", "blocked"}, "part": {"label"},
+		"role": {"name", "type"}, "permission": {"action"},
 	}
 	leadsTo = map[string]map[string]string{
 		"article":    {"author": "user", "parts": "part", "zone": "part", "related": "article", "relating": "article"},
@@ -62,10 +69,13 @@ var (
 		"role":       {"users": "user", "permissions": "permission"},
 		"permission": {"role": "role"},
 	}
-	comparisons = []string{"$eq", "$eqi", "$ne", "$nei", "$lt", "$lte", "$gt", "$gte", "$in", "$notIn", "$contains", "$notContains", "$containsi", "$notContainsi",
+	comparisons = []string{"$eq", "$eqi", "$ne", "$nei", "$lt", "$lte", "$gt", "$gte", "$in", "$notIn", "$contains",
+		"$notContains", "$containsi", "$notContainsi",
 		"$startsWith", "$startsWithi", "$endsWith", "$endsWithi", "$null", "$notNull", "$between", ""}
-	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by 0", "ann@", "zoe@", "@people"} // characters that no documentId contains by chance
-	guesses  = []string{"alpha-one", "omega-two", "alpha", "a", "o", "two", "ONE", "beta", "true", "0", "$2a$", "$2", "", "sha256:", "m", "ann", "zoe", "bob", "1", "2"}
+	searches = []string{"alpha-one", "omega-two", "$2a$", "-", "o-!", "sha256:", "e?", "by 0", "ann@", "zoe@",
+		"@people"} // characters that no documentId contains by chance
+	guesses = []string{"alpha-one", "omega-two", "alpha", "a", "o", "two", "ONE", "beta", "true", "0", "$2a$", "$2",
+		"", "sha256:", "m", "ann", "zoe", "bob", "1", "2"}
 )
 
 // drawQuestion draws a random query: an entry point, and parameters that refer to something hidden.
@@ -74,13 +84,16 @@ func drawQuestion(t *rapid.T) (path, as string) {
 	kind := rapid.SampledFrom([]string{"article", "user"}).Draw(t, "kind")
 	path = "/api/articles"
 	if kind == "user" {
-		path = rapid.SampledFrom([]string{"/api/users", "/api/users/count", "/api/users/me", "/api/users/1", "/api/users/2"}).Draw(t, "path")
+		path = rapid.SampledFrom(
+			[]string{"/api/users", "/api/users/count", "/api/users/me", "/api/users/1", "/api/users/2"}).Draw(t, "path")
 	}
-	pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawParameter(t, kind, "", 3) }), 1, 3).Draw(t, "pairs")
+	pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawParameter(t, kind, "", 3) }), 1, 3).Draw(
+		t, "pairs")
 	return path + "?" + strings.Join(pairs, "&"), as
 }
 
-// drawParameter draws one parameter of a query for a kind of document. within is the prefix of its key inside a populate.
+// drawParameter draws one parameter of a query for a kind of document. within is the prefix of its key inside a
+// populate.
 func drawParameter(t *rapid.T, kind, within string, depth int) string {
 	key := func(parts ...string) string {
 		if within == "" {
@@ -96,7 +109,8 @@ func drawParameter(t *rapid.T, kind, within string, depth int) string {
 	leaf := rapid.SampledFrom(names).Draw(t, "leaf")
 	value := url.QueryEscape(rapid.SampledFrom(guesses).Draw(t, "value"))
 	search := key("_q") + "=" + url.QueryEscape(rapid.SampledFrom(searches).Draw(t, "search"))
-	switch rapid.SampledFrom([]string{"filters", "filters", "filters", "sort", "fields", "populate", "search", "inner"}).Draw(t, "parameter") {
+	switch rapid.SampledFrom([]string{"filters", "filters", "filters", "sort", "fields", "populate", "search",
+		"inner"}).Draw(t, "parameter") {
 	case "filters":
 		parts := append([]string{"filters"}, drawLogic(t)...)
 		for _, step := range way {
@@ -114,10 +128,12 @@ func drawParameter(t *rapid.T, kind, within string, depth int) string {
 			key(append(append([]string{"sort"}, way...), leaf)...) + "=asc", key("sort") + "=id," + dotted,
 		}).Draw(t, "sort")
 	case "fields":
-		return rapid.SampledFrom([]string{key("fields") + "=" + leaf, key("fields", "0") + "=" + leaf, key("fields") + "=id," + leaf, key("fields", "1") + "=" + leaf}).Draw(t, "fields")
+		return rapid.SampledFrom([]string{key("fields") + "=" + leaf, key("fields", "0") + "=" + leaf, key("fields") +
+			"=id," + leaf, key("fields", "1") + "=" + leaf}).Draw(t, "fields")
 	case "populate":
 		dotted := strings.Join(append(way, leaf), ".")
-		return rapid.SampledFrom([]string{key("populate") + "=" + dotted, key("populate", "0") + "=" + dotted, key("populate") + "=*", key("populate", leaf) + "=true",
+		return rapid.SampledFrom([]string{key("populate") + "=" + dotted, key("populate", "0") + "=" + dotted,
+			key("populate") + "=*", key("populate", leaf) + "=true",
 			key("populate") + "=" + strings.Join(way, ".")}).Draw(t, "populate")
 	case "search":
 		return search
@@ -146,7 +162,8 @@ func drawWay(t *rapid.T, kind string, most int) (way []string, last string) {
 }
 
 func drawLogic(t *rapid.T) []string {
-	return rapid.SampledFrom([][]string{nil, nil, nil, {"$and", "0"}, {"$or", "0"}, {"$or", "1"}, {"$not"}, {"$not", "$or", "0"}}).Draw(t, "logic")
+	return rapid.SampledFrom([][]string{nil, nil, nil, {"$and", "0"}, {"$or", "0"}, {"$or", "1"}, {"$not"},
+		{"$not", "$or", "0"}}).Draw(t, "logic")
 }
 
 func brackets(parts []string) string {
@@ -174,8 +191,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestUnreadableRelations queries two servers as callers who may not find users. The users of the two servers differ in names, addresses,
-// roles and number.
+// TestUnreadableRelations queries two servers as callers who may not find users. The users of the two servers differ in
+// names, addresses, roles and number.
 func TestUnreadableRelations(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "zoe", "abe")
 	b.register("another")
@@ -184,7 +201,8 @@ func TestUnreadableRelations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			as := rapid.SampledFrom([]string{"", "reader"}).Draw(t, "as")
-			pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawParameter(t, "article", "", 3) }), 1, 3).Draw(t, "pairs")
+			pairs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return drawParameter(t, "article", "", 3) }),
+				1, 3).Draw(t, "pairs")
 			answers[sameAnswer(t, a, b, "/api/articles?"+strings.Join(pairs, "&"), as)]++
 		}
 	})
@@ -192,18 +210,21 @@ func TestUnreadableRelations(t *testing.T) {
 		t.Errorf("the questions were all answered alike: %v", answers)
 	}
 	for _, as := range []string{"", "reader"} {
-		for _, query := range []string{"populate=author", "populate=*", "populate[parts][populate]=reader", "populate[parts][populate]=*",
-			"populate[zone][on][page.part][populate]=*", "populate[related][populate][author]=true", "populate[0]=related.author", "populate[author][count]=true"} {
+		for _, query := range []string{"populate=author", "populate=*", "populate[parts][populate]=reader",
+			"populate[parts][populate]=*",
+			"populate[zone][on][page.part][populate]=*", "populate[related][populate][author]=true",
+			"populate[0]=related.author", "populate[author][count]=true"} {
 			r := a.want(200, "GET", "/api/articles?"+query, as, nil)
-			if strings.Contains(r.text, "author") || strings.Contains(r.text, "reader") || strings.Contains(r.text, `"ann"`) { // a documentId may have the letters
+			if strings.Contains(r.text, "author") || strings.Contains(r.text, "reader") ||
+				strings.Contains(r.text, `"ann"`) { // a documentId may have the letters
 				t.Errorf("%s shows %s", query, r.text)
 			}
 		}
 	}
 }
 
-// TestChangesOracle reads the change feed of two servers whose contents differ in hidden values only, from the beginning and after a write that
-// changes nothing but them. The servers tell the same, the position and times aside.
+// TestChangesOracle reads the change feed of two servers whose contents differ in hidden values only, from the
+// beginning and after a write that changes nothing but them. The servers tell the same, the position and times aside.
 func TestChangesOracle(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	positions := regexp.MustCompile(`"(seq|last_seq)":"[^"]+"`)
@@ -225,11 +246,14 @@ func TestChangesOracle(t *testing.T) {
 	answers := map[bool]int{}
 	for _, round := range []string{"at first", "after a write"} {
 		for _, as := range []string{"", "full", "readonly", "keeper", "reader"} {
-			for _, query := range []string{"limit=1", "", "include=document", "include=document&populate=*", "include=document&populate[author]=*",
-				"include=document&fields=hidden", "include=document&populate=hidden", "include=document&populate[parts][fields]=hidden", "filters[hidden]=alpha-one"} {
+			for _, query := range []string{"limit=1", "", "include=document", "include=document&populate=*",
+				"include=document&populate[author]=*",
+				"include=document&fields=hidden", "include=document&populate=hidden",
+				"include=document&populate[parts][fields]=hidden", "filters[hidden]=alpha-one"} {
 				x, y := read(a, query, as), read(b, query, as)
 				if x != y {
-					t.Errorf("%s, %s as %q: the feed tells\n%s\nand, where the hidden values are others,\n%s", round, query, as, x, y)
+					t.Errorf("%s, %s as %q: the feed tells\n%s\nand, where the hidden values are others,\n%s", round,
+						query, as, x, y)
 				}
 				answers[strings.HasPrefix(x, "200")]++
 			}
@@ -239,7 +263,8 @@ func TestChangesOracle(t *testing.T) {
 		}
 		for i, s := range []*api{a, b} {
 			id := s.want(200, "GET", "/api/articles?sort=id", "full", nil).at("data").([]any)[0].(object)["documentId"]
-			s.want(200, "PUT", fmt.Sprint("/api/articles/", id), "full", object{"data": object{"hidden": hiddenValues[i][1], "code": hiddenValues[i][1]}})
+			s.want(200, "PUT", fmt.Sprint("/api/articles/", id), "full",
+				object{"data": object{"hidden": hiddenValues[i][1], "code": hiddenValues[i][1]}})
 		}
 	}
 	if answers[true] == 0 || answers[false] == 0 {
@@ -252,11 +277,13 @@ func sameAnswer(t *rapid.T, a, b *api, path, as string) int {
 	return equalReplies(t, "GET "+path, as, a.do("GET", path, as, nil), b.do("GET", path, as, nil))
 }
 
-// equalReplies expects that the answers of two servers to a request are equal and show nothing hidden, and returns their status.
+// equalReplies expects that the answers of two servers to a request are equal and show nothing hidden, and returns
+// their status.
 func equalReplies(t rapid.TB, request, as string, x, y reply) int {
 	left, right := differing.ReplaceAllString(x.text, ""), differing.ReplaceAllString(y.text, "")
 	if x.status != y.status || left != right {
-		t.Fatalf("%s as %q answers\n%d %s\nand, where the hidden values are others,\n%d %s", request, as, x.status, left, y.status, right)
+		t.Fatalf("%s as %q answers\n%d %s\nand, where the hidden values are others,\n%d %s", request, as, x.status,
+			left, y.status, right)
 	}
 	if x.status >= 500 {
 		t.Fatalf("%s as %q: %d", request, as, x.status)
@@ -276,14 +303,18 @@ func TestHiddenFields(t *testing.T) {
 	a := secretive(t, 0, subscribable, "ann", "bob")
 	for _, as := range []string{"full", "readonly", "keeper"} {
 		for path, hidden := range map[string][]string{
-			"/api/users":    {"password", "resetPasswordToken", "confirmationToken"},
-			"/api/articles": {"hidden", "code", "author.password", "author.resetPasswordToken", "author.confirmationToken", "parts.hidden", "parts.reader.password", "related.author.password", "related.related.hidden"},
+			"/api/users": {"password", "resetPasswordToken", "confirmationToken"},
+			"/api/articles": {"hidden", "code", "author.password", "author.resetPasswordToken",
+				"author.confirmationToken", "parts.hidden", "parts.reader.password", "related.author.password",
+				"related.related.hidden"},
 		} {
 			for _, field := range hidden {
 				bracketed := brackets(strings.Split(field, "."))
 				for _, query := range []string{
-					"filters" + bracketed + "=x", "filters" + bracketed + "[$contains]=x", "filters" + bracketed + "[$notNull]=true",
-					"filters[$or][0]" + bracketed + "[$startsWith]=x", "filters[$not]" + bracketed + "[$gt]=x", "sort=" + field, "sort" + bracketed + "=asc", "sort=id," + field,
+					"filters" + bracketed + "=x", "filters" + bracketed + "[$contains]=x", "filters" + bracketed +
+						"[$notNull]=true",
+					"filters[$or][0]" + bracketed + "[$startsWith]=x", "filters[$not]" + bracketed + "[$gt]=x",
+					"sort=" + field, "sort" + bracketed + "=asc", "sort=id," + field,
 				} {
 					if r := a.do("GET", path+"?"+query, as, nil); r.status != 400 {
 						t.Errorf("GET %s?%s as %s: %d %s", path, query, as, r.status, r.text)
@@ -310,8 +341,8 @@ func TestHiddenFields(t *testing.T) {
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// TestSubscriptionOracle subscribes to the articles of two servers whose contents differ in hidden values only, and expects equal events
-// for equal writes.
+// TestSubscriptionOracle subscribes to the articles of two servers whose contents differ in hidden values only, and
+// expects equal events for equal writes.
 func TestSubscriptionOracle(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	seq := regexp.MustCompile(`"seq":"[^"]*"`)
@@ -321,7 +352,8 @@ func TestSubscriptionOracle(t *testing.T) {
 		right, too := y.next()
 		strip := func(text string) string { return seq.ReplaceAllString(differing.ReplaceAllString(text, ""), "") }
 		if ok != too || left.name != right.name || strip(left.data) != strip(right.data) {
-			t.Fatalf("%s %s\nand, where the hidden values are others,\n%s %s", left.name, left.data, right.name, right.data)
+			t.Fatalf("%s %s\nand, where the hidden values are others,\n%s %s", left.name, left.data, right.name,
+				right.data)
 		}
 		for _, values := range hiddenValues {
 			for _, v := range values {
@@ -334,10 +366,13 @@ func TestSubscriptionOracle(t *testing.T) {
 	}
 	events := map[string]int{}
 	for _, filter := range []string{
-		"", `{title:{contains:"by"}}`, `{title:{eq:"x"}}`, `{code:{startsWith:"alpha"}}`, `{code:{notNull:true}}`, `{hidden:{eq:"alpha-one"}}`, `{not:{code:{contains:"o"}}}`,
-		`{author:{username:{eq:"ann"}}}`, `{author:{password:{notNull:true}}}`, `{author:{email:{contains:"ann"}}}`, `{author:{role:{name:{eq:"Keeper"}}}}`,
+		"", `{title:{contains:"by"}}`, `{title:{eq:"x"}}`, `{code:{startsWith:"alpha"}}`, `{code:{notNull:true}}`,
+		`{hidden:{eq:"alpha-one"}}`, `{not:{code:{contains:"o"}}}`,
+		`{author:{username:{eq:"ann"}}}`, `{author:{password:{notNull:true}}}`, `{author:{email:{contains:"ann"}}}`,
+		`{author:{role:{name:{eq:"Keeper"}}}}`,
 		`{parts:{label:{eq:"part"}}}`, `{parts:{hidden:{eq:"alpha-one"}}}`, `{parts:{reader:{username:{eq:"ann"}}}}`,
-		`{related:{code:{gt:"b"}}}`, `{related:{title:{eq:"by 1"}}}`, `{or:[{related:{hidden:{eq:"x"}}},{title:{eq:"by 0"}}]}`,
+		`{related:{code:{gt:"b"}}}`, `{related:{title:{eq:"by 1"}}}`,
+		`{or:[{related:{hidden:{eq:"x"}}},{title:{eq:"by 0"}}]}`,
 	} {
 		for _, as := range []string{"", "full", "readonly", "keeper", "reader"} {
 			query := "{change seq document{title code author{username role{name}} parts{label reader{username}} related{title code}}}"

@@ -59,7 +59,8 @@ func (g *generation) docsRoutes() []server.Route {
 	at := g.Settings.REST.Prefix + docsPath
 	page := pages.OpenAPI(at, routes.OpenAPIPath[1:])
 	if page.Missing && g.Settings.REST.DocsPage != nil {
-		g.project.log.Warn("openapi.page is true, but this build holds no page: where the program is built, run " + pages.Generate + " and build again")
+		g.project.log.Warn("openapi.page is true, but this build holds no page: where the program is built, run " +
+			pages.Generate + " and build again")
 	}
 	return append(fileRoutes(at, page), openRoute(at, page))
 }
@@ -74,8 +75,9 @@ func fileRoutes(at string, page pages.Page) (routes []server.Route) {
 
 // openRoute returns the route of a page or file that is for everybody.
 func openRoute(at string, h http.Handler) server.Route {
-	return server.Route{Method: http.MethodGet, Path: at, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-		h.ServeHTTP(w, r)
-		return nil
-	}}
+	return server.Route{Method: http.MethodGet, Path: at, Open: true,
+		Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+			h.ServeHTTP(w, r)
+			return nil
+		}}
 }

@@ -9,8 +9,8 @@ import (
 	"lectern/gateway"
 )
 
-// The page for browsers depends on the setting, the environment and the program, in this order. The test passes with and without the IDE in
-// the build: without it, a page says that the IDE is missing.
+// The page for browsers depends on the setting, the environment and the program, in this order. The test passes with
+// and without the IDE in the build: without it, a page says that the IDE is missing.
 func TestLandingPage(t *testing.T) {
 	choose := func(ide bool, page http.Handler) *gateway.Extensions {
 		x := &gateway.Extensions{}
@@ -53,7 +53,8 @@ func TestLandingPage(t *testing.T) {
 				}
 				files["config/plugins.yaml"] = "graphql:\n  config: " + setting + "\n" + files["config/plugins.yaml"]
 			}
-			ready, _ := run(t, writeProject(t, files), gateway.Options{Ephemeral: true, Production: tt.production, Extensions: tt.extensions}, nil)
+			ready, _ := run(t, writeProject(t, files),
+				gateway.Options{Ephemeral: true, Production: tt.production, Extensions: tt.extensions}, nil)
 			r := newAPI(t, ready).do("GET", "/graphql", "", nil, "Accept", "text/html,*/*;q=0.8")
 			got := wanted
 			switch {
@@ -66,7 +67,8 @@ func TestLandingPage(t *testing.T) {
 				t.Errorf("the page is %s, want %s: %d %s", got, tt.want, r.status, r.text)
 			}
 			policy := r.header.Get("Content-Security-Policy")
-			if got != custom && (!strings.HasPrefix(policy, "default-src 'none'; ") || !strings.Contains(policy, "frame-ancestors 'none'")) {
+			if got != custom && (!strings.HasPrefix(policy, "default-src 'none'; ") ||
+				!strings.Contains(policy, "frame-ancestors 'none'")) {
 				t.Errorf("Content-Security-Policy: %s", policy)
 			}
 		})

@@ -71,9 +71,12 @@ func (p *publishing) change() {
 	for range 3 {
 		p.written++
 		n := p.written
-		writer := p.request("POST", "/api/writers", fmt.Sprintf(`{"data":{"name":"text-of-writer %d","boxes":[{"text":"text-of-writer box"}]}}`, n))
-		story := p.request("POST", "/api/stories", fmt.Sprintf(`{"data":{"title":"text-of-english %d","writer":"%s","boxes":[{"text":"text-of-box %d","writers":["%s"]}]}}`, n, writer, n, writer))
-		p.request("PUT", "/api/stories/"+story+"?locale=fr", fmt.Sprintf(`{"data":{"title":"text-of-french %d","writer":"%s"}}`, n, writer))
+		writer := p.request("POST", "/api/writers",
+			fmt.Sprintf(`{"data":{"name":"text-of-writer %d","boxes":[{"text":"text-of-writer box"}]}}`, n))
+		story := p.request("POST", "/api/stories",
+			fmt.Sprintf(`{"data":{"title":"text-of-english %d","writer":"%s","boxes":[{"text":"text-of-box %d","writers":["%s"]}]}}`, n, writer, n, writer))
+		p.request("PUT", "/api/stories/"+story+"?locale=fr",
+			fmt.Sprintf(`{"data":{"title":"text-of-french %d","writer":"%s"}}`, n, writer))
 		p.request("PUT", "/api/stories/"+story+"?status=draft", fmt.Sprintf(`{"data":{"title":"text-of-draft %d"}}`, n))
 		p.request("POST", "/api/stories?status=draft", fmt.Sprintf(`{"data":{"title":"text-of-draft %d"}}`, n))
 		p.request("PUT", "/api/writers/"+writer, fmt.Sprintf(`{"data":{"name":"text-of-writer changed %d"}}`, n))
@@ -97,21 +100,27 @@ type partCase struct {
 var partCases = map[string]partCase{
 	"types": {
 		store.Part{Types: []string{"api::story.story"}},
-		[]string{"/api/stories?populate=boxes&sort=title", "/api/stories?status=draft&sort=id&locale=fr", "/api/stories?locale=*&sort=id&populate=localizations",
-			"/api/stories?filters[boxes][text][$contains]=2", "/api/stories?publicationFilter=modified", "/api/i18n/locales", "/api/users-permissions/roles"},
-		[]string{"/api/writers", "/api/writers/x", "/api/writers/x/_history", "/api/stories?filters[writer][name]=x", "/api/stories?filters[$or][0][boxes][writers][name]=x",
+		[]string{"/api/stories?populate=boxes&sort=title", "/api/stories?status=draft&sort=id&locale=fr",
+			"/api/stories?locale=*&sort=id&populate=localizations",
+			"/api/stories?filters[boxes][text][$contains]=2", "/api/stories?publicationFilter=modified",
+			"/api/i18n/locales", "/api/users-permissions/roles"},
+		[]string{"/api/writers", "/api/writers/x", "/api/writers/x/_history", "/api/stories?filters[writer][name]=x",
+			"/api/stories?filters[$or][0][boxes][writers][name]=x",
 			"/api/stories?sort=writer.name", "/api/_changes?types=api::writer.writer"},
 		[]string{"text-of-english", "text-of-draft", "text-of-french", "text-of-box"}, []string{"text-of-writer"},
 	},
 	"published": {
 		store.Part{Published: true},
-		[]string{"/api/stories?populate=*&sort=id", "/api/stories?locale=fr&populate=writer", "/api/writers?populate=boxes&sort=name", "/api/stories?filters[writer][name][$contains]=2"},
-		[]string{"/api/stories?status=draft", "/api/writers?status=draft", "/api/stories?publicationFilter=modified", "/api/_changes?status=draft"},
+		[]string{"/api/stories?populate=*&sort=id", "/api/stories?locale=fr&populate=writer",
+			"/api/writers?populate=boxes&sort=name", "/api/stories?filters[writer][name][$contains]=2"},
+		[]string{"/api/stories?status=draft", "/api/writers?status=draft", "/api/stories?publicationFilter=modified",
+			"/api/_changes?status=draft"},
 		[]string{"text-of-english", "text-of-french", "text-of-writer"}, []string{"text-of-draft"},
 	},
 	"locales": {
 		store.Part{Locales: []string{"en", "de"}},
-		[]string{"/api/stories?populate[0]=writer&populate[1]=boxes&sort=id", "/api/stories?locale=de", "/api/stories?status=draft&populate=writer", "/api/writers?populate=boxes&sort=name"},
+		[]string{"/api/stories?populate[0]=writer&populate[1]=boxes&sort=id", "/api/stories?locale=de",
+			"/api/stories?status=draft&populate=writer", "/api/writers?populate=boxes&sort=name"},
 		[]string{"/api/stories?locale=fr", "/api/stories/x?locale=fr", "/api/_changes?locale=fr"},
 		[]string{"text-of-english", "text-of-draft", "text-of-writer"}, []string{"text-of-french"},
 	},
@@ -127,11 +136,13 @@ var partCases = map[string]partCase{
 func TestPartialReplica(t *testing.T) {
 	p := newPublishing(t)
 	p.change()
-	_, key, err := p.project.CreateToken(t.Context(), auth.Declaration{Name: "edge", Kind: auth.Custom, Permissions: []string{auth.FollowAction}})
+	_, key, err := p.project.CreateToken(
+		t.Context(), auth.Declaration{Name: "edge", Kind: auth.Custom, Permissions: []string{auth.FollowAction}})
 	p.must(err)
 	replicas := map[string]*replica{}
 	for name, c := range partCases {
-		replicas[name] = serveReplica(t, t.TempDir(), gateway.Options{Follow: &gateway.Follow{URL: p.base, Token: key, Part: c.part}})
+		replicas[name] = serveReplica(
+			t, t.TempDir(), gateway.Options{Follow: &gateway.Follow{URL: p.base, Token: key, Part: c.part}})
 	}
 	everywhere := func() {
 		t.Helper()
@@ -145,15 +156,18 @@ func TestPartialReplica(t *testing.T) {
 	everywhere()
 	for name, c := range partCases {
 		replicas[name].refuses(p.base, p.key, c.refused)
-		if status, answer := get(t, replicas[name].base+"/api/_replica/position", p.key); status != 409 || !strings.Contains(answer, "cannot be followed") {
+		if status, answer := get(t, replicas[name].base+"/api/_replica/position", p.key); status != 409 ||
+			!strings.Contains(answer, "cannot be followed") {
 			t.Errorf("%s: following a partial replica: %d %s", name, status, answer)
 		}
 	}
 	absent := `{"title":"text-of-english 5","writer":null}`
-	if _, answer := send(t, http.MethodPost, replicas["types"].base+"/graphql", p.key, `{"query":"{stories(sort:\"title\"){title,writer{name}}}"}`); !strings.Contains(answer, absent) {
+	if _, answer := send(t, http.MethodPost, replicas["types"].base+"/graphql", p.key,
+		`{"query":"{stories(sort:\"title\"){title,writer{name}}}"}`); !strings.Contains(answer, absent) {
 		t.Errorf("what is left out and populated: %s", answer)
 	}
-	if _, answer := send(t, http.MethodPost, replicas["types"].base+"/graphql", p.key, `{"query":"{writers{name}}"}`); !strings.Contains(answer, "ask "+p.base) {
+	if _, answer := send(t, http.MethodPost, replicas["types"].base+"/graphql", p.key,
+		`{"query":"{writers{name}}"}`); !strings.Contains(answer, "ask "+p.base) {
 		t.Errorf("GraphQL of what is left out: %s", answer)
 	}
 	p.expect("a new attribute", func() {
@@ -161,7 +175,8 @@ func TestPartialReplica(t *testing.T) {
 	}, "/api/stories?fields[0]=rank", 200)
 	p.change()
 	everywhere()
-	if tag, other := replicas["published"].tag("/api/writers", p.key), replicas["locales"].tag("/api/writers", p.key); tag == other || tag == "" {
+	if tag, other := replicas["published"].tag("/api/writers", p.key),
+		replicas["locales"].tag("/api/writers", p.key); tag == other || tag == "" {
 		t.Errorf("two parts have one ETag: %s", tag)
 	}
 	for name, c := range partCases {
@@ -253,15 +268,18 @@ func TestPartialReplicaChangesPart(t *testing.T) {
 	r.stop()
 	r.holds(types.has, types.lacks)
 
-	if err := gateway.Promote(dir, gateway.Options{}, false); err == nil || !strings.Contains(err.Error(), "--partial") {
+	if err := gateway.Promote(dir, gateway.Options{}, false); err == nil ||
+		!strings.Contains(err.Error(), "--partial") {
 		t.Errorf("promoted: %v", err)
 	}
 	p.must(gateway.Promote(dir, gateway.Options{}, true))
 	made, _ := run(t, dir, gateway.Options{}, nil)
-	if status, answer := get(t, made.Base+"/api/writers", p.key); status != 200 || !strings.Contains(answer, `"data":[]`) {
+	if status, answer := get(t, made.Base+"/api/writers", p.key); status != 200 ||
+		!strings.Contains(answer, `"data":[]`) {
 		t.Errorf("the promoted replica: %d %s", status, answer)
 	}
-	if status, answer := send(t, http.MethodPost, made.Base+"/api/writers", p.key, `{"data":{"name":"new"}}`); status != 201 {
+	if status, answer := send(t, http.MethodPost, made.Base+"/api/writers", p.key,
+		`{"data":{"name":"new"}}`); status != 201 {
 		t.Errorf("the promoted replica: %d %s", status, answer)
 	}
 }
@@ -269,9 +287,11 @@ func TestPartialReplicaChangesPart(t *testing.T) {
 // TestPartialReplicaOfUnknownType follows a type that there is not.
 func TestPartialReplicaOfUnknownType(t *testing.T) {
 	p := newPublishing(t)
-	for uid, want := range map[string]string{"api::stroy.stroy": "there are api::story.story, api::writer.writer", "plugin::users-permissions.user": "built in"} {
+	for uid, want := range map[string]string{"api::stroy.stroy": "there are api::story.story, api::writer.writer",
+		"plugin::users-permissions.user": "built in"} {
 		err := gateway.Serve(t.Context(), t.TempDir(), gateway.Options{
-			Addr: "127.0.0.1:0", LogTo: &servertest.LogBuffer{}, Follow: &gateway.Follow{URL: p.base, Token: p.key, Part: store.Part{Types: []string{uid}}},
+			Addr: "127.0.0.1:0", LogTo: &servertest.LogBuffer{},
+			Follow: &gateway.Follow{URL: p.base, Token: p.key, Part: store.Part{Types: []string{uid}}},
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", uid, err)

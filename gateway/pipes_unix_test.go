@@ -12,7 +12,8 @@ import (
 	"lectern/gateway"
 )
 
-// TestPipes checks a project in which a named pipe, a device or a directory lies where a file belongs. Reading a pipe would wait for its writer, without end.
+// TestPipes checks a project in which a named pipe, a device or a directory lies where a file belongs. Reading a pipe
+// would wait for its writer, without end.
 func TestPipes(t *testing.T) {
 	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
 	device := func(path string) error { return os.Symlink("/dev/zero", path) }
@@ -56,7 +57,8 @@ func TestPipes(t *testing.T) {
 			if text := problems.Error(); !strings.Contains(text, c.file+": ") || !strings.Contains(text, c.want) {
 				t.Errorf("problems: %s", text)
 			}
-			if _, err := gateway.Open(dir, gateway.Options{LogTo: t.Output()}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := gateway.Open(dir, gateway.Options{LogTo: t.Output()}); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("it opens: %v", err)
 			}
 			if _, err := gateway.DefinitionFiles(dir); err != nil && !strings.Contains(err.Error(), c.want) {

@@ -52,8 +52,8 @@ tokens:
   - {name: clubs, type: custom, permissions: [api::person.person.find, api::club.club.find, api::book.book.create]}`,
 }
 
-// TestPopulateDefaults reads documents of types that have a default populate: over REST, where the defaults apply as far as the caller may
-// see, and over GraphQL, where they do not apply.
+// TestPopulateDefaults reads documents of types that have a default populate: over REST, where the defaults apply as
+// far as the caller may see, and over GraphQL, where they do not apply.
 func TestPopulateDefaults(t *testing.T) {
 	ready, _ := run(t, writeProject(t, populateFiles), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
@@ -71,7 +71,8 @@ func TestPopulateDefaults(t *testing.T) {
 	const book = `{"data":{"title":"B","author":"ADA","readers":["ADA","BOB","CLEO"],"seo":{"description":"d"}}}`
 	body := strings.NewReplacer("ADA", ada, "BOB", bob, "CLEO", cleo).Replace(book)
 	one := id("/api/books", body)
-	if r := a.do("PUT", "/api/front", "full", `{"data":{"title":"F","book":"`+one+`"}}`); r.status != 200 || !strings.Contains(r.text, `"name":"Ada"`) {
+	if r := a.do("PUT", "/api/front", "full", `{"data":{"title":"F","book":"`+one+`"}}`); r.status != 200 ||
+		!strings.Contains(r.text, `"name":"Ada"`) {
 		t.Error("the answer to a write of a single type:", r.status, r.text)
 	}
 
@@ -112,7 +113,8 @@ func TestPopulateDefaults(t *testing.T) {
 	}
 }
 
-// populated describes what is populated in the first document of an answer: attributes by name, documents by their names.
+// populated describes what is populated in the first document of an answer: attributes by name, documents by their
+// names.
 func populated(answer string) string {
 	var a struct{ Data any }
 	json.Unmarshal([]byte(answer), &a)

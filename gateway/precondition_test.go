@@ -40,7 +40,8 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 	path := "/api/pages/" + page
 	refused := func(method, path string, body any, headers ...string) {
 		t.Helper()
-		if r := a.do(method, path, "full", body, headers...); r.status != 412 || r.at("error.name") != "PreconditionFailedError" {
+		if r := a.do(method, path, "full", body, headers...); r.status != 412 ||
+			r.at("error.name") != "PreconditionFailedError" {
 			t.Fatalf("%s %s with %v: %d %s", method, path, headers, r.status, r.text)
 		}
 	}
@@ -54,9 +55,11 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 		for _, action := range []string{"publish", "unpublish", "discard-draft"} {
 			refused("POST", path+"/actions/"+action, nil, "If-Match", tag)
 		}
-		refused("POST", path+"/actions/publish", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}}, "If-Match", tag)
+		refused("POST", path+"/actions/publish", object{"data": object{"publishAt": "2999-01-01T00:00:00Z"}},
+			"If-Match", tag)
 		items, _ := a.want(200, "GET", path+"/_history", "full", nil).at("data").([]any)
-		refused("POST", path+"/actions/restore", object{"data": object{"seq": items[0].(object)["seq"]}}, "If-Match", tag)
+		refused("POST", path+"/actions/restore", object{"data": object{"seq": items[0].(object)["seq"]}}, "If-Match",
+			tag)
 		if got := a.want(200, "GET", path, "full", nil).at("data.title"); got != "first" {
 			t.Errorf("the title is %v", got)
 		}
@@ -65,7 +68,8 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 		for _, query := range []string{"", "?status=draft", "?fields=title", "?populate=*"} {
 			a.want(200, "PUT", path, "full", title("by "+query), "If-Match", a.tagOf(path+query))
 		}
-		a.want(200, "PUT", path, "full", title("compressed"), "If-Match", strings.TrimSuffix(a.tagOf(path), `"`)+`-gzip"`)
+		a.want(200, "PUT", path, "full", title("compressed"), "If-Match", strings.TrimSuffix(a.tagOf(path), `"`)+
+			`-gzip"`)
 	})
 	t.Run("both versions count", func(t *testing.T) {
 		tag := a.tagOf(path)
@@ -75,7 +79,8 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 	})
 	t.Run("relations count from either side", func(t *testing.T) {
 		tag, of := a.tagOf(path), a.tagOf("/api/topics/"+topic)
-		a.want(200, "PUT", "/api/topics/"+topic, "full", object{"data": object{"pages": object{"connect": []any{page}}}}, "If-Match", of)
+		a.want(200, "PUT", "/api/topics/"+topic, "full",
+			object{"data": object{"pages": object{"connect": []any{page}}}}, "If-Match", of)
 		refused("PUT", path, title("lost"), "If-Match", tag)
 		tag, of = a.tagOf(path), a.tagOf("/api/topics/"+topic)
 		a.want(200, "PUT", path, "full", object{"data": object{"topics": []any{}}}, "If-Match", tag)
@@ -100,7 +105,8 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 		path := "/api/pages/" + other
 		tag := a.tagOf(path)
 		list := a.want(200, "GET", "/api/pages", "full", nil).header.Get("ETag")
-		for _, match := range []string{`"other"`, "W/" + tag, list, "", strings.Trim(tag, `"`), a.tagOf("/api/topics/" + topic), strings.Replace(tag, ".", ".0", 1), tag[:len(tag)-1] + `0"`} {
+		for _, match := range []string{`"other"`, "W/" + tag, list, "", strings.Trim(tag, `"`),
+			a.tagOf("/api/topics/" + topic), strings.Replace(tag, ".", ".0", 1), tag[:len(tag)-1] + `0"`} {
 			refused("PUT", path, title("lost"), "If-Match", match)
 		}
 		refused("POST", "/api/pages", title("new"), "If-Match", list)
@@ -116,12 +122,14 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 			method, path string
 			body         any
 		}{
-			{"POST", "/api/_batch", object{"operations": []any{object{"op": "create", "type": "pages", "data": object{"title": "lost"}}}}},
+			{"POST", "/api/_batch",
+				object{"operations": []any{object{"op": "create", "type": "pages", "data": object{"title": "lost"}}}}},
 			{"PUT", fmt.Sprint("/api/users/", user), object{"username": "eve"}},
 			{"POST", "/graphql", object{"query": `mutation {createTopic(data: {name: "lost"}) {name}}`}},
 		} {
 			for _, condition := range [][]string{{"If-Match", `"other"`}, {"If-None-Match", "*"}} {
-				if r := a.do(c.method, c.path, "full", c.body, condition...); r.status != 400 || !strings.Contains(r.text, "If-Match") {
+				if r := a.do(c.method, c.path, "full", c.body, condition...); r.status != 400 ||
+					!strings.Contains(r.text, "If-Match") {
 					t.Errorf("%s %s with %v: %d %s", c.method, c.path, condition, r.status, r.text)
 				}
 			}
@@ -144,8 +152,8 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 	})
 }
 
-// TestPreconditionsOfNestedRelations deletes the targets of relations in components and dynamic zones. What shows them has changed with it, and
-// what does not show them has not.
+// TestPreconditionsOfNestedRelations deletes the targets of relations in components and dynamic zones. What shows them
+// has changed with it, and what does not show them has not.
 func TestPreconditionsOfNestedRelations(t *testing.T) {
 	a := serve(t, map[string]string{
 		"components/seat/row.yaml":  "info: {displayName: Row}\nattributes:\n  seat: {type: component, component: seat.seat}\n",
@@ -166,10 +174,14 @@ attributes:
 `,
 	})
 	create := func(plural string, data object) string {
-		return fmt.Sprint("/api/", plural, "/", a.want(201, "POST", "/api/"+plural, "full", object{"data": data}).at("data.documentId"))
+		return fmt.Sprint("/api/", plural, "/",
+			a.want(201, "POST", "/api/"+plural, "full", object{"data": data}).at("data.documentId"))
 	}
 	for name, seated := range map[string]func(id string) object{
-		"component": func(id string) object { return object{"rows": []any{object{}, object{"seat": object{"guest": id}}}} },
+		"component": func(id string) object {
+			return object{"rows": []any{object{},
+				object{"seat": object{"guest": id}}}}
+		},
 		"zone": func(id string) object {
 			return object{"zone": []any{object{"__component": "seat.seat", "guest": id}}}
 		},
@@ -205,7 +217,8 @@ func TestPreconditionsWithoutLog(t *testing.T) {
 
 func counted(n int) object { return object{"data": object{"n": n}} }
 
-// A swap is an operation of TestConcurrentPreconditions: a write of to if the counter is from, or a read, whose result is from.
+// A swap is an operation of TestConcurrentPreconditions: a write of to if the counter is from, or a read, whose result
+// is from.
 type swap struct {
 	reads    bool
 	from, to int
@@ -226,7 +239,8 @@ var counterModel = porcupine.Model{
 	},
 }
 
-// TestConcurrentPreconditions has 16 clients read a counter and write it plus one if it has not changed. Their history must be that of a counter.
+// TestConcurrentPreconditions has 16 clients read a counter and write it plus one if it has not changed. Their history
+// must be that of a counter.
 func TestConcurrentPreconditions(t *testing.T) {
 	a := serve(t, counterFiles)
 	path := fmt.Sprint("/api/counters/", a.want(201, "POST", "/api/counters", "full", counted(0)).at("data.documentId"))
@@ -243,7 +257,8 @@ func TestConcurrentPreconditions(t *testing.T) {
 		end := time.Since(began)
 		mu.Lock()
 		defer mu.Unlock()
-		history = append(history, porcupine.Operation{ClientId: client, Input: op, Call: int64(call), Output: output, Return: int64(end)})
+		history = append(history, porcupine.Operation{ClientId: client, Input: op, Call: int64(call), Output: output,
+			Return: int64(end)})
 		return output
 	}
 	for client := range clients {

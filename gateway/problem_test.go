@@ -30,15 +30,18 @@ attributes: {title: {type: string, required: true, minLength: 3}, size: {type: i
 		{"GET", "/api/posts", "no-such-token", nil, 401, "UnauthorizedError", "Missing or invalid credentials"},
 		{"GET", "/api/posts?filters[nope]=1", "full", nil, 400, "ValidationError", "Invalid key nope"},
 		{"POST", "/api/posts", "full", "{", 400, "SyntaxError", ""},
-		{"POST", "/api/posts", "full", object{"data": object{"title": strings.Repeat("x", 4096)}}, 413, "PayloadTooLargeError", "request entity too large"},
-		{"POST", "/api/posts", "full", object{"data": object{"title": "x", "size": 4}}, 400, "ValidationError", "2 errors occurred"},
+		{"POST", "/api/posts", "full", object{"data": object{"title": strings.Repeat("x", 4096)}}, 413,
+			"PayloadTooLargeError", "request entity too large"},
+		{"POST", "/api/posts", "full", object{"data": object{"title": "x", "size": 4}}, 400, "ValidationError",
+			"2 errors occurred"},
 		{"GET", "/api/posts/%FF", "full", nil, 400, "BadRequestError", "failed to decode"},
 		{"GET", "/api/_changes?limit=x", "full", nil, 400, "ValidationError", ""},
 		{"POST", "/api/upload", "full", "{}", 400, "ValidationError", "Files are empty"},
 	} {
 		r := a.want(c.status, c.method, c.path, c.as, c.body, "Accept", problemJSON, "X-Request-Id", "given-id")
 		kind, _ := apierror.KindOf(c.kind)
-		for key, want := range map[string]any{"type": "/docs/errors.md#" + c.kind, "title": kind.Title, "name": c.kind, "status": float64(c.status), "instance": "#given-id"} {
+		for key, want := range map[string]any{"type": "/docs/errors.md#" + c.kind, "title": kind.Title, "name": c.kind,
+			"status": float64(c.status), "instance": "#given-id"} {
 			if r.at(key) != want {
 				t.Errorf("%s %s: %s is %v, want %v", c.method, c.path, key, r.at(key), want)
 			}
@@ -46,7 +49,8 @@ attributes: {title: {type: string, required: true, minLength: 3}, size: {type: i
 		if detail := r.at("detail"); detail == "" || c.detail != "" && detail != c.detail {
 			t.Errorf("%s %s: detail %v", c.method, c.path, detail)
 		}
-		if r.header.Get("Content-Type") != problemJSON || !strings.Contains(strings.Join(r.header["Vary"], ","), "Accept") {
+		if r.header.Get("Content-Type") != problemJSON ||
+			!strings.Contains(strings.Join(r.header["Vary"], ","), "Accept") {
 			t.Errorf("%s %s: headers %v", c.method, c.path, r.header)
 		}
 		classic := a.want(c.status, c.method, c.path, c.as, c.body)
@@ -68,11 +72,14 @@ func TestChallenges(t *testing.T) {
 		status           int
 		want             string
 	}{
-		{"GET", "/api/topics", "wrong", 401, invalid}, {"HEAD", "/api/topics", "wrong", 401, invalid}, {"POST", "/graphql", "wrong", 401, invalid},
+		{"GET", "/api/topics", "wrong", 401, invalid}, {"HEAD", "/api/topics", "wrong", 401, invalid},
+		{"POST", "/graphql", "wrong", 401, invalid},
 		{"POST", "/api/_batch", "wrong", 401, invalid}, {"GET", "/api/users/me", "full", 401, "Bearer"},
-		{"GET", "/api/topics", "", 200, ""}, {"POST", "/api/topics", "", 403, ""}, {"GET", "/api/topics/none", "", 404, ""},
+		{"GET", "/api/topics", "", 200, ""}, {"POST", "/api/topics", "", 403, ""},
+		{"GET", "/api/topics/none", "", 404, ""},
 	} {
-		if got := strings.Join(a.want(c.status, c.method, c.path, c.as, nil).header["Www-Authenticate"], "; "); got != c.want {
+		if got := strings.Join(a.want(c.status, c.method, c.path, c.as, nil).header["Www-Authenticate"],
+			"; "); got != c.want {
 			t.Errorf("%s %s as %q: WWW-Authenticate %q, want %q", c.method, c.path, c.as, got, c.want)
 		}
 	}
@@ -84,14 +91,17 @@ func TestProblemHasDetails(t *testing.T) {
 	if one.at("details.key") != "nope" || one.at("errors") != nil {
 		t.Error(one.text)
 	}
-	several := a.want(400, "POST", "/api/articles", "full", object{"data": object{"title": 1, "parts": 2}}, "Accept", problemJSON)
+	several := a.want(400, "POST", "/api/articles", "full", object{"data": object{"title": 1, "parts": 2}}, "Accept",
+		problemJSON)
 	if list, _ := several.at("errors").([]any); len(list) == 0 || list[0].(object)["path"] == nil {
 		t.Error(several.text)
 	}
 	batch := a.want(400, "POST", "/api/_batch", "full", object{"operations": []any{
-		object{"op": "create", "type": "articles", "data": object{"title": "a"}}, object{"op": "create", "type": "articles", "data": object{"title": 1, "parts": 2}},
+		object{"op": "create", "type": "articles", "data": object{"title": "a"}},
+		object{"op": "create", "type": "articles", "data": object{"title": 1, "parts": 2}},
 	}}, "Accept", problemJSON)
-	if list, _ := batch.at("errors").([]any); len(list) == 0 || batch.at("details.operation") != 1.0 || batch.at("details.errors") != nil {
+	if list, _ := batch.at("errors").([]any); len(list) == 0 || batch.at("details.operation") != 1.0 ||
+		batch.at("details.errors") != nil {
 		t.Error(batch.text)
 	}
 	head := a.want(404, "HEAD", "/api/nope", "", nil, "Accept", problemJSON)

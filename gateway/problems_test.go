@@ -15,7 +15,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-var updateProblems = flag.Bool("update-problems", false, "write what is found wrong with the projects in testdata/problems into them")
+var updateProblems = flag.Bool("update-problems", false,
+	"write what is found wrong with the projects in testdata/problems into them")
 
 // basic holds the files that every test project has.
 var basic = map[string]string{

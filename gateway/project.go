@@ -51,16 +51,18 @@ type Options struct {
 	Extensions *Extensions
 	// NoUpgradeCopy keeps no copy of a store of an older format when it is brought to the present one.
 	NoUpgradeCopy bool
-	// NoWatch ignores changed files until the next start. Without it a project in development is reloaded when its files change.
+	// NoWatch ignores changed files until the next start. Without it a project in development is reloaded when its
+	// files change.
 	NoWatch bool
-	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why the former files are
-	// still served. No other reload begins until it returns.
+	// Reloaded, if set, is called after each reload: with nil if the changed files are served, or with the reason why
+	// the former files are still served. No other reload begins until it returns.
 	Reloaded func(error)
 	// Follow makes the server a replica of another; nil: it is none, unless the data directory is that of a replica.
 	Follow *Follow
 	// Cluster makes the server one node of several that have the same content; nil: it is alone.
 	Cluster *Cluster
-	// Clock says when schedules are due and tokens expire, and the times of documents; nil is the clock of the system. Tests may replace it.
+	// Clock says when schedules are due and tokens expire, and the times of documents; nil is the clock of the system.
+	// Tests may replace it.
 	Clock Clock
 }
 
@@ -104,16 +106,17 @@ func Directory(dir string, o Options) *admin.Directory {
 	}
 }
 
-// A Project is an open project: this process alone uses its data directory. Run serves the content; the methods of admin.Local do
-// what the command line offers besides.
+// A Project is an open project: this process alone uses its data directory. Run serves the content; the methods of
+// admin.Local do what the command line offers besides.
 //
 //	p, err := gateway.Open("blog", gateway.Options{})
 //	…
 //	defer p.Close()
 //	err = p.Run(ctx)
 //
-// The files of a project that is served in development may change. Definition, Store and Documents then return the current ones. A
-// ContentType of one Definition must not be used with the Store and Documents of another: they answer store.ErrRedefined.
+// The files of a project that is served in development may change. Definition, Store and Documents then return the
+// current ones. A ContentType of one Definition must not be used with the Store and Documents of another: they answer
+// store.ErrRedefined.
 type Project struct {
 	*admin.Local
 	directory  *admin.Directory
@@ -145,8 +148,9 @@ type Project struct {
 	replacing sync.Mutex // held while a generation is replaced
 }
 
-// Open loads the project in dir and opens its store, which it creates if there is none. If another process uses the data directory, it
-// waits for Options.LockWait and then returns an error that wraps admin.ErrBusy. The caller must Close the project.
+// Open loads the project in dir and opens its store, which it creates if there is none. If another process uses the
+// data directory, it waits for Options.LockWait and then returns an error that wraps admin.ErrBusy. The caller must
+// Close the project.
 func Open(dir string, o Options) (*Project, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open, but stops waiting for another process when ctx ends.
@@ -185,7 +189,8 @@ func (p *Project) loadFrom(dir string) (*Definition, error) {
 // newProject returns the project in dir, which has no role yet. It opens and reads nothing.
 func newProject(dir string, o Options) *Project {
 	p := &Project{directory: Directory(dir, o), options: o, log: o.Log}
-	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve, Current: func() admin.Content { return p.generation.Load().content() }}
+	p.Local = &admin.Local{Version: o.Version, Reserve: p.reserve,
+		Current: func() admin.Content { return p.generation.Load().content() }}
 	return p
 }
 
@@ -219,8 +224,9 @@ func (p *Project) read() (*Definition, error) {
 	return d, nil
 }
 
-// processorsOfReads returns how many processors reads that take long may have together. One is left for everything else, if there are
-// several: where all of them are busy, Go takes up to ten milliseconds to notice that a request has arrived.
+// processorsOfReads returns how many processors reads that take long may have together. One is left for everything
+// else, if there are several: where all of them are busy, Go takes up to ten milliseconds to notice that a request has
+// arrived.
 func processorsOfReads() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
 // prepare locks the data directory and makes the first generation, whose store is not open yet.
@@ -266,8 +272,8 @@ func (p *Project) openStore(d *config.Definition) (*store.Store, error) {
 	})
 }
 
-// lockDataDir locks the data directory. It waits for another process as long as the options say: one that was killed may still be
-// ending when its successor starts.
+// lockDataDir locks the data directory. It waits for another process as long as the options say: one that was killed
+// may still be ending when its successor starts.
 func (p *Project) lockDataDir(ctx context.Context) (*admin.DataDir, error) {
 	path := p.directory.DataPath()
 	d, err := admin.Lock(path)
@@ -277,7 +283,8 @@ func (p *Project) lockDataDir(ctx context.Context) (*admin.DataDir, error) {
 	if p.options.LockWait <= 0 {
 		return nil, admin.BusyError(path)
 	}
-	p.log.Warn("waiting for another process to let go of the data directory", "data", path, "atMost", p.options.LockWait)
+	p.log.Warn("waiting for another process to let go of the data directory", "data", path, "atMost",
+		p.options.LockWait)
 	deadline := time.NewTimer(p.options.LockWait)
 	defer deadline.Stop()
 	retry := time.NewTicker(lockRetry)

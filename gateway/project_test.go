@@ -21,7 +21,8 @@ import (
 	"lectern/store"
 )
 
-// openProject opens a project. It is closed by the returned function or at the end of the test, which also checks its store.
+// openProject opens a project. It is closed by the returned function or at the end of the test, which also checks its
+// store.
 func openProject(t *testing.T, dir string, o gateway.Options) (p *gateway.Project, closeProject func()) {
 	t.Helper()
 	if o.Log == nil && o.LogTo == nil {
@@ -97,7 +98,8 @@ func get(t *testing.T, url, key string) (int, string) {
 // TestConfiguredLocalesAreMadeAndOthersKept expects missing locales to be created and existing ones to be kept. A
 // locale that is removed from the configuration is not listed; when it is configured again, it is the same document.
 func TestConfiguredLocalesAreMadeAndOthersKept(t *testing.T) {
-	dir := writeProject(t, map[string]string{"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, de]}}"})
+	dir := writeProject(
+		t, map[string]string{"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, de]}}"})
 	list := func() (codes string) {
 		ready, stop := run(t, dir, gateway.Options{}, nil)
 		defer stop()
@@ -123,15 +125,18 @@ func TestConfiguredLocalesAreMadeAndOthersKept(t *testing.T) {
 			t.Fatal(err, body)
 		}
 		for _, l := range locales {
-			if l.ID != map[string]int{"fr": 1, "de": 2, "en": 3}[l.Code] || len(l.DocumentID) != 24 || l.IsDefault != (l.Code == "de") {
+			if l.ID != map[string]int{"fr": 1, "de": 2, "en": 3}[l.Code] || len(l.DocumentID) != 24 ||
+				l.IsDefault != (l.Code == "de") {
 				t.Errorf("%+v", l)
 			}
 			codes += l.Code + " "
 		}
 		return codes
 	}
-	for _, test := range []struct{ configured, want string }{{"fr, de", "fr de "}, {"en, de", "de en "}, {"fr, en, de", "fr de en "}} {
-		if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("i18n: {config: {defaultLocale: de, locales: ["+test.configured+"]}}"), 0o644); err != nil {
+	for _, test := range []struct{ configured, want string }{{"fr, de", "fr de "}, {"en, de", "de en "},
+		{"fr, en, de", "fr de en "}} {
+		if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"),
+			[]byte("i18n: {config: {defaultLocale: de, locales: ["+test.configured+"]}}"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if got := list(); got != test.want {
@@ -140,17 +145,20 @@ func TestConfiguredLocalesAreMadeAndOthersKept(t *testing.T) {
 	}
 }
 
-// TestDataDirectoryIsLocked opens a data directory, and expects another project, administration and a restore to be refused meanwhile.
+// TestDataDirectoryIsLocked opens a data directory, and expects another project, administration and a restore to be
+// refused meanwhile.
 func TestDataDirectoryIsLocked(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, _ := openProject(t, dir, gateway.Options{})
-	if _, err := gateway.Open(dir, gateway.Options{}); !errors.Is(err, admin.ErrBusy) || !strings.Contains(err.Error(), "--data") {
+	if _, err := gateway.Open(dir, gateway.Options{}); !errors.Is(err, admin.ErrBusy) ||
+		!strings.Contains(err.Error(), "--data") {
 		t.Errorf("a second project: %v", err)
 	}
 	if _, err := gateway.Directory(dir, gateway.Options{}).Administer(t.Context()); !errors.Is(err, admin.ErrBusy) {
 		t.Errorf("administration: %v", err)
 	}
-	if _, err := gateway.Directory(dir, gateway.Options{}).Restore(strings.NewReader("")); !errors.Is(err, admin.ErrBusy) {
+	if _, err := gateway.Directory(dir, gateway.Options{}).Restore(strings.NewReader("")); !errors.Is(
+		err, admin.ErrBusy) {
 		t.Errorf("restore: %v", err)
 	}
 	if tokens, err := p.Tokens(t.Context()); err != nil || len(tokens) > 0 {
@@ -158,8 +166,8 @@ func TestDataDirectoryIsLocked(t *testing.T) {
 	}
 }
 
-// TestDataDirectoryIsWaitedFor opens a data directory that is locked. Open waits until the lock is released, until LockWait is over, or
-// until its context ends.
+// TestDataDirectoryIsWaitedFor opens a data directory that is locked. Open waits until the lock is released, until
+// LockWait is over, or until its context ends.
 func TestDataDirectoryIsWaitedFor(t *testing.T) {
 	dir := writeProject(t, nil)
 	p, err := gateway.Open(dir, gateway.Options{})
@@ -202,7 +210,8 @@ type lineWriter func(line string)
 
 func (w lineWriter) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
-// TestControlSocket checks the permissions of the socket, and serves a project whose socket path is longer than the kernel accepts.
+// TestControlSocket checks the permissions of the socket, and serves a project whose socket path is longer than the
+// kernel accepts.
 func TestControlSocket(t *testing.T) {
 	dir := writeProject(t, nil)
 	data := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))

@@ -12,8 +12,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestPromoteWebhooks promotes a replica that has webhooks: one with the name of a webhook of the former origin, which must go on where that
-// one was, and a new one, which must begin with what is written afterwards. Before the promotion they send nothing.
+// TestPromoteWebhooks promotes a replica that has webhooks: one with the name of a webhook of the former origin, which
+// must go on where that one was, and a new one, which must begin with what is written afterwards. Before the promotion
+// they send nothing.
 func TestPromoteWebhooks(t *testing.T) {
 	e := newEditing(t)
 	url, sent := newHook(t)
@@ -25,12 +26,14 @@ func TestPromoteWebhooks(t *testing.T) {
 	}
 	write := func(base, title string) {
 		t.Helper()
-		if status, answer := send(t, "POST", base+"/api/notes?status=draft", e.key, `{"data":{"title":"`+title+`"}}`); status != 201 {
+		if status, answer := send(t, "POST", base+"/api/notes?status=draft", e.key, `{"data":{"title":"`+title+
+			`"}}`); status != 201 {
 			t.Fatal(status, answer)
 		}
 	}
 	titled := regexp.MustCompile(`"title":"([^"]*)"`)
-	receive := func(requests <-chan hooked, titles ...string) map[string]string { // the ids of events by title, when these have all come
+	receive := func(requests <-chan hooked,
+		titles ...string) map[string]string { // the ids of events by title, when these have all come
 		t.Helper()
 		ids := map[string]string{}
 		for lacks := true; lacks; {
@@ -43,12 +46,14 @@ func TestPromoteWebhooks(t *testing.T) {
 
 	e.write("config/webhooks.yaml", declare(hook("same", url)))
 	n := 0
-	until(t, "the webhook has begun", func() bool { n++; write(e.base, fmt.Sprint("before ", n)); return len(sent) > 0 })
+	until(t, "the webhook has begun",
+		func() bool { n++; write(e.base, fmt.Sprint("before ", n)); return len(sent) > 0 })
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "config"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config", "webhooks.yaml"), []byte(declare(hook("same", replicaURL)+hook("new", newURL))), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "config", "webhooks.yaml"),
+		[]byte(declare(hook("same", replicaURL)+hook("new", newURL))), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	r := follow(t, dir, e.base, e.key)
@@ -71,7 +76,8 @@ func TestPromoteWebhooks(t *testing.T) {
 			t.Errorf("%q comes with the id %s, and came with %s", title, id, former[title])
 		}
 	}
-	until(t, "the new webhook has begun", func() bool { n++; write(made.Base, fmt.Sprint("now ", n)); return len(begun) > 0 })
+	until(t, "the new webhook has begun",
+		func() bool { n++; write(made.Base, fmt.Sprint("now ", n)); return len(begun) > 0 })
 	for title := range receive(begun) {
 		if !strings.HasPrefix(title, "now") {
 			t.Errorf("the new webhook begins with %q", title)

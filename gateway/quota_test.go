@@ -46,7 +46,8 @@ tokens:
 }
 
 func TestRateLimitsAnswer429(t *testing.T) {
-	a, clock := limited(t, "  anonymous: {requests: 2, window: 10s}\n  token: {requests: 3, window: 60s}\n  user: {requests: 2}\n")
+	a, clock := limited(
+		t, "  anonymous: {requests: 2, window: 10s}\n  token: {requests: 3, window: 60s}\n  user: {requests: 2}\n")
 	ann, _ := a.register("ann") // an open route: it does not count
 	a.Tokens["ann"] = ann
 	const v4, v6 = "192.0.2.1", "2001:db8::1"
@@ -89,7 +90,8 @@ func TestRateLimitsAnswer429(t *testing.T) {
 	} {
 		clock.pass(c.after)
 		r := a.do(c.method, c.path, c.as, nil, "X-Forwarded-For", c.from, "Apollo-Require-Preflight", "1")
-		if c.status != 0 && r.status != c.status || r.header.Get("RateLimit") != c.left || r.header.Get("Retry-After") != c.retry {
+		if c.status != 0 && r.status != c.status || r.header.Get("RateLimit") != c.left ||
+			r.header.Get("Retry-After") != c.retry {
 			t.Errorf("%d: %s %s %s: %d, RateLimit %q, Retry-After %q; want %d, %q, %q", i, c.method, c.path, c.as,
 				r.status, r.header.Get("RateLimit"), r.header.Get("Retry-After"), c.status, c.left, c.retry)
 		}
@@ -98,7 +100,8 @@ func TestRateLimitsAnswer429(t *testing.T) {
 		}
 	}
 	clock.pass(time.Hour)
-	if r := a.do("GET", "/api/articles", "full", nil); r.header.Get("RateLimit-Policy") != `"token";q=3;w=60` || r.header.Get("RateLimit") != `"token";r=2;t=60` {
+	if r := a.do("GET", "/api/articles", "full", nil); r.header.Get("RateLimit-Policy") != `"token";q=3;w=60` ||
+		r.header.Get("RateLimit") != `"token";r=2;t=60` {
 		t.Error(r.header)
 	}
 }

@@ -19,26 +19,30 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestReaderGone closes connections in the middle of an answer, over TCP and over the control socket. The log then holds no error. It holds
-// one if a handler fails to write to another connection.
+// TestReaderGone closes connections in the middle of an answer, over TCP and over the control socket. The log then
+// holds no error. It holds one if a handler fails to write to another connection.
 func TestReaderGone(t *testing.T) {
 	failed := make(chan error, 1)
 	x := &gateway.Extensions{}
 	x.Handle(
-		gateway.Route{Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
-			var err error
-			for part := bytes.Repeat([]byte("x"), 1<<20); err == nil; _, err = w.Write(part) {
-			}
-			failed <- err
-			return fmt.Errorf("write: %w", err)
-		}},
-		gateway.Route{Method: "GET", Path: "/elsewhere", Open: true, Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
-			return &net.OpError{Op: "write", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, Err: io.ErrShortWrite}
-		}},
+		gateway.Route{Method: "GET", Path: "/long", Open: true,
+			Handle: func(w http.ResponseWriter, _ *http.Request, _ *permission.Access) error {
+				var err error
+				for part := bytes.Repeat([]byte("x"), 1<<20); err == nil; _, err = w.Write(part) {
+				}
+				failed <- err
+				return fmt.Errorf("write: %w", err)
+			}},
+		gateway.Route{Method: "GET", Path: "/elsewhere", Open: true,
+			Handle: func(http.ResponseWriter, *http.Request, *permission.Access) error {
+				return &net.OpError{Op: "write", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443},
+					Err: io.ErrShortWrite}
+			}},
 	)
 	log := &servertest.LogBuffer{}
 	dir := writeProject(t, nil)
-	ready, stop := run(t, dir, gateway.Options{Extensions: x, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
+	ready, stop := run(t, dir, gateway.Options{Extensions: x,
+		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
 
 	leave := func(conn net.Conn, err error, path string) {
 		if err != nil {
@@ -63,7 +67,8 @@ func TestReaderGone(t *testing.T) {
 	defer a.Close()
 	var lines strings.Builder
 	for i := range 6000 {
-		fmt.Fprintf(&lines, `{"type":"api::article.article","documentId":"d%d","data":{"title":"%s"}}`+"\n", i, strings.Repeat("long ", 50))
+		fmt.Fprintf(&lines, `{"type":"api::article.article","documentId":"d%d","data":{"title":"%s"}}`+"\n", i,
+			strings.Repeat("long ", 50))
 	}
 	if _, err := a.Import(t.Context(), strings.NewReader(lines.String()), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
@@ -78,7 +83,8 @@ func TestReaderGone(t *testing.T) {
 		t.Error(err)
 	}
 	stop() // requests under way end first
-	for _, want := range []string{"level=DEBUG msg=\"the client closed the connection", "level=DEBUG msg=\"control socket\" path=/export", "level=ERROR msg=\"request failed\""} {
+	for _, want := range []string{"level=DEBUG msg=\"the client closed the connection",
+		"level=DEBUG msg=\"control socket\" path=/export", "level=ERROR msg=\"request failed\""} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s", want)
 		}

@@ -47,7 +47,8 @@ func TestReadinessFollowsTheServer(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {
-		failed <- gateway.Serve(ctx, dir, gateway.Options{Addr: "127.0.0.1:0", Log: log, Ready: func(gateway.Ready) { close(ready) }})
+		failed <- gateway.Serve(
+			ctx, dir, gateway.Options{Addr: "127.0.0.1:0", Log: log, Ready: func(gateway.Ready) { close(ready) }})
 	}()
 
 	at := <-base
@@ -62,7 +63,8 @@ func TestReadinessFollowsTheServer(t *testing.T) {
 	expect("/_health", 204, "")
 	expect("/api/notes", 503, "the server is starting")
 	expect("/graphql", 503, "the server is starting")
-	if _, err := gateway.Directory(dir, gateway.Options{}).Health(t.Context()); err == nil || !strings.Contains(err.Error(), "no server answers") {
+	if _, err := gateway.Directory(dir, gateway.Options{}).Health(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "no server answers") {
 		t.Errorf("health over the control socket while converting: %v", err)
 	}
 	close(convert)
@@ -96,7 +98,8 @@ func writeNote(t *testing.T, dir string) string {
 		}
 	})
 	defer stop()
-	if status, body := send(t, http.MethodPost, served.Base+"/api/notes", key, `{"data":{"title":"n","size":7}}`); status != 201 {
+	if status, body := send(t, http.MethodPost, served.Base+"/api/notes", key,
+		`{"data":{"title":"n","size":7}}`); status != 201 {
 		t.Fatal(status, body)
 	}
 	c, err := gateway.Directory(dir, gateway.Options{}).Health(t.Context())

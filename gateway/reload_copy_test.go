@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestCopyThatCannotBeServed replaces the store of a server by a copy, as a replica does that begins anew, under definitions that fail. The server
-// must go on with its own store, and close the copy.
+// TestCopyThatCannotBeServed replaces the store of a server by a copy, as a replica does that begins anew, under
+// definitions that fail. The server must go on with its own store, and close the copy.
 func TestCopyThatCannotBeServed(t *testing.T) {
 	n := openNode(t, projectOfNotes(t), Options{})
 	n.makeKey()
@@ -54,7 +54,8 @@ func TestCopyThatCannotBeServed(t *testing.T) {
 	}
 	n.must(again.Close())
 	n.write("later")
-	if status, answer := n.ask("GET", "/api/notes", n.key, ""); status != 200 || !strings.Contains(answer, "kept") || !strings.Contains(answer, "later") {
+	if status, answer := n.ask("GET", "/api/notes", n.key, ""); status != 200 || !strings.Contains(answer, "kept") ||
+		!strings.Contains(answer, "later") {
 		t.Errorf("%d %s", status, answer)
 	}
 }

@@ -15,9 +15,10 @@ import (
 	"time"
 )
 
-// TestEditsUnderLoad edits the definitions of a project fifty times while clients read and write it over REST and GraphQL. No request
-// fails, no acknowledged write is lost, and each edit is either served or refused with a reason while the former definitions stay in
-// service. The test logs how long the edits took to be served: less than a second on an idle machine.
+// TestEditsUnderLoad edits the definitions of a project fifty times while clients read and write it over REST and
+// GraphQL. No request fails, no acknowledged write is lost, and each edit is either served or refused with a reason
+// while the former definitions stay in service. The test logs how long the edits took to be served: less than a second
+// on an idle machine.
 func TestEditsUnderLoad(t *testing.T) {
 	cycles := 5
 	if testing.Short() || raceDetector {
@@ -55,13 +56,18 @@ func editsOf(n int) []edit {
 	const note = "content-types/note.yaml"
 	field := func(name string) string { return "/api/notes?pagination[limit]=1&fields[0]=" + name }
 	return []edit{
-		{"add", note, noteFile(before, extra+": {type: string}"), map[string]int{field(extra): 200, field("body"): 200}, ""},
+		{"add", note, noteFile(before, extra+": {type: string}"), map[string]int{field(extra): 200, field("body"): 200},
+			""},
 		{"retype", note, noteFile(after, extra+": {type: string}"), map[string]int{field("rank"): 200}, ""},
-		{"new type", "content-types/" + topic + ".yaml", typeFile(topic), map[string]int{"/api/" + topic + "s": 200}, ""},
-		{"broken", "content-types/broken.yaml", "kind: [", map[string]int{field(extra): 200}, "content-types/broken.yaml:2: "},
+		{"new type", "content-types/" + topic + ".yaml", typeFile(topic), map[string]int{"/api/" + topic + "s": 200},
+			""},
+		{"broken", "content-types/broken.yaml", "kind: [", map[string]int{field(extra): 200},
+			"content-types/broken.yaml:2: "},
 		{"repaired", "content-types/broken.yaml", "", map[string]int{field(extra): 200}, ""},
-		{"rename", note, noteFile(after, renamed+": {type: string}"), map[string]int{field(extra): 400, field(renamed): 200}, ""},
-		{"remove with content", note, strings.Replace(noteFile(after, renamed+": {type: string}"), "  body: {type: text}\n", "", 1),
+		{"rename", note, noteFile(after, renamed+": {type: string}"),
+			map[string]int{field(extra): 400, field(renamed): 200}, ""},
+		{"remove with content", note, strings.Replace(noteFile(after, renamed+": {type: string}"),
+			"  body: {type: text}\n", "", 1),
 			map[string]int{field("body"): 200}, "lectern migrate DIR drop-attribute api::note.note.body"},
 		{"taken back", note, noteFile(after, renamed+": {type: string}"), map[string]int{field("body"): 200}, ""},
 		{"remove without content", note, noteFile(after), map[string]int{field(renamed): 400}, ""},
@@ -118,14 +124,16 @@ func (l *load) note(id, title string) {
 func (l *load) create(name string) {
 	var made struct{ Data struct{ DocumentID string } }
 	title := "rest " + name
-	status, body := l.do(context.Background(), "POST", "/api/notes", object{"data": object{"title": title, "body": "text", "rank": 5}})
+	status, body := l.do(context.Background(), "POST", "/api/notes",
+		object{"data": object{"title": title, "body": "text", "rank": 5}})
 	if err := json.Unmarshal(body, &made); status != 201 || err != nil {
 		l.Errorf("create: %d %s", status, body)
 		return
 	}
 	l.note(made.Data.DocumentID, title)
 	title += " changed"
-	status, body = l.do(context.Background(), "PUT", "/api/notes/"+made.Data.DocumentID, object{"data": object{"title": title}})
+	status, body = l.do(context.Background(), "PUT", "/api/notes/"+made.Data.DocumentID,
+		object{"data": object{"title": title}})
 	if status != 200 {
 		l.Errorf("update: %d %s", status, body)
 		return
@@ -153,7 +161,8 @@ func (l *load) mutate(name string) {
 	}
 }
 
-// list reads notes over REST and checks the permanent attributes. All values of rank in an answer must have the same type.
+// list reads notes over REST and checks the permanent attributes. All values of rank in an answer must have the same
+// type.
 func (l *load) list(string) {
 	status, body := l.do(context.Background(), "GET", "/api/notes?pagination[limit]=20&sort=rank", nil)
 	var got struct {
@@ -183,7 +192,8 @@ func (l *load) list(string) {
 }
 
 func (l *load) query(string) {
-	status, body := l.do(context.Background(), "POST", "/graphql", object{"query": "{ notes_connection(pagination: {limit: 10}) { nodes { title body } pageInfo { total } } }"})
+	status, body := l.do(context.Background(), "POST", "/graphql",
+		object{"query": "{ notes_connection(pagination: {limit: 10}) { nodes { title body } pageInfo { total } } }"})
 	if status != 200 || bytes.Contains(body, []byte(`"errors"`)) || !bytes.Contains(body, []byte(`"total"`)) {
 		l.Errorf("query: %d %s", status, body)
 	}
@@ -203,7 +213,8 @@ func (l *load) check() {
 	l.Helper()
 	found := map[string]string{}
 	for start := 0; ; start += 100 {
-		status, body := l.do(l.Context(), "GET", fmt.Sprintf("/api/notes?fields[0]=title&sort=id&pagination[limit]=100&pagination[start]=%d", start), nil)
+		status, body := l.do(l.Context(), "GET",
+			fmt.Sprintf("/api/notes?fields[0]=title&sort=id&pagination[limit]=100&pagination[start]=%d", start), nil)
 		var page struct {
 			Data []struct{ DocumentID, Title string }
 		}
@@ -266,7 +277,8 @@ func (e *editing) startSlowRequests() *slowRequests {
 	}
 	m.Close()
 	half := parts.Len() / 2
-	files := &form{slowly(slices.Clone(parts.Bytes()[:half]), slices.Clone(parts.Bytes()[half:])), m.FormDataContentType()}
+	files := &form{slowly(slices.Clone(parts.Bytes()[:half]), slices.Clone(parts.Bytes()[half:])),
+		m.FormDataContentType()}
 	for path, body := range map[string]any{"/api/notes": note, "/api/upload": files} {
 		s.all.Go(func() {
 			if status, answer := e.do(context.Background(), "POST", path, body); status != 201 {
@@ -284,7 +296,8 @@ func (s *slowRequests) finish() {
 		close(proceed)
 	}
 	s.all.Wait()
-	if status, body := s.do(s.Context(), "GET", "/api/upload/files", nil); status != 200 || bytes.Count(body, []byte(`"documentId"`)) != 2 {
+	if status, body := s.do(s.Context(), "GET", "/api/upload/files", nil); status != 200 ||
+		bytes.Count(body, []byte(`"documentId"`)) != 2 {
 		s.Errorf("files after a slow upload: %d %s", status, body)
 	}
 }

@@ -28,7 +28,8 @@ func TestWatchedFiles(t *testing.T) {
 	e := newEditing(t)
 	const note = "/api/notes"
 	field := func(name string) string { return note + "?fields[0]=" + name }
-	e.expect("a file is renamed into place", func() { e.write("content-types/note.yaml", noteFile("one: {type: string}")) }, field("one"), 200)
+	e.expect("a file is renamed into place",
+		func() { e.write("content-types/note.yaml", noteFile("one: {type: string}")) }, field("one"), 200)
 	e.expect("a file is written where it stands", func() {
 		e.must(os.WriteFile(e.path("content-types/note.yaml"), []byte(noteFile("two: {type: string}")), 0o644))
 	}, field("two"), 200)
@@ -43,11 +44,14 @@ func TestWatchedFiles(t *testing.T) {
 	}, "/api/type-ts", 200)
 	e.expect("new directories come with files", func() {
 		e.must(os.MkdirAll(e.path("components/part"), 0o755))
-		e.must(os.WriteFile(e.path("components/part/line.yaml"), []byte("info: {displayName: Line}\nattributes: {word: {type: string}}\n"), 0o644))
-		e.must(os.WriteFile(e.path("content-types/note.yaml"), []byte(noteFile("line: {type: component, component: part.line}")), 0o644))
+		e.must(os.WriteFile(e.path("components/part/line.yaml"),
+			[]byte("info: {displayName: Line}\nattributes: {word: {type: string}}\n"), 0o644))
+		e.must(os.WriteFile(e.path("content-types/note.yaml"),
+			[]byte(noteFile("line: {type: component, component: part.line}")), 0o644))
 	}, note+"?populate=line", 200)
 	e.expect("a file in a new directory changes", func() {
-		e.write("components/part/line.yaml", "info: {displayName: Line}\nattributes: {word: {type: string}, more: {type: string}}\n")
+		e.write("components/part/line.yaml",
+			"info: {displayName: Line}\nattributes: {word: {type: string}, more: {type: string}}\n")
 	}, note+"?populate[line][fields][0]=more", 200)
 	e.expect("a directory is moved away and another is put in its place", func() {
 		e.must(os.Rename(e.path("content-types"), e.path("old")))
@@ -62,11 +66,12 @@ func TestWatchedFiles(t *testing.T) {
 	e.must(os.Chtimes(e.path("content-types/note.yaml"), time.Now(), time.Now()))
 	e.write("content-types/note.yaml", noteFile("four: {type: string}"))
 	e.must(os.WriteFile(e.path("content-types/README"), []byte("no definition"), 0o644))
-	e.expect("a change after some that are none", func() { e.write("content-types/note.yaml", noteFile("five: {type: string}")) }, field("five"), 200)
+	e.expect("a change after some that are none",
+		func() { e.write("content-types/note.yaml", noteFile("five: {type: string}")) }, field("five"), 200)
 }
 
-// TestWatchedDirectoriesAreRemoved removes watched directories, expects the former files to be served, and then creates the directories
-// again.
+// TestWatchedDirectoriesAreRemoved removes watched directories, expects the former files to be served, and then creates
+// the directories again.
 func TestWatchedDirectoriesAreRemoved(t *testing.T) {
 	e := newEditing(t)
 	e.must(os.Rename(e.path("content-types"), e.path("old")))
@@ -97,25 +102,32 @@ func TestConfigurationChanges(t *testing.T) {
 		}
 	}
 	anybody(403)
-	e.expect("a permission is granted", func() { e.write("config/permissions.yaml", "roles: {public: {api::note.note: [find]}}\n") }, "/api/notes", 200)
+	e.expect("a permission is granted",
+		func() { e.write("config/permissions.yaml", "roles: {public: {api::note.note: [find]}}\n") }, "/api/notes", 200)
 	anybody(200)
 	e.expect("it is taken back", func() { e.write("config/permissions.yaml", "roles: {}\n") }, "/api/notes", 200)
 	anybody(403)
-	e.expect("another prefix", func() { e.write("config/api.yaml", "rest: {prefix: /content}\n") }, "/content/notes", 200)
+	e.expect("another prefix", func() { e.write("config/api.yaml", "rest: {prefix: /content}\n") }, "/content/notes",
+		200)
 	e.expect("the first again", func() { e.must(os.Remove(e.path("config/api.yaml"))) }, "/api/notes", 200)
 	e.expect("plugins are switched off", func() {
-		e.write("config/plugins.yaml", "upload: {enabled: false}\nusers-permissions: {enabled: false}\ngraphql: {enabled: false}\n")
+		e.write("config/plugins.yaml",
+			"upload: {enabled: false}\nusers-permissions: {enabled: false}\ngraphql: {enabled: false}\n")
 	}, "/api/upload/files", 404)
 	anybody(403)
 	e.expect("and on again", func() { e.must(os.Remove(e.path("config/plugins.yaml"))) }, "/api/upload/files", 200)
-	e.expect("a prefix by a variable", func() { e.write("config/api.yaml", "rest: {prefix: '${PREFIX:/api}'}\n") }, "/api/notes", 200)
+	e.expect("a prefix by a variable", func() { e.write("config/api.yaml", "rest: {prefix: '${PREFIX:/api}'}\n") },
+		"/api/notes", 200)
 	e.expect("that .env sets", func() { e.write(".env", "PREFIX=/env\n") }, "/env/notes", 200)
 	e.expect("and sets no more", func() { e.must(os.Remove(e.path(".env"))) }, "/api/notes", 200)
-	e.expect("what cannot change is left", func() { e.write("config/server.yaml", "port: 4000\nlimits: {json: 1kb}\n") }, "/api/notes", 200)
-	if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": strings.Repeat("x", 200), "body": strings.Repeat("x", 4000)}}); status != 201 {
+	e.expect("what cannot change is left",
+		func() { e.write("config/server.yaml", "port: 4000\nlimits: {json: 1kb}\n") }, "/api/notes", 200)
+	if status, body := e.do(t.Context(), "POST", "/api/notes",
+		object{"data": object{"title": strings.Repeat("x", 200), "body": strings.Repeat("x", 4000)}}); status != 201 {
 		t.Errorf("%d %.200s", status, body)
 	}
-	if log := e.log(); !strings.Contains(log, "taken over at the next start") || !strings.Contains(log, "config/server.yaml") {
+	if log := e.log(); !strings.Contains(log, "taken over at the next start") ||
+		!strings.Contains(log, "config/server.yaml") {
 		t.Errorf("nothing is said of config/server.yaml:\n%s", log)
 	}
 	e.write("config/server.yaml", "port: 4000\nprot: 3\n")
@@ -125,21 +137,24 @@ func TestConfigurationChanges(t *testing.T) {
 	}
 }
 
-// TestUsersOutliveChanges expects a reload to keep users logged in, to keep the counts of the rate limit, and to send mail that is queued.
+// TestUsersOutliveChanges expects a reload to keep users logged in, to keep the counts of the rate limit, and to send
+// mail that is queued.
 func TestUsersOutliveChanges(t *testing.T) {
 	e := newEditing(t)
 	grant := "roles: {public: {plugin::users-permissions.auth: [callback, register, forgotPassword]}, authenticated: {api::note.note: [find]}}\n"
 	e.expect("permissions", func() { e.write("config/permissions.yaml", grant) }, "/api/notes", 200)
 	key := e.key
 	e.key = ""
-	status, body := e.do(t.Context(), "POST", "/api/auth/local/register", object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
+	status, body := e.do(t.Context(), "POST", "/api/auth/local/register",
+		object{"username": "ann", "email": "ann@example.org", "password": "Secret-123"})
 	var session struct{ JWT string }
 	if err := json.Unmarshal(body, &session); status != 200 || err != nil || session.JWT == "" {
 		t.Fatalf("register: %d %s", status, body)
 	}
 	login := func(want int) {
 		t.Helper()
-		if status, body := e.do(t.Context(), "POST", "/api/auth/local", object{"identifier": "ann", "password": "wrong"}); status != want {
+		if status, body := e.do(t.Context(), "POST", "/api/auth/local",
+			object{"identifier": "ann", "password": "wrong"}); status != want {
 			t.Errorf("login: %d %s, want %d", status, body, want)
 		}
 	}
@@ -147,15 +162,18 @@ func TestUsersOutliveChanges(t *testing.T) {
 		login(400)
 	}
 	login(429)
-	if status, body := e.do(t.Context(), "POST", "/api/auth/forgot-password", object{"email": "ann@example.org"}); status != 200 {
+	if status, body := e.do(t.Context(), "POST", "/api/auth/forgot-password",
+		object{"email": "ann@example.org"}); status != 200 {
 		t.Errorf("forgot-password: %d %s", status, body)
 	}
 	e.key = key
-	e.expect("a change", func() { e.write("content-types/note.yaml", noteFile("one: {type: string}")) }, "/api/notes?fields[0]=one", 200)
+	e.expect("a change", func() { e.write("content-types/note.yaml", noteFile("one: {type: string}")) },
+		"/api/notes?fields[0]=one", 200)
 	e.key = ""
 	login(429)
 	e.key = session.JWT
-	e.expect("a change, seen by a user", func() { e.write("content-types/note.yaml", noteFile("two: {type: string}")) }, "/api/notes?fields[0]=two", 200)
+	e.expect("a change, seen by a user", func() { e.write("content-types/note.yaml", noteFile("two: {type: string}")) },
+		"/api/notes?fields[0]=two", 200)
 	e.key = key
 	e.close()
 	mails, err := os.ReadDir(e.path("data/mail"))
@@ -175,7 +193,8 @@ func TestHeldDefinitions(t *testing.T) {
 		case <-late:
 			t.Fatal("nothing is said of a change that waits")
 		default:
-			if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": "x"}}); status != 201 {
+			if status, body := e.do(t.Context(), "POST", "/api/notes",
+				object{"data": object{"title": "x"}}); status != 201 {
 				t.Fatalf("%d %s", status, body)
 			}
 		}
@@ -184,14 +203,15 @@ func TestHeldDefinitions(t *testing.T) {
 	e.expect("a change that has waited", func() {}, "/api/notes?fields[0]=one", 200)
 }
 
-// TestSettleWhileServing renames an attribute that has content, and drops another. The server refuses the files first, and serves them
-// after Migrate.
+// TestSettleWhileServing renames an attribute that has content, and drops another. The server refuses the files first,
+// and serves them after Migrate.
 func TestSettleWhileServing(t *testing.T) {
 	const rank = "rank: {type: integer}"
 	e := newEditing(t)
 	e.write("content-types/note.yaml", noteFile(rank, "old: {type: string}", "gone: {type: string}"))
 	e.must(e.awaitReload())
-	if status, body := e.do(t.Context(), "POST", "/api/notes", object{"data": object{"title": "x", "body": "y", "old": "kept", "gone": "y"}}); status != 201 {
+	if status, body := e.do(t.Context(), "POST", "/api/notes",
+		object{"data": object{"title": "x", "body": "y", "old": "kept", "gone": "y"}}); status != 201 {
 		t.Fatalf("%d %s", status, body)
 	}
 	load := e.startLoad()
@@ -201,7 +221,8 @@ func TestSettleWhileServing(t *testing.T) {
 		e.must(err)
 		for deadline := time.Now().Add(20 * time.Second); ; {
 			_, err = gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil)
-			if err == nil || !strings.Contains(err.Error(), store.ErrSchemaLocked.Error()) || time.Now().After(deadline) {
+			if err == nil || !strings.Contains(err.Error(), store.ErrSchemaLocked.Error()) ||
+				time.Now().After(deadline) {
 				break // only the schema lock of a write in progress is worth another attempt
 			}
 		}
@@ -223,13 +244,15 @@ func TestSettleWhileServing(t *testing.T) {
 	e.write("content-types/note.yaml", noteFile(rank, "new: {type: string}", "gone: {type: string}"))
 	refused()
 	migrate("", "rename-attribute", "api::note.note.old", "new")
-	if status, body := e.do(t.Context(), "GET", "/api/notes?filters[new]=kept", nil); status != 200 || !strings.Contains(string(body), `"gone":"y"`) {
+	if status, body := e.do(t.Context(), "GET", "/api/notes?filters[new]=kept", nil); status != 200 ||
+		!strings.Contains(string(body), `"gone":"y"`) {
 		t.Errorf("%d %s", status, body)
 	}
 	e.write("content-types/note.yaml", noteFile(rank, "new: {type: string}"))
 	refused()
 	migrate("", "drop-attribute", "api::note.note.gone")
-	if status, body := e.do(t.Context(), "GET", "/api/notes?filters[new]=kept", nil); status != 200 || strings.Contains(string(body), `"gone"`) || !strings.Contains(string(body), `"kept"`) {
+	if status, body := e.do(t.Context(), "GET", "/api/notes?filters[new]=kept", nil); status != 200 ||
+		strings.Contains(string(body), `"gone"`) || !strings.Contains(string(body), `"kept"`) {
 		t.Errorf("%d %s", status, body)
 	}
 	e.expect("a change after that", func() {
@@ -238,7 +261,8 @@ func TestSettleWhileServing(t *testing.T) {
 	load.stop()
 }
 
-// TestWrongOnceTaken expects the former definitions to be served again if new ones fail after the store has accepted them.
+// TestWrongOnceTaken expects the former definitions to be served again if new ones fail after the store has accepted
+// them.
 func TestWrongOnceTaken(t *testing.T) {
 	e := newEditing(t)
 	e.write("content-types/other.yaml", typeFile("other"))
@@ -267,7 +291,8 @@ func TestProductionDoesNotWatch(t *testing.T) {
 			o.Reloaded = func(err error) { reloaded <- err }
 			dir := writeProject(t, nil)
 			ready, stop := run(t, dir, o, nil)
-			if err := os.WriteFile(filepath.Join(dir, "content-types/new.yaml"), []byte(typeFile("new")), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "content-types/new.yaml"), []byte(typeFile("new")),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 			others.expect("a later change", func() {
@@ -284,8 +309,8 @@ func TestProductionDoesNotWatch(t *testing.T) {
 	}
 }
 
-// TestOwnRoutesMeetAChange changes the definitions during a request for a route of a program. The handler is called again and reads the
-// body from its beginning, unless the body is too large to be kept or the answer has begun.
+// TestOwnRoutesMeetAChange changes the definitions during a request for a route of a program. The handler is called
+// again and reads the body from its beginning, unless the body is too large to be kept or the answer has begun.
 func TestOwnRoutesMeetAChange(t *testing.T) {
 	const most = 1 << 20
 	for _, test := range []struct {
@@ -304,27 +329,29 @@ func TestOwnRoutesMeetAChange(t *testing.T) {
 			var e *editing
 			calls := 0
 			x := &gateway.Extensions{}
-			x.Handle(gateway.Route{Method: "POST", Path: "/api/own", Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
-				calls++
-				docs := e.project.Documents()
-				if body, err := io.ReadAll(r.Body); err != nil || len(body) != test.bytes {
-					t.Errorf("%d bytes, %v", len(body), err)
-				}
-				if calls == 1 {
-					e.write("content-types/note.yaml", noteFile("one: {type: string}"))
-					e.must(e.awaitReload())
-				}
-				if test.write {
-					w.WriteHeader(http.StatusAccepted)
-				}
-				data := jsontree.NewObject()
-				data.Set("title", "own")
-				if err := docs.Create(r.Context(), documents.Write{Type: docs.Model().Type("api::note.note"), Data: data, Access: permission.FullAccess}); err != nil {
-					return err
-				}
-				w.WriteHeader(http.StatusCreated)
-				return nil
-			}})
+			x.Handle(gateway.Route{Method: "POST", Path: "/api/own", Open: true,
+				Handle: func(w http.ResponseWriter, r *http.Request, _ *permission.Access) error {
+					calls++
+					docs := e.project.Documents()
+					if body, err := io.ReadAll(r.Body); err != nil || len(body) != test.bytes {
+						t.Errorf("%d bytes, %v", len(body), err)
+					}
+					if calls == 1 {
+						e.write("content-types/note.yaml", noteFile("one: {type: string}"))
+						e.must(e.awaitReload())
+					}
+					if test.write {
+						w.WriteHeader(http.StatusAccepted)
+					}
+					data := jsontree.NewObject()
+					data.Set("title", "own")
+					if err := docs.Create(r.Context(), documents.Write{Type: docs.Model().Type("api::note.note"),
+						Data: data, Access: permission.FullAccess}); err != nil {
+						return err
+					}
+					w.WriteHeader(http.StatusCreated)
+					return nil
+				}})
 			e = newEditingWith(t, x)
 			status, body := e.do(t.Context(), "POST", "/api/own", io.Reader(bytes.NewReader(make([]byte, test.bytes))))
 			if status != test.want || calls != test.calls {
@@ -341,12 +368,14 @@ func TestAdministrationMeetsAChange(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, key, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: string(rune('a' + i)), Kind: auth.ReadOnly})
+			_, key, err := e.project.CreateToken(
+				t.Context(), auth.Declaration{Name: string(rune('a' + i)), Kind: auth.ReadOnly})
 			if err != nil {
 				t.Error(err)
 			}
 			var exported bytes.Buffer
-			if err := e.project.Export(t.Context(), &exported); err != nil || !strings.Contains(exported.String(), "lectern") {
+			if err := e.project.Export(t.Context(), &exported); err != nil ||
+				!strings.Contains(exported.String(), "lectern") {
 				t.Errorf("export: %v %.100s", err, exported.String())
 			}
 			if status, body := get(t, e.base+"/api/notes", key); status != 200 {
@@ -362,8 +391,8 @@ func TestAdministrationMeetsAChange(t *testing.T) {
 	}
 }
 
-// TestLastUseOutlivesDefinitions uses a token just before the definitions change. The services of the former generation cannot store that
-// use any more, so the new ones must.
+// TestLastUseOutlivesDefinitions uses a token just before the definitions change. The services of the former generation
+// cannot store that use any more, so the new ones must.
 func TestLastUseOutlivesDefinitions(t *testing.T) {
 	e := newEditing(t)
 	_, key, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "other", Kind: auth.ReadOnly})
@@ -381,7 +410,8 @@ func TestLastUseOutlivesDefinitions(t *testing.T) {
 	if used.IsZero() {
 		t.Fatal("a token that was used is listed as never used")
 	}
-	e.expect("the definitions change", func() { e.write("content-types/note.yaml", noteFile("two: {type: string}")) }, "/api/notes?fields=two", 200)
+	e.expect("the definitions change", func() { e.write("content-types/note.yaml", noteFile("two: {type: string}")) },
+		"/api/notes?fields=two", 200)
 	if got := lastUse(e.project); !got.Equal(used) {
 		t.Errorf("used at %v; after a change of the definitions it is %v", used, got)
 	}

@@ -11,8 +11,8 @@ import (
 	"lectern/auth"
 )
 
-// TestTokensOutliveFailures takes a token out of permissions.yaml together with a change that cannot be served: at a start, and in a project that is
-// served. The former file comes back, so that the token must still be there.
+// TestTokensOutliveFailures takes a token out of permissions.yaml together with a change that cannot be served: at a
+// start, and in a project that is served. The former file comes back, so that the token must still be there.
 func TestTokensOutliveFailures(t *testing.T) {
 	failing := &Extensions{routes: []Route{{Method: "GET", Path: "no slash"}}}
 	for name, fail := range map[string]func(*node) error{
@@ -27,13 +27,14 @@ func TestTokensOutliveFailures(t *testing.T) {
 			return n.project.Run(context.Background())
 		},
 		"reload": func(n *node) error {
-			return n.project.replace(n.Context(), replacement{store: n.project.role.Redefine, load: func() (*Definition, error) {
-				d, err := n.project.load()
-				if err == nil {
-					d.extensions = failing
-				}
-				return d, err
-			}})
+			return n.project.replace(
+				n.Context(), replacement{store: n.project.role.Redefine, load: func() (*Definition, error) {
+					d, err := n.project.load()
+					if err == nil {
+						d.extensions = failing
+					}
+					return d, err
+				}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

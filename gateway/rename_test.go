@@ -27,8 +27,8 @@ const (
 	renameAll = "rename-type api::tag.tag api::label.label rename-attribute api::dish.dish.tags labels rename-attribute api::label.label.colour hue"
 )
 
-// TestRenamesInOneEdit renames a type together with an attribute and the relation to it, while 900 links exist. No suggested command
-// removes a link, one call carries out all renames, and all links exist afterwards.
+// TestRenamesInOneEdit renames a type together with an attribute and the relation to it, while 900 links exist. No
+// suggested command removes a link, one call carries out all renames, and all links exist afterwards.
 func TestRenamesInOneEdit(t *testing.T) {
 	const dishes, each = 300, 3
 	e := newEditing(t)
@@ -42,12 +42,14 @@ func TestRenamesInOneEdit(t *testing.T) {
 		tags[i] = e.create("/api/tags", object{"name": fmt.Sprint("tag ", i), "colour": "red"})
 	}
 	for i := range dishes {
-		e.create("/api/dishes", object{"name": fmt.Sprint("dish ", i), "tags": []string{tags[i%4], tags[(i+1)%4], tags[(i+2)%4]}})
+		e.create("/api/dishes",
+			object{"name": fmt.Sprint("dish ", i), "tags": []string{tags[i%4], tags[(i+1)%4], tags[(i+2)%4]}})
 	}
 	links := func(path, list string) (n int) {
 		t.Helper()
 		for page := 1; ; page++ {
-			status, body := e.do(t.Context(), "GET", fmt.Sprintf("%s?populate=%s&pagination[pageSize]=100&pagination[page]=%d", path, list, page), nil)
+			status, body := e.do(t.Context(), "GET",
+				fmt.Sprintf("%s?populate=%s&pagination[pageSize]=100&pagination[page]=%d", path, list, page), nil)
 			var answer struct{ Data []map[string]json.RawMessage }
 			if err := json.Unmarshal(body, &answer); err != nil || status != 200 {
 				t.Fatalf("%d %s", status, body)
@@ -81,15 +83,18 @@ func TestRenamesInOneEdit(t *testing.T) {
 	d, err := gateway.Load(e.dir, nil)
 	e.must(err)
 	_, checked := gateway.Directory(e.dir, gateway.Options{}).Foresee(t.Context(), d.Definition)
-	for what, text := range map[string]string{"the reload": refused.Error(), "check": checked.Error(), "the log": e.log()} {
+	for what, text := range map[string]string{"the reload": refused.Error(), "check": checked.Error(),
+		"the log": e.log()} {
 		if strings.Contains(text, "drop-") || !strings.Contains(text, command+renameAll) {
 			t.Errorf("%s says %s", what, text)
 		}
 	}
 
-	// A migration with only one of the renames is refused with an error that says so, and so is one that removes content.
+	// A migration with only one of the renames is refused with an error that says so, and so is one that removes
+	// content.
 	e.refuse("nothing was done: after rename-type api::tag.tag api::label.label there is more to be settled in the same call", "rename-type", "api::tag.tag", "api::label.label")
-	e.refuse("drop-links api::dish.dish.tags: cannot be done while the server runs", "drop-links", "api::dish.dish.tags")
+	e.refuse("drop-links api::dish.dish.tags: cannot be done while the server runs", "drop-links",
+		"api::dish.dish.tags")
 	e.refuse("rename-type api::tag.tag api::lable.lable: cannot be done while the server runs: the definitions have no api::lable.lable",
 		"rename-type", "api::tag.tag", "api::lable.lable")
 	ms, err := evolve.ParseMigrations(strings.Fields(renameAll))
@@ -128,7 +133,8 @@ func (e *editing) refuse(want string, words ...string) {
 	e.Helper()
 	ms, err := evolve.ParseMigrations(words)
 	e.must(err)
-	if _, err := gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := gateway.Directory(e.dir, gateway.Options{}).Migrate(ms, nil); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		e.Errorf("%v: %v, want %s", words, err, want)
 	}
 }

@@ -16,41 +16,48 @@ import (
 	"lectern/store"
 )
 
-// TestFollowPermission follows a server with a token that may do only that, and expects the server to refuse the token everything else.
+// TestFollowPermission follows a server with a token that may do only that, and expects the server to refuse the token
+// everything else.
 func TestFollowPermission(t *testing.T) {
 	e := newEditing(t)
-	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, `{"data":{"title":"one","rank":1}}`); status != 201 {
+	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key,
+		`{"data":{"title":"one","rank":1}}`); status != 201 {
 		t.Fatal(status, answer)
 	}
-	_, follows, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "edge", Kind: auth.Custom, Permissions: []string{auth.FollowAction}})
+	_, follows, err := e.project.CreateToken(
+		t.Context(), auth.Declaration{Name: "edge", Kind: auth.Custom, Permissions: []string{auth.FollowAction}})
 	e.must(err)
-	_, reads, err := e.project.CreateToken(t.Context(), auth.Declaration{Name: "reader", Kind: auth.Custom, Permissions: []string{"api::note.note.find"}})
+	_, reads, err := e.project.CreateToken(
+		t.Context(), auth.Declaration{Name: "reader", Kind: auth.Custom, Permissions: []string{"api::note.note.find"}})
 	e.must(err)
 	r := follow(t, t.TempDir(), e.base, follows)
 	r.equals(e.base, e.key, "/api/notes?status=draft")
 	for _, base := range []string{e.base, r.base} {
 		for path, want := range map[string]int{
-			"/api/notes": 403, "/api/notes/x": 403, "/api/_changes": 403, "/api/upload/files": 403, "/api/users-permissions/roles": 403, "/api/users": 403,
+			"/api/notes": 403, "/api/notes/x": 403, "/api/_changes": 403, "/api/upload/files": 403,
+			"/api/users-permissions/roles": 403, "/api/users": 403,
 			"/api/i18n/locales": 403, "/api/_schedules": 403, "/api/_replica/position": 200, "/api/_replica/files": 200,
 		} {
 			if status, answer := get(t, base+path, follows); status != want {
 				t.Errorf("GET %s: %d %.100s, want %d", path, status, answer, want)
 			}
 		}
-		if _, answer := send(t, http.MethodPost, base+"/graphql", follows, `{"query":"{notes{rank}}"}`); !strings.Contains(answer, "FORBIDDEN") {
+		if _, answer := send(t, http.MethodPost, base+"/graphql", follows,
+			`{"query":"{notes{rank}}"}`); !strings.Contains(answer, "FORBIDDEN") {
 			t.Errorf("GraphQL: %s", answer)
 		}
 		if status, answer := get(t, base+"/api/_replica/position", reads); status != 403 {
 			t.Errorf("a token that may not follow: %d %.100s", status, answer)
 		}
 	}
-	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", follows, `{"data":{"title":"two"}}`); status != 403 {
+	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", follows,
+		`{"data":{"title":"two"}}`); status != 403 {
 		t.Errorf("a write: %d %.100s", status, answer)
 	}
 }
 
-// TestSecretsInDefinitions serves files that contain secrets. Replicas get neither them nor the content until the secrets are in the
-// environment.
+// TestSecretsInDefinitions serves files that contain secrets. Replicas get neither them nor the content until the
+// secrets are in the environment.
 func TestSecretsInDefinitions(t *testing.T) {
 	const secret = "a-secret-of-thirty-two-characters"
 	plugins := map[string]string{
@@ -73,7 +80,8 @@ func TestSecretsInDefinitions(t *testing.T) {
 				e.serve(nil)
 				for _, path := range []string{"copy", "definitions"} {
 					status, answer := get(t, e.base+"/api/_replica/"+path, e.key)
-					refused := status == http.StatusConflict && strings.Contains(answer, "config/plugins.yaml contains "+name)
+					refused := status == http.StatusConflict &&
+						strings.Contains(answer, "config/plugins.yaml contains "+name)
 					if refused != literal || strings.Contains(answer, secret) {
 						t.Errorf("GET %s, with the secret in the file: %v: %d %.300q", path, literal, status, answer)
 					}
@@ -84,11 +92,13 @@ func TestSecretsInDefinitions(t *testing.T) {
 	}
 }
 
-// TestDamagedOrigin follows a server with a changed byte in its file, which its own reads have met before it was changed. No replica may serve a copy of it.
+// TestDamagedOrigin follows a server with a changed byte in its file, which its own reads have met before it was
+// changed. No replica may serve a copy of it.
 func TestDamagedOrigin(t *testing.T) {
 	e := newEditing(t)
 	for range 100 { // so many that they have pages of their own
-		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, `{"data":{"title":"written before the damage"}}`); status != 201 {
+		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key,
+			`{"data":{"title":"written before the damage"}}`); status != 201 {
 			t.Fatal(status, answer)
 		}
 	}

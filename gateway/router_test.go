@@ -45,7 +45,8 @@ func TestMountedHandlersServeTheirPaths(t *testing.T) {
 	x.Policy("fail", tr.policy("fail", false, nil))
 	x.Middleware("one", tr.middleware("one"))
 	named := func(name string) gateway.RouteConfig {
-		return gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: name}}, Middlewares: []gateway.MiddlewareUse{{Name: "one"}}}
+		return gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: name}},
+			Middlewares: []gateway.MiddlewareUse{{Name: "one"}}}
 	}
 	current := func(next http.Handler) http.Handler { // a middleware may need this, for example to count requests by route
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,11 +60,18 @@ func TestMountedHandlersServeTheirPaths(t *testing.T) {
 		r.Handle("", vars("shop"))
 		r.Handle("/items/{id:[0-9]+}", vars("item")).Methods("GET")
 		r.Handle("/items/{name}.{ext}", vars("file"))
-		r.Handle("/error", gateway.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return apierror.Application("no") }))
-		r.Handle("/broken", gateway.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return errors.New("the secret") }))
+		r.Handle("/error", gateway.HandlerFunc(func(http.ResponseWriter,
+			*http.Request) error {
+			return apierror.Application("no")
+		}))
+		r.Handle("/broken", gateway.HandlerFunc(func(http.ResponseWriter,
+			*http.Request) error {
+			return errors.New("the secret")
+		}))
 		r.HandleFunc("/who", func(w http.ResponseWriter, r *http.Request) {
 			caller := gateway.CallerOf(r.Context())
-			fmt.Fprint(w, caller.Access.AllowsAction("api::article.article.create"), caller.Server.Documents() != nil, caller.HTTP != nil)
+			fmt.Fprint(w, caller.Access.AllowsAction("api::article.article.create"), caller.Server.Documents() != nil,
+				caller.HTTP != nil)
 		})
 		sub := r.PathPrefix("/sub").Subrouter()
 		sub.Use(func(http.Handler) http.Handler {
@@ -72,7 +80,8 @@ func TestMountedHandlersServeTheirPaths(t *testing.T) {
 		sub.Handle("/x", vars("not reached"))
 	})
 	x.Mount("/shut", named("fail"), func(r *mux.Router) { r.Handle("/x", vars("not reached")) })
-	x.Mount("/scoped", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}}, func(r *mux.Router) { r.Handle("/x", vars("x")) })
+	x.Mount("/scoped", gateway.RouteConfig{Scopes: []string{"api::article.article.create"}},
+		func(r *mux.Router) { r.Handle("/x", vars("x")) })
 	x.Mount("/open", gateway.RouteConfig{Open: true}, func(r *mux.Router) { r.Handle("/x", vars("x")) })
 	x.Mount("/api/articles/", gateway.RouteConfig{}, func(r *mux.Router) {
 		r.Handle("/{id}", vars("not reached")) // the server itself has this route
@@ -86,11 +95,14 @@ func TestMountedHandlersServeTheirPaths(t *testing.T) {
 	ready, _ := run(t, writeProject(t, extendedFiles), gateway.Options{Ephemeral: true, Extensions: x}, nil)
 	tr.expect(t, ready, []routeCall{
 		{"GET", "/shop", "", "200 shop", "pass(<nil>), one(<nil>), /shop <nil>, one saw 0"},
-		{"GET", "/shop/items/7", "", "200 item id=7", "pass(<nil>), one(<nil>), /shop/items/{id:[0-9]+} <nil>, one saw 0"},
-		{"GET", "/shop/items/a%20b.txt", "", "200 file ext=txt name=a b", "pass(<nil>), one(<nil>), /shop/items/{name}.{ext} <nil>, one saw 0"},
+		{"GET", "/shop/items/7", "", "200 item id=7",
+			"pass(<nil>), one(<nil>), /shop/items/{id:[0-9]+} <nil>, one saw 0"},
+		{"GET", "/shop/items/a%20b.txt", "", "200 file ext=txt name=a b",
+			"pass(<nil>), one(<nil>), /shop/items/{name}.{ext} <nil>, one saw 0"},
 		{"DELETE", "/shop/items/7", "", "405 " + notAllowed, ""},
 		{"GET", "/shop/items/seven", "", missing, ""},
-		{"GET", "/shop/error", "", `400 {"data":null,"error":{"status":400,"name":"ApplicationError","message":"no","details":{}}}`,
+		{"GET", "/shop/error", "",
+			`400 {"data":null,"error":{"status":400,"name":"ApplicationError","message":"no","details":{}}}`,
 			"pass(<nil>), one(<nil>), /shop/error <nil>, one saw 400"},
 		{"GET", "/shop/broken", "", internal, "pass(<nil>), one(<nil>), /shop/broken <nil>, one saw 500"},
 		{"GET", "/shop/who", "writer", "200 true true true", "pass(<nil>), one(<nil>), /shop/who <nil>, one saw 0"},
@@ -104,7 +116,8 @@ func TestMountedHandlersServeTheirPaths(t *testing.T) {
 		{"GET", "/open/x", "wrong", "200 x", ""},
 		{"GET", "/api/articles/7", "full", missing, ""},
 		{"GET", "/api/articles/7/pages/9", "", "200 page id=7 page=9", ""},
-		{"GET", "/api/articles", "full", `200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
+		{"GET", "/api/articles", "full",
+			`200 {"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`, ""},
 		{"GET", "/", "", "200 home", ""},
 		{"GET", "/pages/a/b", "", "200 site path=a/b", ""},
 		{"GET", "/nothing", "", missing, ""},
@@ -125,9 +138,12 @@ func TestFaultyMountsAreReportedAtTheLoad(t *testing.T) {
 		{"shop", gateway.RouteConfig{}, define, "the path must begin with a slash"},
 		{"/shop/{id}", gateway.RouteConfig{}, define, "the path of a mount has no variables"},
 		{"/shop", gateway.RouteConfig{}, nil, "the function that defines the routes is nil"},
-		{"/shop", gateway.RouteConfig{}, func(r *mux.Router) { r.Handle("/{id", vars("")) }, `mux: unbalanced braces in "/shop/{id"`},
-		{"/shop", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "nope"}}}, define, `there is no policy "nope"`},
-		{"/shop", gateway.RouteConfig{Scopes: []string{"api::article.article.nope"}}, define, `api::article.article has no action "nope"`},
+		{"/shop", gateway.RouteConfig{}, func(r *mux.Router) { r.Handle("/{id", vars("")) },
+			`mux: unbalanced braces in "/shop/{id"`},
+		{"/shop", gateway.RouteConfig{Policies: []gateway.PolicyUse{{Name: "nope"}}}, define,
+			`there is no policy "nope"`},
+		{"/shop", gateway.RouteConfig{Scopes: []string{"api::article.article.nope"}}, define,
+			`api::article.article has no action "nope"`},
 	} {
 		x := &gateway.Extensions{}
 		x.Mount(c.path, c.config, c.define)

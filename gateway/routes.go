@@ -21,7 +21,8 @@ import (
 // open, they have names but cannot answer.
 func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
 	prefix := g.Settings.REST.Prefix
-	all := slices.Concat(g.batchRoutes(api), routes.Definitions(prefix, g.Model), g.locales().Routes(prefix), g.scheduleRoutes(api))
+	all := slices.Concat(g.batchRoutes(api), routes.Definitions(prefix, g.Model), g.locales().Routes(prefix),
+		g.scheduleRoutes(api))
 	if g.Settings.Upload.Enabled {
 		all = append(all, g.uploadRoutes(api, parser)...)
 	}
@@ -50,7 +51,8 @@ func (g *generation) batchRoutes(api *rest.API) []server.Route {
 		}
 	}
 	return routes.Batches(routes.BatchOptions{
-		Prefix: g.Settings.REST.Prefix, REST: api, Most: g.limits().Operations, Limits: g.limits(), Answers: g.answers, Keys: g.keys, Log: g.log(),
+		Prefix: g.Settings.REST.Prefix, REST: api, Most: g.limits().Operations, Limits: g.limits(), Answers: g.answers,
+		Keys: g.keys, Log: g.log(),
 		Permit: func(route *rest.Route, who auth.Principal) error {
 			const advice = "send it to"
 			rule := rules[route]
@@ -86,7 +88,8 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []server
 		updates[t] = g.ruleOfUsers(t)
 	}
 	o := uploads.Options{
-		Prefix: g.Settings.REST.Prefix, Model: g.Model, Library: g.media, REST: api, Params: parser, Limits: g.limits(), Answers: g.answers, Keys: g.keys,
+		Prefix: g.Settings.REST.Prefix, Model: g.Model, Library: g.media, REST: api, Params: parser, Limits: g.limits(),
+		Answers: g.answers, Keys: g.keys,
 		PermitLink: func(t *contenttypes.ContentType, who auth.Principal) error {
 			if rule, ok := updates[t]; ok {
 				return rule.permit(who, "upload the files without ref, and link them with")
@@ -105,7 +108,8 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []server
 // accountRoutes returns the routes of users, roles and permissions; none if users are switched off.
 func (g *generation) accountRoutes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
 	return accounts.Routes(accounts.Options{
-		Prefix: g.Settings.REST.Prefix, Model: g.Model, Users: g.users, Store: g.store, REST: api, Params: parser, Limiter: limiter,
+		Prefix: g.Settings.REST.Prefix, Model: g.Model, Users: g.users, Store: g.store, REST: api, Params: parser,
+		Limiter: limiter,
 		Proxies: g.Settings.Server.TrustedProxies, Limits: g.limits(), Answers: g.answers, Keys: g.keys,
 	})
 }
@@ -116,8 +120,9 @@ func (g *generation) mcpRoutes(api *rest.API) []server.Route {
 		return nil
 	}
 	return mcp.Routes(mcp.EndpointOptions{
-		Version: g.project.options.Version, Prefix: g.Settings.REST.Prefix, REST: api, Memory: g.project.memory, Limits: g.limits(),
-		URL: g.Settings.Server.URL, Origins: g.Settings.Server.CORS.Origins, Overhead: forward.MaxOverhead,
+		Version: g.project.options.Version, Prefix: g.Settings.REST.Prefix, REST: api, Memory: g.project.memory,
+		Limits: g.limits(),
+		URL:    g.Settings.Server.URL, Origins: g.Settings.Server.CORS.Origins, Overhead: forward.MaxOverhead,
 		Call: func(w http.ResponseWriter, r *http.Request) (complete bool) {
 			return g.project.server.Load().AnswerInside(w, r)
 		},

@@ -30,7 +30,8 @@ func (g *generation) ruleOf(route *rest.Route) routeRule {
 
 // ruleOfUsers returns the rule of the route that changes a user.
 func (g *generation) ruleOfUsers(t *contenttypes.ContentType) routeRule {
-	route := Route{Method: http.MethodPut, Path: g.Settings.REST.Prefix + "/users/{id}", Action: contenttypes.UserUID + ".update"}
+	route := Route{Method: http.MethodPut, Path: g.Settings.REST.Prefix + "/users/{id}", Action: contenttypes.UserUID +
+		".update"}
 	return g.rule(t, "update", route.Method, route.Path, route.name())
 }
 

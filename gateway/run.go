@@ -28,8 +28,8 @@ type Ready struct {
 	Tokens map[string]string `json:"tokens,omitempty"`
 }
 
-// Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts content to changed
-// definitions, probes are answered, and all other requests get 503.
+// Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts
+// content to changed definitions, probes are answered, and all other requests get 503.
 func Serve(ctx context.Context, dir string, o Options) (err error) {
 	if !o.Ephemeral {
 		if o, err = o.following(dir); err != nil {
@@ -68,8 +68,8 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 	return p.serve(ctx, func() error { return p.open(d) })
 }
 
-// Run serves the project until ctx ends. It then answers requests for timeouts.drain while /_ready tells orchestrators to send no more,
-// lets requests under way finish for timeouts.shutdown, and returns; the caller closes the project.
+// Run serves the project until ctx ends. It then answers requests for timeouts.drain while /_ready tells orchestrators
+// to send no more, lets requests under way finish for timeouts.shutdown, and returns; the caller closes the project.
 func (p *Project) Run(ctx context.Context) error {
 	if p.Refused != nil {
 		return p.Refused
@@ -105,8 +105,8 @@ func (p *Project) serve(ctx context.Context, open func() error) error {
 	return errors.Join(failed, failedToRedirect, err)
 }
 
-// serveOpen has the server answer requests for the open project, and does all else that a served project does, until ctx or serving
-// ends. It ends serving by stop.
+// serveOpen has the server answer requests for the open project, and does all else that a served project does, until
+// ctx or serving ends. It ends serving by stop.
 func (p *Project) serveOpen(ctx, serving context.Context, stop func(), server *server.Server) error {
 	defer stop()
 	ready := Ready{Base: *p.listens.Load()}
@@ -180,8 +180,8 @@ func (p *Project) stopping() <-chan struct{} {
 	return nil // nothing serves the project
 }
 
-// listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes alone until it gets a
-// Runtime, and one for the latter, which is nil if there is no such address.
+// listen listens at the project's address and at tls.redirect. It returns a server for the former, which answers probes
+// alone until it gets a Runtime, and one for the latter, which is nil if there is no such address.
 func (p *Project) listen(tracer *tracing.Tracer) (*server.Server, net.Listener, *sideServer, error) {
 	config := p.serverConfig()
 	config.Tracer = tracer
@@ -246,12 +246,14 @@ func (p *Project) announce(ready Ready) {
 	}
 	for _, d := range g.Settings.Tokens {
 		if !g.tokens.Has(d.Name) {
-			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make", p.directory.Command("token create")+" "+shell.Path(d.Name))
+			p.log.Info("permissions.yaml declares a token that was not made yet", "token", d.Name, "make",
+				p.directory.Command("token create")+" "+shell.Path(d.Name))
 		}
 	}
 	for _, tok := range g.tokens.List() {
 		if !tok.Declared && !tok.Removed() {
-			p.log.Warn("an API token that permissions.yaml does not declare works until it is revoked", "token", tok.Name,
+			p.log.Warn("an API token that permissions.yaml does not declare works until it is revoked", "token",
+				tok.Name,
 				"revoke", p.directory.Command("token revoke")+" "+shell.Path(tok.Name))
 		}
 	}
@@ -272,12 +274,15 @@ func cannotListen(address string, err error) error {
 func (p *Project) serverConfig() server.Config {
 	s := p.Definition().Settings.Server
 	return server.Config{
-		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress, TrustedProxies: s.TrustedProxies,
-		Log: p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics, After: p.clock.After,
+		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress,
+		TrustedProxies: s.TrustedProxies,
+		Log:            p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics,
+		After: p.clock.After,
 	}
 }
 
-// mainPortToken returns the token of metrics on the port of the API; "" if they are off or have an address of their own.
+// mainPortToken returns the token of metrics on the port of the API; "" if they are off or have an address of their
+// own.
 func mainPortToken(c config.Metrics) string {
 	if c.Listen != "" {
 		return ""
@@ -295,7 +300,8 @@ func (g *generation) address() string {
 	return cmp.Or(g.project.options.Addr, net.JoinHostPort(s.Host, strconv.Itoa(port)))
 }
 
-// base returns the base URL of links in mail, without a trailing slash: the configured URL, or the address at which the server listens.
+// base returns the base URL of links in mail, without a trailing slash: the configured URL, or the address at which the
+// server listens.
 func (g *generation) base() string {
 	if url := g.Settings.Server.URL; url != "" {
 		return url
@@ -321,10 +327,13 @@ func clientAddress(address string) string {
 // ephemeralTokens creates the tokens of an ephemeral server and returns their keys by name.
 func (p *Project) ephemeralTokens(ctx context.Context) (map[string]string, error) {
 	g, keys := p.generation.Load(), map[string]string{}
-	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess}, {Name: "readonly", Kind: auth.ReadOnly}}, g.Settings.Tokens...)
+	declared := append([]auth.Declaration{{Name: "full", Kind: auth.FullAccess},
+		{Name: "readonly", Kind: auth.ReadOnly}}, g.Settings.Tokens...)
 	for _, d := range declared {
 		if g.tokens.Has(d.Name) {
-			return nil, fmt.Errorf("permissions.yaml declares a token %s, which an ephemeral server makes itself; give it another name", d.Name)
+			return nil, fmt.Errorf(
+				"permissions.yaml declares a token %s, which an ephemeral server makes itself; give it another name",
+				d.Name)
 		}
 		_, key, err := g.tokens.Create(ctx, d)
 		if err != nil {

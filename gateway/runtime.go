@@ -48,7 +48,8 @@ func (rt *Runtime) api() (api server.API, err error) {
 	if rt.Prefix == "" {
 		prefix = "/api"
 	}
-	api = server.API{Prefix: prefix, Authenticate: rt.Authenticate, Host: rt.Host, Quotas: rt.quotas, Probes: rt.probes, Steps: rt.steps}
+	api = server.API{Prefix: prefix, Authenticate: rt.Authenticate, Host: rt.Host, Quotas: rt.quotas, Probes: rt.probes,
+		Steps: rt.steps}
 	add := func(route server.Route, err error) error {
 		api.Routes = append(api.Routes, route)
 		return err
@@ -84,8 +85,10 @@ func (rt *Runtime) api() (api server.API, err error) {
 func (rt *Runtime) generated(x *Extensions, prefix string, route *rest.Route) (server.Route, error) {
 	config, configured := x.configured(nameOfGenerated(prefix, route))
 	made := server.Route{
-		Method: route.Method, Path: prefix + route.Path, Content: route.Type.PathName(), Action: route.Type.UID + "." + route.Action,
-		Open: config.Open, Scopes: config.Scopes, Whole: true, Extended: configured || route.Writes() && len(x.hooks) > 0,
+		Method: route.Method, Path: prefix + route.Path, Content: route.Type.PathName(), Action: route.Type.UID + "." +
+			route.Action,
+		Open: config.Open, Scopes: config.Scopes, Whole: true, Extended: configured || route.Writes() &&
+			len(x.hooks) > 0,
 	}
 	made.Streams = !route.Writes() && !made.Extended // a read bounds its own time
 	var err error
@@ -104,7 +107,8 @@ func (rt *Runtime) generated(x *Extensions, prefix string, route *rest.Route) (s
 }
 
 // serveOnce answers a request with an Idempotency-Key to a route that writes.
-func serveOnce(w http.ResponseWriter, r *http.Request, once server.Once, who auth.Principal, route *rest.Route, call rest.Call) error {
+func serveOnce(w http.ResponseWriter, r *http.Request, once server.Once, who auth.Principal, route *rest.Route,
+	call rest.Call) error {
 	return once(w, r, who, func(once *store.Once) error {
 		call.Once = once
 		return route.Serve(w, r, call)
@@ -135,7 +139,8 @@ func (r *Route) config() RouteConfig {
 func (x *Extensions) own(r *Route) (route server.Route, err error) {
 	c, handle := r.config(), r.Handle
 	route = server.Route{
-		Method: r.Method, Path: r.Path, Action: r.Action, Open: c.Open, Scopes: c.Scopes, Streams: r.Streams, Whole: r.Whole, Program: true, Extended: true,
+		Method: r.Method, Path: r.Path, Action: r.Action, Open: c.Open, Scopes: c.Scopes, Streams: r.Streams,
+		Whole: r.Whole, Program: true, Extended: true,
 		Handle: func(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 			return handle(w, r, who.Access)
 		},
@@ -155,7 +160,8 @@ func (x *Extensions) configure(route server.Route) (server.Route, error) {
 		return route, err
 	}
 	route.Extended = said || len(route.Policies)+len(route.Middlewares) > 0 || len(x.hooks) > 0 && !route.Open
-	route.Policies, route.Middlewares = slices.Concat(route.Policies, policies), slices.Concat(route.Middlewares, middlewares)
+	route.Policies, route.Middlewares = slices.Concat(route.Policies, policies),
+		slices.Concat(route.Middlewares, middlewares)
 	if len(policies) > 0 && route.Open { // so that policies see the caller
 		route.Open, route.Action = false, ""
 	}

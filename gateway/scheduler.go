@@ -16,18 +16,19 @@ import (
 type Clock = clock.Clock
 
 const (
-	// clockCheck is how often the scheduler looks at the clock while schedules are pending. The clock may be set, and timers stand still while
-	// the machine is suspended.
+	// clockCheck is how often the scheduler looks at the clock while schedules are pending. The clock may be set, and
+	// timers stand still while the machine is suspended.
 	clockCheck = 10 * time.Second
 	// duePage is how many due schedules are read at a time.
 	duePage = 500
-	// firstRetry and lastRetry are the shortest and the longest time until a schedule that failed by no fault of its own is tried again.
+	// firstRetry and lastRetry are the shortest and the longest time until a schedule that failed by no fault of its
+	// own is tried again.
 	firstRetry, lastRetry = time.Second, 5 * time.Minute
 )
 
-// A scheduler carries out schedules when they are due: one after the other, the earliest first. Its run method is the only goroutine that
-// does. What is due is decided by the wall clock alone, and a schedule is removed in the batch that carries it out, so a clock that is set
-// forward or back changes when a schedule is carried out, but not how often.
+// A scheduler carries out schedules when they are due: one after the other, the earliest first. Its run method is the
+// only goroutine that does. What is due is decided by the wall clock alone, and a schedule is removed in the batch that
+// carries it out, so a clock that is set forward or back changes when a schedule is carried out, but not how often.
 type scheduler struct {
 	clock     Clock
 	log       *slog.Logger
@@ -46,7 +47,8 @@ func newScheduler(clock Clock, log *slog.Logger, documents func() *documents.Ser
 	return &scheduler{clock: clock, log: log, documents: documents, woken: make(chan struct{}, 1)}
 }
 
-// wake makes the scheduler look for due schedules now. It is called when schedules were written and when definitions have changed.
+// wake makes the scheduler look for due schedules now. It is called when schedules were written and when definitions
+// have changed.
 func (s *scheduler) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -122,8 +124,8 @@ func (s *scheduler) wait(now, next time.Time) (wait time.Duration) {
 	return wait
 }
 
-// stopped reports whether err has a cause that stops all schedules: the server is stopping, the definitions have changed, or the store cannot
-// be written, which the store has logged.
+// stopped reports whether err has a cause that stops all schedules: the server is stopping, the definitions have
+// changed, or the store cannot be written, which the store has logged.
 func stopped(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrRedefined) || documents.Unavailable(err) != nil
 }
@@ -131,7 +133,8 @@ func stopped(ctx context.Context, err error) bool {
 // carryOut carries out one schedule and logs what became of it. An error means that it stays pending.
 func (s *scheduler) carryOut(ctx context.Context, docs *documents.Service, sc documents.Schedule, now time.Time) error {
 	outcome, why, err := docs.CarryOut(ctx, sc)
-	log := s.log.With("action", sc.Action.String(), "type", sc.ContentType, "document", sc.Document, "locale", sc.Locale, "at", sc.At,
+	log := s.log.With("action", sc.Action.String(), "type", sc.ContentType, "document", sc.Document, "locale",
+		sc.Locale, "at", sc.At,
 		"late", now.Sub(sc.At).Round(time.Millisecond), "by", sc.By.Kind+" "+sc.By.Name)
 	switch {
 	case err != nil:

@@ -87,7 +87,8 @@ func TestScheduleOverdue(t *testing.T) {
 	}
 }
 
-// TestScheduleFails publishes a draft that is not valid: the schedule keeps the error, is not tried again, and can be replaced.
+// TestScheduleFails publishes a draft that is not valid: the schedule keeps the error, is not tried again, and can be
+// replaced.
 func TestScheduleFails(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", nil)
@@ -96,7 +97,8 @@ func TestScheduleFails(t *testing.T) {
 	p.clock.pass(time.Hour)
 	p.lists("publish failed")
 	r := p.want(200, "GET", "/api/_schedules", "full", nil)
-	if e, _ := r.at("data").([]any)[0].(object)["error"].(object); e["message"] != "title must be defined." && e["name"] != "ValidationError" {
+	if e, _ := r.at("data").([]any)[0].(object)["error"].(object); e["message"] != "title must be defined." &&
+		e["name"] != "ValidationError" {
 		t.Errorf("%v", e)
 	}
 	p.want(200, "PUT", path+"?status=draft", "full", object{"data": object{"title": "Soup"}})
@@ -110,7 +112,8 @@ func TestScheduleFails(t *testing.T) {
 	if !p.isPublished(path) {
 		t.Error("not published")
 	}
-	if n := strings.Count(p.log.String(), "a schedule failed"); n != 1 { // it was logged before the next was carried out
+	if n := strings.Count(
+		p.log.String(), "a schedule failed"); n != 1 { // it was logged before the next was carried out
 		t.Errorf("logged %d failures", n)
 	}
 }
@@ -149,7 +152,8 @@ func TestScheduleHooks(t *testing.T) {
 	p.until("the first attempt", func() bool { return before.Load() == 1 })
 	for n := range int64(3) {
 		p.looks() // too early for another attempt
-		if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending", "unpublish pending"}) || before.Load() != n+1 {
+		if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending", "unpublish pending"}) ||
+			before.Load() != n+1 {
 			t.Fatalf("after %d attempts: %v", before.Load(), all)
 		}
 		p.clock.pass(time.Second << n)
@@ -191,9 +195,12 @@ func TestScheduleOfChangedType(t *testing.T) {
 	}
 	other := p.draft("/api/pages", "Bread")
 	p.act(202, other, "publish", object{"publishAt": p.in(time.Hour)})
-	p.want(200, "GET", "/api/_schedules?filters[document]="+url.QueryEscape(strings.TrimPrefix(page, "/api/pages/")), "full", nil)
+	p.want(200, "GET", "/api/_schedules?filters[document]="+url.QueryEscape(strings.TrimPrefix(page, "/api/pages/")),
+		"full", nil)
 	p.stop()
-	writeFiles(t, p.dir, map[string]string{"content-types/article.yaml": strings.Replace(scheduledFiles["content-types/article.yaml"], "draftAndPublish: true", "draftAndPublish: false", 1)})
+	writeFiles(t, p.dir,
+		map[string]string{"content-types/article.yaml": strings.Replace(scheduledFiles["content-types/article.yaml"],
+			"draftAndPublish: true", "draftAndPublish: false", 1)})
 	p.clock.set(p.clock.Now().Add(2 * time.Hour))
 	p.start(t)
 	p.lists("publish failed")

@@ -34,7 +34,8 @@ func TestSchedulePermissions(t *testing.T) {
 			t.Errorf("%s: %v", token, all)
 		}
 	}
-	if all := p.listed("pages", "filters[$or][0][contentType]=api::article.article&filters[$or][1][action]=unpublish"); all != nil {
+	if all := p.listed("pages",
+		"filters[$or][0][contentType]=api::article.article&filters[$or][1][action]=unpublish"); all != nil {
 		t.Errorf("a filter shows what is hidden: %v", all)
 	}
 	for _, token := range []string{"", "reader"} {
@@ -49,21 +50,26 @@ func TestSchedulePermissions(t *testing.T) {
 	}
 }
 
-// TestScheduleNames expects the names of those who made schedules to be shown only to callers who may find users, and nothing to tell them to others.
+// TestScheduleNames expects the names of those who made schedules to be shown only to callers who may find users, and
+// nothing to tell them to others.
 func TestScheduleNames(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	for _, as := range []string{"editor", "staff"} {
 		made := p.want(202, "POST", path+"/actions/publish", as, object{"data": object{"publishAt": p.in(time.Hour)}})
-		batch := p.batch(200, as, object{"op": "publish", "type": "articles", "documentId": strings.TrimPrefix(path, "/api/articles/"), "publishAt": p.in(time.Hour)})
-		for _, r := range []reply{made, batch, p.want(200, "GET", "/api/_schedules", as, nil), p.want(200, "GET", "/api/_schedules?fields=*", as, nil)} {
-			if !strings.Contains(r.text, `"principalKind":"token"`) || strings.Contains(r.text, "principalName") != (as == "staff") {
+		batch := p.batch(200, as, object{"op": "publish", "type": "articles",
+			"documentId": strings.TrimPrefix(path, "/api/articles/"), "publishAt": p.in(time.Hour)})
+		for _, r := range []reply{made, batch, p.want(200, "GET", "/api/_schedules", as, nil),
+			p.want(200, "GET", "/api/_schedules?fields=*", as, nil)} {
+			if !strings.Contains(r.text, `"principalKind":"token"`) ||
+				strings.Contains(r.text, "principalName") != (as == "staff") {
 				t.Errorf("%s is shown %s", as, r.text)
 			}
 		}
 	}
 	for as, shown := range map[string]bool{"editor": false, "staff": true} {
-		if r := p.want(200, "GET", "/api/_openapi.json", as, nil); strings.Contains(r.text, "principalName") != shown || !strings.Contains(r.text, "principalKind") {
+		if r := p.want(200, "GET", "/api/_openapi.json", as, nil); strings.Contains(r.text, "principalName") != shown ||
+			!strings.Contains(r.text, "principalKind") {
 			t.Errorf("the OpenAPI document for %s does not say what it is shown", as)
 		}
 	}
@@ -79,21 +85,26 @@ func TestScheduleNames(t *testing.T) {
 		{"_q=staf", 200, 200, `"total":1`, ""},
 	} {
 		r := p.want(tt.editor, "GET", "/api/_schedules?"+tt.query, "editor", nil)
-		if says := `Invalid key principalName`; tt.editor == 400 && !strings.Contains(r.text, says) || tt.editor == 200 && !strings.Contains(r.text, `"total":0`) {
+		if says := `Invalid key principalName`; tt.editor == 400 && !strings.Contains(r.text, says) ||
+			tt.editor == 200 && !strings.Contains(r.text, `"total":0`) {
 			t.Errorf("%s: editor is answered %s", tt.query, r.text)
 		}
-		if r = p.want(tt.staff, "GET", "/api/_schedules?"+tt.query, "staff", nil); !strings.Contains(r.text, tt.found) || tt.notFound != "" && strings.Contains(r.text, tt.notFound) {
+		if r = p.want(tt.staff, "GET", "/api/_schedules?"+tt.query, "staff", nil); !strings.Contains(
+			r.text, tt.found) || tt.notFound != "" && strings.Contains(r.text, tt.notFound) {
 			t.Errorf("%s: staff is answered %s", tt.query, r.text)
 		}
 	}
 	for query, answers := range map[string][2]string{
 		`{lecternSchedules {principalKind principalName}}`: {
 			`"data":{"lecternSchedules":[{"principalKind":"token","principalName":null}]}`, `"principalName":"staff"`},
-		`{lecternSchedules(filters: {principalName: {eq: "staff"}}) {action}}`: {`Invalid key principalName`, `[{"action":"publish"}]`},
-		`{lecternSchedules(sort: "principalName") {action}}`:                   {`Invalid key principalName`, `[{"action":"publish"}]`},
+		`{lecternSchedules(filters: {principalName: {eq: "staff"}}) {action}}`: {`Invalid key principalName`,
+			`[{"action":"publish"}]`},
+		`{lecternSchedules(sort: "principalName") {action}}`: {`Invalid key principalName`,
+			`[{"action":"publish"}]`},
 	} {
 		for i, as := range []string{"editor", "staff"} {
-			if r := p.graphql(as, query); !strings.Contains(r.text, answers[i]) || strings.Contains(r.text, "error") != (i == 0) {
+			if r := p.graphql(as, query); !strings.Contains(r.text, answers[i]) ||
+				strings.Contains(r.text, "error") != (i == 0) {
 				t.Errorf("%s: %s is answered %s", query, as, r.text)
 			}
 		}

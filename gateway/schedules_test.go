@@ -109,15 +109,18 @@ func plan(t *testing.T, x *gateway.Extensions) *planned {
 
 func (p *planned) start(t *testing.T) {
 	var ready gateway.Ready
-	ready, p.stop = run(t, p.dir, gateway.Options{Clock: p.clock, Extensions: p.x, Log: slog.New(slog.NewTextHandler(&p.log, nil))}, func(g *gateway.Project) {
+	ready, p.stop = run(t, p.dir, gateway.Options{Clock: p.clock, Extensions: p.x,
+		Log: slog.New(slog.NewTextHandler(&p.log, nil))}, func(g *gateway.Project) {
 		if len(p.keys) > 0 {
 			return
 		}
 		for name, d := range map[string]auth.Declaration{
-			"full":   {Kind: auth.FullAccess},
-			"editor": {Kind: auth.Custom, Permissions: []string{"api::article.article.publish", "api::article.article.unpublish"}},
-			"staff": {Kind: auth.Custom, Permissions: []string{"api::article.article.publish", "api::article.article.unpublish",
-				"plugin::users-permissions.user.find"}},
+			"full": {Kind: auth.FullAccess},
+			"editor": {Kind: auth.Custom,
+				Permissions: []string{"api::article.article.publish", "api::article.article.unpublish"}},
+			"staff": {Kind: auth.Custom,
+				Permissions: []string{"api::article.article.publish", "api::article.article.unpublish",
+					"plugin::users-permissions.user.find"}},
 			"pages":  {Kind: auth.Custom, Permissions: []string{"api::page.page.publish"}},
 			"reader": {Kind: auth.ReadOnly},
 			"week":   {Kind: auth.FullAccess, Lifespan: 7 * 24 * time.Hour},
@@ -174,7 +177,8 @@ func (p *planned) until(what string, holds func() bool) {
 // lists waits until these schedules, and no others, are listed.
 func (p *planned) lists(want ...string) {
 	p.t.Helper()
-	p.until(fmt.Sprintf("the schedules %q are listed", want), func() bool { return slices.Equal(p.listed("full", ""), want) })
+	p.until(fmt.Sprintf("the schedules %q are listed", want),
+		func() bool { return slices.Equal(p.listed("full", ""), want) })
 }
 
 // looks waits until the scheduler has looked for due schedules since looks was called. One must be pending.
@@ -204,7 +208,8 @@ func (p *planned) publications(t *testing.T) (published, unpublished int) {
 	return published, unpublished
 }
 
-// TestScheduleRequests sends bodies to the actions, and expects no action to be carried out at once by a body that means another time.
+// TestScheduleRequests sends bodies to the actions, and expects no action to be carried out at once by a body that
+// means another time.
 func TestScheduleRequests(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
@@ -213,9 +218,12 @@ func TestScheduleRequests(t *testing.T) {
 		status       int
 		says         string
 	}{
-		{"publish", `{"data": {"publishAt": "2030-05-01T11:58:59Z"}}`, 400, "publishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
-		{"publish", `{"data": {"unpublishAt": "2029-05-01T13:00:00Z"}}`, 400, "unpublishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
-		{"publish", `{"data": {"publishAt": "2030-05-02T00:00:00Z", "unpublishAt": "2030-05-02T00:00:00Z"}}`, 400, "unpublishAt must be later than publishAt"},
+		{"publish", `{"data": {"publishAt": "2030-05-01T11:58:59Z"}}`, 400,
+			"publishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
+		{"publish", `{"data": {"unpublishAt": "2029-05-01T13:00:00Z"}}`, 400,
+			"unpublishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
+		{"publish", `{"data": {"publishAt": "2030-05-02T00:00:00Z", "unpublishAt": "2030-05-02T00:00:00Z"}}`, 400,
+			"unpublishAt must be later than publishAt"},
 		{"publish", `{"data": {"publishAt": "2030-05-02T00:00:00"}}`, 400, "RFC 3339"},
 		{"publish", `{"data": {"publishAt": "2030-05-02"}}`, 400, "RFC 3339"},
 		{"publish", `{"data": {"publishAt": "2030-02-30T00:00:00Z"}}`, 400, "RFC 3339"},
@@ -229,7 +237,8 @@ func TestScheduleRequests(t *testing.T) {
 		{"unpublish", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, 400, "Invalid key publishAt"},
 		{"discard-draft", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, 400, "Invalid key publishAt"},
 		{"discard-draft", `["2030-05-02T00:00:00Z"]`, 400, "the body must be an object"},
-		{"publish", `{"data": {"publishAt": "2030-05-02T01:00:00.0001+01:00"}}`, 202, `"at":"2030-05-02T00:00:00.001Z"`},
+		{"publish", `{"data": {"publishAt": "2030-05-02T01:00:00.0001+01:00"}}`, 202,
+			`"at":"2030-05-02T00:00:00.001Z"`},
 		{"publish", `{"data": {"publishAt": null}}`, 200, `"publishedAt":"2030-05-01T12:00:00.001Z"`},
 		{"publish", `{"data": {}}`, 200, `"meta":{}`},
 		{"publish", `{}`, 200, `"meta":{}`},
@@ -243,9 +252,12 @@ func TestScheduleRequests(t *testing.T) {
 			t.Fatalf("%s %s: published %v", tt.action, tt.body, published)
 		}
 	}
-	p.want(404, "POST", "/api/articles/nothing/actions/publish", "full", object{"data": object{"publishAt": p.in(time.Hour)}})
-	p.want(404, "POST", "/api/articles/nothing/actions/unpublish", "full", object{"data": object{"unpublishAt": p.in(time.Hour)}})
-	p.want(400, "POST", path+"/actions/publish", "full", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`, "Content-Type", "text/plain")
+	p.want(404, "POST", "/api/articles/nothing/actions/publish", "full",
+		object{"data": object{"publishAt": p.in(time.Hour)}})
+	p.want(404, "POST", "/api/articles/nothing/actions/unpublish", "full",
+		object{"data": object{"unpublishAt": p.in(time.Hour)}})
+	p.want(400, "POST", path+"/actions/publish", "full", `{"data": {"publishAt": "2030-05-02T00:00:00Z"}}`,
+		"Content-Type", "text/plain")
 }
 
 // TestSchedulesPublishAtTheirTime makes, lists, replaces and cancels schedules, and lets them come due.
@@ -259,14 +271,17 @@ func TestSchedulesPublishAtTheirTime(t *testing.T) {
 		t.Fatalf("a schedule did not replace the former one: %s", r.text)
 	}
 	first := made[0].(object)
-	if first["at"] != "2030-05-01T13:00:00.000Z" || first["contentType"] != "api::article.article" || "/api/articles/"+fmt.Sprint(first["document"]) != path ||
-		first["principalKind"] != "token" || first["principalName"] != "full" || first["documentLocale"] != nil || first["error"] != nil {
+	if first["at"] != "2030-05-01T13:00:00.000Z" || first["contentType"] != "api::article.article" ||
+		"/api/articles/"+fmt.Sprint(first["document"]) != path ||
+		first["principalKind"] != "token" || first["principalName"] != "full" || first["documentLocale"] != nil ||
+		first["error"] != nil {
 		t.Errorf("%v", first)
 	}
 	if all := p.listed("full", ""); !slices.Equal(all, []string{"publish pending", "unpublish pending"}) {
 		t.Errorf("%v", all)
 	}
-	if all := p.listed("full", "filters[action]=unpublish&pagination[pageSize]=1"); !slices.Equal(all, []string{"unpublish pending"}) {
+	if all := p.listed("full", "filters[action]=unpublish&pagination[pageSize]=1"); !slices.Equal(
+		all, []string{"unpublish pending"}) {
 		t.Errorf("%v", all)
 	}
 	p.looks()
@@ -313,8 +328,8 @@ func TestSchedulesPublishAtTheirTime(t *testing.T) {
 	}
 }
 
-// TestScheduleInBatch schedules documents in a batch, one of which the batch creates, and lets the schedules come due. Operations with a time that is
-// wrong, or that the asker may not use, schedule nothing.
+// TestScheduleInBatch schedules documents in a batch, one of which the batch creates, and lets the schedules come due.
+// Operations with a time that is wrong, or that the asker may not use, schedule nothing.
 func TestScheduleInBatch(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Tea")
@@ -334,9 +349,12 @@ func TestScheduleInBatch(t *testing.T) {
 	}{
 		{400, "full", publish(tea, "publishAt", p.in(-time.Hour)), "publishAt is in the past"},
 		{400, "full", publish(tea, "publishAt", 5), "RFC 3339"},
-		{400, "full", object{"op": "unpublish", "type": "articles", "documentId": tea, "publishAt": p.in(time.Hour)}, `no key \"publishAt\"`},
-		{400, "full", object{"op": "discardDraft", "type": "articles", "documentId": tea, "unpublishAt": p.in(time.Hour)}, `no key \"unpublishAt\"`},
-		{403, "pages", object{"op": "publish", "type": "pages", "documentId": tea, "unpublishAt": p.in(time.Hour)}, "Forbidden"},
+		{400, "full", object{"op": "unpublish", "type": "articles", "documentId": tea, "publishAt": p.in(time.Hour)},
+			`no key \"publishAt\"`},
+		{400, "full", object{"op": "discardDraft", "type": "articles", "documentId": tea,
+			"unpublishAt": p.in(time.Hour)}, `no key \"unpublishAt\"`},
+		{403, "pages", object{"op": "publish", "type": "pages", "documentId": tea, "unpublishAt": p.in(time.Hour)},
+			"Forbidden"},
 		{404, "full", publish("nothing", "publishAt", p.in(time.Hour)), "Not Found"},
 	} {
 		operations := []object{wrong.op}
@@ -371,7 +389,8 @@ func TestScheduleInBatch(t *testing.T) {
 		t.Errorf("published: soup %v, tea %v", p.isPublished(soup), p.isPublished(path))
 	}
 	p.clock.pass(time.Hour)
-	p.until("the soup is published, and the tea is not any more", func() bool { return p.isPublished(soup) && !p.isPublished(path) })
+	p.until("the soup is published, and the tea is not any more",
+		func() bool { return p.isPublished(soup) && !p.isPublished(path) })
 	p.lists("unpublish pending")
 }
 
@@ -426,25 +445,33 @@ func TestScheduleGraphQL(t *testing.T) {
 		return `mutation {publishArticle(documentId: "` + id + `", ` + times + `) {title publishedAt}}`
 	}
 	for _, tt := range []struct{ as, query, want string }{
-		{"full", publish(`publishAt: "2030-05-01T11:00:00Z"`), "publishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
+		{"full", publish(`publishAt: "2030-05-01T11:00:00Z"`),
+			"publishAt is in the past: it is 2030-05-01T12:00:00.000Z at the server"},
 		{"full", publish(`publishAt: "2030-05-01T13:00:00"`), "invalid date-time-string"},
-		{"full", publish(`publishAt: "2030-05-01T13:00:00Z", unpublishAt: "2030-05-01T12:59:00Z"`), "unpublishAt must be later than publishAt"},
+		{"full", publish(`publishAt: "2030-05-01T13:00:00Z", unpublishAt: "2030-05-01T12:59:00Z"`),
+			"unpublishAt must be later than publishAt"},
 		{"reader", publish(`publishAt: "2030-05-01T13:00:00Z"`), "Forbidden access"},
 		{"reader", list, "Forbidden access"},
 		{"", list, "Forbidden access"},
 		{"full", list, `{"data":{"lecternSchedules":[]}}`},
-		{"editor", publish(`publishAt: "2030-05-01T14:00:00+01:00", unpublishAt: "2030-05-01T14:00:00Z"`), `{"data":{"publishArticle":{"title":"Soup","publishedAt":null}}}`},
+		{"editor", publish(`publishAt: "2030-05-01T14:00:00+01:00", unpublishAt: "2030-05-01T14:00:00Z"`),
+			`{"data":{"publishArticle":{"title":"Soup","publishedAt":null}}}`},
 		{"full", list, `{"data":{"lecternSchedules":[` +
-			`{"action":"publish","at":"2030-05-01T13:00:00.000Z","contentType":"api::article.article","document":"` + id + `","documentLocale":null,"state":"pending","principalKind":"token","principalName":"editor","error":null},` +
-			`{"action":"unpublish","at":"2030-05-01T14:00:00.000Z","contentType":"api::article.article","document":"` + id + `","documentLocale":null,"state":"pending","principalKind":"token","principalName":"editor","error":null}]}}`},
+			`{"action":"publish","at":"2030-05-01T13:00:00.000Z","contentType":"api::article.article","document":"` +
+			id + `","documentLocale":null,"state":"pending","principalKind":"token","principalName":"editor","error":null},` +
+			`{"action":"unpublish","at":"2030-05-01T14:00:00.000Z","contentType":"api::article.article","document":"` +
+			id + `","documentLocale":null,"state":"pending","principalKind":"token","principalName":"editor","error":null}]}}`},
 		{"pages", list, `{"data":{"lecternSchedules":[]}}`},
-		{"pages", `{lecternSchedules_connection(filters: {or: [{document: {eq: "` + id + `"}}]}) {pageInfo {total}}}`, `{"total":0}`},
+		{"pages", `{lecternSchedules_connection(filters: {or: [{document: {eq: "` + id + `"}}]}) {pageInfo {total}}}`,
+			`{"total":0}`},
 		{"editor", `{lecternSchedules_connection(filters: {action: {eq: "publish"}}) {pageInfo {total} nodes {action}}}`, `{"pageInfo":{"total":1},"nodes":[{"action":"publish"}]}`},
-		{"full", `mutation {unpublishArticle(documentId: "` + id + `", unpublishAt: "2030-05-01T15:00:00Z") {title}}`, `{"data":{"unpublishArticle":{"title":"Soup"}}}`},
+		{"full", `mutation {unpublishArticle(documentId: "` + id + `", unpublishAt: "2030-05-01T15:00:00Z") {title}}`,
+			`{"data":{"unpublishArticle":{"title":"Soup"}}}`},
 	} {
 		ask(tt.as, tt.query, tt.want)
 	}
-	all := ask("full", `{lecternSchedules(sort: "at") {documentId at}}`, `"at":"2030-05-01T15:00:00.000Z"`).at("data.lecternSchedules").([]any)
+	all := ask("full", `{lecternSchedules(sort: "at") {documentId at}}`, `"at":"2030-05-01T15:00:00.000Z"`).at(
+		"data.lecternSchedules").([]any)
 	if len(all) != 2 {
 		t.Fatalf("%v", all)
 	}

@@ -10,7 +10,8 @@ import (
 	"lectern/shadowcrud/typescript"
 )
 
-// GraphQLSchema returns the GraphQL schema of the project, by graphql.config in config/plugins.yaml and the extensions of the program.
+// GraphQLSchema returns the GraphQL schema of the project, by graphql.config in config/plugins.yaml and the extensions
+// of the program.
 func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 	if d.graphql != nil {
 		return d.graphql, nil
@@ -21,7 +22,8 @@ func (d *Definition) GraphQLSchema() (*schema.Schema, error) {
 		return nil, problems
 	}
 	return schema.Build(d.Model, schema.Options{
-		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Subscriptions: g.Subscriptions, Extensions: changes, CheckScope: d.checkScope,
+		WithoutShadowCRUD: !g.ShadowCRUD, DocumentActions: g.DocumentActions, Subscriptions: g.Subscriptions,
+		Extensions: changes, CheckScope: d.checkScope,
 	})
 }
 
@@ -59,8 +61,8 @@ func (d *Definition) checkGraphQL() (problems config.Problems) {
 	return problems
 }
 
-// TypeScript returns a TypeScript module for programs that use the REST API of the project: types of documents, requests and answers and,
-// if client is set, a client.
+// TypeScript returns a TypeScript module for programs that use the REST API of the project: types of documents,
+// requests and answers and, if client is set, a client.
 func (d *Definition) TypeScript(client bool) []byte {
 	o := typescript.Options{Prefix: d.Settings.REST.Prefix, WithCount: d.Settings.REST.WithCount, Client: client}
 	if d.Settings.I18n.Enabled {

@@ -21,7 +21,8 @@ const (
 	madeSecret  = 32 // the number of random bytes in a generated secret
 )
 
-// jwtSecret returns the configured secret, or one that is generated at the first start and stored in the data directory.
+// jwtSecret returns the configured secret, or one that is generated at the first start and stored in the data
+// directory.
 func (g *generation) jwtSecret() ([]byte, error) {
 	s := g.Settings.Users.Secret
 	if s == "" {
@@ -75,12 +76,14 @@ func (g *generation) keptSecret() ([]byte, error) {
 	}
 	secret := strings.TrimSpace(string(text))
 	if len(secret) < 2*madeSecret {
-		return nil, fmt.Errorf("%s does not hold a secret; remove it to have a new one made, which logs everybody out", name)
+		return nil, fmt.Errorf("%s does not hold a secret; remove it to have a new one made, which logs everybody out",
+			name)
 	}
 	return []byte(secret), nil
 }
 
-// makeSecret generates a secret and writes it, completely or not at all, to a file that only the owner of the process can read.
+// makeSecret generates a secret and writes it, completely or not at all, to a file that only the owner of the process
+// can read.
 func makeSecret(name string) ([]byte, error) {
 	var b [madeSecret]byte
 	rand.Read(b[:]) // never fails: it ends the process rather than make a secret that can be guessed

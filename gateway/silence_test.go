@@ -85,7 +85,8 @@ func (n *node) ask(method, path, key, body string) (int, string) {
 // write creates a document.
 func (n *node) write(title string) {
 	n.Helper()
-	if status, answer := n.ask("POST", "/api/notes", n.key, fmt.Sprintf(`{"data":{"title":%q}}`, title)); status != 201 {
+	if status, answer := n.ask("POST", "/api/notes", n.key,
+		fmt.Sprintf(`{"data":{"title":%q}}`, title)); status != 201 {
 		n.Fatal(status, answer)
 	}
 }
@@ -122,12 +123,14 @@ func newOrigin(t *testing.T) (*node, *silentnet.Network) {
 	return n, over
 }
 
-// TestReplicaInSilence lets a network between a replica and its origin fall silent for an hour: no byte arrives and no connection ends,
-// neither then nor later. The replica must give its connections up by itself, serve what it has, and end with the content of its origin.
+// TestReplicaInSilence lets a network between a replica and its origin fall silent for an hour: no byte arrives and no
+// connection ends, neither then nor later. The replica must give its connections up by itself, serve what it has, and
+// end with the content of its origin.
 func TestReplicaInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
-		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.Dial}})
+		replica := openNode(
+			t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.Dial}})
 		replica.background(replica.replica().Run)
 		same := func() bool {
 			const read = "/api/notes?sort=title&pagination[pageSize]=100"
@@ -159,12 +162,13 @@ func TestReplicaInSilence(t *testing.T) {
 	})
 }
 
-// TestReplicaTellsHowOldItIs reads how far a replica is behind its origin from both: while it is in step, also between two heartbeats; when it
-// has lost touch; and when it is in step again.
+// TestReplicaTellsHowOldItIs reads how far a replica is behind its origin from both: while it is in step, also between
+// two heartbeats; when it has lost touch; and when it is in step again.
 func TestReplicaTellsHowOldItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
-		replica := openNode(t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.Dial}})
+		replica := openNode(
+			t, t.TempDir(), Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, dial: over.Dial}})
 		replica.background(replica.replica().Run)
 		inStep := func() {
 			t.Helper()
@@ -187,7 +191,8 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 				t.Errorf("the origin has these replicas: %+v", list)
 			}
 			if r := origin.project.reading(); r.Replicas != 1 || r.ReplicasBehind != 0 || r.Replica != nil {
-				t.Errorf("metrics of the origin: %d replicas, %d entries behind, %+v", r.Replicas, r.ReplicasBehind, r.Replica)
+				t.Errorf("metrics of the origin: %d replicas, %d entries behind, %+v", r.Replicas, r.ReplicasBehind,
+					r.Replica)
 			}
 		}
 		time.Sleep(time.Minute)
@@ -203,7 +208,8 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 		if state.InStep || state.Age == nil || *state.Age < 50 || *state.Age > 70 {
 			t.Errorf("a minute after the last contact: %s", state)
 		}
-		if status, got := replica.ask("GET", "/_ready", "", ""); status != 200 || !strings.Contains(got, `"inStep":false`) {
+		if status, got := replica.ask("GET", "/_ready", "", ""); status != 200 ||
+			!strings.Contains(got, `"inStep":false`) {
 			t.Errorf("/_ready answers %d %s", status, got)
 		}
 		over.ComeBack()
@@ -212,14 +218,15 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 	})
 }
 
-// TestListenerInSilence lets a network between a listener to changes and the server fall silent for an hour. The server must give up the
-// listener, who then goes on where it was.
+// TestListenerInSilence lets a network between a listener to changes and the server fall silent for an hour. The server
+// must give up the listener, who then goes on where it was.
 func TestListenerInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		client := &http.Client{Transport: &http.Transport{DialContext: over.Dial}}
 		listen := func(last string) *http.Response {
-			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://origin.example/api/_changes?feed=eventsource&since=now", nil)
+			r, err := http.NewRequestWithContext(t.Context(), "GET",
+				"http://origin.example/api/_changes?feed=eventsource&since=now", nil)
 			origin.must(err)
 			r.Header.Set("Authorization", "Bearer "+origin.key)
 			if last != "" {

@@ -47,7 +47,8 @@ func newMailbox(t *testing.T) *mailbox {
 
 // config returns the settings of plugins.yaml that send mail to the mailbox.
 func (m *mailbox) config() string {
-	return fmt.Sprintf("from: Tests <tests@people.test>\n      smtp: {host: 127.0.0.1, port: %d, security: none}", m.port)
+	return fmt.Sprintf("from: Tests <tests@people.test>\n      smtp: {host: 127.0.0.1, port: %d, security: none}",
+		m.port)
 }
 
 func (m *mailbox) serve(c net.Conn) {

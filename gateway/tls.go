@@ -12,14 +12,16 @@ import (
 	"lectern/gateway/internal/certificates"
 )
 
-// tlsConfig returns how the server speaks TLS, and what answers plain requests at tls.redirect. Both are nil if it speaks plain HTTP.
+// tlsConfig returns how the server speaks TLS, and what answers plain requests at tls.redirect. Both are nil if it
+// speaks plain HTTP.
 func (p *Project) tlsConfig() (*tls.Config, http.Handler, error) {
 	s := &p.Definition().Settings.Server.TLS
 	switch {
 	case !s.On():
 		return nil, nil, nil
 	case s.Certificate == "":
-		authority := certificates.Authority{Directory: s.ACME.Directory, Email: s.ACME.Email, Cache: filepath.Join(p.Data.Path, "acme")}
+		authority := certificates.Authority{Directory: s.ACME.Directory, Email: s.ACME.Email,
+			Cache: filepath.Join(p.Data.Path, "acme")}
 		return authority.ForDomains(p.httpsPort(), s.ACME.Domains...)
 	}
 	c, err := certificates.FromFiles(p.inProject(s.Certificate), p.inProject(s.Key), func(err error) {
@@ -55,7 +57,8 @@ func (p *Project) scheme() string {
 	return "http"
 }
 
-// listenToRedirect listens at tls.redirect, where h answers plain requests; the result is nil if there is no such address.
+// listenToRedirect listens at tls.redirect, where h answers plain requests; the result is nil if there is no such
+// address.
 func (p *Project) listenToRedirect(h http.Handler) (*sideServer, error) {
 	const wait = 10 * time.Second // these answers are short
 	return listenBeside(p.Definition().Settings.Server.TLS.Redirect,

@@ -40,7 +40,8 @@ func tlsProject(t *testing.T, server string) (dir string, certificate *x509.Cert
 // TestStreamsOverTLS listens to changes, and reads a list as lines, by both versions of HTTP.
 func TestStreamsOverTLS(t *testing.T) {
 	dir, certificate := tlsProject(t, "")
-	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"), []byte("graphql: {config: {subscriptions: true}}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"),
+		[]byte("graphql: {config: {subscriptions: true}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ready := servertest.Serve(t, dir, nil)
@@ -58,7 +59,8 @@ func TestStreamsOverTLS(t *testing.T) {
 				subscription.want(`{"data":{"noteChanged":{"change":"CREATE","documentId":"` + id + `"}}}`)
 			}
 			want := a.listed("/api/notes?status=draft", "full")
-			if got := a.lines("/api/notes?status=draft", "full"); got.err != nil || len(want) < 3 || !slices.Equal(got.lines, want) {
+			if got := a.lines("/api/notes?status=draft", "full"); got.err != nil || len(want) < 3 ||
+				!slices.Equal(got.lines, want) {
 				t.Errorf("a list as lines: %v, %q; want %q", got.err, got.lines, want)
 			}
 		})
@@ -99,7 +101,9 @@ func TestServerSpeaksTLS(t *testing.T) {
 				}
 				return answer, string(text)
 			}
-			if answer, text := do("POST", "/api/notes", "application/json", strings.NewReader(fmt.Sprintf(`{"data":{"title":"a","size":7,"body":%q}}`, long))); answer.StatusCode != 201 || answer.ProtoMajor != tt.major {
+			if answer, text := do("POST", "/api/notes", "application/json",
+				strings.NewReader(fmt.Sprintf(`{"data":{"title":"a","size":7,"body":%q}}`,
+					long))); answer.StatusCode != 201 || answer.ProtoMajor != tt.major {
 				t.Errorf("a write: %d %s %.200s", answer.StatusCode, answer.Proto, text)
 			}
 			answer, text := do("GET", "/api/notes", "", nil)
@@ -109,7 +113,9 @@ func TestServerSpeaksTLS(t *testing.T) {
 			if answer.Header.Get("Strict-Transport-Security") == "" {
 				t.Error("Strict-Transport-Security is missing")
 			}
-			if answer, text := do("POST", "/graphql", "application/json", strings.NewReader(`{"query":"{notes{size}}"}`)); answer.StatusCode != 200 || !strings.Contains(text, `{"size":7}`) {
+			if answer, text := do("POST", "/graphql", "application/json",
+				strings.NewReader(`{"query":"{notes{size}}"}`)); answer.StatusCode != 200 ||
+				!strings.Contains(text, `{"size":7}`) {
 				t.Errorf("GraphQL: %d %s", answer.StatusCode, text)
 			}
 			var form bytes.Buffer
@@ -133,8 +139,8 @@ func TestServerSpeaksTLS(t *testing.T) {
 	}
 }
 
-// TestStreamsHoldNoPlace sends the bodies of more requests by halves than the server works on at a time, all over one connection of
-// HTTP/2. Other requests must be answered meanwhile, and the halves must be answered when they are whole.
+// TestStreamsHoldNoPlace sends the bodies of more requests by halves than the server works on at a time, all over one
+// connection of HTTP/2. Other requests must be answered meanwhile, and the halves must be answered when they are whole.
 func TestStreamsHoldNoPlace(t *testing.T) {
 	dir, certificate := tlsProject(t, "limits: {concurrent: 2}")
 	ready := servertest.Serve(t, dir, nil)
@@ -160,7 +166,8 @@ func TestStreamsHoldNoPlace(t *testing.T) {
 		}()
 	}
 	for _, send := range bodies {
-		if _, err := io.WriteString(send, `{"data":{"title":"a","size"`); err != nil { // returns when the transport has taken it
+		if _, err := io.WriteString(
+			send, `{"data":{"title":"a","size"`); err != nil { // returns when the transport has taken it
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +214,8 @@ func TestSlowStream(t *testing.T) {
 	}
 }
 
-// TestRenewedCertificate replaces the files of a certificate while the server runs: first by files that do not fit, then by a new pair.
+// TestRenewedCertificate replaces the files of a certificate while the server runs: first by files that do not fit,
+// then by a new pair.
 func TestRenewedCertificate(t *testing.T) {
 	dir, _ := tlsProject(t, "")
 	logged := make(chan string, 100)
@@ -280,8 +288,10 @@ func TestUnusableCertificate(t *testing.T) {
 			if err := tt.spoil(dir); err != nil {
 				t.Fatal(err)
 			}
-			err := gateway.Serve(t.Context(), dir, gateway.Options{Addr: "127.0.0.1:0", Production: true, Log: slog.New(slog.DiscardHandler)})
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "config/server.yaml") {
+			err := gateway.Serve(t.Context(), dir,
+				gateway.Options{Addr: "127.0.0.1:0", Production: true, Log: slog.New(slog.DiscardHandler)})
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.Contains(err.Error(), "config/server.yaml") {
 				t.Errorf("the server says %v", err)
 			}
 		})

@@ -20,8 +20,9 @@ func tokensFile(names ...string) string {
 	return strings.TrimSuffix(text, "tokens:\n")
 }
 
-// TestTokensFollowTheFile takes tokens out of permissions.yaml: their keys are refused from then on, in development after the reload, else after the next
-// start. Tokens that were made without a declaration are kept, and the server warns of them.
+// TestTokensFollowTheFile takes tokens out of permissions.yaml: their keys are refused from then on, in development
+// after the reload, else after the next start. Tokens that were made without a declaration are kept, and the server
+// warns of them.
 func TestTokensFollowTheFile(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restarts: ", restarts), func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestTokensFollowTheFile(t *testing.T) {
 				t.Helper()
 				var got []string
 				for name, key := range keys {
-					if status, answer := send(t, http.MethodGet, e.base+"/api/notes", key, ""); status == http.StatusOK {
+					if status, answer := send(t, http.MethodGet, e.base+"/api/notes", key,
+						""); status == http.StatusOK {
 						got = append(got, name)
 					} else if status != http.StatusUnauthorized {
 						t.Errorf("%s: %d %s", name, status, answer)
@@ -79,7 +81,8 @@ func TestTokensFollowTheFile(t *testing.T) {
 	}
 }
 
-// TestUndeclaredTokens expects the log of a start to name the tokens that were made at run time, and those that the start revokes.
+// TestUndeclaredTokens expects the log of a start to name the tokens that were made at run time, and those that the
+// start revokes.
 func TestUndeclaredTokens(t *testing.T) {
 	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile())
@@ -104,8 +107,9 @@ func TestUndeclaredTokens(t *testing.T) {
 	e.close()
 }
 
-// TestTokensWithoutTheFile reloads, opens and serves a project while its permissions.yaml is missing. A token that the file declared must be kept, with the
-// permissions that the file gave it last, until a server finds a file that does not declare it. What only opens the project, such as a command, revokes nothing.
+// TestTokensWithoutTheFile reloads, opens and serves a project while its permissions.yaml is missing. A token that the
+// file declared must be kept, with the permissions that the file gave it last, until a server finds a file that does
+// not declare it. What only opens the project, such as a command, revokes nothing.
 func TestTokensWithoutTheFile(t *testing.T) {
 	const file = "config/permissions.yaml"
 	e := &editing{T: t, dir: t.TempDir()}
@@ -119,7 +123,8 @@ func TestTokensWithoutTheFile(t *testing.T) {
 		if status, answer := get(t, e.base+"/api/notes", key); status != find {
 			t.Errorf("%s: find: %d %s, want %d", when, status, answer, find)
 		}
-		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", key, `{"data":{"title":"x"}}`); status != create {
+		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", key,
+			`{"data":{"title":"x"}}`); status != create {
 			t.Errorf("%s: create: %d %s, want %d", when, status, answer, create)
 		}
 	}

@@ -85,12 +85,14 @@ func TestTracesShowThePartsOfARequest(t *testing.T) {
 			c := newTraceCollector(t)
 			dir := writeProject(t, map[string]string{
 				"content-types/note.yaml": noteFile(),
-				"config/server.yaml":      fmt.Sprintf("tracing: {endpoint: %q, headers: {Api-Key: secret-collector}, trustParent: %t}", c.URL, trusts),
+				"config/server.yaml": fmt.Sprintf(
+					"tracing: {endpoint: %q, headers: {Api-Key: secret-collector}, trustParent: %t}", c.URL, trusts),
 			})
 			var key string
 			served, stop := run(t, dir, gateway.Options{}, func(p *gateway.Project) {
 				var err error
-				if _, key, err = p.CreateToken(t.Context(), auth.Declaration{Name: "secret-token", Kind: auth.FullAccess}); err != nil {
+				if _, key, err = p.CreateToken(
+					t.Context(), auth.Declaration{Name: "secret-token", Kind: auth.FullAccess}); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -109,7 +111,8 @@ func TestTracesShowThePartsOfARequest(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}, "Traceparent": {traceParent}, "User-Agent": {"secret-agent"}}
+				r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"},
+					"Traceparent": {traceParent}, "User-Agent": {"secret-agent"}}
 				res, err := http.DefaultClient.Do(r)
 				if err != nil {
 					t.Fatal(err)
@@ -133,13 +136,16 @@ func TestTracesShowThePartsOfARequest(t *testing.T) {
 			if got := c.tree(others); got != "" {
 				t.Errorf("spans with another parent: %s", got)
 			}
-			if got := c.attributes("GET /api/notes"); !strings.Contains(got, `"token"`) || !strings.Contains(got, "int_value:200") {
+			if got := c.attributes("GET /api/notes"); !strings.Contains(got, `"token"`) ||
+				!strings.Contains(got, "int_value:200") {
 				t.Errorf("attributes of a request: %s", got)
 			}
-			if got := c.attributes("store.view"); !strings.Contains(got, "lectern.rows") || !strings.Contains(got, "lectern.queries.") {
+			if got := c.attributes("store.view"); !strings.Contains(got, "lectern.rows") ||
+				!strings.Contains(got, "lectern.queries.") {
 				t.Errorf("attributes of a view: %s", got)
 			}
-			if all := c.all.String(); strings.Contains(all, "secret") || strings.Contains(all, key) || strings.Contains(all, "fields=") {
+			if all := c.all.String(); strings.Contains(all, "secret") || strings.Contains(all, key) ||
+				strings.Contains(all, "fields=") {
 				t.Errorf("a secret is sent: %s", all)
 			}
 			for _, k := range c.keys {

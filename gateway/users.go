@@ -21,12 +21,14 @@ func (g *generation) openUsers() error {
 	settings := g.Settings.Users.Accounts
 	settings.ConfirmPath = g.Settings.REST.Prefix + "/auth/email-confirmation"
 	mail := ""
-	if o := g.project.options; !o.Production || o.Ephemeral { // an ephemeral server is for tests, which may look at the mail
+	if o := g.project.options; !o.Production ||
+		o.Ephemeral { // an ephemeral server is for tests, which may look at the mail
 		mail = g.project.Data.Join("mail")
 	}
 	g.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
-		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Settings: settings, Granted: g.Settings.Roles,
-		Secret: secret, ServerURL: g.base, MailDir: mail, Log: g.project.log, Now: g.project.clock.Now,
+		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Settings: settings,
+		Granted: g.Settings.Roles,
+		Secret:  secret, ServerURL: g.base, MailDir: mail, Log: g.project.log, Now: g.project.clock.Now,
 		Former: shared.users,
 	})
 	if err != nil {

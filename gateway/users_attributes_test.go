@@ -67,10 +67,13 @@ func TestUserAttributes(t *testing.T) {
 		a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": name}})
 	}
 	tom, _ := a.want(200, "GET", "/api/pets?filters[name]=Tom", "full", nil).at("data").([]any)[0].(map[string]any)["documentId"].(string)
-	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret", "role": a.roleID("keeper"), "nickname": "annie",
-		"note": "hidden", "pin": "1234", "age": 7, "level": "senior person", "points": "9007199254740993", "prefs": object{"a": []any{1}},
-		"address": object{"street": "S", "code": "hidden"}, "zone": []any{object{"__component": "page.address", "street": "Z"}},
-		"pet": 1, "secretPet": 1, "favourites": object{"connect": []any{2, 1}}, "nope": 1}
+	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret", "role": a.roleID("keeper"),
+		"nickname": "annie",
+		"note":     "hidden", "pin": "1234", "age": 7, "level": "senior person", "points": "9007199254740993",
+		"prefs":   object{"a": []any{1}},
+		"address": object{"street": "S", "code": "hidden"},
+		"zone":    []any{object{"__component": "page.address", "street": "Z"}},
+		"pet":     1, "secretPet": 1, "favourites": object{"connect": []any{2, 1}}, "nope": 1}
 	r := a.want(201, "POST", "/api/users", "full", ann)
 	id := int(r.at("id").(float64))
 	const shown = `"provider":"local","confirmed":false,"blocked":false,"nickname":"annie","age":7,"level":"senior person",` +
@@ -78,11 +81,13 @@ func TestUserAttributes(t *testing.T) {
 	if !strings.Contains(r.text, shown) || strings.Contains(r.text, "hidden") || strings.Contains(r.text, "pin") {
 		t.Errorf("created: %s", r.text)
 	}
-	a.want(201, "POST", "/api/users", "full", object{"username": "bob", "email": "bob@people.test", "password": "secret", "role": a.roleID("public"),
-		"friends": []any{id}, "pet": tom})
+	a.want(201, "POST", "/api/users", "full",
+		object{"username": "bob", "email": "bob@people.test", "password": "secret", "role": a.roleID("public"),
+			"friends": []any{id}, "pet": tom})
 	jwt := a.login("ann", "secret")
 	for _, c := range []struct{ path, want string }{
-		{userPath(id) + "?populate=*", `"address":{"id":1,"street":"S"},"zone":[{"__component":"page.address","id":2,"street":"Z"}],"avatar":null,"pet":{"id":1,`},
+		{userPath(id) + "?populate=*",
+			`"address":{"id":1,"street":"S"},"zone":[{"__component":"page.address","id":2,"street":"Z"}],"avatar":null,"pet":{"id":1,`},
 		{userPath(id) + "?fields[0]=age&populate[favourites][fields]=name", `"age":7,"favourites":[{"id":2,`},
 		{"/api/users?filters[nickname]=annie&fields[0]=username", `"username":"ann"}]`},
 		{"/api/users?filters[age][$gt]=6&fields[0]=username", `"username":"ann"}]`},
@@ -92,17 +97,21 @@ func TestUserAttributes(t *testing.T) {
 		{"/api/users?filters[pet][name]=Tom&fields[0]=level", `"level":"junior"}]`},
 		{"/api/users?sort=age&fields[0]=username", `"username":"bob"},`},
 		{"/api/users/count?filters[nickname][$null]=true", `1`},
-		{"/api/pets?filters[fans][nickname]=annie&filters[name]=Rex&populate[fans][fields]=nickname", `"nickname":"annie"}]}]`},
+		{"/api/pets?filters[fans][nickname]=annie&filters[name]=Rex&populate[fans][fields]=nickname",
+			`"nickname":"annie"}]}]`},
 	} {
 		if r := a.want(200, "GET", c.path, "full", nil); !strings.Contains(r.text, c.want) {
 			t.Errorf("%s: %s", c.path, r.text)
 		}
 	}
-	if r := a.want(200, "GET", "/api/users/me?populate=favourites", jwt, nil); !strings.Contains(r.text, shown) || !strings.Contains(r.text, `"favourites":[{"id":2,`) {
+	if r := a.want(200, "GET", "/api/users/me?populate=favourites", jwt, nil); !strings.Contains(r.text, shown) ||
+		!strings.Contains(r.text, `"favourites":[{"id":2,`) {
 		t.Errorf("me: %s", r.text)
 	}
-	a.want(200, "PUT", userPath(id), "full", object{"nickname": nil, "favourites": object{"disconnect": []any{2}}, "pet": nil, "address": nil})
-	if r := a.want(200, "GET", userPath(id)+"?populate=*", "full", nil); !strings.Contains(r.text, `"nickname":null,"age":7`) ||
+	a.want(200, "PUT", userPath(id), "full", object{"nickname": nil, "favourites": object{"disconnect": []any{2}},
+		"pet": nil, "address": nil})
+	if r := a.want(200, "GET", userPath(id)+"?populate=*", "full", nil); !strings.Contains(
+		r.text, `"nickname":null,"age":7`) ||
 		!strings.Contains(r.text, `"address":null`) || !strings.Contains(r.text, `"pet":null,"favourites":[{"id":1,`) {
 		t.Errorf("changed: %s", r.text)
 	}
@@ -127,8 +136,8 @@ func TestUserAttributes(t *testing.T) {
 	}
 }
 
-// TestUserAttributesGraphQL writes and reads the added attributes over GraphQL. The types of the query me and of the registration input do
-// not get the added fields.
+// TestUserAttributesGraphQL writes and reads the added attributes over GraphQL. The types of the query me and of the
+// registration input do not get the added fields.
 func TestUserAttributesGraphQL(t *testing.T) {
 	a := serve(t, membersFiles)
 	pet, _ := a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}}).at("data.documentId").(string)
@@ -142,13 +151,16 @@ func TestUserAttributesGraphQL(t *testing.T) {
 				`"pet":{"name":"Rex"},"friends":[],"avatar":null}}}}`},
 		{"full", `mutation{updateUsersPermissionsUser(id:"1",data:{age:4,favourites:[],address:{street:"T"}}){data{age favourites{name}address{street}}}}`,
 			`{"age":4,"favourites":[],"address":{"street":"T"}}`},
-		{"full", `mutation{updateUsersPermissionsUser(id:"1",data:{age:-4}){data{age}}}`, `"message":"age must be greater than or equal to 0"`},
-		{"full", `mutation{updateUsersPermissionsUser(id:"1",data:{friends:["nobody"]}){data{age}}}`, `Document with id \"nobody\", locale \"null\" not found`},
+		{"full", `mutation{updateUsersPermissionsUser(id:"1",data:{age:-4}){data{age}}}`,
+			`"message":"age must be greater than or equal to 0"`},
+		{"full", `mutation{updateUsersPermissionsUser(id:"1",data:{friends:["nobody"]}){data{age}}}`,
+			`Document with id \"nobody\", locale \"null\" not found`},
 		{"full", `{usersPermissionsUsers(filters:{nickname:{eq:"annie"},pet:{name:{eq:"Rex"}}},sort:"age"){username level}pets{fans{nickname}}}`,
 			`{"usersPermissionsUsers":[{"username":"ann","level":"senior_person"}],"pets":[{"fans":[]}]}`},
 		{"full", `{usersPermissionsUsers{note}}`, `Cannot query field \"note\" on type \"UsersPermissionsUser\".`},
 		{"full", `{usersPermissionsUsers{secretPet{name}}}`, `Cannot query field \"secretPet\"`},
-		{"full", `{usersPermissionsUsers(filters:{note:{eq:"n"}}){age}}`, `Field \"note\" is not defined by type \"UsersPermissionsUserFiltersInput\".`},
+		{"full", `{usersPermissionsUsers(filters:{note:{eq:"n"}}){age}}`,
+			`Field \"note\" is not defined by type \"UsersPermissionsUserFiltersInput\".`},
 		{"full", `{usersPermissionsUsers(sort:"note"){age}}`, `Invalid key note`},
 		{"", `mutation{register(input:{username:"bob",email:"bob@people.test",password:"secret",nickname:"b"}){jwt}}`,
 			`Field \"nickname\" is not defined by type \"UsersPermissionsRegisterInput\".`},
@@ -188,15 +200,21 @@ func TestMeShowsTheCaller(t *testing.T) {
 func TestRegisterFields(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
-	good := object{"username": "eve", "email": "eve@people.test", "password": "secret", "nickname": "evie", "note": "n", "pin": "1234",
-		"address": object{"street": "S"}, "favourites": []any{object{"id": 1, "name": "Mine", "fans": object{"connect": []any{1}}}}}
+	good := object{"username": "eve", "email": "eve@people.test", "password": "secret", "nickname": "evie", "note": "n",
+		"pin":        "1234",
+		"address":    object{"street": "S"},
+		"favourites": []any{object{"id": 1, "name": "Mine", "fans": object{"connect": []any{1}}}}}
 	for key, v := range map[string]any{
-		"role": a.roleID("keeper"), "confirmed": true, "blocked": false, "provider": "github", "id": 1, "documentId": "abcdefghijklmnopqrstuvwx",
-		"resetPasswordToken": "mine", "confirmationToken": "mine", "createdAt": "2020-01-01T00:00:00.000Z", "publishedAt": "2020-01-01T00:00:00.000Z", "locale": "en",
-		"age": 1, "level": "senior person", "points": 1, "prefs": object{}, "zone": []any{}, "avatar": 1, "pet": 1, "secretPet": 1, "friends": []any{},
+		"role": a.roleID("keeper"), "confirmed": true, "blocked": false, "provider": "github", "id": 1,
+		"documentId":         "abcdefghijklmnopqrstuvwx",
+		"resetPasswordToken": "mine", "confirmationToken": "mine", "createdAt": "2020-01-01T00:00:00.000Z",
+		"publishedAt": "2020-01-01T00:00:00.000Z", "locale": "en",
+		"age": 1, "level": "senior person", "points": 1, "prefs": object{}, "zone": []any{}, "avatar": 1, "pet": 1,
+		"secretPet": 1, "friends": []any{},
 		"Nickname": "x", "nickname ": "x", "address.code": "x", "constructor": object{"age": 1},
 	} {
-		if r := a.do("POST", "/api/auth/local/register", "", changed(good, key, v)); r.status != 400 || r.message() != "Invalid parameters: "+key {
+		if r := a.do("POST", "/api/auth/local/register", "", changed(good, key, v)); r.status != 400 ||
+			r.message() != "Invalid parameters: "+key {
 			t.Errorf("with %s: %d %s", key, r.status, r.text)
 		}
 	}
@@ -204,59 +222,71 @@ func TestRegisterFields(t *testing.T) {
 	for _, body := range []object{
 		changed(good, "favourites", []any{object{"id": 1, "nope": 1}}), changed(good, "favourites", []any{99}),
 		changed(good, "address", object{"street": "S", "role": a.roleID("keeper")}),
-		changed(good, "nickname", object{"$ne": "x"}), changed(good, "nickname", []any{"x"}), changed(good, "pin", []any{"x"}),
+		changed(good, "nickname", object{"$ne": "x"}), changed(good, "nickname", []any{"x"}),
+		changed(good, "pin", []any{"x"}),
 	} {
 		if r := a.do("POST", "/api/auth/local/register", "", body); r.status != 400 {
 			t.Errorf("%v: %d %s", body, r.status, r.text)
 		}
 	}
 	r := a.want(200, "POST", "/api/auth/local/register", "", good)
-	if r.at("user.nickname") != "evie" || r.at("user.level") != "junior" || strings.Contains(r.text, `"note"`) || strings.Contains(r.text, `"pin"`) {
+	if r.at("user.nickname") != "evie" || r.at("user.level") != "junior" || strings.Contains(r.text, `"note"`) ||
+		strings.Contains(r.text, `"pin"`) {
 		t.Errorf("registered: %s", r.text)
 	}
 	r = a.want(200, "GET", userPath(int(r.at("user.id").(float64)))+"?populate=*", "full", nil)
-	if r.at("role.type") != "authenticated" || r.at("address.street") != "S" || !strings.Contains(r.text, `"favourites":[{"id":1,`) || !strings.Contains(r.text, `"name":"Rex"`) {
+	if r.at("role.type") != "authenticated" || r.at("address.street") != "S" ||
+		!strings.Contains(r.text, `"favourites":[{"id":1,`) || !strings.Contains(r.text, `"name":"Rex"`) {
 		t.Errorf("registered: %s", r.text)
 	}
-	if r := a.do("POST", "/api/auth/local/register", "", changed(changed(good, "username", "evil"), "email", "evil@people.test")); r.status != 400 || r.message() != "This attribute must be unique" {
+	if r := a.do("POST", "/api/auth/local/register", "", changed(changed(good, "username", "evil"), "email",
+		"evil@people.test")); r.status != 400 || r.message() != "This attribute must be unique" {
 		t.Errorf("a nickname that is taken: %d %s", r.status, r.text)
 	}
 }
 
-// TestUserLinks sets relations of users, and of components in users, to documents that the caller may not find. The server refuses that
-// until the caller gets a role that may find them.
+// TestUserLinks sets relations of users, and of components in users, to documents that the caller may not find. The
+// server refuses that until the caller gets a role that may find them.
 func TestUserLinks(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
 	jwt, id := a.register("ann")
 	for key, body := range map[string]object{
-		"pet": {"pet": 1}, "secretPet": {"secretPet": object{"set": []any{1}}}, "favourites": {"favourites": object{"disconnect": []any{1}}},
-		"friends": {"friends": []any{}}, "address.pet": {"address": object{"street": "S", "pet": 1}},
+		"pet": {"pet": 1}, "secretPet": {"secretPet": object{"set": []any{1}}},
+		"favourites": {"favourites": object{"disconnect": []any{1}}},
+		"friends":    {"friends": []any{}}, "address.pet": {"address": object{"street": "S", "pet": 1}},
 		"zone.pet": {"zone": []any{object{"__component": "page.address", "street": "S", "pet": 99}}},
 	} {
 		for method, path := range map[string]string{"PUT": userPath(id), "POST": "/api/users"} {
-			sent := object{"username": "bob", "email": "bob@people.test", "password": "secret", "role": a.roleID("authenticated")}
+			sent := object{"username": "bob", "email": "bob@people.test", "password": "secret",
+				"role": a.roleID("authenticated")}
 			for k, v := range body {
 				sent[k] = v
 			}
-			if r := a.do(method, path, jwt, sent); r.status != 400 || r.at("error.details.path") != key || r.at("error.details.source") != "body" {
+			if r := a.do(method, path, jwt, sent); r.status != 400 || r.at("error.details.path") != key ||
+				r.at("error.details.source") != "body" {
 				t.Errorf("%s with %s: %d %s", method, key, r.status, r.text)
 			}
 		}
 	}
-	a.want(200, "PUT", userPath(id), jwt, object{"age": 5, "role": a.roleID("keeper")}) // a caller who may not read roles can still assign them
-	a.want(200, "PUT", userPath(id), jwt, object{"pet": 1, "friends": []any{id}})       // a keeper by now
-	if r := a.want(200, "GET", userPath(id)+"?populate=*", "full", nil); r.at("pet.name") != "Rex" || r.at("age") != 5.0 {
+	a.want(200, "PUT", userPath(id), jwt,
+		object{"age": 5, "role": a.roleID("keeper")}) // a caller who may not read roles can still assign them
+	a.want(200, "PUT", userPath(id), jwt, object{"pet": 1, "friends": []any{id}}) // a keeper by now
+	if r := a.want(200, "GET", userPath(id)+"?populate=*", "full", nil); r.at("pet.name") != "Rex" ||
+		r.at("age") != 5.0 {
 		t.Errorf("ann: %s", r.text)
 	}
 }
 
-// TestUserAttributesHidden uses private attributes of users in every parameter, which is refused, and expects no answer to contain them.
+// TestUserAttributesHidden uses private attributes of users in every parameter, which is refused, and expects no answer
+// to contain them.
 func TestUserAttributesHidden(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
-	a.want(201, "POST", "/api/users", "full", object{"username": "ann", "email": "ann@people.test", "password": "secret", "role": a.roleID("keeper"),
-		"note": "hidden", "pin": "hidden", "address": object{"street": "S", "code": "hidden"}, "secretPet": 1, "favourites": []any{1}})
+	a.want(201, "POST", "/api/users", "full",
+		object{"username": "ann", "email": "ann@people.test", "password": "secret", "role": a.roleID("keeper"),
+			"note": "hidden", "pin": "hidden", "address": object{"street": "S", "code": "hidden"}, "secretPet": 1,
+			"favourites": []any{1}})
 	jwt := a.login("ann", "secret")
 	for _, as := range []string{"full", jwt} {
 		for _, path := range []string{"/api/users?", "/api/users/1?", "/api/users/me?", "/api/users/count?"} {
@@ -264,9 +294,12 @@ func TestUserAttributesHidden(t *testing.T) {
 				continue
 			}
 			for _, query := range []string{
-				"filters[note]=hidden", "filters[note][$notNull]=true", "filters[$or][0][pin][$startsWith]=$", "filters[$not][secretPet][name]=Rex",
-				"filters[address][code]=hidden", "filters[favourites][fans][note]=hidden", "sort=note", "sort[address][code]=asc", "sort=secretPet.name",
-				"fields=note", "fields[0]=pin", "populate=secretPet", "populate[address][fields]=code", "populate[favourites][populate][fans][fields]=note",
+				"filters[note]=hidden", "filters[note][$notNull]=true", "filters[$or][0][pin][$startsWith]=$",
+				"filters[$not][secretPet][name]=Rex",
+				"filters[address][code]=hidden", "filters[favourites][fans][note]=hidden", "sort=note",
+				"sort[address][code]=asc", "sort=secretPet.name",
+				"fields=note", "fields[0]=pin", "populate=secretPet", "populate[address][fields]=code",
+				"populate[favourites][populate][fans][fields]=note",
 				"populate[favourites][filters][fans][note]=hidden", "populate[favourites][sort]=fans.note",
 			} {
 				if r := a.do("GET", path+query, as, nil); r.status != 400 || !strings.Contains(r.message(), "Invalid") {
@@ -274,8 +307,10 @@ func TestUserAttributesHidden(t *testing.T) {
 				}
 			}
 		}
-		for _, path := range []string{"/api/users?populate=*", "/api/users/1?populate[address]=true", "/api/pets?populate[fans][populate]=*", "/api/users?_q=hidden"} {
-			if r := a.want(200, "GET", path, as, nil); strings.Contains(r.text, "hidden") || strings.Contains(r.text, "$2a$") || strings.Contains(r.text, "secretPet") {
+		for _, path := range []string{"/api/users?populate=*", "/api/users/1?populate[address]=true",
+			"/api/pets?populate[fans][populate]=*", "/api/users?_q=hidden"} {
+			if r := a.want(200, "GET", path, as, nil); strings.Contains(r.text, "hidden") ||
+				strings.Contains(r.text, "$2a$") || strings.Contains(r.text, "secretPet") {
 				t.Errorf("%s: %s", path, r.text)
 			}
 		}
@@ -312,12 +347,14 @@ func TestUserAttributesFollow(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "rename-attribute plugin::users-permissions.user.nickname nick") {
 		t.Fatalf("without an attribute that has values: %v", err)
 	}
-	rename := evolve.Migrations{{Op: "rename-attribute", Args: []string{"plugin::users-permissions.user.nickname", "nick"}}}
+	rename := evolve.Migrations{{Op: "rename-attribute",
+		Args: []string{"plugin::users-permissions.user.nickname", "nick"}}}
 	if _, err := gateway.Directory(dir, gateway.Options{}).Migrate(rename, nil); err != nil {
 		t.Fatal(err)
 	}
 	serveKept(t, dir, gateway.Options{}, func(a *api) {
-		if r := a.want(200, "GET", userPath(1)+"?populate=*", "full", nil); r.at("nick") != "annie" || r.at("age") != 5.0 || r.at("pet.name") != "Rex" {
+		if r := a.want(200, "GET", userPath(1)+"?populate=*", "full", nil); r.at("nick") != "annie" ||
+			r.at("age") != 5.0 || r.at("pet.name") != "Rex" {
 			t.Error(r.text)
 		}
 	})

@@ -5,22 +5,25 @@ import (
 	"time"
 )
 
-// TestMailOfUsersSwitchedOff switches users off while a mail is being sent, and expects the project to be closed only when the mail was sent:
-// the work for it uses the store.
+// TestMailOfUsersSwitchedOff switches users off while a mail is being sent, and expects the project to be closed only
+// when the mail was sent: the work for it uses the store.
 func TestMailOfUsersSwitchedOff(t *testing.T) {
 	box := newMailbox(t)
 	box.mails = make(chan received) // the mailbox takes a mail once the test receives it
 	e := newEditing(t)
 	const users = "users-permissions:\n  config:\n    ratelimit: {enabled: false}\n    email:\n      "
-	e.expect("mail is configured", func() { e.write("config/plugins.yaml", users+box.config()+"\n") }, "/api/users", 200)
+	e.expect("mail is configured", func() { e.write("config/plugins.yaml", users+box.config()+"\n") }, "/api/users",
+		200)
 	ann := object{"username": "ann", "email": "ann@people.test", "password": "correct horse"}
 	if status, body := e.do(t.Context(), "POST", "/api/auth/local/register", ann); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	if status, body := e.do(t.Context(), "POST", "/api/auth/forgot-password", object{"email": "ann@people.test"}); status != 200 {
+	if status, body := e.do(t.Context(), "POST", "/api/auth/forgot-password",
+		object{"email": "ann@people.test"}); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
-	e.expect("users are switched off", func() { e.write("config/plugins.yaml", "users-permissions: {enabled: false}\n") }, "/api/users", 404)
+	e.expect("users are switched off",
+		func() { e.write("config/plugins.yaml", "users-permissions: {enabled: false}\n") }, "/api/users", 404)
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

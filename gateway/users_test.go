@@ -17,7 +17,8 @@ import (
 
 // plugins returns config/plugins.yaml with these settings of users.
 func plugins(settings string) map[string]string {
-	return map[string]string{"config/plugins.yaml": "users-permissions:\n  config:\n    jwtSecret: " + testSecret + "\n" + settings}
+	return map[string]string{"config/plugins.yaml": "users-permissions:\n  config:\n    jwtSecret: " + testSecret +
+		"\n" + settings}
 }
 
 const noRateLimit = "    ratelimit: {enabled: false}\n"
@@ -25,12 +26,14 @@ const noRateLimit = "    ratelimit: {enabled: false}\n"
 // TestResetByMail resets a forgotten password with the code from a mail.
 func TestResetByMail(t *testing.T) {
 	box := newMailbox(t)
-	a := serve(t, plugins(noRateLimit+"    email_reset_password: https://www.people.test/reset\n    email:\n      "+box.config()+"\n"))
+	a := serve(t, plugins(noRateLimit+"    email_reset_password: https://www.people.test/reset\n    email:\n      "+
+		box.config()+"\n"))
 	old, id := a.register("ann")
 
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ANN@people.test"})
 	mail := box.next()
-	if mail.to != "<ann@people.test>" || mail.header.Get("From") != `"Tests" <tests@people.test>` || mail.header.Get("Subject") != "Reset your password" {
+	if mail.to != "<ann@people.test>" || mail.header.Get("From") != `"Tests" <tests@people.test>` ||
+		mail.header.Get("Subject") != "Reset your password" {
 		t.Errorf("to %s: %v", mail.to, mail.header)
 	}
 	first := mail.after("https://www.people.test/reset?code=")
@@ -38,7 +41,8 @@ func TestResetByMail(t *testing.T) {
 	code := box.next().after("?code=")
 
 	reset := func(code string) reply {
-		return a.do("POST", "/api/auth/reset-password", "", object{"code": code, "password": "another", "passwordConfirmation": "another"})
+		return a.do("POST", "/api/auth/reset-password", "",
+			object{"code": code, "password": "another", "passwordConfirmation": "another"})
 	}
 	for name, wrong := range map[string]string{"an earlier": first, "a shorter": code[1:], "an unknown": "x"} {
 		if r := reset(wrong); r.status != 400 || r.message() != "Incorrect code provided" {
@@ -67,31 +71,35 @@ func TestResetByMail(t *testing.T) {
 	}
 }
 
-// TestCodesEndWithThePassword uses codes that were mailed before the password or the address of the user was changed. Whoever could read the mailbox then must
-// not get the account back.
+// TestCodesEndWithThePassword uses codes that were mailed before the password or the address of the user was changed.
+// Whoever could read the mailbox then must not get the account back.
 func TestCodesEndWithThePassword(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+"\n"))
 	jwt, id := a.register("ann")
-	a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("authenticated")), "full", object{"permissions": object{
-		"plugin::users-permissions": object{"controllers": object{"auth": object{"changePassword": object{"enabled": true}}}}}})
+	a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("authenticated")), "full",
+		object{"permissions": object{
+			"plugin::users-permissions": object{"controllers": object{"auth": object{"changePassword": object{"enabled": true}}}}}})
 	for _, c := range []struct {
 		name, method, path, as string
 		body                   object
 		works                  bool
 	}{
 		{"a new name", "PUT", userPath(id), "full", object{"username": "anna"}, true},
-		{"a new password", "POST", "/api/auth/change-password", "ann", object{"currentPassword": "secret-ann", "password": "second", "passwordConfirmation": "second"}, false},
+		{"a new password", "POST", "/api/auth/change-password", "ann",
+			object{"currentPassword": "secret-ann", "password": "second", "passwordConfirmation": "second"}, false},
 		{"a new password by an administrator", "PUT", userPath(id), "full", object{"password": "the third"}, false},
 		{"a new address", "PUT", userPath(id), "full", object{"email": "anna@people.test"}, false},
-		{"a new password and a code", "PUT", userPath(id), "full", object{"password": "fourth", "resetPasswordToken": "by hand"}, false},
+		{"a new password and a code", "PUT", userPath(id), "full",
+			object{"password": "fourth", "resetPasswordToken": "by hand"}, false},
 	} {
 		a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
 		code := box.next().after("?code=")
 		a.Tokens["ann"] = jwt
 		a.want(200, c.method, c.path, c.as, c.body)
 		password := "secret-ann"
-		r := a.do("POST", "/api/auth/reset-password", "", object{"code": code, "password": password, "passwordConfirmation": password})
+		r := a.do("POST", "/api/auth/reset-password", "",
+			object{"code": code, "password": password, "passwordConfirmation": password})
 		if works := r.status == 200; works != c.works {
 			t.Errorf("%s: a code that was mailed before is answered %d %s", c.name, r.status, r.text)
 		} else if works {
@@ -104,22 +112,26 @@ func TestCodesEndWithThePassword(t *testing.T) {
 // TestConfirmByMail registers a user whose address must be confirmed, and confirms it with the link from a mail.
 func TestConfirmByMail(t *testing.T) {
 	box := newMailbox(t)
-	a := serve(t, plugins(noRateLimit+"    email_confirmation: true\n    email_confirmation_redirection: https://www.people.test/welcome\n    email:\n      "+box.config()+`
+	a := serve(t, plugins(noRateLimit+
+		"    email_confirmation: true\n    email_confirmation_redirection: https://www.people.test/welcome\n    email:\n      "+box.config()+`
       templates:
         email_confirmation:
           object: Hello <%= USER.username %>
           message: <p>Dear <%= USER.username %>, <a href="<%= URL %>?confirmation=<%= CODE %>">confirm</a>!</p>
 `))
-	r := a.want(200, "POST", "/api/auth/local/register", "", object{"username": "<b>ann", "email": "ann@people.test", "password": "secret"})
+	r := a.want(200, "POST", "/api/auth/local/register", "",
+		object{"username": "<b>ann", "email": "ann@people.test", "password": "secret"})
 	if _, has := r.body.(object)["jwt"]; has || r.at("user.confirmed") != false {
 		t.Errorf("registered: %s", r.text)
 	}
 	login := object{"identifier": "ann@people.test", "password": "secret"}
-	if r := a.do("POST", "/api/auth/local", "", login); r.status != 400 || r.message() != "Your account email is not confirmed" {
+	if r := a.do("POST", "/api/auth/local", "", login); r.status != 400 ||
+		r.message() != "Your account email is not confirmed" {
 		t.Errorf("login: %d %s", r.status, r.text)
 	}
 	mail := box.next()
-	if mail.header.Get("Subject") != "Hello <b>ann" || !strings.HasPrefix(mail.body, "<p>Dear &lt;b&gt;ann, <a href=\""+a.Base+"/api/auth/email-confirmation?confirmation=") {
+	if mail.header.Get("Subject") != "Hello <b>ann" || !strings.HasPrefix(mail.body, "<p>Dear &lt;b&gt;ann, <a href=\""+
+		a.Base+"/api/auth/email-confirmation?confirmation=") {
 		t.Errorf("%v\n%s", mail.header, mail.body)
 	}
 	first, _, _ := strings.Cut(mail.after("?confirmation="), `"`)
@@ -129,7 +141,8 @@ func TestConfirmByMail(t *testing.T) {
 	if r := a.do("GET", "/api/auth/email-confirmation?confirmation="+first, "", nil); r.message() != "Invalid token" {
 		t.Errorf("an earlier code: %d %s", r.status, r.text)
 	}
-	a.want(204, "HEAD", "/api/auth/email-confirmation?confirmation="+code, "", nil) // a mail scanner sends HEAD to check the link
+	a.want(204, "HEAD", "/api/auth/email-confirmation?confirmation="+code, "",
+		nil) // a mail scanner sends HEAD to check the link
 	r = a.do("GET", "/api/auth/email-confirmation?confirmation="+code, "", nil)
 	if r.status != 302 || r.header.Get("Location") != "https://www.people.test/welcome" {
 		t.Errorf("confirmed: %d %v", r.status, r.header)
@@ -143,12 +156,13 @@ func TestConfirmByMail(t *testing.T) {
 	a.want(401, "GET", "/api/articles", jwt, nil)
 }
 
-// TestMailFiles expects mail in the data directory if no mail server is configured. Its links lead to the address of the server, and the
-// log contains no code.
+// TestMailFiles expects mail in the data directory if no mail server is configured. Its links lead to the address of
+// the server, and the log contains no code.
 func TestMailFiles(t *testing.T) {
 	dir := writeProject(t, with(nil))
 	var log bytes.Buffer
-	ready, stop := run(t, dir, gateway.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
+	ready, stop := run(t, dir,
+		gateway.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, nil)
 	a := newAPI(t, ready)
 	a.register("ann")
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
@@ -175,15 +189,18 @@ func TestMailFiles(t *testing.T) {
 	}
 }
 
-// TestMailOfEphemeralServers expects an ephemeral server to write mail to files, even in production, so that tests can read the mail.
+// TestMailOfEphemeralServers expects an ephemeral server to write mail to files, even in production, so that tests can
+// read the mail.
 func TestMailOfEphemeralServers(t *testing.T) {
 	log := &servertest.LogBuffer{}
-	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
+	ready, stop := run(t, writeProject(t, with(nil)),
+		gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
 	a := newAPI(t, ready)
 	a.register("ann")
 	a.want(200, "POST", "/api/auth/forgot-password", "", object{"email": "ann@people.test"})
 	stop() // stop waits until the mail is written
-	if text := log.String(); !strings.Contains(text, "a mail was written to a file instead of sent") || strings.Contains(text, "a mail was not sent") {
+	if text := log.String(); !strings.Contains(text, "a mail was written to a file instead of sent") ||
+		strings.Contains(text, "a mail was not sent") {
 		t.Error(text)
 	}
 }
@@ -203,7 +220,8 @@ func TestUsersAreWrittenByNumberOnly(t *testing.T) {
 		{"DELETE", ann, 403, "Forbidden"},
 		{"DELETE", "full", 204, ""},
 	} {
-		if r := a.do(c.method, "/api/users/me", c.as, object{"username": "other"}); r.status != c.status || r.message() != c.message {
+		if r := a.do(c.method, "/api/users/me", c.as, object{"username": "other"}); r.status != c.status ||
+			r.message() != c.message {
 			t.Errorf("%s: %d %s", c.method, r.status, r.text)
 		}
 	}
@@ -213,9 +231,11 @@ func TestUsersAreWrittenByNumberOnly(t *testing.T) {
 // The role of a user who has just registered is shown to whoever may find roles.
 func TestRoleOfRegistered(t *testing.T) {
 	a := serve(t, plugins(noRateLimit))
-	for as, want := range map[string]string{"": `"role":null`, "full": `"role":{"name":"Authenticated"}`, "readonly": `"role":{"name":"Authenticated"}`} {
+	for as, want := range map[string]string{"": `"role":null`, "full": `"role":{"name":"Authenticated"}`,
+		"readonly": `"role":{"name":"Authenticated"}`} {
 		name := "user" + as
-		r := a.graphql(as, `mutation{register(input:{username:"`+name+`",email:"`+name+`@people.test",password:"secret12"}){user{role{name}}}}`)
+		r := a.graphql(as, `mutation{register(input:{username:"`+name+`",email:"`+name+
+			`@people.test",password:"secret12"}){user{role{name}}}}`)
 		if !strings.Contains(r.text, want) {
 			t.Errorf("registered as %q: %s", as, r.text)
 		}
@@ -243,13 +263,15 @@ func TestUserSettings(t *testing.T) {
 		if strings.Contains(c.settings, "keeper") && r.at("user.role.type") != "keeper" {
 			t.Errorf("the role is %v", r.at("user.role"))
 		}
-		twin := a.do("POST", "/api/users", "full", object{"username": "twin", "email": "ann@people.test", "password": "secret", "role": a.roleID("public")})
+		twin := a.do("POST", "/api/users", "full",
+			object{"username": "twin", "email": "ann@people.test", "password": "secret", "role": a.roleID("public")})
 		if c.status == 200 && (twin.status == 201) != strings.Contains(c.settings, "unique_email: false") {
 			t.Errorf("%q: a second user of the address: %d %s", c.settings, twin.status, twin.text)
 		}
 	}
 	dir := writeProject(t, with(plugins("    default_role: nobody\n")))
-	if _, err := gateway.Open(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), `there is no role "nobody"`) {
+	if _, err := gateway.Open(dir, gateway.Options{}); err == nil ||
+		!strings.Contains(err.Error(), `there is no role "nobody"`) {
 		t.Errorf("a default role of none: %v", err)
 	}
 }
@@ -261,7 +283,8 @@ func serveKept(t *testing.T, dir string, o gateway.Options, f func(*api)) {
 	ready, stop := run(t, dir, o, func(p *gateway.Project) {
 		list, err := p.Tokens(context.Background())
 		if err == nil {
-			_, key, err = p.CreateToken(context.Background(), auth.Declaration{Name: fmt.Sprint("full", len(list)), Kind: auth.FullAccess})
+			_, key, err = p.CreateToken(context.Background(),
+				auth.Declaration{Name: fmt.Sprint("full", len(list)), Kind: auth.FullAccess})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +331,11 @@ func TestGrantsFollowTheFile(t *testing.T) {
 		a.want(200, "PUT", fmt.Sprint("/api/users-permissions/roles/", a.roleID("public")), "full", grant("create"))
 		public(a, 403, 201, 403, 403)
 	})
-	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 200, 201, 403, 403) }) // permissions.yaml applies again; permissions that it does not name are kept
+	serveKept(t, dir, gateway.Options{},
+		func(a *api) {
+			public(a, 200, 201, 403,
+				403)
+		}) // permissions.yaml applies again; permissions that it does not name are kept
 	file("roles: {public: {api::article.article: [delete], plugin::users-permissions.auth: [callback]}}")
 	serveKept(t, dir, gateway.Options{}, func(a *api) { public(a, 403, 201, 204, 400) })
 	file("")
@@ -318,7 +345,8 @@ func TestGrantsFollowTheFile(t *testing.T) {
 	})
 }
 
-// TestSecret expects a generated secret to be kept across starts, and secrets that can be guessed to be refused in production.
+// TestSecret expects a generated secret to be kept across starts, and secrets that can be guessed to be refused in
+// production.
 func TestSecret(t *testing.T) {
 	unset := map[string]string{"config/plugins.yaml": ""}
 	dir := writeProject(t, with(unset))
@@ -339,7 +367,9 @@ func TestSecret(t *testing.T) {
 		"sixteen bytes...":       "",
 		"find, findOne, create,": "one that everybody knows", // this secret is in a file of the example project
 	} {
-		dir := writeProject(t, with(map[string]string{"config/plugins.yaml": "users-permissions: {config: {jwtSecret: '" + secret + "'}}"}))
+		dir := writeProject(
+			t, with(map[string]string{"config/plugins.yaml": "users-permissions: {config: {jwtSecret: '" + secret +
+				"'}}"}))
 		for _, production := range []bool{true, false} {
 			p, err := gateway.Open(dir, gateway.Options{Ephemeral: true, Production: production})
 			if err == nil {
@@ -357,7 +387,8 @@ func TestSecret(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "data", "jwt-secret"), []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gateway.Open(dir, gateway.Options{}); err == nil || !strings.Contains(err.Error(), "does not hold a secret") {
+	if _, err := gateway.Open(dir, gateway.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "does not hold a secret") {
 		t.Errorf("an empty file: %v", err)
 	}
 }
@@ -369,7 +400,8 @@ func TestWithoutUsers(t *testing.T) {
 		"config/permissions.yaml": "roles: {public: {api::article.article: [find]}}",
 	}), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
-	for _, path := range []string{"/api/users", "/api/users/me", "/api/users-permissions/roles", "/api/auth/email-confirmation", "/api/connect/github"} {
+	for _, path := range []string{"/api/users", "/api/users/me", "/api/users-permissions/roles",
+		"/api/auth/email-confirmation", "/api/connect/github"} {
 		a.want(404, "GET", path, "full", nil)
 	}
 	a.want(405, "POST", "/api/auth/local", "", object{"identifier": "x", "password": "y"})
@@ -392,16 +424,21 @@ func TestRoles(t *testing.T) {
 		{object{"description": "no name"}, "name is a required field"},
 		{object{"name": 5}, "name must be a `string` type, but the final value was: `5`."},
 		{object{"name": "!?"}, "name must contain a letter or a digit"},
-		{object{"name": "Other", "description": 5}, "description must be a `string` type, but the final value was: `5`."},
-		{object{"name": "Other", "permissions": 5}, "permissions must be a `object` type, but the final value was: `5`."},
-		{object{"name": "Other", "permissions": object{"api::article": object{"controllers": object{"article": object{"find": object{"enabled": 1}}}}}},
+		{object{"name": "Other", "description": 5},
+			"description must be a `string` type, but the final value was: `5`."},
+		{object{"name": "Other", "permissions": 5},
+			"permissions must be a `object` type, but the final value was: `5`."},
+		{object{"name": "Other",
+			"permissions": object{"api::article": object{"controllers": object{"article": object{"find": object{"enabled": 1}}}}}},
 			"permissions.api::article.controllers.article.find.enabled must be a `boolean` type, but the final value was: `1`."},
-		{object{"name": "Other", "permissions": object{"api::article": object{"controllers": object{"article": object{"fnd": object{"enabled": true}}}}}},
+		{object{"name": "Other",
+			"permissions": object{"api::article": object{"controllers": object{"article": object{"fnd": object{"enabled": true}}}}}},
 			`api::article.article has no action "fnd"; its actions are find, findOne, create, update, delete, history, restore, stream`},
 		{[]int{1}, "Request body cannot be empty"},
 		{object{}, "Request body cannot be empty"},
 	} {
-		if r := a.do("POST", roles, "full", c.body); (r.status == 200) != (c.message == "") || r.message() != c.message {
+		if r := a.do("POST", roles, "full", c.body); (r.status == 200) != (c.message == "") ||
+			r.message() != c.message {
 			t.Errorf("%v: %d %s", c.body, r.status, r.text)
 		}
 	}
@@ -418,8 +455,10 @@ func TestRoles(t *testing.T) {
 	if tree["find"].(object)["enabled"] != true || tree["create"].(object)["enabled"] != false {
 		t.Errorf("%v", tree)
 	}
-	for kind, message := range map[string]string{"public": "Cannot delete public role", "authenticated": "Cannot delete authenticated role"} {
-		if r := a.do("DELETE", fmt.Sprint(roles, "/", a.roleID(kind)), "full", nil); r.status != 400 || r.message() != message {
+	for kind, message := range map[string]string{"public": "Cannot delete public role",
+		"authenticated": "Cannot delete authenticated role"} {
+		if r := a.do("DELETE", fmt.Sprint(roles, "/", a.roleID(kind)), "full", nil); r.status != 400 ||
+			r.message() != message {
 			t.Errorf("%s: %d %s", kind, r.status, r.text)
 		}
 	}

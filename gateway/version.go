@@ -23,13 +23,15 @@ var buildVersion = sync.OnceValue(func() string {
 	return rand.Text() // two builds of a changed source look alike
 })
 
-// version returns what ETags hold of the program, the definitions and the settings. It is the same after a restart, and on replicas, unless
-// the build has no commit or the files take values from the environment: then caches begin anew with each generation.
+// version returns what ETags hold of the program, the definitions and the settings. It is the same after a restart, and
+// on replicas, unless the build has no commit or the files take values from the environment: then caches begin anew
+// with each generation.
 func (g *generation) version() string {
 	if g.files == nil {
 		return rand.Text()
 	}
-	text := fmt.Sprintf("%s %s %s %q %+v", g.project.options.Version, buildVersion(), g.files.Hash(), g.Settings.Server.URL, g.Settings.Server.Limits)
+	text := fmt.Sprintf("%s %s %s %q %+v", g.project.options.Version, buildVersion(), g.files.Hash(),
+		g.Settings.Server.URL, g.Settings.Server.Limits)
 	for _, file := range g.files.Files {
 		if strings.Contains(file, "${") {
 			text += rand.Text()

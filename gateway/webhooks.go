@@ -25,7 +25,8 @@ func (g *generation) useHooks() {
 func (p *Project) webhookContent() webhooks.Content {
 	g := p.generation.Load()
 	return webhooks.Content{Store: g.store, Model: g.Model,
-		Document: func(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error) {
+		Document: func(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) (
+			[]byte, error) {
 			return g.payloads().Append(ctx, dst, s, r, populated)
 		}}
 }

@@ -90,7 +90,8 @@ func TestWebhookAsStrapi(t *testing.T) {
 	}
 	a := serve(t, files)
 	entry := func(event, model, entry string) string {
-		return fmt.Sprintf(`{"event":%q,"createdAt":"TIME","model":%q,"uid":"api::%s.%s","entry":%s}`, event, model, model, model, entry)
+		return fmt.Sprintf(`{"event":%q,"createdAt":"TIME","model":%q,"uid":"api::%s.%s","entry":%s}`, event, model,
+			model, model, entry)
 	}
 	const tag = `{"id":1,"documentId":"ID","name":"soup","createdAt":"TIME","updatedAt":"TIME","publishedAt":"TIME"%s}`
 	article := func(id int, title, published, more string) string {
@@ -104,11 +105,15 @@ func TestWebhookAsStrapi(t *testing.T) {
 		want []string
 	}{
 		{"create a tag", func() {
-			tagID = a.want(201, "POST", "/api/tags", "full", object{"data": object{"name": "soup", "note": "hidden"}}).at("data.documentId").(string)
+			tagID = a.want(201, "POST", "/api/tags", "full",
+				object{"data": object{"name": "soup", "note": "hidden"}}).at("data.documentId").(string)
 		}, []string{entry("entry.create", "tag", fmt.Sprintf(tag, `,"articles":[]`))}},
 		{"create and publish", func() {
-			id = a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "one", "secret": "hidden", "pin": "hidden1", "tag": tagID}}).at("data.documentId").(string)
-		}, []string{entry("entry.create", "article", article(1, "one", "null", tagged)), entry("entry.publish", "article", article(2, "one", `"TIME"`, tagged))}},
+			id = a.want(201, "POST", "/api/articles", "full",
+				object{"data": object{"title": "one", "secret": "hidden", "pin": "hidden1",
+					"tag": tagID}}).at("data.documentId").(string)
+		}, []string{entry("entry.create", "article", article(1, "one", "null", tagged)),
+			entry("entry.publish", "article", article(2, "one", `"TIME"`, tagged))}},
 		{"update the draft", func() {
 			a.want(200, "PUT", "/api/articles/"+id+"?status=draft", "full", object{"data": object{"title": "two"}})
 		}, []string{entry("entry.update", "article", article(1, "two", "null", tagged))}},
@@ -119,7 +124,8 @@ func TestWebhookAsStrapi(t *testing.T) {
 			a.want(204, "DELETE", "/api/articles/"+id, "full", nil)
 		}, []string{entry("entry.delete", "article", article(1, "two", "null", ""))}},
 		{"register", func() {
-			a.want(201, "POST", "/api/users", "full", object{"username": "bob", "email": "b@example.org", "password": "secret1", "role": a.roleID("authenticated")})
+			a.want(201, "POST", "/api/users", "full", object{"username": "bob", "email": "b@example.org",
+				"password": "secret1", "role": a.roleID("authenticated")})
 		}, nil},
 		{"upload", func() { a.upload("full", fileForm("a.txt", []byte("hello"))) }, []string{
 			`{"event":"media.create","createdAt":"TIME","media":{"id":1,"documentId":"ID","name":"a.txt","alternativeText":null,"caption":null,"focalPoint":null,"width":null,"height":null,` +
@@ -134,7 +140,8 @@ func TestWebhookAsStrapi(t *testing.T) {
 				t.Errorf("%s: sent\n%s\nwant\n%s", step.name, got, want)
 			}
 			event := regexp.MustCompile(`"event":"([a-z.]+)"`).FindStringSubmatch(r.text)[1]
-			if r.header.Get("X-Strapi-Event") != event || r.header.Get("Content-Type") != "application/json" || strings.Contains(r.text, "hidden") {
+			if r.header.Get("X-Strapi-Event") != event || r.header.Get("Content-Type") != "application/json" ||
+				strings.Contains(r.text, "hidden") {
 				t.Errorf("%s: sent %v %s", step.name, r.header, r.text)
 			}
 		}
@@ -158,7 +165,8 @@ func TestWebhooksAreReloaded(t *testing.T) {
 		}
 	}
 	hook := func(name string) string {
-		return fmt.Sprintf("webhooks: [{name: %s, url: %q, types: [api::article.article], allowPrivate: [127.0.0.1]}]", name, url)
+		return fmt.Sprintf("webhooks: [{name: %s, url: %q, types: [api::article.article], allowPrivate: [127.0.0.1]}]",
+			name, url)
 	}
 	create := func(title string) {
 		a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": title}})
@@ -169,7 +177,8 @@ func TestWebhooksAreReloaded(t *testing.T) {
 	if r := next(t, requests); !strings.Contains(r.text, `"title":"first"`) {
 		t.Errorf("sent %s", r.text)
 	}
-	change("content-types/article.yaml", strings.Replace(basic["content-types/article.yaml"], "title: {type: string}", "title: {type: string}, more: {type: string}", 1))
+	change("content-types/article.yaml", strings.Replace(basic["content-types/article.yaml"], "title: {type: string}",
+		"title: {type: string}, more: {type: string}", 1))
 	create("second")
 	r := next(t, requests)
 	for strings.Contains(r.text, `"title":"first"`) {

@@ -84,7 +84,8 @@ func TestMemoryOfParse(t *testing.T) {
 				t.Errorf("%s, %d bytes: %d allocated, %d asked for", name, len(text), took, m.counted)
 			}
 			if testing.Verbose() && n > 1<<10 {
-				t.Logf("%-26s %5.1f bytes for each byte, %5.1f asked for", name, float64(took)/float64(len(text)), float64(m.counted)/float64(len(text)))
+				t.Logf("%-26s %5.1f bytes for each byte, %5.1f asked for", name, float64(took)/float64(len(text)),
+					float64(m.counted)/float64(len(text)))
 			}
 		}
 	}

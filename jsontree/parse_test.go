@@ -29,7 +29,8 @@ func TestParsePrints(t *testing.T) {
 		{"\"a\xffb\"", `"a�b"`},
 		{"\"\xed\xa0\x80\\n\"", `"���\n"`},
 		{`[0,-0,1.0,1e2,1E-7,1.5e+21,0.30000000000000004]`, `[0,0,1,100,1e-7,1.5e+21,0.30000000000000004]`},
-		{`[9007199254740993,-9223372036854775808,123456789012345678901234567890]`, `[9007199254740993,-9223372036854775808,123456789012345678901234567890]`},
+		{`[9007199254740993,-9223372036854775808,123456789012345678901234567890]`,
+			`[9007199254740993,-9223372036854775808,123456789012345678901234567890]`},
 		{`[1e400,-1e400]`, `[null,null]`},
 	} {
 		v, err := jsontree.Parse([]byte(c.in), jsontree.MaxDepth)
@@ -64,7 +65,8 @@ func TestParseErrors(t *testing.T) {
 		{`[tr1]`, "Unexpected number in JSON at position 3"},
 		{`undefined`, `"undefined" is not valid JSON`},
 		{strings.Repeat("x", 30), `Unexpected token 'x', "xxxxxxxxxx"... is not valid JSON`},
-		{`[111111111111111,b,1111111111111111]`, `Unexpected token 'b', ..."111111111,b,11111111"... is not valid JSON`},
+		{`[111111111111111,b,1111111111111111]`,
+			`Unexpected token 'b', ..."111111111,b,11111111"... is not valid JSON`},
 		{`[1111111111111111111111111111,b]`, `Unexpected token 'b', ..."111111111,b]" is not valid JSON`},
 		{`["😀",😀]`, `Unexpected token '�', "["😀",😀]" is not valid JSON`},
 		{`["😀" 1]`, "Expected ',' or ']' after array element in JSON at position 6"},
@@ -156,7 +158,8 @@ func TestEqual(t *testing.T) {
 // stable: the printed value is valid UTF-8, parses to an equal value and prints the same again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		`{"a":[1,-0.5e+10,"x\u00e9\ud83d\ude00",null,true],"b":{}}`, `[[[]]`, `"\ud83d"`, "\"\xff\"", `9007199254740993`, `{"a":1,"a":2}`, `[1e999]`, `01`,
+		`{"a":[1,-0.5e+10,"x\u00e9\ud83d\ude00",null,true],"b":{}}`, `[[[]]`, `"\ud83d"`, "\"\xff\"",
+		`9007199254740993`, `{"a":1,"a":2}`, `[1e999]`, `01`,
 		strings.Repeat("4", 330) + ".4",
 	} {
 		f.Add([]byte(s))
@@ -212,9 +215,10 @@ func beyondFloat64(v any) bool {
 	return false
 }
 
-var document = []byte(`{"data":{"name":"Osteria da Giulia","slug":"osteria-da-giulia","seats":42,"rating":4.5,"vegan":false,"tier":"gold",` +
-	`"description":[{"type":"paragraph","children":[{"type":"text","text":"Fresh pasta, every day.\nSince 1987."}]}],` +
-	`"address":{"street":"Via Roma 1","city":"Torino","geo":{"lat":45.0703,"lng":7.6869}},"categories":["abcdefghijklmnopqrstuvwx",{"id":5}]}}`)
+var document = []byte(
+	`{"data":{"name":"Osteria da Giulia","slug":"osteria-da-giulia","seats":42,"rating":4.5,"vegan":false,"tier":"gold",` +
+		`"description":[{"type":"paragraph","children":[{"type":"text","text":"Fresh pasta, every day.\nSince 1987."}]}],` +
+		`"address":{"street":"Via Roma 1","city":"Torino","geo":{"lat":45.0703,"lng":7.6869}},"categories":["abcdefghijklmnopqrstuvwx",{"id":5}]}}`)
 
 func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()

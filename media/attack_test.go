@@ -31,8 +31,9 @@ func TestImageBombs(t *testing.T) {
 		"huge.gif":          "GIF89a\xff\xff\xff\xff\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\xff\xff\xff\xff\x00\x02\x02D\x01\x00;",
 		"huge.webp":         webpFlat(16383, 16383),
 		"hidden.webp":       riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
-		"twice.webp":        riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:], "VP8L", webpFlat(10, 10)[20:]),
-		"hidden2.webp":      riff("VP8X", vp8x(10, 10), "VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
+		"twice.webp": riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:], "VP8L",
+			webpFlat(10, 10)[20:]),
+		"hidden2.webp": riff("VP8X", vp8x(10, 10), "VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
 	} {
 		a := s.post("", file(name, "image/png", data))
 		if a.status != 400 || !strings.Contains(string(a.body), "File is not a valid image") {
@@ -59,11 +60,13 @@ func TestWebPWithin(t *testing.T) {
 		"second, too":  riff("VP8X", vp8x(300, 200), "VP8L", flat(300, 200), "VP8L", flat(10, 10)),
 		"first, fewer": riff("VP8X", vp8x(300, 200), "VP8L", flat(10, 10), "VP8L", flat(300, 200)),
 	} {
-		if f := s.upload(file(name+".webp", "image/webp", data))[0]; f.Width != nil || f.Height != nil || f.Formats != nil {
+		if f := s.upload(file(name+".webp", "image/webp", data))[0]; f.Width != nil || f.Height != nil ||
+			f.Formats != nil {
 			t.Errorf("%s: %s", name, shape(f))
 		}
 	}
-	if f := s.upload(file("same.webp", "image/webp", riff("VP8X", vp8x(300, 200), "VP8L", flat(300, 200))))[0]; *f.Width != 300 || *f.Height != 200 {
+	if f := s.upload(file("same.webp", "image/webp",
+		riff("VP8X", vp8x(300, 200), "VP8L", flat(300, 200))))[0]; *f.Width != 300 || *f.Height != 200 {
 		t.Errorf("of the same size: %+v", f)
 	}
 }
@@ -105,7 +108,8 @@ func TestDamagedImages(t *testing.T) {
 		"a.gif":  gifOf(picture(300, 200)),
 		"a.webp": webpFlat(300, 200),
 	} {
-		if half := s.upload(file(name, "image/png", data[:len(data)/2]))[0]; name != "a.webp" && (half.Width != nil || half.Height != nil || half.Formats != nil) {
+		if half := s.upload(file(name, "image/png", data[:len(data)/2]))[0]; name != "a.webp" &&
+			(half.Width != nil || half.Height != nil || half.Formats != nil) {
 			t.Errorf("%s in half: %s", name, shape(half))
 		}
 		for at := 1; at < len(data); at += 1 + len(data)/40 {
@@ -113,7 +117,8 @@ func TestDamagedImages(t *testing.T) {
 				t.Errorf("%s cut off at %d: %d %s", name, at, a.status, a.body)
 			}
 			damaged := data[:at] + string(data[at]^0xff) + data[at+1:]
-			if a := s.post("", file(name, "image/png", damaged)); a.status != 201 && !strings.Contains(string(a.body), " pixels") {
+			if a := s.post("", file(name, "image/png", damaged)); a.status != 201 &&
+				!strings.Contains(string(a.body), " pixels") {
 				t.Errorf("%s damaged at %d: %d %s", name, at, a.status, a.body)
 			}
 		}
@@ -174,7 +179,8 @@ func TestScripts(t *testing.T) {
 		if got := strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment"); got != test.saved {
 			t.Errorf("%s %.30q: to be saved: %v", test.name, test.data, got)
 		}
-		if csp := a.header.Get("Content-Security-Policy"); !strings.Contains(csp, "sandbox") || strings.Contains(csp, "'self'") || !strings.Contains(csp, "default-src 'none'") {
+		if csp := a.header.Get("Content-Security-Policy"); !strings.Contains(csp, "sandbox") ||
+			strings.Contains(csp, "'self'") || !strings.Contains(csp, "default-src 'none'") {
 			t.Errorf("%s: %s", test.name, csp)
 		}
 		if a.header.Get("X-Content-Type-Options") != "nosniff" {
@@ -196,7 +202,8 @@ func TestPaths(t *testing.T) {
 	writeFile(t, filepath.Join(uploads, ".hidden.txt"), "secret")
 	writeFile(t, filepath.Join(uploads, ".incoming/spooled.txt"), "secret")
 	for name, target := range map[string]string{
-		"out.txt": "../secret.txt", "absolute.txt": filepath.Join(s.dir, "data/secret.txt"), "inside.txt": strings.TrimPrefix(f.URL, "/uploads/"), "hidden.txt": ".hidden.txt",
+		"out.txt": "../secret.txt", "absolute.txt": filepath.Join(s.dir, "data/secret.txt"),
+		"inside.txt": strings.TrimPrefix(f.URL, "/uploads/"), "hidden.txt": ".hidden.txt",
 		"loop.txt": "loop.txt", "dir": "sub",
 	} {
 		if err := os.Symlink(target, filepath.Join(uploads, name)); err != nil {
@@ -204,15 +211,22 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/uploads", "/uploads/", "/uploads/.", "/uploads/..", "/uploads/../secret.txt", "/uploads/..%2fsecret.txt", "/uploads/%2e%2e/secret.txt",
-		"/uploads/%2e%2e%2fsecret.txt", "/uploads/..%5csecret.txt", "/uploads/..%252fsecret.txt", "/uploads//etc/passwd", "/uploads/%2fetc%2fpasswd",
-		"/uploads/./" + f.Hash + f.Ext, "/uploads/%00", f.URL + "%00", f.URL + "%00.png", f.URL + "/", f.URL + "/x", "/uploads/sub", "/uploads/sub/inner.txt", "/uploads/sub%2finner.txt",
-		"/uploads/.hidden.txt", "/uploads/.incoming", "/uploads/.incoming/spooled.txt", "/uploads/.incoming%2fspooled.txt",
-		"/uploads/out.txt", "/uploads/absolute.txt", "/uploads/inside.txt", "/uploads/hidden.txt", "/uploads/loop.txt", "/uploads/dir/inner.txt", "/uploads/dir",
-		"/uploads/CON", "/uploads/nul.txt", "/uploads/" + strings.Repeat("a", 5000), "/uploads/%ff", "/uploads/none_0123456789.txt", "/uploads/c:%5cwindows",
+		"/uploads", "/uploads/", "/uploads/.", "/uploads/..", "/uploads/../secret.txt", "/uploads/..%2fsecret.txt",
+		"/uploads/%2e%2e/secret.txt",
+		"/uploads/%2e%2e%2fsecret.txt", "/uploads/..%5csecret.txt", "/uploads/..%252fsecret.txt",
+		"/uploads//etc/passwd", "/uploads/%2fetc%2fpasswd",
+		"/uploads/./" + f.Hash + f.Ext, "/uploads/%00", f.URL + "%00", f.URL + "%00.png", f.URL + "/", f.URL + "/x",
+		"/uploads/sub", "/uploads/sub/inner.txt", "/uploads/sub%2finner.txt",
+		"/uploads/.hidden.txt", "/uploads/.incoming", "/uploads/.incoming/spooled.txt",
+		"/uploads/.incoming%2fspooled.txt",
+		"/uploads/out.txt", "/uploads/absolute.txt", "/uploads/inside.txt", "/uploads/hidden.txt", "/uploads/loop.txt",
+		"/uploads/dir/inner.txt", "/uploads/dir",
+		"/uploads/CON", "/uploads/nul.txt", "/uploads/" + strings.Repeat("a", 5000), "/uploads/%ff",
+		"/uploads/none_0123456789.txt", "/uploads/c:%5cwindows",
 	} {
 		a := s.get(path)
-		if a.status != 404 && !(a.status == 400 && strings.Contains(path, "%00")) && !(a.status == 400 && strings.Contains(path, "%ff")) {
+		if a.status != 404 && !(a.status == 400 && strings.Contains(path, "%00")) &&
+			!(a.status == 400 && strings.Contains(path, "%ff")) {
 			t.Errorf("%s: %d %.100s", path, a.status, a.body)
 		}
 		var e struct{ Error struct{ Name string } }
@@ -267,11 +281,13 @@ func TestRangesAnswerPartsOfAFile(t *testing.T) {
 		{strings.Repeat("bytes=0-4,", 3), 200, "hello upload\n", ""},
 	} {
 		a := s.get(f.URL, "Range", test.header)
-		if a.status != test.status || a.header.Get("Content-Range") != test.says || test.status != 416 && string(a.body) != test.body {
+		if a.status != test.status || a.header.Get("Content-Range") != test.says || test.status != 416 &&
+			string(a.body) != test.body {
 			t.Errorf("%s: %d %q %q", test.header, a.status, a.header.Get("Content-Range"), a.body)
 		}
 	}
-	if a := s.get(f.URL, "Range", "bytes=0-0,2-2,4-4"); a.status != 206 || !strings.HasPrefix(a.header.Get("Content-Type"), "multipart/byteranges") {
+	if a := s.get(f.URL, "Range", "bytes=0-0,2-2,4-4"); a.status != 206 ||
+		!strings.HasPrefix(a.header.Get("Content-Type"), "multipart/byteranges") {
 		t.Errorf("several: %d %s", a.status, a.header.Get("Content-Type"))
 	}
 	if a := s.get(f.URL, "Range", "bytes=0-12"+strings.Repeat(",0-12", 1000)); a.status != 200 || len(a.body) != 13 {
@@ -308,12 +324,14 @@ func TestRangesThatAFileLacksAreAnError(t *testing.T) {
 		if a.status != test.status || a.header.Get("Content-Type") != test.kind || string(a.body) != test.body {
 			t.Errorf("%q: %d %s %s", test.headers, a.status, a.header.Get("Content-Type"), a.body)
 		}
-		if refused := a.status == 416; refused != (a.header.Get("Content-Range") == "bytes */5") || refused == (a.header.Get("ETag") != "") {
+		if refused := a.status == 416; refused != (a.header.Get("Content-Range") == "bytes */5") ||
+			refused == (a.header.Get("ETag") != "") {
 			t.Errorf("%q: %d %v", test.headers, a.status, a.header)
 		}
 	}
 	a := s.get(f.URL, "Range", "bytes=5-", "Accept", "application/problem+json")
-	if a.status != 416 || a.header.Get("Content-Type") != "application/problem+json" || !strings.Contains(string(a.body), `"name":"RangeNotSatisfiableError"`) {
+	if a.status != 416 || a.header.Get("Content-Type") != "application/problem+json" ||
+		!strings.Contains(string(a.body), `"name":"RangeNotSatisfiableError"`) {
 		t.Errorf("as a problem: %d %s %s", a.status, a.header.Get("Content-Type"), a.body)
 	}
 }
@@ -333,10 +351,12 @@ func TestCaching(t *testing.T) {
 	f := s.upload(file("a.png", "image/png", pngOf(picture(3, 2))))[0]
 	a := s.get(f.URL)
 	tag, modified := a.header.Get("ETag"), a.header.Get("Last-Modified")
-	if tag == "" || modified == "" || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || a.header.Get("Accept-Ranges") != "bytes" {
+	if tag == "" || modified == "" || a.header.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
+		a.header.Get("Accept-Ranges") != "bytes" {
 		t.Errorf("%v", a.header)
 	}
-	for _, h := range [][2]string{{"If-None-Match", tag}, {"If-Modified-Since", modified}, {"If-None-Match", `"x", ` + tag}} {
+	for _, h := range [][2]string{{"If-None-Match", tag}, {"If-Modified-Since", modified},
+		{"If-None-Match", `"x", ` + tag}} {
 		if a := s.get(f.URL, h[0], h[1]); a.status != 304 || len(a.body) > 0 {
 			t.Errorf("%v: %d", h, a.status)
 		}

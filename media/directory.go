@@ -17,11 +17,13 @@ import (
 
 // ErrNoRoom is the answer to a client when the disk of uploads is full. Content has a disk of its own, perhaps, and can
 // be written then.
-var ErrNoRoom = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError", NoDetails: true, Reason: apierror.Space,
+var ErrNoRoom = &apierror.Error{Status: http.StatusInsufficientStorage, Name: "InsufficientStorageError",
+	NoDetails: true, Reason: apierror.Space,
 	Message: "there is no space left on the disk of uploads; no file can be stored until there is"}
 
 // errUnwritable is the answer to a client when files cannot be stored.
-var errUnwritable = unavailable(apierror.Uploads, "files cannot be stored: the directory of uploads is gone or cannot be written to")
+var errUnwritable = unavailable(apierror.Uploads,
+	"files cannot be stored: the directory of uploads is gone or cannot be written to")
 
 // A directory is where a library stores files. The operator may remove, move or replace it while the server runs: each
 // new file goes to the directory that the path names at that time, which is created if it does not exist.

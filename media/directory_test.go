@@ -17,7 +17,8 @@ func TestUploadsDirectoryMayGoAndComeBack(t *testing.T) {
 	well := func(want bool) {
 		t.Helper()
 		a := s.get("/_health")
-		if want != (a.status == 204) || !want && (a.status != 503 || !strings.Contains(string(a.body), `"state":"unwritable"`)) {
+		if want != (a.status == 204) || !want &&
+			(a.status != 503 || !strings.Contains(string(a.body), `"state":"unwritable"`)) {
 			t.Errorf("health: %d %s", a.status, a.body)
 		}
 	}
@@ -72,7 +73,8 @@ func TestUploadsDirectoryMayGoAndComeBack(t *testing.T) {
 		do(os.RemoveAll(uploads), os.WriteFile(uploads, nil, 0o700))
 		well(false)
 		a := s.post("", file("fifth.txt", "text/plain", "fifth"))
-		if a.status != 503 || !strings.Contains(string(a.body), "ServiceUnavailableError") || strings.Contains(string(a.body), s.dir) {
+		if a.status != 503 || !strings.Contains(string(a.body), "ServiceUnavailableError") ||
+			strings.Contains(string(a.body), s.dir) {
 			t.Errorf("upload: %d %s", a.status, a.body)
 		}
 		do(os.Remove(uploads))

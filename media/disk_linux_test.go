@@ -39,10 +39,12 @@ func (s *server) serves(f fileAnswer, status int, says, state string) {
 		s.Errorf("the file: %d %s", a.status, a.body)
 	}
 	s.created("/api/people", `{"data":{"name":"P"}}`)
-	if a := s.post("", file("b.txt", "text/plain", strings.Repeat("b", 100_000))); a.status != status || !strings.Contains(string(a.body), says) {
+	if a := s.post("", file("b.txt", "text/plain", strings.Repeat("b", 100_000))); a.status != status ||
+		!strings.Contains(string(a.body), says) {
 		s.Errorf("an upload: %d %s", a.status, a.body)
 	}
-	if a := s.get("/_health"); a.status != map[bool]int{true: 204, false: 503}[state == ""] || !strings.Contains(string(a.body), state) {
+	if a := s.get("/_health"); a.status != map[bool]int{true: 204, false: 503}[state == ""] ||
+		!strings.Contains(string(a.body), state) {
 		s.Errorf("health: %d %s", a.status, a.body)
 	}
 	if a := s.get("/_ready"); a.status != 200 {
@@ -113,10 +115,12 @@ func TestReadOnlyUploadsAreServed(t *testing.T) {
 			c.lock(t, uploads)
 			s.expectErrors.Store(true)
 			s.start()
-			if logged := s.errors.String(); !strings.Contains(logged, "uploaded files can be read, and none can be stored") {
+			if logged := s.errors.String(); !strings.Contains(
+				logged, "uploaded files can be read, and none can be stored") {
 				t.Errorf("the log of the start: %s", logged)
 			}
-			s.serves(f, 503, "files cannot be stored: the directory of uploads is gone or cannot be written to", `"state":"unwritable"`)
+			s.serves(f, 503, "files cannot be stored: the directory of uploads is gone or cannot be written to",
+				`"state":"unwritable"`)
 			c.allow(t, uploads)
 			s.serves(f, 201, "", "")
 		})

@@ -44,7 +44,8 @@ func existingIn(t *contenttypes.ContentType, row store.Record) existing {
 		v, _ := value(row, t, name).(string)
 		return v
 	}
-	old := existing{documentID: text("documentId"), hash: text("hash"), ext: text("ext"), url: text("url"), provider: text("provider"), updated: text("updatedAt")}
+	old := existing{documentID: text("documentId"), hash: text("hash"), ext: text("ext"), url: text("url"),
+		provider: text("provider"), updated: text("updatedAt")}
 	add := func(url string) {
 		if name := path.Base(url); isStoredName(name) {
 			old.names = append(old.names, name)
@@ -89,10 +90,11 @@ func (l *Library) Missing(ctx context.Context) (count int, err error) {
 		q := &store.Query{Type: l.typ, Limit: -1}
 		return s.Each(q, func(int64) error { return nil }, func(rows []store.Record) error {
 			for _, row := range rows {
-				if f := existingIn(l.typ, row); f.provider == l.local.Provider() && slices.ContainsFunc(f.names, func(name string) bool {
-					_, err := root.Lstat(name)
-					return errors.Is(err, fs.ErrNotExist)
-				}) {
+				if f := existingIn(l.typ, row); f.provider == l.local.Provider() &&
+					slices.ContainsFunc(f.names, func(name string) bool {
+						_, err := root.Lstat(name)
+						return errors.Is(err, fs.ErrNotExist)
+					}) {
 					count++
 				}
 			}

@@ -57,7 +57,8 @@ type received struct {
 // ReadForm reads a form and streams its files to the spool, each up to the size limit. Only files in the field named
 // files count. parse builds a tree from the other fields, as names and values, within the memory of the form. Parts
 // that do not count are bounded as well, since a compressed form can have very many of them in few bytes.
-func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader, parse func([][2]string, jsontree.Memory) (*jsontree.Object, error)) (form *Form, err error) {
+func (l *Library) ReadForm(ctx context.Context, r *multipart.Reader,
+	parse func([][2]string, jsontree.Memory) (*jsontree.Object, error)) (form *Form, err error) {
 	form = &Form{spool: l.spool, memory: l.memory.Tally()}
 	defer func() {
 		if err != nil {
@@ -184,7 +185,8 @@ func (l *Library) Inflated(form io.Reader) io.Reader {
 func (r *inflated) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if r.room -= int64(n); r.room < 0 {
-		return 0, tooLarge("the compressed form exceeds size limit of " + r.limit + " when it is decompressed. Send its files without Content-Encoding.")
+		return 0, tooLarge("the compressed form exceeds size limit of " + r.limit +
+			" when it is decompressed. Send its files without Content-Encoding.")
 	}
 	return n, err
 }
@@ -269,7 +271,8 @@ func (l *Library) copyWithin(ctx context.Context, f *spooled, r io.Reader, name 
 	switch {
 	case errors.As(err, &disk):
 		return fmt.Errorf("receive a file: %w", err)
-	case ctx.Err() != nil && !errors.Is(err, os.ErrDeadlineExceeded): // a body that is too slow ends the request's context too
+	case ctx.Err() != nil &&
+		!errors.Is(err, os.ErrDeadlineExceeded): // a body that is too slow ends the request's context too
 		return ctx.Err()
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -28,11 +28,14 @@ func TestImagesGetFormatsOfTheirPixels(t *testing.T) {
 	}{
 		{"tiny.png", "image/png", pngOf(picture(3, 2)), "3x2"},
 		{"edge.png", "image/png", pngOf(picture(245, 156)), "245x156"},
-		{"big.png", "image/png", pngOf(picture(1200, 800)), "1200x800 thumbnail 234x156 large 1000x667 medium 750x500 small 500x333"},
+		{"big.png", "image/png", pngOf(picture(1200, 800)),
+			"1200x800 thumbnail 234x156 large 1000x667 medium 750x500 small 500x333"},
 		{"mid.png", "image/png", pngOf(picture(600, 400)), "600x400 thumbnail 234x156 small 500x333"},
 		{"tall.png", "image/png", pngOf(picture(300, 900)), "300x900 thumbnail 52x156 medium 250x750 small 167x500"},
-		{"thin.png", "image/png", pngOf(picture(1, 1500)), "1x1500 thumbnail 1x156 large 1x1000 medium 1x750 small 1x500"},
-		{"wide.png", "image/png", pngOf(picture(1001, 3)), "1001x3 thumbnail 245x1 large 1000x3 medium 750x2 small 500x1"},
+		{"thin.png", "image/png", pngOf(picture(1, 1500)),
+			"1x1500 thumbnail 1x156 large 1x1000 medium 1x750 small 1x500"},
+		{"wide.png", "image/png", pngOf(picture(1001, 3)),
+			"1001x3 thumbnail 245x1 large 1000x3 medium 750x2 small 500x1"},
 		{"odd.png", "image/png", pngOf(picture(777, 333)), "777x333 thumbnail 245x105 medium 750x321 small 500x214"},
 		{"gray.png", "image/png", pngOf(gray(300, 300)), "300x300 thumbnail 156x156"},
 		{"photo.jpg", "image/jpeg", jpegOf(picture(600, 400), 0), "600x400 thumbnail 234x156 small 500x333"},
@@ -84,7 +87,8 @@ func (s *server) checkFormat(f fileAnswer, name string, x formatAnswer) {
 	if m.Bounds().Dx() != x.Width || m.Bounds().Dy() != x.Height {
 		s.Errorf("%s is %v", x.URL, m.Bounds())
 	}
-	if x.Name != name+"_"+f.Name || x.Hash != name+"_"+f.Hash || x.Ext != f.Ext || x.Mime != f.Mime || x.URL != "/uploads/"+x.Hash+x.Ext {
+	if x.Name != name+"_"+f.Name || x.Hash != name+"_"+f.Hash || x.Ext != f.Ext || x.Mime != f.Mime ||
+		x.URL != "/uploads/"+x.Hash+x.Ext {
 		s.Errorf("%+v", x)
 	}
 }
@@ -187,7 +191,8 @@ func losslessWebP(m *image.NRGBA) string {
 	put(uint64(w-1), 14)
 	put(uint64(h-1), 14)
 	put(0, 1+3+1+1+1)
-	for _, symbols := range []int{280, 256, 256} { // green, red, blue: a code in which each of 256 symbols has eight bits
+	for _, symbols := range []int{280, 256,
+		256} { // green, red, blue: a code in which each of 256 symbols has eight bits
 		put(0, 1)
 		put(12-4, 4) // lengths of the code for lengths, in the format's order: 17 18 0 1 2 3 4 5 16 6 7 8
 		for _, l := range []uint64{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1} {

@@ -57,7 +57,8 @@ func jpegOf(m image.Image, orientation int) string {
 	if orientation == 0 {
 		return b.String()
 	}
-	tiff := "Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string(rune(orientation)) + "\x00\x00\x00\x00\x00\x00"
+	tiff := "Exif\x00\x00MM\x00\x2a\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" +
+		string(rune(orientation)) + "\x00\x00\x00\x00\x00\x00"
 	head := []byte{0xff, 0xe1, 0, byte(len(tiff) + 2)}
 	return b.String()[:2] + string(head) + tiff + b.String()[2:]
 }
@@ -67,7 +68,8 @@ func pngHead(w, h uint32) string {
 	ihdr := binary.BigEndian.AppendUint32([]byte("IHDR"), w)
 	ihdr = binary.BigEndian.AppendUint32(ihdr, h)
 	ihdr = append(ihdr, 8, 6, 0, 0, 0)
-	return "\x89PNG\r\n\x1a\n\x00\x00\x00\r" + string(binary.BigEndian.AppendUint32(ihdr, crc32.ChecksumIEEE(ihdr))) + "\x00\x00\x00\x00IEND\xaeB`\x82"
+	return "\x89PNG\r\n\x1a\n\x00\x00\x00\r" + string(binary.BigEndian.AppendUint32(ihdr, crc32.ChecksumIEEE(ihdr))) +
+		"\x00\x00\x00\x00IEND\xaeB`\x82"
 }
 
 // webpFlat returns a lossless WebP file of one colour: a few bytes for any size.

@@ -108,7 +108,8 @@ func readInfo(v any, path []string) (info Info, err error) {
 			s := string(jsontree.Append(nil, v))
 			*field.into = &s
 		default:
-			return info, issues.Error(issues.WrongType(append(path[:len(path):len(path)], field.key), "string", v, v, false))
+			return info, issues.Error(issues.WrongType(append(path[:len(path):len(path)], field.key), "string", v, v,
+				false))
 		}
 	}
 	if info.name != nil {
@@ -134,7 +135,8 @@ func focalPoint(v any, path []string) (any, error) {
 		}
 	}
 	if !ok {
-		return nil, issues.Error(issues.WrongType(append(path[:len(path):len(path)], "focalPoint"), "object", v, v, false))
+		return nil, issues.Error(issues.WrongType(append(path[:len(path):len(path)], "focalPoint"), "object", v, v,
+			false))
 	}
 	point := jsontree.NewObject()
 	point.Set("x", o.Value("x"))

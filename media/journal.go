@@ -121,7 +121,8 @@ func (l *Library) Recover(ctx context.Context) error {
 		}
 	}
 	for _, name := range l.left {
-		mayBeNeeded := unread && !strings.HasSuffix(name, entrySuffix) // an entry that could not be read may need any file in the spool
+		mayBeNeeded := unread &&
+			!strings.HasSuffix(name, entrySuffix) // an entry that could not be read may need any file in the spool
 		if !keep[name] && !mayBeNeeded {
 			errs = append(errs, l.spool.remove(name))
 		}
@@ -141,7 +142,8 @@ func (n *entry) spooled() (names []string) {
 }
 
 // errForeign: an entry names files that no library names. Somebody has put it there, perhaps to have files removed.
-var errForeign = errors.New("the note of an interrupted upload names files that are none of an upload; it is removed, and nothing is done")
+var errForeign = errors.New(
+	"the note of an interrupted upload names files that are none of an upload; it is removed, and nothing is done")
 
 // check returns errForeign unless an entry names only uploaded files, and contents in the spool.
 func (n *entry) check() error {
@@ -152,7 +154,8 @@ func (n *entry) check() error {
 	if n.Replace != nil {
 		names = append(names, n.Replace.Drop...)
 		for _, f := range n.Replace.Put {
-			if dir, name := path.Split(f.Spooled); dir != incoming+"/" || !isStoredName(name) || strings.HasSuffix(name, entrySuffix) {
+			if dir, name := path.Split(f.Spooled); dir != incoming+"/" || !isStoredName(name) ||
+				strings.HasSuffix(name, entrySuffix) {
 				return errForeign
 			}
 			names = append(names, f.Name)
@@ -193,14 +196,16 @@ func (l *Library) finish(ctx context.Context, n *entry) error {
 		return err
 	}
 	defer release()
-	if _, ok := storage.(*onNodes); n.Replace != nil && !ok { // the files of nodes are replaced in the transaction of the document
+	if _, ok := storage.(*onNodes); n.Replace != nil &&
+		!ok { // the files of nodes are replaced in the transaction of the document
 		unlock, err := l.lock(ctx, n.Replace.ID)
 		if err != nil {
 			return err
 		}
 		defer unlock()
 		old, err := l.look(n.Replace.ID)
-		if err == nil && (n.Replace.From == "" || n.Replace.From == old.updated) { // else it is done, or another has followed, which must stay
+		if err == nil && (n.Replace.From == "" ||
+			n.Replace.From == old.updated) { // else it is done, or another has followed, which must stay
 			err = l.replace(ctx, storage, n.Replace, nil)
 		}
 		if err != nil && !isNotFound(err) {
@@ -221,11 +226,13 @@ func (l *Library) finish(ctx context.Context, n *entry) error {
 }
 
 // errPartStored: some files of a replacement are stored, and others perhaps not.
-var errPartStored = errors.New("the replacement of a file is not complete; the next start finishes it, unless the file is changed before")
+var errPartStored = errors.New(
+	"the replacement of a file is not complete; the next start finishes it, unless the file is changed before")
 
 // replace carries out a replacement. It may be called after an interrupted replacement: steps that were done are done
 // again or skipped.
-func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, show func(*store.Snapshot, store.Record) error) error {
+func (l *Library) replace(ctx context.Context, storage Storage, r *replacement,
+	show func(*store.Snapshot, store.Record) error) error {
 	var put []Stored
 	for _, f := range r.Put {
 		switch _, err := l.dir.root().Lstat(f.Spooled); {
@@ -247,7 +254,8 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 	if err != nil {
 		return err
 	}
-	putFiles := func() ([]documents.Note, error) { // not before the hooks have accepted it: the earlier content is gone then
+	putFiles := func() ([]documents.Note,
+		error) { // not before the hooks have accepted it: the earlier content is gone then
 		notes, err := l.put(ctx, storage, put)
 		l.forgetVariants(namesOf(put)...)
 		if _, ok := storage.(*onNodes); err != nil && !ok && !errors.Is(err, errNoneStored) {
@@ -255,7 +263,8 @@ func (l *Library) replace(ctx context.Context, storage Storage, r *replacement, 
 		}
 		return append(notes, unlisted(storage, r.Drop)...), err
 	}
-	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object, Access: permission.FullAccess, Ready: putFiles, After: show})
+	err = l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: object,
+		Access: permission.FullAccess, Ready: putFiles, After: show})
 	if err != nil {
 		return err
 	}
@@ -273,7 +282,8 @@ func (l *Library) unused(ctx context.Context, f entryFiles) (names []string, err
 		var used []string
 		s.Equal(l.typ, store.Published, "", hash, jsontree.AppendString(nil, f.Hash), func(r store.Record) bool {
 			for _, name := range f.Names {
-				if bytes.HasSuffix(r.JSON(url), []byte("/"+name+`"`)) || bytes.Contains(r.JSON(formats), []byte("/"+name+`"`)) {
+				if bytes.HasSuffix(r.JSON(url), []byte("/"+name+`"`)) ||
+					bytes.Contains(r.JSON(formats), []byte("/"+name+`"`)) {
 					used = append(used, name)
 				}
 			}
@@ -287,13 +297,14 @@ func (l *Library) unused(ctx context.Context, f entryFiles) (names []string, err
 		if len(names) == 0 {
 			return nil
 		}
-		return s.Each(&store.Query{Type: l.typ, Limit: -1}, func(int64) error { return nil }, func(rows []store.Record) error {
-			for _, row := range rows {
-				used := existingIn(l.typ, row).names
-				names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(used, name) })
-			}
-			return ctx.Err()
-		})
+		return s.Each(&store.Query{Type: l.typ, Limit: -1}, func(int64) error { return nil },
+			func(rows []store.Record) error {
+				for _, row := range rows {
+					used := existingIn(l.typ, row).names
+					names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(used, name) })
+				}
+				return ctx.Err()
+			})
 	})
 	return names, err
 }

@@ -41,8 +41,10 @@ func TestMain(m *testing.M) {
 }
 
 func serveUntilKilled(dir string) error {
-	p, err := gateway.Open(dir, gateway.Options{Addr: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-		Ready: func(r gateway.Ready) { fmt.Println(r.Base) }})
+	p, err := gateway.Open(
+		dir, gateway.Options{Addr: "127.0.0.1:0",
+			Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+			Ready: func(r gateway.Ready) { fmt.Println(r.Base) }})
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,8 @@ func TestKilledServerLeavesFilesAndDocumentsWhole(t *testing.T) {
 	pngs := []string{pngOf(picture(600, 400)), pngOf(picture(300, 300)), pngOf(picture(30, 20))}
 	for round := range kills(t) {
 		base, kill := startToKill(t, dir)
-		l := &killLoad{server: &server{T: t, base: base, dir: dir}, pngs: pngs, acknowledged: map[string]string{}, uncertain: map[string]bool{}}
+		l := &killLoad{server: &server{T: t, base: base, dir: dir}, pngs: pngs, acknowledged: map[string]string{},
+			uncertain: map[string]bool{}}
 		var clients sync.WaitGroup
 		for client := range 6 {
 			clients.Go(func() { l.client(rand.New(rand.NewPCG(uint64(round), uint64(client)))) })
@@ -156,7 +159,8 @@ func (l *killLoad) client(rng *rand.Rand) {
 		content := l.pngs[rng.IntN(len(l.pngs))]
 		switch {
 		case len(files) == 0 || rng.IntN(3) > 0:
-			body, contentType := form(file("a.png", "image/png", content), file("b.txt", "text/plain", strings.Repeat("text ", rng.IntN(100000))))
+			body, contentType := form(file("a.png", "image/png", content),
+				file("b.txt", "text/plain", strings.Repeat("text ", rng.IntN(100000))))
 			answer, ok := l.send("POST", "/api/upload", contentType, body)
 			var got []fileAnswer
 			if !ok || json.Unmarshal(answer, &got) != nil || len(got) != 2 {
@@ -232,8 +236,9 @@ func openLibrary(t *testing.T, dir string) (*store.Store, *media.Library) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := media.Open(media.Options{Dir: filepath.Join(dir, "data/uploads"), Store: st, Documents: documents.NewService(st, model, "en"),
-		Model: model, Settings: media.DefaultSettings, Failed: func(err error) { t.Error(err) }})
+	l, err := media.Open(media.Options{Dir: filepath.Join(dir, "data/uploads"), Store: st,
+		Documents: documents.NewService(st, model, "en"),
+		Model:     model, Settings: media.DefaultSettings, Failed: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +289,8 @@ func checkRecovered(t *testing.T, dir string, acknowledged map[string]string) {
 		if urls[url] != (content != "") {
 			t.Errorf("%s: there: %v", url, urls[url])
 		} else if content != "" {
-			if got, err := os.ReadFile(filepath.Join(dir, "data/uploads", strings.TrimPrefix(url, "/uploads/"))); string(got) != content {
+			if got, err := os.ReadFile(
+				filepath.Join(dir, "data/uploads", strings.TrimPrefix(url, "/uploads/"))); string(got) != content {
 				t.Errorf("%s has another content than was acknowledged: %v", url, err)
 			}
 		}

@@ -77,7 +77,8 @@ func agrees(m *mimetype.MIME, byName string) bool {
 		return !isTextual(byName)
 	case "text/plain":
 		return isTextual(byName)
-	case "text/xml", "application/json", "application/zip", "application/gzip", "application/x-ole-storage", "application/ogg", "video/mp4":
+	case "text/xml", "application/json", "application/zip", "application/gzip", "application/x-ole-storage",
+		"application/ogg", "video/mp4":
 		return refines[content][byName]
 	}
 	for p := m.Parent(); p != nil; p = p.Parent() { // for example SVG named .xml: it is served as SVG
@@ -90,9 +91,12 @@ func agrees(m *mimetype.MIME, byName string) bool {
 
 // refines maps a general media type to the types by which an extension may refine it.
 var refines = map[string]map[string]bool{
-	"text/xml":                  set("image/svg+xml", "application/xml", "application/rss+xml", "application/atom+xml", "application/gpx+xml", "application/xhtml+xml", "application/vnd.google-earth.kml+xml"),
-	"application/json":          set("application/geo+json", "application/ld+json", "application/manifest+json", "model/gltf+json", "text/plain"),
-	"application/zip":           set("application/epub+zip", docx, xlsx, pptx, odt, ods, odp, "application/java-archive", "application/vnd.google-earth.kmz"),
+	"text/xml": set("image/svg+xml", "application/xml", "application/rss+xml", "application/atom+xml",
+		"application/gpx+xml", "application/xhtml+xml", "application/vnd.google-earth.kml+xml"),
+	"application/json": set("application/geo+json", "application/ld+json", "application/manifest+json",
+		"model/gltf+json", "text/plain"),
+	"application/zip": set("application/epub+zip", docx, xlsx, pptx, odt, ods, odp,
+		"application/java-archive", "application/vnd.google-earth.kmz"),
 	"application/gzip":          set("application/x-gzip"),
 	"application/x-ole-storage": set("application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"),
 	"application/ogg":           set("audio/ogg", "video/ogg"),
@@ -117,13 +121,16 @@ func set(list ...string) map[string]bool {
 }
 
 // scripts are the media types that a page can load as a script.
-var scripts = set("text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript", "application/ecmascript")
+var scripts = set("text/javascript", "application/javascript", "application/x-javascript", "text/ecmascript",
+	"application/ecmascript")
 
 // isActive reports whether a browser that opens a document of this type may run script in it.
 func isActive(t string) bool {
 	switch t {
-	case "text/html", "application/xhtml+xml", "text/xml", "application/xml", "text/xsl", "application/xslt+xml", "application/pdf",
-		"application/x-shockwave-flash", "multipart/x-mixed-replace", "multipart/related", "message/rfc822", "application/mathml+xml":
+	case "text/html", "application/xhtml+xml", "text/xml", "application/xml", "text/xsl", "application/xslt+xml",
+		"application/pdf",
+		"application/x-shockwave-flash", "multipart/x-mixed-replace", "multipart/related", "message/rfc822",
+		"application/mathml+xml":
 		return true
 	}
 	return strings.HasSuffix(t, "+xml") || scripts[t]
@@ -131,8 +138,10 @@ func isActive(t string) bool {
 
 func isTextual(t string) bool {
 	switch t {
-	case "application/json", "application/ld+json", "application/geo+json", "application/manifest+json", "application/xml", "application/rtf", "application/sql",
-		"application/x-sh", "application/yaml", "application/toml", "application/x-subrip", "application/vnd.apple.mpegurl", "model/obj":
+	case "application/json", "application/ld+json", "application/geo+json", "application/manifest+json",
+		"application/xml", "application/rtf", "application/sql",
+		"application/x-sh", "application/yaml", "application/toml", "application/x-subrip",
+		"application/vnd.apple.mpegurl", "model/obj":
 		return true
 	}
 	return strings.HasPrefix(t, "text/") || strings.HasSuffix(t, "+xml") || strings.HasSuffix(t, "+json") || scripts[t]

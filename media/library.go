@@ -47,7 +47,8 @@ type Settings struct {
 
 // DefaultSettings are the settings of a project that changes none.
 var DefaultSettings = Settings{
-	SizeLimit: 200 << 20, Breakpoints: []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}}, PixelLimit: 100_000_000, Concurrency: 2,
+	SizeLimit: 200 << 20, Breakpoints: []Breakpoint{{"large", 1000}, {"medium", 750}, {"small", 500}},
+	PixelLimit: 100_000_000, Concurrency: 2,
 	CacheControl: "public, max-age=31536000, immutable", // file names contain a hash, so that a URL never changes its content
 	Images:       ImageSettings{Fits: Fits, Formats: VariantFormats, Cache: 256 << 20},
 }
@@ -193,7 +194,8 @@ func (l *Library) storageOf(provider string) (Storage, error) {
 	case l.local.Provider():
 		return l.local, nil
 	}
-	return nil, fmt.Errorf("the file is stored by the provider %s, which is not configured: configure it in config/plugins.yaml", provider)
+	return nil, fmt.Errorf(
+		"the file is stored by the provider %s, which is not configured: configure it in config/plugins.yaml", provider)
 }
 
 // lock waits until no other request changes the file with this id, or until ctx ends.

@@ -40,7 +40,8 @@ func TestUploadsAttachToEntries(t *testing.T) {
 	deleted, deletedRow := s.created("/api/people", `{"data":{"name":"D"}}`)
 	s.json("DELETE", "/api/people/"+deleted, "", 204)
 	article, publishedRow := s.created("/api/articles", `{"data":{"title":"A"}}`)
-	draftRow := int(s.json("GET", "/api/articles/"+article+"?status=draft", "", 200)["data"].(map[string]any)["id"].(float64))
+	draftRow := int(s.json("GET", "/api/articles/"+article+"?status=draft", "",
+		200)["data"].(map[string]any)["id"].(float64))
 
 	shown := func(path string, keys ...string) []string {
 		t.Helper()
@@ -59,7 +60,8 @@ func TestUploadsAttachToEntries(t *testing.T) {
 	avatar := "/api/people/" + person + "?populate=avatar"
 	s.upload(append(to("api::person.person", personRow, "avatar"), file("one.txt", "", "x"))...)
 	expect("a single one", shown(avatar, "avatar"), "one.txt")
-	s.upload(append(to("api::person.person", personRow, "avatar"), file("two.txt", "", "x"), file("three.txt", "", "x"))...)
+	s.upload(append(to("api::person.person", personRow, "avatar"), file("two.txt", "", "x"),
+		file("three.txt", "", "x"))...)
 	expect("in its place", shown(avatar, "avatar"), "three.txt")
 
 	gallery := "/api/articles/" + article + "?populate=gallery"
@@ -134,16 +136,20 @@ func TestDeletedFileIsShownNowhere(t *testing.T) {
 	person, _ := s.created("/api/people", fmt.Sprintf(`{"data":{"name":"P","avatar":%d}}`, gone.ID))
 	look := func(query string) string {
 		t.Helper()
-		d := s.json("GET", "/api/articles/"+article+"?populate[cover]=true&populate[gallery]=true&populate[seo][populate]=*&populate[zone][populate]=*&"+query, "", 200)["data"].(map[string]any)
+		d := s.json("GET", "/api/articles/"+article+
+			"?populate[cover]=true&populate[gallery]=true&populate[seo][populate]=*&populate[zone][populate]=*&"+query,
+			"", 200)["data"].(map[string]any)
 		seo, zone := d["seo"].(map[string]any), d["zone"].([]any)[0].(map[string]any)
-		return fmt.Sprint(names(d["cover"]), names(d["gallery"]), names(seo["image"]), names(seo["images"]), names(zone["image"]))
+		return fmt.Sprint(names(d["cover"]), names(d["gallery"]), names(seo["image"]), names(seo["images"]),
+			names(zone["image"]))
 	}
 	for _, query := range []string{"", "status=draft"} {
 		if got := look(query); got != "[gone.png] [stays.txt gone.png] [gone.png] [gone.png stays.txt] [gone.png]" {
 			t.Fatalf("%s: %s", query, got)
 		}
 	}
-	if used := string(s.get(fmt.Sprintf("/api/upload/files/%d?populate=related", gone.ID)).body); strings.Count(used, "__type") < 2 {
+	if used := string(s.get(fmt.Sprintf("/api/upload/files/%d?populate=related", gone.ID)).body); strings.Count(
+		used, "__type") < 2 {
 		t.Errorf("used by: %s", used)
 	}
 	a := s.do("DELETE", fmt.Sprint("/api/upload/files/", gone.ID), "", nil)
@@ -156,7 +162,8 @@ func TestDeletedFileIsShownNowhere(t *testing.T) {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
-	if got := names(s.json("GET", "/api/people/"+person+"?populate=avatar", "", 200)["data"].(map[string]any)["avatar"]); got != nil {
+	if got := names(s.json("GET", "/api/people/"+person+"?populate=avatar", "",
+		200)["data"].(map[string]any)["avatar"]); got != nil {
 		t.Errorf("avatar: %v", got)
 	}
 	for _, url := range []string{gone.URL, gone.Formats["thumbnail"].URL} {

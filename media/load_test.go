@@ -67,7 +67,8 @@ func TestLoadLosesNoUploadAndStaysInItsMemory(t *testing.T) {
 	began = time.Now()
 	images := [][]byte{[]byte(jpegOf(noisy(2400, 1600), 6)), []byte(pngOf(noisy(2400, 1600)))}
 	share(8, files/20, func(i int) { send("image.jpg", images[i%2]) })
-	t.Logf("%d images in %v, anonymous memory up to %d MB", files/20, time.Since(began).Round(time.Millisecond), peak()>>20)
+	t.Logf("%d images in %v, anonymous memory up to %d MB", files/20, time.Since(began).Round(time.Millisecond),
+		peak()>>20)
 
 	count := 0
 	sums.Range(func(url, sum any) bool {
@@ -111,7 +112,8 @@ func noisy(w, h int) image.Image {
 func (s *server) stream(name string, data []byte) (url string) {
 	head, contentType := form(file(name, "", "|"))
 	before, after, _ := bytes.Cut(head, []byte("|"))
-	r, err := http.NewRequest("POST", s.base+"/api/upload", io.MultiReader(bytes.NewReader(before), bytes.NewReader(data), bytes.NewReader(after)))
+	r, err := http.NewRequest("POST", s.base+"/api/upload",
+		io.MultiReader(bytes.NewReader(before), bytes.NewReader(data), bytes.NewReader(after)))
 	if err != nil {
 		s.Error(err)
 		return ""

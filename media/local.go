@@ -27,7 +27,8 @@ func (s *local) Put(_ context.Context, files []Stored) error {
 		var err error
 		if !isStoredName(f.Name) {
 			err = errors.New("this is not a valid file name")
-		} else if err = root.Rename(f.Spooled, f.Name); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		} else if err = root.Rename(f.Spooled, f.Name); errors.Is(err, fs.ErrPermission) ||
+			errors.Is(err, syscall.EROFS) {
 			err = s.dir.unwritable(err)
 		}
 		if err != nil && i == 0 {

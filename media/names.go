@@ -36,7 +36,8 @@ func sentName(name string) (string, error) {
 
 // checkName refuses a file name that is too long, not UTF-8, or has control characters.
 func checkName(name string) error {
-	if !utf8.ValidString(name) || len(utf16.Encode([]rune(name))) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+	if !utf8.ValidString(name) || len(utf16.Encode([]rune(name))) > maxName ||
+		strings.ContainsFunc(name, unicode.IsControl) {
 		return errName
 	}
 	return nil
@@ -45,7 +46,8 @@ func checkName(name string) error {
 // extension returns the extension of a name with its dot, or "" if there is none that may stand in a URL unescaped.
 func extension(name string) string {
 	ext := path.Ext(name)
-	if len(ext) < 2 || len(ext) == len(name) || len(ext) > maxExt || strings.ContainsFunc(ext[1:], func(r rune) bool { return !isPlain(r) }) {
+	if len(ext) < 2 || len(ext) == len(name) || len(ext) > maxExt ||
+		strings.ContainsFunc(ext[1:], func(r rune) bool { return !isPlain(r) }) {
 		return ""
 	}
 	return ext

@@ -64,7 +64,8 @@ func (l *Library) examine(ctx context.Context, f *prepared) error {
 		return err
 	}
 	if p.Format() != "svg" && !p.IsAnimated() && p.Pixels() > l.settings.PixelLimit {
-		return apierror.Application("File is not a valid image: it has more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
+		return apierror.Application("File is not a valid image: it has more than " +
+			strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
 	}
 	width, height := p.Size()
 	if err == nil && p.Format() != "svg" && !p.IsAnimated() {

@@ -38,7 +38,8 @@ func jpegWithProfile(file string, profile []byte, part int) string {
 	count := (len(profile) + part - 1) / part
 	var segments string
 	for i := count - 1; i >= 0; i-- {
-		content := profileMark + string([]byte{byte(i + 1), byte(count)}) + string(profile[i*part:min((i+1)*part, len(profile))])
+		content := profileMark + string([]byte{byte(i + 1), byte(count)}) +
+			string(profile[i*part:min((i+1)*part, len(profile))])
 		segments += "\xff\xe2" + string(binary.BigEndian.AppendUint16(nil, uint16(2+len(content)))) + content
 	}
 	return file[:2] + segments + file[2:]

@@ -13,7 +13,8 @@ import (
 
 // errNoRange answers a read of parts of a file none of which exists. Like errOtherContent it is an error, and no work
 // of http.ServeContent, which would answer it in plain text.
-var errNoRange = &apierror.Error{Status: http.StatusRequestedRangeNotSatisfiable, Name: "RangeNotSatisfiableError", Message: "Range Not Satisfiable"}
+var errNoRange = &apierror.Error{Status: http.StatusRequestedRangeNotSatisfiable, Name: "RangeNotSatisfiableError",
+	Message: "Range Not Satisfiable"}
 
 // checkRange returns what http.ServeContent is to answer: r, or r without a Range header that is to be ignored. It
 // fails with errNoRange if no requested part of the content exists. size, tag and modified are those of the content.
@@ -28,7 +29,8 @@ func checkRange(h http.Header, r *http.Request, size int64, tag string, modified
 		r.Header.Del("Range")
 		return r, nil
 	}
-	if within || size == 0 || isUnchanged(r.Header, tag, modified) || !rangeApplies(r.Header.Get("If-Range"), tag, modified) {
+	if within || size == 0 || isUnchanged(r.Header, tag, modified) ||
+		!rangeApplies(r.Header.Get("If-Range"), tag, modified) {
 		return r, nil
 	}
 	h.Set("Content-Range", fmt.Sprintf("bytes */%d", size))

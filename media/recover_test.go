@@ -39,7 +39,8 @@ func TestOpenFinishesWhatACrashLeft(t *testing.T) {
 	put("thumbnail_lost_0123456789.txt", "lost")
 	note("1", o{"provider": "local", "files": []o{
 		{"hash": "lost_0123456789", "names": []string{"lost_0123456789.txt", "thumbnail_lost_0123456789.txt"}},
-		{"hash": kept.Hash, "names": []string{kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png", "medium_" + kept.Hash + ".png"}},
+		{"hash": kept.Hash, "names": []string{kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png",
+			"medium_" + kept.Hash + ".png"}},
 	}})
 	put("medium_"+kept.Hash+".png", "no format of it")
 	// One replacement was interrupted before its first step, and one after that.
@@ -48,9 +49,12 @@ func TestOpenFinishesWhatACrashLeft(t *testing.T) {
 	data := o{"name": "new.png", "width": 30, "height": 20, "formats": o{}, "mime": "image/png", "size": 0.1}
 	for i, f := range []fileAnswer{replaced, half} {
 		note(string('2'+rune(i)), o{"provider": "local",
-			"files": []o{{"hash": f.Hash, "names": []string{f.Hash + ".png", "thumbnail_" + f.Hash + ".png", "small_" + f.Hash + ".png"}}},
-			"replace": o{"id": f.ID, "data": data, "drop": []string{"thumbnail_" + f.Hash + ".png", "small_" + f.Hash + ".png"},
-				"put": []o{{"Name": f.Hash + ".png", "Spooled": ".incoming/" + []string{"next", "gone"}[i], "Type": "image/png"}}},
+			"files": []o{{"hash": f.Hash, "names": []string{f.Hash + ".png", "thumbnail_" + f.Hash + ".png",
+				"small_" + f.Hash + ".png"}}},
+			"replace": o{"id": f.ID, "data": data,
+				"drop": []string{"thumbnail_" + f.Hash + ".png", "small_" + f.Hash + ".png"},
+				"put": []o{{"Name": f.Hash + ".png", "Spooled": ".incoming/" + []string{"next", "gone"}[i],
+					"Type": "image/png"}}},
 		})
 	}
 	// One replacement was interrupted, and the file was changed again before the entry is read, which is possible in a
@@ -69,7 +73,8 @@ func TestOpenFinishesWhatACrashLeft(t *testing.T) {
 		t.Error(err)
 	}
 	files, spooled := listUploads(t, s.dir)
-	want := []string{"by-hand.txt", changed.Hash + ".txt", half.Hash + ".png", kept.Hash + ".png", replaced.Hash + ".png", "small_" + kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png"}
+	want := []string{"by-hand.txt", changed.Hash + ".txt", half.Hash + ".png", kept.Hash + ".png", replaced.Hash +
+		".png", "small_" + kept.Hash + ".png", "thumbnail_" + kept.Hash + ".png"}
 	if diff := cmp.Diff(want, files); diff != "" || len(spooled) > 0 {
 		t.Errorf("%s %v", diff, spooled)
 	}
@@ -82,7 +87,8 @@ func TestOpenFinishesWhatACrashLeft(t *testing.T) {
 		t.Errorf("the later content was replaced by %q: %v", got, err)
 	}
 	for _, f := range []fileAnswer{replaced, half} {
-		if got, err := os.ReadFile(filepath.Join(uploads, strings.TrimPrefix(f.URL, "/uploads/"))); string(got) != next {
+		if got, err := os.ReadFile(filepath.Join(uploads, strings.TrimPrefix(f.URL, "/uploads/"))); string(
+			got) != next {
 			t.Errorf("%s: %v", f.URL, err)
 		}
 	}
@@ -124,7 +130,8 @@ func TestRecoverCrafted(t *testing.T) {
 		writeFile(t, filepath.Join(uploads, ".incoming", fmt.Sprint(i, ".note")), string(text))
 	}
 	st, l := openLibrary(t, s.dir)
-	if err := l.Recover(t.Context()); err == nil || !strings.Contains(err.Error(), "names files that are none of an upload") {
+	if err := l.Recover(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "names files that are none of an upload") {
 		t.Errorf("error %v", err)
 	}
 	files, spooled := listUploads(t, s.dir)
@@ -166,8 +173,10 @@ func TestFilesOfAnUnreadableJournalEntryStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	type o = map[string]any
-	entry, err := json.Marshal(o{"provider": "local", "files": []o{{"hash": f.Hash, "names": []string{f.Hash + ".txt"}}}, "replace": o{
-		"id": f.ID, "data": o{"size": 0.01}, "put": []o{{"Name": f.Hash + ".txt", "Spooled": ".incoming/next", "Type": "text/plain"}}}})
+	entry, err := json.Marshal(
+		o{"provider": "local", "files": []o{{"hash": f.Hash, "names": []string{f.Hash + ".txt"}}}, "replace": o{
+			"id": f.ID, "data": o{"size": 0.01},
+			"put": []o{{"Name": f.Hash + ".txt", "Spooled": ".incoming/next", "Type": "text/plain"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

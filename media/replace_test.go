@@ -27,10 +27,12 @@ func (s *server) changed(id int, parts ...part) (f fileAnswer) {
 // TestReplacedFileHasTheNewContent replaces the content of files.
 func TestReplacedFileHasTheNewContent(t *testing.T) {
 	s := serve(t, "")
-	old := s.upload(file("old.png", "image/png", pngOf(picture(1200, 800))), field("fileInfo", `{"alternativeText":"alt"}`))[0]
+	old := s.upload(file("old.png", "image/png", pngOf(picture(1200, 800))),
+		field("fileInfo", `{"alternativeText":"alt"}`))[0]
 	next := pngOf(picture(600, 400))
 	f := s.changed(old.ID, file("new.png", "image/png", next), field("fileInfo", `{"caption":"cap"}`))
-	if f.ID != old.ID || f.DocumentID != old.DocumentID || f.Hash != old.Hash || f.URL != old.URL || f.Name != "new.png" || *f.AlternativeText != "alt" || *f.Caption != "cap" {
+	if f.ID != old.ID || f.DocumentID != old.DocumentID || f.Hash != old.Hash || f.URL != old.URL ||
+		f.Name != "new.png" || *f.AlternativeText != "alt" || *f.Caption != "cap" {
 		t.Errorf("%+v", f)
 	}
 	if got := shape(f); got != "600x400 thumbnail 234x156 small 500x333" {
@@ -69,7 +71,8 @@ func TestReplacedFileHasTheNewContent(t *testing.T) {
 		t.Error("a refused content was taken")
 	}
 	half := next[:len(next)/2] // it cannot be decoded, and is taken like any other file
-	if damaged := s.changed(old.ID, file("a.png", "image/png", half)); damaged.Width != nil || len(damaged.Formats) > 0 {
+	if damaged := s.changed(old.ID, file("a.png", "image/png", half)); damaged.Width != nil ||
+		len(damaged.Formats) > 0 {
 		t.Errorf("half of one: %s", shape(damaged))
 	}
 	if a := s.get(f.URL); string(a.body) != half {
@@ -95,10 +98,14 @@ func TestReplacedFileHasTheNewContent(t *testing.T) {
 // TestFileKeepsItsContentIfAHookRefuses replaces a file although a hook refuses that. The file keeps its content.
 func TestFileKeepsItsContentIfAHookRefuses(t *testing.T) {
 	s := &server{T: t, dir: writeProject(t, "")}
-	s.beforeUpdate = func(context.Context, *documents.Event) error { return apierror.Application("files stay as they are") }
+	s.beforeUpdate = func(context.Context,
+		*documents.Event) error {
+		return apierror.Application("files stay as they are")
+	}
 	s.start()
 	old := s.upload(file("old.png", "image/png", pngOf(picture(600, 400))))[0]
-	if a := s.post(fmt.Sprint("?id=", old.ID), file("new.png", "image/png", pngOf(picture(300, 200)))); a.status != 400 {
+	if a := s.post(fmt.Sprint("?id=", old.ID),
+		file("new.png", "image/png", pngOf(picture(300, 200)))); a.status != 400 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if a := s.get(old.URL); string(a.body) != pngOf(picture(600, 400)) {
@@ -125,11 +132,13 @@ func TestFileInfoChangesFields(t *testing.T) {
 		{`{"fileInfo":{"url":"/x","hash":"y","id":7}}`, "b.txt A "},
 	} {
 		got := s.json("POST", fmt.Sprint("/api/upload?id=", f.ID), test.body, 200)
-		if said := fmt.Sprint(got["name"], " ", got["alternativeText"], " ", got["caption"]); said != test.want || got["url"] != f.URL {
+		if said := fmt.Sprint(got["name"], " ", got["alternativeText"], " ", got["caption"]); said != test.want ||
+			got["url"] != f.URL {
 			t.Errorf("%s: %s", test.body, said)
 		}
 	}
-	for _, body := range []string{`{"fileInfo":null}`, `{"fileInfo":"x"}`, `{"fileInfo":[{"name":"q"}]}`, `{"fileInfo":{"caption":{}}}`, `{"fileInfo":`} {
+	for _, body := range []string{`{"fileInfo":null}`, `{"fileInfo":"x"}`, `{"fileInfo":[{"name":"q"}]}`,
+		`{"fileInfo":{"caption":{}}}`, `{"fileInfo":`} {
 		if a := s.do("POST", fmt.Sprint("/api/upload?id=", f.ID), "application/json", []byte(body)); a.status != 400 {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
@@ -149,7 +158,8 @@ func TestConcurrentReplacementsNeverMix(t *testing.T) {
 	for content := range contents {
 		all.Go(func() {
 			for range 10 {
-				if a := s.post(fmt.Sprint("?id=", f.ID), file("a.txt", "text/plain", content)); a.status != 200 && a.status != 404 {
+				if a := s.post(fmt.Sprint("?id=", f.ID), file("a.txt", "text/plain", content)); a.status != 200 &&
+					a.status != 404 {
 					t.Errorf("replace: %d %s", a.status, a.body)
 				}
 			}

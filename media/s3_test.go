@@ -72,12 +72,14 @@ func (b *bucket) config(baseURL string) string {
 func TestFilesOfABucketLeaveNothingOnTheDisk(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config(""))
-	f := s.upload(file("photo.png", "image/png", pngOf(picture(600, 400))), file("page.html", "text/html", "<html><script>"))
+	f := s.upload(file("photo.png", "image/png", pngOf(picture(600, 400))),
+		file("page.html", "text/html", "<html><script>"))
 	photo, page := f[0], f[1]
 	if photo.Provider != "s3" || !strings.HasPrefix(photo.URL, "/uploads/photo_") {
 		t.Errorf("%+v", photo)
 	}
-	want := []string{page.Hash + ".html", photo.Hash + ".png", "small_" + photo.Hash + ".png", "thumbnail_" + photo.Hash + ".png"}
+	want := []string{page.Hash + ".html", photo.Hash + ".png", "small_" + photo.Hash + ".png",
+		"thumbnail_" + photo.Hash + ".png"}
 	if got := b.names(t); !slices.Equal(got, want) {
 		t.Errorf("in the bucket: %v", got)
 	}
@@ -85,7 +87,8 @@ func TestFilesOfABucketLeaveNothingOnTheDisk(t *testing.T) {
 		s.checkFormat(photo, name, x)
 	}
 	a := s.get(photo.URL)
-	if string(a.body) != pngOf(picture(600, 400)) || a.header.Get("Content-Type") != "image/png" || a.header.Get("ETag") == "" {
+	if string(a.body) != pngOf(picture(600, 400)) || a.header.Get("Content-Type") != "image/png" ||
+		a.header.Get("ETag") == "" {
 		t.Errorf("%d %v", a.status, a.header)
 	}
 	if a := s.get(photo.URL, "If-None-Match", a.header.Get("ETag")); a.status != 304 {
@@ -98,7 +101,8 @@ func TestFilesOfABucketLeaveNothingOnTheDisk(t *testing.T) {
 		t.Errorf("a page: %v", a.header)
 	}
 	object, err := b.backend.HeadObject("files", page.Hash+".html")
-	if err != nil || object.Metadata["Content-Disposition"] != "attachment" || !strings.HasPrefix(object.Metadata["Content-Type"], "text/html") {
+	if err != nil || object.Metadata["Content-Disposition"] != "attachment" ||
+		!strings.HasPrefix(object.Metadata["Content-Type"], "text/html") {
 		t.Errorf("in the bucket: %v %v", object, err)
 	}
 	if a := s.get("/uploads/none.txt"); a.status != 404 {
@@ -127,7 +131,8 @@ func TestURLsBeginWithTheBaseURLOfTheBucket(t *testing.T) {
 	b := newBucket(t)
 	s := serve(t, b.config("https://files.example.org/x/"))
 	f := s.upload(file("a.png", "image/png", pngOf(picture(300, 200))))[0]
-	if f.URL != "https://files.example.org/x/"+f.Hash+".png" || f.Formats["thumbnail"].URL != "https://files.example.org/x/thumbnail_"+f.Hash+".png" {
+	if f.URL != "https://files.example.org/x/"+f.Hash+".png" ||
+		f.Formats["thumbnail"].URL != "https://files.example.org/x/thumbnail_"+f.Hash+".png" {
 		t.Errorf("%+v", f)
 	}
 	if a := s.do("DELETE", fmt.Sprint("/api/upload/files/", f.ID), "", nil); a.status != 200 || len(b.names(t)) > 0 {
@@ -144,7 +149,8 @@ func TestRefusalOfABucketLeavesNothing(t *testing.T) {
 	b.refuse.Store(true)
 	s.expectErrors.Store(true)
 	for _, query := range []string{"", fmt.Sprint("?id=", f.ID)} {
-		if a := s.post(query, file("a.txt", "text/plain", "new")); a.status != 500 || strings.Contains(string(a.body), "127.0.0.1") {
+		if a := s.post(query, file("a.txt", "text/plain", "new")); a.status != 500 ||
+			strings.Contains(string(a.body), "127.0.0.1") {
 			t.Errorf("%s: %d %s", query, a.status, a.body)
 		}
 	}

@@ -52,10 +52,12 @@ func (l *Library) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 // errOtherContent answers a read whose conditions name other content than the present. It is an error, and no work of
 // http.ServeContent, because that would send it with the header Cache-Control of the content: a cache would show the
 // error to others for a year.
-var errOtherContent = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError", Message: "the file is not, or no longer, as the request expects it (If-Match, If-Unmodified-Since)"}
+var errOtherContent = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError",
+	Message: "the file is not, or no longer, as the request expects it (If-Match, If-Unmodified-Since)"}
 
 // serve answers a request with content of a kind.
-func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadSeeker, k kind, tag string, modified time.Time) error {
+func (l *Library) serve(w http.ResponseWriter, r *http.Request, content io.ReadSeeker, k kind, tag string,
+	modified time.Time) error {
 	if expectsOther(r.Header, tag, modified) {
 		return errOtherContent
 	}

@@ -19,10 +19,11 @@ import (
 // lossy-alpha.webp by sharp.
 
 var (
-	red, green, blue, white = color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255}, color.NRGBA{255, 255, 255, 255}
-	transparent             = color.NRGBA{}
-	upright                 = []color.NRGBA{red, green, blue, white}
-	onRightSide             = []color.NRGBA{white, red, green, blue} // turned clockwise
+	red, green, blue, white = color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255},
+		color.NRGBA{255, 255, 255, 255}
+	transparent = color.NRGBA{}
+	upright     = []color.NRGBA{red, green, blue, white}
+	onRightSide = []color.NRGBA{white, red, green, blue} // turned clockwise
 )
 
 // corners fetches an image and returns the colours near its corners, clockwise.
@@ -43,7 +44,8 @@ func (s *server) corners(url string) []color.NRGBA {
 // alike reports whether colours differ by no more than a number of steps.
 func alike(a, b []color.NRGBA, most int) bool {
 	for i := range a {
-		for _, d := range []int{int(a[i].R) - int(b[i].R), int(a[i].G) - int(b[i].G), int(a[i].B) - int(b[i].B), int(a[i].A) - int(b[i].A)} {
+		for _, d := range []int{int(a[i].R) - int(b[i].R), int(a[i].G) - int(b[i].G), int(a[i].B) - int(b[i].B),
+			int(a[i].A) - int(b[i].A)} {
 			if max(d, -d) > most {
 				return false
 			}
@@ -88,8 +90,10 @@ func TestImagesHaveTheSizeThatBrowsersShow(t *testing.T) {
 	}{
 		{"checksum of text.png", still[:33] + wrongChunk("tEXt", "a\x00b") + still[33:], "300x200", upright},
 		{"checksum of data.png", still[:len(still)-13] + "x" + still[len(still)-12:], "300x200", upright},
-		{"checksum of transparency.png", withChunk(pngOf(palette), wrongChunk("tRNS", "\x00"), "IDAT"), "300x200", []color.NRGBA{white, white, white, white}},
-		{"transparency.png", withChunk(pngOf(palette), pngChunk("tRNS", "\x00"), "IDAT"), "300x200", []color.NRGBA{transparent, transparent, transparent, transparent}},
+		{"checksum of transparency.png", withChunk(pngOf(palette), wrongChunk("tRNS", "\x00"), "IDAT"), "300x200",
+			[]color.NRGBA{white, white, white, white}},
+		{"transparency.png", withChunk(pngOf(palette), pngChunk("tRNS", "\x00"), "IDAT"), "300x200",
+			[]color.NRGBA{transparent, transparent, transparent, transparent}},
 		{"no end.png", still[:len(still)-12], "300x200", upright},
 		{"half an end.png", still[:len(still)-6], "300x200", upright},
 		{"cut off after its data.png", still[:len(still)-12] + "\x00\x00\x00\x09tEXtab", "300x200", upright},
@@ -219,10 +223,12 @@ func TestOrientationCountsWhereChromiumAppliesIt(t *testing.T) {
 		{"long.jpg", jpeg("", exif+long), false},
 		{"long, low byte first.jpg", jpeg("", exif+littleLong), false},
 		{"byte.jpg", jpeg("", exif+tag("\x00\x01", "\x00\x00\x00\x01", "\x06\x00\x00\x00\x00\x00\x00\x00")), false},
-		{"two values.jpg", jpeg("", exif+tag("\x00\x03", "\x00\x00\x00\x02", "\x00\x06\x00\x00\x00\x00\x00\x00")), false},
+		{"two values.jpg", jpeg("", exif+tag("\x00\x03", "\x00\x00\x00\x02", "\x00\x06\x00\x00\x00\x00\x00\x00")),
+			false},
 		{"no byte order.jpg", jpeg("", exif+"XX"+short[2:]), false},
 		{"wrong version.jpg", jpeg("", exif+"MM\x00\x2b"+short[4:]), false},
-		{"the first counts.jpg", jpeg("", exif+tag("\x00\x03", "\x00\x00\x00\x01", "\x00\x01\x00\x00\x00\x00\x00\x00"), exif+short), false},
+		{"the first counts.jpg", jpeg("", exif+tag("\x00\x03", "\x00\x00\x00\x01", "\x00\x01\x00\x00\x00\x00\x00\x00"),
+			exif+short), false},
 		{"before the data.png", withChunk(still, pngChunk("eXIf", short), "IDAT"), true},
 		{"after the data.png", withChunk(still, pngChunk("eXIf", short), "IEND"), false},
 		{"wrong checksum.png", withChunk(still, wrongChunk("eXIf", short), "IDAT"), false},
@@ -238,7 +244,8 @@ func TestOrientationCountsWhereChromiumAppliesIt(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.name, got, want)
 			continue
 		}
-		if got := s.corners(f.Formats["thumbnail"].URL); !strings.HasSuffix(test.name, ".webp") && !alike(got, corners, 20) {
+		if got := s.corners(f.Formats["thumbnail"].URL); !strings.HasSuffix(test.name, ".webp") &&
+			!alike(got, corners, 20) {
 			t.Errorf("%s: %v, want %v", test.name, got, corners)
 		}
 	}
@@ -260,14 +267,16 @@ func TestColourProfiles(t *testing.T) {
 	}{
 		{"Adobe RGB", adobe, color.NRGBA{0, 201, 44, 255}, color.NRGBA{64, 200, 64, 255}, false},
 		{"Display P3", p3, color.NRGBA{251, 25, 0, 255}, color.NRGBA{230, 60, 40, 255}, false},
-		{"sRGB", icctest.RGB(icctest.SRGB, icctest.Curve()), color.NRGBA{230, 60, 40, 255}, color.NRGBA{230, 60, 40, 255}, false},
+		{"sRGB", icctest.RGB(icctest.SRGB, icctest.Curve()), color.NRGBA{230, 60, 40, 255},
+			color.NRGBA{230, 60, 40, 255}, false},
 		{"gray", gray, color.NRGBA{128, 128, 128, 255}, color.Gray{55}, false},
 		{"gray for colours", gray, color.NRGBA{64, 200, 64, 255}, color.NRGBA{64, 200, 64, 255}, false},
 		{"colours for gray", p3, color.NRGBA{55, 55, 55, 255}, color.Gray{55}, false},
 		{"damaged", adobe[:200], color.NRGBA{64, 200, 64, 255}, color.NRGBA{64, 200, 64, 255}, false},
 		{"tables", tables, color.NRGBA{64, 200, 64, 255}, color.NRGBA{64, 200, 64, 255}, true},
 	} {
-		files := map[string]string{"a.png": withProfile(pngOf(flat(test.was)), test.profile), "a.jpg": jpegWithProfile(jpegOf(flat(test.was), 0), test.profile, 100)}
+		files := map[string]string{"a.png": withProfile(pngOf(flat(test.was)), test.profile),
+			"a.jpg": jpegWithProfile(jpegOf(flat(test.was), 0), test.profile, 100)}
 		if _, isGray := test.was.(color.Gray); !isGray {
 			opaque := webpOf(test.was.(color.NRGBA))
 			files["a.webp"] = riff("VP8X", "\x20"+vp8x(300, 200)[1:], "ICCP", string(test.profile), "VP8L", opaque)
@@ -277,12 +286,15 @@ func TestColourProfiles(t *testing.T) {
 		}
 		for name, data := range files {
 			f := s.upload(file(name, "image/png", data))[0]
-			for _, url := range []string{f.Formats["thumbnail"].URL, f.URL + "?width=40", s.signed(f.URL, "width=30&format=png"), s.signed(f.URL, "width=30&format=jpeg"), s.signed(f.URL, "width=30&format=webp")} {
+			for _, url := range []string{f.Formats["thumbnail"].URL, f.URL + "?width=40",
+				s.signed(f.URL, "width=30&format=png"), s.signed(f.URL, "width=30&format=jpeg"),
+				s.signed(f.URL, "width=30&format=webp")} {
 				want := test.shown.(color.NRGBA)
 				if got := s.corners(url); !alike(got, []color.NRGBA{want, want, want, want}, 3) {
 					t.Errorf("%s, %s: %s shows %v, want %v", test.name, name, url, got, want)
 				}
-				if got := profileIn(string(s.get(url).body)); test.keeps != (got == string(test.profile)) || got != "" && !test.keeps {
+				if got := profileIn(string(s.get(url).body)); test.keeps != (got == string(test.profile)) ||
+					got != "" && !test.keeps {
 					t.Errorf("%s, %s: %s has a profile of %d bytes", test.name, name, url, len(got))
 				}
 			}

@@ -60,7 +60,8 @@ func TestSlowUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	io.WriteString(conn, "POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: "+contentType+"\r\nContent-Length: 3000000\r\n\r\n")
+	io.WriteString(conn, "POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: "+contentType+
+		"\r\nContent-Length: 3000000\r\n\r\n")
 	conn.Write(whole[:300000])
 	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	answer, err := io.ReadAll(conn)
@@ -81,7 +82,8 @@ func TestGoneClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(conn, "POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: "+contentType+"\r\nContent-Length: 3000000\r\n\r\n")
+		io.WriteString(conn, "POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: "+contentType+
+			"\r\nContent-Length: 3000000\r\n\r\n")
 		conn.Write(whole[:sent])
 		conn.Close()
 	}

@@ -10,7 +10,8 @@ import (
 // FuzzSVG reads the type and the size of random files. A size is not negative, and a file that has one is an SVG image.
 func FuzzSVG(f *testing.F) {
 	const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="10" height="20"/>`
-	for _, text := range []string{svg, "<!-- c -->" + svg, "<!DOCTYPE svg [<!ENTITY a 'b'>]>" + svg, "<!doctype html>", "\xff\xfe<\x00s\x00", "<?xml version='1.0' encoding='x'?>" + svg} {
+	for _, text := range []string{svg, "<!-- c -->" + svg, "<!DOCTYPE svg [<!ENTITY a 'b'>]>" + svg, "<!doctype html>",
+		"\xff\xfe<\x00s\x00", "<?xml version='1.0' encoding='x'?>" + svg} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {

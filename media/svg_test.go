@@ -34,7 +34,8 @@ func TestSVGIsKnownAfterAnyProlog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{T: t, base: s.base, dir: s.dir}
-			for _, p := range []part{file("a.svg", "image/svg+xml", text), file("a.png", "image/png", text), file("a", "application/octet-stream", text)} {
+			for _, p := range []part{file("a.svg", "image/svg+xml", text), file("a.png", "image/png", text),
+				file("a", "application/octet-stream", text)} {
 				f := s.upload(p)[0]
 				if got := shape(f); got != "10x20" {
 					t.Errorf("%s: %s", p.file, got)
@@ -46,7 +47,8 @@ func TestSVGIsKnownAfterAnyProlog(t *testing.T) {
 		})
 	}
 	for _, text := range []string{
-		"<!-- c --><p>" + svg, "<!-- c --><!doctype html>" + svg, "<!-- c --><html>" + svg, "<!-- c -->text", "<!-- c", "<!-- c --><svgs/>",
+		"<!-- c --><p>" + svg, "<!-- c --><!doctype html>" + svg, "<!-- c --><html>" + svg, "<!-- c -->text", "<!-- c",
+		"<!-- c --><svgs/>",
 		"text " + svg, "<!-- " + strings.Repeat("x", 70_000) + " -->" + svg, "\xff\xfe", "\xff\xfe<",
 	} {
 		if a := s.post("", file("a.png", "image/png", text)); a.status != 400 {

@@ -15,7 +15,8 @@ import (
 // Add stores the files of a form and creates a document for each, linked to the entry that the form names. show is
 // called with each document, in order, within the transaction. If the transaction is retried, show is called for all of
 // them again from the first. once may be nil, as for Edit and Delete; see store.WriteOnce.
-func (l *Library) Add(ctx context.Context, once *store.Once, form *Form, access *permission.Access, show func(i int, s *store.Snapshot, r store.Record) error) error {
+func (l *Library) Add(ctx context.Context, once *store.Once, form *Form, access *permission.Access,
+	show func(i int, s *store.Snapshot, r store.Record) error) error {
 	if len(form.files) == 0 {
 		return errEmpty
 	}
@@ -107,7 +108,8 @@ func (l *Library) forget(entryName string) error {
 func refused(err error) bool {
 	var refusal *apierror.Error
 	var before *store.CarriedOutError
-	return errors.As(err, &refusal) || errors.As(err, &before) || errors.Is(err, store.ErrFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &refusal) || errors.As(err, &before) || errors.Is(err, store.ErrFull) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func namesOf(list []Stored) []string {
@@ -119,7 +121,8 @@ func namesOf(list []Stored) []string {
 }
 
 // Edit changes the fields of a file's document that clients may set.
-func (l *Library) Edit(ctx context.Context, once *store.Once, id uint64, info Info, show func(*store.Snapshot, store.Record) error) error {
+func (l *Library) Edit(ctx context.Context, once *store.Once, id uint64, info Info,
+	show func(*store.Snapshot, store.Record) error) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
 		return err
@@ -131,19 +134,22 @@ func (l *Library) Edit(ctx context.Context, once *store.Once, id uint64, info In
 	}
 	data := jsontree.NewObject()
 	info.fill(data)
-	return l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: data, Access: permission.FullAccess, After: show, Once: once})
+	return l.documents.Update(ctx, documents.Write{Type: l.typ, DocumentID: old.documentID, Data: data,
+		Access: permission.FullAccess, After: show, Once: once})
 }
 
 var (
 	errSeveral   = apierror.Validation("Cannot replace a file with multiple ones")
-	errOtherType = apierror.Application("A file can be replaced only by one of the same type: its url, and so its extension, stays")
-	errNoEntity  = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "Entity not found"}
+	errOtherType = apierror.Application(
+		"A file can be replaced only by one of the same type: its url, and so its extension, stays")
+	errNoEntity = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "Entity not found"}
 	// ErrNoFile is the answer to a request for a file that does not exist.
 	ErrNoFile = &apierror.Error{Status: 404, Name: "NotFoundError", Message: "file.notFound"}
 )
 
 // Replace gives a file the content of the one in the form. Its id, documentId, hash, extension and URL stay.
-func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(*store.Snapshot, store.Record) error) error {
+func (l *Library) Replace(ctx context.Context, id uint64, form *Form,
+	show func(*store.Snapshot, store.Record) error) error {
 	if len(form.files) > 1 {
 		return errSeveral
 	}
@@ -166,7 +172,8 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 		return err
 	}
 	put := f.stored()
-	r := &replacement{ID: id, From: old.updated, Data: jsontree.Append(nil, f.replacedData()), Put: put, Drop: old.without(namesOf(put))}
+	r := &replacement{ID: id, From: old.updated, Data: jsontree.Append(nil, f.replacedData()), Put: put,
+		Drop: old.without(namesOf(put))}
 	done, err := l.waitUnpinned(ctx)
 	if err != nil {
 		return err
@@ -181,12 +188,14 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 	}
 	defer release()
 	// Once the entry is written, the replacement is decided: after a crash the next start finishes it.
-	entryName, err := l.writeEntry(ctx, entry{Provider: old.provider, Replace: r, Files: []entryFiles{{old.hash, append(namesOf(put), r.Drop...)}}})
+	entryName, err := l.writeEntry(ctx,
+		entry{Provider: old.provider, Replace: r, Files: []entryFiles{{old.hash, append(namesOf(put), r.Drop...)}}})
 	if err != nil {
 		return fmt.Errorf("write the journal entry of a replacement: %w", err)
 	}
 	err = l.replace(context.WithoutCancel(ctx), f.storage, r, show)
-	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed) || errors.Is(err, errPartStored)) {
+	if err != nil && (documents.Unavailable(err) != nil || errors.Is(err, store.ErrClosed) ||
+		errors.Is(err, errPartStored)) {
 		f.formats, form.files = nil, nil // keep the files: the next start stores them
 		return err
 	}
@@ -198,7 +207,8 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form, show func(
 }
 
 // Delete deletes a file: its document, all links to it, and then its content.
-func (l *Library) Delete(ctx context.Context, once *store.Once, id uint64, show func(*store.Snapshot, store.Record) error) error {
+func (l *Library) Delete(ctx context.Context, once *store.Once, id uint64,
+	show func(*store.Snapshot, store.Record) error) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
 		return err
@@ -224,11 +234,13 @@ func (l *Library) Delete(ctx context.Context, once *store.Once, id uint64, show 
 		return err
 	}
 	defer release()
-	entryName, err := l.writeEntry(ctx, entry{Provider: old.provider, Files: []entryFiles{{old.hash, old.names}}, Removes: true})
+	entryName, err := l.writeEntry(ctx, entry{Provider: old.provider, Files: []entryFiles{{old.hash, old.names}},
+		Removes: true})
 	if err != nil {
 		return fmt.Errorf("write the journal entry of a removal: %w", err)
 	}
-	gone := documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess, Notes: unlisted(storage, old.names), Once: once}
+	gone := documents.Write{Type: l.typ, DocumentID: old.documentID, Access: permission.FullAccess,
+		Notes: unlisted(storage, old.names), Once: once}
 	err = l.documents.Delete(ctx, gone)
 	switch {
 	case err == nil:

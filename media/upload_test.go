@@ -74,7 +74,8 @@ func TestNames(t *testing.T) {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			if a.status != 201 {
-				if !strings.Contains(string(a.body), `"File name contains invalid characters"`) && !strings.Contains(string(a.body), "cannot be read") {
+				if !strings.Contains(string(a.body), `"File name contains invalid characters"`) &&
+					!strings.Contains(string(a.body), "cannot be read") {
 					t.Errorf("%s", a.body)
 				}
 				return
@@ -90,7 +91,8 @@ func TestNames(t *testing.T) {
 			if f.Ext != test.ext || f.URL != "/uploads/"+f.Hash+f.Ext {
 				t.Errorf("ext %q, url %q", f.Ext, f.URL)
 			}
-			if f.Size != 0.01 || f.Provider != "local" || f.IsURLSigned == nil || *f.IsURLSigned || f.Width != nil || f.Formats != nil {
+			if f.Size != 0.01 || f.Provider != "local" || f.IsURLSigned == nil || *f.IsURLSigned || f.Width != nil ||
+				f.Formats != nil {
 				t.Errorf("%s", a.body)
 			}
 			if got := s.get(f.URL); got.status != 200 || string(got.body) != "hello" {
@@ -128,7 +130,8 @@ func TestTypeIsFoundIfClientsStateNone(t *testing.T) {
 		{"a.PDF", "text/plain", "%PDF-1.4\n%x", "application/pdf", ".PDF"},
 		{"a.csv", unknown, "a,b\n1,2\n", "text/csv", ".csv"},
 		{"a.csv", "text/plain", "a,b\n1,2\n", "text/csv", ".csv"},
-		{"a.docx", unknown, "PK\x03\x04" + strings.Repeat("a", 30), "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"},
+		{"a.docx", unknown, "PK\x03\x04" + strings.Repeat("a", 30),
+			"application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".docx"},
 		{"a.mp4", unknown, "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom", "video/mp4", ".mp4"},
 		{"a.svg", unknown, `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="2"/>`, "image/svg+xml", ".svg"},
 		{"a.txt", "nonsense", "hello", "text/plain", ".txt"},
@@ -139,7 +142,8 @@ func TestTypeIsFoundIfClientsStateNone(t *testing.T) {
 	} {
 		f := s.upload(file(test.name, test.declared, test.data))[0]
 		if f.Mime != test.mime || f.Ext != test.ext || !strings.HasSuffix(f.URL, test.ext) {
-			t.Errorf("%s declared as %q: mime %q, ext %q, url %q, want %q, %q", test.name, test.declared, f.Mime, f.Ext, f.URL, test.mime, test.ext)
+			t.Errorf("%s declared as %q: mime %q, ext %q, url %q, want %q, %q", test.name, test.declared, f.Mime, f.Ext,
+				f.URL, test.mime, test.ext)
 		}
 	}
 }
@@ -172,7 +176,9 @@ func TestFileInfoIsReadInAllItsForms(t *testing.T) {
 		{"nothing", []part{one}, 201, "a.txt|-|-"},
 		{"all", []part{one, said(`{"name":"N.md","alternativeText":"A","caption":"C"}`)}, 201, "N.md|A|C"},
 		{"before the file", []part{said(`{"caption":"C"}`), one}, 201, "a.txt|-|C"},
-		{"unknown keys", []part{one, said(`{"foo":1,"hash":"x","url":"/etc/passwd","provider":"x","folder":9,"mime":"text/html"}`)}, 201, "a.txt|-|-"},
+		{"unknown keys", []part{one,
+			said(`{"foo":1,"hash":"x","url":"/etc/passwd","provider":"x","folder":9,"mime":"text/html"}`)}, 201,
+			"a.txt|-|-"},
 		{"empty texts", []part{one, said(`{"name":"","caption":""}`)}, 201, "a.txt|-|"},
 		{"null", []part{one, said(`{"name":null,"caption":null}`)}, 201, "a.txt|-|-"},
 		{"scalars", []part{one, said(`{"name":5,"caption":true}`)}, 201, "5|-|true"},
@@ -180,20 +186,29 @@ func TestFileInfoIsReadInAllItsForms(t *testing.T) {
 		{"a list of one", []part{one, said(`[{"name":"x"}]`)}, 201, "x|-|-"},
 		{"two", []part{one, one, said(`{"caption":"1"}`), said(`{"caption":"2"}`)}, 201, "a.txt|-|1 a.txt|-|2"},
 		{"a list for two", []part{one, one, said(`[{"caption":"1"},{"caption":"2"}]`)}, 201, "a.txt|-|1 a.txt|-|2"},
-		{"two for three", []part{one, one, one, said(`{"caption":"1"}`), said(`{"caption":"2"}`)}, 201, "a.txt|-|1 a.txt|-|2 a.txt|-|-"},
-		{"one for two", []part{one, one, said(`{"name":"X"}`)}, 400, "fileInfo must be a `array` type, but the final value was: `null` (cast from the value `{\n  \"name\": \"\\\"X\\\"\"\n}`)."},
+		{"two for three", []part{one, one, one, said(`{"caption":"1"}`), said(`{"caption":"2"}`)}, 201,
+			"a.txt|-|1 a.txt|-|2 a.txt|-|-"},
+		{"one for two", []part{one, one, said(`{"name":"X"}`)}, 400,
+			"fileInfo must be a `array` type, but the final value was: `null` (cast from the value `{\n  \"name\": \"\\\"X\\\"\"\n}`)."},
 		{"two for one", []part{one, said(`{}`), said(`{}`)}, 400, "fileInfo must be a `object` type"},
-		{"a string", []part{one, said(`"x"`)}, 400, "fileInfo must be a `object` type, but the final value was: `null` (cast from the value `\"x\"`)."},
-		{"null itself", []part{one, said(`null`)}, 400, "fileInfo must be a `object` type, but the final value was: `null`."},
-		{"empty", []part{one, said(``)}, 400, "fileInfo must be a `object` type, but the final value was: `null` (cast from the value `\"\"`)."},
+		{"a string", []part{one, said(`"x"`)}, 400,
+			"fileInfo must be a `object` type, but the final value was: `null` (cast from the value `\"x\"`)."},
+		{"null itself", []part{one, said(`null`)}, 400,
+			"fileInfo must be a `object` type, but the final value was: `null`."},
+		{"empty", []part{one, said(``)}, 400,
+			"fileInfo must be a `object` type, but the final value was: `null` (cast from the value `\"\"`)."},
 		{"no JSON", []part{one, said(`nope`)}, 400, "fileInfo must be JSON"},
 		{"deep", []part{one, said(strings.Repeat("[", 5000))}, 400, "fileInfo must be JSON"},
-		{"an object for a text", []part{one, said(`{"name":{"a":1}}`)}, 400, "fileInfo.name must be a `string` type, but the final value was: `{\n  \"a\": \"1\"\n}`."},
-		{"a focal point that is none", []part{one, said(`{"focalPoint":{"x":"1","y":[]}}`)}, 400, "fileInfo.focalPoint must be a `object` type"},
+		{"an object for a text", []part{one, said(`{"name":{"a":1}}`)}, 400,
+			"fileInfo.name must be a `string` type, but the final value was: `{\n  \"a\": \"1\"\n}`."},
+		{"a focal point that is none", []part{one, said(`{"focalPoint":{"x":"1","y":[]}}`)}, 400,
+			"fileInfo.focalPoint must be a `object` type"},
 		{"control characters", []part{one, said(`{"name":"a\u0000b"}`)}, 400, "File name contains invalid characters"},
-		{"a long name", []part{one, said(`{"name":"` + strings.Repeat("x", 256) + `"}`)}, 400, "File name contains invalid characters"},
+		{"a long name", []part{one, said(`{"name":"` + strings.Repeat("x", 256) + `"}`)}, 400,
+			"File name contains invalid characters"},
 		{"no file", []part{said(`{"name":"X"}`)}, 400, "Files are empty"},
-		{"another field", []part{{name: "file", isFile: true, file: "a.txt", data: []byte("x")}}, 400, "Files are empty"},
+		{"another field", []part{{name: "file", isFile: true, file: "a.txt", data: []byte("x")}}, 400,
+			"Files are empty"},
 		{"an empty file", []part{file("a.txt", "text/plain", "")}, 400, "Files are empty"},
 		{"an empty file among others", []part{one, file("b.txt", "text/plain", "")}, 201, "a.txt|-|- b.txt|-|-"},
 		{"too many files", slicesRepeat(one, 101), 400, "Too many files at once"},
@@ -248,7 +263,8 @@ func slicesRepeat(p part, n int) (list []part) {
 func TestSizeLimit(t *testing.T) {
 	s := serve(t, "upload: {config: {sizeLimit: 1000000}}")
 	for _, test := range []struct{ size, status int }{{1000000, 201}, {1000004, 201}, {1000005, 413}, {5000000, 413}} {
-		a := s.post("", file("over.bin", "application/octet-stream", strings.Repeat("\xff\x00", test.size/2+test.size%2)[:test.size]))
+		a := s.post("", file("over.bin", "application/octet-stream",
+			strings.Repeat("\xff\x00", test.size/2+test.size%2)[:test.size]))
 		if a.status != test.status {
 			t.Errorf("%d bytes: %d %s", test.size, a.status, a.body)
 		}
@@ -256,7 +272,8 @@ func TestSizeLimit(t *testing.T) {
 			t.Errorf("%s", a.body)
 		}
 	}
-	if a := s.post("", file("a.txt", "text/plain", "x"), file("over.bin", "", strings.Repeat("x", 2000000))); a.status != 413 {
+	if a := s.post("", file("a.txt", "text/plain", "x"),
+		file("over.bin", "", strings.Repeat("x", 2000000))); a.status != 413 {
 		t.Errorf("one of two: %d %s", a.status, a.body)
 	}
 	files, spooled := s.stored()
@@ -291,9 +308,13 @@ func TestMalformedForms(t *testing.T) {
 		{"another boundary", "multipart/form-data; boundary=X", whole, "", 400, "cannot be read"},
 		{"cut off", contentType, whole[:len(whole)-10], "", 400, "cannot be read"},
 		{"cut off in the head", contentType, whole[:60], "", 400, "cannot be read"},
-		{"a part without a disposition", "multipart/form-data; boundary=X", []byte("--X\r\n\r\nhello\r\n--X--\r\n"), "", 400, "Files are empty"},
-		{"a disposition that is none", "multipart/form-data; boundary=X", []byte("--X\r\nContent-Disposition: form-data; name=\"files; filename=a.txt\r\n\r\nhello\r\n--X--\r\n"), "", 400, "Files are empty"},
-		{"many heads", "multipart/form-data; boundary=X", []byte("--X\r\n" + strings.Repeat("A: b\r\n", 50000) + "\r\nhello\r\n--X--\r\n"), "", 400, "cannot be read"},
+		{"a part without a disposition", "multipart/form-data; boundary=X", []byte("--X\r\n\r\nhello\r\n--X--\r\n"), "",
+			400, "Files are empty"},
+		{"a disposition that is none", "multipart/form-data; boundary=X",
+			[]byte("--X\r\nContent-Disposition: form-data; name=\"files; filename=a.txt\r\n\r\nhello\r\n--X--\r\n"), "",
+			400, "Files are empty"},
+		{"many heads", "multipart/form-data; boundary=X", []byte("--X\r\n" + strings.Repeat("A: b\r\n", 50000) +
+			"\r\nhello\r\n--X--\r\n"), "", 400, "cannot be read"},
 		{"no body", "", nil, "", 400, "Files are empty"},
 		{"text", "text/plain", []byte("hello"), "", 400, "Files are empty"},
 		{"JSON", "application/json", []byte(`{"files":[1]}`), "", 400, "Files are empty"},
@@ -331,7 +352,8 @@ func TestCompressedForms(t *testing.T) {
 		{"one file", many(1, file("a.bin", "", zeros)), 201, ""},
 		{"a file and fields", []part{field("x", strings.Repeat("x", 1<<20-100)), file("a.bin", "", zeros)}, 201, ""},
 		{"many files", many(20, file("a.bin", "", zeros)), 413, "the compressed form exceeds size limit of 1 MB"},
-		{"files in another field", append(many(2, elsewhere(zeros)), file("a.txt", "", "hello")), 413, "the files in fields other than files are too long"},
+		{"files in another field", append(many(2, elsewhere(zeros)), file("a.txt", "", "hello")), 413,
+			"the files in fields other than files are too long"},
 		{"a file in another field", []part{elsewhere(zeros), file("a.txt", "", "hello")}, 201, ""},
 		{"many parts", append(many(12_000, part{}), file("a.txt", "", "hello")), 413, "too many parts"},
 	} {
@@ -375,7 +397,8 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	id := s.upload(file("x.png", "image/png", png))[0].ID
-	if a := s.post(fmt.Sprint("?id=", id), file("x.png", "image/png", "<html><script>alert(1)</script>")); a.status != 400 {
+	if a := s.post(fmt.Sprint("?id=", id),
+		file("x.png", "image/png", "<html><script>alert(1)</script>")); a.status != 400 {
 		t.Errorf("replaced by a page: %d %s", a.status, a.body)
 	}
 }
@@ -385,14 +408,16 @@ func TestUploadRoutesNeedTheirPermission(t *testing.T) {
 	s := serve(t, "")
 	f := s.upload(file("a.txt", "text/plain", "x"))[0]
 	s.stop()
-	if err := os.WriteFile(filepath.Join(s.dir, "config/permissions.yaml"), []byte("roles: {public: {api::person.person: [find]}}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.dir, "config/permissions.yaml"),
+		[]byte("roles: {public: {api::person.person: [find]}}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.start()
 	body, contentType := form(file("a.txt", "text/plain", "x"))
 	for _, r := range []struct{ method, path string }{
 		{"POST", "/api/upload"}, {"POST", fmt.Sprint("/api/upload?id=", f.ID)}, {"GET", "/api/upload/files"},
-		{"GET", fmt.Sprint("/api/upload/files/", f.ID)}, {"DELETE", fmt.Sprint("/api/upload/files/", f.ID)}, {"DELETE", "/api/upload/files/99"},
+		{"GET", fmt.Sprint("/api/upload/files/", f.ID)}, {"DELETE", fmt.Sprint("/api/upload/files/", f.ID)},
+		{"DELETE", "/api/upload/files/99"},
 	} {
 		if a := s.do(r.method, r.path, contentType, body); a.status != 403 {
 			t.Errorf("%s %s: %d %s", r.method, r.path, a.status, a.body)
@@ -431,7 +456,8 @@ func TestUploadCanBeSwitchedOff(t *testing.T) {
 // TestListsOfFilesHaveNoEnvelope requests lists of files, which have no envelope and parameters of their own.
 func TestListsOfFilesHaveNoEnvelope(t *testing.T) {
 	s := serve(t, "")
-	s.upload(file("b.txt", "text/plain", "x"), file("a.txt", "text/plain", "x"), file("c.png", "image/png", pngOf(picture(3, 2))))
+	s.upload(file("b.txt", "text/plain", "x"), file("a.txt", "text/plain", "x"),
+		file("c.png", "image/png", pngOf(picture(3, 2))))
 	names := func(query string) (got []string) {
 		a := s.get("/api/upload/files" + query)
 		if a.status != 200 {
@@ -459,7 +485,8 @@ func TestListsOfFilesHaveNoEnvelope(t *testing.T) {
 			t.Errorf("%s: %s", query, diff)
 		}
 	}
-	for _, path := range []string{"/api/upload/files/99", "/api/upload/files/abc", "/api/upload/files/-1", "/api/upload/files/1e0", "/api/upload/files/99999999999999999999"} {
+	for _, path := range []string{"/api/upload/files/99", "/api/upload/files/abc", "/api/upload/files/-1",
+		"/api/upload/files/1e0", "/api/upload/files/99999999999999999999"} {
 		for _, method := range []string{"GET", "DELETE"} {
 			if a := s.do(method, path, "", nil); a.status != 404 || !strings.Contains(string(a.body), "file.notFound") {
 				t.Errorf("%s %s: %d %s", method, path, a.status, a.body)

@@ -234,7 +234,8 @@ type ImageSettings struct {
 
 func (s *ImageSettings) enabled() bool { return len(s.Sizes) > 0 || s.Secret != "" }
 
-var errSignature = &apierror.Error{Status: 403, Name: "ForbiddenError", Message: "the signature does not fit the file and the parameters"}
+var errSignature = &apierror.Error{Status: 403, Name: "ForbiddenError",
+	Message: "the signature does not fit the file and the parameters"}
 
 // check returns an error if a client may not have this variant of the file with this stored name.
 func (s *ImageSettings) check(v *Variant, name, signature string) error {

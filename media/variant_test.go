@@ -69,8 +69,10 @@ func TestLayoutIsThatOfSharp(t *testing.T) {
 // and enlarges only for Fill.
 func FuzzVariant(f *testing.F) {
 	for _, query := range []string{
-		"", "width=400", "width=400&height=300&fit=cover&format=webp", "format=png", "fit=fill", "width=0", "width=-1", "width=1&width=2", "width=01",
-		"width=99999999999999999999", "width=%34", "width=4;height=3", "%zz", "height=10000&fit=outside&v=3", "signature=abc", "width=1e3", "width[]=1",
+		"", "width=400", "width=400&height=300&fit=cover&format=webp", "format=png", "fit=fill", "width=0", "width=-1",
+		"width=1&width=2", "width=01",
+		"width=99999999999999999999", "width=%34", "width=4;height=3", "%zz", "height=10000&fit=outside&v=3",
+		"signature=abc", "width=1e3", "width[]=1",
 	} {
 		f.Add(query, uint16(4000), uint16(3000))
 	}
@@ -139,7 +141,8 @@ func checkSignature(t *testing.T, s *ImageSettings, v *Variant, name string) {
 // TestNoURLIsSignedThatTheServerRefuses checks that no URL is made for a variant that the server would refuse.
 func TestNoURLIsSignedThatTheServerRefuses(t *testing.T) {
 	for _, v := range []Variant{
-		{}, {Fit: Cover}, {Size: Size{Width: -1}}, {Size: Size{Width: MaxSide + 1}}, {Size: Size{Width: 1}, Fit: "middle"}, {Format: "gif"},
+		{}, {Fit: Cover}, {Size: Size{Width: -1}}, {Size: Size{Width: MaxSide + 1}},
+		{Size: Size{Width: 1}, Fit: "middle"}, {Format: "gif"},
 		{Format: "png&width=5"},
 	} {
 		if link, err := v.SignedURL("secret", "/uploads/a.jpg"); err == nil {
@@ -246,7 +249,8 @@ func TestVariantOfADeletedFileIsNotCached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Library{files: &files{local: &local{dir: dir}, storage: &vanishing{path: "testdata/progressive.jpg"}, settings: DefaultSettings,
+	l := &Library{files: &files{local: &local{dir: dir}, storage: &vanishing{path: "testdata/progressive.jpg"},
+		settings: DefaultSettings,
 		variants: &variants{cache: cache, limits: newImageLimits(1), wait: time.Minute}}}
 	of, v := origin{name: "a.jpg", etag: "etag"}, &Variant{Size: Size{Width: 10}}
 	data, err := l.makeVariant(t.Context(), of, keysOf(of.name)+v.etag(of.etag), v)

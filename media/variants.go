@@ -222,7 +222,8 @@ var (
 )
 
 func unavailable(reason apierror.Reason, message string) *apierror.Error {
-	return &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: message, NoDetails: true, Reason: reason}
+	return &apierror.Error{Status: 503, Name: "ServiceUnavailableError", Message: message, NoDetails: true,
+		Reason: reason}
 }
 
 // makeVariant makes a variant and caches it.
@@ -295,7 +296,8 @@ func (l *Library) renderVariant(ctx context.Context, of origin, v *Variant) ([]b
 }
 
 func (l *Library) tooManyPixels() error {
-	return apierror.Application("the image has, or would have, more than " + strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
+	return apierror.Application("the image has, or would have, more than " +
+		strconv.FormatInt(l.settings.PixelLimit, 10) + " pixels")
 }
 
 // renderPicture does the work of renderVariant for an image whose header was read.

@@ -21,7 +21,8 @@ func BenchmarkVariant(b *testing.B) {
 	}
 	defer dir.close()
 	writePhoto(b, filepath.Join(dir.path, "photo.jpg"), 4000, 3000)
-	f := &files{dir: dir, local: &local{dir: dir}, settings: DefaultSettings, variants: &variants{limits: newImageLimits(1), wait: variantWait}}
+	f := &files{dir: dir, local: &local{dir: dir}, settings: DefaultSettings,
+		variants: &variants{limits: newImageLimits(1), wait: variantWait}}
 	f.storage = f.local
 	l := &Library{files: f}
 	o, err := l.OpenFile(b.Context(), "photo.jpg")
@@ -29,7 +30,8 @@ func BenchmarkVariant(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer o.Close()
-	for _, query := range []string{"width=800", "width=800&height=800&fit=cover", "width=800&format=png", "width=800&format=webp", "width=64"} {
+	for _, query := range []string{"width=800", "width=800&height=800&fit=cover", "width=800&format=png",
+		"width=800&format=webp", "width=64"} {
 		b.Run(query, func(b *testing.B) {
 			v, _, err := parseVariant(query)
 			if err != nil {

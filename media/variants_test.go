@@ -64,7 +64,8 @@ func (s *server) signed(fileURL, query string) string {
 // colours near their corners.
 func TestVariantsHaveTheirFitAndFormat(t *testing.T) {
 	s := serve(t, imageConfig(""))
-	red, green, blue, white, black := color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255}, color.RGBA{0, 0, 255, 255}, color.White, color.Black
+	red, green, blue, white, black := color.RGBA{255, 0, 0, 255}, color.RGBA{0, 255, 0, 255},
+		color.RGBA{0, 0, 255, 255}, color.White, color.Black
 	corners := []color.Color{red, green, blue, white} // clockwise
 	wide := s.upload(file("wide.png", "image/png", pngOf(picture(120, 80))))[0].URL
 	photo := s.upload(file("photo.jpg", "image/jpeg", jpegOf(picture(120, 80), 0)))[0].URL
@@ -121,13 +122,16 @@ func TestVariantsOfOtherFiles(t *testing.T) {
 	animated := riff("VP8X", "\x02"+vp8x(10, 10)[1:], "ANIM", "\x00\x00\x00\x00\x00\x00")
 	still := pngOf(picture(100, 100))
 	control := "acTL\x00\x00\x00\x01\x00\x00\x00\x00"
-	animatedPNG := still[:33] + "\x00\x00\x00\x08" + string(binary.BigEndian.AppendUint32([]byte(control), crc32.ChecksumIEEE([]byte(control)))) + still[33:]
+	animatedPNG := still[:33] + "\x00\x00\x00\x08" +
+		string(binary.BigEndian.AppendUint32([]byte(control), crc32.ChecksumIEEE([]byte(control)))) + still[33:]
 	const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><script/></svg>`
 	for name, data := range map[string]string{
-		"a.gif": gifOf(picture(100, 100)), "a.svg": svg, "a.webp": animated, "a.png": animatedPNG, "a.txt": "hello", "called.png": svg,
+		"a.gif": gifOf(picture(100, 100)), "a.svg": svg, "a.webp": animated, "a.png": animatedPNG, "a.txt": "hello",
+		"called.png": svg,
 	} {
 		f := s.upload(file(name, "image/png", data))[0]
-		if a := s.get(f.URL + "?width=40&format=png"); a.status != 200 || string(a.body) != data || a.header.Get("Content-Security-Policy") == "" {
+		if a := s.get(f.URL + "?width=40&format=png"); a.status != 200 || string(a.body) != data ||
+			a.header.Get("Content-Security-Policy") == "" {
 			t.Errorf("%s: %d, %d bytes", name, a.status, len(a.body))
 		}
 	}
@@ -136,7 +140,8 @@ func TestVariantsOfOtherFiles(t *testing.T) {
 		"hidden.webp": riff("VP8X", vp8x(10, 10), "VP8L", webpFlat(16383, 16383)[20:]),
 	} {
 		writeFile(t, filepath.Join(s.dir, "data/uploads", name), data) // as an operator may
-		if a := s.get("/uploads/" + name + "?width=40"); a.status != 400 || !strings.Contains(string(a.body), "ApplicationError") {
+		if a := s.get("/uploads/" + name + "?width=40"); a.status != 400 ||
+			!strings.Contains(string(a.body), "ApplicationError") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
@@ -146,7 +151,8 @@ func TestVariantsOfOtherFiles(t *testing.T) {
 	cut := still[:200]
 	writeFile(t, filepath.Join(s.dir, "data/uploads/cut-off.png"), cut)
 	for range 2 {
-		if a := s.get("/uploads/cut-off.png?width=40"); a.status != 200 || string(a.body) != cut || a.header.Get("Content-Type") != "image/png" {
+		if a := s.get("/uploads/cut-off.png?width=40"); a.status != 200 || string(a.body) != cut ||
+			a.header.Get("Content-Type") != "image/png" {
 			t.Errorf("cut off: %d %q", a.status, a.body)
 		}
 	}
@@ -207,7 +213,8 @@ func TestVariantParameters(t *testing.T) {
 			t.Errorf("%s: %d, not the original", query, a.status)
 		}
 	}
-	for _, path := range []string{"/uploads/none.png", "/uploads/.incoming/spare", "/uploads/..%2fcontent.db", "/uploads/../content.db", "/uploads/a/b.png"} {
+	for _, path := range []string{"/uploads/none.png", "/uploads/.incoming/spare", "/uploads/..%2fcontent.db",
+		"/uploads/../content.db", "/uploads/a/b.png"} {
 		if a := s.get(path + "?width=40"); a.status != 404 {
 			t.Errorf("%s: %d", path, a.status)
 		}
@@ -230,7 +237,8 @@ func TestQueryChangesNothingWithoutVariants(t *testing.T) {
 			t.Errorf("%s: %d", query, a.status)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, "data/image-cache")); !os.IsNotExist(err) || s.imageStats() != (media.ImageStats{}) {
+	if _, err := os.Stat(filepath.Join(s.dir, "data/image-cache")); !os.IsNotExist(err) ||
+		s.imageStats() != (media.ImageStats{}) {
 		t.Errorf("%v %+v", err, s.imageStats())
 	}
 }
@@ -242,15 +250,18 @@ func TestVariantsAnswerConditionsAndRanges(t *testing.T) {
 	original := s.get(f)
 	a := s.get(f + "?width=40")
 	etag := a.header.Get("ETag")
-	if a.header.Get("Cache-Control") != "max-age=60" || a.header.Get("Last-Modified") != original.header.Get("Last-Modified") || len(etag) < 10 || a.header.Get("X-Content-Type-Options") != "nosniff" {
+	if a.header.Get("Cache-Control") != "max-age=60" || a.header.Get("Last-Modified") != original.header.Get(
+		"Last-Modified") || len(etag) < 10 || a.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%v", a.header)
 	}
-	for _, other := range []string{original.header.Get("ETag"), s.get(f + "?height=20").header.Get("ETag"), s.get(f + "?width=40&format=webp").header.Get("ETag")} {
+	for _, other := range []string{original.header.Get("ETag"), s.get(f + "?height=20").header.Get("ETag"),
+		s.get(f + "?width=40&format=webp").header.Get("ETag")} {
 		if other == etag {
 			t.Errorf("two images have the ETag %s", etag)
 		}
 	}
-	if again := s.get(f + "?fit=inside&width=40"); again.header.Get("ETag") != etag || !bytes.Equal(again.body, a.body) {
+	if again := s.get(f + "?fit=inside&width=40"); again.header.Get("ETag") != etag ||
+		!bytes.Equal(again.body, a.body) {
 		t.Error("the same image has another ETag")
 	}
 	if got := s.get(f+"?width=40", "If-None-Match", etag); got.status != 304 || len(got.body) > 0 {
@@ -259,7 +270,8 @@ func TestVariantsAnswerConditionsAndRanges(t *testing.T) {
 	if got := s.get(f+"?width=40", "Range", "bytes=0-9"); got.status != 206 || !bytes.Equal(got.body, a.body[:10]) {
 		t.Errorf("Range: %d %q", got.status, got.body)
 	}
-	if got := s.do("HEAD", f+"?height=20", "", nil); got.status != 200 || got.header.Get("Content-Type") != "image/png" || got.header.Get("Content-Length") == "" {
+	if got := s.do("HEAD", f+"?height=20", "", nil); got.status != 200 ||
+		got.header.Get("Content-Type") != "image/png" || got.header.Get("Content-Length") == "" {
 		t.Errorf("HEAD: %d %v", got.status, got.header)
 	}
 	if got := s.imageStats(); got.Made != 3 || got.Cached != 4 || got.Cache.Files != 3 {
@@ -351,7 +363,8 @@ func TestVariantCacheOutlivesARestart(t *testing.T) {
 	first := s.get(f + "?width=40")
 	s.stop()
 	s.start()
-	if again := s.get(f + "?width=40"); !bytes.Equal(again.body, first.body) || again.header.Get("ETag") != first.header.Get("ETag") || s.imageStats().Made != 0 {
+	if again := s.get(f + "?width=40"); !bytes.Equal(again.body, first.body) ||
+		again.header.Get("ETag") != first.header.Get("ETag") || s.imageStats().Made != 0 {
 		t.Errorf("after a restart: %d %+v", again.status, s.imageStats())
 	}
 	_, paths := s.cached()
@@ -371,7 +384,8 @@ func TestVariantCacheOutlivesARestart(t *testing.T) {
 		t.Errorf("removed: %d %+v", again.status, s.imageStats())
 	}
 	var backup bytes.Buffer
-	if err := s.project.Backup(t.Context(), &backup); err != nil || bytes.Contains(backup.Bytes(), []byte("image-cache")) {
+	if err := s.project.Backup(t.Context(), &backup); err != nil ||
+		bytes.Contains(backup.Bytes(), []byte("image-cache")) {
 		t.Errorf("backup: %v", err)
 	}
 }
@@ -397,7 +411,8 @@ func TestVariantsAreServedIfTheyCannotBeCached(t *testing.T) {
 // files stay.
 func TestVariantsFollowTheFile(t *testing.T) {
 	s := serve(t, imageConfig(""))
-	files := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))), file("b.png", "image/png", pngOf(picture(120, 80))))
+	files := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))),
+		file("b.png", "image/png", pngOf(picture(120, 80))))
 	for _, f := range files {
 		s.get(f.URL + "?width=40")
 		s.get(f.URL + "?height=20")
@@ -408,13 +423,15 @@ func TestVariantsFollowTheFile(t *testing.T) {
 		t.Errorf("after the replacement: %v", paths)
 	}
 	a := s.get(files[0].URL + "?width=40")
-	if c, _, err := image.DecodeConfig(bytes.NewReader(a.body)); err != nil || c.Width != 40 || c.Height != 60 || a.header.Get("ETag") == old.header.Get("ETag") {
+	if c, _, err := image.DecodeConfig(bytes.NewReader(a.body)); err != nil || c.Width != 40 || c.Height != 60 ||
+		a.header.Get("ETag") == old.header.Get("ETag") {
 		t.Errorf("%v %+v", err, c)
 	}
 	if a := s.do("DELETE", fmt.Sprint("/api/upload/files/", files[0].ID), "", nil); a.status != 200 {
 		t.Fatalf("delete: %d", a.status)
 	}
-	if _, paths := s.cached(); len(paths) != 2 || s.get(files[0].URL+"?width=40").status != 404 || s.get(files[1].URL+"?width=40").status != 200 {
+	if _, paths := s.cached(); len(paths) != 2 || s.get(files[0].URL+"?width=40").status != 404 ||
+		s.get(files[1].URL+"?width=40").status != 200 {
 		t.Errorf("after the removal: %v", paths)
 	}
 }
@@ -427,7 +444,8 @@ func TestVariantMemory(t *testing.T) {
 	s.start()
 	f := s.upload(file("a.png", "image/png", pngOf(picture(120, 80))))[0].URL
 	writeFile(t, filepath.Join(s.dir, "data/uploads/large.png"), pngHead(4000, 4000)) // 64 MB
-	for _, link := range []string{"/uploads/large.png?width=40", s.signed(f, "width=3000&height=3000&fit=fill"), s.signed(f, "width=3000&height=3000&fit=contain")} {
+	for _, link := range []string{"/uploads/large.png?width=40", s.signed(f, "width=3000&height=3000&fit=fill"),
+		s.signed(f, "width=3000&height=3000&fit=contain")} {
 		if a := s.get(link); a.status != 400 || !strings.Contains(string(a.body), "limits.memory") {
 			t.Errorf("%s: %d %s", link, a.status, a.body)
 		}

@@ -10,9 +10,9 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// A client may send a write with an idempotency key, so that it can send the write again without having it carried out twice. The store
-// keeps the answer to such a write, in the transaction of the write. The entry of the write in the log holds the answer too, so replicas
-// and restored stores know it.
+// A client may send a write with an idempotency key, so that it can send the write again without having it carried out
+// twice. The store keeps the answer to such a write, in the transaction of the write. The entry of the write in the log
+// holds the answer too, so replicas and restored stores know it.
 //
 // Answers are in the bucket answers, in the order in which they were given, with an index by key and one by caller:
 //
@@ -21,8 +21,8 @@ import (
 //	k · key 32 bytes → sequence u64
 //	o · caller 16 bytes · sequence u64 → bytes u64
 //
-// The counters answers/count, answers/bytes and answers/callers are in the bucket meta. Each write with a key removes answers that AnswerLimits do
-// not allow, a bounded number at a time.
+// The counters answers/count, answers/bytes and answers/callers are in the bucket meta. Each write with a key removes
+// answers that AnswerLimits do not allow, a bounded number at a time.
 
 // AnswerLimits bound the answers that are kept.
 type AnswerLimits struct {
@@ -55,17 +55,19 @@ type Once struct {
 	Access  Hash // of what the caller may do and see
 	At      time.Time
 
-	// Print returns the answer to the write. It is called within the transaction, after the write was applied. The answer may use memory
-	// that changes when the transaction has ended.
+	// Print returns the answer to the write. It is called within the transaction, after the write was applied. The
+	// answer may use memory that changes when the transaction has ended.
 	Print func() Answer
 	// ContentType is that of an answer with a body.
 	ContentType string
-	// MaxBody is how long the body of the answer may be. WriteOnce fails with TooLong if it is longer, and nothing is written.
+	// MaxBody is how long the body of the answer may be. WriteOnce fails with TooLong if it is longer, and nothing is
+	// written.
 	MaxBody int64
 	TooLong error
 }
 
-// Keep has Print return an answer with this status, and with the body that body has by then. It does nothing if o is nil.
+// Keep has Print return an answer with this status, and with the body that body has by then. It does nothing if o is
+// nil.
 func (o *Once) Keep(status int, body *[]byte) {
 	if o != nil {
 		o.Print = func() Answer { return Answer{Status: status, Body: *body} }
@@ -123,7 +125,8 @@ func (s *Snapshot) KeptAnswers() (count int, bytes int64) {
 	return int(getNumber(meta, format.KeyAnswerCount)), int64(getNumber(meta, format.KeyAnswerBytes))
 }
 
-// carryOut calls f, unless there is an answer under the key, and then keeps the answer. If f applies no batch, no answer is kept.
+// carryOut calls f, unless there is an answer under the key, and then keeps the answer. If f applies no batch, no
+// answer is kept.
 func (o *Once) carryOut(tx *Tx, f func(*Tx) error) error {
 	kept, err := o.Kept(tx.Snapshot)
 	switch {
@@ -154,11 +157,13 @@ func (o *Once) keep(tx *Tx) error {
 	return tx.putAnswer(tx.sequence, tx.log.answer)
 }
 
-// When there are more answers than AnswerLimits allow, a caller loses their own before others lose theirs. The share of a caller is the limit, divided by
-// the number of callers whose answers are kept. A caller who has more than that loses their oldest answers for those that they add. If the caller who adds
-// an answer has no more than their share, the one who has the most loses the oldest, or, among very many callers, the oldest answer of all goes.
+// When there are more answers than AnswerLimits allow, a caller loses their own before others lose theirs. The share of
+// a caller is the limit, divided by the number of callers whose answers are kept. A caller who has more than that loses
+// their oldest answers for those that they add. If the caller who adds an answer has no more than their share, the one
+// who has the most loses the oldest, or, among very many callers, the oldest answer of all goes.
 
-// callersCompared is among how many callers the one who has the most is looked for: every write with a key may have to, and other writes wait for it.
+// callersCompared is among how many callers the one who has the most is looked for: every write with a key may have to,
+// and other writes wait for it.
 const callersCompared = 1000
 
 // An answerShare is how many answers a caller has, and their bytes.
@@ -176,8 +181,8 @@ func answerOfName(caller []byte, sequence uint64) []byte {
 	return be.AppendUint64(append([]byte{prefixAnswerOf}, caller...), sequence)
 }
 
-// putAnswer stores an answer, given encoded with its key, that belongs to the entry of a sequence. It removes answers that AnswerLimits do not
-// allow.
+// putAnswer stores an answer, given encoded with its key, that belongs to the entry of a sequence. It removes answers
+// that AnswerLimits do not allow.
 func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
 	key, kept, err := logentry.ParseAnswer(raw)
 	if err != nil {
@@ -212,7 +217,8 @@ func (tx *Tx) putAnswer(sequence uint64, raw []byte) error {
 func (tx *Tx) countAnswer(caller []byte, count, bytes int64) error {
 	meta := tx.bucket(format.Meta)
 	all, size := tx.KeptAnswers()
-	err := errors.Join(putNumber(meta, format.KeyAnswerCount, uint64(int64(all)+count)), putNumber(meta, format.KeyAnswerBytes, uint64(size+bytes)))
+	err := errors.Join(putNumber(meta, format.KeyAnswerCount, uint64(int64(all)+count)),
+		putNumber(meta, format.KeyAnswerBytes, uint64(size+bytes)))
 	if err != nil {
 		return err
 	}
@@ -223,9 +229,11 @@ func (tx *Tx) countAnswer(caller []byte, count, bytes int64) error {
 	case had.count == 0:
 		err = putNumber(meta, format.KeyAnswerCallers, getNumber(meta, format.KeyAnswerCallers)+1)
 	case share.count == 0:
-		return errors.Join(t.Delete(name), putNumber(meta, format.KeyAnswerCallers, getNumber(meta, format.KeyAnswerCallers)-1))
+		return errors.Join(t.Delete(name),
+			putNumber(meta, format.KeyAnswerCallers, getNumber(meta, format.KeyAnswerCallers)-1))
 	}
-	return errors.Join(err, t.Put(name, freshValue{be.AppendUint64(be.AppendUint64(nil, uint64(share.count)), uint64(share.bytes))}))
+	return errors.Join(err,
+		t.Put(name, freshValue{be.AppendUint64(be.AppendUint64(nil, uint64(share.count)), uint64(share.bytes))}))
 }
 
 // shareOf returns what a caller has.
@@ -236,8 +244,8 @@ func (tx *Tx) shareOf(caller []byte) (s answerShare) {
 	return s
 }
 
-// oldAnswer returns the sequence of an answer to remove at a time, after a caller has added the answer of the sequence newest, which is spared; 0 if none
-// has to be removed.
+// oldAnswer returns the sequence of an answer to remove at a time, after a caller has added the answer of the sequence
+// newest, which is spared; 0 if none has to be removed.
 func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence uint64, err error) {
 	k, v := tx.bucket(format.Answers).Cursor().First()
 	if len(k) != 9 || be.Uint64(k[1:]) == newest {
@@ -267,7 +275,8 @@ func (tx *Tx) oldAnswer(now time.Time, caller []byte, newest uint64) (sequence u
 		return first, nil
 	}
 	heaviest := tx.heaviest(caller, measure)
-	if heaviest == nil || string(key.Caller()) != string(caller) && measure(tx.shareOf(key.Caller())) == measure(tx.shareOf(heaviest)) {
+	if heaviest == nil || string(key.Caller()) != string(caller) &&
+		measure(tx.shareOf(key.Caller())) == measure(tx.shareOf(heaviest)) {
 		return first, nil
 	}
 	return tx.oldestOf(heaviest), nil
@@ -282,7 +291,8 @@ func (tx *Tx) exceeds(l AnswerLimits) bool {
 func (tx *Tx) heaviest(except []byte, measure func(answerShare) int64) (heaviest []byte) {
 	most := int64(-1)
 	c := tx.bucket(format.Answers).Cursor()
-	for k, v := c.Seek([]byte{prefixAnswerCaller}); len(k) == 1+logentry.CallerLen && k[0] == prefixAnswerCaller; k, v = c.Next() {
+	for k, v := c.Seek([]byte{prefixAnswerCaller}); len(k) == 1+logentry.CallerLen && k[0] == prefixAnswerCaller; k,
+		v = c.Next() {
 		if n := measure(readShare(v)); n > most && string(k[1:]) != string(except) {
 			most, heaviest = n, append(heaviest[:0], k[1:]...)
 		}
@@ -317,5 +327,6 @@ func (tx *Tx) deleteAnswer(sequence uint64) error {
 		}
 	}
 	caller := key.Caller()
-	return errors.Join(t.Delete(answerOfName(caller, sequence)), t.Delete(answerName(sequence)), tx.countAnswer(caller, -1, -size))
+	return errors.Join(t.Delete(answerOfName(caller, sequence)), t.Delete(answerName(sequence)),
+		tx.countAnswer(caller, -1, -size))
 }

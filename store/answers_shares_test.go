@@ -19,8 +19,8 @@ func onceOf(caller, key string, size int) *store.Once {
 	return o
 }
 
-// TestAnswersAreShared has callers add answers until there are more than allowed. A caller who has more than their share loses their own answers, whoever adds
-// more; nobody else loses one.
+// TestAnswersAreShared has callers add answers until there are more than allowed. A caller who has more than their
+// share loses their own answers, whoever adds more; nobody else loses one.
 func TestAnswersAreShared(t *testing.T) {
 	type added struct {
 		caller     string
@@ -32,14 +32,20 @@ func TestAnswersAreShared(t *testing.T) {
 		limits store.AnswerLimits
 		adds   []added
 	}{
-		{"one caller adds large answers", store.AnswerLimits{MaxSize: 20_000}, []added{{"honest", 10, 100, 10}, {"greedy", 80, 900, -1}}},
-		{"one caller adds many", store.AnswerLimits{Count: 50}, []added{{"honest", 20, 900, 20}, {"greedy", 200, 1, 30}}},
-		{"others add when one has most", store.AnswerLimits{Count: 50}, []added{{"greedy", 50, 1, 20}, {"first", 15, 1, 15}, {"second", 15, 1, 15}}},
-		{"all have their share", store.AnswerLimits{Count: 30}, []added{{"a", 10, 1, 10}, {"b", 10, 1, 10}, {"c", 20, 1, 10}}},
-		{"an answer as large as the share", store.AnswerLimits{MaxSize: 3000}, []added{{"honest", 5, 10, 5}, {"large", 5, 900, 1}}},
+		{"one caller adds large answers", store.AnswerLimits{MaxSize: 20_000},
+			[]added{{"honest", 10, 100, 10}, {"greedy", 80, 900, -1}}},
+		{"one caller adds many", store.AnswerLimits{Count: 50},
+			[]added{{"honest", 20, 900, 20}, {"greedy", 200, 1, 30}}},
+		{"others add when one has most", store.AnswerLimits{Count: 50},
+			[]added{{"greedy", 50, 1, 20}, {"first", 15, 1, 15}, {"second", 15, 1, 15}}},
+		{"all have their share", store.AnswerLimits{Count: 30},
+			[]added{{"a", 10, 1, 10}, {"b", 10, 1, 10}, {"c", 20, 1, 10}}},
+		{"an answer as large as the share", store.AnswerLimits{MaxSize: 3000},
+			[]added{{"honest", 5, 10, 5}, {"large", 5, 900, 1}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{Answers: tt.limits})
+			s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), loadModel(t),
+				store.Options{Answers: tt.limits})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +53,8 @@ func TestAnswersAreShared(t *testing.T) {
 			var calls atomic.Int64
 			for _, a := range tt.adds {
 				for i := range a.count {
-					if err := s.WriteOnce(t.Context(), onceOf(a.caller, fmt.Sprint(i), a.size), addTags(1, &calls)); err != nil {
+					if err := s.WriteOnce(t.Context(), onceOf(a.caller, fmt.Sprint(i), a.size),
+						addTags(1, &calls)); err != nil {
 						t.Fatal(err)
 					}
 				}

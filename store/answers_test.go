@@ -33,7 +33,8 @@ func addTags(n int, calls *atomic.Int64) func(*store.Tx) error {
 		for range n {
 			var b store.Batch
 			doc := tx.NewDoc()
-			b.PutRow(newRow(tx, tx.Model().Type("api::tag.tag"), doc, store.Published, "", map[string]string{"name": `"a tag"`}))
+			b.PutRow(newRow(tx, tx.Model().Type("api::tag.tag"), doc, store.Published, "",
+				map[string]string{"name": `"a tag"`}))
 			b.Log(tx.Model().Type("api::tag.tag"), documentID(doc), store.Created)
 			if err := tx.Apply(&b); err != nil {
 				return err
@@ -107,14 +108,16 @@ func TestWriteOnce(t *testing.T) {
 			case before2.Kept.Status != 201 || len(before2.Kept.Body) != c.size || !before2.Kept.At.Equal(answersBegin):
 				t.Errorf("the answer is %+v", before2.Kept)
 			}
-			if n := find(t, s, &store.Query{Type: s.Model().Type("api::tag.tag"), Status: store.Published, Count: true, Limit: 9}).Total; c.kept && n != c.batches || c.err != nil && c.fails != nil && n != 0 {
+			if n := find(t, s, &store.Query{Type: s.Model().Type("api::tag.tag"), Status: store.Published, Count: true,
+				Limit: 9}).Total; c.kept && n != c.batches || c.err != nil && c.fails != nil && n != 0 {
 				t.Errorf("there are %d tags", n)
 			}
 		})
 	}
 }
 
-// TestWriteOnceTogether sends the same writes at the same time. Each key is carried out once, with the other writes in the same transactions.
+// TestWriteOnceTogether sends the same writes at the same time. Each key is carried out once, with the other writes in
+// the same transactions.
 func TestWriteOnceTogether(t *testing.T) {
 	s := newStore(t)
 	var calls, refused atomic.Int64
@@ -123,7 +126,8 @@ func TestWriteOnceTogether(t *testing.T) {
 	for range clients {
 		for key := range keys {
 			all.Go(func() {
-				err := s.WriteOnce(context.Background(), onceFor(fmt.Sprint(key), answersBegin, key), addTags(2, &calls))
+				err := s.WriteOnce(context.Background(), onceFor(fmt.Sprint(key), answersBegin, key),
+					addTags(2, &calls))
 				var before *store.CarriedOutError
 				if errors.As(err, &before) && len(before.Kept.Body) == key {
 					refused.Add(1)
@@ -134,7 +138,8 @@ func TestWriteOnceTogether(t *testing.T) {
 		}
 	}
 	all.Wait()
-	n := find(t, s, &store.Query{Type: s.Model().Type("api::tag.tag"), Status: store.Published, Count: true, Limit: 1}).Total
+	n := find(t, s, &store.Query{Type: s.Model().Type("api::tag.tag"), Status: store.Published, Count: true,
+		Limit: 1}).Total
 	if count, _ := keptAnswers(t, s); n != 2*keys || count != keys || refused.Load() != keys*(clients-1) {
 		t.Errorf("%d tags and %d answers for %d keys; %d writes were refused", n, count, keys, refused.Load())
 	}
@@ -156,7 +161,8 @@ func TestAnswersAreBounded(t *testing.T) {
 		{name: "by size", limits: store.AnswerLimits{MaxSize: 4000}, kept: 14},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{Answers: c.limits})
+			s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), loadModel(t),
+				store.Options{Answers: c.limits})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,11 +197,13 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// TestExpiredAnswer uses a key again after its answer has expired, with and without another write in between that removes the answer.
+// TestExpiredAnswer uses a key again after its answer has expired, with and without another write in between that
+// removes the answer.
 func TestExpiredAnswer(t *testing.T) {
 	s := newStore(t)
 	var calls atomic.Int64
-	for n, at := range []time.Time{answersBegin, answersBegin.Add(24 * time.Hour), answersBegin.Add(48*time.Hour - 1), answersBegin.Add(72 * time.Hour)} {
+	for n, at := range []time.Time{answersBegin, answersBegin.Add(24 * time.Hour), answersBegin.Add(48*time.Hour - 1),
+		answersBegin.Add(72 * time.Hour)} {
 		err := s.WriteOnce(t.Context(), onceFor("again", at, n), addTags(1, &calls))
 		var before *store.CarriedOutError
 		if want := n == 2; errors.As(err, &before) != want || !want && err != nil {

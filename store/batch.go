@@ -12,8 +12,8 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// A Batch is a list of changes that are made under one sequence number. Content is changed by batches only; indexes, counts, revisions
-// and the log are updated from them.
+// A Batch is a list of changes that are made under one sequence number. Content is changed by batches only; indexes,
+// counts, revisions and the log are updated from them.
 type Batch struct {
 	putRows    []*Row
 	deleteRows []rowName
@@ -80,7 +80,8 @@ func (tx *Tx) Apply(b *Batch) error {
 	return nil
 }
 
-// apply changes rows and links as a batch says. After an error, the transaction holds a part of the changes, and must not be committed.
+// apply changes rows and links as a batch says. After an error, the transaction holds a part of the changes, and must
+// not be committed.
 func (tx *Tx) apply(b *Batch) error {
 	tx.applied++
 	tx.adds = tx.adds || len(b.putRows) > 0 || len(b.putLinks) > len(b.cutLinks)
@@ -110,7 +111,8 @@ func (tx *Tx) apply(b *Batch) error {
 		}
 	}
 	for _, c := range b.changes {
-		tx.log.changes = append(tx.log.changes, logentry.DocChange{Schema: tx.bound.of(&c.typ.Schema).number, DocumentID: []byte(c.documentID), Action: c.action})
+		tx.log.changes = append(tx.log.changes, logentry.DocChange{Schema: tx.bound.of(&c.typ.Schema).number,
+			DocumentID: []byte(c.documentID), Action: c.action})
 	}
 	if tx.joint != nil {
 		return tx.joint.join(b)
@@ -143,7 +145,8 @@ func (tx *Tx) putRow(r *Row) error {
 	if tx.joint != nil {
 		tx.joint.size += len(data)
 	}
-	return tx.putRecord(Record{table: b.current, slot: format.NewSlot(locale, r.Status), doc: r.Doc, snap: tx.Snapshot, data: data})
+	return tx.putRecord(Record{table: b.current, slot: format.NewSlot(locale, r.Status), doc: r.Doc, snap: tx.Snapshot,
+		data: data})
 }
 
 // putRecord puts an encoded row, in memory that is used nowhere else.
@@ -163,7 +166,8 @@ func (tx *Tx) putRecord(r Record) error {
 	tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
 	tx.docs = max(tx.docs, r.doc)
 	tx.revise(b.number)
-	return tx.bucket(format.Rows).Put(format.AppendRowKey(make([]byte, 0, format.RowKeyLen), b.number, r.slot, r.doc), freshValue{r.data})
+	return tx.bucket(format.Rows).Put(format.AppendRowKey(make([]byte, 0, format.RowKeyLen), b.number, r.slot, r.doc),
+		freshValue{r.data})
 }
 
 // lastItem returns the greatest component id in a row.
@@ -226,17 +230,19 @@ func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 	}
 }
 
-// indexKey returns the key of a row in the index of an attribute. In the index of the id the value is left out, since the key ends with
-// the id anyway.
+// indexKey returns the key of a row in the index of an attribute. In the index of the id the value is left out, since
+// the key ends with the id anyway.
 func indexKey(b *boundSchema, a *contenttypes.Attribute, r Record) []byte {
-	key := format.AppendSpace(make([]byte, 0, format.SpaceLen+format.MaxIndexed+16), b.number, b.fields[a.Index], r.slot)
+	key := format.AppendSpace(make([]byte, 0, format.SpaceLen+format.MaxIndexed+16), b.number, b.fields[a.Index],
+		r.slot)
 	if a.Type != contenttypes.ID {
 		key = format.AppendOrdered(key, a.Type, r.JSON(a))
 	}
 	return be.AppendUint64(key, r.ID())
 }
 
-// addVersion adds a slot to the list of versions of a document. The list is in order, so that it does not tell in which order they were added.
+// addVersion adds a slot to the list of versions of a document. The list is in order, so that it does not tell in which
+// order they were added.
 func (tx *Tx) addVersion(b *boundSchema, documentID []byte, doc uint64, sl format.Slot) error {
 	v := bytes.Clone(tx.document(b, string(documentID)))
 	if v == nil {
@@ -282,8 +288,10 @@ func (tx *Tx) linkEnds(l Link) (from, to format.End, err error) {
 
 func (tx *Tx) linkKeys(l Link) (from, to format.End, fromKey, toKey []byte, err error) {
 	from, to, err = tx.linkEnds(l)
-	fromKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, format.LinkKeyLen), l.Attr, format.FromSide, l.Set, from), l.FromPos)
-	toKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, format.LinkKeyLen), l.Attr, format.ToSide, l.Set, to), l.ToPos)
+	fromKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, format.LinkKeyLen), l.Attr, format.FromSide, l.Set,
+		from), l.FromPos)
+	toKey = be.AppendUint64(tx.appendLinkList(make([]byte, 0, format.LinkKeyLen), l.Attr, format.ToSide, l.Set, to),
+		l.ToPos)
 	return from, to, fromKey, toKey, err
 }
 
@@ -325,8 +333,9 @@ func (tx *Tx) deleteLink(l Link) error {
 // ErrTooLarge: the batches of one call of Together change too much for one transaction.
 var ErrTooLarge = errors.New("the writes of one transaction change too much")
 
-// maxTogether is how many bytes the batches of one call of Together may change: the rows and links that they put and delete, and what the entry holds
-// of replaced rows, since all of that is in memory until the commit. A single batch may change more, as it may without Together. Only tests change it.
+// maxTogether is how many bytes the batches of one call of Together may change: the rows and links that they put and
+// delete, and what the entry holds of replaced rows, since all of that is in memory until the commit. A single batch
+// may change more, as it may without Together. Only tests change it.
 var maxTogether = 32 << 20
 
 // linkSize is what a link counts towards maxTogether.
@@ -339,12 +348,12 @@ type joint struct {
 	revisions map[uint16]uint64 // those of the transaction before the first batch
 }
 
-// Together calls f, and makes one entry of the log of all batches that f applies. So whoever reads the log, or follows it, has all of them or
-// none. The context of the request bounds the whole of f: when it ends before f returns, nothing is kept. If f returns an error after it has
-// applied a batch, nothing of the request is kept either.
+// Together calls f, and makes one entry of the log of all batches that f applies. So whoever reads the log, or follows
+// it, has all of them or none. The context of the request bounds the whole of f: when it ends before f returns, nothing
+// is kept. If f returns an error after it has applied a batch, nothing of the request is kept either.
 //
-// An entry changes each version at most once: a version that several of the batches change has one change in the entry, from what it was before
-// all of them to what it is after them.
+// An entry changes each version at most once: a version that several of the batches change has one change in the entry,
+// from what it was before all of them to what it is after them.
 func (tx *Tx) Together(f func() error) error {
 	if tx.joint != nil {
 		return f()
@@ -377,8 +386,9 @@ func (j *joint) join(b *Batch) error {
 	return nil
 }
 
-// fold folds the changes that the batches have recorded. A replica takes the revisions of types from the changes in an entry, so those of the
-// transaction become the same: a type whose versions were only added and removed again has not changed.
+// fold folds the changes that the batches have recorded. A replica takes the revisions of types from the changes in an
+// entry, so those of the transaction become the same: a type whose versions were only added and removed again has not
+// changed.
 func (tx *Tx) fold() error {
 	l := &tx.store.log
 	folded, several, err := foldOps(l.ops)
@@ -409,8 +419,8 @@ type foldedRow struct {
 	before []byte // the row before the first change, nil for none
 }
 
-// foldOps returns changes of rows and links in which each version is changed at most once, at the place of its last change. several is false if
-// that is so already.
+// foldOps returns changes of rows and links in which each version is changed at most once, at the place of its last
+// change. several is false if that is so already.
 func foldOps(ops []byte) (folded []byte, several bool, err error) {
 	rows := map[versionRef]*foldedRow{}
 	e := Entry{Ops: ops}
@@ -450,8 +460,8 @@ func foldOps(ops []byte) (folded []byte, several bool, err error) {
 
 func versionOf(o logentry.Op) versionRef { return versionRef{rowRef{o.Schema, o.Doc}, o.Slot} }
 
-// append appends the one change that several changes of a version have become; last is the last of them. A version that was not there before
-// them and is not there after them has not changed.
+// append appends the one change that several changes of a version have become; last is the last of them. A version that
+// was not there before them and is not there after them has not changed.
 func (r *foldedRow) append(b []byte, last logentry.Op) []byte {
 	if last.Kind.RemovesRow() && r.before == nil {
 		return b
@@ -466,8 +476,8 @@ func (r *foldedRow) append(b []byte, last logentry.Op) []byte {
 	return logentry.AppendRowOp(b, last)
 }
 
-// MaxID is the greatest id that a row or component may be given from outside. Numbers in the file have 48 bits, and this leaves half of
-// them for new ids.
+// MaxID is the greatest id that a row or component may be given from outside. Numbers in the file have 48 bits, and
+// this leaves half of them for new ids.
 const MaxID = 1<<47 - 1
 
 // LastRowID returns the greatest id that a row of a type ever had.

@@ -12,8 +12,8 @@ import (
 	"lectern/store"
 )
 
-// benchScale is how many documents the benchmarks run on: LECTERN_BENCH_DOCUMENTS, 10,000 by default. To see how little the
-// number matters, run them with 1000000 as well and compare.
+// benchScale is how many documents the benchmarks run on: LECTERN_BENCH_DOCUMENTS, 10,000 by default. To see how little
+// the number matters, run them with 1000000 as well and compare.
 func benchScale(b *testing.B) int {
 	text := os.Getenv("LECTERN_BENCH_DOCUMENTS")
 	if text == "" {
@@ -69,7 +69,8 @@ func BenchmarkFind(b *testing.B) {
 	}
 	title := ""
 	if err := s.View(func(snap *store.Snapshot) error {
-		page, err := snap.Find(&store.Query{Type: ct, Locales: store.LocaleSet{Codes: []string{"en"}}, Offset: n / 2, Limit: 1})
+		page, err := snap.Find(&store.Query{Type: ct, Locales: store.LocaleSet{Codes: []string{"en"}}, Offset: n / 2,
+			Limit: 1})
 		title = string(page.Rows[0].JSON(attr("title")))
 		return err
 	}); err != nil {
@@ -91,8 +92,10 @@ func BenchmarkFind(b *testing.B) {
 		{"sorted, deep page", store.Query{Count: true, Sort: sortBy("rank", false), Offset: deep}},
 		{"sorted down, deep page", store.Query{Count: true, Sort: sortBy("title", true), Offset: deep}},
 		{"range", store.Query{Filter: compare("rank", store.Gte, 500_000.0)}},
-		{"two conditions", store.Query{Filter: store.And{compare("rank", store.Gte, 300_000.0), compare("level", store.Eq, "high")}}},
-		{"two conditions, counted, sorted", store.Query{Count: true, Sort: sortBy("title", true), Filter: store.And{compare("rank", store.Gte, 300_000.0), compare("level", store.Eq, "high")}}},
+		{"two conditions", store.Query{Filter: store.And{compare("rank", store.Gte, 300_000.0),
+			compare("level", store.Eq, "high")}}},
+		{"two conditions, counted, sorted", store.Query{Count: true, Sort: sortBy("title", true),
+			Filter: store.And{compare("rank", store.Gte, 300_000.0), compare("level", store.Eq, "high")}}},
 		{"contains", store.Query{Count: true, Filter: compare("title", store.ContainsI, "e 0001")}},
 	} {
 		q := c.query
@@ -192,7 +195,8 @@ func BenchmarkOpen(b *testing.B) {
 	shut(s)
 	for b.Loop() {
 		s := open()
-		find(b, s, &store.Query{Type: model.Type("api::article.article"), Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: 25, Count: true})
+		find(b, s, &store.Query{Type: model.Type("api::article.article"),
+			Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: 25, Count: true})
 		shut(s)
 	}
 }

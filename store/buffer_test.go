@@ -38,8 +38,8 @@ func gather(list *[]store.Link) func(store.Link) bool {
 	return func(l store.Link) bool { *list = append(*list, l); return true }
 }
 
-// TestATransactionSeesItsLinks applies random batches, several in each transaction, and compares all lists of links with a
-// naive model after each batch and after each commit.
+// TestATransactionSeesItsLinks applies random batches, several in each transaction, and compares all lists of links
+// with a naive model after each batch and after each commit.
 func TestATransactionSeesItsLinks(t *testing.T) {
 	s := newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
@@ -105,8 +105,10 @@ func TestATransactionSeesItsLinks(t *testing.T) {
 				}
 				for range rapid.IntRange(0, 6).Draw(t, "put") {
 					l := store.Link{
-						Attr: tags, From: rapid.SampledFrom(articles).Draw(t, "from"), To: rapid.SampledFrom(targets).Draw(t, "to"),
-						FromPos: rapid.Uint64Range(1, 12).Draw(t, "fromPos"), ToPos: rapid.Uint64Range(1, 12).Draw(t, "toPos"),
+						Attr: tags, From: rapid.SampledFrom(articles).Draw(t, "from"),
+						To:      rapid.SampledFrom(targets).Draw(t, "to"),
+						FromPos: rapid.Uint64Range(1, 12).Draw(t, "fromPos"),
+						ToPos:   rapid.Uint64Range(1, 12).Draw(t, "toPos"),
 					}
 					taken := slices.ContainsFunc(twin, func(o store.Link) bool {
 						return o.From == l.From && o.FromPos == l.FromPos || o.To == l.To && o.ToPos == l.ToPos
@@ -129,8 +131,8 @@ func TestATransactionSeesItsLinks(t *testing.T) {
 	})
 }
 
-// TestABucketIsWalkedOnce applies many batches with interleaving links in one transaction. The transaction must walk over each bucket once
-// to put them into the file.
+// TestABucketIsWalkedOnce applies many batches with interleaving links in one transaction. The transaction must walk
+// over each bucket once to put them into the file.
 func TestABucketIsWalkedOnce(t *testing.T) {
 	s := newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
@@ -175,7 +177,8 @@ func TestABucketIsWalkedOnce(t *testing.T) {
 	}
 }
 
-// TestLongEntriesShareNoTransaction deletes long rows concurrently. Each deletion is short, and its entry of the log is as long as the row.
+// TestLongEntriesShareNoTransaction deletes long rows concurrently. Each deletion is short, and its entry of the log is
+// as long as the row.
 func TestLongEntriesShareNoTransaction(t *testing.T) {
 	s := newStore(t)
 	tag := s.Model().Type("api::tag.tag")
@@ -190,7 +193,8 @@ func TestLongEntriesShareNoTransaction(t *testing.T) {
 				name[k] = byte('0' + rnd.IntN(64))
 			}
 			docs[i] = tx.NewDoc()
-			b.PutRow(newRow(tx, tag, docs[i], store.Published, "", map[string]string{"name": string(jsontree.AppendString(nil, string(name)))}))
+			b.PutRow(newRow(tx, tag, docs[i], store.Published, "",
+				map[string]string{"name": string(jsontree.AppendString(nil, string(name)))}))
 		}
 		return tx.Apply(&b)
 	})
@@ -220,12 +224,13 @@ func TestLongEntriesShareNoTransaction(t *testing.T) {
 	close(waiting)
 	wg.Wait()
 	if after := s.Stats(); after.Writes-before.Writes != heavy || after.Commits-before.Commits != heavy {
-		t.Errorf("%d writes in %d transactions, want %d in as many", after.Writes-before.Writes, after.Commits-before.Commits, heavy)
+		t.Errorf("%d writes in %d transactions, want %d in as many", after.Writes-before.Writes,
+			after.Commits-before.Commits, heavy)
 	}
 }
 
-// TestHeavyWritesShareNoTransaction carries out concurrent writes that each fill the buffers of a transaction. Each must get a transaction
-// of its own, and a write that fails must not make another fail.
+// TestHeavyWritesShareNoTransaction carries out concurrent writes that each fill the buffers of a transaction. Each
+// must get a transaction of its own, and a write that fails must not make another fail.
 func TestHeavyWritesShareNoTransaction(t *testing.T) {
 	s := newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
@@ -250,7 +255,8 @@ func TestHeavyWritesShareNoTransaction(t *testing.T) {
 				b.PutRow(newRow(tx, tag, to, store.Published, "", nil))
 				for k := range uint64(links) {
 					b.PutLink(store.Link{
-						Attr: tags, From: store.Ref{Type: article.UID, Doc: from, Locale: "en"}, To: store.Ref{Type: tag.UID, Doc: to},
+						Attr: tags, From: store.Ref{Type: article.UID, Doc: from, Locale: "en"},
+						To:      store.Ref{Type: tag.UID, Doc: to},
 						FromPos: k + 1, ToPos: k + 1,
 					})
 				}
@@ -270,7 +276,8 @@ func TestHeavyWritesShareNoTransaction(t *testing.T) {
 	close(waiting)
 	wg.Wait()
 	after := s.Stats()
-	if writes, commits := after.Writes-before.Writes, after.Commits-before.Commits; writes != heavy-1 || commits != heavy-1 {
+	if writes, commits := after.Writes-before.Writes, after.Commits-before.Commits; writes != heavy-1 ||
+		commits != heavy-1 {
 		t.Errorf("%d writes in %d transactions, want %d in as many", writes, commits, heavy-1)
 	}
 	if page := find(t, s, &store.Query{Type: tag, Limit: -1}); len(page.Docs) != heavy-1 {
@@ -278,8 +285,8 @@ func TestHeavyWritesShareNoTransaction(t *testing.T) {
 	}
 }
 
-// TestIndexChangesOfOneKey changes the titles of rows in one transaction and then gives them back, so that each entry of the index is removed
-// and added again. The last change of an entry counts.
+// TestIndexChangesOfOneKey changes the titles of rows in one transaction and then gives them back, so that each entry
+// of the index is removed and added again. The last change of an entry counts.
 func TestIndexChangesOfOneKey(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")
@@ -288,7 +295,8 @@ func TestIndexChangesOfOneKey(t *testing.T) {
 	write(t, s, func(tx *store.Tx) error {
 		var b store.Batch
 		for i := range rows {
-			rows[i] = newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"title": fmt.Sprintf(`"title %d"`, i)})
+			rows[i] = newRow(tx, article, tx.NewDoc(), store.Published, "en",
+				map[string]string{"title": fmt.Sprintf(`"title %d"`, i)})
 			b.PutRow(rows[i])
 		}
 		return tx.Apply(&b)
@@ -297,7 +305,8 @@ func TestIndexChangesOfOneKey(t *testing.T) {
 		for _, suffix := range []string{" changed", ""} {
 			var b store.Batch
 			for i, r := range rows {
-				next := newRow(tx, article, r.Doc, store.Published, "en", map[string]string{"title": fmt.Sprintf(`"title %d%s"`, i, suffix)})
+				next := newRow(tx, article, r.Doc, store.Published, "en",
+					map[string]string{"title": fmt.Sprintf(`"title %d%s"`, i, suffix)})
 				next.Values[id.Index] = r.Values[id.Index]
 				b.PutRow(next)
 			}

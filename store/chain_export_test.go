@@ -11,8 +11,8 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// RewriteLog has edit change the entries in the log of the file at path, given by their sequence. It stores them with checksums and counters
-// that fit, as somebody would who wants nobody to notice.
+// RewriteLog has edit change the entries in the log of the file at path, given by their sequence. It stores them with
+// checksums and counters that fit, as somebody would who wants nobody to notice.
 func RewriteLog(path string, edit func(log map[uint64][]byte)) error {
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {

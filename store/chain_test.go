@@ -21,7 +21,8 @@ func verify(t *testing.T, s *store.Store, expected *store.EntryHash) (c store.Ch
 	return c, err
 }
 
-// chained returns the path of a store with entries 1 to 9 in its log, and the hash of the last one. Entry 6 is stored in several parts.
+// chained returns the path of a store with entries 1 to 9 in its log, and the hash of the last one. Entry 6 is stored
+// in several parts.
 func chained(t *testing.T) (path string, head store.EntryHash) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "content.db")
@@ -45,8 +46,8 @@ func chained(t *testing.T) (path string, head store.EntryHash) {
 	return path, c.Head
 }
 
-// TestChainShowsChanges edits the log of a file in every way, with checksums that fit. The chain shows each edit, or else the hash of the last
-// entry does.
+// TestChainShowsChanges edits the log of a file in every way, with checksums that fit. The chain shows each edit, or
+// else the hash of the last entry does.
 func TestChainShowsChanges(t *testing.T) {
 	path, head := chained(t)
 	original, err := store.ParseEntryHash(head.String())
@@ -66,14 +67,18 @@ func TestChainShowsChanges(t *testing.T) {
 			delete(log, 9)
 		}, false},
 		{"two entries were swapped", func(log map[uint64][]byte) { log[4], log[5] = log[5], log[4] }, false},
-		{"who wrote was changed", func(log map[uint64][]byte) { log[3] = bytes.Replace(log[3], []byte("editor"), []byte("nobody"), 1) }, false},
+		{"who wrote was changed",
+			func(log map[uint64][]byte) { log[3] = bytes.Replace(log[3], []byte("editor"), []byte("nobody"), 1) },
+			false},
 		{"a long entry was changed", func(log map[uint64][]byte) { log[6][15000]++ }, false},
 		{"an entry was added", func(log map[uint64][]byte) {
 			for n := uint64(10); n > 5; n-- {
 				log[n] = log[n-1]
 			}
 		}, false},
-		{"the last entry was changed", func(log map[uint64][]byte) { log[9] = bytes.Replace(log[9], []byte("editor"), []byte("nobody"), 1) }, true},
+		{"the last entry was changed",
+			func(log map[uint64][]byte) { log[9] = bytes.Replace(log[9], []byte("editor"), []byte("nobody"), 1) },
+			true},
 		{"the last entry was removed", func(log map[uint64][]byte) { delete(log, 9) }, true},
 		{"an entry was changed, and those after it linked again", func(log map[uint64][]byte) {
 			log[3] = bytes.Replace(log[3], []byte("editor"), []byte("nobody"), 1)
@@ -113,8 +118,8 @@ func TestChainShowsChanges(t *testing.T) {
 	}
 }
 
-// TestChainGoesOn trims the log, begins an epoch, switches the log off and on, and applies it to a replica. The chain goes on, or begins anew
-// where no log was kept.
+// TestChainGoesOn trims the log, begins an epoch, switches the log off and on, and applies it to a replica. The chain
+// goes on, or begins anew where no log was kept.
 func TestChainGoesOn(t *testing.T) {
 	path, head := chained(t)
 	reopened := func(limits store.LogLimits) *store.Store {

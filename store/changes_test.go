@@ -19,15 +19,18 @@ func touched(t *testing.T, s *store.Store) (list []string) {
 				t.Fatal(err)
 			}
 			for _, c := range changes {
-				list = append(list, fmt.Sprintf("%s %s %d %s %q %s", c.Type.Singular, c.DocumentID[len(c.DocumentID)-2:], c.Doc, map[store.Status]string{store.Draft: "draft", store.Published: "published"}[c.Status], c.Locale, c.Action)+map[bool]string{true: " new"}[c.New])
+				list = append(list, fmt.Sprintf("%s %s %d %s %q %s", c.Type.Singular,
+					c.DocumentID[len(c.DocumentID)-2:], c.Doc,
+					map[store.Status]string{store.Draft: "draft", store.Published: "published"}[c.Status], c.Locale,
+					c.Action)+map[bool]string{true: " new"}[c.New])
 			}
 		}
 	})
 	return list
 }
 
-// TestVersionChanges makes each change that there is, removes the documents, and then reads from the log alone what happened. It reads
-// the same after the store was opened anew.
+// TestVersionChanges makes each change that there is, removes the documents, and then reads from the log alone what
+// happened. It reads the same after the store was opened anew.
 func TestVersionChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -76,8 +79,10 @@ func TestVersionChanges(t *testing.T) {
 		`article 01 1 published "en" update`,
 		`article 01 1 published "en" publish`,
 		`article 01 1 published "en" unpublish`,
-		`article 01 1 published "en" publish new`, `article 02 2 draft "de" create new`, `tag 03 3 published "" create new`,
-		`article 01 1 published "en" delete`, `article 01 1 draft "en" delete`, `article 02 2 draft "de" delete`, `tag 03 3 published "" delete`,
+		`article 01 1 published "en" publish new`, `article 02 2 draft "de" create new`,
+		`tag 03 3 published "" create new`,
+		`article 01 1 published "en" delete`, `article 01 1 draft "en" delete`, `article 02 2 draft "de" delete`,
+		`tag 03 3 published "" delete`,
 	}
 	if got := touched(t, s); !slices.Equal(got, want) {
 		t.Errorf("the log tells %q, want %q", got, want)

@@ -26,13 +26,13 @@ func (s *Store) Check() error {
 	return errors.Join(append(problems, err)...)
 }
 
-// Problems reads one state of the whole file and lists what is wrong with it. It checks that the pages are as bbolt writes them and that
-// each value matches its checksum. If they are, it checks that rows, indexes, counts, lists of versions and links agree. That takes as
-// long as reading everything; other reads and writes run meanwhile. err is set if the check could not be carried out, or if ctx ended before
-// all pages were read.
+// Problems reads one state of the whole file and lists what is wrong with it. It checks that the pages are as bbolt
+// writes them and that each value matches its checksum. If they are, it checks that rows, indexes, counts, lists of
+// versions and links agree. That takes as long as reading everything; other reads and writes run meanwhile. err is set
+// if the check could not be carried out, or if ctx ended before all pages were read.
 //
-// Problems needs memory for every row and index entry. Before it takes more, it calls reserve, which may be nil, with the bytes that it
-// will use in total; if that returns an error, Problems returns it as err.
+// Problems needs memory for every row and index entry. Before it takes more, it calls reserve, which may be nil, with
+// the bytes that it will use in total; if that returns an error, Problems returns it as err.
 func (s *Store) Problems(ctx context.Context, reserve func(bytes int64) error) (problems []error, err error) {
 	err = s.View(func(snap *Snapshot) (err error) {
 		if problems, err = snap.damage(ctx); err == nil && len(problems) == 0 {
@@ -43,11 +43,12 @@ func (s *Store) Problems(ctx context.Context, reserve func(bytes int64) error) (
 	return problems, err
 }
 
-// Verify reads all pages of the snapshot and compares the checksums in them. The error names the damaged pages. Verify returns the error of
-// ctx if that ends.
+// Verify reads all pages of the snapshot and compares the checksums in them. The error names the damaged pages. Verify
+// returns the error of ctx if that ends.
 //
-// It reads the pages where they are mapped, in the order of their keys. If the system does not have them in memory, that takes much longer
-// than to read the file from its beginning to its end, and goroutines that serve requests are delayed meanwhile.
+// It reads the pages where they are mapped, in the order of their keys. If the system does not have them in memory,
+// that takes much longer than to read the file from its beginning to its end, and goroutines that serve requests are
+// delayed meanwhile.
 func (s *Snapshot) Verify(ctx context.Context) error {
 	problems, err := s.damage(ctx)
 	if len(problems) == 0 || err != nil {
@@ -77,8 +78,8 @@ func (s *Snapshot) damage(ctx context.Context) (problems []error, err error) {
 	return problems, err
 }
 
-// metaOf returns what describes the state that a transaction sees. The list of free pages is not in it if two later transactions have
-// overwritten the meta page.
+// metaOf returns what describes the state that a transaction sees. The list of free pages is not in it if two later
+// transactions have overwritten the meta page.
 func metaOf(tx *bolt.Tx, f *pages.File) pages.Meta {
 	m, valid := f.Meta(uint64(tx.ID()))
 	if !valid {
@@ -175,7 +176,8 @@ func (c *checker) rows() {
 		if t.bound == nil || t.bound.typ == nil {
 			return // nothing reads the rows of a removed type
 		}
-		r := Record{table: t, slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap, data: format.WithoutChecksum(v)}
+		r := Record{table: t, slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: c.snap,
+			data: format.WithoutChecksum(v)}
 		if err := r.check(); err != nil {
 			c.report("row %x: %w", k, err)
 			return
@@ -201,7 +203,8 @@ func (c *checker) rows() {
 		}
 		c.take(len(unique))
 		ids[unique] = true
-		key := string(format.DocKey(b.number, string(format.Unquote(r.JSON(b.system.documentID))))) + string(be.AppendUint64(nil, r.doc))
+		key := string(format.DocKey(b.number, string(format.Unquote(r.JSON(b.system.documentID))))) +
+			string(be.AppendUint64(nil, r.doc))
 		c.take(len(key))
 		c.versions[key] = append(c.versions[key], r.slot)
 	})
@@ -253,8 +256,8 @@ func (r Record) fits() bool {
 	return uint64(head)+uint64(start) == uint64(len(r.data))
 }
 
-// checkItems returns an error unless the items of a component attribute or zone are in order, end where the field does, and have layouts
-// that the catalog knows.
+// checkItems returns an error unless the items of a component attribute or zone are in order, end where the field does,
+// and have layouts that the catalog knows.
 func (s *Snapshot) checkItems(f []byte) error {
 	if len(f) == 0 {
 		return nil
@@ -269,7 +272,8 @@ func (s *Snapshot) checkItems(f []byte) error {
 	items, start := f[4*n:len(f)-4], uint32(0)
 	for i := range n {
 		end := be.Uint32(f[4*i:])
-		if end < start+format.RowHeader || uint64(end) > uint64(len(items)) || int(be.Uint16(items[start:])) >= len(s.bound.tables) {
+		if end < start+format.RowHeader || uint64(end) > uint64(len(items)) ||
+			int(be.Uint16(items[start:])) >= len(s.bound.tables) {
 			return format.ErrMalformed
 		}
 		start = end
@@ -280,7 +284,8 @@ func (s *Snapshot) checkItems(f []byte) error {
 	return nil
 }
 
-// log checks that the log has every entry from its oldest one to the present sequence, and that its size is counted right.
+// log checks that the log has every entry from its oldest one to the present sequence, and that its size is counted
+// right.
 func (c *checker) log() {
 	meta := c.snap.bucket(format.Meta)
 	if _, err := c.snap.epoch(); err != nil {
@@ -320,7 +325,8 @@ func (c *checker) indexes() {
 		b := format.Block(v)
 		for i := range b.Len() {
 			k, doc := b.Entry(i)
-			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 || !bytes.HasPrefix(k, bound[:format.SpaceLen]) {
+			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 ||
+				!bytes.HasPrefix(k, bound[:format.SpaceLen]) {
 				c.report("index %x: out of place in the block of %x", k, bound)
 			}
 			before = append(before[:0], k...)
@@ -432,14 +438,16 @@ func (c *checker) links() {
 			return // the document may have a draft only, at the origin
 		}
 		other, _ := format.ParseLink(v)
-		if bound := c.snap.bound.numbered(other.Schema); bound != nil && bound.typ != nil && !c.snap.hasVersion(bound, other) {
+		if bound := c.snap.bound.numbered(other.Schema); bound != nil && bound.typ != nil &&
+			!c.snap.hasVersion(bound, other) {
 			c.report("link %x: its other end is a document that is not there", k)
 		}
 	})
 }
 
 func (s *Snapshot) hasVersion(b *boundSchema, r format.End) bool {
-	return s.row(b, format.NewSlot(r.Locale, Published), r.Doc).Exists() || s.row(b, format.NewSlot(r.Locale, Draft), r.Doc).Exists()
+	return s.row(b, format.NewSlot(r.Locale, Published), r.Doc).Exists() ||
+		s.row(b, format.NewSlot(r.Locale, Draft), r.Doc).Exists()
 }
 
 // A historyChecker compares the blocks of touches with the entries of the log, which it gets in their order.
@@ -490,7 +498,8 @@ func (h *historyChecker) end(last uint64) {
 func (c *checker) answers() {
 	count, size := 0, int64(0)
 	names := map[Hash]uint64{} // the latest sequence under each key
-	owners := answerOwners{owned: map[uint64]ownedAnswer{}, counted: map[string]answerShare{}, held: map[string]answerShare{}}
+	owners := answerOwners{owned: map[uint64]ownedAnswer{}, counted: map[string]answerShare{},
+		held: map[string]answerShare{}}
 	c.each(format.Answers, func(k, v []byte) {
 		v = format.WithoutChecksum(v)
 		switch {
@@ -507,7 +516,8 @@ func (c *checker) answers() {
 			c.take(len(k))
 			owners.counted[string(k[1:])] = readShare(v)
 		case len(k) == 1+logentry.CallerLen+8 && k[0] == prefixAnswerOf && len(v) == 8:
-			if caller := string(k[1 : 1+logentry.CallerLen]); !owners.hold(caller, be.Uint64(k[1+logentry.CallerLen:]), int64(be.Uint64(v))) {
+			if caller := string(k[1 : 1+logentry.CallerLen]); !owners.hold(caller, be.Uint64(k[1+logentry.CallerLen:]),
+				int64(be.Uint64(v))) {
 				c.report("answer of a caller %x: there is none of this size", k)
 			}
 		case len(k) == 1+len(Hash{}) && k[0] == prefixAnswerKey && len(v) == 8:
@@ -523,8 +533,10 @@ func (c *checker) answers() {
 	for key, sequence := range names {
 		c.report("answer %d: its key %x is missing", sequence, key)
 	}
-	if callers := getNumber(c.snap.bucket(format.Meta), format.KeyAnswerCallers); !maps.Equal(owners.counted, owners.held) || int(callers) != len(owners.held) {
-		c.report("answers: those of callers are counted as %v of %d callers, and are %v", owners.counted, callers, owners.held)
+	if callers := getNumber(c.snap.bucket(format.Meta), format.KeyAnswerCallers); !maps.Equal(
+		owners.counted, owners.held) || int(callers) != len(owners.held) {
+		c.report("answers: those of callers are counted as %v of %d callers, and are %v", owners.counted, callers,
+			owners.held)
 	}
 	if n, bytes := c.snap.KeptAnswers(); n != count || bytes != size {
 		c.report("answers: the counters say %d with %d bytes, there are %d with %d", n, bytes, count, size)

@@ -8,8 +8,8 @@ import (
 	"lectern/store"
 )
 
-// TestProblemsReserve expects a check to reserve memory for what it remembers of rows and index entries, and to end if there is no memory
-// left.
+// TestProblemsReserve expects a check to reserve memory for what it remembers of rows and index entries, and to end if
+// there is no memory left.
 func TestProblemsReserve(t *testing.T) {
 	const rows = 10_000
 	s := newStore(t)
@@ -17,7 +17,8 @@ func TestProblemsReserve(t *testing.T) {
 	write(t, s, func(tx *store.Tx) error {
 		var b store.Batch
 		for i := range rows {
-			b.PutRow(newRow(tx, tag, tx.NewDoc(), store.Published, "", map[string]string{"name": fmt.Sprintf(`"tag %d"`, i)}))
+			b.PutRow(newRow(tx, tag, tx.NewDoc(), store.Published, "",
+				map[string]string{"name": fmt.Sprintf(`"tag %d"`, i)}))
 		}
 		return tx.Apply(&b)
 	})
@@ -31,7 +32,8 @@ func TestProblemsReserve(t *testing.T) {
 	}
 	none := errors.New("nothing is left")
 	calls := 0
-	if problems, err = s.Problems(t.Context(), func(int64) error { calls++; return none }); !errors.Is(err, none) || calls != 1 || len(problems) > 0 {
+	if problems, err = s.Problems(t.Context(), func(int64) error { calls++; return none }); !errors.Is(err, none) ||
+		calls != 1 || len(problems) > 0 {
 		t.Errorf("after %d refusals: %v %v", calls, problems, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"lectern/store"
 )
 
-// TestEveryValueNeedsItsChecksum changes a value of each bucket and removes its checksum, or makes it zero. Each must be reported as damage:
-// there is no mark in a value that switches off the comparison.
+// TestEveryValueNeedsItsChecksum changes a value of each bucket and removes its checksum, or makes it zero. Each must
+// be reported as damage: there is no mark in a value that switches off the comparison.
 func TestEveryValueNeedsItsChecksum(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)

@@ -30,16 +30,19 @@ var (
 	ErrCompacting = errors.New("the store is being compacted already")
 	// errReopened is the error of Compact if the store was opened anew meanwhile, because the disk was full.
 	errReopened = errors.New("the disk was full meanwhile; try again when there is space")
-	// errOutgrown is the error of an attempt that ends because a writer waits for all readers: the file has outgrown its mapping.
+	// errOutgrown is the error of an attempt that ends because a writer waits for all readers: the file has outgrown
+	// its mapping.
 	errOutgrown = errors.New("the file grew too fast meanwhile; try again when less is written")
 )
 
-// Compact copies the content into a new file without free pages, and puts it in the place of the present one. Readers and writers go on
-// meanwhile. Writers wait only at the end, while the last changes are copied and the new file is synced and renamed. After a crash at
-// any moment, the path leads to the old file or to the new one, and both are complete.
+// Compact copies the content into a new file without free pages, and puts it in the place of the present one. Readers
+// and writers go on meanwhile. Writers wait only at the end, while the last changes are copied and the new file is
+// synced and renamed. After a crash at any moment, the path leads to the old file or to the new one, and both are
+// complete.
 //
-// Compact reads every page and compares the checksums. If one is damaged, if there is no space for the copy or if ctx ends, it changes
-// nothing and returns an error. progress, which may be nil, is called with the bytes copied so far and their total, which is an estimate.
+// Compact reads every page and compares the checksums. If one is damaged, if there is no space for the copy or if ctx
+// ends, it changes nothing and returns an error. progress, which may be nil, is called with the bytes copied so far and
+// their total, which is an estimate.
 func (s *Store) Compact(ctx context.Context, progress func(done, total int64)) (result Compaction, err error) {
 	if !s.compacting.TryLock() {
 		return result, ErrCompacting
@@ -94,13 +97,15 @@ type compactor struct {
 	total   int64
 }
 
-// copiedTogether is how many bytes a transaction of the copy has. The transactions are not synced. Only tests change it.
+// copiedTogether is how many bytes a transaction of the copy has. The transactions are not synced. Only tests change
+// it.
 var copiedTogether = 8 << 20
 
 const (
 	// maxAttempts bounds how often Compact begins anew because of errOutgrown.
 	maxAttempts = 3
-	// fillPercent is how full the pages of the copy are: enough room is left that the next writes do not split each page that they change.
+	// fillPercent is how full the pages of the copy are: enough room is left that the next writes do not split each
+	// page that they change.
 	fillPercent = 0.9
 	// fewChanges is how many changed keys Compact may leave to copy while writers wait.
 	fewChanges = 1000
@@ -108,8 +113,8 @@ const (
 	maxRounds = 8
 )
 
-// copy writes the copy and follows what is written meanwhile, until few changes are left. It syncs the copy, so that little is left to
-// sync, too.
+// copy writes the copy and follows what is written meanwhile, until few changes are left. It syncs the copy, so that
+// little is left to sync, too.
 func (c *compactor) copy() error {
 	if err := c.start(); err != nil {
 		return err
@@ -193,8 +198,8 @@ func (c *compactor) endState() {
 	}
 }
 
-// follow brings the copy from the state that has been copied, at first none, to the newest one. It returns how many keys it has put and
-// deleted.
+// follow brings the copy from the state that has been copied, at first none, to the newest one. It returns how many
+// keys it has put and deleted.
 func (c *compactor) follow() (changes int, err error) {
 	newest, in, err := c.begin()
 	if err != nil {
@@ -215,8 +220,9 @@ func (c *compactor) follow() (changes int, err error) {
 	return changes, nil
 }
 
-// begin begins to read the newest state. When a writer waits for all readers to end, because the file has outgrown its mapping, bbolt lets
-// no reader begin. begin then returns errOutgrown, so that the compactor, which may be the reader, ends.
+// begin begins to read the newest state. When a writer waits for all readers to end, because the file has outgrown its
+// mapping, bbolt lets no reader begin. begin then returns errOutgrown, so that the compactor, which may be the reader,
+// ends.
 func (c *compactor) begin() (*bolt.Tx, *opened, error) {
 	type begun struct {
 		tx  *bolt.Tx
@@ -254,7 +260,8 @@ func (c *compactor) canBegin() error {
 	return err
 }
 
-// copyChanges copies what has changed between the state that has been copied and that of a transaction. It checks each page that it reads.
+// copyChanges copies what has changed between the state that has been copied and that of a transaction. It checks each
+// page that it reads.
 func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 	if c.state != nil && newest.ID() == c.state.ID() {
 		return 0, nil
@@ -285,8 +292,8 @@ func (c *compactor) copyChanges(newest *bolt.Tx) (changes int, err error) {
 	return changes, c.commit()
 }
 
-// copyBucket copies what has changed in a bucket. What was removed is deleted first, since a key may be in a page that was removed and in
-// one that was added.
+// copyBucket copies what has changed in a bucket. What was removed is deleted first, since a key may be in a page that
+// was removed and in one that was added.
 func (c *compactor) copyBucket(n format.Bucket, before, after *pages.Tree) (changes int, err error) {
 	var added []pages.Page
 	put := func(p pages.Page) error {
@@ -337,7 +344,8 @@ func (c *compactor) deletePage(n format.Bucket, p pages.Page) error {
 	return c.eachKey(n, p, func(b *bolt.Bucket, i int) error { return b.Delete(p.Key(i)) })
 }
 
-// eachKey calls do with each element of a leaf and the bucket of the copy. It commits when the transaction has become long.
+// eachKey calls do with each element of a leaf and the bucket of the copy. It commits when the transaction has become
+// long.
 func (c *compactor) eachKey(n format.Bucket, p pages.Page, do func(b *bolt.Bucket, i int) error) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -377,8 +385,9 @@ func (c *compactor) commit() error {
 	return err
 }
 
-// replaceByWriter has the writer goroutine put the copy in place. The writer may be waiting for all readers to end, because the file has
-// outgrown its mapping, and the compactor reads the state that it has copied. So it gives up with errOutgrown when no reader can begin.
+// replaceByWriter has the writer goroutine put the copy in place. The writer may be waiting for all readers to end,
+// because the file has outgrown its mapping, and the compactor reads the state that it has copied. So it gives up with
+// errOutgrown when no reader can begin.
 func (c *compactor) replaceByWriter() (result Compaction, err error) {
 	var decided atomic.Bool // by the one who is first: the writer, which replaces the file, or the compactor, which gives up
 	done := make(chan error, 1)
@@ -427,8 +436,10 @@ func (c *compactor) replace() (result Compaction, err error) {
 	if err := os.Rename(c.path, s.path); err != nil {
 		return result, errors.Join(fmt.Errorf("put the compacted file in place: %w", err), next.Close())
 	}
-	if err := durable.SyncDir(filepath.Dir(s.path)); err != nil { // after a loss of power, the path may lead to either file
-		return result, errors.Join(s.health.fail(Damaged, fmt.Errorf("put the compacted file in place: %w", err)), next.Close())
+	if err := durable.SyncDir(
+		filepath.Dir(s.path)); err != nil { // after a loss of power, the path may lead to either file
+		return result, errors.Join(s.health.fail(Damaged, fmt.Errorf("put the compacted file in place: %w", err)),
+			next.Close())
 	}
 	c.endState()
 	result.Before = sizeOf(c.in)
@@ -451,8 +462,8 @@ func (c *compactor) finish(tx uint64) (*opened, error) {
 	return openBolt(c.path, toWrite(), openThere)
 }
 
-// renumber makes the newest state of a file that of a transaction, and makes the file durable. Both meta pages then say where that state
-// lies, as if two transactions had committed it.
+// renumber makes the newest state of a file that of a transaction, and makes the file durable. Both meta pages then say
+// where that state lies, as if two transactions had committed it.
 func renumber(path string, tx uint64) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -477,8 +488,9 @@ func renumber(path string, tx uint64) error {
 	return errors.Join(err, f.Close())
 }
 
-// serve puts another open file in the place of the present one, for the readers and writers that begin from now on. tx is the transaction that
-// committed its newest state. Readers of the present file go on; it is closed when the last of them has ended.
+// serve puts another open file in the place of the present one, for the readers and writers that begin from now on. tx
+// is the transaction that committed its newest state. Readers of the present file go on; it is closed when the last of
+// them has ended.
 func (f *file) serve(next *opened, tx int) {
 	old := f.db()
 	release := f.snapshots.Drain()

@@ -84,7 +84,8 @@ func TestCompact(t *testing.T) {
 		}
 		if round == 2 {
 			closeChecked(t, s)
-			s = openModel(t, path, s.Model(), store.Options{Replaced: func() { t.Error("the compacted file counts as another store") }})
+			s = openModel(t, path, s.Model(),
+				store.Options{Replaced: func() { t.Error("the compacted file counts as another store") }})
 			compare()
 		}
 	}
@@ -114,8 +115,8 @@ func leftOver(t *testing.T, path string) {
 	}
 }
 
-// TestCompactWhileReading reads while a store is written to and compacted. Every snapshot must see the rows and links of its own state,
-// even if it begins before the compaction and ends after it.
+// TestCompactWhileReading reads while a store is written to and compacted. Every snapshot must see the rows and links
+// of its own state, even if it begins before the compaction and ends after it.
 func TestCompactWhileReading(t *testing.T) {
 	defer store.CacheAfter(1)()
 	defer store.CopiedTogether(10_000)()
@@ -148,7 +149,8 @@ func TestCompactWhileReading(t *testing.T) {
 			err := w.check(snap, rnd)
 			acknowledged := turns.Load()
 			_, failed := s.Compact(t.Context(), nil)
-			return errors.Join(err, failed, w.check(snap, rnd), s.View(func(now *store.Snapshot) error { return w.atLeast(now, acknowledged) }))
+			return errors.Join(err, failed, w.check(snap, rnd),
+				s.View(func(now *store.Snapshot) error { return w.atLeast(now, acknowledged) }))
 		}); err != nil {
 			t.Error(err)
 			break
@@ -171,8 +173,8 @@ func (w *wheel) atLeast(snap *store.Snapshot, n int64) error {
 	return nil
 }
 
-// TestCompactOutgrown writes so much during a compaction that the file outgrows its mapping. The write does not wait for the whole
-// compaction, which begins anew.
+// TestCompactOutgrown writes so much during a compaction that the file outgrows its mapping. The write does not wait
+// for the whole compaction, which begins anew.
 func TestCompactOutgrown(t *testing.T) {
 	for _, when := range []string{"while it copies", "before it replaces the file"} {
 		t.Run(when, func(t *testing.T) {
@@ -186,7 +188,8 @@ func TestCompactOutgrown(t *testing.T) {
 				go func() {
 					written <- s.Write(context.Background(), func(tx *store.Tx) error {
 						var b store.Batch
-						b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{"body": quote(strings.Repeat("x", 4<<20))}))
+						b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en",
+							map[string]string{"body": quote(strings.Repeat("x", 4<<20))}))
 						return tx.Apply(&b)
 					})
 				}()
@@ -238,13 +241,15 @@ func TestCompactFails(t *testing.T) {
 		state     store.State
 	}{
 		{"cancelled", func(_ *testing.T, _ string, cancel func()) { cancel() }, nil, context.Canceled, store.Sound},
-		{"no space", nil, func(t *testing.T, _ string) { t.Cleanup(store.OnDiskWith(1 << 20)) }, store.ErrFull, store.Sound},
+		{"no space", nil, func(t *testing.T, _ string) { t.Cleanup(store.OnDiskWith(1 << 20)) }, store.ErrFull,
+			store.Sound},
 		{"file removed", func(t *testing.T, path string, _ func()) {
 			if err := os.Remove(path); err != nil {
 				t.Error(err)
 			}
 		}, nil, store.ErrLost, store.Lost},
-		{"damaged", nil, func(t *testing.T, path string) { flip(t, path, []byte(documentID(300))) }, store.ErrCorrupt, store.Damaged},
+		{"damaged", nil, func(t *testing.T, path string) { flip(t, path, []byte(documentID(300))) }, store.ErrCorrupt,
+			store.Damaged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			defer store.LookSeldom()()

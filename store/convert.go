@@ -13,11 +13,12 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// A conversion carries out the steps that package evolve has planned, in transactions of a bounded number of rows. Each transaction also
-// stores which steps are left and how far the first of them is. After a crash, the next start continues from there.
+// A conversion carries out the steps that package evolve has planned, in transactions of a bounded number of rows. Each
+// transaction also stores which steps are left and how far the first of them is. After a crash, the next start
+// continues from there.
 //
-// A step runs under the definitions in the catalog. The step evolve.Define replaces these: steps before it see the old definitions, steps
-// after it the new ones.
+// A step runs under the definitions in the catalog. The step evolve.Define replaces these: steps before it see the old
+// definitions, steps after it the new ones.
 type conversion struct {
 	store    *Store
 	catalog  *evolve.Catalog
@@ -262,12 +263,12 @@ func (c *chunk) run(work evolve.Work) (done bool, err error) {
 	return false, fmt.Errorf("there is no way to carry out the step %T", work)
 }
 
-// convertedRows is how many rows a transaction of a conversion goes through. It is large enough that fsyncs take little of the time, and
-// small enough that a crash costs little work and memory stays small.
+// convertedRows is how many rows a transaction of a conversion goes through. It is large enough that fsyncs take little
+// of the time, and small enough that a crash costs little work and memory stays small.
 const convertedRows = 1000
 
-// convertedBytes is after how many bytes of recorded changes a transaction of a conversion goes through no further row. Nodes of a cluster must be able to
-// agree to it (maxProposed).
+// convertedBytes is after how many bytes of recorded changes a transaction of a conversion goes through no further row.
+// Nodes of a cluster must be able to agree to it (maxProposed).
 const convertedBytes = 8 << 20
 
 func (c *chunk) limit() int { return c.conversion.limit() }
@@ -279,7 +280,8 @@ func (c *conversion) limit() int {
 	return convertedRows
 }
 
-// keys returns the keys with a prefix that follow the position of the step, limit of them at most. last reports whether no more follow.
+// keys returns the keys with a prefix that follow the position of the step, limit of them at most. last reports whether
+// no more follow.
 func (c *chunk) keys(n format.Bucket, prefix []byte, limit int) (keys [][]byte, last bool) {
 	cur := c.bucket(n).Cursor()
 	from := prefix
@@ -295,7 +297,8 @@ func (c *chunk) keys(n format.Bucket, prefix []byte, limit int) (keys [][]byte, 
 	return keys, true
 }
 
-// eachRow calls f with the next rows of a type, and reports whether these were the last. f may change, add and remove rows.
+// eachRow calls f with the next rows of a type, and reports whether these were the last. f may change, add and remove
+// rows.
 func (c *chunk) eachRow(t *contenttypes.ContentType, f func(Record) error) (done bool, err error) {
 	b := c.bound.of(&t.Schema)
 	if c.at.After == nil {
@@ -366,7 +369,8 @@ func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 	return true, nil
 }
 
-// deletePrefix removes the next keys with a prefix, and reports whether these were the last. It removes links at both ends.
+// deletePrefix removes the next keys with a prefix, and reports whether these were the last. It removes links at both
+// ends.
 func (c *chunk) deletePrefix(n format.Bucket, prefix []byte) (removed int, last bool, err error) {
 	at := c.at.After
 	c.at.After = nil // start at the prefix, since the keys before the position are removed

@@ -29,7 +29,8 @@ func (c content) of(t *contenttypes.ContentType) *boundSchema { return c.snap.bo
 
 func (c content) IsEmpty(t *contenttypes.ContentType) bool {
 	empty := true
-	c.snap.eachKey(format.Rows, be.AppendUint16(nil, c.of(t).number), func(_, _ []byte) bool { empty = false; return false })
+	c.snap.eachKey(format.Rows, be.AppendUint16(nil, c.of(t).number),
+		func(_, _ []byte) bool { empty = false; return false })
 	return empty
 }
 
@@ -59,7 +60,8 @@ func (c content) EachLocale(t *contenttypes.ContentType, f func(code string, ver
 	for n, code := range c.snap.store.locales.current.Load().codes {
 		versions := 0
 		for _, st := range []Status{Published, Draft} {
-			versions += c.snap.size(format.AppendSpace(nil, b.number, b.fields[b.system.id.Index], format.NewSlot(uint16(n), st)))
+			versions += c.snap.size(
+				format.AppendSpace(nil, b.number, b.fields[b.system.id.Index], format.NewSlot(uint16(n), st)))
 		}
 		if versions > 0 {
 			f(code, versions)
@@ -162,7 +164,8 @@ func (s *Snapshot) eachKey(n format.Bucket, prefix []byte, yield func(k, v []byt
 func (s *Snapshot) eachRowOf(b *boundSchema, yield func(Record)) {
 	s.eachKey(format.Rows, be.AppendUint16(nil, b.number), func(k, v []byte) bool {
 		s.stats.rows++
-		yield(Record{table: s.bound.tables[be.Uint16(v)], slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: s, data: v})
+		yield(Record{table: s.bound.tables[be.Uint16(v)], slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]),
+			snap: s, data: v})
 		return true
 	})
 }
@@ -201,8 +204,8 @@ func (c content) CountLinks(a *contenttypes.Attribute, rule evolve.LinkRule) (n 
 	return n
 }
 
-// eachList walks over the links whose keys begin with prefix. It calls link with the value of each link, and list with the length of each
-// list.
+// eachList walks over the links whose keys begin with prefix. It calls link with the value of each link, and list with
+// the length of each list.
 func (s *Snapshot) eachList(prefix []byte, list func(length int), link func(v []byte)) {
 	var first []byte
 	length := 0
@@ -230,15 +233,18 @@ type Outlook struct {
 	First string
 }
 
-// Inspect says what Open would do with the store file at path for a model, and returns the *evolve.DefinitionError with which Open would
-// refuse it. It changes nothing. A missing file counts as a store without content; a file that another process has open is ErrLocked.
+// Inspect says what Open would do with the store file at path for a model, and returns the *evolve.DefinitionError with
+// which Open would refuse it. It changes nothing. A missing file counts as a store without content; a file that another
+// process has open is ErrLocked.
 //
-// If Open would not refuse the model, and Outlook.First is empty, look is called with the content as it will be. look may be nil.
+// If Open would not refuse the model, and Outlook.First is empty, look is called with the content as it will be. look
+// may be nil.
 func Inspect(path string, model *contenttypes.Model, opts Options, look func(*Preview) error) (o Outlook, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return o, CheckThere(path)
 	}
-	db, err := openBolt(path, bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true}, os.Open)
+	db, err := openBolt(path, bolt.Options{Timeout: max(opts.LockTimeout, 50*time.Millisecond), ReadOnly: true},
+		os.Open)
 	if err != nil {
 		return o, err
 	}
@@ -257,7 +263,8 @@ func (f *file) inspect(model *contenttypes.Model, opts Options, look func(*Previ
 	case err != nil:
 		return o, err
 	case u.Copy != "":
-		o.First = fmt.Sprintf("keeps a copy of the store in %s and brings it from format %d to format %d", filepath.Base(u.Copy), u.From, u.To)
+		o.First = fmt.Sprintf("keeps a copy of the store in %s and brings it from format %d to format %d",
+			filepath.Base(u.Copy), u.From, u.To)
 		return o, nil
 	case u.From != u.To:
 		o.First = fmt.Sprintf("brings the store from format %d to format %d", u.From, u.To)
@@ -300,8 +307,8 @@ func (f *file) inspect(model *contenttypes.Model, opts Options, look func(*Previ
 	return o, err
 }
 
-// A Preview is the content of a store as it would be after its conversion to a model. It may be used by one goroutine, until the function
-// that it was passed to returns.
+// A Preview is the content of a store as it would be after its conversion to a model. It may be used by one goroutine,
+// until the function that it was passed to returns.
 type Preview struct {
 	snap    *Snapshot
 	catalog *evolve.Catalog
@@ -309,7 +316,8 @@ type Preview struct {
 }
 
 // preview returns the Preview of the content after a plan.
-func (f *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catalog, plan *evolve.Plan) (*Preview, error) {
+func (f *file) preview(tx *bolt.Tx, model *contenttypes.Model, cat *evolve.Catalog,
+	plan *evolve.Plan) (*Preview, error) {
 	left, err := cat.Clone() // new numbers must not get into cat
 	if err != nil {
 		return nil, err
@@ -360,15 +368,18 @@ func (p *Preview) JSON(r Record, a *contenttypes.Attribute) []byte {
 func (p *Preview) Indexed(a *contenttypes.Attribute) bool { return p.catalog.IsIndexed(a) }
 
 // Equal is Snapshot.Equal, for attributes that are Indexed.
-func (p *Preview) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
+func (p *Preview) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute,
+	value []byte, yield func(Record) bool) {
 	p.snap.Equal(t, status, locale, a, value, yield)
 }
 
-// IndexedInside reports whether the unique attributes inside a component attribute or dynamic zone have a complete index before the conversion.
+// IndexedInside reports whether the unique attributes inside a component attribute or dynamic zone have a complete
+// index before the conversion.
 func (p *Preview) IndexedInside(a *contenttypes.Attribute) bool { return p.catalog.HasInner(a) }
 
 // EqualInside is Snapshot.EqualInside, for paths that begin with an attribute that is IndexedInside.
-func (p *Preview) EqualInside(t *contenttypes.ContentType, status Status, locale string, path []*contenttypes.Attribute, value []byte, yield func(Record) bool) {
+func (p *Preview) EqualInside(t *contenttypes.ContentType, status Status, locale string, path []*contenttypes.Attribute,
+	value []byte, yield func(Record) bool) {
 	p.snap.EqualInside(t, status, locale, path, value, yield)
 }
 

@@ -10,7 +10,8 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// linksFrom returns the links of one end. It returns a list, because links must not be changed while a cursor walks over them.
+// linksFrom returns the links of one end. It returns a list, because links must not be changed while a cursor walks
+// over them.
 func (s *Snapshot) linksFrom(a *contenttypes.Attribute, set LinkSet, from Ref) (list []Link) {
 	s.LinksFrom(a, set, from, func(l Link) bool { list = append(list, l); return true })
 	return list
@@ -39,8 +40,8 @@ func (tx *Tx) cutLinks(list []Link) error {
 	return nil
 }
 
-// copyLinks replaces the links of one end by those of another, in the same order. If locale is not empty, links to localized documents
-// are changed to lead to the localization in locale, and left out if there is none.
+// copyLinks replaces the links of one end by those of another, in the same order. If locale is not empty, links to
+// localized documents are changed to lead to the localization in locale, and left out if there is none.
 func (tx *Tx) copyLinks(a *contenttypes.Attribute, set LinkSet, from Ref, toSet LinkSet, to Ref, locale string) error {
 	if err := tx.cutLinks(tx.linksFrom(a, toSet, to)); err != nil {
 		return err
@@ -89,7 +90,8 @@ func (c *chunk) dropDraftLinks(s *evolve.DropDraftLinks) (bool, error) {
 	return c.deleteLinks(s.Type, s.Attr, &evolve.LinkCount{}, DraftLinks)
 }
 
-// deleteLinks removes the links of an attribute in some sets, adds their number to gone, and reports whether none is left.
+// deleteLinks removes the links of an attribute in some sets, adds their number to gone, and reports whether none is
+// left.
 func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, sets ...LinkSet) (bool, error) {
 	a, err := c.attribute(uid, name)
 	if err != nil {
@@ -111,8 +113,8 @@ func (c *chunk) deleteLinks(uid, name string, gone *evolve.LinkCount, sets ...Li
 	return true, nil
 }
 
-// A step changes both ends of a link in one transaction, as whoever repeats the transaction does. So each state between two transactions of a
-// conversion is the same at all nodes of a cluster, and any of them can go on from it.
+// A step changes both ends of a link in one transaction, as whoever repeats the transaction does. So each state between
+// two transactions of a conversion is the same at all nodes of a cluster, and any of them can go on from it.
 
 // addDraftLinks carries out evolve.AddDraftLinks.
 func (c *chunk) addDraftLinks(s *evolve.AddDraftLinks) (bool, error) {
@@ -209,14 +211,15 @@ func (c *chunk) flipLinks(s *evolve.FlipLinks) (bool, error) {
 	return last, nil
 }
 
-// logFlip records that a link with the key k and the value v now has the key to. The end that had the attribute has it no longer, so the
-// new link is recorded with the key of its other end.
+// logFlip records that a link with the key k and the value v now has the key to. The end that had the attribute has it
+// no longer, so the new link is recorded with the key of its other end.
 func (c *chunk) logFlip(k, to, v []byte) {
 	if format.Side(k[4]) != format.FromSide {
 		return
 	}
 	c.logLinkKey(logentry.DeleteLink, k, v)
-	c.logLinkKey(logentry.PutLink, format.OtherKey(to, v), format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
+	c.logLinkKey(logentry.PutLink, format.OtherKey(to, v),
+		format.NewLink(format.OwnEnd(k), be.Uint64(k[format.LinkListLen:])))
 }
 
 // moveRefs carries out evolve.MoveRefs.
@@ -302,8 +305,8 @@ func (s *Snapshot) numberOf(locale string) uint16 {
 	return s.store.locales.current.Load().numbers[locale]
 }
 
-// sharing returns the localization of a document whose value all others get: the one in the locale first or, if there is none, the one
-// whose locale has the least number.
+// sharing returns the localization of a document whose value all others get: the one in the locale first or, if there
+// is none, the one whose locale has the least number.
 func (s *Snapshot) sharing(r Record, first uint16) Record {
 	b := r.table.bound
 	if source := s.row(b, format.NewSlot(first, r.Status()), r.doc); first > 0 && source.Exists() {
@@ -347,13 +350,14 @@ func (c *chunk) shareValue(a *contenttypes.Attribute, from, to Record) error {
 	return c.putRow(row)
 }
 
-// linkSetsOf returns the link sets in which a version has links, under an attribute or in the components of an attribute.
+// linkSetsOf returns the link sets in which a version has links, under an attribute or in the components of an
+// attribute.
 func linkSetsOf(a *contenttypes.Attribute, r Record) []LinkSet {
 	return LinkSetsUnder(a, LinkSetsOf(r.Type(), r.Status()))
 }
 
-// same reports whether two versions of a document have the same value in an attribute. The ids of components are not compared. Each
-// version is read with the links of its own link set.
+// same reports whether two versions of a document have the same value in an attribute. The ids of components are not
+// compared. Each version is read with the links of its own link set.
 func (s *Snapshot) same(a *contenttypes.Attribute, x, y Record) bool {
 	if x.slot == y.slot {
 		return true
@@ -397,8 +401,8 @@ func (s *Snapshot) sameItem(x, y Record, setX, setY LinkSet) bool {
 	})
 }
 
-// sameLinks reports whether two versions are linked to the same documents in the same order. The locales of these documents are not
-// compared.
+// sameLinks reports whether two versions are linked to the same documents in the same order. The locales of these
+// documents are not compared.
 func (s *Snapshot) sameLinks(a *contenttypes.Attribute, x, y Record, setX, setY LinkSet) bool {
 	owning, sd := a, format.FromSide
 	if a.Mapped {

@@ -118,8 +118,8 @@ func (c *chunk) addDrafts(s *evolve.AddDrafts) (bool, error) {
 	})
 }
 
-// renumber gives all components among values new ids. It calls moved for each relation attribute of each component, with the old and the
-// new Ref of the component, to move or copy the links.
+// renumber gives all components among values new ids. It calls moved for each relation attribute of each component,
+// with the old and the new Ref of the component, to move or copy the links.
 func (tx *Tx) renumber(values []Value, moved func(a *contenttypes.Attribute, from, to Ref) error) error {
 	return eachItem(values, func(item *Item) error {
 		from := item.ref()
@@ -151,8 +151,8 @@ func (c *chunk) dropDrafts(s *evolve.DropDrafts) (bool, error) {
 	})
 }
 
-// copyItemLinks copies the published links of all components among values to their draft links, because requests for drafts read the same
-// rows once drafts are switched off.
+// copyItemLinks copies the published links of all components among values to their draft links, because requests for
+// drafts read the same rows once drafts are switched off.
 func (tx *Tx) copyItemLinks(values []Value) error {
 	return eachItem(values, func(item *Item) error {
 		for _, a := range owningRelations(&item.Component.Schema) {
@@ -273,15 +273,18 @@ func (c *chunk) editValues(s *evolve.EditValues) (bool, error) {
 	})
 }
 
-// edit changes the values of a row or component, and those of the components inside it. lost reports whether a value was removed.
-func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *contenttypes.Schema, values []Value) (lost, changed bool, err error) {
+// edit changes the values of a row or component, and those of the components inside it. lost reports whether a value
+// was removed.
+func (c *chunk) edit(edits map[*contenttypes.Attribute]evolve.ValueEdit, s *contenttypes.Schema,
+	values []Value) (lost, changed bool, err error) {
 	for i, a := range s.Attributes {
 		v := &values[i]
 		if e, ok := edits[a]; ok {
 			switch {
 			case e.Retype != nil:
 				if v.JSON != nil {
-					v.JSON, _ = evolve.Retype(e.Retype.From, e.Retype.To, v.JSON) // a value that cannot be converted was refused
+					v.JSON, _ = evolve.Retype(e.Retype.From, e.Retype.To,
+						v.JSON) // a value that cannot be converted was refused
 					changed = true
 				}
 			case e.Replace != nil:

@@ -36,7 +36,8 @@ func questions(model *contenttypes.Model) []func(*store.Snapshot) (string, error
 	for offset := 0; offset < 600; offset += 60 {
 		list = append(list,
 			find(store.Query{Type: article, Locales: en, Offset: offset, Limit: 60, Count: true}),
-			find(store.Query{Type: article, Locales: en, Offset: offset, Limit: 60, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("rank")}, Desc: true}}}),
+			find(store.Query{Type: article, Locales: en, Offset: offset, Limit: 60,
+				Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("rank")}, Desc: true}}}),
 			find(store.Query{Type: tag, Offset: offset, Limit: 60, Count: true}),
 			func(s *store.Snapshot) (string, error) {
 				var rows []store.Record
@@ -101,8 +102,9 @@ func answers(t *testing.T, s *store.Store) (list []string) {
 // damagedRows is the number of rows in the stores that are damaged.
 const damagedRows = 1200
 
-// TestFlippedBits flips a bit in copies of a store. Every question must be answered as before or with an error. Once the damage was
-// noticed, writes must be refused. Problems and Verify must report it, and Salvage must save everything that the bit is not part of.
+// TestFlippedBits flips a bit in copies of a store. Every question must be answered as before or with an error. Once
+// the damage was noticed, writes must be refused. Problems and Verify must report it, and Salvage must save everything
+// that the bit is not part of.
 func TestFlippedBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -176,7 +178,8 @@ func TestFlippedBits(t *testing.T) {
 			continue
 		}
 		if saved.Rows < damagedRows-1 || saved.Rows+len(saved.Lost) != damagedRows {
-			t.Errorf("%s: %d rows of %d are saved, %d lost: %v", name, saved.Rows, damagedRows, len(saved.Lost), saved.Lost)
+			t.Errorf("%s: %d rows of %d are saved, %d lost: %v", name, saved.Rows, damagedRows, len(saved.Lost),
+				saved.Lost)
 		}
 		if len(saved.Lost) == 0 {
 			s := open(t, salvaged)
@@ -189,9 +192,11 @@ func TestFlippedBits(t *testing.T) {
 			_ = os.Remove(path)
 		}
 	}
-	t.Logf("%d copies: %d with problems, %d refused, %d with questions that were not answered", copies, noticed, refused, unanswered)
+	t.Logf("%d copies: %d with problems, %d refused, %d with questions that were not answered", copies, noticed,
+		refused, unanswered)
 	if noticed < copies/4 || unanswered < copies/10 {
-		t.Errorf("of %d copies %d have problems and %d fail to answer: the test has no force", copies, noticed, unanswered)
+		t.Errorf("of %d copies %d have problems and %d fail to answer: the test has no force", copies, noticed,
+			unanswered)
 	}
 }
 
@@ -227,7 +232,8 @@ func writeDamaged(t *testing.T, name string, s *store.Store) {
 	}
 }
 
-// TestCutOffWhileOpen truncates the file of an open store. Reads of the missing part must return an error, and must not end the process.
+// TestCutOffWhileOpen truncates the file of an open store. Reads of the missing part must return an error, and must not
+// end the process.
 func TestCutOffWhileOpen(t *testing.T) {
 	defer store.CacheAfter(1)()
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -254,7 +260,8 @@ func TestCutOffWhileOpen(t *testing.T) {
 	}
 }
 
-// TestDamagedWhileOpen flips bits in the file of an open store that has read all of it. They are found when its pages are checked again.
+// TestDamagedWhileOpen flips bits in the file of an open store that has read all of it. They are found when its pages
+// are checked again.
 func TestDamagedWhileOpen(t *testing.T) {
 	defer store.CacheAfter(1)()
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -272,8 +279,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestPanicsOfCallers expects that a panic of the caller, also one from a memory fault of its own, passes through the store unchanged and
-// does not mark the store as damaged.
+// TestPanicsOfCallers expects that a panic of the caller, also one from a memory fault of its own, passes through the
+// store unchanged and does not mark the store as damaged.
 func TestPanicsOfCallers(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "content.db"))
 	for kind, do := range map[string]func(){

@@ -15,8 +15,8 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// load reads the catalog and converts the content if the model differs from it. If it does not differ, load reads no content and writes
-// nothing.
+// load reads the catalog and converts the content if the model differs from it. If it does not differ, load reads no
+// content and writes nothing.
 func (f *file) load(model *contenttypes.Model, opts Options) (*Store, error) {
 	c, err := f.loadConversion(opts)
 	if err != nil {
@@ -57,7 +57,8 @@ func (f *file) loadConversion(opts Options) (*conversion, error) {
 		f.locales.current.Store(loc)
 		f.locales.persisted = len(loc.codes) - 1
 		f.revised.Store(getNumber(meta, format.KeySequence))
-		if f.log.epoch, err = logentry.ParseEpoch(string(format.WithoutChecksum(meta.Get(format.KeyEpoch)))); err != nil {
+		if f.log.epoch, err = logentry.ParseEpoch(
+			string(format.WithoutChecksum(meta.Get(format.KeyEpoch)))); err != nil {
 			return err
 		}
 		part, last, err := loadPart(meta)
@@ -78,7 +79,8 @@ func (f *file) checkFormat(meta *tree) error {
 		return fmt.Errorf("open store %s: this is no Lectern store", f.path)
 	}
 	if format := getNumber(meta, format.KeyFormat); format != known.newest {
-		return fmt.Errorf("open store %s: it has format %d, and this needs format %d; start a server on it first", f.path, format, known.newest)
+		return fmt.Errorf("open store %s: it has format %d, and this needs format %d; start a server on it first",
+			f.path, format, known.newest)
 	}
 	return nil
 }
@@ -97,13 +99,14 @@ func (f *file) plan(model *contenttypes.Model, cat *evolve.Catalog, opts Options
 
 // planner returns a Planner for the content that a transaction sees.
 func (f *file) planner(tx *bolt.Tx, opts Options) *evolve.Planner {
-	return &evolve.Planner{DefaultLocale: opts.DefaultLocale, Content: func(cat *evolve.Catalog) (evolve.Content, error) {
-		bound, err := bindStored(cat)
-		if err != nil {
-			return nil, err
-		}
-		return content{newSnapshot(&Store{file: f, bound: bound}, tx)}, nil
-	}}
+	return &evolve.Planner{DefaultLocale: opts.DefaultLocale,
+		Content: func(cat *evolve.Catalog) (evolve.Content, error) {
+			bound, err := bindStored(cat)
+			if err != nil {
+				return nil, err
+			}
+			return content{newSnapshot(&Store{file: f, bound: bound}, tx)}, nil
+		}}
 }
 
 // A binding joins a Model with the numbers in the catalog, compiled for reading and writing rows. It is immutable.
@@ -112,7 +115,8 @@ type binding struct {
 	byUID  map[string]*boundSchema
 	byNum  []*boundSchema // by number; nil if the model does not have it
 	tables []*table       // by layout number
-	// absent are the numbers of types and components that the catalog has and the model does not. Links may still name them.
+	// absent are the numbers of types and components that the catalog has and the model does not. Links may still name
+	// them.
 	absent map[string]uint16
 }
 
@@ -201,7 +205,8 @@ func (b *binding) add(c *evolve.Catalog, s *boundSchema) {
 			s.indexed = append(s.indexed, a)
 		}
 	}
-	s.system = systemAttributes{s.schema.Attribute("id"), s.schema.Attribute("documentId"), s.schema.Attribute("updatedAt")}
+	s.system = systemAttributes{s.schema.Attribute("id"), s.schema.Attribute("documentId"),
+		s.schema.Attribute("updatedAt")}
 	b.byUID[s.schema.UID] = s
 	if n := int(s.number) + 1 - len(b.byNum); n > 0 {
 		b.byNum = append(b.byNum, make([]*boundSchema, n)...)
@@ -271,8 +276,8 @@ func saveCatalog(meta *tree, c *evolve.Catalog) error {
 	return meta.Put(format.KeyCatalog, freshValue{raw})
 }
 
-// A localeTable gives numbers to locale codes. A write that is rolled back may leave new numbers here; the next write that uses them
-// stores them.
+// A localeTable gives numbers to locale codes. A write that is rolled back may leave new numbers here; the next write
+// that uses them stores them.
 type localeTable struct {
 	current   atomic.Pointer[locales]
 	persisted int // how many codes are in the file; used by the writer goroutine only

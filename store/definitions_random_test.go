@@ -36,27 +36,36 @@ func pick(values ...string) func(*rand.Rand) string {
 var attributeVariants = map[string][]variant{
 	"text": {
 		{"{type: string}", pick(`"a"`, `"b"`, `"7"`, `null`)}, {"{type: text}", pick(`"a"`, `"long text"`)},
-		{"{type: enumeration, enum: [a, b, c]}", pick(`"a"`, `"b"`, `"c"`)}, {"{type: enumeration, enum: [b, d]}", pick(`"b"`, `"d"`)},
+		{"{type: enumeration, enum: [a, b, c]}", pick(`"a"`, `"b"`, `"c"`)},
+		{"{type: enumeration, enum: [b, d]}", pick(`"b"`, `"d"`)},
 		{"{type: json}", pick(`{"x":1}`, `"a"`)},
 	},
 	"number": {
-		{"{type: integer}", pick(`1`, `-2`, `null`)}, {"{type: biginteger}", pick(`"9007199254740993"`, `"5"`)}, {"{type: decimal}", pick(`1.5`, `2`)},
-		{"{type: string}", pick(`"1"`)}, {"{type: boolean}", pick(`true`, `false`)}, {"{type: integer, index: false}", pick(`3`)},
+		{"{type: integer}", pick(`1`, `-2`, `null`)}, {"{type: biginteger}", pick(`"9007199254740993"`, `"5"`)},
+		{"{type: decimal}", pick(`1.5`, `2`)},
+		{"{type: string}", pick(`"1"`)}, {"{type: boolean}", pick(`true`, `false`)},
+		{"{type: integer, index: false}", pick(`3`)},
 	},
 	"day": {{"{type: date}", pick(`"2026-01-02"`)}, {"{type: datetime}", pick(`"2026-01-02T03:04:05.000Z"`)}},
 	"parts": {
 		{"{type: component, component: part.line}", pick(`{"word": "a", "see": ["b1"]}`)},
-		{"{type: component, repeatable: true, component: part.line}", pick(`[{"word": "a"}, {"word": "b", "see": ["b2", "b1"]}]`, `[{"word": "c"}]`)},
-		{"{type: dynamiczone, components: [part.line, part.other]}", pick(`[{"__component": "part.line", "word": "z"}, {"__component": "part.other", "n": 1}]`, `[]`)},
+		{"{type: component, repeatable: true, component: part.line}",
+			pick(`[{"word": "a"}, {"word": "b", "see": ["b2", "b1"]}]`, `[{"word": "c"}]`)},
+		{"{type: dynamiczone, components: [part.line, part.other]}",
+			pick(`[{"__component": "part.line", "word": "z"}, {"__component": "part.other", "n": 1}]`, `[]`)},
 	},
 }
 
 // relationVariants are the two sides of a relation between the random types a and b; either may be missing.
 var relationVariants = [][2]string{
-	{"{type: relation, relation: manyToMany, target: api::b.b, inversedBy: rel}", "{type: relation, relation: manyToMany, target: api::a.a, mappedBy: rel}"},
-	{"{type: relation, relation: manyToMany, target: api::b.b, mappedBy: rel}", "{type: relation, relation: manyToMany, target: api::a.a, inversedBy: rel}"},
-	{"{type: relation, relation: manyToOne, target: api::b.b, inversedBy: rel}", "{type: relation, relation: oneToMany, target: api::a.a, mappedBy: rel}"},
-	{"{type: relation, relation: oneToOne, target: api::b.b, inversedBy: rel}", "{type: relation, relation: oneToOne, target: api::a.a, mappedBy: rel}"},
+	{"{type: relation, relation: manyToMany, target: api::b.b, inversedBy: rel}",
+		"{type: relation, relation: manyToMany, target: api::a.a, mappedBy: rel}"},
+	{"{type: relation, relation: manyToMany, target: api::b.b, mappedBy: rel}",
+		"{type: relation, relation: manyToMany, target: api::a.a, inversedBy: rel}"},
+	{"{type: relation, relation: manyToOne, target: api::b.b, inversedBy: rel}",
+		"{type: relation, relation: oneToMany, target: api::a.a, mappedBy: rel}"},
+	{"{type: relation, relation: oneToOne, target: api::b.b, inversedBy: rel}",
+		"{type: relation, relation: oneToOne, target: api::a.a, mappedBy: rel}"},
 	{"{type: relation, relation: manyToMany, target: api::b.b}", ""},
 	{"", "{type: relation, relation: manyToMany, target: api::a.a}"},
 	{"{type: relation, relation: morphToMany}", ""},
@@ -80,7 +89,8 @@ func newRandomModel(t *testing.T, r *rand.Rand) *randomModel {
 	m := &randomModel{types: map[string]*randomType{}, files: map[string]string{}}
 	sides := relationVariants[r.IntN(len(relationVariants))]
 	for i, name := range []string{"a", "b"} {
-		rt := &randomType{drafts: r.IntN(2) == 0, localized: r.IntN(3) == 0, values: map[string]func(*rand.Rand) string{}, relation: sides[i]}
+		rt := &randomType{drafts: r.IntN(2) == 0, localized: r.IntN(3) == 0,
+			values: map[string]func(*rand.Rand) string{}, relation: sides[i]}
 		var b strings.Builder
 		fmt.Fprintf(&b, "kind: collectionType\ninfo: {singularName: %s, pluralName: %ss, displayName: X}\noptions: {draftAndPublish: %v}\npluginOptions: {i18n: {localized: %v}}\nattributes:\n",
 			name, name, rt.drafts, rt.localized)
@@ -104,11 +114,14 @@ func newRandomModel(t *testing.T, r *rand.Rand) *randomModel {
 		m.files["content-types/"+name+".yaml"] = b.String()
 	}
 	// The components follow from the types, so that they take nothing from r.
-	of := rand.New(rand.NewPCG(uint64(len(m.files["content-types/a.yaml"])), uint64(len(m.files["content-types/b.yaml"]))))
+	of := rand.New(rand.NewPCG(uint64(len(m.files["content-types/a.yaml"])),
+		uint64(len(m.files["content-types/b.yaml"]))))
 	unique := pick("", ", unique: true")
-	m.files["components/part/line.yaml"] = fmt.Sprintf("info: {displayName: Line}\nattributes:\n  word: {type: string%s}\n"+
-		"  see: {type: relation, relation: oneToMany, target: api::b.b}\n", unique(of))
-	m.files["components/part/other.yaml"] = fmt.Sprintf("info: {displayName: Other}\nattributes:\n  n: {type: integer%s}\n", unique(of))
+	m.files["components/part/line.yaml"] = fmt.Sprintf(
+		"info: {displayName: Line}\nattributes:\n  word: {type: string%s}\n"+
+			"  see: {type: relation, relation: oneToMany, target: api::b.b}\n", unique(of))
+	m.files["components/part/other.yaml"] = fmt.Sprintf(
+		"info: {displayName: Other}\nattributes:\n  n: {type: integer%s}\n", unique(of))
 	m.Model = modelOf(t, contenttypes.Options{}, m.files)
 	return m
 }
@@ -164,12 +177,14 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 		for n := range 3 {
 			o := jsontree.NewObject()
 			o.Set("always", name)
-			attempt(svc.Create, documents.Write{Type: m.Type("api::" + name + "." + name), DocumentID: fmt.Sprint(name, n+1), Data: o})
+			attempt(svc.Create, documents.Write{Type: m.Type("api::" + name + "." + name),
+				DocumentID: fmt.Sprint(name, n+1), Data: o})
 		}
 	}
 	for range 12 {
 		name := []string{"a", "b"}[r.IntN(2)]
-		w := documents.Write{Type: m.Type("api::" + name + "." + name), DocumentID: fmt.Sprint(name, 1+r.IntN(4)), Data: body(name, true), Status: store.Status(r.IntN(2))}
+		w := documents.Write{Type: m.Type("api::" + name + "." + name), DocumentID: fmt.Sprint(name, 1+r.IntN(4)),
+			Data: body(name, true), Status: store.Status(r.IntN(2))}
 		if m.types[name].localized && r.IntN(3) == 0 {
 			w.Locale = "fr"
 		}
@@ -185,8 +200,9 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 	}
 }
 
-// TestRandomChanges writes random content under random definitions and then opens it under others. If the store refuses, the test carries
-// out the migrations that the refusal names. In the end the store must open. It must be consistent at each step, also after kills.
+// TestRandomChanges writes random content under random definitions and then opens it under others. If the store
+// refuses, the test carries out the migrations that the refusal names. In the end the store must open. It must be
+// consistent at each step, also after kills.
 func TestRandomChanges(t *testing.T) {
 	refused, settled := 0, 0
 	count := *changes
@@ -196,7 +212,8 @@ func TestRandomChanges(t *testing.T) {
 	for seed := range count {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		before, after := newRandomModel(t, r), newRandomModel(t, r)
-		c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), how: []how{killed, inUse, inOneGo}[seed%3], before: before.Model, after: after.Model}
+		c := &change{T: t, path: filepath.Join(t.TempDir(), "content.db"), how: []how{killed, inUse, inOneGo}[seed%3],
+			before: before.Model, after: after.Model}
 		c.open(before.Model)
 		before.populate(t, c.store, r)
 		c.close()

@@ -158,7 +158,8 @@ func (c *change) load(project fstest.MapFS) *contenttypes.Model {
 	return m
 }
 
-// options returns the options of a conversion that reports its progress. In a run with kills the conversion ends after each transaction.
+// options returns the options of a conversion that reports its progress. In a run with kills the conversion ends after
+// each transaction.
 func (c *change) options() store.Options {
 	opts := store.Options{DefaultLocale: "en", Progress: func(what string, done, total int) {
 		if done > total {
@@ -321,7 +322,8 @@ func (c *change) write(lines string) {
 	for line := range strings.Lines(lines) {
 		head, body, hasBody := strings.Cut(strings.TrimSpace(line), " {")
 		words := strings.Fields(head)
-		w := documents.Write{Type: c.before.Type("api::" + words[1] + "." + words[1]), DocumentID: words[2], Access: permission.FullAccess}
+		w := documents.Write{Type: c.before.Type("api::" + words[1] + "." + words[1]), DocumentID: words[2],
+			Access: permission.FullAccess}
 		if words[1] == "file" {
 			w.Type = c.before.Type("plugin::upload.file")
 		}
@@ -366,7 +368,8 @@ func (c *change) contentOf(s *store.Store) (string, error) {
 				statuses = append(statuses, store.Draft)
 			}
 			for _, st := range statuses {
-				page, err := snap.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Limit: -1})
+				page, err := snap.Find(
+					&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Limit: -1})
 				if err != nil {
 					return err
 				}

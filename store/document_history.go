@@ -19,8 +19,8 @@ type HistoryItem struct {
 	Position Position // behind the entry
 	Time     time.Time
 	By       Principal
-	// Changed are the attributes that have another value than before, system attributes left out. A version that is not there has no
-	// values, but it may have links, which an unpublication keeps.
+	// Changed are the attributes that have another value than before, system attributes left out. A version that is not
+	// there has no values, but it may have links, which an unpublication keeps.
 	Changed []*contenttypes.Attribute
 }
 
@@ -29,8 +29,8 @@ type HistoryQuery struct {
 	Type       *contenttypes.ContentType
 	DocumentID string
 	Match      func(Status, string) bool // by status and locale; nil: all
-	// Shows reports whether the reader may see an attribute of the document, or of a component in it. Changes of others are left out; nil
-	// shows all.
+	// Shows reports whether the reader may see an attribute of the document, or of a component in it. Changes of others
+	// are left out; nil shows all.
 	Shows  func(*contenttypes.Attribute) bool
 	Offset int
 	Limit  int // negative: all
@@ -43,8 +43,9 @@ type versionEdit struct {
 	before, after []byte
 }
 
-// History returns what the entries of the log did to a document, newest first, and how many items there are on all pages. A document that
-// was deleted and made again has one history. Entries that changed only links to the document, in other documents, are not part of it.
+// History returns what the entries of the log did to a document, newest first, and how many items there are on all
+// pages. A document that was deleted and made again has one history. Entries that changed only links to the document,
+// in other documents, are not part of it.
 func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err error) {
 	b := s.bound.of(&q.Type.Schema)
 	unblocked, err := s.sortedTouches(0)
@@ -101,12 +102,14 @@ func (s *Snapshot) changing(b *boundSchema, documentID string, unblocked []logen
 			list = append(list, documentEntry{sequence, doc})
 		}
 	}
-	slices.SortFunc(list, func(x, y documentEntry) int { return cmp.Or(cmp.Compare(y.entry, x.entry), cmp.Compare(y.doc, x.doc)) })
+	slices.SortFunc(list,
+		func(x, y documentEntry) int { return cmp.Or(cmp.Compare(y.entry, x.entry), cmp.Compare(y.doc, x.doc)) })
 	return list
 }
 
 // itemsOf returns the items of an entry for a document, in order of locale and status, and what it did to each version.
-func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID string) (items []HistoryItem, edits []versionEdit, err error) {
+func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64,
+	documentID string) (items []HistoryItem, edits []versionEdit, err error) {
 	err = e.EachOp(func(o logentry.Op) (err error) {
 		if !o.Kind.OfRow() || o.Schema != b.number || o.Doc != doc {
 			return nil
@@ -129,13 +132,15 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64, documentID stri
 			Locale: s.localeCode(v.slot.Locale()), Action: actionOf(b.typ, v.op)})
 	}
 	for _, c := range withUnpublished(changes) {
-		items = append(items, HistoryItem{VersionChange: c, Position: Position{e.Epoch, e.Sequence}, Time: e.Time, By: e.By})
+		items = append(items, HistoryItem{VersionChange: c, Position: Position{e.Epoch, e.Sequence}, Time: e.Time,
+			By: e.By})
 	}
 	return items, edits, err
 }
 
 // changedAttributes returns the attributes that an entry changed in a version.
-func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit, shows func(*contenttypes.Attribute) bool) (list []*contenttypes.Attribute) {
+func (s *Snapshot) changedAttributes(e *Entry, b *boundSchema, doc uint64, v versionEdit,
+	shows func(*contenttypes.Attribute) bool) (list []*contenttypes.Attribute) {
 	d := entryDiff{sequence: e.Sequence, status: v.slot.Status(), lists: listEdits(e), snap: s, shows: shows}
 	before, after := s.loggedVersion(b, v.slot, doc, v.before), s.loggedVersion(b, v.slot, doc, v.after)
 	for _, a := range b.schema.Attributes {
@@ -154,7 +159,8 @@ func (s *Snapshot) loggedVersion(b *boundSchema, sl format.Slot, doc uint64, dat
 	return s.record(sl, doc, data)
 }
 
-// A listEdit is what an entry did to the list of links of one end: the links that it changed, as they were and as they are, by position.
+// A listEdit is what an entry did to the list of links of one end: the links that it changed, as they were and as they
+// are, by position.
 type listEdit struct {
 	list          string // the prefix of their keys
 	before, after map[uint64]format.End
@@ -164,7 +170,8 @@ type listEdit struct {
 func listEdits(e *Entry) map[string]listEdit {
 	lists := map[string]listEdit{}
 	edit := func(o logentry.Op, sd format.Side, of format.End, pos uint64, other format.End) {
-		key := string(be.AppendUint64(be.AppendUint16(format.LinkPrefix(o.Link.Schema, o.Link.Field, byte(sd), byte(o.Link.Set)), of.Locale), of.Doc))
+		key := string(be.AppendUint64(be.AppendUint16(format.LinkPrefix(o.Link.Schema, o.Link.Field, byte(sd),
+			byte(o.Link.Set)), of.Locale), of.Doc))
 		l, ok := lists[key]
 		if !ok {
 			l = listEdit{key, map[uint64]format.End{}, map[uint64]format.End{}}
@@ -195,8 +202,8 @@ type entryDiff struct {
 	shows    func(*contenttypes.Attribute) bool // see HistoryQuery
 }
 
-// differs reports whether an attribute of a row or component has another value after the entry that the reader may see. The ids of components
-// are not compared.
+// differs reports whether an attribute of a row or component has another value after the entry that the reader may see.
+// The ids of components are not compared.
 func (d *entryDiff) differs(a *contenttypes.Attribute, before, after Record) bool {
 	switch {
 	case d.shows != nil && !d.shows(a):
@@ -227,8 +234,9 @@ func (d *entryDiff) sameItem(before, after Record) bool {
 	})
 }
 
-// linksDiffer compares the links of a row or component. A component that has another id afterwards lost all links of the one before, and got
-// its own, in the entry. A row that is not there may have links: an unpublished version keeps them until the document is published again.
+// linksDiffer compares the links of a row or component. A component that has another id afterwards lost all links of
+// the one before, and got its own, in the entry. A row that is not there may have links: an unpublished version keeps
+// them until the document is published again.
 func (d *entryDiff) linksDiffer(a *contenttypes.Attribute, before, after Record) bool {
 	was, is := d.list(a, before), d.list(a, after)
 	switch {
@@ -248,8 +256,8 @@ func (d *entryDiff) list(a *contenttypes.Attribute, of Record) listEdit {
 	return d.lists[string(d.snap.appendShownList(nil, a, d.status, of.ref()))]
 }
 
-// listDiffers reports whether a list leads to other ends after the entry, or to the same in another order. An entry may also give links other
-// positions that leave them in their order.
+// listDiffers reports whether a list leads to other ends after the entry, or to the same in another order. An entry may
+// also give links other positions that leave them in their order.
 func (d *entryDiff) listDiffers(l listEdit) bool {
 	if maps.Equal(l.before, l.after) {
 		return false
@@ -260,8 +268,8 @@ func (d *entryDiff) listDiffers(l listEdit) bool {
 	return !slices.Equal(was, is) || d.reordered(l)
 }
 
-// reordered compares the order of a list before and after the entry, with the links that the entry did not change. It reports a change where
-// the list is not known any more.
+// reordered compares the order of a list before and after the entry, with the links that the entry did not change. It
+// reports a change where the list is not known any more.
 func (d *entryDiff) reordered(l listEdit) bool {
 	differs := true
 	err := d.snap.ViewAt(d.sequence, func(then *Snapshot) error {

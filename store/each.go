@@ -12,23 +12,25 @@ import (
 const (
 	// blockRows is how many rows Each hands over at a time.
 	blockRows = 256
-	// maxGathered is how many rows Each finds by a source and sorts, where it could also read all rows in the requested order.
+	// maxGathered is how many rows Each finds by a source and sorts, where it could also read all rows in the requested
+	// order.
 	maxGathered = 1 << 14
 	// sortedHitBytes is about the memory of a hit while it is sorted, without the bytes of its keys.
 	sortedHitBytes = 128
 )
 
-// Each calls yield with the rows that match q, in blocks: those from q.Offset on, at most q.Limit of them unless it is negative. A block is
-// valid until yield returns. After an error of yield, Each ends and returns it.
+// Each calls yield with the rows that match q, in blocks: those from q.Offset on, at most q.Limit of them unless it is
+// negative. A block is valid until yield returns. After an error of yield, Each ends and returns it.
 //
-// If an index has the order of q, the memory that Each takes does not depend on the number of rows. Otherwise the rows are found first and
-// sorted, and Each calls reserve with the memory that this takes, in total so far. Without a sort, the rows come by locale in the order of
-// q.Locales, and by id.
+// If an index has the order of q, the memory that Each takes does not depend on the number of rows. Otherwise the rows
+// are found first and sorted, and Each calls reserve with the memory that this takes, in total so far. Without a sort,
+// the rows come by locale in the order of q.Locales, and by id.
 func (s *Snapshot) Each(q *Query, reserve func(bytes int64) error, yield func([]Record) error) error {
 	if !s.bound.has(q.Type) {
 		return ErrRedefined
 	}
-	e := eachRow{snap: s, query: q, yield: yield, skip: max(0, q.Offset), left: q.Limit, memory: sortMemory{reserve: reserve}}
+	e := eachRow{snap: s, query: q, yield: yield, skip: max(0, q.Offset), left: q.Limit,
+		memory: sortMemory{reserve: reserve}}
 	slots := s.querySlots(q)
 	if len(slots) > 1 && len(q.Sort) > 0 {
 		e.sorted(slots)
@@ -170,7 +172,8 @@ type sortMemory struct {
 // reserveStep is how many bytes a sortMemory reserves at a time.
 const reserveStep = 1 << 20
 
-// take takes memory for the keys of a row. It reports whether there is enough; otherwise it ends the work of the snapshot.
+// take takes memory for the keys of a row. It reports whether there is enough; otherwise it ends the work of the
+// snapshot.
 func (m *sortMemory) take(s *Snapshot, keys [][]byte) bool {
 	size := 0
 	for _, k := range keys {
@@ -195,7 +198,8 @@ func (m *sortMemory) takeBytes(s *Snapshot, bytes int64) bool {
 const rowsAtOnce = 500
 
 // EachRow calls do with the rows of one type and status, in all locales, in order of id. It ends when ctx does.
-func EachRow(ctx context.Context, s *Snapshot, t *contenttypes.ContentType, status Status, do func(Record) error) error {
+func EachRow(ctx context.Context, s *Snapshot, t *contenttypes.ContentType, status Status,
+	do func(Record) error) error {
 	for last := uint64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -216,10 +220,11 @@ func EachRow(ctx context.Context, s *Snapshot, t *contenttypes.ContentType, stat
 	}
 }
 
-// EachPage calls yield with the rows of one type and status, in all locales, in order of id. Unlike EachRow, it reads each
-// page from a new snapshot, so that it may take long. It calls next after each page.
+// EachPage calls yield with the rows of one type and status, in all locales, in order of id. Unlike EachRow, it reads
+// each page from a new snapshot, so that it may take long. It calls next after each page.
 func EachPage(
-	ctx context.Context, s *Store, t *contenttypes.ContentType, status Status, yield func(Record), next func(done, total int) error,
+	ctx context.Context, s *Store, t *contenttypes.ContentType, status Status, yield func(Record),
+	next func(done, total int) error,
 ) error {
 	total, done := 0, 0
 	for last := uint64(0); ; {
@@ -262,5 +267,6 @@ func rowsAfter(t *contenttypes.ContentType, status Status, last uint64) *Query {
 
 // HasLocalization reports whether a document has a version in this locale.
 func HasLocalization(s *Snapshot, t *contenttypes.ContentType, doc uint64, locale string) bool {
-	return s.Version(t, doc, Published, locale).Exists() || t.DraftAndPublish && s.Version(t, doc, Draft, locale).Exists()
+	return s.Version(t, doc, Published, locale).Exists() || t.DraftAndPublish &&
+		s.Version(t, doc, Draft, locale).Exists()
 }

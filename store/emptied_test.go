@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// TestEmptiedPages removes all index entries of many pages in one transaction, reads the index, and puts other entries there. Until the
-// commit, bbolt keeps the emptied pages, and its own cursors stop at them.
+// TestEmptiedPages removes all index entries of many pages in one transaction, reads the index, and puts other entries
+// there. Until the commit, bbolt keeps the emptied pages, and its own cursors stop at them.
 func TestEmptiedPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -17,7 +17,8 @@ func TestEmptiedPages(t *testing.T) {
 	article := s.Model().Type("api::article.article")
 	const n = 3000
 	slug := func(i int) map[string]string {
-		return map[string]string{"title": fmt.Sprintf("%q", fmt.Sprintf("title %060d", i)), "slug": fmt.Sprintf("%q", fmt.Sprintf("slug-%050d", i))}
+		return map[string]string{"title": fmt.Sprintf("%q", fmt.Sprintf("title %060d", i)),
+			"slug": fmt.Sprintf("%q", fmt.Sprintf("slug-%050d", i))}
 	}
 	put := func(tx *store.Tx, doc, text int) error {
 		b := &store.Batch{}
@@ -43,7 +44,8 @@ func TestEmptiedPages(t *testing.T) {
 			}
 			for i := gap.from; i < gap.to; i += 7 {
 				found := 0
-				tx.Equal(article, store.Draft, "en", article.Attribute("title"), []byte(slug(i)["title"]), func(store.Record) bool { found++; return true })
+				tx.Equal(article, store.Draft, "en", article.Attribute("title"), []byte(slug(i)["title"]),
+					func(store.Record) bool { found++; return true })
 				if found > 0 {
 					t.Errorf("round %d: %d is found, and was deleted", round, i)
 				}

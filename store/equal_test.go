@@ -11,8 +11,9 @@ import (
 	"lectern/store"
 )
 
-// TestEqualWithinTransaction writes, changes and deletes rows in transactions that look up values between their writes, as the writes that share
-// a transaction do for unique attributes. Some values are longer than what the index has of them, and some are the beginning of others.
+// TestEqualWithinTransaction writes, changes and deletes rows in transactions that look up values between their writes,
+// as the writes that share a transaction do for unique attributes. Some values are longer than what the index has of
+// them, and some are the beginning of others.
 func TestEqualWithinTransaction(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")
@@ -49,7 +50,8 @@ func TestEqualWithinTransaction(t *testing.T) {
 					text = value()
 				}
 				var found, want []uint64
-				tx.Equal(article, store.Draft, "en", title, []byte(text), func(r store.Record) bool { found = append(found, r.Doc()); return true })
+				tx.Equal(article, store.Draft, "en", title, []byte(text),
+					func(r store.Record) bool { found = append(found, r.Doc()); return true })
 				for _, doc := range slices.Sorted(maps.Keys(has)) {
 					if has[doc] == text {
 						want = append(want, doc)
@@ -67,7 +69,8 @@ func TestEqualWithinTransaction(t *testing.T) {
 	}
 }
 
-// TestNewValuesWithinTransaction looks up a new value before each write of a transaction. The changes of the index are applied once, at its end.
+// TestNewValuesWithinTransaction looks up a new value before each write of a transaction. The changes of the index are
+// applied once, at its end.
 func TestNewValuesWithinTransaction(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")

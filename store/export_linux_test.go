@@ -8,8 +8,8 @@ import (
 	"lectern/store/internal/diskfile"
 )
 
-// BlindToSpace makes stores work as on a file system that cannot allocate space ahead and does not report how much is free. restore ends
-// the effect.
+// BlindToSpace makes stores work as on a file system that cannot allocate space ahead and does not report how much is
+// free. restore ends the effect.
 func BlindToSpace() (restore func()) {
 	allocate, ask := diskfile.AllocateFile, diskfile.Available
 	diskfile.AllocateFile = func(*os.File, int64, int64) error { return syscall.EOPNOTSUPP }

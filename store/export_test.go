@@ -15,8 +15,8 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// Interrupted returns options under which a conversion converts this many rows in a transaction, and ends as if killed when committed
-// returns an error after one of them.
+// Interrupted returns options under which a conversion converts this many rows in a transaction, and ends as if killed
+// when committed returns an error after one of them.
 func Interrupted(opts Options, rows int, committed func() error) Options {
 	opts.hooks = &conversionHooks{rows: rows, committed: committed}
 	return opts
@@ -25,22 +25,24 @@ func Interrupted(opts Options, rows int, committed func() error) Options {
 // In tests the stretches of the history are short, so that a small log has several.
 func init() { logentry.BlockEntries, logentry.BlockTouches = 16, 60 }
 
-// CountedBy limits groups and spans to n parts, so that a small store has as many of them as a large one. The returned function ends the
-// effect.
+// CountedBy limits groups and spans to n parts, so that a small store has as many of them as a large one. The returned
+// function ends the effect.
 func CountedBy(n int) (restore func()) {
 	before := maxCounted
 	maxCounted = n
 	return func() { maxCounted = before }
 }
 
-// BufferedBy makes a transaction take no further write once it has buffered n changes. The returned function ends the effect.
+// BufferedBy makes a transaction take no further write once it has buffered n changes. The returned function ends the
+// effect.
 func BufferedBy(n int) (restore func()) {
 	before := maxBuffered
 	maxBuffered = n
 	return func() { maxBuffered = before }
 }
 
-// EnteredBy makes a transaction take no further write once it has n bytes of entries. The returned function ends the effect.
+// EnteredBy makes a transaction take no further write once it has n bytes of entries. The returned function ends the
+// effect.
 func EnteredBy(n int) (restore func()) {
 	before := maxEntered
 	maxEntered = n
@@ -54,14 +56,16 @@ func CacheAfter(n uint64) (restore func()) {
 	return func() { cacheAfter = before }
 }
 
-// CopiedTogether makes a compaction copy n bytes in a transaction and then report its progress. The returned function ends the effect.
+// CopiedTogether makes a compaction copy n bytes in a transaction and then report its progress. The returned function
+// ends the effect.
 func CopiedTogether(n int) (restore func()) {
 	before := copiedTogether
 	copiedTogether = n
 	return func() { copiedTogether = before }
 }
 
-// BeforeReplace has f called when the copy of a compaction is done, before the copy replaces the file. The returned function ends the effect.
+// BeforeReplace has f called when the copy of a compaction is done, before the copy replaces the file. The returned
+// function ends the effect.
 func BeforeReplace(f func()) (restore func()) {
 	before := beforeReplace
 	beforeReplace = f
@@ -147,10 +151,11 @@ func WithoutInner(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// NextFormat makes this version of Lectern know a format after the present one, which the given release reads first. upgrade changes a file of
-// the present format to it. The returned function ends the effect.
+// NextFormat makes this version of Lectern know a format after the present one, which the given release reads first.
+// upgrade changes a file of the present format to it. The returned function ends the effect.
 func NextFormat(major, minor, patch int, upgrade func(*bolt.Tx) error) (restore func()) {
 	before := known
-	known = formats{newest: before.newest + 1, reader: release(major<<32 | minor<<16 | patch), upgrades: append(slices.Clone(before.upgrades), upgrade)}
+	known = formats{newest: before.newest + 1, reader: release(major<<32 | minor<<16 | patch),
+		upgrades: append(slices.Clone(before.upgrades), upgrade)}
 	return func() { known = before }
 }

@@ -23,8 +23,8 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// An opened is an open bbolt file. Another opened replaces it when a commit has run out of space, and the file is opened again (see
-// file.reopen), and when a compacted file takes its place (see Store.Compact).
+// An opened is an open bbolt file. Another opened replaces it when a commit has run out of space, and the file is
+// opened again (see file.reopen), and when a compacted file takes its place (see Store.Compact).
 type opened struct {
 	*bolt.DB
 	handle *os.File    // the one that bbolt uses
@@ -34,12 +34,12 @@ type opened struct {
 	inUse sync.RWMutex // held shared by each snapshot, and exclusively once another opened has replaced this one
 }
 
-// mapSize is how much address space is reserved for the file. A file that outgrows its mapping needs a new one, for which all readers
-// have to end. Reserving costs no memory. Only tests change it.
+// mapSize is how much address space is reserved for the file. A file that outgrows its mapping needs a new one, for
+// which all readers have to end. Reserving costs no memory. Only tests change it.
 var mapSize = 1 << 30
 
-// openBolt opens a bbolt file, and returns an error that tells the user what to do if that fails. bbolt calls openFile to open the file,
-// which must exist.
+// openBolt opens a bbolt file, and returns an error that tells the user what to do if that fails. bbolt calls openFile
+// to open the file, which must exist.
 func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File, error)) (*opened, error) {
 	if err := checkComplete(path); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
@@ -65,14 +65,17 @@ func openBolt(path string, o bolt.Options, openFile func(path string) (*os.File,
 		return open, nil
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("open %s: %w", path, ErrLocked)
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, fmt.Errorf("open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path, err)
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum),
+		errors.Is(err, bolterrors.ErrVersionMismatch):
+		return nil, fmt.Errorf(
+			"open store %s: the file is damaged, or was never a store; put back a whole one, from a backup (%w)", path,
+			err)
 	}
 	return nil, fmt.Errorf("open store %s: %w", path, err)
 }
 
-// boltOpen is bolt.Open, but returns an error where that panics because the list of free pages is damaged. bbolt does not close the file
-// then.
+// boltOpen is bolt.Open, but returns an error where that panics because the list of free pages is damaged. bbolt does
+// not close the file then.
 func boltOpen(path string, o *bolt.Options) (db *bolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -91,7 +94,8 @@ func toWrite() bolt.Options {
 // openThere opens an existing file for reading and writing.
 func openThere(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
-// begin begins a read transaction on the open file. The caller must call in.inUse.RUnlock when the transaction has ended.
+// begin begins a read transaction on the open file. The caller must call in.inUse.RUnlock when the transaction has
+// ended.
 func (f *file) begin() (tx *bolt.Tx, in *opened, err error) {
 	for {
 		in = f.db()
@@ -112,8 +116,8 @@ func (f *file) begin() (tx *bolt.Tx, in *opened, err error) {
 	}
 }
 
-// retire closes a file that another opened has replaced, when the readers of it have ended, and then calls then, which may be nil. The
-// channel gets the error.
+// retire closes a file that another opened has replaced, when the readers of it have ended, and then calls then, which
+// may be nil. The channel gets the error.
 func (o *opened) retire(then func() error) chan error {
 	closed := make(chan error, 1)
 	end := func() {
@@ -140,8 +144,8 @@ func (s *Snapshot) close() {
 	}
 }
 
-// rollback ends a transaction without its changes. After a commit it does nothing. The error of bbolt can be ignored: it only says that the
-// transaction has ended already.
+// rollback ends a transaction without its changes. After a commit it does nothing. The error of bbolt can be ignored:
+// it only says that the transaction has ended already.
 func rollback(tx *bolt.Tx) { _ = tx.Rollback() }
 
 // db returns the open file.
@@ -149,12 +153,14 @@ func (f *file) db() *opened { return f.open.Load() }
 
 // Reasons not to open a file.
 var (
-	errCutOff = errors.New("the file is shorter than what was written into it, as one is that was copied in part; put back a whole one, from a backup")
-	errNewest = errors.New("the page that says where its newest state lies is damaged; put back a whole one, from a backup, or save what can be read with salvage")
+	errCutOff = errors.New(
+		"the file is shorter than what was written into it, as one is that was copied in part; put back a whole one, from a backup")
+	errNewest = errors.New(
+		"the page that says where its newest state lies is damaged; put back a whole one, from a backup, or save what can be read with salvage")
 )
 
-// checkComplete returns an error for a bbolt file that is shorter than its newest meta page says, or whose newest meta page is damaged:
-// bbolt would silently open the state before the last write. bbolt notices other damage itself.
+// checkComplete returns an error for a bbolt file that is shorter than its newest meta page says, or whose newest meta
+// page is damaged: bbolt would silently open the state before the last write. bbolt notices other damage itself.
 func checkComplete(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -175,8 +181,9 @@ func checkComplete(path string) error {
 	return nil
 }
 
-// newestMeta reads the newer of the two meta pages of a file. The error is errNewest if the newer page is damaged. A loss of power does
-// not damage it, since a disk writes its few bytes at once. If both pages are damaged, the result is zero.
+// newestMeta reads the newer of the two meta pages of a file. The error is errNewest if the newer page is damaged. A
+// loss of power does not damage it, since a disk writes its few bytes at once. If both pages are damaged, the result is
+// zero.
 func newestMeta(f io.ReaderAt) (pages.Meta, error) {
 	m, valid := readMeta(f, 0)
 	if !valid {
@@ -192,7 +199,8 @@ func newestMeta(f io.ReaderAt) (pages.Meta, error) {
 	return m, nil
 }
 
-// metaWithout is newestMeta for a file whose first meta page is damaged. It looks for the second one under all page sizes.
+// metaWithout is newestMeta for a file whose first meta page is damaged. It looks for the second one under all page
+// sizes.
 func metaWithout(f io.ReaderAt, first pages.Meta) (pages.Meta, error) {
 	for size := int64(1 << 10); size <= 1<<16; size *= 2 {
 		if m, valid := readMeta(f, size); valid {
@@ -236,8 +244,8 @@ func openFile(path string, opts Options, openFile func(path string) (*os.File, e
 	return db, nil
 }
 
-// secure writes the newest meta page to disk again. If an earlier process failed to write it, it may be in the page cache only, and the
-// next commits would overwrite the state that the disk still has.
+// secure writes the newest meta page to disk again. If an earlier process failed to write it, it may be in the page
+// cache only, and the next commits would overwrite the state that the disk still has.
 func (o *opened) secure() error {
 	page := make([]byte, os.Getpagesize())
 	var at int64
@@ -257,8 +265,8 @@ func (o *opened) secure() error {
 	return o.handle.Sync()
 }
 
-// create makes an empty store beside path and renames it into place, because a loss of power while bbolt initialises a file would leave
-// it damaged.
+// create makes an empty store beside path and renames it into place, because a loss of power while bbolt initialises a
+// file would leave it damaged.
 func create(path string) error {
 	temp := path + tempSuffix
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -291,8 +299,9 @@ func create(path string) error {
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// The store allocates disk space for its file before a commit needs it. A full disk is then noticed before anything is written, and not
-// between two pages of a commit. A part of that space is a reserve for writes that only remove, so that space can always be freed.
+// The store allocates disk space for its file before a commit needs it. A full disk is then noticed before anything is
+// written, and not between two pages of a commit. A part of that space is a reserve for writes that only remove, so
+// that space can always be freed.
 //
 //	0 ............ used ............ taken
 //	  pages in use      allocated ahead     more, if the file system has it
@@ -312,8 +321,8 @@ func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// prepareSpace allocates the space for the next commit. It must be called after the file was opened and after each commit. It sets the
-// state of the store to Full if there is no space, and back to Sound if there is some again.
+// prepareSpace allocates the space for the next commit. It must be called after the file was opened and after each
+// commit. It sets the state of the store to Full if there is no space, and back to Sound if there is some again.
 func (f *file) prepareSpace() {
 	size, err := f.db().size()
 	if err == nil {
@@ -331,9 +340,9 @@ func (o *opened) size() (n int64, err error) {
 	return n, err
 }
 
-// takeSpace makes sure that the reserve is allocated beyond the pages in use, and allocates more if it is not. If the store is Full it
-// asks for more than the reserve, so that the store becomes Sound only when writes will succeed again. The error wraps ErrFull if there
-// is no space.
+// takeSpace makes sure that the reserve is allocated beyond the pages in use, and allocates more if it is not. If the
+// store is Full it asks for more than the reserve, so that the store becomes Sound only when writes will succeed again.
+// The error wraps ErrFull if there is no space.
 func (f *file) takeSpace() error {
 	if f.health.load().State == Full {
 		return f.takeAhead(spaceReserve + minGrowth)
@@ -365,7 +374,8 @@ func (f *file) takeAhead(least int64) error {
 func (f *file) space() int64 {
 	if f.taken == 0 {
 		db := f.db()
-		if info, err := db.handle.Stat(); err == nil && info.Size() > f.used && diskfile.Reallocate(db.handle, f.used, info.Size()) == nil {
+		if info, err := db.handle.Stat(); err == nil && info.Size() > f.used &&
+			diskfile.Reallocate(db.handle, f.used, info.Size()) == nil {
 			f.taken = info.Size() // if it fails, the file has holes and the disk has no space for them
 		}
 	}
@@ -381,8 +391,8 @@ func (f *file) allocate(from, to int64) error {
 	return db.handle.Sync() // bbolt syncs data only, not the length of the file
 }
 
-// limit returns how large a commit may make the file: what is allocated and what the file system still has. The reserve is left out
-// unless the commit only removes.
+// limit returns how large a commit may make the file: what is allocated and what the file system still has. The reserve
+// is left out unless the commit only removes.
 func (f *file) limit(removes bool) int {
 	most, taken := diskfile.Available(f.db().handle), f.space()
 	if most > math.MaxInt64-taken {
@@ -395,8 +405,8 @@ func (f *file) limit(removes bool) int {
 	return int(min(max(most, 1), math.MaxInt)) // to bbolt 0 means no limit
 }
 
-// commitTx commits a transaction. If the error wraps ErrFull nothing has changed. After any other error it is unknown what is on the
-// disk, and the store is Damaged.
+// commitTx commits a transaction. If the error wraps ErrFull nothing has changed. After any other error it is unknown
+// what is on the disk, and the store is Damaged.
 func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 	id := tx.ID()
 	f.db().MaxSize = f.limit(removes)
@@ -414,15 +424,15 @@ func (f *file) commitTx(tx *bolt.Tx, removes bool) error {
 	case noSpace(err):
 		return f.reopen(fmt.Errorf("commit: %w", err))
 	}
-	// It is unknown what the disk holds now. Reading it would not tell: the page cache may return a page that was never written. Later
-	// writes could refer to lost pages.
+	// It is unknown what the disk holds now. Reading it would not tell: the page cache may return a page that was never
+	// written. Later writes could refer to lost pages.
 	return f.health.fail(Damaged, fmt.Errorf("commit: %w", err))
 }
 
-// reopen opens the file again after a commit ran out of space half way, which happens on file systems that cannot allocate ahead. The
-// last committed state uses none of the pages that the commit has written, so it is intact. Readers continue on the old open file, and
-// new readers use the new one. Writes wait until these readers have ended, because the new open file does not know which pages they
-// read.
+// reopen opens the file again after a commit ran out of space half way, which happens on file systems that cannot
+// allocate ahead. The last committed state uses none of the pages that the commit has written, so it is intact. Readers
+// continue on the old open file, and new readers use the new one. Writes wait until these readers have ended, because
+// the new open file does not know which pages they read.
 func (f *file) reopen(cause error) error {
 	old := f.db()
 	next, err := openBolt(f.path, toWrite(), func(string) (*os.File, error) { return diskfile.Duplicate(old.handle) })
@@ -431,7 +441,8 @@ func (f *file) reopen(cause error) error {
 	}
 	var newest int
 	if err = next.View(func(tx *bolt.Tx) error { newest = tx.ID(); return nil }); err == nil && newest != f.committed {
-		err = fmt.Errorf("the file is in the state of transaction %d, and %d was the last that was acknowledged", newest, f.committed)
+		err = fmt.Errorf("the file is in the state of transaction %d, and %d was the last that was acknowledged",
+			newest, f.committed)
 	}
 	if err != nil {
 		return f.health.fail(Damaged, errors.Join(cause, err, next.Close()))
@@ -439,7 +450,8 @@ func (f *file) reopen(cause error) error {
 	f.open.Store(next)
 	f.cache.Store(nil)
 	f.taken = 0
-	f.drained = old.retire(func() error { return diskfile.Lock(next.handle) }) // bbolt releases it when it closes the old handle
+	f.drained = old.retire(
+		func() error { return diskfile.Lock(next.handle) }) // bbolt releases it when it closes the old handle
 	return f.health.fail(Full, cause)
 }
 

@@ -9,7 +9,8 @@ import (
 	"lectern/store/internal/plan"
 )
 
-// A Status distinguishes the draft of a document from its published version. Types without draft & publish have published rows only.
+// A Status distinguishes the draft of a document from its published version. Types without draft & publish have
+// published rows only.
 type Status = format.Status
 
 const (
@@ -84,8 +85,9 @@ const (
 	PublishedWithDraft          = plan.PublishedWithDraft
 )
 
-// A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a record; under a Not,
-// whether it is false. A filter that is unknown is neither. All attributes of the zero Record are null.
+// A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a
+// record; under a Not, whether it is false. A filter that is unknown is neither. All attributes of the zero Record are
+// null.
 type cond interface {
 	holds(s *Snapshot, r Record) bool
 }
@@ -93,7 +95,8 @@ type cond interface {
 type (
 	allOf []cond
 	anyOf []cond
-	// someTarget holds if one target of an attribute meets the condition. If there is no target, the zero Record must meet it.
+	// someTarget holds if one target of an attribute meets the condition. If there is no target, the zero Record must
+	// meet it.
 	someTarget struct {
 		attr   *contenttypes.Attribute
 		status Status
@@ -154,7 +157,8 @@ func (c *someTarget) holds(s *Snapshot, r Record) bool {
 	return met || !found && c.cond.holds(s, Record{})
 }
 
-// each calls yield for each target of r, in order, until yield returns false. holds says whether the target meets the condition.
+// each calls yield for each target of r, in order, until yield returns false. holds says whether the target meets the
+// condition.
 func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
 	visit := func(target Record) bool { return yield(c.cond.holds(s, target)) }
 	switch {
@@ -185,8 +189,8 @@ func (c *someTarget) target(s *Snapshot, r format.End) (shown, met bool) {
 
 func (c inState) holds(s *Snapshot, r Record) bool { return s.InState(r, c.state) != c.negate }
 
-// InState reports whether a version of a document is in a publication state. Versions of types without draft & publish are in every
-// state, and so is the zero Record.
+// InState reports whether a version of a document is in a publication state. Versions of types without draft & publish
+// are in every state, and so is the zero Record.
 func (s *Snapshot) InState(r Record, state PublicationState) bool {
 	if !r.Exists() || !r.Type().DraftAndPublish {
 		return true
@@ -331,7 +335,8 @@ func compileCompare(f Compare, negate bool) cond {
 	return test{f.Attr, ok, len(f.Values)}
 }
 
-// A memo records for which targets of a relation a condition holds, so that each target is tested once even if many rows lead to it.
+// A memo records for which targets of a relation a condition holds, so that each target is tested once even if many
+// rows lead to it.
 type memo struct {
 	asked int
 	pages map[versionPage]memoPage // nil until something is recorded
@@ -348,11 +353,12 @@ type memoPage struct {
 	known, shown, met uint64
 }
 
-// unremembered is the number of tests after which the memo begins to record. For fewer tests, recording costs more than it saves.
+// unremembered is the number of tests after which the memo begins to record. For fewer tests, recording costs more than
+// it saves.
 const unremembered = 8
 
-// of returns the recorded result for a target: whether it has a version to show, and whether that version meets the condition. known is
-// false if nothing is recorded.
+// of returns the recorded result for a target: whether it has a version to show, and whether that version meets the
+// condition. known is false if nothing is recorded.
 func (m *memo) of(r format.End) (shown, met, known bool) {
 	p, bit := m.pages[versionPage{r.Schema, r.Locale, r.Doc / 64}], uint64(1)<<(r.Doc%64)
 	return p.shown&bit != 0, p.met&bit != 0, p.known&bit != 0

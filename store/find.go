@@ -17,8 +17,8 @@ type Page struct {
 	Total int // rows that match, when Query.Count; otherwise -1
 }
 
-// Find returns the rows that match q, in order: those from q.Offset on, at most q.Limit of them. The rows are valid until the snapshot
-// ends. It chooses the cheapest way to find them: see finder.page.
+// Find returns the rows that match q, in order: those from q.Offset on, at most q.Limit of them. The rows are valid
+// until the snapshot ends. It chooses the cheapest way to find them: see finder.page.
 func (s *Snapshot) Find(q *Query) (Page, error) {
 	if !s.bound.has(q.Type) {
 		return Page{}, ErrRedefined
@@ -61,8 +61,8 @@ func (s *Snapshot) querySlots(q *Query) []format.Slot {
 	return list
 }
 
-// findAcross answers a query over several localizations. It finds in each as many rows as the page can show, sorts all of them
-// together, and cuts the page out.
+// findAcross answers a query over several localizations. It finds in each as many rows as the page can show, sorts all
+// of them together, and cuts the page out.
 func (s *Snapshot) findAcross(q *Query, slots []format.Slot) Page {
 	each := *q
 	if each.Offset = 0; q.Limit >= 0 {
@@ -126,7 +126,8 @@ func (s *Snapshot) finder(q *Query, sl format.Slot) *finder {
 }
 
 func (f *finder) space(a *contenttypes.Attribute) []byte {
-	return format.AppendSpace(make([]byte, 0, format.SpaceLen+format.MaxIndexed+16), f.bound.number, f.bound.fields[a.Index], f.slot)
+	return format.AppendSpace(make([]byte, 0, format.SpaceLen+format.MaxIndexed+16), f.bound.number,
+		f.bound.fields[a.Index], f.slot)
 }
 
 // size returns how many rows the slot has.
@@ -166,8 +167,8 @@ func (f *finder) best() *source {
 // rowCost is the cost of reading a row, in index entries walked over. It was measured on rows of about a kilobyte.
 const rowCost = 8
 
-// page answers the query by the first of these ways that applies: a page of an index that has the requested order, a walk in that order
-// which ends when the page is full, or all matching rows, sorted.
+// page answers the query by the first of these ways that applies: a page of an index that has the requested order, a
+// walk in that order which ends when the page is full, or all matching rows, sorted.
 func (f *finder) page() Page {
 	f.plan()
 	q := f.query
@@ -214,7 +215,8 @@ func (f *finder) order() (indexOrder, bool) {
 	return o, true
 }
 
-// fromOneSource answers a query whose whole filter is one range of an index in the requested order; ok is false for other queries.
+// fromOneSource answers a query whose whole filter is one range of an index in the requested order; ok is false for
+// other queries.
 func (f *finder) fromOneSource(order indexOrder) (Page, bool) {
 	order, ok := f.oneRange(order)
 	if !ok {
@@ -242,7 +244,8 @@ func (f *finder) oneRange(order indexOrder) (narrowed indexOrder, ok bool) {
 	return order, true
 }
 
-// stopsEarly reports whether it is cheaper to read rows in the requested order until the page is full than to find all that match.
+// stopsEarly reports whether it is cheaper to read rows in the requested order until the page is full than to find all
+// that match.
 func (f *finder) stopsEarly() bool {
 	q := f.query
 	if q.Count || q.Limit < 0 {
@@ -270,8 +273,8 @@ func (f *finder) stopsEarly() bool {
 	return steps*rowCost < gather
 }
 
-// walkIsCheaper reports whether it is cheaper to walk the index of the requested order, picking out the rows that match, than to read
-// these rows and sort them.
+// walkIsCheaper reports whether it is cheaper to walk the index of the requested order, picking out the rows that
+// match, than to read these rows and sort them.
 func (f *finder) walkIsCheaper(matches int) bool {
 	q := f.query
 	if matches == 0 || q.Limit < 0 {
@@ -311,8 +314,8 @@ func (f *finder) gather() []hit {
 	return f.keep(hits, rest)
 }
 
-// intersect removes the hits that another source does not list, and marks its conjunct as decided. It does nothing if that source cannot
-// decide its conjunct for every row.
+// intersect removes the hits that another source does not list, and marks its conjunct as decided. It does nothing if
+// that source cannot decide its conjunct for every row.
 func (f *finder) intersect(hits []hit, other *source, decided map[int]bool) []hit {
 	if other.load != nil || !other.exact {
 		return hits
@@ -421,8 +424,8 @@ func (s *Snapshot) Matches(r Record, f Filter, status Status) bool {
 
 var withoutLocale = []string{""}
 
-// FindVersion returns the version of a document that a query finds, the zero Record if it finds none. Of several localizations it
-// returns the one with the least id.
+// FindVersion returns the version of a document that a query finds, the zero Record if it finds none. Of several
+// localizations it returns the one with the least id.
 func (s *Snapshot) FindVersion(doc uint64, q *Query) (first Record) {
 	locales := q.Locales.Codes
 	switch {
@@ -437,7 +440,8 @@ func (s *Snapshot) FindVersion(doc uint64, q *Query) (first Record) {
 	}
 	for _, locale := range locales {
 		r := s.Version(q.Type, doc, q.Status, locale)
-		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) && (q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
+		if r.Exists() && (!first.Exists() || r.ID() < first.ID()) &&
+			(q.Filter == nil || s.Matches(r, q.Filter, q.Status)) {
 			first = r
 		}
 	}

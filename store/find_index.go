@@ -12,7 +12,8 @@ import (
 	"lectern/store/internal/plan"
 )
 
-// A source lists the rows of one slot that meet, or may meet, one condition (conjunct) of a filter, without reading all rows.
+// A source lists the rows of one slot that meet, or may meet, one condition (conjunct) of a filter, without reading all
+// rows.
 type source struct {
 	conjunct int
 	ranges   []plan.Range           // ranges of index entries to walk over
@@ -51,7 +52,8 @@ func (f *finder) source(i int) *source {
 	return src
 }
 
-// fewEntries is the maximum number of entries of a range that are counted one by one. A longer range is counted by rank.
+// fewEntries is the maximum number of entries of a range that are counted one by one. A longer range is counted by
+// rank.
 const fewEntries = 32
 
 // countRange returns the number of index entries in a range.
@@ -159,10 +161,12 @@ func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
 	return append(hits, f.load(hit{id: r.ID(), doc: doc, slot: f.slot}, r))
 }
 
-// maxDriven is the maximum cost of a source of targets whose links are followed back. At a higher cost, the relation is tested row by row.
+// maxDriven is the maximum cost of a source of targets whose links are followed back. At a higher cost, the relation is
+// tested row by row.
 const maxDriven = 4096
 
-// throughSource returns a source that finds the targets first, by one of their indexes, and follows their links back to the rows.
+// throughSource returns a source that finds the targets first, by one of their indexes, and follows their links back to
+// the rows.
 func (f *finder) throughSource(c *someTarget) *source {
 	a := c.attr
 	if a.System || !a.IsRelation() || a.Target == nil || a.IsMorph() || !f.query.Type.Localized && a.Target.Localized {
@@ -208,8 +212,9 @@ func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
 	return hits
 }
 
-// An indexWalk goes through a range of an index in order of value, and by id among equal values. The index holds only the beginning of a
-// long text, so the walk sorts each group of texts with the same beginning by the texts in their rows.
+// An indexWalk goes through a range of an index in order of value, and by id among equal values. The index holds only
+// the beginning of a long text, so the walk sorts each group of texts with the same beginning by the texts in their
+// rows.
 type indexWalk struct {
 	indexOrder
 	f      *finder
@@ -224,7 +229,8 @@ func value(key []byte) []byte { return key[format.SpaceLen : len(key)-8] }
 func (w *indexWalk) below(key []byte) bool { return key != nil && bytes.Compare(key, w.High) < 0 }
 func (w *indexWalk) above(key []byte) bool { return key != nil && bytes.Compare(key, w.Low) >= 0 }
 
-// group returns the key prefix of all entries with the same value as key. In the index of ids, each entry is its own group.
+// group returns the key prefix of all entries with the same value as key. In the index of ids, each entry is its own
+// group.
 func (w *indexWalk) group(key []byte) []byte {
 	if w.attr.Type == contenttypes.ID {
 		return key
@@ -276,7 +282,8 @@ func (w *indexWalk) descend(skip int) {
 		return
 	}
 	k, _ := s.kth(w.cursor, w.space, last)
-	// Values come in descending order, but the ids of one value in ascending order: find where to begin in the group of the first value.
+	// Values come in descending order, but the ids of one value in ascending order: find where to begin in the group of
+	// the first value.
 	begin := slices.Clone(w.group(k))
 	first, after := s.rank(begin), s.rank(format.Successor(begin))
 	skip -= end - min(after, end)
@@ -312,8 +319,8 @@ func (w *indexWalk) before(g []byte) (k, v []byte) {
 	return w.cursor.Prev()
 }
 
-// forward yields the entries of a group in order of id, without the first skip of them. first is the number of entries before the
-// group; it is used only if skip is positive.
+// forward yields the entries of a group in order of id, without the first skip of them. first is the number of entries
+// before the group; it is used only if skip is positive.
 func (w *indexWalk) forward(g []byte, skip, first int) bool {
 	s := w.f.snap
 	s.stats.seeks++

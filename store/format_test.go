@@ -34,8 +34,8 @@ func nextFormat(t *testing.T) (restore func()) {
 	return restore
 }
 
-// TestUpgrade opens a file with a version of Lectern that knows the next format. The upgrade is carried out once, and the file has the content
-// that it had.
+// TestUpgrade opens a file with a version of Lectern that knows the next format. The upgrade is carried out once, and
+// the file has the content that it had.
 func TestUpgrade(t *testing.T) {
 	path, _ := closedStore(t)
 	var want []string
@@ -59,11 +59,13 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestFailedUpgrade opens a file whose upgrade fails. The file stays as it is, with its format and without half of the change.
+// TestFailedUpgrade opens a file whose upgrade fails. The file stays as it is, with its format and without half of the
+// change.
 func TestFailedUpgrade(t *testing.T) {
 	path, _ := closedStore(t)
 	failed := errors.New("no upgrade today")
-	restore := store.NextFormat(3, 14, 15, func(tx *bolt.Tx) error { return cmp.Or(tx.DeleteBucket([]byte("rows")), failed) })
+	restore := store.NextFormat(
+		3, 14, 15, func(tx *bolt.Tx) error { return cmp.Or(tx.DeleteBucket([]byte("rows")), failed) })
 	t.Cleanup(restore)
 	s, err := store.Open(path, loadModel(t), store.Options{})
 	closeIf(t, s)
@@ -110,12 +112,16 @@ func readFile(t *testing.T, path string) []byte {
 	return content
 }
 
-// TestNewerFormat opens a file of a newer format in every way there is. Each fails with what the file needs, and leaves it unchanged.
+// TestNewerFormat opens a file of a newer format in every way there is. Each fails with what the file needs, and leaves
+// it unchanged.
 func TestNewerFormat(t *testing.T) {
 	restore := nextFormat(t)
 	path, _ := closedStore(t)
 	restore()
-	inBolt(t, path, func(meta *bolt.Bucket, _ *bolt.Tx) error { return meta.Put([]byte("future"), []byte("?")) }) // as a newer version may store it
+	inBolt(t, path, func(meta *bolt.Bucket,
+		_ *bolt.Tx) error {
+		return meta.Put([]byte("future"), []byte("?"))
+	}) // as a newer version may store it
 	before := readFile(t, path)
 	model := loadModel(t)
 	ways := map[string]func() error{
@@ -125,13 +131,15 @@ func TestNewerFormat(t *testing.T) {
 		"problems": func() error { _, err := store.ProblemsOf(t.Context(), path); return err },
 		"salvage":  func() error { _, err := store.SalvageTo(t.Context(), path, path+".saved"); return err },
 		"migrate": func() error {
-			_, err := store.Migrate(path, evolve.Migrations{evolve.DropLocaleCall("api::article.article", "de")}, nil, store.Options{})
+			_, err := store.Migrate(path, evolve.Migrations{evolve.DropLocaleCall("api::article.article", "de")}, nil,
+				store.Options{})
 			return err
 		},
 	}
 	for name, open := range ways {
 		err := open()
-		want := fmt.Sprintf("it has format %d, and this version of Lectern knows the formats up to %d; it needs Lectern 3.14.15 or newer", store.Format+1, store.Format)
+		want := fmt.Sprintf(
+			"it has format %d, and this version of Lectern knows the formats up to %d; it needs Lectern 3.14.15 or newer", store.Format+1, store.Format)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -159,7 +167,8 @@ func TestUpgradeCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreseen, err := store.Inspect(path, loadModel(t), store.Options{}, nil)
-	if want := "keeps a copy of the store in content.db.format-1 and brings it from format 1 to format 2"; err != nil || foreseen.First != want {
+	if want := "keeps a copy of the store in content.db.format-1 and brings it from format 1 to format 2"; err != nil ||
+		foreseen.First != want {
 		t.Errorf("foreseen is %q %v", foreseen.First, err)
 	}
 	upgrade := func(o store.Options) (announced []store.Upgrade) {
@@ -224,10 +233,16 @@ func TestUpgradeWithoutSpace(t *testing.T) {
 	nextFormat(t)
 	restore := store.OnDiskWith(1000)
 	for name, open := range map[string]func() error{
-		"open":    func() error { s, err := store.Open(path, loadModel(t), store.Options{}); closeIf(t, s); return err },
+		"open": func() error {
+			s, err := store.Open(path, loadModel(t), store.Options{})
+			closeIf(t,
+				s)
+			return err
+		},
 		"inspect": func() error { _, err := store.Inspect(path, loadModel(t), store.Options{}, nil); return err },
 	} {
-		if err := open(); err == nil || !strings.Contains(err.Error(), "no space for a copy") || !strings.Contains(err.Error(), "1000 are free") {
+		if err := open(); err == nil || !strings.Contains(err.Error(), "no space for a copy") ||
+			!strings.Contains(err.Error(), "1000 are free") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -236,7 +251,8 @@ func TestUpgradeWithoutSpace(t *testing.T) {
 		t.Error("the file was changed")
 	}
 	var announced []store.Upgrade
-	closeChecked(t, openModel(t, path, loadModel(t), store.Options{NoUpgradeCopy: true, Upgrading: func(u store.Upgrade) { announced = append(announced, u) }}))
+	closeChecked(t, openModel(t, path, loadModel(t),
+		store.Options{NoUpgradeCopy: true, Upgrading: func(u store.Upgrade) { announced = append(announced, u) }}))
 	if want := []store.Upgrade{{From: store.Format, To: store.Format + 1}}; !slices.Equal(announced, want) {
 		t.Errorf("announced is %v", announced)
 	}

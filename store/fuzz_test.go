@@ -13,7 +13,8 @@ import (
 	"lectern/store"
 )
 
-// FuzzFilter asks a store and its twin the same random query. For any filter, sort and page they must give the same answer.
+// FuzzFilter asks a store and its twin the same random query. For any filter, sort and page they must give the same
+// answer.
 func FuzzFilter(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(seed, seed*7)
@@ -50,11 +51,13 @@ func FuzzRow(f *testing.F) {
 			r.Values[article.Attribute("body").Index].JSON = body
 			r.Values[article.Attribute("on").Index].JSON = on
 			for i := range items {
-				item := &store.Item{Component: line, ID: tx.NewComponentID(), Values: make([]store.Value, len(line.Attributes))}
+				item := &store.Item{Component: line, ID: tx.NewComponentID(),
+					Values: make([]store.Value, len(line.Attributes))}
 				if i%2 == 0 {
 					item.Values[line.Attribute("word").Index].JSON = word
 				}
-				r.Values[article.Attribute("parts").Index].Items = append(r.Values[article.Attribute("parts").Index].Items, item)
+				r.Values[article.Attribute("parts").Index].Items = append(
+					r.Values[article.Attribute("parts").Index].Items, item)
 			}
 			var b store.Batch
 			b.PutRow(r)
@@ -62,7 +65,8 @@ func FuzzRow(f *testing.F) {
 				return err
 			}
 			read := tx.Version(article, r.Doc, store.Draft, "en")
-			if !bytes.Equal(read.JSON(article.Attribute("body")), body) || !bytes.Equal(read.JSON(article.Attribute("on")), on) {
+			if !bytes.Equal(read.JSON(article.Attribute("body")), body) ||
+				!bytes.Equal(read.JSON(article.Attribute("on")), on) {
 				t.Errorf("read %q and %q", read.JSON(article.Attribute("body")), read.JSON(article.Attribute("on")))
 			}
 			back := read.Decode()
@@ -92,7 +96,8 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// TestWorkOfQueries checks how many rows and index entries each kind of query reads at most, whatever the number of rows.
+// TestWorkOfQueries checks how many rows and index entries each kind of query reads at most, whatever the number of
+// rows.
 func TestWorkOfQueries(t *testing.T) {
 	s := newStore(t)
 	article := s.Model().Type("api::article.article")
@@ -101,7 +106,8 @@ func TestWorkOfQueries(t *testing.T) {
 		var b store.Batch
 		for i := range n {
 			b.PutRow(newRow(tx, article, tx.NewDoc(), store.Published, "en", map[string]string{
-				"title": strconv.Quote("title " + strconv.Itoa(i)), "rank": strconv.Itoa(i * 3761 % n), "level": []string{`"low"`, `"middle"`, `"high"`}[i%3],
+				"title": strconv.Quote("title " + strconv.Itoa(i)), "rank": strconv.Itoa(i * 3761 % n),
+				"level": []string{`"low"`, `"middle"`, `"high"`}[i%3],
 			}))
 		}
 		return tx.Apply(&b)
@@ -115,16 +121,23 @@ func TestWorkOfQueries(t *testing.T) {
 	}{
 		{"a page in order of id", store.Query{Count: true}, 25, 25, 5},
 		{"a deep page", store.Query{Count: true, Offset: n - 100}, 25, 25, 5},
-		{"equality on a unique value", store.Query{Count: true, Filter: store.Compare{Attr: attr("title"), Op: store.Eq, Values: []any{"title 77"}}}, 1, 1, 5},
-		{"a third of all, counted", store.Query{Count: true, Filter: store.Compare{Attr: attr("level"), Op: store.Eq, Values: []any{"low"}}}, 25, 25, 30},
+		{"equality on a unique value",
+			store.Query{Count: true,
+				Filter: store.Compare{Attr: attr("title"), Op: store.Eq, Values: []any{"title 77"}}}, 1, 1, 5},
+		{"a third of all, counted",
+			store.Query{Count: true, Filter: store.Compare{Attr: attr("level"), Op: store.Eq, Values: []any{"low"}}},
+			25, 25, 30},
 		{"sorted by an index", store.Query{Count: true, Sort: sorted}, 25, 25, 30},
 		{"sorted by an index, deep page", store.Query{Count: true, Sort: sorted, Offset: n / 2}, 25, 25, 30},
-		{"a range, not counted", store.Query{Filter: store.Compare{Attr: attr("rank"), Op: store.Gte, Values: []any{n / 2.0}}}, 60, 60, 10},
+		{"a range, not counted",
+			store.Query{Filter: store.Compare{Attr: attr("rank"), Op: store.Gte, Values: []any{n / 2.0}}}, 60, 60, 10},
 		{"two conditions, not counted", store.Query{Filter: store.And{
 			store.Compare{Attr: attr("rank"), Op: store.Gte, Values: []any{n / 2.0}},
 			store.Compare{Attr: attr("level"), Op: store.Eq, Values: []any{"high"}},
 		}}, 170, 170, 10},
-		{"a text within, of an index alone", store.Query{Count: true, Filter: store.Compare{Attr: attr("title"), Op: store.ContainsI, Values: []any{"LE 399"}}}, 11, n, 20},
+		{"a text within, of an index alone",
+			store.Query{Count: true, Filter: store.Compare{Attr: attr("title"), Op: store.ContainsI,
+				Values: []any{"LE 399"}}}, 11, n, 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.query.Type, c.query.Locales, c.query.Limit = article, store.LocaleSet{Codes: []string{"en"}}, 25
@@ -133,7 +146,8 @@ func TestWorkOfQueries(t *testing.T) {
 			after := s.Stats()
 			rows, entries, seeks := after.Rows-before.Rows, after.Entries-before.Entries, after.Seeks-before.Seeks
 			if rows > c.rows || entries > c.entries || seeks > c.seeks {
-				t.Errorf("read %d rows, %d entries, %d seeks; at most %d, %d, %d", rows, entries, seeks, c.rows, c.entries, c.seeks)
+				t.Errorf("read %d rows, %d entries, %d seeks; at most %d, %d, %d", rows, entries, seeks, c.rows,
+					c.entries, c.seeks)
 			}
 		})
 	}

@@ -67,7 +67,8 @@ func (w *groupWriter) step() {
 	switch {
 	case err == nil:
 		w.docs = next
-	case !errors.Is(err, errOnPurpose) && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "panicked: "+errOnPurpose.Error()):
+	case !errors.Is(err, errOnPurpose) && !errors.Is(err, context.Canceled) &&
+		!strings.Contains(err.Error(), "panicked: "+errOnPurpose.Error()):
 		w.t.Errorf("%s: %v", w.name, err)
 	}
 }
@@ -123,9 +124,9 @@ func (w *groupWriter) compare(snap *store.Snapshot, want map[uint64]string) erro
 	return nil
 }
 
-// TestGroupsWithFailingMembers has many writers share transactions. Some writes fail before, between or after their batches, and others
-// check the store meanwhile. The store must have all acknowledged documents, in the index too, and no others. LECTERN_STRESS=10m sets how
-// long the test goes on.
+// TestGroupsWithFailingMembers has many writers share transactions. Some writes fail before, between or after their
+// batches, and others check the store meanwhile. The store must have all acknowledged documents, in the index too, and
+// no others. LECTERN_STRESS=10m sets how long the test goes on.
 func TestGroupsWithFailingMembers(t *testing.T) {
 	defer store.CountedBy(4)()
 	defer store.BufferedBy(60)()
@@ -144,7 +145,8 @@ func groupsWithFailingMembers(t *testing.T, seed uint64) {
 	all := make([]*groupWriter, writers)
 	var writing, checking sync.WaitGroup
 	for i := range all {
-		w := &groupWriter{t: t, s: s, rnd: rand.New(rand.NewPCG(seed, uint64(i))), name: fmt.Sprintf("w%d", i), docs: map[uint64]string{}}
+		w := &groupWriter{t: t, s: s, rnd: rand.New(rand.NewPCG(seed, uint64(i))), name: fmt.Sprintf("w%d", i),
+			docs: map[uint64]string{}}
 		all[i] = w
 		writing.Go(func() {
 			for range steps {

@@ -29,14 +29,14 @@ type State uint8
 const (
 	// Sound: reads and writes succeed.
 	Sound State = iota
-	// Full: there is no space to write to. Reads succeed, and so do writes that only remove. Other writes fail until there is space again,
-	// which the store notices by itself.
+	// Full: there is no space to write to. Reads succeed, and so do writes that only remove. Other writes fail until
+	// there is space again, which the store notices by itself.
 	Full
-	// Lost: the path of the store leads to no file any more, or to another one. Reads of the open file succeed. Writes are refused,
-	// because the next start would not find them.
+	// Lost: the path of the store leads to no file any more, or to another one. Reads of the open file succeed. Writes
+	// are refused, because the next start would not find them.
 	Lost
-	// Damaged: the file differs from what was written into it, or may differ. Reads of undamaged pages succeed. Writes are refused until
-	// the store is opened again.
+	// Damaged: the file differs from what was written into it, or may differ. Reads of undamaged pages succeed. Writes
+	// are refused until the store is opened again.
 	Damaged
 )
 
@@ -46,7 +46,8 @@ func (s State) String() string { return [...]string{"sound", "full", "lost", "da
 var (
 	ErrFull    = errors.New("there is no space left to write to the store")
 	ErrLost    = errors.New("the file of the store is gone or was replaced")
-	ErrDamaged = errors.New("the store takes no more writes since it is damaged, or a write failed to reach the disk; restart to go on")
+	ErrDamaged = errors.New(
+		"the store takes no more writes since it is damaged, or a write failed to reach the disk; restart to go on")
 )
 
 // err returns the error of writes in a state, nil for Sound.
@@ -106,11 +107,12 @@ func (h *health) set(now Health) {
 	}
 }
 
-// ErrCorrupt is the error of a read that met a damaged page. Reads of other pages succeed; writes return ErrDamaged from then on.
+// ErrCorrupt is the error of a read that met a damaged page. Reads of other pages succeed; writes return ErrDamaged
+// from then on.
 var ErrCorrupt = errors.New("the store is damaged")
 
-// A corruption is the panic by which a snapshot stops its user at a damaged page, since results without that page would be incomplete.
-// guard turns it into an error.
+// A corruption is the panic by which a snapshot stops its user at a damaged page, since results without that page would
+// be incomplete. guard turns it into an error.
 type corruption struct{ error }
 
 // fail panics with a corruption, because a page of a bucket is damaged.
@@ -127,9 +129,9 @@ func (f *file) corrupt(cause error) error {
 	return err
 }
 
-// guard calls do, and turns the panics that a damaged file causes into errors. These are the corruption of a snapshot, an assertion of
-// bbolt, and a memory fault in the mapping, which happens when the file was cut off or the disk cannot be read. Other panics pass through
-// unchanged.
+// guard calls do, and turns the panics that a damaged file causes into errors. These are the corruption of a snapshot,
+// an assertion of bbolt, and a memory fault in the mapping, which happens when the file was cut off or the disk cannot
+// be read. Other panics pass through unchanged.
 func (f *file) guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	returned := false
@@ -154,8 +156,9 @@ func (f *file) guard(do func() error) (err error) {
 // recheckEvery is how often the store forgets which pages it has checked.
 const recheckEvery = time.Minute
 
-// doubtAll has every page checked again when it is next read, since a disk may fail at any time. It also replaces the relation cache,
-// which leads reads to rows without a look at their pages, and closes the idle snapshots that use the cache.
+// doubtAll has every page checked again when it is next read, since a disk may fail at any time. It also replaces the
+// relation cache, which leads reads to rows without a look at their pages, and closes the idle snapshots that use the
+// cache.
 func (f *file) doubtAll() {
 	f.forgetChecks()
 	f.cache.Store(nil)
@@ -190,8 +193,9 @@ func (f *file) update(do func(*bolt.Tx) error) error {
 // meta returns the bucket meta as a transaction sees it.
 func (f *file) meta(tx *bolt.Tx) *tree { return newSnapshot(&Store{file: f}, tx).bucket(format.Meta) }
 
-// panicOrigin returns the name of the function that raised the present panic if a damaged file causes it, otherwise "". A deferred
-// function must call it. It reads the stack instead of recovering, because a panic that is recovered and raised again loses its stack.
+// panicOrigin returns the name of the function that raised the present panic if a damaged file causes it, otherwise "".
+// A deferred function must call it. It reads the stack instead of recovering, because a panic that is recovered and
+// raised again loses its stack.
 func panicOrigin() string {
 	var at [32]uintptr
 	frames := runtime.CallersFrames(at[:runtime.Callers(2, at[:])])
@@ -227,8 +231,8 @@ var (
 	errOverwritten = errors.New("another program wrote into it")
 )
 
-// checkPath checks that the path of the store still leads to the open file, and that the file was not cut off. Otherwise the next start
-// would not find later writes.
+// checkPath checks that the path of the store still leads to the open file, and that the file was not cut off.
+// Otherwise the next start would not find later writes.
 func (f *file) checkPath() error {
 	info, err := os.Stat(f.path)
 	switch {
@@ -244,8 +248,8 @@ func (f *file) checkPath() error {
 	return nil
 }
 
-// checkState checks the file, and sets the state back to Sound if the store was Lost or Full and no longer is. The writer goroutine calls
-// it every checkPathEvery.
+// checkState checks the file, and sets the state back to Sound if the store was Lost or Full and no longer is. The
+// writer goroutine calls it every checkPathEvery.
 func (f *file) checkState() error {
 	if err := f.checkPath(); err != nil {
 		return err
@@ -257,7 +261,8 @@ func (f *file) checkState() error {
 	return f.probe()
 }
 
-// probe commits a transaction without changes to find out whether there is space again. If it succeeds, the store is Sound.
+// probe commits a transaction without changes to find out whether there is space again. If it succeeds, the store is
+// Sound.
 func (f *file) probe() error {
 	tx, err := f.beginWrite()
 	if err != nil {
@@ -298,7 +303,8 @@ func (f *file) beginWrite() (*bolt.Tx, error) {
 	return tx, nil
 }
 
-// watch sets the clock of readers, and has the writer goroutine check the file. Its error is not lost: it is kept in Health and returned by later writes.
+// watch sets the clock of readers, and has the writer goroutine check the file. Its error is not lost: it is kept in
+// Health and returned by later writes.
 func (f *file) watch() {
 	f.readers.tick()
 	_ = f.byWriter(context.Background(), f.checkState)
@@ -328,8 +334,8 @@ func (f *file) byWriter(ctx context.Context, do func() error) error {
 	return <-req.done
 }
 
-// A store has an identity, a random text that its copies share. It is in the file and in a marker beside the file. If only the marker is
-// there, the file is lost; Open then fails, because creating an empty store would hide the loss.
+// A store has an identity, a random text that its copies share. It is in the file and in a marker beside the file. If
+// only the marker is there, the file is lost; Open then fails, because creating an empty store would hide the loss.
 
 // MarkerPath returns the path of the marker of the store at path.
 func MarkerPath(path string) string { return path + ".id" }
@@ -338,7 +344,8 @@ const markerText = `%s
 %s belongs beside this file. If it is gone, put it back, or a backup; to begin with an empty store, remove this file.
 `
 
-// CheckThere returns an error that wraps ErrLost if the store file at path is missing and its marker says that there was one.
+// CheckThere returns an error that wraps ErrLost if the store file at path is missing and its marker says that there
+// was one.
 func CheckThere(path string) error {
 	marker := MarkerPath(path)
 	switch _, err := os.Stat(marker); {
@@ -357,7 +364,8 @@ func newIdentity() string {
 	return hex.EncodeToString(random[:])
 }
 
-// mark writes the identity of the open store into the marker, and reports whether the marker named another store before.
+// mark writes the identity of the open store into the marker, and reports whether the marker named another store
+// before.
 func (f *file) mark() (replaced bool, err error) {
 	identity, err := f.identity()
 	if err != nil {
@@ -395,7 +403,8 @@ func (f *file) identity() (identity string, err error) {
 // tempSuffix ends the names of files that are being written beside a store, and are then renamed.
 const tempSuffix = durable.Suffix
 
-// removeUnfinished removes the files that a killed process was writing beside the store at path. The caller must have locked the store.
+// removeUnfinished removes the files that a killed process was writing beside the store at path. The caller must have
+// locked the store.
 func removeUnfinished(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"lectern/store"
 )
 
-// TestIdleSnapshots counts the snapshots that are kept for the next reader: some between writes, and none at any other time.
+// TestIdleSnapshots counts the snapshots that are kept for the next reader: some between writes, and none at any other
+// time.
 func TestIdleSnapshots(t *testing.T) {
 	s, w := newWheel(t)
 	look := func() {
@@ -58,8 +59,8 @@ func TestIdleSnapshots(t *testing.T) {
 	kept("after another write", 0)
 }
 
-// TestIdleSnapshotsSeeWrites reads after each of many writes. Readers must see all earlier writes, and kept snapshots must not keep pages
-// of the file from being used again.
+// TestIdleSnapshotsSeeWrites reads after each of many writes. Readers must see all earlier writes, and kept snapshots
+// must not keep pages of the file from being used again.
 func TestIdleSnapshotsSeeWrites(t *testing.T) {
 	s, w := newWheel(t)
 	var size int64

@@ -8,21 +8,21 @@ import (
 	"lectern/store/internal/format"
 )
 
-// The index keeps counts, so that the number of entries before a key, and the k-th entry, are found without walking over the
-// entries. The entries of each space (see appendSpace) are stored in blocks. A group counts the entries of neighbouring blocks,
-// and a span those of neighbouring groups. The key of a block, group or span is the lower bound of its entries; the first one of
-// a space has the bare space as its key.
+// The index keeps counts, so that the number of entries before a key, and the k-th entry, are found without walking
+// over the entries. The entries of each space (see appendSpace) are stored in blocks. A group counts the entries of
+// neighbouring blocks, and a span those of neighbouring groups. The key of a block, group or span is the lower bound of
+// its entries; the first one of a space has the bare space as its key.
 
 // counts lists the buckets that hold counts, lowest level first.
 var counts = [...]format.Bucket{format.Groups, format.Spans}
 
-// maxCounted is how many blocks a group may have, and how many groups a span may have. A larger one is split in halves. Only
-// tests change it.
+// maxCounted is how many blocks a group may have, and how many groups a span may have. A larger one is split in halves.
+// Only tests change it.
 var maxCounted = 48
 
-// An indexer updates the index and its counts in one write transaction. It collects changes, and applies them in order of key
-// before the index is read and before the commit. Neighbouring changes then cost one update of their block, and a large
-// transaction does not insert at random positions into pages that bbolt splits only at the commit.
+// An indexer updates the index and its counts in one write transaction. It collects changes, and applies them in order
+// of key before the index is read and before the commit. Neighbouring changes then cost one update of their block, and
+// a large transaction does not insert at random positions into pages that bbolt splits only at the commit.
 type indexer struct {
 	blocks  *tree
 	counts  [len(counts)]*tree
@@ -57,9 +57,9 @@ func (x *indexer) remove(key []byte) {
 // maxSearched is how many pending changes are searched, one by one, in place of applying them.
 const maxSearched = 512
 
-// lacks reports whether no entry has a key with this prefix, as far as that can be said without applying the pending changes. A new value of a
-// unique attribute has none. The writes that share a transaction would otherwise each apply the changes of the one before, and change the same
-// blocks and counts again.
+// lacks reports whether no entry has a key with this prefix, as far as that can be said without applying the pending
+// changes. A new value of a unique attribute has none. The writes that share a transaction would otherwise each apply
+// the changes of the one before, and change the same blocks and counts again.
 func (x *indexer) lacks(prefix []byte) bool {
 	if len(x.pending) == 0 || len(x.pending) > maxSearched {
 		return false
@@ -107,7 +107,8 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 		next = bytes.Clone(k)
 	}
 	n := 0
-	for n < len(changes) && bytes.HasPrefix(changes[n].key, space) && (next == nil || bytes.Compare(changes[n].key, next) < 0) {
+	for n < len(changes) && bytes.HasPrefix(changes[n].key, space) &&
+		(next == nil || bytes.Compare(changes[n].key, next) < 0) {
 		n++
 	}
 	x.old = format.Block(old).AppendEntries(x.old[:0])
@@ -137,8 +138,8 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	return n, x.count(0, low, grown, added)
 }
 
-// appendMerged appends entries to merged after applying changes to them. Both are in order of key. If a key has several changes,
-// the last one counts.
+// appendMerged appends entries to merged after applying changes to them. Both are in order of key. If a key has several
+// changes, the last one counts.
 func appendMerged(merged, entries []format.BlockEntry, changes []indexChange) []format.BlockEntry {
 	for i, ch := range changes {
 		if i+1 < len(changes) && bytes.Equal(changes[i+1].key, ch.key) {
@@ -163,7 +164,8 @@ type tally struct {
 	entries, parts int
 }
 
-// tally returns the group (level 0) or span (level 1) that low belongs to. If there is none yet, it returns an empty one.
+// tally returns the group (level 0) or span (level 1) that low belongs to. If there is none yet, it returns an empty
+// one.
 func (x *indexer) tally(level int, low []byte) tally {
 	key, v := floor(x.counts[level].lookup(), low)
 	if space := low[:format.SpaceLen]; !bytes.HasPrefix(key, space) {
@@ -172,9 +174,10 @@ func (x *indexer) tally(level int, low []byte) tally {
 	return tally{bytes.Clone(key), format.TallyEntries(v), format.TallyParts(v)}
 }
 
-// removable reports whether an empty block (level 0) or group (level 1) with the key low may be removed. The first block of a
-// group is removed only together with the group, when it is the last block in it; so is the first group of a span. The key of
-// each group or span therefore always exists in the level below. The first one of a space is never removed.
+// removable reports whether an empty block (level 0) or group (level 1) with the key low may be removed. The first
+// block of a group is removed only together with the group, when it is the last block in it; so is the first group of a
+// span. The key of each group or span therefore always exists in the level below. The first one of a space is never
+// removed.
 func (x *indexer) removable(level int, low []byte) bool {
 	if len(low) == format.SpaceLen {
 		return false
@@ -300,8 +303,8 @@ func (s *Snapshot) size(space []byte) int {
 	return total
 }
 
-// kth moves a cursor to the k-th entry of a space, counted from 0, and returns its key and value, or nil if the space has fewer
-// entries.
+// kth moves a cursor to the k-th entry of a space, counted from 0, and returns its key and value, or nil if the space
+// has fewer entries.
 func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
 	low := space
 	for i := len(counts) - 1; i >= 0; i-- {
@@ -309,14 +312,16 @@ func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) 
 			return nil, nil
 		}
 	}
-	if low, k = skip(s.cursor(format.Index), space, low, k, func(v []byte) int { return format.Block(v).Len() }); low == nil {
+	if low, k = skip(s.cursor(format.Index), space, low, k,
+		func(v []byte) int { return format.Block(v).Len() }); low == nil {
 		return nil, nil
 	}
 	return c.move(low, k)
 }
 
-// skip finds the block, group or span that holds the k-th entry. It counts entries from 0 and begins at the block, group or span whose key
-// is low. It returns the key of the one that it found, and the position of the entry in it. The key is nil if the space has fewer entries.
+// skip finds the block, group or span that holds the k-th entry. It counts entries from 0 and begins at the block,
+// group or span whose key is low. It returns the key of the one that it found, and the position of the entry in it. The
+// key is nil if the space has fewer entries.
 func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
 	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {
 		n := count(v)
@@ -328,8 +333,8 @@ func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key 
 	return nil, 0
 }
 
-// An indexCursor iterates over the entries of all blocks of the index in order of key, as a bolt.Cursor does over keys. It does not stop
-// at the end of a space.
+// An indexCursor iterates over the entries of all blocks of the index in order of key, as a bolt.Cursor does over keys.
+// It does not stop at the end of a space.
 type indexCursor struct {
 	c     *treeCursor
 	block format.Block

@@ -9,13 +9,15 @@ import (
 	"lectern/store/internal/format"
 )
 
-// An inner index finds the rows in whose components a unique attribute has a value. It exists for each component attribute or dynamic zone of a type
-// inside which something is unique, and serves unique checks only: queries do not use it.
+// An inner index finds the rows in whose components a unique attribute has a value. It exists for each component
+// attribute or dynamic zone of a type inside which something is unique, and serves unique checks only: queries do not
+// use it.
 //
-// Its space is that of the attribute of the type. A key has the path of the value, which is the number of the schema and of the field of each
-// attribute on the way from the component to the value (Attribute.UniquePaths), then the value as in other indexes, and the id of the row. No path is
-// the beginning of another, so the keys of one path stand together. A row has one entry for each value, however many components have it. Null and the
-// empty text have none, since they are never compared.
+// Its space is that of the attribute of the type. A key has the path of the value, which is the number of the schema
+// and of the field of each attribute on the way from the component to the value (Attribute.UniquePaths), then the value
+// as in other indexes, and the id of the row. No path is the beginning of another, so the keys of one path stand
+// together. A row has one entry for each value, however many components have it. Null and the empty text have none,
+// since they are never compared.
 type innerIndex struct {
 	attr  *contenttypes.Attribute
 	paths []innerPath
@@ -62,7 +64,8 @@ func (x *innerIndex) keys(b *boundSchema, r Record) (keys [][]byte) {
 		leaf := p.attrs[len(p.attrs)-1]
 		r.EachInside(p.attrs, func(raw []byte) bool {
 			if raw != nil && string(raw) != `""` {
-				key := append(append(make([]byte, 0, format.SpaceLen+len(p.key)+format.MaxIndexed+16), space...), p.key...)
+				key := append(append(make([]byte, 0, format.SpaceLen+len(p.key)+format.MaxIndexed+16), space...),
+					p.key...)
 				keys = append(keys, be.AppendUint64(format.AppendOrdered(key, leaf.Type, raw), r.ID()))
 			}
 			return true
@@ -72,8 +75,9 @@ func (x *innerIndex) keys(b *boundSchema, r Record) (keys [][]byte) {
 	return slices.CompactFunc(keys, bytes.Equal)
 }
 
-// EachInside calls yield with the stored JSON of each value at the end of a path, nil for null, until yield returns false. The path begins with an
-// attribute of r and leads through those of components. all reports whether yield was called for every value.
+// EachInside calls yield with the stored JSON of each value at the end of a path, nil for null, until yield returns
+// false. The path begins with an attribute of r and leads through those of components. all reports whether yield was
+// called for every value.
 func (r Record) EachInside(path []*contenttypes.Attribute, yield func(raw []byte) bool) (all bool) {
 	if len(path) == 1 {
 		return yield(r.JSON(path[0]))
@@ -88,7 +92,8 @@ func (r Record) EachInside(path []*contenttypes.Attribute, yield func(raw []byte
 	return all
 }
 
-// reindexInner replaces the entries of the row old in an inner index by those of next. Either may be the zero Record, for none.
+// reindexInner replaces the entries of the row old in an inner index by those of next. Either may be the zero Record,
+// for none.
 func (tx *Tx) reindexInner(b *boundSchema, x *innerIndex, old, next Record) {
 	was, is := x.keys(b, old), x.keys(b, next)
 	for _, key := range was {
@@ -103,9 +108,11 @@ func (tx *Tx) reindexInner(b *boundSchema, x *innerIndex, old, next Record) {
 	}
 }
 
-// EqualInside calls yield, in order of id, with the rows of (t, status, locale) that have exactly this value, given as stored JSON, at the end of a
-// path, which is one of the UniquePaths of a component attribute or dynamic zone of t. Unique checks use it.
-func (s *Snapshot) EqualInside(t *contenttypes.ContentType, status Status, locale string, path []*contenttypes.Attribute, value []byte, yield func(Record) bool) {
+// EqualInside calls yield, in order of id, with the rows of (t, status, locale) that have exactly this value, given as
+// stored JSON, at the end of a path, which is one of the UniquePaths of a component attribute or dynamic zone of t.
+// Unique checks use it.
+func (s *Snapshot) EqualInside(t *contenttypes.ContentType, status Status, locale string,
+	path []*contenttypes.Attribute, value []byte, yield func(Record) bool) {
 	sl, ok := s.slot(t, status, locale)
 	if !ok {
 		return
@@ -115,7 +122,8 @@ func (s *Snapshot) EqualInside(t *contenttypes.ContentType, status Status, local
 	at := len(prefix)
 	prefix = format.AppendOrdered(prefix, path[len(path)-1].Type, value)
 	s.eachEqual(b, sl, prefix, func(r Record) bool {
-		other := format.IsCut(prefix[at:]) && r.EachInside(path, func(raw []byte) bool { return !bytes.Equal(raw, value) })
+		other := format.IsCut(prefix[at:]) &&
+			r.EachInside(path, func(raw []byte) bool { return !bytes.Equal(raw, value) })
 		return other || yield(r)
 	})
 }

@@ -67,9 +67,9 @@ func valuesAt(values []store.Value, path []*contenttypes.Attribute) (list []stri
 	return list
 }
 
-// TestEqualInside writes, changes and deletes rows with unique values in components, in transactions that look values up between their writes, and
-// compares what is found with the rows. Some values are longer than what the index has of them. A store without inner indexes
-// finds the same after it was opened.
+// TestEqualInside writes, changes and deletes rows with unique values in components, in transactions that look values
+// up between their writes, and compares what is found with the rows. Some values are longer than what the index has of
+// them. A store without inner indexes finds the same after it was opened.
 func TestEqualInside(t *testing.T) {
 	m := modelOf(t, contenttypes.Options{}, uniqueInside)
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -86,7 +86,8 @@ func TestEqualInside(t *testing.T) {
 	has := map[uint64][]store.Value{}
 	compare := func(snap *store.Snapshot, at []*contenttypes.Attribute, text string) error {
 		var found, want []uint64
-		snap.EqualInside(thing, store.Published, "", at, []byte(text), func(r store.Record) bool { found = append(found, r.Doc()); return true })
+		snap.EqualInside(thing, store.Published, "", at, []byte(text),
+			func(r store.Record) bool { found = append(found, r.Doc()); return true })
 		for _, doc := range slices.Sorted(maps.Keys(has)) {
 			if slices.Contains(valuesAt(has[doc], at), text) {
 				want = append(want, doc)
@@ -148,7 +149,8 @@ func TestEqualInside(t *testing.T) {
 	}
 }
 
-// TestEqualInsideIsIndexed looks up a value in the components of a thousand documents. It reads the one row that has it.
+// TestEqualInsideIsIndexed looks up a value in the components of a thousand documents. It reads the one row that has
+// it.
 func TestEqualInsideIsIndexed(t *testing.T) {
 	m := modelOf(t, contenttypes.Options{}, uniqueInside)
 	s := openModel(t, filepath.Join(t.TempDir(), "content.db"), m, store.Options{})
@@ -158,7 +160,8 @@ func TestEqualInsideIsIndexed(t *testing.T) {
 		var b store.Batch
 		for i := range 1000 {
 			row := newRow(tx, thing, tx.NewDoc(), store.Published, "", nil)
-			item := &store.Item{Component: leaf, ID: tx.NewComponentID(), Values: make([]store.Value, len(leaf.Attributes))}
+			item := &store.Item{Component: leaf, ID: tx.NewComponentID(),
+				Values: make([]store.Value, len(leaf.Attributes))}
 			item.Values[leaf.Attribute("code").Index].JSON = fmt.Appendf(nil, "%q", fmt.Sprint("code ", i))
 			row.Values[thing.Attribute("zone").Index].Items = []*store.Item{item}
 			b.PutRow(row)
@@ -169,7 +172,8 @@ func TestEqualInsideIsIndexed(t *testing.T) {
 	before := s.Stats()
 	if err := s.View(func(snap *store.Snapshot) error {
 		n := 0
-		snap.EqualInside(thing, store.Published, "", at, []byte(`"code 700"`), func(store.Record) bool { n++; return true })
+		snap.EqualInside(thing, store.Published, "", at, []byte(`"code 700"`),
+			func(store.Record) bool { n++; return true })
 		if n != 1 {
 			return fmt.Errorf("%d documents have the code", n)
 		}

@@ -9,34 +9,37 @@ import (
 	"lectern/store/internal/format"
 )
 
-// A Ref names one end of a link: a localization of a document, or a component. Locale is "" if the type is not localized. Doc is the
-// number of the document, or the id of the component.
+// A Ref names one end of a link: a localization of a document, or a component. Locale is "" if the type is not
+// localized. Doc is the number of the document, or the id of the component.
 type Ref struct {
 	Type   string // uid of the content-type or component
 	Doc    uint64
 	Locale string
 }
 
-// A LinkSet is one of the two sets of links that a relation can have: the one that published versions show, or the one that drafts
-// show. A relation with draft & publish on neither side has PublishedLinks only (see contenttypes.Attribute.HasDraftLinks).
+// A LinkSet is one of the two sets of links that a relation can have: the one that published versions show, or the one
+// that drafts show. A relation with draft & publish on neither side has PublishedLinks only (see
+// contenttypes.Attribute.HasDraftLinks).
 type LinkSet = format.LinkSet
 
 const (
 	PublishedLinks = format.PublishedLinks
 	DraftLinks     = format.DraftLinks
 
-	// PosStep is the distance between the positions of neighbouring links when links are numbered again, or added at an end.
+	// PosStep is the distance between the positions of neighbouring links when links are numbered again, or added at an
+	// end.
 	PosStep = format.PosStep
 )
 
 // linkSets holds both sets.
 var linkSets = [...]LinkSet{PublishedLinks, DraftLinks}
 
-// A Link joins a document or component to a document under a relation attribute, in one LinkSet. While the target has no version of the
-// status that shows the set, the link is kept, but not shown.
+// A Link joins a document or component to a document under a relation attribute, in one LinkSet. While the target has
+// no version of the status that shows the set, the link is kept, but not shown.
 //
-// In a relation with both sets, a version of a type with draft & publish has links in the set of its status, and a row of a type without it
-// has the same links in both. The links of a component are in the sets of the document that holds it.
+// In a relation with both sets, a version of a type with draft & publish has links in the set of its status, and a row
+// of a type without it has the same links in both. The links of a component are in the sets of the document that holds
+// it.
 type Link struct {
 	Attr    *contenttypes.Attribute // the owning attribute, which is the one without mappedBy
 	Set     LinkSet
@@ -47,7 +50,8 @@ type Link struct {
 }
 
 // appendLinkList appends the prefix that the keys of all links in the list of one end share.
-func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd format.Side, set LinkSet, r format.End) []byte {
+func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd format.Side, set LinkSet,
+	r format.End) []byte {
 	schema, field := s.bound.relation(a)
 	b = be.AppendUint16(b, schema)
 	b = be.AppendUint16(b, field)
@@ -57,7 +61,8 @@ func (s *Snapshot) appendLinkList(b []byte, a *contenttypes.Attribute, sd format
 }
 
 // eachLink calls yield with the other end and both positions of the links in one end's list, in order.
-func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd format.Side, set LinkSet, r format.End, yield func(other format.End, pos, otherPos uint64) bool) {
+func (s *Snapshot) eachLink(a *contenttypes.Attribute, sd format.Side, set LinkSet, r format.End,
+	yield func(other format.End, pos, otherPos uint64) bool) {
 	var buf [format.LinkListLen]byte
 	s.eachInList(s.appendLinkList(buf[:0], a, sd, set, r), yield)
 }
@@ -75,7 +80,8 @@ func (s *Snapshot) eachInList(list []byte, yield func(other format.End, pos, oth
 	}
 }
 
-// A linkWalk walks over lists of links. If the next list follows the last one in the file, it gets there without a search.
+// A linkWalk walks over lists of links. If the next list follows the last one in the file, it gets there without a
+// search.
 type linkWalk struct {
 	snap   *Snapshot
 	cursor cursor
@@ -130,15 +136,16 @@ func (s *Snapshot) LinksFrom(a *contenttypes.Attribute, set LinkSet, from Ref, y
 	})
 }
 
-// LinksTo calls yield with the links that lead to the document to under the owning attribute a, in the order of their ToPos.
+// LinksTo calls yield with the links that lead to the document to under the owning attribute a, in the order of their
+// ToPos.
 func (s *Snapshot) LinksTo(a *contenttypes.Attribute, set LinkSet, to Ref, yield func(Link) bool) {
 	s.eachLink(a, format.ToSide, set, s.number(to), func(other format.End, pos, otherPos uint64) bool {
 		return yield(Link{Attr: a, Set: set, From: s.name(other), To: to, FromPos: otherPos, ToPos: pos})
 	})
 }
 
-// isNew reports whether r is a document that got its number in this write transaction. Its links are all in the buffer then, and none in the
-// bucket.
+// isNew reports whether r is a document that got its number in this write transaction. Its links are all in the buffer
+// then, and none in the bucket.
 func (s *Snapshot) isNew(r format.End) bool {
 	b := s.bound.numbered(r.Schema)
 	return s.buffers[format.Links] != nil && r.Doc > s.storedDoc && b != nil && b.typ != nil
@@ -188,7 +195,8 @@ func (s *Snapshot) LastToPos(a *contenttypes.Attribute, set LinkSet, to Ref) uin
 
 func (s *Snapshot) lastPos(a *contenttypes.Attribute, sd format.Side, set LinkSet, r format.End) uint64 {
 	var buf [format.LinkListLen]byte
-	k := s.last(format.Links, s.appendLinkList(buf[:0], a, sd, set, r), format.LinkKeyLen-format.LinkListLen, s.isNew(r))
+	k := s.last(format.Links, s.appendLinkList(buf[:0], a, sd, set, r), format.LinkKeyLen-format.LinkListLen,
+		s.isNew(r))
 	if k == nil {
 		return 0
 	}
@@ -225,8 +233,9 @@ func (s *Snapshot) name(r format.End) Ref {
 	return n
 }
 
-// Related calls yield with the versions that r shows under a relation, media or localizations attribute of either side, in order. The
-// status of the request decides which link set is read and which versions are shown. Links to documents without such a version are left out.
+// Related calls yield with the versions that r shows under a relation, media or localizations attribute of either side,
+// in order. The status of the request decides which link set is read and which versions are shown. Links to documents
+// without such a version are left out.
 func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, yield func(Record) bool) {
 	if !r.Exists() {
 		return
@@ -264,11 +273,12 @@ func (s *Snapshot) Related(r Record, a *contenttypes.Attribute, status Status, y
 	s.cacheLocations(list, locations, complete)
 }
 
-// eachTarget calls yield with the documents to which r is linked under a relation or media attribute, in order. Unlike Related it
-// includes documents without a version to show.
+// eachTarget calls yield with the documents to which r is linked under a relation or media attribute, in order. Unlike
+// Related it includes documents without a version to show.
 func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status, yield func(format.End) bool) {
 	var buf [format.LinkListLen]byte
-	s.eachInList(s.appendShownList(buf[:0], a, status, r.ref()), func(other format.End, _, _ uint64) bool { return yield(other) })
+	s.eachInList(s.appendShownList(buf[:0], a, status, r.ref()),
+		func(other format.End, _, _ uint64) bool { return yield(other) })
 }
 
 // linksOf says in which lists the links lie that a relation attribute of either side shows to a request for status.
@@ -314,14 +324,15 @@ func (s *Snapshot) versionOf(r format.End, status Status) (b *boundSchema, sl fo
 	return b, format.NewSlot(r.Locale, status)
 }
 
-// localizations calls yield with the versions of a document in its other locales and with the same status, in the order of their locale
-// codes.
+// localizations calls yield with the versions of a document in its other locales and with the same status, in the order
+// of their locale codes.
 func (s *Snapshot) localizations(r Record, yield func(Record) bool) {
 	b := r.table.bound
 	others := slices.DeleteFunc(s.slots(b, format.Unquote(r.JSON(b.system.documentID))), func(sl format.Slot) bool {
 		return sl == r.slot || sl.Status() != r.slot.Status()
 	})
-	slices.SortFunc(others, func(x, y format.Slot) int { return cmp.Compare(s.localeCode(x.Locale()), s.localeCode(y.Locale())) })
+	slices.SortFunc(others,
+		func(x, y format.Slot) int { return cmp.Compare(s.localeCode(x.Locale()), s.localeCode(y.Locale())) })
 	for _, sl := range others {
 		if !yield(s.row(b, sl, r.doc)) {
 			return
@@ -340,8 +351,8 @@ var (
 // LinkSets returns both sets of links. The list must not be changed.
 func LinkSets() []LinkSet { return bothLinkSets }
 
-// StatusesOf returns the statuses that versions of a type can have. The first is that of the version that a body is written
-// to. The list must not be changed.
+// StatusesOf returns the statuses that versions of a type can have. The first is that of the version that a body is
+// written to. The list must not be changed.
 func StatusesOf(t *contenttypes.ContentType) []Status {
 	if t.DraftAndPublish {
 		return draftFirst

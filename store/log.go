@@ -10,17 +10,19 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// The log has an entry for each batch and for each transaction of a conversion, in the bucket log. An entry is stored by the transaction
-// that it describes. Whoever applies all entries in order to an empty store has the same content (see Replica).
+// The log has an entry for each batch and for each transaction of a conversion, in the bucket log. An entry is stored
+// by the transaction that it describes. Whoever applies all entries in order to an empty store has the same content
+// (see Replica).
 //
-// The key of an entry is its sequence u64. An entry that is longer than maxPart is stored in parts: the others follow under the keys
-// sequence u64 · number of the part u32, from 1 on.
+// The key of an entry is its sequence u64. An entry that is longer than maxPart is stored in parts: the others follow
+// under the keys sequence u64 · number of the part u32, from 1 on.
 //
-// The counters logBefore and logBytes are in the bucket meta. The entries that count are those after the sequence logBefore. They have no
-// gaps and lead up to the present sequence. Keys up to logBefore wait for a later transaction to remove them.
+// The counters logBefore and logBytes are in the bucket meta. The entries that count are those after the sequence
+// logBefore. They have no gaps and lead up to the present sequence. Keys up to logBefore wait for a later transaction
+// to remove them.
 
-// LogLimits bound the log. When an entry is older than Keep, or the log is larger than MaxSize, later writes remove the oldest entries, a
-// bounded number in each transaction.
+// LogLimits bound the log. When an entry is older than Keep, or the log is larger than MaxSize, later writes remove the
+// oldest entries, a bounded number in each transaction.
 type LogLimits struct {
 	Keep    time.Duration // 0: defaultKeep
 	MaxSize int64         // bytes of keys and values; 0: defaultMaxSize
@@ -43,21 +45,22 @@ func (l LogLimits) withDefaults() LogLimits {
 }
 
 const (
-	// maxPart is how long a part of an entry is at most. Two parts fill four pages of the file, so that little of them is left empty, and a
-	// commit that appends the next entry does not write long ones again.
+	// maxPart is how long a part of an entry is at most. Two parts fill four pages of the file, so that little of them
+	// is left empty, and a commit that appends the next entry does not write long ones again.
 	maxPart = 8100
 	// trimmedAtOnce is how many keys a transaction removes at most, beside as many as it has added.
 	trimmedAtOnce = 1000
 	// trimEvery is how often a write looks at the age of the oldest entry.
 	trimEvery = time.Minute
-	// trimShare is the part of LogLimits.MaxSize by which the log is made smaller when it is too large, so that not every write does it.
+	// trimShare is the part of LogLimits.MaxSize by which the log is made smaller when it is too large, so that not
+	// every write does it.
 	trimShare = 64
 	// maxKeptOps bounds the memory that is kept from one batch for the next.
 	maxKeptOps = 1 << 20
 )
 
-// An eventLog is what a file knows about its log. Only the writer goroutine uses it, or the one goroutine that has the file before there
-// is a writer.
+// An eventLog is what a file knows about its log. Only the writer goroutine uses it, or the one goroutine that has the
+// file before there is a writer.
 type eventLog struct {
 	limits   LogLimits
 	epoch    Epoch
@@ -127,8 +130,8 @@ func (tx *Tx) logLink(kind logentry.OpKind, link logentry.LinkOp) {
 	}
 }
 
-// logLinkKey records the change of a link that is given as it is stored. A link is stored under the keys of both ends; the change is
-// recorded once, with the key of the end that has the attribute.
+// logLinkKey records the change of a link that is given as it is stored. A link is stored under the keys of both ends;
+// the change is recorded once, with the key of the end that has the attribute.
 func (tx *Tx) logLinkKey(kind logentry.OpKind, k, v []byte) {
 	if format.Side(k[4]) != format.FromSide {
 		return
@@ -152,8 +155,9 @@ func (tx *Tx) append(kind EntryKind, conversion logentry.Conversion) error {
 		return nil
 	}
 	e := Entry{
-		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind, Previous: tx.previousHash(),
-		Docs: tx.docs, Items: tx.items, Changes: tx.log.changes, Conversion: conversion, Answer: tx.log.answer,
+		Sequence: tx.sequence, Epoch: f.log.epoch, Time: time.Now(), By: tx.log.by, Kind: kind,
+		Previous: tx.previousHash(),
+		Docs:     tx.docs, Items: tx.items, Changes: tx.log.changes, Conversion: conversion, Answer: tx.log.answer,
 		Ops: f.log.ops,
 	}
 	if tx.localesUsed > tx.log.locales {
@@ -161,7 +165,8 @@ func (tx *Tx) append(kind EntryKind, conversion logentry.Conversion) error {
 		e.Locales = f.locales.current.Load().codes[e.FirstLocale : tx.localesUsed+1]
 		tx.log.locales = tx.localesUsed
 	}
-	size := 160 + len(e.Ops) + len(conversion.Catalog) + len(conversion.Pending) + len(conversion.Step) + 48*len(e.Changes) + len(e.Answer)
+	size := 160 + len(e.Ops) + len(conversion.Catalog) + len(conversion.Pending) + len(conversion.Step) +
+		48*len(e.Changes) + len(e.Answer)
 	raw := e.Append(make([]byte, 0, size))
 	tx.log.changes, tx.log.answer = nil, nil
 	err := tx.storeEntry(&e, raw)
@@ -231,7 +236,8 @@ func (tx *Tx) trimLog() error {
 	return tx.trimTouches()
 }
 
-// trimmable returns the keys to remove, most of them at most, and counts the log without them. more reports whether others follow.
+// trimmable returns the keys to remove, most of them at most, and counts the log without them. more reports whether
+// others follow.
 func (tx *Tx) trimmable(least uint64, oldest time.Time, most int) (keys [][]byte, more bool, err error) {
 	c := tx.bucket(format.Log).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -252,13 +258,13 @@ func (tx *Tx) trimmable(least uint64, oldest time.Time, most int) (keys [][]byte
 	return keys, false, nil
 }
 
-// The bucket history says which entries of the log changed a document, so that nobody has to read the whole log for that. It is made from
-// the entries alone, and has a block of touches for each stretch of the log. The key of a block is the sequence of the last entry of its
-// stretch; the next stretch begins after that. The entries after the last block are not in the bucket yet: there are few, and readers go
-// through all of them.
+// The bucket history says which entries of the log changed a document, so that nobody has to read the whole log for
+// that. It is made from the entries alone, and has a block of touches for each stretch of the log. The key of a block
+// is the sequence of the last entry of its stretch; the next stretch begins after that. The entries after the last
+// block are not in the bucket yet: there are few, and readers go through all of them.
 //
-// Random keys would cost each write a page of the file, and each removal from the log another one. Blocks are appended and removed as the
-// entries are, in their order.
+// Random keys would cost each write a page of the file, and each removal from the log another one. Blocks are appended
+// and removed as the entries are, in their order.
 //
 // The counter converted in the bucket meta is the last entry that has converted content.
 
@@ -269,7 +275,8 @@ type openTouches struct {
 	loaded bool // whether list was read from the log
 }
 
-// touch adds what an entry of this transaction changed to the open stretch, and stores a block if the stretch ends with the entry.
+// touch adds what an entry of this transaction changed to the open stretch, and stores a block if the stretch ends with
+// the entry.
 func (tx *Tx) touch(e *Entry) error {
 	if err := tx.loadTouches(); err != nil {
 		return err
@@ -290,7 +297,8 @@ func (tx *Tx) touch(e *Entry) error {
 	return tx.bucket(format.History).Put(key, freshValue{block.Data})
 }
 
-// loadTouches reads the open touches from the log, unless that was done. It must be called before the transaction appends its first entry.
+// loadTouches reads the open touches from the log, unless that was done. It must be called before the transaction
+// appends its first entry.
 func (tx *Tx) loadTouches() error {
 	open := &tx.store.log.touches
 	if open.loaded {

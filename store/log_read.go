@@ -59,8 +59,8 @@ func (s *Snapshot) epoch() (Epoch, error) {
 	return logentry.ParseEpoch(string(format.WithoutChecksum(s.bucket(format.Meta).Get(format.KeyEpoch))))
 }
 
-// Entries returns the entries after a position, oldest first. It returns an error that wraps ErrOtherEpoch or ErrTrimmed if the log does
-// not have them. An entry may be used until the snapshot ends.
+// Entries returns the entries after a position, oldest first. It returns an error that wraps ErrOtherEpoch or
+// ErrTrimmed if the log does not have them. An entry may be used until the snapshot ends.
 func (s *Snapshot) Entries(since Position) (iter.Seq2[*Entry, error], error) {
 	oldest, err := s.OldestPosition()
 	switch {
@@ -74,7 +74,8 @@ func (s *Snapshot) Entries(since Position) (iter.Seq2[*Entry, error], error) {
 	return func(yield func(*Entry, error) bool) { s.eachEntry(since.Sequence, yield) }, nil
 }
 
-// eachEntry calls yield with the entries after a sequence. It ends with an error if one is missing or cannot be decoded.
+// eachEntry calls yield with the entries after a sequence. It ends with an error if one is missing or cannot be
+// decoded.
 func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
 	c := s.bucket(format.Log).Cursor()
 	k, v := c.Seek(be.AppendUint64(nil, after+1))
@@ -92,7 +93,8 @@ func (s *Snapshot) eachEntry(after uint64, yield func(*Entry, error) bool) {
 	}
 }
 
-// entryAt returns the entry whose first key and value a cursor has found, as it is stored, and the key and value after it.
+// entryAt returns the entry whose first key and value a cursor has found, as it is stored, and the key and value after
+// it.
 func entryAt(c *treeCursor, k, v []byte) (raw, next, value []byte) {
 	raw = format.WithoutChecksum(v) // without room behind it, so that append copies it
 	sequence := be.Uint64(k)
@@ -109,8 +111,8 @@ type Change struct {
 	Action     Action
 }
 
-// Changes returns what the entry of a batch did to documents. Names are those of the snapshot's definitions; documents of types that are
-// no longer defined are left out.
+// Changes returns what the entry of a batch did to documents. Names are those of the snapshot's definitions; documents
+// of types that are no longer defined are left out.
 func (s *Snapshot) Changes(e *Entry) []Change {
 	list := make([]Change, 0, len(e.Changes))
 	for _, c := range e.Changes {
@@ -129,8 +131,8 @@ func (s *Snapshot) Revision(t *contenttypes.ContentType) uint64 {
 	return s.revision(s.bound.of(&t.Schema).number)
 }
 
-// BeginEpoch begins a new epoch, by an entry of its own. It is for a store whose content was put back: positions of the history that was
-// left become invalid.
+// BeginEpoch begins a new epoch, by an entry of its own. It is for a store whose content was put back: positions of the
+// history that was left become invalid.
 func (s *Store) BeginEpoch(ctx context.Context) error {
 	if err := s.refused(); err != nil {
 		return err
@@ -157,7 +159,8 @@ func (f *file) beginEpoch(s *Store, by Principal) error {
 		err = putEpoch(tx.bucket(format.Meta), f.log.epoch)
 	}
 	if err == nil && f.part.Load() != nil { // from here on, what there is is all that there is
-		err = errors.Join(tx.bucket(format.Meta).Delete(format.KeyPart), tx.bucket(format.Meta).Delete(format.KeyPartHash))
+		err = errors.Join(tx.bucket(format.Meta).Delete(format.KeyPart),
+			tx.bucket(format.Meta).Delete(format.KeyPartHash))
 	}
 	if err == nil {
 		err = tx.finish()
@@ -176,8 +179,9 @@ func putEpoch(meta *tree, e Epoch) error {
 	return meta.Put(format.KeyEpoch, freshValue{[]byte(e.String())})
 }
 
-// An Entry is one entry of the log: a batch, a transaction of a conversion, or the beginning of an epoch. It can be read and applied without a
-// Model. Programs use its sequence, epoch, time, principal and kind; what it changed is told by Snapshot.VersionChanges.
+// An Entry is one entry of the log: a batch, a transaction of a conversion, or the beginning of an epoch. It can be
+// read and applied without a Model. Programs use its sequence, epoch, time, principal and kind; what it changed is told
+// by Snapshot.VersionChanges.
 type Entry = logentry.Entry
 
 // An EntryKind says what an entry records.
@@ -205,8 +209,8 @@ const (
 // A Principal is the kind and name of a caller, as the log and schedules record them.
 type Principal = logentry.Principal
 
-// An Epoch is a random number that names a history of content. A restored store begins a new one, because its history differs from the
-// one after its backup was taken.
+// An Epoch is a random number that names a history of content. A restored store begins a new one, because its history
+// differs from the one after its backup was taken.
 type Epoch = logentry.Epoch
 
 // An EntryHash is the SHA-256 of the sequence of an entry, 8 bytes, and of the entry as it is stored.
@@ -221,12 +225,14 @@ type Answer = logentry.Answer
 // A KeptAnswer is the answer to a write that was carried out.
 type KeptAnswer = logentry.KeptAnswer
 
-// ParseEntry returns the entry of which Entry.Raw returned raw, and checks all of it. The Entry refers to the memory of raw.
+// ParseEntry returns the entry of which Entry.Raw returned raw, and checks all of it. The Entry refers to the memory of
+// raw.
 func ParseEntry(sequence uint64, raw []byte) (*Entry, error) {
 	return logentry.ParseEntry(sequence, raw)
 }
 
-// ParsePartEntry parses an entry that was reduced to a part, of which Entry.Raw returned raw and Entry.Whole returned whole.
+// ParsePartEntry parses an entry that was reduced to a part, of which Entry.Raw returned raw and Entry.Whole returned
+// whole.
 func ParsePartEntry(sequence uint64, whole EntryHash, raw []byte) (*Entry, error) {
 	return logentry.ParsePartEntry(sequence, whole, raw)
 }
@@ -234,7 +240,8 @@ func ParsePartEntry(sequence uint64, whole EntryHash, raw []byte) (*Entry, error
 // ParseEntryHash parses the text of an EntryHash.
 func ParseEntryHash(text string) (EntryHash, error) { return logentry.ParseEntryHash(text) }
 
-// KeyOf returns the Hash of a key of a caller, given the hashes of the caller and of both: half of either, so that the key tells whose it is.
+// KeyOf returns the Hash of a key of a caller, given the hashes of the caller and of both: half of either, so that the
+// key tells whose it is.
 func KeyOf(caller, key Hash) Hash { return logentry.KeyOf(caller, key) }
 
 // previousHash returns the hash of the last entry, or zeros if the log has none.
@@ -269,10 +276,11 @@ type Chain struct {
 }
 
 // ErrUnexpected: no entry of the log has the hash that was expected.
-var ErrUnexpected = errors.New("no entry of the log has that hash: the log was changed, or its entries up to there were removed by its limits (log.keep, log.maxSize)")
+var ErrUnexpected = errors.New(
+	"no entry of the log has that hash: the log was changed, or its entries up to there were removed by its limits (log.keep, log.maxSize)")
 
-// VerifyChain reads the whole log and returns an error if an entry is missing, was changed or stands at another place. If expected is not nil,
-// an entry must have that hash.
+// VerifyChain reads the whole log and returns an error if an entry is missing, was changed or stands at another place.
+// If expected is not nil, an entry must have that hash.
 func (s *Snapshot) VerifyChain(expected *EntryHash) (c Chain, err error) {
 	oldest, err := s.OldestPosition()
 	if err != nil {
@@ -313,16 +321,16 @@ type VersionChange struct {
 	DocumentID string
 	Status     Status
 	Locale     string // "" if the type is not localized
-	// Action is Created, Updated or Deleted. For the published version of a type with drafts it is PublishedAction where the document is
-	// published, for the first time or again, and Unpublished where its draft stays.
+	// Action is Created, Updated or Deleted. For the published version of a type with drafts it is PublishedAction
+	// where the document is published, for the first time or again, and Unpublished where its draft stays.
 	Action Action
 	// New says that the version was not there before.
 	New bool
 }
 
-// VersionChanges returns what an entry did to the versions of documents, in the order in which they were changed. It reads no rows of the
-// snapshot, since they may be gone. Names are those of the snapshot's definitions; versions of types that are no longer defined are left
-// out.
+// VersionChanges returns what an entry did to the versions of documents, in the order in which they were changed. It
+// reads no rows of the snapshot, since they may be gone. Names are those of the snapshot's definitions; versions of
+// types that are no longer defined are left out.
 func (s *Snapshot) VersionChanges(e *Entry) ([]VersionChange, error) {
 	var list []VersionChange
 	err := e.EachOp(func(o logentry.Op) error {
@@ -382,7 +390,8 @@ func withUnpublished(list []VersionChange) []VersionChange {
 	}
 	for i := range list {
 		c := &list[i]
-		if c.Action == Deleted && c.Status == Published && c.Type.DraftAndPublish && !drafts[draft{c.Type, c.Doc, c.Locale}] {
+		if c.Action == Deleted && c.Status == Published && c.Type.DraftAndPublish &&
+			!drafts[draft{c.Type, c.Doc, c.Locale}] {
 			c.Action = Unpublished
 		}
 	}
@@ -433,9 +442,10 @@ func (s *Snapshot) NumberedType(number uint16) *contenttypes.ContentType {
 // Locales returns the locales that versions were ever written in. New ones are added at the end.
 func (s *Snapshot) Locales() []string { return s.store.locales.current.Load().codes[1:] }
 
-// VersionsAfter calls yield with the versions of a type that have this status and locale, in order of their documents' numbers, from the one
-// after the document after on, until yield returns false.
-func (s *Snapshot) VersionsAfter(t *contenttypes.ContentType, status Status, locale string, after uint64, yield func(Record) bool) {
+// VersionsAfter calls yield with the versions of a type that have this status and locale, in order of their documents'
+// numbers, from the one after the document after on, until yield returns false.
+func (s *Snapshot) VersionsAfter(t *contenttypes.ContentType, status Status, locale string, after uint64,
+	yield func(Record) bool) {
 	sl, ok := s.slot(t, status, locale)
 	if !ok {
 		return
@@ -445,15 +455,17 @@ func (s *Snapshot) VersionsAfter(t *contenttypes.ContentType, status Status, loc
 	c := s.take(format.Rows)
 	defer s.give(format.Rows, c)
 	s.stats.seeks++
-	for k, v := c.Seek(format.AppendRowKey(nil, b.number, sl, after+1)); len(k) == format.RowKeyLen && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+	for k, v := c.Seek(format.AppendRowKey(nil, b.number, sl, after+1)); len(k) == format.RowKeyLen &&
+		bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		if !s.step() || !yield(s.record(sl, be.Uint64(k[len(prefix):]), v)) {
 			return
 		}
 	}
 }
 
-// NextCommit returns a channel that is closed when the next transaction has become durable. A reader that calls it before it takes a
-// snapshot misses nothing that it does not find in the snapshot. All who wait share one channel, so that waiting costs a write nothing.
+// NextCommit returns a channel that is closed when the next transaction has become durable. A reader that calls it
+// before it takes a snapshot misses nothing that it does not find in the snapshot. All who wait share one channel, so
+// that waiting costs a write nothing.
 func (s *Store) NextCommit() <-chan struct{} {
 	for {
 		if awaited := s.awaited.Load(); awaited != nil {
@@ -474,10 +486,12 @@ func (f *file) revise(sequence uint64) {
 	}
 }
 
-// Logged returns a version as an entry of the log left it or, if the entry removed it, as it was before. There is no Record if the entry did
-// not change the version, or if content was converted since. What the version links to is not in the Record: a read that follows its links
-// finds those of the snapshot. The Record may be used until the snapshot ends.
-func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID string, st Status, locale string) (found Record, err error) {
+// Logged returns a version as an entry of the log left it or, if the entry removed it, as it was before. There is no
+// Record if the entry did not change the version, or if content was converted since. What the version links to is not
+// in the Record: a read that follows its links finds those of the snapshot. The Record may be used until the snapshot
+// ends.
+func (s *Snapshot) Logged(e *Entry, t *contenttypes.ContentType, documentID string, st Status,
+	locale string) (found Record, err error) {
 	b := s.bound.of(&t.Schema)
 	sl, ok := s.slot(t, st, locale)
 	if !ok || e.Sequence <= getNumber(s.bucket(format.Meta), format.KeyConverted) {

@@ -57,7 +57,8 @@ func putTag(ctx context.Context, s *store.Store, size int) error {
 	return s.Write(ctx, func(tx *store.Tx) error {
 		var b store.Batch
 		doc := tx.NewDoc()
-		b.PutRow(newRow(tx, tag, doc, store.Published, "", map[string]string{"name": `"` + strings.Repeat("x", size) + `"`}))
+		b.PutRow(newRow(tx, tag, doc, store.Published, "",
+			map[string]string{"name": `"` + strings.Repeat("x", size) + `"`}))
 		b.Log(tag, documentID(doc), store.Created)
 		return tx.Apply(&b)
 	})
@@ -77,7 +78,8 @@ func TestLogSaysWhoAndWhen(t *testing.T) {
 		var who []string
 		for i, e := range log {
 			who = append(who, fmt.Sprintf("%d%s", e.Kind, e.By))
-			if e.Sequence != uint64(i+1) || e.Time.Before(began) && e.Kind == store.BatchEntry || e.Time.After(time.Now()) {
+			if e.Sequence != uint64(i+1) || e.Time.Before(began) && e.Kind == store.BatchEntry ||
+				e.Time.After(time.Now()) {
 				t.Errorf("entry %d has the sequence %d and the time %s", i+1, e.Sequence, e.Time)
 			}
 			if at, err := snap.Position(); err != nil || at.Epoch != e.Epoch {
@@ -128,7 +130,8 @@ func TestPositions(t *testing.T) {
 				t.Errorf("after %v: %v", wrong, err)
 			}
 		}
-		for _, wrong := range []string{"", "0", "7-3", last.Epoch.String(), last.String() + "x", last.Epoch.String() + "-03", last.Epoch.String() + "-281474976710656"} {
+		for _, wrong := range []string{"", "0", "7-3", last.Epoch.String(), last.String() + "x", last.Epoch.String() +
+			"-03", last.Epoch.String() + "-281474976710656"} {
 			if at, err := store.ParsePosition(wrong); !errors.Is(err, store.ErrOtherEpoch) {
 				t.Errorf("%q is %v, %v", wrong, at, err)
 			}
@@ -160,15 +163,16 @@ func TestEpochs(t *testing.T) {
 		if _, err := snap.Entries(before); !errors.Is(err, store.ErrOtherEpoch) {
 			t.Errorf("after a position of the former epoch: %v", err)
 		}
-		if len(log) != 3 || log[1].Kind != store.EpochEntry || log[1].Epoch != log[2].Epoch || log[0].Epoch != before.Epoch {
+		if len(log) != 3 || log[1].Kind != store.EpochEntry || log[1].Epoch != log[2].Epoch ||
+			log[0].Epoch != before.Epoch {
 			t.Errorf("the log is %v", log)
 		}
 	})
 	closeChecked(t, s)
 }
 
-// TestLogIsBounded writes more than the log may hold. The oldest entries go, no more than a bounded number in each transaction, and the rest
-// stays without gaps. Entries that are older than the limit go too.
+// TestLogIsBounded writes more than the log may hold. The oldest entries go, no more than a bounded number in each
+// transaction, and the rest stays without gaps. Entries that are older than the limit go too.
 func TestLogIsBounded(t *testing.T) {
 	const most = 100_000
 	path := filepath.Join(t.TempDir(), "content.db")
@@ -189,7 +193,8 @@ func TestLogIsBounded(t *testing.T) {
 	var oldest store.Position
 	inLog(t, s, func(snap *store.Snapshot, log []*store.Entry) {
 		if len(log) < 10 || len(log) > 250 || log[len(log)-1].Sequence != s.Revision() || s.LogBytes() < most/2 {
-			t.Errorf("the log has %d entries up to %d of %d, and %d bytes", len(log), log[len(log)-1].Sequence, s.Revision(), s.LogBytes())
+			t.Errorf("the log has %d entries up to %d of %d, and %d bytes", len(log), log[len(log)-1].Sequence,
+				s.Revision(), s.LogBytes())
 		}
 		oldest, _ = snap.OldestPosition()
 		if oldest.Sequence--; oldest.Sequence == 0 {
@@ -215,7 +220,8 @@ func TestLogIsBounded(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestLogSwitchedOff switches the log off and on. There are no entries of the time between, so positions before are refused.
+// TestLogSwitchedOff switches the log off and on. There are no entries of the time between, so positions before are
+// refused.
 func TestLogSwitchedOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	var first store.Position

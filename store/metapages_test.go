@@ -12,7 +12,8 @@ import (
 	"lectern/store"
 )
 
-// TestFilesThatAreCutOff opens truncated copies of a store. Each must be refused with an error, and must not end the process.
+// TestFilesThatAreCutOff opens truncated copies of a store. Each must be refused with an error, and must not end the
+// process.
 func TestFilesThatAreCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -57,7 +58,8 @@ func TestFilesThatAreNoStores(t *testing.T) {
 	}
 	copy(damaged, make([]byte, 2*os.Getpagesize()))
 	for name, content := range map[string][]byte{
-		"zeros": make([]byte, 64<<10), "text": []byte(strings.Repeat("some text\n", 10_000)), "a damaged store": damaged,
+		"zeros": make([]byte, 64<<10), "text": []byte(strings.Repeat("some text\n", 10_000)),
+		"a damaged store": damaged,
 	} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -68,7 +70,8 @@ func TestFilesThatAreNoStores(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "damaged, or was never a store") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := store.Inspect(path, loadModel(t), store.Options{}, nil); err == nil || !strings.Contains(err.Error(), "damaged, or was never a store") {
+		if _, err := store.Inspect(path, loadModel(t), store.Options{}, nil); err == nil ||
+			!strings.Contains(err.Error(), "damaged, or was never a store") {
 			t.Errorf("what comes of %s is foreseen: %v", name, err)
 		}
 	}

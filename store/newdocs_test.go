@@ -7,8 +7,8 @@ import (
 	"lectern/store"
 )
 
-// TestLinksOfNewDocuments links documents in the transaction that adds them. The transaction sees its links and refuses positions that are
-// taken. It does not search the file for them, however many there are.
+// TestLinksOfNewDocuments links documents in the transaction that adds them. The transaction sees its links and refuses
+// positions that are taken. It does not search the file for them, however many there are.
 func TestLinksOfNewDocuments(t *testing.T) {
 	s := newStore(t)
 	article, tag := s.Model().Type("api::article.article"), s.Model().Type("api::tag.tag")
@@ -16,7 +16,8 @@ func TestLinksOfNewDocuments(t *testing.T) {
 	searches := func(links int) uint64 {
 		before := s.Stats().Seeks
 		write(t, s, func(tx *store.Tx) error {
-			from, to := store.Ref{Type: article.UID, Doc: tx.NewDoc(), Locale: "en"}, store.Ref{Type: tag.UID, Doc: tx.NewDoc()}
+			from, to := store.Ref{Type: article.UID, Doc: tx.NewDoc(), Locale: "en"},
+				store.Ref{Type: tag.UID, Doc: tx.NewDoc()}
 			var rows store.Batch
 			rows.PutRow(newRow(tx, article, from.Doc, store.Published, "en", nil))
 			rows.PutRow(newRow(tx, tag, to.Doc, store.Published, "", nil))
@@ -39,7 +40,8 @@ func TestLinksOfNewDocuments(t *testing.T) {
 				return err
 			}
 			left := uint64(links - 1)
-			if first, last := tx.LastFromPos(tags, store.PublishedLinks, from), tx.LastToPos(tags, store.PublishedLinks, to); first != left || last != 2*left {
+			if first, last := tx.LastFromPos(tags, store.PublishedLinks, from),
+				tx.LastToPos(tags, store.PublishedLinks, to); first != left || last != 2*left {
 				t.Errorf("the last positions are %d and %d, want %d and %d", first, last, left, 2*left)
 			}
 			if l, ok := tx.LinkTo(tags, store.PublishedLinks, to, 2); !ok || l != link(1) {
@@ -53,7 +55,8 @@ func TestLinksOfNewDocuments(t *testing.T) {
 		t.Errorf("%d searches for 60 links, %d for 2", many, few)
 	}
 	err := s.Write(t.Context(), func(tx *store.Tx) error {
-		from, to := store.Ref{Type: article.UID, Doc: tx.NewDoc(), Locale: "en"}, store.Ref{Type: tag.UID, Doc: tx.NewDoc()}
+		from, to := store.Ref{Type: article.UID, Doc: tx.NewDoc(), Locale: "en"},
+			store.Ref{Type: tag.UID, Doc: tx.NewDoc()}
 		var b store.Batch
 		b.PutRow(newRow(tx, article, from.Doc, store.Published, "en", nil))
 		b.PutLink(store.Link{Attr: tags, From: from, To: to, FromPos: 1, ToPos: 1})

@@ -13,9 +13,10 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been delivered. Notes are
-// durable like content and part of backups, but they are no content: a note has no entry in the log and no sequence, and exports do not have
-// it. A replica has the notes of the copy that it began with, and does not follow their changes. The nodes of a cluster have the same notes.
+// A note is a small JSON value that a part of the server keeps beside the content, such as how far webhooks have been
+// delivered. Notes are durable like content and part of backups, but they are no content: a note has no entry in the
+// log and no sequence, and exports do not have it. A replica has the notes of the copy that it began with, and does not
+// follow their changes. The nodes of a cluster have the same notes.
 //
 // Notes are in the bucket meta, under the prefix note/.
 
@@ -27,7 +28,8 @@ func (s *Snapshot) Note(name string) []byte {
 	return format.WithoutChecksum(s.bucket(format.Meta).Get(noteKey(name)))
 }
 
-// Notes returns the notes whose names begin with a prefix, in the order of their names. They are valid until the snapshot ends.
+// Notes returns the notes whose names begin with a prefix, in the order of their names. They are valid until the
+// snapshot ends.
 func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		begin := noteKey(prefix)
@@ -40,8 +42,8 @@ func (s *Snapshot) Notes(prefix string) iter.Seq2[string, []byte] {
 	}
 }
 
-// ReadNote calls read with the note of that name, nil if there is none. It reads what is stored now, and waits for nobody, also while the
-// definitions change and readers see the content as it was before.
+// ReadNote calls read with the note of that name, nil if there is none. It reads what is stored now, and waits for
+// nobody, also while the definitions change and readers see the content as it was before.
 func (f *file) ReadNote(name string, read func([]byte) error) error {
 	return f.read(func(tx *bolt.Tx) error { return read(format.WithoutChecksum(f.meta(tx).Get(noteKey(name)))) })
 }
@@ -71,7 +73,8 @@ func (tx *Tx) changeNote(c logentry.NoteChange) error {
 	}
 	tx.applied++
 	if tx.proposes() {
-		tx.log.proposal.Notes = append(tx.log.proposal.Notes, logentry.NoteChange{Name: c.Name, Value: bytes.Clone(c.Value)})
+		tx.log.proposal.Notes = append(tx.log.proposal.Notes,
+			logentry.NoteChange{Name: c.Name, Value: bytes.Clone(c.Value)})
 	}
 	if err := putNote(tx.bucket(format.Meta), c); err != nil {
 		tx.half = err

@@ -12,8 +12,8 @@ import (
 	"lectern/store"
 )
 
-// TestNotes puts, replaces and deletes notes, beside content and alone, and finds them after the store was opened anew. They take no
-// sequence and have no entry in the log.
+// TestNotes puts, replaces and deletes notes, beside content and alone, and finds them after the store was opened anew.
+// They take no sequence and have no entry in the log.
 func TestNotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -28,7 +28,8 @@ func TestNotes(t *testing.T) {
 	} {
 		write(t, s, step)
 	}
-	if err := s.Write(t.Context(), func(tx *store.Tx) error { return tx.PutNote("wrong", []byte("no JSON")) }); err == nil {
+	if err := s.Write(t.Context(),
+		func(tx *store.Tx) error { return tx.PutNote("wrong", []byte("no JSON")) }); err == nil {
 		t.Error("a note that is no JSON is taken")
 	}
 	if s.Revision() != before {
@@ -44,7 +45,8 @@ func TestNotes(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s=%s", name, value))
 			}
 			if string(snap.Note("a/1")) != `{"n":3}` || snap.Note("b") != nil || len(log) != 2 {
-				t.Errorf("%s: a/1 is %s, b is %s, and the log has %d entries", when, snap.Note("a/1"), snap.Note("b"), len(log))
+				t.Errorf("%s: a/1 is %s, b is %s, and the log has %d entries", when, snap.Note("a/1"), snap.Note("b"),
+					len(log))
 			}
 		})
 		if want := []string{`a/1={"n":3}`, `a/2="long enough to be taken for a number"`}; !slices.Equal(got, want) {
@@ -62,15 +64,16 @@ func TestNotes(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestReadNoteWhileRedefined reads a note of a store that has applied the transactions of a conversion and was not given the new definitions yet,
-// while all readers that it has for the state before are in use. Whoever gives it the definitions finds them by a note, so nothing may be waited
-// for.
+// TestReadNoteWhileRedefined reads a note of a store that has applied the transactions of a conversion and was not
+// given the new definitions yet, while all readers that it has for the state before are in use. Whoever gives it the
+// definitions finds them by a note, so nothing may be waited for.
 func TestReadNoteWhileRedefined(t *testing.T) {
 	before := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))
 	after := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: decimal}"))
 	a := &agreement{rnd: rand.New(rand.NewPCG(1, 1))}
 	dir := t.TempDir()
-	leader, follower := &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "a.db")}, &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "b.db")}
+	leader, follower := &clusterNode{agreement: a, t: t, path: filepath.Join(dir, "a.db")},
+		&clusterNode{agreement: a, t: t, path: filepath.Join(dir, "b.db")}
 	copyOfOne(t, []*clusterNode{leader, follower}, before)
 	put := func(value string) {
 		write(t, leader.store, func(tx *store.Tx) error { return tx.PutNote("definitions", []byte(value)) })
@@ -79,7 +82,8 @@ func TestReadNoteWhileRedefined(t *testing.T) {
 	put("1")
 	follower.follow(before, true)
 	redefine := func(value string) {
-		redefined, err := leader.store.Redefine(t.Context(), after, store.Options{Notes: map[string][]byte{"definitions": []byte(value)}})
+		redefined, err := leader.store.Redefine(t.Context(), after,
+			store.Options{Notes: map[string][]byte{"definitions": []byte(value)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +91,8 @@ func TestReadNoteWhileRedefined(t *testing.T) {
 	}
 	redefine("1")
 	redefine("2") // nothing is left to convert
-	if redefined, err := follower.store.ApplyTransactions(t.Context(), a.agreed[follower.applied:]); err != nil || !redefined {
+	if redefined, err := follower.store.ApplyTransactions(t.Context(), a.agreed[follower.applied:]); err != nil ||
+		!redefined {
 		t.Fatal(redefined, err)
 	}
 	var read func(readers int) error

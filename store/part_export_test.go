@@ -14,8 +14,9 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// ReplicatePart makes two partial replicas of a store whose log is complete: one copies an earlier state and applies the entries after it, the
-// other copies the present state. It returns how they differ, and what they have or lack against the part.
+// ReplicatePart makes two partial replicas of a store whose log is complete: one copies an earlier state and applies
+// the entries after it, the other copies the present state. It returns how they differ, and what they have or lack
+// against the part.
 func ReplicatePart(s *Store, dir string, rnd *rand.Rand) (part Part, differences []string, err error) {
 	err = s.View(func(snap *Snapshot) error {
 		part = randomPart(snap, rnd)
@@ -50,11 +51,13 @@ func ReplicatePart(s *Store, dir string, rnd *rand.Rand) (part Part, differences
 					differences = append(differences, p.Error())
 				}
 				for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links} {
-					if line := firstDifference(n, inSlotOrder(n, valuesOf(want, n)), inSlotOrder(n, valuesOf(got, n))); line != "" {
+					if line := firstDifference(n, inSlotOrder(n, valuesOf(want, n)),
+						inSlotOrder(n, valuesOf(got, n))); line != "" {
 						differences = append(differences, line)
 					}
 				}
-				for _, k := range [][]byte{format.KeyPart, format.KeyPartHash, format.KeySequence, format.KeyEpoch, format.KeyCatalog, format.KeyLocales, format.KeyIdentity} {
+				for _, k := range [][]byte{format.KeyPart, format.KeyPartHash, format.KeySequence, format.KeyEpoch,
+					format.KeyCatalog, format.KeyLocales, format.KeyIdentity} {
 					if w, g := want.bucket(format.Meta).Get(k), got.bucket(format.Meta).Get(k); !bytes.Equal(w, g) {
 						differences = append(differences, fmt.Sprintf("%s: %q, want %q", k, g, w))
 					}
@@ -66,7 +69,8 @@ func ReplicatePart(s *Store, dir string, rnd *rand.Rand) (part Part, differences
 	return part, differences, err
 }
 
-// inSlotOrder sorts the versions of each document. They are listed in the order in which they were added, which a copy does not know.
+// inSlotOrder sorts the versions of each document. They are listed in the order in which they were added, which a copy
+// does not know.
 func inSlotOrder(n format.Bucket, list [][2][]byte) [][2][]byte {
 	if n == format.Docs {
 		for i := range list {
@@ -172,13 +176,15 @@ func (s *Snapshot) foreign(p Part) (list []string) {
 		if err == nil {
 			err = e.EachOp(func(o logentry.Op) error {
 				b := s.bound.numbered(o.Schema)
-				if o.Kind.OfRow() && (!b.typ.BuiltIn && !listed(b.typ.UID, p.Types) || b.typ.Localized && !listed(s.localeCode(o.Slot.Locale()), p.Locales) ||
+				if o.Kind.OfRow() && (!b.typ.BuiltIn && !listed(b.typ.UID, p.Types) || b.typ.Localized &&
+					!listed(s.localeCode(o.Slot.Locale()), p.Locales) ||
 					p.Published && o.Slot.Status() == Draft) {
 					list = append(list, fmt.Sprintf("entry %d: a row of %s, %v", e.Sequence, b.typ.UID, o.Slot))
 				}
 				if !o.Kind.OfRow() {
 					for _, end := range []format.End{o.Link.From, o.Link.To} {
-						if b := s.bound.numbered(end.Schema); b.typ != nil && !b.typ.BuiltIn && !listed(b.typ.UID, p.Types) {
+						if b := s.bound.numbered(end.Schema); b.typ != nil && !b.typ.BuiltIn &&
+							!listed(b.typ.UID, p.Types) {
 							list = append(list, fmt.Sprintf("entry %d: a link of %s", e.Sequence, b.typ.UID))
 						}
 					}
@@ -200,8 +206,10 @@ func (s *Snapshot) lacks(got *Snapshot, p Part) (list []string) {
 	for _, t := range s.bound.model.Types {
 		s.eachRowOf(s.bound.of(&t.Schema), func(r Record) {
 			listed := func(name string, of []string) bool { return len(of) == 0 || slices.Contains(of, name) }
-			if (t.BuiltIn || listed(t.UID, p.Types)) && (!t.Localized || listed(r.Locale(), p.Locales)) && (!p.Published || r.Status() == Published) {
-				want[string(format.AppendRowKey(nil, r.table.bound.number, r.slot, r.doc))] = string(format.WithoutChecksum(r.data))
+			if (t.BuiltIn || listed(t.UID, p.Types)) && (!t.Localized || listed(r.Locale(), p.Locales)) &&
+				(!p.Published || r.Status() == Published) {
+				want[string(format.AppendRowKey(nil, r.table.bound.number, r.slot, r.doc))] = string(
+					format.WithoutChecksum(r.data))
 			}
 		})
 	}

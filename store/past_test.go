@@ -31,8 +31,8 @@ type remembered struct {
 	values  map[uint64]map[string]map[string]string // by sequence, version and attribute
 }
 
-// TestPast changes documents at random, and reads them as they were behind random entries. A snapshot of the past must show what was shown
-// then, and the history of a document what was changed.
+// TestPast changes documents at random, and reads them as they were behind random entries. A snapshot of the past must
+// show what was shown then, and the history of a document what was changed.
 func TestPast(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestPastAfterTrimming removes the older half of a log. What is left is known exactly, though it was written by entries that are gone.
+// TestPastAfterTrimming removes the older half of a log. What is left is known exactly, though it was written by
+// entries that are gone.
 func TestPastAfterTrimming(t *testing.T) {
 	r := remember(t, 9, store.LogLimits{MaxSize: 12_000})
 	for range 200 {
@@ -70,7 +71,8 @@ func remember(t *testing.T, seed uint64, limits store.LogLimits) *remembered {
 	m := newRandomModel(t, rnd)
 	s := openModel(t, filepath.Join(t.TempDir(), "content.db"), m.Model, store.Options{Log: limits})
 	t.Cleanup(func() { closeChecked(t, s) })
-	r := &remembered{T: t, store: s, model: m, service: documents.NewService(s, m.Model, "en"), rnd: rnd, states: map[uint64]string{}, values: map[uint64]map[string]map[string]string{}}
+	r := &remembered{T: t, store: s, model: m, service: documents.NewService(s, m.Model, "en"), rnd: rnd,
+		states: map[uint64]string{}, values: map[uint64]map[string]map[string]string{}}
 	for _, name := range []string{"a", "b"} {
 		for i := range 4 {
 			r.ids = append(r.ids, fmt.Sprint(name, i))
@@ -110,8 +112,8 @@ func (r *remembered) change() {
 	}
 }
 
-// operations returns one operation, or several that are carried out together. A history tells documents with one documentId apart only if no
-// entry deletes one and creates another.
+// operations returns one operation, or several that are carried out together. A history tells documents with one
+// documentId apart only if no entry deletes one and creates another.
 func (r *remembered) operations() []documents.Operation {
 	list := make([]documents.Operation, max(1, r.rnd.IntN(9)-3))
 	deleted := map[string]bool{}
@@ -127,8 +129,10 @@ func (r *remembered) operations() []documents.Operation {
 // do does one operation alone.
 func (r *remembered) do(o documents.Operation) {
 	_ = [...]func(context.Context, documents.Write) error{ // documents that are not there and what they lack is refused
-		documents.CreateAction: r.service.Create, documents.UpdateAction: r.service.Update, documents.DeleteAction: r.service.Delete,
-		documents.PublishAction: r.service.Publish, documents.UnpublishAction: r.service.Unpublish, documents.DiscardDraftAction: r.service.DiscardDraft,
+		documents.CreateAction: r.service.Create, documents.UpdateAction: r.service.Update,
+		documents.DeleteAction:  r.service.Delete,
+		documents.PublishAction: r.service.Publish, documents.UnpublishAction: r.service.Unpublish,
+		documents.DiscardDraftAction: r.service.DiscardDraft,
 	}[o.Action](r.Context(), o.Write)
 }
 
@@ -136,7 +140,8 @@ func (r *remembered) do(o documents.Operation) {
 func (r *remembered) operation() documents.Operation {
 	id := r.ids[r.rnd.IntN(len(r.ids))]
 	rt, typ := r.model.types[id[:1]], r.model.Type("api::"+id[:1]+"."+id[:1])
-	w := documents.Write{Type: typ, DocumentID: id, Access: permission.FullAccess, Status: store.Status(r.rnd.IntN(2)), Locale: pick("", "de")(r.rnd)}
+	w := documents.Write{Type: typ, DocumentID: id, Access: permission.FullAccess, Status: store.Status(r.rnd.IntN(2)),
+		Locale: pick("", "de")(r.rnd)}
 	data := jsontree.NewObject()
 	for attr, value := range rt.values {
 		if r.rnd.IntN(2) == 0 {
@@ -207,8 +212,8 @@ func (r *remembered) row(b *strings.Builder, snap *store.Snapshot, v store.Recor
 	}
 }
 
-// compare compares the past with what was remembered, and the histories with the differences between states. It returns the sequence from which
-// on the past is known.
+// compare compares the past with what was remembered, and the histories with the differences between states. It returns
+// the sequence from which on the past is known.
 func (r *remembered) compare(least int) (oldest uint64) {
 	compared := 0
 	if err := r.store.View(func(snap *store.Snapshot) error {
@@ -238,8 +243,8 @@ func (r *remembered) compare(least int) (oldest uint64) {
 	return oldest
 }
 
-// compareChanged asks for each remembered state which localizations have changed since. Those that differ must be among them. Some of the others must
-// not, unless the log is too short to tell.
+// compareChanged asks for each remembered state which localizations have changed since. Those that differ must be among
+// them. Some of the others must not, unless the log is too short to tell.
 func (r *remembered) compareChanged() {
 	unchanged, last := 0, r.values[r.store.Revision()]
 	if err := r.store.Write(r.Context(), func(tx *store.Tx) error {
@@ -254,10 +259,12 @@ func (r *remembered) compareChanged() {
 					if !typ.Localized {
 						locale = ""
 					}
-					if !tx.Version(typ, doc, store.Draft, locale).Exists() && !tx.Version(typ, doc, store.Published, locale).Exists() {
+					if !tx.Version(typ, doc, store.Draft, locale).Exists() &&
+						!tx.Version(typ, doc, store.Published, locale).Exists() {
 						continue
 					}
-					changed, err := tx.Changed(&store.Showing{Type: typ, Linking: r.model.Types, Targets: r.model.Types}, doc, locale, sequence)
+					changed, err := tx.Changed(&store.Showing{Type: typ, Linking: r.model.Types,
+						Targets: r.model.Types}, doc, locale, sequence)
 					if err != nil {
 						return err
 					}
@@ -304,7 +311,8 @@ func (r *remembered) valuesIn(snap *store.Snapshot) map[string]map[string]string
 	return found
 }
 
-// value returns the value of an attribute as text: components without their ids, and relations as the numbers of the documents.
+// value returns the value of an attribute as text: components without their ids, and relations as the numbers of the
+// documents.
 func value(snap *store.Snapshot, v store.Record, a *contenttypes.Attribute, status store.Status) string {
 	var b strings.Builder
 	owning, set := a, status.Links()
@@ -336,7 +344,8 @@ func value(snap *store.Snapshot, v store.Record, a *contenttypes.Attribute, stat
 	return b.String()
 }
 
-// compareHistories compares the histories of all documents with the differences between the states that were remembered.
+// compareHistories compares the histories of all documents with the differences between the states that were
+// remembered.
 func (r *remembered) compareHistories() {
 	items := 0
 	if err := r.store.View(func(snap *store.Snapshot) error {
@@ -366,7 +375,8 @@ func (r *remembered) compareHistories() {
 					got = append(got, a.Name)
 				}
 				if !slices.Equal(got, want) {
-					r.Errorf("entry %d (%s) changed %v of %s, want %v\n%v\n%v", item.Position.Sequence, item.Action, got, version, want, before[version], after[version])
+					r.Errorf("entry %d (%s) changed %v of %s, want %v\n%v\n%v", item.Position.Sequence, item.Action,
+						got, version, want, before[version], after[version])
 				}
 			}
 			r.comparePages(snap, typ, id, page)
@@ -378,19 +388,22 @@ func (r *remembered) compareHistories() {
 }
 
 // comparePages reads a history by pages, and only the items of published versions.
-func (r *remembered) comparePages(snap *store.Snapshot, typ *contenttypes.ContentType, id string, all []store.HistoryItem) {
+func (r *remembered) comparePages(snap *store.Snapshot, typ *contenttypes.ContentType, id string,
+	all []store.HistoryItem) {
 	published := func(st store.Status, _ string) bool { return st == store.Published }
 	all = slices.DeleteFunc(slices.Clone(all), func(i store.HistoryItem) bool { return !published(i.Status, "") })
 	for offset := 0; offset < len(all); offset += 3 {
-		page, total, err := snap.History(store.HistoryQuery{Type: typ, DocumentID: id, Match: published, Offset: offset, Limit: 3})
-		if err != nil || total != len(all) || len(page) != min(3, total-offset) || page[0].Position != all[offset].Position {
+		page, total, err := snap.History(store.HistoryQuery{Type: typ, DocumentID: id, Match: published, Offset: offset,
+			Limit: 3})
+		if err != nil || total != len(all) || len(page) != min(3, total-offset) ||
+			page[0].Position != all[offset].Position {
 			r.Fatalf("from %d: %d items of %d, want %d (%v)", offset, len(page), total, len(all), err)
 		}
 	}
 }
 
-// TestPastOfConversions changes the definitions of content. What was before the conversion is not shown under the new ones; an attribute that
-// was only added changes nothing.
+// TestPastOfConversions changes the definitions of content. What was before the conversion is not shown under the new
+// ones; an attribute that was only added changes nothing.
 func TestPastOfConversions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}"))
@@ -403,12 +416,14 @@ func TestPastOfConversions(t *testing.T) {
 			return snap.ViewAt(first, func(*store.Snapshot) error { return nil })
 		})
 	}
-	s = openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}, more: {type: integer}")), store.Options{})
+	s = openModel(t, path, modelOf(t, contenttypes.Options{},
+		itemType("name: {type: string}, rank: {type: integer}, more: {type: integer}")), store.Options{})
 	if err := shown(s); err != nil {
 		t.Errorf("after an attribute was added: %v", err)
 	}
 	closeChecked(t, s)
-	s = openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: text}, rank: {type: integer}, more: {type: integer}")), store.Options{})
+	s = openModel(t, path, modelOf(t, contenttypes.Options{},
+		itemType("name: {type: text}, rank: {type: integer}, more: {type: integer}")), store.Options{})
 	if err := shown(s); !errors.Is(err, store.ErrConverted) {
 		t.Errorf("after an attribute got another type: %v", err)
 	}
@@ -435,7 +450,8 @@ func TestSequenceAt(t *testing.T) {
 					t.Errorf("at %s: %d (%v), want %d", c.at, got, err, c.want)
 				}
 			}
-			if got, err := snap.SequenceOf(store.Position{Epoch: e.Epoch, Sequence: e.Sequence}); err != nil || got != e.Sequence {
+			if got, err := snap.SequenceOf(store.Position{Epoch: e.Epoch, Sequence: e.Sequence}); err != nil ||
+				got != e.Sequence {
 				t.Errorf("position %d is %d (%v)", e.Sequence, got, err)
 			}
 		}
@@ -444,7 +460,8 @@ func TestSequenceAt(t *testing.T) {
 			at   store.Position
 			want error
 		}{
-			{store.Position{Sequence: 3}, store.ErrOtherEpoch}, {store.Position{Epoch: epoch, Sequence: 99}, store.ErrFuture},
+			{store.Position{Sequence: 3}, store.ErrOtherEpoch},
+			{store.Position{Epoch: epoch, Sequence: 99}, store.ErrFuture},
 			{store.Position{Sequence: 99}, store.ErrOtherEpoch}, {store.Position{Epoch: epoch}, store.ErrTrimmed},
 		} {
 			if _, err := snap.SequenceOf(c.at); !errors.Is(err, c.want) {

@@ -14,11 +14,13 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// A snapshot of the past is a Snapshot that shows documents as they were behind an earlier entry of the log. Rows, lists of versions and links
-// are those of the present with the changes of the later entries undone, and only for the documents that are read. Each entry holds what was
-// before it, so everything is known exactly from the oldest entry of the log on.
+// A snapshot of the past is a Snapshot that shows documents as they were behind an earlier entry of the log. Rows,
+// lists of versions and links are those of the present with the changes of the later entries undone, and only for the
+// documents that are read. Each entry holds what was before it, so everything is known exactly from the oldest entry of
+// the log on.
 //
-// Indexes are not undone. A snapshot of the past finds documents by their documentId and follows relations, and refuses queries.
+// Indexes are not undone. A snapshot of the past finds documents by their documentId and follows relations, and refuses
+// queries.
 
 // Errors of ViewAt and SequenceOf.
 var (
@@ -44,14 +46,16 @@ type rowRef struct {
 	doc    uint64
 }
 
-// pastRows are the versions of a document that have changed since: the rows as they were, nil for those that were not there.
+// pastRows are the versions of a document that have changed since: the rows as they were, nil for those that were not
+// there.
 type pastRows map[format.Slot][]byte
 
-// undoneLinks are the links of one end that have changed since, by their keys: the values as they were, nil for links that were not there.
+// undoneLinks are the links of one end that have changed since, by their keys: the values as they were, nil for links
+// that were not there.
 type undoneLinks map[string][]byte
 
-// ViewAt calls f with a snapshot of the past that shows the content behind the entry with a sequence. It returns an error that wraps
-// ErrTrimmed, ErrConverted or ErrFuture if that is not known.
+// ViewAt calls f with a snapshot of the past that shows the content behind the entry with a sequence. It returns an
+// error that wraps ErrTrimmed, ErrConverted or ErrFuture if that is not known.
 func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
 	if err := s.canShow(sequence); err != nil {
 		return fmt.Errorf("the content behind entry %d of the log: %w", sequence, err)
@@ -62,7 +66,8 @@ func (s *Snapshot) ViewAt(sequence uint64, f func(*Snapshot) error) error {
 	}
 	then := newSnapshot(s.store, s.tx)
 	then.bound, then.work = s.bound, s.work
-	then.past = &past{sequence: sequence, unblocked: unblocked, rows: map[rowRef]pastRows{}, links: map[format.End]undoneLinks{}, entries: map[uint64]*Entry{}}
+	then.past = &past{sequence: sequence, unblocked: unblocked, rows: map[rowRef]pastRows{},
+		links: map[format.End]undoneLinks{}, entries: map[uint64]*Entry{}}
 	defer func() { s.work = then.work }()
 	err = f(then)
 	s.store.stats.add(&then.stats)
@@ -89,8 +94,8 @@ func (s *Snapshot) canShow(sequence uint64) error {
 	return nil
 }
 
-// SequenceOf returns the sequence of a position. The error wraps ErrOtherEpoch if the position is of another history, ErrTrimmed if its
-// entry was removed, and ErrFuture if there is no such entry yet.
+// SequenceOf returns the sequence of a position. The error wraps ErrOtherEpoch if the position is of another history,
+// ErrTrimmed if its entry was removed, and ErrFuture if there is no such entry yet.
 func (s *Snapshot) SequenceOf(at Position) (uint64, error) {
 	oldest, err := s.OldestPosition()
 	switch {
@@ -110,7 +115,8 @@ func (s *Snapshot) SequenceOf(at Position) (uint64, error) {
 	return at.Sequence, err
 }
 
-// SequenceAt returns the sequence of the last entry that was made at a time or before it. The error wraps ErrTrimmed if the log begins later.
+// SequenceAt returns the sequence of the last entry that was made at a time or before it. The error wraps ErrTrimmed if
+// the log begins later.
 func (s *Snapshot) SequenceAt(at time.Time) (uint64, error) {
 	before, last := getNumber(s.bucket(format.Meta), format.KeyLogBefore), s.Sequence()
 	var failed error
@@ -151,14 +157,16 @@ func (s *Snapshot) entry(sequence uint64) (found *Entry, err error) {
 	return found, err
 }
 
-// touching returns, in order, the sequences of the entries that changed a subject and come after a given sequence. It finds them in the stored
-// blocks of touches and in unblocked, which must hold the touches of the entries after the last block, in order.
+// touching returns, in order, the sequences of the entries that changed a subject and come after a given sequence. It
+// finds them in the stored blocks of touches and in unblocked, which must hold the touches of the entries after the
+// last block, in order.
 func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblocked []logentry.Touch) (list []uint64) {
 	c := s.bucket(format.History).Cursor()
 	for k, v := c.Seek(be.AppendUint64(nil, after+1)); k != nil && s.step(); k, v = c.Next() {
 		list = logentry.StoredTouches(k, v).AppendEntries(list, schema, subject)
 	}
-	i, _ := slices.BinarySearchFunc(unblocked, logentry.Touch{Schema: schema, Subject: subject}, logentry.CompareTouches)
+	i, _ := slices.BinarySearchFunc(unblocked, logentry.Touch{Schema: schema, Subject: subject},
+		logentry.CompareTouches)
 	for ; i < len(unblocked) && unblocked[i].Schema == schema && unblocked[i].Subject == subject; i++ {
 		list = append(list, unblocked[i].Sequence)
 	}
@@ -227,7 +235,8 @@ func (s *Snapshot) pastRow(b *boundSchema, sl format.Slot, doc uint64) Record {
 	return s.record(sl, doc, data)
 }
 
-// pastDocument is document for a snapshot of the past. Documents that were deleted since are found by the entries that removed their rows.
+// pastDocument is document for a snapshot of the past. Documents that were deleted since are found by the entries that
+// removed their rows.
 func (s *Snapshot) pastDocument(b *boundSchema, documentID string) []byte {
 	present := s.get(format.Docs, format.DocKey(b.number, documentID))
 	if present != nil {
@@ -247,7 +256,8 @@ func (s *Snapshot) pastDocument(b *boundSchema, documentID string) []byte {
 // removed returns the documents with a documentId of which later entries removed a version, each once.
 func (s *Snapshot) removed(schema uint16, documentID string) (list []uint64) {
 	s.eachLater(schema, logentry.IDSubjectOf([]byte(documentID)), func(o logentry.Op) error {
-		if o.Kind == logentry.DeleteRow && o.Schema == schema && string(o.Data) == documentID && !slices.Contains(list, o.Doc) {
+		if o.Kind == logentry.DeleteRow && o.Schema == schema && string(o.Data) == documentID &&
+			!slices.Contains(list, o.Doc) {
 			list = append(list, o.Doc)
 		}
 		return nil
@@ -255,8 +265,8 @@ func (s *Snapshot) removed(schema uint16, documentID string) (list []uint64) {
 	return list
 }
 
-// pastVersions returns the list of versions that a document had, as the bucket docs holds it, nil if it had none. present is the list that
-// it has now; it may be nil.
+// pastVersions returns the list of versions that a document had, as the bucket docs holds it, nil if it had none.
+// present is the list that it has now; it may be nil.
 func (s *Snapshot) pastVersions(schema uint16, doc uint64, present []byte) []byte {
 	changed := s.pastRows(schema, doc)
 	v := be.AppendUint64(nil, doc)
@@ -316,7 +326,8 @@ func (s *Snapshot) Only(t *contenttypes.ContentType) (documentID string, ok bool
 	return "", false
 }
 
-// LastOnly returns the document of a single type or, if it has none, the one that it had last, as far as the log knows it.
+// LastOnly returns the document of a single type or, if it has none, the one that it had last, as far as the log knows
+// it.
 func (s *Snapshot) LastOnly(t *contenttypes.ContentType) (documentID string, err error) {
 	documentID, ok := s.Only(t)
 	if ok {
@@ -333,7 +344,8 @@ func (s *Snapshot) LastOnly(t *contenttypes.ContentType) (documentID string, err
 	return documentID, err
 }
 
-// removedIDs returns the documentIds of a type of which the entries after a sequence removed a version, in the order of the last removals.
+// removedIDs returns the documentIds of a type of which the entries after a sequence removed a version, in the order of
+// the last removals.
 func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []logentry.Touch) (ids []string, err error) {
 	var list []uint64
 	add := func(t logentry.Touch) {
@@ -359,7 +371,8 @@ func (s *Snapshot) removedIDs(schema uint16, after uint64, unblocked []logentry.
 		}
 		_ = e.EachOp(func(o logentry.Op) error {
 			if o.Kind == logentry.DeleteRow && o.Schema == schema {
-				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == string(o.Data) }), string(o.Data))
+				ids = append(slices.DeleteFunc(ids, func(id string) bool { return id == string(o.Data) }),
+					string(o.Data))
 			}
 			return nil
 		})
@@ -408,7 +421,8 @@ func (s *Snapshot) undoneLinks(list []byte) undoneLinks {
 	return nil
 }
 
-// listed returns the types and components that the end of a list can be of. Numbers of documents are unique among all types.
+// listed returns the types and components that the end of a list can be of. Numbers of documents are unique among all
+// types.
 func (s *Snapshot) listed(list []byte) (schemas []uint16) {
 	owner := be.Uint16(list)
 	if format.Side(list[4]) == format.FromSide {

@@ -19,10 +19,12 @@ import (
 // noteModel returns a model of notes, which have a text and the attributes in more.
 func noteModel(t *testing.T, more string) *contenttypes.Model {
 	t.Helper()
-	return modelOf(t, contenttypes.Options{}, map[string]string{"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n" + more})
+	return modelOf(t, contenttypes.Options{},
+		map[string]string{"content-types/note.yaml": "kind: collectionType\ninfo: {singularName: note, pluralName: notes, displayName: Note}\nattributes:\n  text: {type: text}\n" + more})
 }
 
-// leading returns a store that takes writes as the leader of a cluster, whose nodes agree to all that propose lets through.
+// leading returns a store that takes writes as the leader of a cluster, whose nodes agree to all that propose lets
+// through.
 func leading(t *testing.T, path string, propose func([]byte) error, committed func(error)) *store.Store {
 	t.Helper()
 	model := noteModel(t, "")
@@ -44,7 +46,8 @@ func leading(t *testing.T, path string, propose func([]byte) error, committed fu
 	return s
 }
 
-// TestProposalsAreBounded has many clients write long notes, and one a note that is too long. Raft's log cannot read an entry of more than 64 MiB.
+// TestProposalsAreBounded has many clients write long notes, and one a note that is too long. Raft's log cannot read an
+// entry of more than 64 MiB.
 func TestProposalsAreBounded(t *testing.T) {
 	longest := 0
 	s := leading(t, filepath.Join(t.TempDir(), "content.db"), func(data []byte) error {
@@ -81,7 +84,8 @@ func TestProposalsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCommittedAfterDamage damages the file between the agreement and the commit. The other nodes wait until they hear of it.
+// TestCommittedAfterDamage damages the file between the agreement and the commit. The other nodes wait until they hear
+// of it.
 func TestCommittedAfterDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	damages, told := false, 0
@@ -108,8 +112,9 @@ func TestCommittedAfterDamage(t *testing.T) {
 	}
 }
 
-// TestRefusedRedefinition redefines the store of a leader while the nodes refuse the first or the second of its transactions. Readers see the state before the
-// redefinition then, so the store must take no writes until Lead is called, which finishes the redefinition.
+// TestRefusedRedefinition redefines the store of a leader while the nodes refuse the first or the second of its
+// transactions. Readers see the state before the redefinition then, so the store must take no writes until Lead is
+// called, which finishes the redefinition.
 func TestRefusedRedefinition(t *testing.T) {
 	for accepted := range 2 {
 		t.Run(fmt.Sprint(accepted), func(t *testing.T) {
@@ -154,7 +159,8 @@ func TestRefusedRedefinition(t *testing.T) {
 	}
 }
 
-// TestConversionsAreBounded converts long documents, which are less than a transaction may have in rows, and more than it may have in bytes.
+// TestConversionsAreBounded converts long documents, which are less than a transaction may have in rows, and more than
+// it may have in bytes.
 func TestConversionsAreBounded(t *testing.T) {
 	longest := 0
 	s := leading(t, filepath.Join(t.TempDir(), "content.db"), func(data []byte) error {
@@ -179,7 +185,8 @@ func TestConversionsAreBounded(t *testing.T) {
 		texts = append(texts, `"`+base64.StdEncoding.EncodeToString(random)+`"`)
 		write(t, s, func(tx *store.Tx) error {
 			var b store.Batch
-			b.PutRow(newRow(tx, note, tx.NewDoc(), store.Published, "", map[string]string{"text": texts[i], "number": strconv.Itoa(i)}))
+			b.PutRow(newRow(tx, note, tx.NewDoc(), store.Published, "",
+				map[string]string{"text": texts[i], "number": strconv.Itoa(i)}))
 			return tx.Apply(&b)
 		})
 	}
@@ -192,10 +199,11 @@ func TestConversionsAreBounded(t *testing.T) {
 		note := s.Model().Type("api::note.note")
 		for i := range count {
 			found := false
-			snap.Equal(note, store.Published, "", note.Attribute("number"), fmt.Appendf(nil, "%q", strconv.Itoa(i)), func(r store.Record) bool {
-				found = string(r.JSON(note.Attribute("text"))) == texts[i]
-				return true
-			})
+			snap.Equal(note, store.Published, "", note.Attribute("number"), fmt.Appendf(nil, "%q", strconv.Itoa(i)),
+				func(r store.Record) bool {
+					found = string(r.JSON(note.Attribute("text"))) == texts[i]
+					return true
+				})
 			if !found {
 				t.Errorf("document %d is not converted", i)
 			}

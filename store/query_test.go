@@ -25,13 +25,15 @@ type twinRow struct {
 	attrs   map[string]string
 }
 
-// TestQueriesAgreeWithANaiveTwin writes, rewrites and deletes rows at random, and sends the same queries to the store and to the twin.
+// TestQueriesAgreeWithANaiveTwin writes, rewrites and deletes rows at random, and sends the same queries to the store
+// and to the twin.
 func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
 	}
 	for seed := range uint64(3) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 500, 150) })
+		t.Run(fmt.Sprint("seed ", seed),
+			func(t *testing.T) { compareWithTwin(t, rand.New(rand.NewPCG(seed, 1)), 500, 150) })
 	}
 	t.Run("small groups", func(t *testing.T) {
 		defer store.CountedBy(3)()
@@ -103,7 +105,8 @@ func (tw *twin) change(tx *store.Tx, ct *contenttypes.ContentType, rnd *rand.Ran
 }
 
 var texts = []string{"", "a", "A", "ab", "Ab c", "é", "É", "quo\"te", "zero\x00byte", "z",
-	strings.Repeat("long ", 20), strings.Repeat("long ", 20) + "b", strings.Repeat("long ", 20) + "a", strings.Repeat("x", 64), strings.Repeat("x", 65)}
+	strings.Repeat("long ", 20), strings.Repeat("long ", 20) + "b", strings.Repeat("long ", 20) + "a",
+	strings.Repeat("x", 64), strings.Repeat("x", 65)}
 
 func randomAttrs(rnd *rand.Rand) map[string]string {
 	all := map[string]string{
@@ -115,7 +118,8 @@ func randomAttrs(rnd *rand.Rand) map[string]string {
 		"level": quote([]string{"low", "middle", "high"}[rnd.IntN(3)]),
 		"on":    strconv.FormatBool(rnd.IntN(2) == 0),
 		"day":   quote(fmt.Sprintf("20%02d-0%d-1%d", rnd.IntN(30), 1+rnd.IntN(9), rnd.IntN(10))),
-		"at":    quote(fmt.Sprintf("20%02d-0%d-1%dT0%d:00:00.%03dZ", rnd.IntN(3), 1+rnd.IntN(9), rnd.IntN(10), rnd.IntN(10), rnd.IntN(3))),
+		"at": quote(fmt.Sprintf("20%02d-0%d-1%dT0%d:00:00.%03dZ", rnd.IntN(3), 1+rnd.IntN(9), rnd.IntN(10),
+			rnd.IntN(10), rnd.IntN(3))),
 	}
 	for k := range all {
 		if rnd.IntN(6) == 0 {
@@ -138,7 +142,8 @@ func unquoteText(s string) string {
 }
 
 func randomQuery(rnd *rand.Rand, ct *contenttypes.ContentType) *store.Query {
-	q := &store.Query{Type: ct, Locales: store.LocaleSet{Codes: []string{"en"}}, Count: rnd.IntN(2) == 0, Limit: rnd.IntN(30) - 1, Offset: rnd.IntN(60)}
+	q := &store.Query{Type: ct, Locales: store.LocaleSet{Codes: []string{"en"}}, Count: rnd.IntN(2) == 0,
+		Limit: rnd.IntN(30) - 1, Offset: rnd.IntN(60)}
 	if rnd.IntN(2) == 0 {
 		q.Offset = 0
 	}
@@ -150,7 +155,9 @@ func randomQuery(rnd *rand.Rand, ct *contenttypes.ContentType) *store.Query {
 	}
 	names := []string{"title", "body", "rank", "price", "big", "level", "on", "day", "at", "id"}
 	for range rnd.IntN(3) {
-		q.Sort = append(q.Sort, store.SortKey{Path: []*contenttypes.Attribute{ct.Attribute(names[rnd.IntN(len(names))])}, Desc: rnd.IntN(2) == 0})
+		q.Sort = append(q.Sort,
+			store.SortKey{Path: []*contenttypes.Attribute{ct.Attribute(names[rnd.IntN(len(names))])},
+				Desc: rnd.IntN(2) == 0})
 	}
 	return q
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestOldestReader expects the age of the oldest snapshot in use, less the interval of the clock, and no snapshot that is idle or closed.
+// TestOldestReader expects the age of the oldest snapshot in use, less the interval of the clock, and no snapshot that
+// is idle or closed.
 func TestOldestReader(t *testing.T) {
 	now := time.Now()
 	var r readers

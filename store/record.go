@@ -9,8 +9,8 @@ import (
 	"lectern/store/internal/format"
 )
 
-// A Record is a stored version of a document, or a component inside one. It refers to the memory of the file and is valid until its
-// Snapshot ends. The zero Record stands for "none"; all its attributes are null.
+// A Record is a stored version of a document, or a component inside one. It refers to the memory of the file and is
+// valid until its Snapshot ends. The zero Record stands for "none"; all its attributes are null.
 type Record struct {
 	table *table
 	slot  format.Slot // set only if the record is a document
@@ -19,7 +19,8 @@ type Record struct {
 	data  []byte
 }
 
-// Has reports whether the layout of r has a stored attribute. Rows that were written before the attribute was added do not have it.
+// Has reports whether the layout of r has a stored attribute. Rows that were written before the attribute was added do
+// not have it.
 func (r Record) Has(a *contenttypes.Attribute) bool {
 	return r.data != nil && r.table.pos[a.Index] >= 0
 }
@@ -56,8 +57,8 @@ func (r Record) Locale() string { return r.snap.localeCode(r.slot.Locale()) }
 // ID returns the numeric id of r, as shown in responses.
 func (r Record) ID() uint64 { return be.Uint64(r.data[4:]) }
 
-// JSON returns the stored JSON text of a scalar attribute, or nil if it is null. The attribute may be a system attribute such as id,
-// documentId or createdAt.
+// JSON returns the stored JSON text of a scalar attribute, or nil if it is null. The attribute may be a system
+// attribute such as id, documentId or createdAt.
 func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	f := r.field(a)
 	if len(f) == 0 {
@@ -66,8 +67,8 @@ func (r Record) JSON(a *contenttypes.Attribute) []byte {
 	return f
 }
 
-// AppendFields appends scalar attributes as members of a JSON object, with their stored JSON, separated by commas. If first is false, it
-// begins with a comma.
+// AppendFields appends scalar attributes as members of a JSON object, with their stored JSON, separated by commas. If
+// first is false, it begins with a comma.
 func (r Record) AppendFields(b []byte, attrs []*contenttypes.Attribute, first bool) []byte {
 	ends, payload := r.parts()
 	for _, a := range attrs {
@@ -89,14 +90,15 @@ func (r Record) AppendFields(b []byte, attrs []*contenttypes.Attribute, first bo
 type Member struct {
 	Key  string // JSON text, including quotes and colon
 	Attr *contenttypes.Attribute
-	// NonNull says that the value must not be null. Max is the maximum length of the value's JSON in bytes; 0 is no limit.
+	// NonNull says that the value must not be null. Max is the maximum length of the value's JSON in bytes; 0 is no
+	// limit.
 	NonNull bool
 	Max     int
 }
 
-// AppendMembers appends members of a JSON object with their stored values, separated by commas. If first is false, it begins with
-// a comma. It stops before a member whose value is too long, or null although NonNull is set, and returns how many members it
-// appended.
+// AppendMembers appends members of a JSON object with their stored values, separated by commas. If first is false, it
+// begins with a comma. It stops before a member whose value is too long, or null although NonNull is set, and returns
+// how many members it appended.
 func (r *Record) AppendMembers(b []byte, members []Member, first bool) ([]byte, int) {
 	ends, payload := r.parts()
 	for i := range members {
@@ -135,8 +137,8 @@ func (r *Record) parts() (ends, payload []byte) {
 	return ends, ends[4*r.table.fields:]
 }
 
-// Each calls yield with the items of a component or dynamic zone attribute in order, until yield returns false. A single component
-// counts as a list of at most one item.
+// Each calls yield with the items of a component or dynamic zone attribute in order, until yield returns false. A
+// single component counts as a list of at most one item.
 func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	f := r.field(a)
 	if len(f) < 4 {
@@ -159,7 +161,8 @@ func (r Record) Each(a *contenttypes.Attribute, yield func(Record) bool) {
 	}
 }
 
-// eachComponent calls yield with each component of r, and with those inside them, until yield returns false. r may be the zero Record.
+// eachComponent calls yield with each component of r, and with those inside them, until yield returns false. r may be
+// the zero Record.
 func (r Record) eachComponent(yield func(Record) bool) (all bool) {
 	if !r.Exists() {
 		return true
@@ -202,7 +205,8 @@ func (r Record) ref() format.End {
 	return format.End{Schema: r.table.bound.number, Locale: r.slot.Locale(), Doc: r.doc}
 }
 
-// A Value is the value of one attribute in a row to be written. A scalar has JSON (nil is null); a component attribute or zone has Items.
+// A Value is the value of one attribute in a row to be written. A scalar has JSON (nil is null); a component attribute
+// or zone has Items.
 type Value struct {
 	JSON  []byte
 	Items []*Item
@@ -238,7 +242,8 @@ func (r Record) decodeValues() []Value {
 			values[i].JSON = bytes.Clone(r.JSON(a))
 		case a.IsStored():
 			r.Each(a, func(item Record) bool {
-				values[i].Items = append(values[i].Items, &Item{Component: item.Component(), ID: item.ID(), Values: item.decodeValues()})
+				values[i].Items = append(values[i].Items,
+					&Item{Component: item.Component(), ID: item.ID(), Values: item.decodeValues()})
 				return true
 			})
 		}
@@ -250,7 +255,8 @@ func (r Record) decodeValues() []Value {
 func appendRecord(b []byte, bind *binding, schema *contenttypes.Schema, id uint64, values []Value) ([]byte, error) {
 	s := bind.of(schema)
 	if s == nil || len(values) != len(schema.Attributes) {
-		return nil, fmt.Errorf("encode %s: %d values for %d attributes", schema.UID, len(values), len(schema.Attributes))
+		return nil, fmt.Errorf("encode %s: %d values for %d attributes", schema.UID, len(values),
+			len(schema.Attributes))
 	}
 	t := s.current
 	b = be.AppendUint16(b, t.number)

@@ -18,25 +18,28 @@ import (
 	"lectern/store/evolve"
 )
 
-// Redefine changes the definitions while the store is in use, and returns the Store for the new ones. It converts content as Open does.
-// If that would lose content, Redefine changes nothing and returns a *evolve.DefinitionError. If it is interrupted, the next Open
-// finishes the conversion.
+// Redefine changes the definitions while the store is in use, and returns the Store for the new ones. It converts
+// content as Open does. If that would lose content, Redefine changes nothing and returns a *evolve.DefinitionError. If
+// it is interrupted, the next Open finishes the conversion.
 //
-// Redefine waits for shared locks on the definitions (LockSchema), a second at most; after that it returns ErrSchemaLocked. During the
-// conversion, readers of this Store continue and see the content as it was before, and writers wait. Afterwards this Store returns
-// ErrRedefined. If the conversion fails, or ctx ends during it, the store takes no more writes until it is opened again.
+// Redefine waits for shared locks on the definitions (LockSchema), a second at most; after that it returns
+// ErrSchemaLocked. During the conversion, readers of this Store continue and see the content as it was before, and
+// writers wait. Afterwards this Store returns ErrRedefined. If the conversion fails, or ctx ends during it, the store
+// takes no more writes until it is opened again.
 func (s *Store) Redefine(ctx context.Context, model *contenttypes.Model, opts Options) (*Store, error) {
 	r := &redefinition{model: model, opts: opts}
 	err := s.redefine(ctx, r)
 	return r.made, err
 }
 
-// Settle is Redefine for definitions that are refused unless ms are carried out first. It carries out ms and the conversion, all or
-// nothing, and returns what ms removed.
+// Settle is Redefine for definitions that are refused unless ms are carried out first. It carries out ms and the
+// conversion, all or nothing, and returns what ms removed.
 //
-// The error wraps evolve.ErrNotAsked if one of ms does not settle a refusal of the definitions or cannot be carried out while the store
-// is in use. It is a *evolve.DefinitionError if refusals remain after ms. In both cases nothing has changed.
-func (s *Store) Settle(ctx context.Context, ms evolve.Migrations, model *contenttypes.Model, opts Options) (*Store, evolve.Removed, error) {
+// The error wraps evolve.ErrNotAsked if one of ms does not settle a refusal of the definitions or cannot be carried out
+// while the store is in use. It is a *evolve.DefinitionError if refusals remain after ms. In both cases nothing has
+// changed.
+func (s *Store) Settle(ctx context.Context, ms evolve.Migrations, model *contenttypes.Model,
+	opts Options) (*Store, evolve.Removed, error) {
 	r := &redefinition{model: model, opts: opts, first: ms}
 	err := s.redefine(ctx, r)
 	return r.made, r.removed, err
@@ -90,8 +93,8 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 			return err
 		}
 	}
-	// A commit that outgrows the mapping waits until all read transactions have ended. So when a transaction takes long, the pinned
-	// readers end.
+	// A commit that outgrows the mapping waits until all read transactions have ended. So when a transaction takes
+	// long, the pinned readers end.
 	stuck := time.AfterFunc(stuckAfter, pinned.empty)
 	c.goesOn = func() error {
 		stuck.Reset(stuckAfter)
@@ -99,12 +102,14 @@ func (r *redefinition) run(ctx context.Context, s *Store) (err error) {
 	}
 	bound, err := r.convert(s, c)
 	stuck.Stop()
-	if errors.Is(err, ErrOutcome) || errors.Is(err, ErrNotLeader) { // the store goes on with the transactions of the next leader, or by Lead
+	if errors.Is(err, ErrOutcome) ||
+		errors.Is(err, ErrNotLeader) { // the store goes on with the transactions of the next leader, or by Lead
 		s.leads.Store(false) // readers see the state before the conversion until then, and would miss writes
 		return err
 	}
 	if err != nil {
-		// Only a part of the content is converted. Readers of the state before continue; the next start continues the conversion.
+		// Only a part of the content is converted. Readers of the state before continue; the next start continues the
+		// conversion.
 		return s.health.fail(Damaged, fmt.Errorf("convert %s: %w; restart to go on converting", s.path, err))
 	}
 	r.made, r.removed = s.newStore(bound), c.pending.Removed
@@ -135,7 +140,8 @@ func (r *redefinition) convert(s *Store, c *conversion) (*binding, error) {
 	return bind(r.model, c.catalog)
 }
 
-// conversionTo plans the conversion of the content to a model, after migrations if there are any. It has no steps if nothing has changed.
+// conversionTo plans the conversion of the content to a model, after migrations if there are any. It has no steps if
+// nothing has changed.
 func (s *Store) conversionTo(model *contenttypes.Model, first evolve.Migrations, opts Options) (*conversion, error) {
 	c := &conversion{store: &Store{file: s.file}, progress: opts.Progress, hooks: opts.hooks}
 	err := s.read(func(tx *bolt.Tx) (err error) {
@@ -159,8 +165,8 @@ func (s *Store) conversionTo(model *contenttypes.Model, first evolve.Migrations,
 	return c, err
 }
 
-// pinnedReaders are read transactions that began before a conversion. They keep the state before it readable while the file changes. Each
-// is used by one reader at a time.
+// pinnedReaders are read transactions that began before a conversion. They keep the state before it readable while the
+// file changes. Each is used by one reader at a time.
 type pinnedReaders struct {
 	txid    int // the transaction that left that state
 	readers chan *bolt.Tx
@@ -185,7 +191,8 @@ func maxPinned() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
 // pinReaders begins read transactions of the present state of a file.
 func pinReaders(db *bolt.DB, readers int) (*pinnedReaders, error) {
-	p := &pinnedReaders{readers: make(chan *bolt.Tx, readers), retired: make(chan struct{}), emptied: make(chan struct{})}
+	p := &pinnedReaders{readers: make(chan *bolt.Tx, readers), retired: make(chan struct{}),
+		emptied: make(chan struct{})}
 	p.empty = sync.OnceFunc(func() { close(p.emptied); p.drain() })
 	p.retire = sync.OnceFunc(func() { close(p.retired); p.empty() })
 	err := db.View(func(tx *bolt.Tx) error {
@@ -256,12 +263,13 @@ func (s *Store) viewPinned(f func(*Snapshot) error) error {
 	}
 }
 
-// Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. If it is interrupted,
-// the next Open, or the same call again, carries out the rest.
+// Migrate carries out migrations on a store that no process has open, all or none, and returns what they removed. If it
+// is interrupted, the next Open, or the same call again, carries out the rest.
 //
-// model is the model of the project, or nil if that is not known. With a model, Migrate refuses operations that change content alone
-// unless the model asks for them.
-func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts Options) (removed evolve.Removed, err error) {
+// model is the model of the project, or nil if that is not known. With a model, Migrate refuses operations that change
+// content alone unless the model asks for them.
+func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model,
+	opts Options) (removed evolve.Removed, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return removed, fmt.Errorf("there is no store %s, so there is nothing to migrate", path)
 	}
@@ -299,9 +307,9 @@ func Migrate(path string, ms evolve.Migrations, model *contenttypes.Model, opts 
 	return c.pending.Removed, nil
 }
 
-// A schemaLock is a read-write lock on the definitions of a file: shared locks keep them unchanged, and the exclusive lock lets one
-// redefinition change them. While one waits for the exclusive lock, new shared locks wait too. Unlike sync.RWMutex, waiting ends with a
-// context or after a time.
+// A schemaLock is a read-write lock on the definitions of a file: shared locks keep them unchanged, and the exclusive
+// lock lets one redefinition change them. While one waits for the exclusive lock, new shared locks wait too. Unlike
+// sync.RWMutex, waiting ends with a context or after a time.
 type schemaLock struct {
 	mu        sync.Mutex
 	shared    int           // how many shared locks are held
@@ -309,15 +317,16 @@ type schemaLock struct {
 	exclusive chan struct{} // closed when the exclusive lock ends; nil if nobody holds it or waits for it
 }
 
-// schemaLockTimeout is how long a redefinition waits for the exclusive lock, and how long new shared locks wait for it meanwhile.
+// schemaLockTimeout is how long a redefinition waits for the exclusive lock, and how long new shared locks wait for it
+// meanwhile.
 const schemaLockTimeout = time.Second
 
 // schemaLockKey is the key of a context value: the *file of which the caller has a shared lock.
 type schemaLockKey struct{}
 
-// LockSchema takes a shared lock on the definitions: they do not change until unlock is called. Use it for several writes that must be
-// made under the same definitions; none of them returns ErrRedefined. LockSchema itself returns ErrRedefined if the definitions have
-// changed already. With the returned context LockSchema may be called again.
+// LockSchema takes a shared lock on the definitions: they do not change until unlock is called. Use it for several
+// writes that must be made under the same definitions; none of them returns ErrRedefined. LockSchema itself returns
+// ErrRedefined if the definitions have changed already. With the returned context LockSchema may be called again.
 //
 // A redefinition waits for all shared locks, so do not hold one while waiting for a client.
 func (s *Store) LockSchema(ctx context.Context) (locked context.Context, unlock func(), err error) {

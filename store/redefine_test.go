@@ -17,9 +17,9 @@ import (
 	"lectern/store/evolve"
 )
 
-// redefine changes the definitions of a store that is in use. After each transaction of the conversion, a reader must see the former
-// content. A writer that comes at the first transaction must be told that the definitions have changed. If the store does not exist yet,
-// redefine opens it.
+// redefine changes the definitions of a store that is in use. After each transaction of the conversion, a reader must
+// see the former content. A writer that comes at the first transaction must be told that the definitions have changed.
+// If the store does not exist yet, redefine opens it.
 func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 	if _, err := os.Stat(c.path); errors.Is(err, fs.ErrNotExist) {
 		return store.Open(c.path, m, c.options())
@@ -36,7 +36,8 @@ func (c *change) redefine(m *contenttypes.Model) (*store.Store, error) {
 		}
 		if transactions++; transactions == 1 {
 			writers.Go(func() {
-				err := was.Write(context.Background(), func(*store.Tx) error { c.Error("written under the former definitions"); return nil })
+				err := was.Write(context.Background(),
+					func(*store.Tx) error { c.Error("written under the former definitions"); return nil })
 				if !errors.Is(err, store.ErrRedefined) {
 					c.Errorf("a write under the former definitions: %v", err)
 				}
@@ -81,7 +82,8 @@ func (c *change) asIs() (s *store.Store, content string) {
 	return s, content
 }
 
-// settle carries out a migration while the store is in use, if that is possible, and leaves the store open under the definitions.
+// settle carries out a migration while the store is in use, if that is possible, and leaves the store open under the
+// definitions.
 func (c *change) settle(after evolve.Migrations, call evolve.Migration, m *contenttypes.Model) bool {
 	was, before := c.asIs()
 	is, _, err := was.Settle(c.Context(), append(after, call), m, c.options())
@@ -100,14 +102,16 @@ func (c *change) settle(after evolve.Migrations, call evolve.Migration, m *conte
 	return true
 }
 
-// TestRedefineWithoutChanges calls Redefine with equal definitions, as an edit of config/ alone does. Nothing may be written, and readers
-// under the former Model may go on until the next write.
+// TestRedefineWithoutChanges calls Redefine with equal definitions, as an edit of config/ alone does. Nothing may be
+// written, and readers under the former Model may go on until the next write.
 func TestRedefineWithoutChanges(t *testing.T) {
 	files := itemType("name: {type: string}, rank: {type: integer}")
-	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, files), store.Options{})
+	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, files),
+		store.Options{})
 	fillItems(t, was, 10)
 	commits := was.Stats().Commits
-	is, err := was.Redefine(t.Context(), modelOf(t, contenttypes.Options{}, files), store.Options{Progress: func(what string, _, _ int) { t.Error(what) }})
+	is, err := was.Redefine(t.Context(), modelOf(t, contenttypes.Options{}, files),
+		store.Options{Progress: func(what string, _, _ int) { t.Error(what) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +131,8 @@ func TestRedefineWithoutChanges(t *testing.T) {
 	}
 }
 
-// TestTypesOfAnotherModel reads and writes by a type of another Model. Both must be refused, because the attributes may have other
-// positions in a row.
+// TestTypesOfAnotherModel reads and writes by a type of another Model. Both must be refused, because the attributes may
+// have other positions in a row.
 func TestTypesOfAnotherModel(t *testing.T) {
 	s := newStore(t)
 	article := loadModel(t).Type("api::article.article")
@@ -149,11 +153,12 @@ func TestTypesOfAnotherModel(t *testing.T) {
 	}
 }
 
-// TestRedefineThatFails makes a conversion fail. Readers must still see the former content, writes must be refused, and the next start must
-// finish the conversion.
+// TestRedefineThatFails makes a conversion fail. Readers must still see the former content, writes must be refused, and
+// the next start must finish the conversion.
 func TestRedefineThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
-	was := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
+	was := openModel(t, path,
+		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
 	fillItems(t, was, 100)
 	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: string}"))
 	for range 2 {
@@ -170,7 +175,8 @@ func TestRedefineThatFails(t *testing.T) {
 		}
 	}
 	item := was.Model().Type("api::item.item")
-	if page := find(t, was, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{3.0}}}); len(page.Docs) != 14 {
+	if page := find(t, was, &store.Query{Type: item, Limit: -1,
+		Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{3.0}}}); len(page.Docs) != 14 {
 		t.Errorf("%d of rank 3, want 14", len(page.Docs))
 	}
 	if err := was.Write(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrDamaged) {
@@ -182,7 +188,8 @@ func TestRedefineThatFails(t *testing.T) {
 	is := openModel(t, path, m, store.Options{})
 	defer closeChecked(t, is)
 	item = m.Type("api::item.item")
-	if page := find(t, is, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{"3"}}}); len(page.Docs) != 14 {
+	if page := find(t, is, &store.Query{Type: item, Limit: -1,
+		Filter: store.Compare{Attr: item.Attribute("rank"), Op: store.Eq, Values: []any{"3"}}}); len(page.Docs) != 14 {
 		t.Errorf("%d of rank 3 after a start, want 14", len(page.Docs))
 	}
 }
@@ -190,10 +197,12 @@ func TestRedefineThatFails(t *testing.T) {
 // TestRedefineThatPanics makes a conversion panic. Readers must not be affected.
 func TestRedefineThatPanics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
-	was := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
+	was := openModel(t, path,
+		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")), store.Options{})
 	fillItems(t, was, 30)
 	m := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: string}"))
-	_, err := was.Redefine(t.Context(), m, store.Interrupted(store.Options{}, 10, func() error { panic("of a conversion") }))
+	_, err := was.Redefine(
+		t.Context(), m, store.Interrupted(store.Options{}, 10, func() error { panic("of a conversion") }))
 	if err == nil || !strings.Contains(err.Error(), "of a conversion") {
 		t.Errorf("%v", err)
 	}
@@ -206,8 +215,8 @@ func TestRedefineThatPanics(t *testing.T) {
 	closeChecked(t, openModel(t, path, m, store.Options{}))
 }
 
-// TestSchemaLock expects that definitions do not change under a shared lock. The holder may lock again and write. A shared lock that is
-// requested while the definitions change must wait, and is then refused.
+// TestSchemaLock expects that definitions do not change under a shared lock. The holder may lock again and write. A
+// shared lock that is requested while the definitions change must wait, and is then refused.
 func TestSchemaLock(t *testing.T) {
 	was := openModel(t, filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{})
 	held, release, err := was.LockSchema(t.Context())
@@ -254,12 +263,13 @@ func TestSchemaLock(t *testing.T) {
 	closeChecked(t, is)
 }
 
-// TestRedefineUnderLoad changes definitions under concurrent writes and reads. Every later read must see each acknowledged write, also in
-// the index, under any of the definitions.
+// TestRedefineUnderLoad changes definitions under concurrent writes and reads. Every later read must see each
+// acknowledged write, also in the index, under any of the definitions.
 func TestRedefineUnderLoad(t *testing.T) {
 	variants := []*contenttypes.Model{
 		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: integer}")),
-		modelOf(t, contenttypes.Options{}, itemType("rank: {type: biginteger}, extra: {type: boolean}, name: {type: string, index: false}")),
+		modelOf(t, contenttypes.Options{},
+			itemType("rank: {type: biginteger}, extra: {type: boolean}, name: {type: string, index: false}")),
 		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, rank: {type: decimal, index: false}")),
 	}
 	var current atomic.Pointer[store.Store]
@@ -268,7 +278,8 @@ func TestRedefineUnderLoad(t *testing.T) {
 	var written atomic.Int64
 	written.Store(200)
 	done := make(chan struct{})
-	// again calls f with the current store, and repeats the call with the next store for as long as f returns ErrRedefined.
+	// again calls f with the current store, and repeats the call with the next store for as long as f returns
+	// ErrRedefined.
 	again := func(f func(*store.Store) error) {
 		for {
 			s := current.Load()
@@ -320,7 +331,10 @@ func TestRedefineUnderLoad(t *testing.T) {
 					item := s.Model().Type("api::item.item")
 					before := int(written.Load())
 					return s.View(func(snap *store.Snapshot) error {
-						page, err := snap.Find(&store.Query{Type: item, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{item.Attribute("rank")}}}, Limit: 1, Count: true})
+						page, err := snap.Find(
+							&store.Query{Type: item,
+								Sort:  []store.SortKey{{Path: []*contenttypes.Attribute{item.Attribute("rank")}}},
+								Limit: 1, Count: true})
 						if err == nil && page.Total < before {
 							t.Errorf("%d rows, after %d were written", page.Total, before)
 						}
@@ -331,7 +345,8 @@ func TestRedefineUnderLoad(t *testing.T) {
 		})
 	}
 	for i := range 30 {
-		next, err := current.Load().Redefine(t.Context(), variants[(i+1)%len(variants)], store.Interrupted(store.Options{}, 50, func() error { return nil }))
+		next, err := current.Load().Redefine(t.Context(), variants[(i+1)%len(variants)],
+			store.Interrupted(store.Options{}, 50, func() error { return nil }))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -347,8 +362,8 @@ func TestRedefineUnderLoad(t *testing.T) {
 	closeChecked(t, s)
 }
 
-// TestSettle settles a refusal while the store is in use by the migrations that the refusal names, and refuses other migrations. A note is stored
-// together with the first part of the change, or not at all.
+// TestSettle settles a refusal while the store is in use by the migrations that the refusal names, and refuses other
+// migrations. A note is stored together with the first part of the change, or not at all.
 func TestSettle(t *testing.T) {
 	const was = "name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}"
 	for _, test := range []struct {
@@ -358,31 +373,46 @@ func TestSettle(t *testing.T) {
 		named  int    // documents whose name is found under the attribute label
 		values int    // that were removed
 	}{
-		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label", "", 40, 0},
-		{"label: {type: text}, rank: {type: string, index: false}, kind: {type: enumeration, enum: [a, b, c]}", "rename-attribute api::item.item.name label", "", 40, 0},
-		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
-		{"kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "attribute rank of api::item.item is gone", 0, 0},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}",
+			"rename-attribute api::item.item.name label", "", 40, 0},
+		{"label: {type: text}, rank: {type: string, index: false}, kind: {type: enumeration, enum: [a, b, c]}",
+			"rename-attribute api::item.item.name label", "", 40, 0},
+		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0,
+			40},
+		{"kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name",
+			"attribute rank of api::item.item is gone", 0, 0},
 		{was, "drop-attribute api::item.item.name", evolve.ErrNotAsked.Error(), 0, 0},
 		// After two renames in one edit, neither can be settled alone, and the refusal names both.
-		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade", "", 40, 0},
-		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label",
+		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}",
+			"rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade", "", 40, 0},
+		{"label: {type: string}, grade: {type: integer}, kind: {type: enumeration, enum: [a, b]}",
+			"rename-attribute api::item.item.name label",
 			"nothing was done: after rename-attribute api::item.item.name label there is more to be settled in the same call:\n" +
 				"attribute rank of api::item.item is gone; 40 versions have a value for it\n" +
 				"    lectern migrate DIR rename-attribute api::item.item.name label rename-attribute api::item.item.rank grade\n", 0, 0},
-		{"label: {type: string}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name label drop-attribute api::item.item.rank", "", 40, 40},
-		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.name", "", 0, 40},
-		{was + ", label: {type: string}", "rename-attribute api::item.item.name label", "cannot be done while the server runs: the definitions still have name in api::item.item", 0, 0},
-		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "rename-attribute api::item.item.name lable", "the definitions have no lable in api::item.item", 0, 0},
-		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "keep-first api::item.item.name", "whether content fits after it is known only then", 0, 0},
-		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.rank", evolve.ErrNotAsked.Error(), 0, 0},
-		{"name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [b]}", "drop-value api::item.item.kind a", evolve.ErrNotAsked.Error(), 0, 0},
+		{"label: {type: string}, kind: {type: enumeration, enum: [a, b]}",
+			"rename-attribute api::item.item.name label drop-attribute api::item.item.rank", "", 40, 40},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}",
+			"drop-attribute api::item.item.name", "", 0, 40},
+		{was + ", label: {type: string}", "rename-attribute api::item.item.name label",
+			"cannot be done while the server runs: the definitions still have name in api::item.item", 0, 0},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}",
+			"rename-attribute api::item.item.name lable", "the definitions have no lable in api::item.item", 0, 0},
+		{"label: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}",
+			"keep-first api::item.item.name", "whether content fits after it is known only then", 0, 0},
+		{"rank: {type: integer}, kind: {type: enumeration, enum: [a, b]}", "drop-attribute api::item.item.rank",
+			evolve.ErrNotAsked.Error(), 0, 0},
+		{"name: {type: string}, rank: {type: integer}, kind: {type: enumeration, enum: [b]}",
+			"drop-value api::item.item.kind a", evolve.ErrNotAsked.Error(), 0, 0},
 	} {
-		s := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, itemType(was)), store.Options{})
+		s := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, itemType(was)),
+			store.Options{})
 		item := s.Model().Type("api::item.item")
 		write(t, s, func(tx *store.Tx) error {
 			var b store.Batch
 			for range 40 {
-				b.PutRow(newRow(tx, item, tx.NewDoc(), store.Published, "", map[string]string{"name": `"x"`, "rank": "1", "kind": `"a"`}))
+				b.PutRow(newRow(tx, item, tx.NewDoc(), store.Published, "",
+					map[string]string{"name": `"x"`, "rank": "1", "kind": `"a"`}))
 			}
 			return tx.Apply(&b)
 		})
@@ -402,7 +432,9 @@ func TestSettle(t *testing.T) {
 			if got := noted(); got != `"yes"` {
 				t.Errorf("%s: the note under way: %s", test.call, got)
 			}
-			if page := find(t, s, &store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("name"), Op: store.Eq, Values: []any{"x"}}}); len(page.Docs) != 40 {
+			if page := find(t, s,
+				&store.Query{Type: item, Limit: -1, Filter: store.Compare{Attr: item.Attribute("name"), Op: store.Eq,
+					Values: []any{"x"}}}); len(page.Docs) != 40 {
 				t.Errorf("%s: a reader sees %d under way", test.call, len(page.Docs))
 			}
 			return nil
@@ -423,7 +455,8 @@ func TestSettle(t *testing.T) {
 			t.Errorf("%s: removed %+v", test.call, removed)
 		}
 		if label := model.Type("api::item.item").Attribute("label"); label != nil {
-			page := find(t, next, &store.Query{Type: model.Type("api::item.item"), Limit: -1, Filter: store.Compare{Attr: label, Op: store.Eq, Values: []any{"x"}}})
+			page := find(t, next, &store.Query{Type: model.Type("api::item.item"), Limit: -1,
+				Filter: store.Compare{Attr: label, Op: store.Eq, Values: []any{"x"}}})
 			if len(page.Docs) != test.named {
 				t.Errorf("%s: %d documents, want %d", test.call, len(page.Docs), test.named)
 			}

@@ -8,16 +8,16 @@ import (
 	"lectern/store/internal/format"
 )
 
-// A Related holds the result of RelatedAll or UsesAll: the rows that one attribute of several rows leads to. It can be passed to
-// another call, which reuses its memory.
+// A Related holds the result of RelatedAll or UsesAll: the rows that one attribute of several rows leads to. It can be
+// passed to another call, which reuses its memory.
 type Related struct {
 	// Rows are the targets, each of them once, even if several rows lead to it.
 	Rows []Record
 	// Items are positions in Rows. Those of row i begin at Starts[i] and end at Starts[i+1].
 	Items  []int32
 	Starts []int32
-	// Most bounds the total number of items, or of links to them; 0 is no bound. If there are more, the search stops and sets Over;
-	// the result must not be used then. Most has no effect if a query filters or orders the items.
+	// Most bounds the total number of items, or of links to them; 0 is no bound. If there are more, the search stops
+	// and sets Over; the result must not be used then. Most has no effect if a query filters or orders the items.
 	Most int
 	Over bool
 
@@ -56,9 +56,9 @@ func (l *Related) over(n int) bool {
 	return l.Over
 }
 
-// RelatedAll finds the targets of each row under a relation, media, component, zone or localizations attribute, as Related does for
-// one row. q filters, orders and pages the targets of each row; its type, status and locales are ignored. If q is nil, all targets
-// are found. Each target is read and filtered once, even if several rows lead to it.
+// RelatedAll finds the targets of each row under a relation, media, component, zone or localizations attribute, as
+// Related does for one row. q filters, orders and pages the targets of each row; its type, status and locales are
+// ignored. If q is nil, all targets are found. Each target is read and filtered once, even if several rows lead to it.
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
 	plain := q == nil || q.Filter == nil && len(q.Sort) == 0
@@ -92,9 +92,9 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	return s.failed
 }
 
-// UsesAll finds the documents that refer to each row by one of several media attributes: first those that use the first attribute,
-// then those that use the next, each in the order of the row's own list. If f is not nil, it finds only documents that meet f. Each
-// document is read once.
+// UsesAll finds the documents that refer to each row by one of several media attributes: first those that use the first
+// attribute, then those that use the next, each in the order of the row's own list. If f is not nil, it finds only
+// documents that meet f. Each document is read once.
 func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status Status, f Filter, into *Related) error {
 	into.reset()
 	if into.most = into.Most; f != nil {
@@ -108,7 +108,8 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 			if !r.Exists() {
 				continue
 			}
-			if w.gather(s.appendLinkList(buf[:0], a, format.ToSide, shownSet(a, status), r.ref()), -1, int32(i), into); into.Over {
+			if w.gather(s.appendLinkList(buf[:0], a, format.ToSide, shownSet(a, status), r.ref()), -1, int32(i),
+				into); into.Over {
 				return s.failed
 			}
 		}
@@ -125,7 +126,8 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 }
 
 // RelatedCounts appends to counts how many targets RelatedAll would find for each row. It keeps no targets in memory.
-func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status Status, q *Query, counts []int) ([]int, error) {
+func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status Status, q *Query,
+	counts []int) ([]int, error) {
 	if q == nil {
 		q = &Query{Limit: -1}
 	}
@@ -146,8 +148,8 @@ func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status 
 	return counts, s.failed
 }
 
-// leaveOut removes from Rows the rows that no item refers to, because a filter or page removed their items. A caller that follows
-// relations of Rows then does not follow those of removed rows.
+// leaveOut removes from Rows the rows that no item refers to, because a filter or page removed their items. A caller
+// that follows relations of Rows then does not follow those of removed rows.
 func (l *Related) leaveOut() {
 	l.order = append(l.order[:0], make([]int32, len(l.Rows))...)
 	shown := int32(0)
@@ -236,7 +238,8 @@ func (l *Related) clearSeen(n int) int {
 	return size
 }
 
-// tellApart fills targets with the different targets of the edges, and sets the row of each edge to the position of its target there.
+// tellApart fills targets with the different targets of the edges, and sets the row of each edge to the position of its
+// target there.
 func (l *Related) tellApart() {
 	l.clearSeen(len(l.edges))
 	l.targets = l.targets[:0]
@@ -245,7 +248,8 @@ func (l *Related) tellApart() {
 	}
 }
 
-// targetOf returns the position of a target in targets, and appends it if it is not there. The table seen must have room for it.
+// targetOf returns the position of a target in targets, and appends it if it is not there. The table seen must have
+// room for it.
 func (l *Related) targetOf(target format.End) int32 {
 	last := len(l.seen) - 1
 	at := int(target.Doc*0x9e3779b97f4a7c15>>32) & last
@@ -297,7 +301,8 @@ func (s *Snapshot) gatherRows(of []Record, a *contenttypes.Attribute, status Sta
 	add := func(target Record) bool {
 		into.Items = append(into.Items, int32(len(into.Rows)))
 		into.Rows = append(into.Rows, target)
-		return len(into.Rows)-begin != most && !into.over(len(into.Items)) // false at the last target, so that no further one is read
+		return len(into.Rows)-begin != most &&
+			!into.over(len(into.Items)) // false at the last target, so that no further one is read
 	}
 	for _, r := range of {
 		if into.Over {
@@ -335,8 +340,8 @@ func (s *Snapshot) list(of []Record, a *contenttypes.Attribute, status Status, m
 	}
 }
 
-// again reads all links of a row. It is called if the row's first links gave too few items, because some of their targets have no
-// version to show.
+// again reads all links of a row. It is called if the row's first links gave too few items, because some of their
+// targets have no version to show.
 func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, most, begin int, into *Related) {
 	into.partial = into.partial || len(into.Items) > begin // the items dropped below leave unused rows
 	into.Items = into.Items[:begin]
@@ -369,7 +374,8 @@ func (s *Snapshot) choose(status Status, q *Query, into *Related) {
 		own := into.Items[begin:into.Starts[i]]
 		if len(q.Sort) > 0 {
 			slices.SortStableFunc(own, func(x, y int32) int {
-				return cmp.Or(compareKeys(into.keys[x], into.keys[y], q.Sort), cmp.Compare(into.Rows[x].ID(), into.Rows[y].ID()))
+				return cmp.Or(compareKeys(into.keys[x], into.keys[y], q.Sort),
+					cmp.Compare(into.Rows[x].ID(), into.Rows[y].ID()))
 			})
 		}
 		chosen = append(chosen, cut(own, q.Offset, q.Limit)...)

@@ -10,8 +10,8 @@ import (
 	"lectern/store"
 )
 
-// TestRelatedAllAgreesWithOneAtATime links documents at random, some to documents without a published version. It compares what RelatedAll
-// finds for many rows with what a naive search finds for each, filtered, sorted and limited.
+// TestRelatedAllAgreesWithOneAtATime links documents at random, some to documents without a published version. It
+// compares what RelatedAll finds for many rows with what a naive search finds for each, filtered, sorted and limited.
 func TestRelatedAllAgreesWithOneAtATime(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -90,7 +90,8 @@ func naiveRelated(snap *store.Snapshot, r store.Record, a *contenttypes.Attribut
 	return ids
 }
 
-// compareUses finds the articles that link to each tag by two attributes: once for all tags together, and once for each tag.
+// compareUses finds the articles that link to each tag by two attributes: once for all tags together, and once for each
+// tag.
 func compareUses(snap *store.Snapshot, article *contenttypes.ContentType) error {
 	page, err := snap.Find(&store.Query{Type: article.Attribute("tags").Target, Limit: -1})
 	if err != nil {
@@ -98,7 +99,8 @@ func compareUses(snap *store.Snapshot, article *contenttypes.ContentType) error 
 	}
 	rows := append(page.Rows, store.Record{}, page.Rows[0])
 	attrs := []*contenttypes.Attribute{article.Attribute("tags"), article.Attribute("tags")} // there is but one
-	for _, f := range []store.Filter{nil, store.Compare{Attr: article.Attribute("id"), Op: store.Gt, Values: []any{12.0}}} {
+	for _, f := range []store.Filter{nil,
+		store.Compare{Attr: article.Attribute("id"), Op: store.Gt, Values: []any{12.0}}} {
 		all := store.Related{Most: 1 << 20}
 		if err := snap.UsesAll(rows, attrs, store.Published, f, &all); err != nil {
 			return err
@@ -135,7 +137,8 @@ func compareUses(snap *store.Snapshot, article *contenttypes.ContentType) error 
 	return nil
 }
 
-func compareRelated(snap *store.Snapshot, rows []store.Record, a *contenttypes.Attribute, q *store.Query, all *store.Related) error {
+func compareRelated(snap *store.Snapshot, rows []store.Record, a *contenttypes.Attribute, q *store.Query,
+	all *store.Related) error {
 	if err := snap.RelatedAll(rows, a, store.Published, q, all); err != nil {
 		return err
 	}
@@ -177,14 +180,16 @@ func shownIDs(all *store.Related) (ids []uint64) {
 }
 
 // compareBounded repeats a search with a bound that is not reached, and with one that is exceeded by one.
-func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.Attribute, q *store.Query, all *store.Related) error {
+func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.Attribute, q *store.Query,
+	all *store.Related) error {
 	found := len(all.Items)
 	bounded := store.Related{Most: 1 << 20}
 	if err := snap.RelatedAll(rows, a, store.Published, q, &bounded); err != nil {
 		return err
 	}
 	if bounded.Over || !slices.Equal(shownIDs(&bounded), shownIDs(all)) {
-		return fmt.Errorf("%s with %+v: %d items are found below a bound, and %d without one", a.Name, q, len(bounded.Items), found)
+		return fmt.Errorf("%s with %+v: %d items are found below a bound, and %d without one", a.Name, q,
+			len(bounded.Items), found)
 	}
 	if found < 2 || q != nil && (q.Filter != nil || len(q.Sort) > 0) {
 		return nil
@@ -194,7 +199,8 @@ func compareBounded(snap *store.Snapshot, rows []store.Record, a *contenttypes.A
 		return err
 	}
 	if !bounded.Over {
-		return fmt.Errorf("%s with %+v: %d items are found within a bound of %d", a.Name, q, len(bounded.Items), bounded.Most)
+		return fmt.Errorf("%s with %+v: %d items are found within a bound of %d", a.Name, q, len(bounded.Items),
+			bounded.Most)
 	}
 	return nil
 }
@@ -212,7 +218,8 @@ func randomRelated(rnd *rand.Rand, a *contenttypes.Attribute) *store.Query {
 		q.Filter = store.Compare{Attr: id, Op: store.Gt, Values: []any{float64(rnd.IntN(30))}}
 	case 1:
 		if back := s.Attribute("articles"); back != nil {
-			q.Filter = store.Through{Attr: back, Filter: store.Compare{Attr: back.Target.Attribute("id"), Op: store.Lt, Values: []any{float64(rnd.IntN(30))}}}
+			q.Filter = store.Through{Attr: back, Filter: store.Compare{Attr: back.Target.Attribute("id"), Op: store.Lt,
+				Values: []any{float64(rnd.IntN(30))}}}
 		}
 	}
 	if rnd.IntN(3) == 0 {
@@ -254,7 +261,8 @@ func linkAtRandom(t *testing.T, s *store.Store, article *contenttypes.ContentTyp
 				for i := range n {
 					target := docs[to][rnd.IntN(len(docs[to]))]
 					b.PutLink(store.Link{
-						Attr: a, Set: store.PublishedLinks, From: store.Ref{Type: article.UID, Doc: from, Locale: localeOf(article)},
+						Attr: a, Set: store.PublishedLinks,
+						From:    store.Ref{Type: article.UID, Doc: from, Locale: localeOf(article)},
 						To:      store.Ref{Type: to.UID, Doc: target, Locale: localeOf(to)},
 						FromPos: uint64(i+1) * store.PosStep, ToPos: (from*10 + uint64(i)) * store.PosStep,
 					})

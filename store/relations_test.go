@@ -14,8 +14,8 @@ import (
 	"lectern/store"
 )
 
-// TestRelationCache reads while writes move all rows and links. Each write gives all rows the next number, and gives each row that many
-// tags, beginning with its own. A snapshot must see the rows and links of its own state.
+// TestRelationCache reads while writes move all rows and links. Each write gives all rows the next number, and gives
+// each row that many tags, beginning with its own. A snapshot must see the rows and links of its own state.
 func TestRelationCache(t *testing.T) {
 	defer store.CacheAfter(1)()
 	s, w := newWheel(t)
@@ -45,14 +45,17 @@ func TestRelationCache(t *testing.T) {
 	readers.Wait()
 }
 
-// TestRelationCacheIsUsed reads a state three times. Links and targets are searched for until the cache has them. From then on only single
-// rows are.
+// TestRelationCacheIsUsed reads a state three times. Links and targets are searched for until the cache has them. From
+// then on only single rows are.
 func TestRelationCacheIsUsed(t *testing.T) {
 	defer store.CacheAfter(1)()
 	s, w := newWheel(t)
 	seeks := func() uint64 {
 		before := s.Stats().Seeks
-		if err := s.View(func(snap *store.Snapshot) error { return w.check(snap, rand.New(rand.NewPCG(1, 1))) }); err != nil {
+		if err := s.View(func(snap *store.Snapshot) error {
+			return w.check(snap,
+				rand.New(rand.NewPCG(1, 1)))
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return s.Stats().Seeks - before
@@ -64,7 +67,10 @@ func TestRelationCacheIsUsed(t *testing.T) {
 	var kept int
 	for round := range 3 {
 		for seed := range uint64(12) { // with lists of every length
-			if err := s.View(func(snap *store.Snapshot) error { return w.check(snap, rand.New(rand.NewPCG(seed, 2))) }); err != nil {
+			if err := s.View(func(snap *store.Snapshot) error {
+				return w.check(snap,
+					rand.New(rand.NewPCG(seed, 2)))
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -118,7 +124,8 @@ func (w *wheel) turn(tx *store.Tx, n int) error {
 	var b store.Batch
 	for i, doc := range w.articles {
 		title := strconv.Quote(fmt.Sprintf("%d%*s", n, (i*n)%300, ""))
-		b.PutRow(newRow(tx, w.article, doc, store.Published, "en", map[string]string{"rank": strconv.Itoa(n), "title": title}))
+		b.PutRow(newRow(tx, w.article, doc, store.Published, "en",
+			map[string]string{"rank": strconv.Itoa(n), "title": title}))
 		if n > 0 {
 			for k, to := range w.leads(i, n-1) {
 				b.DeleteLink(w.link(doc, to, i, k))
@@ -168,7 +175,8 @@ func (w *wheel) check(snap *store.Snapshot, rnd *rand.Rand) error {
 		want := w.leads(i, state)
 		var some []uint64
 		stop := rnd.IntN(4) // 0: never
-		snap.Related(rows[k], w.tags, store.Published, func(r store.Record) bool { some = append(some, r.Doc()); return len(some) != stop })
+		snap.Related(rows[k], w.tags, store.Published,
+			func(r store.Record) bool { some = append(some, r.Doc()); return len(some) != stop })
 		if stop == 0 || stop > len(want) {
 			stop = len(want)
 		}
@@ -176,7 +184,8 @@ func (w *wheel) check(snap *store.Snapshot, rnd *rand.Rand) error {
 			return fmt.Errorf("in state %d article %d first leads to %v, want %v", state, i, some, want[:stop])
 		}
 		var one []uint64
-		snap.Related(rows[k], w.tags, store.Published, func(r store.Record) bool { one = append(one, r.Doc()); return true })
+		snap.Related(rows[k], w.tags, store.Published,
+			func(r store.Record) bool { one = append(one, r.Doc()); return true })
 		if fmt.Sprint(one) != fmt.Sprint(want) {
 			return fmt.Errorf("in state %d article %d leads to %v, want %v", state, i, one, want)
 		}

@@ -21,13 +21,13 @@ import (
 // ErrGap: entries were to be applied that do not follow on those that a replica has.
 var ErrGap = errors.New("the entries do not follow on the last one of the replica")
 
-// A Replica is a store file whose content comes from the log of another store. After the same entries it has the same content, definitions
-// and log. It can then be opened as a Store. A Replica must be used by one goroutine at a time. A Store can apply entries while it is in
-// use: see Options.Origin.
+// A Replica is a store file whose content comes from the log of another store. After the same entries it has the same
+// content, definitions and log. It can then be opened as a Store. A Replica must be used by one goroutine at a time. A
+// Store can apply entries while it is in use: see Options.Origin.
 type Replica struct{ applier }
 
-// OpenReplica opens the file at path to apply entries to it, and creates it if there is none. Of opts it uses Log, Answers and
-// LockTimeout.
+// OpenReplica opens the file at path to apply entries to it, and creates it if there is none. Of opts it uses Log,
+// Answers and LockTimeout.
 func OpenReplica(path string, opts Options) (*Replica, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := create(path); err != nil {
@@ -53,16 +53,18 @@ func (r *Replica) Close() error { return r.file.db().Close() }
 // Position returns the position of the content: behind the last entry that was applied.
 func (r *Replica) Position() Position { return Position{r.file.log.epoch, r.file.revised.Load()} }
 
-// BeginEpoch begins a new epoch, as Store.BeginEpoch does. The file is an origin from then on: no entries of the origin that it had follow.
+// BeginEpoch begins a new epoch, as Store.BeginEpoch does. The file is an origin from then on: no entries of the origin
+// that it had follow.
 func (r *Replica) BeginEpoch() error {
 	return r.file.guard(func() error { return r.file.beginEpoch(r.conversion.store, system) })
 }
 
-// Apply applies entries that follow on those that were applied before. Each transaction holds what it applies and the position behind it,
-// so after a crash the file is in the state after one of the entries, and Position tells which. The entries of conversions have a
-// transaction each; others share them.
+// Apply applies entries that follow on those that were applied before. Each transaction holds what it applies and the
+// position behind it, so after a crash the file is in the state after one of the entries, and Position tells which. The
+// entries of conversions have a transaction each; others share them.
 //
-// The error wraps ErrGap if the first entry does not follow on Position, and ErrOtherEpoch if the entry is of another history.
+// The error wraps ErrGap if the first entry does not follow on Position, and ErrOtherEpoch if the entry is of another
+// history.
 func (r *Replica) Apply(list ...*Entry) error { return r.applier.apply(list) }
 
 // An applier applies the entries of another log to a file.
@@ -338,7 +340,8 @@ func (e *ReplicaError) Error() string {
 	return "this is a replica, which takes no writes: send them to " + e.Origin
 }
 
-// refused returns a *ReplicaError if the store is a replica, and ErrNotLeader if it is that of a node that does not lead.
+// refused returns a *ReplicaError if the store is a replica, and ErrNotLeader if it is that of a node that does not
+// lead.
 func (f *file) refused() error {
 	if f.propose != nil && !f.leads.Load() {
 		return ErrNotLeader
@@ -349,14 +352,15 @@ func (f *file) refused() error {
 	return nil
 }
 
-// FollowsAnother reports whether a write failed because the content of the store comes from another: it is a replica, or a node that does not lead.
+// FollowsAnother reports whether a write failed because the content of the store comes from another: it is a replica,
+// or a node that does not lead.
 func FollowsAnother(err error) bool {
 	var replica *ReplicaError
 	return errors.As(err, &replica) || errors.Is(err, ErrNotLeader)
 }
 
-// loadReplica is load for a replica, which must have the definitions of the model already. The Store of a node whose content is half converted has
-// the definitions that are stored.
+// loadReplica is load for a replica, which must have the definitions of the model already. The Store of a node whose
+// content is half converted has the definitions that are stored.
 func (f *file) loadReplica(model *contenttypes.Model, opts Options) (*Store, error) {
 	c, err := f.loadConversion(opts)
 	if err != nil {
@@ -381,12 +385,14 @@ func (r *applier) needs(model *contenttypes.Model) bool {
 	return len(r.conversion.pending.Steps) > 0 || evolve.Changed(model, r.conversion.catalog)
 }
 
-// lacks reports whether content with the definitions of a model lacks an index. The leader of a cluster or a promoted replica builds it.
+// lacks reports whether content with the definitions of a model lacks an index. The leader of a cluster or a promoted
+// replica builds it.
 func (r *applier) lacks(model *contenttypes.Model) bool {
 	return evolve.Converts(model, r.conversion.catalog)
 }
 
-// bindTo binds a model to the catalog. It returns ErrOtherDefinitions if they differ, or if the content is half converted.
+// bindTo binds a model to the catalog. It returns ErrOtherDefinitions if they differ, or if the content is half
+// converted.
 func (r *applier) bindTo(model *contenttypes.Model) (*binding, error) {
 	if r.needs(model) {
 		return nil, ErrOtherDefinitions
@@ -400,8 +406,9 @@ func (r *applier) bindTo(model *contenttypes.Model) (*binding, error) {
 
 // ApplyEntries applies entries of the origin's log to a replica, as Replica.Apply does.
 //
-// The entries of conversions change the definitions. Readers then continue to see the content as it was before, and redefined is true: the
-// replica has to be given the Model of the new definitions by Adopt. Entries may be applied in between.
+// The entries of conversions change the definitions. Readers then continue to see the content as it was before, and
+// redefined is true: the replica has to be given the Model of the new definitions by Adopt. Entries may be applied in
+// between.
 func (s *Store) ApplyEntries(ctx context.Context, list []*Entry) (redefined bool, err error) {
 	err = s.byWriter(ctx, func() error {
 		if err := s.health.err(); err != nil {
@@ -425,8 +432,9 @@ func isConversion(list []*Entry) bool {
 	return slices.ContainsFunc(list, func(e *Entry) bool { return e.Kind == ConversionEntry })
 }
 
-// keepReading keeps the content as it is readable if a conversion is to be applied, and goes on with that until Adopt or Lead. stop must be called
-// when the entries at hand are applied. redefined reports whether readers see the content as it was before a conversion.
+// keepReading keeps the content as it is readable if a conversion is to be applied, and goes on with that until Adopt
+// or Lead. stop must be called when the entries at hand are applied. redefined reports whether readers see the content
+// as it was before a conversion.
 func (s *Store) keepReading(converts bool) (redefined bool, stop func(), err error) {
 	pinned := s.current.Load().pinned.Load()
 	if pinned == nil && converts {
@@ -443,8 +451,8 @@ func (s *Store) keepReading(converts bool) (redefined bool, stop func(), err err
 
 var errNoReplica = errors.New("the store is no replica")
 
-// Adopt returns the Store of a replica for the definitions that its content has by now. It returns ErrOtherDefinitions if they are not
-// those of the model, and nothing has changed then. Afterwards this Store returns ErrRedefined.
+// Adopt returns the Store of a replica for the definitions that its content has by now. It returns ErrOtherDefinitions
+// if they are not those of the model, and nothing has changed then. Afterwards this Store returns ErrRedefined.
 func (s *Store) Adopt(ctx context.Context, model *contenttypes.Model) (made *Store, err error) {
 	unlock, err := s.schema.lockExclusive(ctx)
 	if err != nil {
@@ -475,8 +483,8 @@ func (s *Store) Adopt(ctx context.Context, model *contenttypes.Model) (made *Sto
 	return made, err
 }
 
-// Abandon makes the Store return ErrRedefined from now on, because another file takes the place of this one. The caller must still Close
-// the store.
+// Abandon makes the Store return ErrRedefined from now on, because another file takes the place of this one. The caller
+// must still Close the store.
 func (s *Store) Abandon(ctx context.Context) error {
 	return s.byWriter(ctx, func() error {
 		pinned := s.pinned.Load()

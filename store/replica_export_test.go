@@ -11,8 +11,9 @@ import (
 	"lectern/store/internal/format"
 )
 
-// Replicate applies the whole log of a store, encoded and decoded once more, to an empty replica at path, and returns how the replica
-// differs from the store. Some transactions apply one entry and some several, and the replica is opened anew now and then.
+// Replicate applies the whole log of a store, encoded and decoded once more, to an empty replica at path, and returns
+// how the replica differs from the store. Some transactions apply one entry and some several, and the replica is opened
+// anew now and then.
 func Replicate(s *Store, path string, rnd *rand.Rand) (differences []string, err error) {
 	r, err := OpenReplica(path, Options{})
 	if err != nil {
@@ -25,7 +26,8 @@ func Replicate(s *Store, path string, rnd *rand.Rand) (differences []string, err
 		var failed error
 		snap.eachEntry(0, func(e *Entry, err error) bool {
 			if failed = err; err == nil {
-				if e, failed = ParseEntry(e.Sequence, bytes.Clone(e.Encoded)); failed == nil && !bytes.Equal(e.Append(nil), e.Encoded) {
+				if e, failed = ParseEntry(e.Sequence, bytes.Clone(e.Encoded)); failed == nil &&
+					!bytes.Equal(e.Append(nil), e.Encoded) {
 					failed = fmt.Errorf("entry %d is encoded in another way than it was", e.Sequence)
 				}
 				list = append(list, e)
@@ -58,7 +60,8 @@ func joined(err, other error) error {
 	return err
 }
 
-// differences returns how the file of a replica differs from a snapshot of the origin, and the problems that a check finds in it.
+// differences returns how the file of a replica differs from a snapshot of the origin, and the problems that a check
+// finds in it.
 func (r *Replica) differences(want *Snapshot) (list []string, err error) {
 	if err := r.conversion.bind(); err != nil {
 		return nil, err
@@ -70,7 +73,8 @@ func (r *Replica) differences(want *Snapshot) (list []string, err error) {
 		if problems, err := got.disagreements(nil); !pending && (err != nil || len(problems) > 0) {
 			list = append(list, fmt.Sprint(problems, err))
 		}
-		for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links, format.Log, format.History, format.Answers, format.Meta} {
+		for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links, format.Log,
+			format.History, format.Answers, format.Meta} {
 			if line := firstDifference(n, valuesOf(want, n), valuesOf(got, n)); line != "" {
 				list = append(list, line)
 			}
@@ -96,8 +100,8 @@ func firstDifference(n format.Bucket, want, got [][2][]byte) string {
 	return ""
 }
 
-// valuesOf returns the keys and values of a bucket, those of the index entry by entry. It leaves out what a replica need not have: the
-// identity, and numbers that were given out for nothing.
+// valuesOf returns the keys and values of a bucket, those of the index entry by entry. It leaves out what a replica
+// need not have: the identity, and numbers that were given out for nothing.
 func valuesOf(s *Snapshot, n format.Bucket) (list [][2][]byte) {
 	c := s.bucket(n).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -110,7 +114,8 @@ func valuesOf(s *Snapshot, n format.Bucket) (list [][2][]byte) {
 			}
 		case n != format.Meta:
 			list = append(list, [2][]byte{k, v})
-		case !slices.Contains([]string{string(format.KeyIdentity), string(format.KeyDocs), string(format.KeyItems)}, string(k)) &&
+		case !slices.Contains([]string{string(format.KeyIdentity), string(format.KeyDocs), string(format.KeyItems)},
+			string(k)) &&
 			!bytes.HasPrefix(k, []byte(format.PrefixRowID)) && !bytes.HasPrefix(k, []byte(format.PrefixNote)):
 			list = append(list, [2][]byte{k, v})
 		}

@@ -17,8 +17,8 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// A Part is the part of a store's content that a partial replica has. The zero Part is all content. Users, roles, tokens, locales, files and
-// all else that is built in are in every Part, and so are the definitions.
+// A Part is the part of a store's content that a partial replica has. The zero Part is all content. Users, roles,
+// tokens, locales, files and all else that is built in are in every Part, and so are the definitions.
 type Part struct {
 	Types     []string `json:"types,omitempty"`     // uids of content-types; none: all
 	Locales   []string `json:"locales,omitempty"`   // codes of the locales of localized types; none: all
@@ -31,7 +31,8 @@ func (p Part) All() bool { return len(p.Types) == 0 && len(p.Locales) == 0 && !p
 // Equal reports whether two parts have the same content.
 func (p Part) Equal(q Part) bool {
 	same := func(x, y []string) bool {
-		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(x))), slices.Compact(slices.Sorted(slices.Values(y))))
+		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(x))),
+			slices.Compact(slices.Sorted(slices.Values(y))))
 	}
 	return p.Published == q.Published && same(p.Types, q.Types) && same(p.Locales, q.Locales)
 }
@@ -41,9 +42,11 @@ func (p Part) Check(model *contenttypes.Model) error {
 	for _, uid := range p.Types {
 		switch t := model.Type(uid); {
 		case t == nil:
-			return fmt.Errorf("there is no content-type %q to follow; there are %s", uid, strings.Join(ownTypes(model), ", "))
+			return fmt.Errorf("there is no content-type %q to follow; there are %s", uid,
+				strings.Join(ownTypes(model), ", "))
 		case t.BuiltIn:
-			return fmt.Errorf("%s is built in, and always followed; name content-types of the project: %s", uid, strings.Join(ownTypes(model), ", "))
+			return fmt.Errorf("%s is built in, and always followed; name content-types of the project: %s", uid,
+				strings.Join(ownTypes(model), ", "))
 		}
 	}
 	return nil
@@ -94,7 +97,8 @@ func (f *file) partOrAll() Part {
 	return Part{}
 }
 
-// Covers returns a *LeftOutError if a query asks for, or decides by, what the store does not have because it is a partial replica.
+// Covers returns a *LeftOutError if a query asks for, or decides by, what the store does not have because it is a
+// partial replica.
 func (s *Snapshot) Covers(q *Query) error {
 	p := s.store.part.Load()
 	if p == nil {
@@ -176,7 +180,8 @@ func (f *file) originText() string {
 	return "its origin"
 }
 
-// loadPart reads the part that the file has, and the hash of the origin's entry that the content is behind. The part is nil for all content.
+// loadPart reads the part that the file has, and the hash of the origin's entry that the content is behind. The part is
+// nil for all content.
 func loadPart(meta *tree) (p *Part, last EntryHash, err error) {
 	text := format.WithoutChecksum(meta.Get(format.KeyPart))
 	if text == nil {
@@ -237,8 +242,8 @@ func (f *partFilter) hasRow(schema uint16, sl format.Slot) bool {
 	return f.hasEnd(format.End{Schema: schema, Locale: sl.Locale()}) && !(f.part.Published && sl.Status() == Draft)
 }
 
-// hasLink reports whether the part has both ends of a link. It does not know which document a component is in, so it has the links of all
-// components that its documents can have.
+// hasLink reports whether the part has both ends of a link. It does not know which document a component is in, so it
+// has the links of all components that its documents can have.
 func (f *partFilter) hasLink(l logentry.LinkOp) bool {
 	return f.hasEnd(l.From) && f.hasEnd(l.To) && !(f.part.Published && l.Set == DraftLinks)
 }
@@ -250,9 +255,10 @@ func (f *partFilter) has(o logentry.Op) bool {
 	return f.hasLink(o.Link)
 }
 
-// PartEntries returns a function that reduces entries of the snapshot's log to a part. They lose the answers that are kept under idempotency
-// keys. An entry of which nothing is left is still an entry, without changes. The error of the function is ErrConverted for the entry of a conversion, after which a partial replica begins anew, and
-// wraps ErrTrimmed for an entry that cannot be reduced.
+// PartEntries returns a function that reduces entries of the snapshot's log to a part. They lose the answers that are
+// kept under idempotency keys. An entry of which nothing is left is still an entry, without changes. The error of the
+// function is ErrConverted for the entry of a conversion, after which a partial replica begins anew, and wraps
+// ErrTrimmed for an entry that cannot be reduced.
 func (s *Snapshot) PartEntries(p Part) func(*Entry) (*Entry, error) { return s.partFilter(p).entry }
 
 func (f *partFilter) entry(e *Entry) (*Entry, error) {
@@ -287,7 +293,8 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 	}
 	reduced.Changes = slices.DeleteFunc(slices.Clone(e.Changes), func(c logentry.DocChange) bool {
 		known := f.snap.bound.numbered(c.Schema) != nil
-		return !f.hasSchema(c.Schema) || !allVersions && known && !documents[string(format.DocKey(c.Schema, string(c.DocumentID)))]
+		return !f.hasSchema(c.Schema) || !allVersions && known &&
+			!documents[string(format.DocKey(c.Schema, string(c.DocumentID)))]
 	})
 	reduced.Encoded = reduced.Append(nil)
 	return &reduced, nil
@@ -296,8 +303,8 @@ func (f *partFilter) entry(e *Entry) (*Entry, error) {
 // copiedOps is how many bytes of changes an entry of CopyPart has, beside the last change.
 const copiedOps = 256 << 10
 
-// CopyPart calls yield with entries that make an empty file a partial replica of the snapshot: see FillReplica. All of them have the sequence
-// of the snapshot. Other goroutines can write to the store meanwhile.
+// CopyPart calls yield with entries that make an empty file a partial replica of the snapshot: see FillReplica. All of
+// them have the sequence of the snapshot. Other goroutines can write to the store meanwhile.
 func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	s.store.forgetChecks() // the copy gets checksums of its own, so each page is checked again before it is copied
 	at, err := s.Position()
@@ -330,12 +337,14 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	}
 	for number, has := range c.filter.schemas {
 		if has {
-			s.eachKey(format.Rows, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool { return c.row(k, v) == nil })
+			s.eachKey(format.Rows, be.AppendUint16(nil, uint16(number)),
+				func(k, v []byte) bool { return c.row(k, v) == nil })
 		}
 	}
 	for number, has := range c.filter.schemas {
 		if has {
-			s.eachKey(format.Links, be.AppendUint16(nil, uint16(number)), func(k, v []byte) bool { return c.link(k, v) == nil })
+			s.eachKey(format.Links, be.AppendUint16(nil, uint16(number)),
+				func(k, v []byte) bool { return c.link(k, v) == nil })
 		}
 	}
 	if s.failed != nil {
@@ -376,7 +385,8 @@ func (c *partCopy) full() error {
 }
 
 func (c *partCopy) row(k, v []byte) error {
-	o := logentry.Op{Kind: logentry.AddRow, Schema: be.Uint16(k), Slot: format.Slot(be.Uint16(k[2:])), Doc: be.Uint64(k[4:])}
+	o := logentry.Op{Kind: logentry.AddRow, Schema: be.Uint16(k), Slot: format.Slot(be.Uint16(k[2:])),
+		Doc: be.Uint64(k[4:])}
 	if !c.filter.hasRow(o.Schema, o.Slot) {
 		return c.failed
 	}
@@ -395,8 +405,8 @@ func (c *partCopy) link(k, v []byte) error {
 	return c.full()
 }
 
-// NewPartialReplica creates the file of a partial replica at path, in place of one that is there. Fill has to give it its content before it is
-// opened otherwise.
+// NewPartialReplica creates the file of a partial replica at path, in place of one that is there. Fill has to give it
+// its content before it is opened otherwise.
 func NewPartialReplica(path string, p Part) (*Replica, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -434,7 +444,8 @@ func (r *applier) storePart(tx *Tx, last EntryHash, epoch Epoch) error {
 	return meta.Put(format.KeyPartHash, freshValue{[]byte(last.String())})
 }
 
-// partIdentity returns the identity of a partial replica. Two copies of the same part have the same, as copies of a whole store do.
+// partIdentity returns the identity of a partial replica. Two copies of the same part have the same, as copies of a
+// whole store do.
 func partIdentity(epoch Epoch, part []byte) []byte {
 	sum := sha256.Sum256(append(epoch[:], part...))
 	return []byte(hex.EncodeToString(sum[:16]))

@@ -10,15 +10,15 @@ import (
 	"lectern/store/internal/logentry"
 )
 
-// everyType is the number under which the revision of a conversion is kept. A conversion changes how rows of any type are read, so it
-// counts as a change of them all. No schema has this number.
+// everyType is the number under which the revision of a conversion is kept. A conversion changes how rows of any type
+// are read, so it counts as a change of them all. No schema has this number.
 const everyType = math.MaxUint16
 
 // revise notes that the transaction changes the rows of a schema, or what they lead to.
 func (tx *Tx) revise(schema uint16) { tx.revisions[schema] = tx.sequence }
 
-// reviseLink notes that a link changes what an answer about its owner shows. The owner of a component's link has another row than the
-// component; then the link counts for its target.
+// reviseLink notes that a link changes what an answer about its owner shows. The owner of a component's link has
+// another row than the component; then the link counts for its target.
 func (tx *Tx) reviseLink(from, to format.End) {
 	if b := tx.bound.numbered(from.Schema); b != nil && b.typ != nil {
 		tx.revise(from.Schema)
@@ -60,10 +60,10 @@ func (s *Snapshot) cachedRevision(t *contenttypes.ContentType) uint64 {
 	return c.byType[n]
 }
 
-// AppendRevisions appends what identifies the content of some types: the epoch of the store, the last conversion, and the last change of
-// each type or of a link between them. Two snapshots of any stores that append the same, for the same types in the same order, show the same
-// rows of these types, with the same links between them. Replicas of different parts never append the same. With nil for the types it identifies
-// the whole content.
+// AppendRevisions appends what identifies the content of some types: the epoch of the store, the last conversion, and
+// the last change of each type or of a link between them. Two snapshots of any stores that append the same, for the
+// same types in the same order, show the same rows of these types, with the same links between them. Replicas of
+// different parts never append the same. With nil for the types it identifies the whole content.
 //
 // It reads no rows. It must not be called in a write transaction.
 func (s *Snapshot) AppendRevisions(dst []byte, types []*contenttypes.ContentType) []byte {
@@ -100,8 +100,8 @@ func (s *Showing) lastOf(revision func(*contenttypes.ContentType) uint64) uint64
 	return last
 }
 
-// LastRevision returns the epoch of the store, and a sequence after which no entry has changed what documents of a type show of themselves
-// and their relations, or converted the store. It must not be called in a write transaction.
+// LastRevision returns the epoch of the store, and a sequence after which no entry has changed what documents of a type
+// show of themselves and their relations, or converted the store. It must not be called in a write transaction.
 func (s *Snapshot) LastRevision(showing *Showing) (epoch string, last uint64) {
 	c := s.cachedRevisions()
 	return c.epoch, max(c.all, showing.lastOf(s.cachedRevision))
@@ -110,9 +110,9 @@ func (s *Snapshot) LastRevision(showing *Showing) (epoch string, last uint64) {
 // EpochText returns the text of the epoch that the transaction writes in.
 func (tx *Tx) EpochText() string { return tx.store.log.epoch.String() }
 
-// Changed reports whether an entry after a sequence has changed a document: its versions in a locale, the links from it and its components,
-// or those to it that it shows. Changed also returns true when the log cannot tell: because it does not go back that far, because a conversion
-// has changed content since, or because it is off.
+// Changed reports whether an entry after a sequence has changed a document: its versions in a locale, the links from it
+// and its components, or those to it that it shows. Changed also returns true when the log cannot tell: because it does
+// not go back that far, because a conversion has changed content since, or because it is off.
 func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64) (bool, error) {
 	t, linking := showing.Type, showing.Linking
 	b := tx.bound.of(&t.Schema)
@@ -144,8 +144,8 @@ func (tx *Tx) Changed(showing *Showing, doc uint64, locale string, after uint64)
 	return changed, errors.Join(err, tx.Err())
 }
 
-// touched reports whether an entry after a sequence has changed what a kind of subjects says of a document or component. linking
-// owns the links to it that count.
+// touched reports whether an entry after a sequence has changed what a kind of subjects says of a document or
+// component. linking owns the links to it that count.
 func (tx *Tx) touched(subjects uint64, of format.End, after uint64, linking []*contenttypes.ContentType) (bool, error) {
 	subject := subjects | of.Doc
 	list := tx.touching(after, of.Schema, subject, nil)
@@ -168,7 +168,8 @@ func (tx *Tx) pendingRevision(t *contenttypes.ContentType) uint64 {
 	return max(tx.revision(n), tx.revisions[n])
 }
 
-// changes reports whether an entry has changed a localization of a document, a link from it, or one to it from a document of the types in linking.
+// changes reports whether an entry has changed a localization of a document, a link from it, or one to it from a
+// document of the types in linking.
 func (tx *Tx) changes(sequence uint64, of format.End, linking []*contenttypes.ContentType) (found bool, err error) {
 	e, err := ParseEntry(sequence, tx.storedEntry(sequence))
 	if err != nil {

@@ -24,7 +24,8 @@ type Salvage struct {
 	Damage []error
 	Rows   int
 	Links  int
-	// Lost lists the versions that undamaged parts of the file name but that cannot be read. Others may be lost without a trace.
+	// Lost lists the versions that undamaged parts of the file name but that cannot be read. Others may be lost without
+	// a trace.
 	Lost []LostVersion
 }
 
@@ -37,8 +38,9 @@ type LostVersion struct {
 	Locale     string
 }
 
-// SalvageTo copies the readable rows and links of the damaged store file at path into a new store at another path, and builds indexes and
-// lists of versions from them. It does not change the file at path, which must not be in use. It ends early with the error of ctx.
+// SalvageTo copies the readable rows and links of the damaged store file at path into a new store at another path, and
+// builds indexes and lists of versions from them. It does not change the file at path, which must not be in use. It
+// ends early with the error of ctx.
 func SalvageTo(ctx context.Context, path, to string) (s Salvage, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
@@ -47,14 +49,16 @@ func SalvageTo(ctx context.Context, path, to string) (s Salvage, err error) {
 	if _, err := raw.format(path); err != nil {
 		return s, err
 	}
-	g := &salvager{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{}, ids: map[string]uint64{}, metas: map[string][]byte{}}
+	g := &salvager{raw: raw, rows: map[string][]byte{}, links: map[string][]byte{}, docs: map[string][]byte{},
+		ids: map[string]uint64{}, metas: map[string][]byte{}}
 	guarded := &file{}
 	if err := guarded.guard(func() error { return g.collect(ctx) }); err != nil {
 		return s, err
 	}
 	s.Damage = g.damage
 	if g.metas[string(format.KeyCatalog)] == nil {
-		return s, errors.New("nothing can be saved: the file has no readable catalog, which says what its content means")
+		return s, errors.New(
+			"nothing can be saved: the file has no readable catalog, which says what its content means")
 	}
 	if err := create(to); err != nil {
 		return s, fmt.Errorf("make the store for what is saved: %w", err)
@@ -65,7 +69,8 @@ func SalvageTo(ctx context.Context, path, to string) (s Salvage, err error) {
 	return s, nil
 }
 
-// ProblemsOf is Problems for a file that is not in use. It works for a file that is too damaged to be opened, and changes nothing.
+// ProblemsOf is Problems for a file that is not in use. It works for a file that is too damaged to be opened, and
+// changes nothing.
 func ProblemsOf(ctx context.Context, path string) (problems []error, err error) {
 	raw, err := openRaw(path)
 	if err != nil {
@@ -109,7 +114,8 @@ type rawFile struct {
 	metas []error
 }
 
-// format returns the format of the file, or the present one if that cannot be read. It returns an error if the format is newer.
+// format returns the format of the file, or the present one if that cannot be read. It returns an error if the format
+// is newer.
 func (r *rawFile) format(path string) (found fileFormat, err error) {
 	found, err = formatOf(r.pages.Root(r.meta.Root))
 	if err != nil || found.number == 0 {
@@ -130,7 +136,8 @@ func openRaw(path string) (*rawFile, error) {
 	if r.meta, valid = readMeta(f, 0); !valid {
 		r.metas = append(r.metas, errors.New("page 0: is damaged; it says where a state of the file lies"))
 		if r.meta, err = metaWithout(f, r.meta); err != nil && !errors.Is(err, errNewest) || r.meta.PageSize == 0 {
-			return nil, fmt.Errorf("%s: the file is no store, or both pages that say where its content lies are damaged", path)
+			return nil, fmt.Errorf(
+				"%s: the file is no store, or both pages that say where its content lies are damaged", path)
 		}
 	} else if other, valid := readMeta(f, int64(r.meta.PageSize)); !valid {
 		r.metas = append(r.metas, errors.New("page 1: is damaged; it says where a state of the file lies"))
@@ -152,8 +159,8 @@ func (r *rawFile) damage(ctx context.Context) (problems []error, err error) {
 	return append(slices.Clone(r.metas), problems...), err
 }
 
-// anywhere returns the longest value of a key of the bucket meta that is anywhere in the file, free pages included. Catalogs and lists of
-// locales only grow, so the longest is the newest.
+// anywhere returns the longest value of a key of the bucket meta that is anywhere in the file, free pages included.
+// Catalogs and lists of locales only grow, so the longest is the newest.
 func (r *rawFile) anywhere(key []byte) (longest []byte) {
 	r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
 		if bytes.Equal(k, key) && len(v) > len(longest) && format.CheckValue(format.Meta, k, v) == nil {
@@ -173,8 +180,8 @@ type salvager struct {
 	bound                    *binding
 }
 
-// collect reads the undamaged pages of the tree. If any page is damaged it then searches all other pages, except those known to be free,
-// for values with a matching checksum: these may be in damaged pages and in pages below them.
+// collect reads the undamaged pages of the tree. If any page is damaged it then searches all other pages, except those
+// known to be free, for values with a matching checksum: these may be in damaged pages and in pages below them.
 func (g *salvager) collect(ctx context.Context) error {
 	f := g.raw.pages
 	use, err := f.Audit(ctx, g.raw.meta, func(name []byte) func(pages.Page) error {
@@ -209,25 +216,28 @@ func (g *salvager) collect(ctx context.Context) error {
 	return nil
 }
 
-// takeDamagedCatalog takes a catalog whose checksum does not match, if it can be compiled: saved content with a wrong name is better than
-// none.
+// takeDamagedCatalog takes a catalog whose checksum does not match, if it can be compiled: saved content with a wrong
+// name is better than none.
 func (g *salvager) takeDamagedCatalog() {
 	f := g.raw.pages
 	f.Pieces(make(pages.Use, f.Len()), func(k, v []byte) {
 		c := &evolve.Catalog{}
-		if g.metas[string(format.KeyCatalog)] != nil || !bytes.Equal(k, format.KeyCatalog) || json.Unmarshal(format.WithoutChecksum(v), c) != nil {
+		if g.metas[string(format.KeyCatalog)] != nil || !bytes.Equal(k, format.KeyCatalog) ||
+			json.Unmarshal(format.WithoutChecksum(v), c) != nil {
 			return
 		}
 		if _, err := bindStored(c); err == nil {
 			g.metas[string(format.KeyCatalog)] = v
-			g.damage = append(g.damage, errors.New("meta: the catalog is damaged, and there is no other: names and types in what is saved may be wrong"))
+			g.damage = append(g.damage,
+				errors.New("meta: the catalog is damaged, and there is no other: names and types in what is saved may be wrong"))
 		}
 	})
 }
 
 // take keeps a value, unless there is one for its key already.
 func (g *salvager) take(n format.Bucket, k, v []byte) {
-	into := map[format.Bucket]map[string][]byte{format.Rows: g.rows, format.Links: g.links, format.Docs: g.docs, format.Meta: g.metas}[n]
+	into := map[format.Bucket]map[string][]byte{format.Rows: g.rows, format.Links: g.links, format.Docs: g.docs,
+		format.Meta: g.metas}[n]
 	switch {
 	case n == format.Index:
 		b := format.Block(v)
@@ -245,9 +255,11 @@ func (g *salvager) take(n format.Bucket, k, v []byte) {
 // takePiece keeps a value that was found outside of the tree, if its checksum matches.
 func (g *salvager) takePiece(k, v []byte) {
 	switch {
-	case len(k) == format.RowKeyLen && len(v) > format.RowHeader+format.ChecksumLen && format.CheckValue(format.Rows, k, v) == nil:
+	case len(k) == format.RowKeyLen && len(v) > format.RowHeader+format.ChecksumLen &&
+		format.CheckValue(format.Rows, k, v) == nil:
 		g.take(format.Rows, k, v)
-	case len(k) == format.LinkKeyLen && len(v) == format.LinkLen-format.LinkKeyLen && k[4] <= byte(format.ToSide) && k[5] <= byte(DraftLinks) &&
+	case len(k) == format.LinkKeyLen && len(v) == format.LinkLen-format.LinkKeyLen && k[4] <= byte(format.ToSide) &&
+		k[5] <= byte(DraftLinks) &&
 		format.CheckValue(format.Links, k, v) == nil:
 		g.take(format.Links, k, v)
 	case len(k) > format.SpaceLen && len(v) > 2+format.ChecksumLen && format.CheckValue(format.Index, k, v) == nil:
@@ -257,8 +269,8 @@ func (g *salvager) takePiece(k, v []byte) {
 	}
 }
 
-// isDocKey reports whether a key may be one of the bucket docs. The short checksum of its value alone does not tell: other bytes match it by
-// chance.
+// isDocKey reports whether a key may be one of the bucket docs. The short checksum of its value alone does not tell:
+// other bytes match it by chance.
 func isDocKey(k []byte) bool {
 	return len(k) > 2 && !slices.ContainsFunc(k[2:], func(c byte) bool {
 		return (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_'
@@ -277,7 +289,8 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 		meta := f.meta(tx)
 		for _, k := range slices.Sorted(maps.Keys(g.metas)) {
 			switch k {
-			case string(format.KeyFormat), string(format.KeyReader), string(format.KeyIdentity), string(format.KeyEpoch), string(format.KeyLogBefore), string(format.KeyLogBytes):
+			case string(format.KeyFormat), string(format.KeyReader), string(format.KeyIdentity),
+				string(format.KeyEpoch), string(format.KeyLogBefore), string(format.KeyLogBytes):
 				continue
 			}
 			if err := meta.Put([]byte(k), salvaged(format.Meta, []byte(k), g.metas[k])); err != nil {
@@ -336,7 +349,8 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 		if int(be.Uint16(v)) >= len(g.bound.tables) {
 			return nil
 		}
-		r := Record{table: g.bound.tables[be.Uint16(v)], slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]), snap: tx.Snapshot, data: v}
+		r := Record{table: g.bound.tables[be.Uint16(v)], slot: format.Slot(be.Uint16(k[2:])), doc: be.Uint64(k[4:]),
+			snap: tx.Snapshot, data: v}
 		if b := r.table.bound; b != nil && b.typ != nil {
 			if tx.addVersion(b, format.Unquote(r.JSON(b.system.documentID)), r.doc, r.slot) != nil {
 				return nil // a deleted document, whose documentId another has got
@@ -409,7 +423,8 @@ func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 		for rest := v[8:]; len(rest) >= 2; rest = rest[2:] {
 			sl := format.Slot(be.Uint16(rest))
 			if key := string(format.AppendRowKey(nil, b.number, sl, format.Number(v))); g.rows[key] == nil {
-				lost[key] = LostVersion{Type: b.typ.UID, DocumentID: k[2:], Status: sl.Status(), Locale: snap.localeCode(sl.Locale())}
+				lost[key] = LostVersion{Type: b.typ.UID, DocumentID: k[2:], Status: sl.Status(),
+					Locale: snap.localeCode(sl.Locale())}
 			}
 		}
 	}
@@ -421,7 +436,8 @@ func (g *salvager) findLost(snap *Snapshot, s *Salvage) {
 		}
 		if key := string(format.AppendRowKey(nil, b.number, sl, doc)); g.rows[key] == nil {
 			l := lost[key]
-			l.Type, l.Row, l.Status, l.Locale = b.typ.UID, be.Uint64(entry[format.SpaceLen:]), sl.Status(), snap.localeCode(sl.Locale())
+			l.Type, l.Row, l.Status, l.Locale = b.typ.UID, be.Uint64(entry[format.SpaceLen:]), sl.Status(),
+				snap.localeCode(sl.Locale())
 			lost[key] = l
 		}
 	}

@@ -106,8 +106,8 @@ func (s *Snapshot) get(n format.Bucket, key []byte) []byte {
 	return v
 }
 
-// row reads one version; it returns the zero Record if there is none. If the row is the next one in the file, as mostly in a
-// list, it is reached by a step instead of a search.
+// row reads one version; it returns the zero Record if there is none. If the row is the next one in the file, as mostly
+// in a list, it is reached by a step instead of a search.
 func (s *Snapshot) row(b *boundSchema, sl format.Slot, doc uint64) Record {
 	if s.past != nil {
 		return s.pastRow(b, sl, doc)
@@ -214,7 +214,8 @@ func (s *Snapshot) eachSlot(b *boundSchema, doc uint64, yield func(format.Slot) 
 }
 
 // DocumentByRow returns the document that the row with numeric id belongs to, and that row's status and locale.
-func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType, id uint64) (doc uint64, status Status, locale string, ok bool) {
+func (s *Snapshot) DocumentByRow(t *contenttypes.ContentType,
+	id uint64) (doc uint64, status Status, locale string, ok bool) {
 	b := s.bound.of(&t.Schema)
 	c := s.takeIndex()
 	defer s.give(format.Index, c.c)
@@ -272,9 +273,10 @@ func (s *Snapshot) Versions(t *contenttypes.ContentType, doc uint64, yield func(
 	}
 }
 
-// Equal calls yield, in order of id, with the rows of (t, status, locale) whose scalar attribute a has exactly this value,
-// given as stored JSON. The attribute must have an index. Unique checks use Equal.
-func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute, value []byte, yield func(Record) bool) {
+// Equal calls yield, in order of id, with the rows of (t, status, locale) whose scalar attribute a has exactly this
+// value, given as stored JSON. The attribute must have an index. Unique checks use Equal.
+func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale string, a *contenttypes.Attribute,
+	value []byte, yield func(Record) bool) {
 	sl, ok := s.slot(t, status, locale)
 	if !ok {
 		return
@@ -286,7 +288,8 @@ func (s *Snapshot) Equal(t *contenttypes.ContentType, status Status, locale stri
 	})
 }
 
-// eachEqual calls yield with the rows whose index keys begin with a prefix, in order of the keys, until yield returns false.
+// eachEqual calls yield with the rows whose index keys begin with a prefix, in order of the keys, until yield returns
+// false.
 func (s *Snapshot) eachEqual(b *boundSchema, sl format.Slot, prefix []byte, yield func(Record) bool) {
 	s.stats.seeks++
 	if s.indexer != nil && s.failed == nil && s.indexer.lacks(prefix) {
@@ -302,15 +305,15 @@ func (s *Snapshot) eachEqual(b *boundSchema, sl format.Slot, prefix []byte, yiel
 	}
 }
 
-// stepsAtATime is how many steps of work are done between two checks of the clock, and with the right to a processor (see
-// Options.Processors). A step reads one link, index entry or row, or tests up to testedAtATime bytes of a value.
+// stepsAtATime is how many steps of work are done between two checks of the clock, and with the right to a processor
+// (see Options.Processors). A step reads one link, index entry or row, or tests up to testedAtATime bytes of a value.
 const stepsAtATime = 4096
 
 // testedAtATime is how many bytes of a value cost about as much to test as reading a link.
 const testedAtATime = 64
 
-// A workBudget ends work that takes too long or whose context has ended. Without it, a filter that follows circular relations could run
-// for years. It also has work that goes on take turns with that of other clients.
+// A workBudget ends work that takes too long or whose context has ended. Without it, a filter that follows circular
+// relations could run for years. It also has work that goes on take turns with that of other clients.
 type workBudget struct {
 	ctx   context.Context // nil if the work is not limited
 	limit time.Duration
@@ -323,9 +326,9 @@ type workBudget struct {
 	holds      bool                 // one of the processors
 }
 
-// Within limits the work of the snapshot from now on. When ctx ends, or a positive limit has passed, look-ups find nothing more and View
-// returns the error. Work of more than a few thousand steps takes turns with that of other clients (see Options.Processors); ctx says
-// for which client it is done.
+// Within limits the work of the snapshot from now on. When ctx ends, or a positive limit has passed, look-ups find
+// nothing more and View returns the error. Work of more than a few thousand steps takes turns with that of other
+// clients (see Options.Processors); ctx says for which client it is done.
 func (s *Snapshot) Within(ctx context.Context, limit time.Duration) {
 	s.work.leave()
 	s.work.ctx, s.work.limit, s.work.until = ctx, limit, time.Time{}
@@ -338,7 +341,8 @@ func (s *Snapshot) Step() bool { return s.spend(1) }
 // Steps counts n steps of work as Step does.
 func (s *Snapshot) Steps(n int) bool { return s.spend(n) }
 
-// Rest lets others have the processor while the caller waits for something, such as a client that reads. The next step takes it again.
+// Rest lets others have the processor while the caller waits for something, such as a client that reads. The next step
+// takes it again.
 func (s *Snapshot) Rest() {
 	if s.work.holds {
 		s.work.rest()
@@ -346,8 +350,8 @@ func (s *Snapshot) Rest() {
 	}
 }
 
-// Err returns the error that has ended the work, or nil while it may continue. After an error, results of look-ups are incomplete and
-// must not be used.
+// Err returns the error that has ended the work, or nil while it may continue. After an error, results of look-ups are
+// incomplete and must not be used.
 func (s *Snapshot) Err() error { return s.failed }
 
 // step counts a step of work, and reports whether to continue.
@@ -361,7 +365,8 @@ func (s *Snapshot) spend(steps int) bool {
 	return s.endSlice()
 }
 
-// endSlice checks the budget after stepsAtATime steps, waits for a processor for the next ones, and reports whether to continue.
+// endSlice checks the budget after stepsAtATime steps, waits for a processor for the next ones, and reports whether to
+// continue.
 func (s *Snapshot) endSlice() bool {
 	if s.work.steps = 0; s.work.ctx == nil || !s.checkBudget() {
 		return s.failed == nil
@@ -396,8 +401,8 @@ func (w *workBudget) end(s *Snapshot, err error) {
 	}
 }
 
-// takeTurn takes a processor or, if the work has one, lets others have it who wait. It waits no longer than the budget allows: a snapshot
-// that waits keeps pages of the file from being used again.
+// takeTurn takes a processor or, if the work has one, lets others have it who wait. It waits no longer than the budget
+// allows: a snapshot that waits keeps pages of the file from being used again.
 func (w *workBudget) takeTurn() (err error) {
 	ctx := w.ctx
 	if w.limit > 0 {
@@ -439,11 +444,13 @@ func (w *workBudget) leave() {
 // Size returns how many bytes CopyTo writes.
 func (s *Snapshot) Size() int64 { return s.tx.Size() }
 
-// CopyTo writes the file to w as the snapshot sees it; the copy can be opened as a store. Other goroutines can write to the store meanwhile.
+// CopyTo writes the file to w as the snapshot sees it; the copy can be opened as a store. Other goroutines can write to
+// the store meanwhile.
 func (s *Snapshot) CopyTo(w io.Writer) (int64, error) { return s.tx.WriteTo(w) }
 
-// CopyStored copies the file in its present state to the writer that to returns when it is called with the size of the copy. During a change of the
-// definitions the copy has what is converted so far, where a snapshot still shows the content as it was before the change.
+// CopyStored copies the file in its present state to the writer that to returns when it is called with the size of the
+// copy. During a change of the definitions the copy has what is converted so far, where a snapshot still shows the
+// content as it was before the change.
 func (f *file) CopyStored(to func(size int64) io.Writer) error {
 	return f.read(func(tx *bolt.Tx) error {
 		_, err := tx.WriteTo(to(tx.Size()))

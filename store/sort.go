@@ -10,7 +10,8 @@ import (
 	"lectern/store/internal/plan"
 )
 
-// sortHits sorts hits in the order of the query, and by id if they are equal. If the query has no sort, it reads no rows.
+// sortHits sorts hits in the order of the query, and by id if they are equal. If the query has no sort, it reads no
+// rows.
 func (f *finder) sortHits(hits []hit) {
 	q := f.query
 	if len(q.Sort) == 0 {
@@ -55,7 +56,8 @@ func (s *sorter) sort(list []Record) {
 	for i, r := range list {
 		all[i] = keyed{r, s.of(r)}
 	}
-	slices.SortStableFunc(all, func(x, y keyed) int { return cmp.Or(compareKeys(x.keys, y.keys, s.keys), cmp.Compare(x.ID(), y.ID())) })
+	slices.SortStableFunc(
+		all, func(x, y keyed) int { return cmp.Or(compareKeys(x.keys, y.keys, s.keys), cmp.Compare(x.ID(), y.ID())) })
 	for i, k := range all {
 		list[i] = k.Record
 	}
@@ -79,7 +81,8 @@ type sorter struct {
 	snap   *Snapshot
 	keys   []SortKey
 	status Status
-	// known holds the values of targets from which a path goes on, so that each is computed once, although many paths may lead to it.
+	// known holds the values of targets from which a path goes on, so that each is computed once, although many paths
+	// may lead to it.
 	known map[sortTarget][]byte
 }
 
@@ -105,8 +108,8 @@ func (s *sorter) of(r Record) [][]byte {
 	return list
 }
 
-// value follows the path of a key from a position on and returns the value at its end, encoded so that its bytes sort. Of several values
-// it returns the least; for a descending key, the greatest.
+// value follows the path of a key from a position on and returns the value at its end, encoded so that its bytes sort.
+// Of several values it returns the least; for a descending key, the greatest.
 func (s *sorter) value(r Record, key, position int) []byte {
 	k := &s.keys[key]
 	a := k.Path[position]
@@ -170,7 +173,8 @@ func appendSortable(b []byte, t contenttypes.Type, raw []byte) []byte {
 	return format.AppendOrdered(b, t, raw)
 }
 
-// An indexOrder is a range of an index and the direction to walk it in. Entries of equal value come by ascending id in both directions.
+// An indexOrder is a range of an index and the direction to walk it in. Entries of equal value come by ascending id in
+// both directions.
 type indexOrder struct {
 	attr  *contenttypes.Attribute
 	space []byte
@@ -178,7 +182,8 @@ type indexOrder struct {
 	desc bool
 }
 
-// walk reads the rows of a page in the order of an index. If set is not nil, it leaves out documents that are not in it.
+// walk reads the rows of a page in the order of an index. If set is not nil, it leaves out documents that are not in
+// it.
 func (f *finder) walk(o indexOrder, offset, limit int, set *docSet) []Record {
 	var list []Record
 	if limit >= 0 {

@@ -78,7 +78,9 @@ func (s *articleStore) add(size int) error {
 	err := s.Write(context.Background(), func(tx *store.Tx) error {
 		doc = tx.NewDoc()
 		var b store.Batch
-		b.PutRow(newRow(tx, article, doc, store.Draft, "en", map[string]string{"title": strconv.Quote(fmt.Sprint("article ", doc)), "body": strconv.Quote(strings.Repeat("x", size))}))
+		b.PutRow(newRow(tx, article, doc, store.Draft, "en",
+			map[string]string{"title": strconv.Quote(fmt.Sprint("article ", doc)),
+				"body": strconv.Quote(strings.Repeat("x", size))}))
 		return tx.Apply(&b)
 	})
 	if err == nil {
@@ -118,7 +120,8 @@ func (s *articleStore) remove(doc uint64) error {
 func (s *articleStore) verify() {
 	s.Helper()
 	article := s.Model().Type("api::article.article")
-	page := find(s.T, s.Store, &store.Query{Type: article, Status: store.Draft, Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: -1})
+	page := find(s.T, s.Store,
+		&store.Query{Type: article, Status: store.Draft, Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: -1})
 	if len(page.Docs) != len(s.acknowledged) {
 		s.Errorf("%d articles are there, %d were acknowledged", len(page.Docs), len(s.acknowledged))
 	}
@@ -129,11 +132,13 @@ func (s *articleStore) verify() {
 	}
 }
 
-// TestFullDisk fills a disk. Writes must be refused, and reads and removals must go on. Once there is space again, writes must succeed,
-// whether the store notices by a write or by itself. No acknowledged article may be lost, neither then nor after the next start.
+// TestFullDisk fills a disk. Writes must be refused, and reads and removals must go on. Once there is space again,
+// writes must succeed, whether the store notices by a write or by itself. No acknowledged article may be lost, neither
+// then nor after the next start.
 func TestFullDisk(t *testing.T) {
 	defer store.LookSeldom()()
-	for name, blind := range map[string]bool{"space that is taken ahead": false, "space that is found missing half way": true} {
+	for name, blind := range map[string]bool{"space that is taken ahead": false,
+		"space that is found missing half way": true} {
 		t.Run(name, func(t *testing.T) {
 			if blind {
 				defer store.BlindToSpace()()
@@ -155,7 +160,8 @@ func TestFullDisk(t *testing.T) {
 				s.verify()
 				for doc := range s.acknowledged {
 					if len(s.acknowledged) > 15 {
-						if err := s.remove(doc); err != nil && !blind { // without a reserve, a removal may need space as well
+						if err := s.remove(doc); err != nil &&
+							!blind { // without a reserve, a removal may need space as well
 							t.Fatalf("round %d: remove: %v", round, err)
 						}
 					}
@@ -188,8 +194,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadersOfAFullDisk reads while the file is opened anew. Each reader must see one state to its end, and no write may begin before the
-// readers have ended.
+// TestReadersOfAFullDisk reads while the file is opened anew. Each reader must see one state to its end, and no write
+// may begin before the readers have ended.
 func TestReadersOfAFullDisk(t *testing.T) {
 	defer store.LookSeldom()()
 	defer store.BlindToSpace()()

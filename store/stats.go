@@ -89,7 +89,8 @@ func (s *Store) Stats() Stats {
 	c := &s.stats
 	stats := Stats{
 		Writes: c.writes.Load(), Commits: c.commits.Load(), Fsyncs: 2 * c.commits.Load(),
-		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(), Flushes: c.flushes.Load(),
+		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(),
+		Flushes:      c.flushes.Load(),
 		RelationHits: c.relationHits.Load(), RelationMisses: c.relationMisses.Load(),
 	}
 	for kind := range stats.Plans {
@@ -135,8 +136,8 @@ func (s *Store) Usage() (Usage, error) {
 	return u, nil
 }
 
-// readers knows the open snapshots of a file. A snapshot is added and removed when its transaction begins and ends. A reader that takes one
-// out of the pool or puts it back only notes the time in the snapshot.
+// readers knows the open snapshots of a file. A snapshot is added and removed when its transaction begins and ends. A
+// reader that takes one out of the pool or puts it back only notes the time in the snapshot.
 type readers struct {
 	now atomic.Int64 // Unix nanoseconds, set every checkPathEvery: reading the clock would cost each read more than all other counters
 
@@ -203,7 +204,8 @@ func (s *Snapshot) endTrace() {
 	s.span = nil
 }
 
-// A writeTrace records when a traced write began to run and when it was applied. The writer goroutine sets these times, of the last run.
+// A writeTrace records when a traced write began to run and when it was applied. The writer goroutine sets these times,
+// of the last run.
 type writeTrace struct {
 	span         span.Span // nil: the write is not traced
 	queued       time.Time
@@ -219,7 +221,8 @@ func traceWrite(ctx context.Context) (t writeTrace) {
 	return t
 }
 
-// end ends the span of a write, with spans for waiting in the queue, for applying it, and for the commit that it shared with others.
+// end ends the span of a write, with spans for waiting in the queue, for applying it, and for the commit that it shared
+// with others.
 func (t *writeTrace) end(err error) {
 	if t.span == nil {
 		return
@@ -230,7 +233,8 @@ func (t *writeTrace) end(err error) {
 			name         string
 			began, ended time.Time
 			err          error
-		}{{"store.wait", t.queued, t.ran, nil}, {"store.apply", t.ran, t.applied, nil}, {"store.commit", t.applied, now, err}} {
+		}{{"store.wait", t.queued, t.ran, nil}, {"store.apply", t.ran, t.applied, nil},
+			{"store.commit", t.applied, now, err}} {
 			t.span.Child(part.name, part.began).End(part.ended, part.err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // TestCommitted expects a Commit for each transaction that commits writes, and none for one whose only write fails.
 func TestCommitted(t *testing.T) {
 	commits := make(chan store.Commit, 10)
-	s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), loadModel(t), store.Options{Committed: func(c store.Commit) { commits <- c }})
+	s, err := store.Open(filepath.Join(t.TempDir(), "content.db"), loadModel(t),
+		store.Options{Committed: func(c store.Commit) { commits <- c }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestCommitted(t *testing.T) {
 // putArticle writes a published article.
 func putArticle(tx *store.Tx, article *contenttypes.ContentType, doc uint64) error {
 	b := &store.Batch{}
-	b.PutRow(newRow(tx, article, doc, store.Published, "en", map[string]string{"title": fmt.Sprintf(`"title %d"`, doc)}))
+	b.PutRow(newRow(tx, article, doc, store.Published, "en",
+		map[string]string{"title": fmt.Sprintf(`"title %d"`, doc)}))
 	return tx.Apply(b)
 }
 

@@ -32,7 +32,8 @@ var (
 	ErrSchemaLocked = errors.New("the definitions are held as they are by work that takes several steps; try again")
 )
 
-// A Store is the content of a project under the definitions of one Model. All methods may be called by any number of goroutines.
+// A Store is the content of a project under the definitions of one Model. All methods may be called by any number of
+// goroutines.
 type Store struct {
 	*file
 	bound  *binding
@@ -93,11 +94,13 @@ type Options struct {
 	DefaultLocale string
 	// HealthChanged, if set, is called on each change of Health. It must not use the store.
 	HealthChanged func(Health)
-	// Committed, if set, is called by the writer goroutine after each transaction that commits writes. It must not use the store.
+	// Committed, if set, is called by the writer goroutine after each transaction that commits writes. It must not use
+	// the store.
 	Committed func(Commit)
-	// Processors, if set, are the places that long reads share: a read whose work is limited (see Snapshot.Within) must hold one after its
-	// first few thousand steps, and lets the clients that wait have their turns after each few thousand more. So clients with long reads
-	// delay neither short reads nor one another by more than such a slice each. Writes take no turns.
+	// Processors, if set, are the places that long reads share: a read whose work is limited (see Snapshot.Within) must
+	// hold one after its first few thousand steps, and lets the clients that wait have their turns after each few
+	// thousand more. So clients with long reads delay neither short reads nor one another by more than such a slice
+	// each. Writes take no turns.
 	Processors *admission.Semaphore
 	// NoUpgradeCopy upgrades a file of an older format without keeping a copy of it as it is.
 	NoUpgradeCopy bool
@@ -112,25 +115,27 @@ type Options struct {
 	Answers AnswerLimits
 	// By is who the log says has converted content at the start; the zero Principal stands for the system.
 	By Principal
-	// Notes are values of notes, in JSON, that Redefine and Settle store in the first transaction of the conversion, or in one of its own if there is
-	// nothing to convert.
+	// Notes are values of notes, in JSON, that Redefine and Settle store in the first transaction of the conversion, or
+	// in one of its own if there is nothing to convert.
 	Notes map[string][]byte
 
-	// Origin, if set, opens a replica: a store whose content comes from the log of another by ApplyEntries, and that refuses everything else
-	// with a *ReplicaError that names Origin. Open then converts nothing, and returns ErrOtherDefinitions if the content has other
-	// definitions than the model.
+	// Origin, if set, opens a replica: a store whose content comes from the log of another by ApplyEntries, and that
+	// refuses everything else with a *ReplicaError that names Origin. Open then converts nothing, and returns
+	// ErrOtherDefinitions if the content has other definitions than the model.
 	Origin string
 
-	// Propose, if set, opens the store of a node in a cluster. Like a replica it takes no writes at first, and converts nothing: it applies
-	// the transactions of the leader (ApplyTransactions) until Lead is called. If the content is half converted, or has other definitions than
-	// the model, the Store has the definitions that are stored until Adopt or Lead.
+	// Propose, if set, opens the store of a node in a cluster. Like a replica it takes no writes at first, and converts
+	// nothing: it applies the transactions of the leader (ApplyTransactions) until Lead is called. If the content is
+	// half converted, or has other definitions than the model, the Store has the definitions that are stored until
+	// Adopt or Lead.
 	Propose Propose
 
 	hooks *conversionHooks
 }
 
-// Open opens the store file at path under a model, and creates it if there is none. It first converts content that was written under
-// other definitions. If that would lose content, Open changes nothing and returns a *evolve.DefinitionError.
+// Open opens the store file at path under a model, and creates it if there is none. It first converts content that was
+// written under other definitions. If that would lose content, Open changes nothing and returns a
+// *evolve.DefinitionError.
 func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := CheckThere(path); err != nil {
@@ -174,11 +179,13 @@ func Open(path string, model *contenttypes.Model, opts Options) (*Store, error) 
 	return s, nil
 }
 
-// maxIdle is how many snapshots are kept for the next readers: hardly more are in use at a time, since a read waits for nothing.
+// maxIdle is how many snapshots are kept for the next readers: hardly more are in use at a time, since a read waits for
+// nothing.
 var maxIdle = 2 * runtime.GOMAXPROCS(0)
 
 func newFile(open *opened, path string) *file {
-	f := &file{path: path, log: eventLog{limits: LogLimits{}.withDefaults()}, answers: DefaultAnswerLimits, requests: make(chan *writeRequest), closing: make(chan struct{})}
+	f := &file{path: path, log: eventLog{limits: LogLimits{}.withDefaults()}, answers: DefaultAnswerLimits,
+		requests: make(chan *writeRequest), closing: make(chan struct{})}
 	f.snapshots.Size, f.snapshots.Close = maxIdle, (*Snapshot).close
 	f.readers.tick()
 	f.open.Store(open)
@@ -193,7 +200,8 @@ func (f *file) newStore(bound *binding) *Store {
 	return s
 }
 
-// Close carries out the writes that are waiting, waits for readers, and closes the file for all of its Stores. Later calls return nil.
+// Close carries out the writes that are waiting, waits for readers, and closes the file for all of its Stores. Later
+// calls return nil.
 func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() {
@@ -226,11 +234,12 @@ func (s *Store) Path() string { return s.path }
 // Model returns the model that the store was opened or redefined for.
 func (s *Store) Model() *contenttypes.Model { return s.bound.model }
 
-// Revision returns the number of the last durable batch. It grows with every change of content, conversions included, never goes back,
-// and continues after a restart. A snapshot that begins after Revision returned n sees all batches up to n.
+// Revision returns the number of the last durable batch. It grows with every change of content, conversions included,
+// never goes back, and continues after a restart. A snapshot that begins after Revision returned n sees all batches up
+// to n.
 //
-// As long as Revision returns n, no Write that changed anything has returned since. A cache can rely on that: take the revision, then the
-// snapshot, and use what was read until the revision changes.
+// As long as Revision returns n, no Write that changed anything has returned since. A cache can rely on that: take the
+// revision, then the snapshot, and use what was read until the revision changes.
 func (s *Store) Revision() uint64 { return s.revised.Load() }
 
 // View calls f with a snapshot. Nothing that f reads from the snapshot may be used after f has returned.
@@ -289,21 +298,23 @@ func (s *Store) view(snap *Snapshot, f func(*Snapshot) error) error {
 	return err
 }
 
-// Write calls f in the write transaction; only one runs at a time. When Write returns nil, the batches that f applied are durable. When f
-// returns an error, nothing of it is kept. When the definitions have changed, Write returns ErrRedefined without calling f.
+// Write calls f in the write transaction; only one runs at a time. When Write returns nil, the batches that f applied
+// are durable. When f returns an error, nothing of it is kept. When the definitions have changed, Write returns
+// ErrRedefined without calling f.
 //
-// Several callers may share one transaction and its fsyncs. f may be called again if the f of another caller failed after it had applied
-// a batch, so f must have no effects outside the transaction, other than setting values anew in each call.
+// Several callers may share one transaction and its fsyncs. f may be called again if the f of another caller failed
+// after it had applied a batch, so f must have no effects outside the transaction, other than setting values anew in
+// each call.
 //
-// When ctx ends before f applies its first batch, look-ups of f find nothing (see Snapshot.Within), Apply refuses the batch, and Write
-// returns the error of ctx. Once f has applied a batch, the write is completed.
+// When ctx ends before f applies its first batch, look-ups of f find nothing (see Snapshot.Within), Apply refuses the
+// batch, and Write returns the error of ctx. Once f has applied a batch, the write is completed.
 func (s *Store) Write(ctx context.Context, f func(*Tx) error) error {
 	return s.WriteOnce(ctx, nil, f)
 }
 
-// WriteOnce is Write for a write that must not be carried out twice. If a write was carried out under the key of once before, WriteOnce does
-// not call f, and returns a *CarriedOutError with its answer. Otherwise the store keeps the answer of once in the transaction of the write,
-// unless f applies no batch. once may be nil.
+// WriteOnce is Write for a write that must not be carried out twice. If a write was carried out under the key of once
+// before, WriteOnce does not call f, and returns a *CarriedOutError with its answer. Otherwise the store keeps the
+// answer of once in the transaction of the write, unless f applies no batch. once may be nil.
 func (s *Store) WriteOnce(ctx context.Context, once *Once, f func(*Tx) error) error {
 	if h := s.health.load(); h.State > Full {
 		return h.Err
@@ -311,7 +322,8 @@ func (s *Store) WriteOnce(ctx context.Context, once *Once, f func(*Tx) error) er
 	if err := s.refused(); err != nil {
 		return err
 	}
-	req := &writeRequest{ctx: ctx, store: s, f: f, once: once, done: make(chan error, 1), trace: traceWrite(ctx), by: PrincipalOf(ctx)}
+	req := &writeRequest{ctx: ctx, store: s, f: f, once: once, done: make(chan error, 1), trace: traceWrite(ctx),
+		by: PrincipalOf(ctx)}
 	err := s.submit(req)
 	if err == nil {
 		err = <-req.done

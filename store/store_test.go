@@ -38,7 +38,8 @@ func open(t testing.TB, path string) *store.Store {
 	return s
 }
 
-// closeChecked checks and closes a store. If its log is complete, the same entries must make the same content in an empty store.
+// closeChecked checks and closes a store. If its log is complete, the same entries must make the same content in an
+// empty store.
 func closeChecked(t testing.TB, s *store.Store) {
 	t.Helper()
 	switch err := s.Check(); {
@@ -52,7 +53,8 @@ func closeChecked(t testing.TB, s *store.Store) {
 	}
 }
 
-// checkReplica compares the content of a store with that of an empty one to which the log is applied, if the log is complete.
+// checkReplica compares the content of a store with that of an empty one to which the log is applied, if the log is
+// complete.
 func checkReplica(t testing.TB, s *store.Store) {
 	t.Helper()
 	complete := false
@@ -74,7 +76,8 @@ func checkReplica(t testing.TB, s *store.Store) {
 	defer os.RemoveAll(dir)
 	seed := rand.Uint64()
 	differences, err := store.Replicate(s, filepath.Join(dir, "content.db"), rand.New(rand.NewPCG(seed, 1)))
-	if err != nil && !errors.Is(err, store.ErrFull) || len(differences) > 0 { // some tests pretend that the disk is full
+	if err != nil && !errors.Is(err, store.ErrFull) ||
+		len(differences) > 0 { // some tests pretend that the disk is full
 		t.Errorf("a replica, seed %d: %v %s", seed, err, strings.Join(differences, "\n"))
 	}
 	if seed%3 > 0 {
@@ -99,7 +102,8 @@ func write(t testing.TB, s *store.Store, f func(tx *store.Tx) error) {
 }
 
 // newRow makes a row with these attributes set to JSON texts.
-func newRow(tx *store.Tx, ct *contenttypes.ContentType, doc uint64, status store.Status, locale string, set map[string]string) *store.Row {
+func newRow(tx *store.Tx, ct *contenttypes.ContentType, doc uint64, status store.Status, locale string,
+	set map[string]string) *store.Row {
 	r := &store.Row{Type: ct, Doc: doc, Status: status, Locale: locale, Values: make([]store.Value, len(ct.Attributes))}
 	put := func(name, text string) {
 		if a := ct.Attribute(name); a != nil {
@@ -128,7 +132,8 @@ func TestRowsAreReadBack(t *testing.T) {
 	var doc uint64
 	write(t, s, func(tx *store.Tx) error {
 		doc = tx.NewDoc()
-		r := newRow(tx, article, doc, store.Draft, "en", map[string]string{"title": `"a \"quoted\" title"`, "rank": "7"})
+		r := newRow(tx, article, doc, store.Draft, "en",
+			map[string]string{"title": `"a \"quoted\" title"`, "rank": "7"})
 		words := make([]store.Value, len(line.Attributes))
 		words[line.Attribute("word").Index].JSON = []byte(`"one"`)
 		r.Values[article.Attribute("parts").Index].Items = []*store.Item{
@@ -167,7 +172,8 @@ func TestRowsAreReadBack(t *testing.T) {
 		if got := fmt.Sprint(words); got != `[1"one" 2]` {
 			t.Errorf("parts are %s", got)
 		}
-		for _, other := range []store.Record{snap.Version(article, doc, store.Published, "en"), snap.Version(article, doc, store.Draft, "fr")} {
+		for _, other := range []store.Record{snap.Version(article, doc, store.Published, "en"),
+			snap.Version(article, doc, store.Draft, "fr")} {
 			if other.Exists() {
 				t.Error("a version that was never written is there")
 			}
@@ -199,7 +205,8 @@ func TestAFailedWriteLeavesNothingAndTheOthersStay(t *testing.T) {
 		wg.Go(func() {
 			err := s.Write(context.Background(), func(tx *store.Tx) error {
 				var b store.Batch
-				b.PutRow(newRow(tx, tag, tx.NewDoc(), store.Published, "", map[string]string{"name": strconv.Quote(fmt.Sprint("tag ", i))}))
+				b.PutRow(newRow(tx, tag, tx.NewDoc(), store.Published, "",
+					map[string]string{"name": strconv.Quote(fmt.Sprint("tag ", i))}))
 				if err := tx.Apply(&b); err != nil {
 					return err
 				}
@@ -271,8 +278,9 @@ func find(t testing.TB, s *store.Store, q *store.Query) found {
 	return f
 }
 
-// TestRevision checks the promises of Revision: it changes with each write that changes something and with each conversion, and with
-// nothing else; it does not decrease at a restart; and a snapshot sees at least the revision that was read before it began.
+// TestRevision checks the promises of Revision: it changes with each write that changes something and with each
+// conversion, and with nothing else; it does not decrease at a restart; and a snapshot sees at least the revision that
+// was read before it began.
 func TestRevision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "content.db")
 	s := open(t, path)
@@ -330,7 +338,8 @@ func TestRevisionOfConversions(t *testing.T) {
 	s := openModel(t, path, modelOf(t, contenttypes.Options{}, itemType("name: {type: string}")), store.Options{})
 	fillItems(t, s, 3)
 	last := s.Revision()
-	next, err := s.Redefine(t.Context(), modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, more: {type: integer}")), store.Options{})
+	next, err := s.Redefine(t.Context(),
+		modelOf(t, contenttypes.Options{}, itemType("name: {type: string}, more: {type: integer}")), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

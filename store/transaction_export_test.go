@@ -14,7 +14,8 @@ func (s *Store) WithoutSync() { s.db().NoSync = true }
 func Differences(a, b *Store) (list []string, err error) {
 	err = a.View(func(want *Snapshot) error {
 		return b.View(func(got *Snapshot) error {
-			for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links, format.Log, format.History, format.Answers, format.Meta} {
+			for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links, format.Log,
+				format.History, format.Answers, format.Meta} {
 				if line := firstDifference(n, valuesOf(want, n), valuesOf(got, n)); line != "" {
 					list = append(list, line)
 				}

@@ -19,7 +19,8 @@ import (
 	"lectern/store"
 )
 
-// An agreement stands for the nodes of a cluster that agree to transactions: a list of those that were agreed to, and who leads.
+// An agreement stands for the nodes of a cluster that agree to transactions: a list of those that were agreed to, and
+// who leads.
 type agreement struct {
 	agreed []store.Transaction
 	leader *clusterNode // nil: there is none
@@ -38,7 +39,8 @@ type clusterNode struct {
 	applied int // how many of the agreed transactions its store has applied
 }
 
-// propose agrees to a transaction, or loses the leader: before the nodes have agreed, afterwards, or at a time when nobody can tell.
+// propose agrees to a transaction, or loses the leader: before the nodes have agreed, afterwards, or at a time when
+// nobody can tell.
 func (n *clusterNode) propose(data []byte) (store.Agreement, error) {
 	if n.leader != n {
 		return store.Agreement{}, store.ErrNotLeader
@@ -130,8 +132,8 @@ func (a *agreement) elect(n *clusterNode, model *contenttypes.Model) bool {
 	return true
 }
 
-// TestTransactions writes under random definitions, and converts the content to others, on stores of which one leads until it loses the lead:
-// before it has proposed a transaction, or afterwards. In the end all stores are equal.
+// TestTransactions writes under random definitions, and converts the content to others, on stores of which one leads
+// until it loses the lead: before it has proposed a transaction, or afterwards. In the end all stores are equal.
 func TestTransactions(t *testing.T) {
 	var all agreement
 	count := *changes
@@ -146,7 +148,8 @@ func TestTransactions(t *testing.T) {
 		var nodes []*clusterNode
 		dir := t.TempDir()
 		for i := range 3 {
-			nodes = append(nodes, &clusterNode{agreement: a, t: t, path: filepath.Join(dir, fmt.Sprintf("node%d.db", i))})
+			nodes = append(nodes,
+				&clusterNode{agreement: a, t: t, path: filepath.Join(dir, fmt.Sprintf("node%d.db", i))})
 		}
 		copyOfOne(t, nodes, before.Model)
 		model, of := before.Model, before
@@ -171,7 +174,8 @@ func TestTransactions(t *testing.T) {
 				}
 			} else {
 				of.populate(t, leader.store, rnd)
-				_ = leader.store.Write(context.Background(), func(tx *store.Tx) error { return tx.PutNote("round", fmt.Append(nil, round)) })
+				_ = leader.store.Write(context.Background(),
+					func(tx *store.Tx) error { return tx.PutNote("round", fmt.Append(nil, round)) })
 			}
 			if a.late != nil && rnd.IntN(2) == 0 { // it does not follow on what all stores have by now
 				a.add(a.late)
@@ -205,9 +209,11 @@ func TestTransactions(t *testing.T) {
 // inSmallSteps makes a conversion have many transactions.
 var inSmallSteps = store.Interrupted(store.Options{}, 2, func() error { return nil })
 
-// extended returns a model that m can be converted to without a loss: with drafts, localizations, another attribute and one index less.
+// extended returns a model that m can be converted to without a loss: with drafts, localizations, another attribute and
+// one index less.
 func (m *randomModel) extended(t *testing.T) *randomModel {
-	replace := strings.NewReplacer("draftAndPublish: false", "draftAndPublish: true", "i18n: {localized: false}", "i18n: {localized: true}",
+	replace := strings.NewReplacer("draftAndPublish: false", "draftAndPublish: true", "i18n: {localized: false}",
+		"i18n: {localized: true}",
 		"always: {type: string}", "always: {type: string, index: false}\n  more: {type: integer, default: 3}")
 	e := &randomModel{types: m.types, files: map[string]string{}}
 	for name, text := range m.files {
@@ -287,8 +293,8 @@ func FuzzTransaction(f *testing.F) {
 	})
 }
 
-// TestRefusedByUncommittedWrite has a write fail for what another one has written in the same transaction, to which the nodes do not agree. The
-// client must not be told of what never was.
+// TestRefusedByUncommittedWrite has a write fail for what another one has written in the same transaction, to which the
+// nodes do not agree. The client must not be told of what never was.
 func TestRefusedByUncommittedWrite(t *testing.T) {
 	model := modelOf(t, contenttypes.Options{}, itemType("name: {type: string}"))
 	errSeen := errors.New("the note is there")
@@ -389,7 +395,8 @@ func TestMissingTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	revision := other.store.Revision()
-	if err := apply(third); err == nil || !strings.Contains(err.Error(), "was lost") || other.store.Revision() != revision {
+	if err := apply(third); err == nil || !strings.Contains(err.Error(), "was lost") ||
+		other.store.Revision() != revision {
 		t.Errorf("a transaction is missing: %v, revision %d after %d", err, other.store.Revision(), revision)
 	}
 	if err := apply(second, third); err != nil || other.store.Revision() != leader.store.Revision() {

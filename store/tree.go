@@ -15,11 +15,11 @@ import (
 
 var be = binary.BigEndian
 
-// A tree is a bucket with checksums: Put adds one to each value, and reads check each page before they use it (see internal/format/checksum.go). When a
-// page is damaged, the snapshot fails (see Snapshot.fail).
+// A tree is a bucket with checksums: Put adds one to each value, and reads check each page before they use it (see
+// internal/format/checksum.go). When a page is damaged, the snapshot fails (see Snapshot.fail).
 //
-// Read transactions read through package pages. A write transaction reads through bbolt, which alone knows the changes that are in
-// memory; the tree checks the pages in the file before bbolt reads them.
+// Read transactions read through package pages. A write transaction reads through bbolt, which alone knows the changes
+// that are in memory; the tree checks the pages in the file before bbolt reads them.
 type tree struct {
 	snap  *Snapshot
 	n     format.Bucket
@@ -33,7 +33,8 @@ type tree struct {
 	latest  checkedRange   // the range that was used last
 }
 
-// A checkedRange is a range of keys whose pages were checked: from low on and below high. If high is nil the range has no end.
+// A checkedRange is a range of keys whose pages were checked: from low on and below high. If high is nil the range has
+// no end.
 type checkedRange struct{ low, high []byte }
 
 func (r checkedRange) has(key []byte) bool {
@@ -43,15 +44,15 @@ func (r checkedRange) has(key []byte) bool {
 // maxChecked bounds how many checked ranges a transaction remembers. When there are more it forgets them all.
 const maxChecked = 1024
 
-// mapped returns the pages that a transaction sees, in the memory that bbolt maps. They stay valid until a read transaction ends, or a
-// write transaction commits.
+// mapped returns the pages that a transaction sees, in the memory that bbolt maps. They stay valid until a read
+// transaction ends, or a write transaction commits.
 func mapped(tx *bolt.Tx, sound *pages.Marks) *pages.File {
 	info := tx.DB().Info()
 	return pages.NewFile(pages.Mapped(info.Data, int(tx.Size())), info.PageSize, sound)
 }
 
-// marksOf returns the marks of the pages that a transaction sees, or nil if it reads a file that another one has replaced: the same number
-// may be that of another page there.
+// marksOf returns the marks of the pages that a transaction sees, or nil if it reads a file that another one has
+// replaced: the same number may be that of another page there.
 func (f *file) marksOf(tx *bolt.Tx) *pages.Marks {
 	if db := f.db(); db.DB == tx.DB() {
 		return &db.sound
@@ -91,8 +92,8 @@ func (s *Snapshot) newTree(n format.Bucket) *tree {
 	return t
 }
 
-// checkAround checks the pages that bbolt reads to find or change a key: the leaf of the key, the leaves beside it, and the pages above
-// them. It checks them once in a transaction.
+// checkAround checks the pages that bbolt reads to find or change a key: the leaf of the key, the leaves beside it, and
+// the pages above them. It checks them once in a transaction.
 func (t *tree) checkAround(key []byte) {
 	if t.base == nil || len(t.checked) > 0 && t.latest.has(key) {
 		return
@@ -114,8 +115,9 @@ func (t *tree) checkAround(key []byte) {
 	t.checked = slices.Insert(t.checked, i, t.latest)
 }
 
-// A freshValue is a value to store, in memory that is used nowhere else: Put writes the checksum into that memory. A value that was read
-// from the store must be copied first (copied). Its memory is mapped read-only, so that writing to it faults, or bbolt still needs it.
+// A freshValue is a value to store, in memory that is used nowhere else: Put writes the checksum into that memory. A
+// value that was read from the store must be copied first (copied). Its memory is mapped read-only, so that writing to
+// it faults, or bbolt still needs it.
 type freshValue struct{ data []byte }
 
 // copied makes a freshValue of a value that is used elsewhere too.
@@ -231,8 +233,8 @@ func (c *treeCursor) Prev() (k, v []byte) {
 		}
 		return k, v
 	}
-	// Pages that the transaction has emptied stay in the tree until it commits. bbolt's Next steps over them, but its Prev returns nil there,
-	// as it does before the first key.
+	// Pages that the transaction has emptied stay in the tree until it commits. bbolt's Next steps over them, but its
+	// Prev returns nil there, as it does before the first key.
 	from := c.key
 	for k, v = c.bolt.Prev(); k == nil && c.tree.hasBefore(from); k, v = c.bolt.Prev() {
 	}
@@ -261,12 +263,13 @@ func (c *treeCursor) landed(k, v []byte) (key, value []byte) {
 	return k, v
 }
 
-// A buffer holds the changes that a write transaction makes to one bucket, in order of key, until the transaction commits.
+// A buffer holds the changes that a write transaction makes to one bucket, in order of key, until the transaction
+// commits.
 //
-// bbolt splits a page only when its transaction commits. Until then the page grows with everything that is put into it, and each put
-// moves all keys behind its own. The cost of puts in random order is therefore quadratic. A buffer takes changes in any order, each for a
-// search in a B-tree. Reads in the transaction look into the buffer first (cursor, get). flush makes all changes in one walk over the
-// bucket.
+// bbolt splits a page only when its transaction commits. Until then the page grows with everything that is put into it,
+// and each put moves all keys behind its own. The cost of puts in random order is therefore quadratic. A buffer takes
+// changes in any order, each for a search in a B-tree. Reads in the transaction look into the buffer first (cursor,
+// get). flush makes all changes in one walk over the bucket.
 type buffer struct {
 	changes *btree.BTreeG[change]
 	idle    []*mergeCursor // cursors to use again
@@ -283,12 +286,14 @@ func newBuffer() *buffer {
 // empty reports whether there are no changes; b may be nil.
 func (b *buffer) empty() bool { return b == nil || b.changes.Len() == 0 }
 
-// get returns the value that a key will have. known is false if the buffer has no change of the key, so that the bucket has to be read.
+// get returns the value that a key will have. known is false if the buffer has no change of the key, so that the bucket
+// has to be read.
 func (b *buffer) get(key []byte) (value []byte, known bool) {
 	if b.empty() {
 		return nil, false
 	}
-	c, known := b.changes.Get(change{key: bytes.Clone(key)}) // the clone keeps the keys of callers off the heap where there is no buffer
+	c, known := b.changes.Get(
+		change{key: bytes.Clone(key)}) // the clone keeps the keys of callers off the heap where there is no buffer
 	return c.value, known
 }
 
@@ -338,7 +343,8 @@ func (tx *Tx) flush() error {
 	return nil
 }
 
-// A cursor walks over the keys of a bucket in ascending order. In a write transaction it sees the changes in the buffer as made.
+// A cursor walks over the keys of a bucket in ascending order. In a write transaction it sees the changes in the buffer
+// as made.
 type cursor struct {
 	tree   *treeCursor
 	merged *mergeCursor // nil if no changes are buffered
@@ -447,8 +453,8 @@ func (m *mergeCursor) here() (k, v []byte) {
 	}
 }
 
-// last returns the greatest key of a bucket that begins with prefix and is longer than it by at most so many bytes, nil if
-// there is none. If inBuffer is set, the bucket has no such key unless the buffer does.
+// last returns the greatest key of a bucket that begins with prefix and is longer than it by at most so many bytes, nil
+// if there is none. If inBuffer is set, the bucket has no such key unless the buffer does.
 func (s *Snapshot) last(n format.Bucket, prefix []byte, longer int, inBuffer bool) []byte {
 	end := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xFF}, longer)...)
 	var c *treeCursor

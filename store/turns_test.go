@@ -40,7 +40,8 @@ func newTurnsTest(t *testing.T) *turnsTest {
 	})
 	var terms store.Or
 	for i := range 99 {
-		terms = append(terms, store.Compare{Attr: tt.article.Attribute("title"), Op: store.ContainsI, Values: []any{fmt.Sprint("lacks ", i)}})
+		terms = append(terms, store.Compare{Attr: tt.article.Attribute("title"), Op: store.ContainsI,
+			Values: []any{fmt.Sprint("lacks ", i)}})
 	}
 	tt.heavy = store.Query{Type: tt.article, Locales: store.LocaleSet{Codes: []string{"en"}}, Filter: terms, Limit: 25}
 	return tt
@@ -101,7 +102,8 @@ func TestLongReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// A long read ends its turn after a few thousand steps if others wait, so clients go on by turns, however many reads one of them sends.
+// A long read ends its turn after a few thousand steps if others wait, so clients go on by turns, however many reads
+// one of them sends.
 func TestLongReadsEndTheirTurns(t *testing.T) {
 	tt := newTurnsTest(t)
 	busy := tt.take(t)

@@ -18,15 +18,15 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// Format is the number of the file format that this version of Lectern writes. Open upgrades files of older formats, and refuses files
-// of newer ones. No version was released yet, so there are no older formats.
+// Format is the number of the file format that this version of Lectern writes. Open upgrades files of older formats,
+// and refuses files of newer ones. No version was released yet, so there are no older formats.
 //
-// Whoever changes the format after a release increases Format, sets firstReader, and adds to known.upgrades how a file of the format
-// before is changed.
+// Whoever changes the format after a release increases Format, sets firstReader, and adds to known.upgrades how a file
+// of the format before is changed.
 const Format = uint64(1)
 
-// firstReader is the first release of Lectern that reads Format. Each file names the one for its format, so that an older Lectern, which
-// cannot read the file, can say what it needs.
+// firstReader is the first release of Lectern that reads Format. Each file names the one for its format, so that an
+// older Lectern, which cannot read the file, can say what it needs.
 const firstReader = release(1 << 32)
 
 // known is what this version of Lectern knows about file formats. Only tests change it.
@@ -51,8 +51,8 @@ type fileFormat struct {
 	reader release // the first that reads the format; 0 if the file does not say
 }
 
-// formatOf reads the format of a state of a file, given the tree of its buckets. It checks no other values, since a newer format may
-// have some that this version cannot check.
+// formatOf reads the format of a state of a file, given the tree of its buckets. It checks no other values, since a
+// newer format may have some that this version cannot check.
 func formatOf(root *pages.Tree) (found fileFormat, err error) {
 	meta, err := root.Bucket(format.Meta.Name())
 	if meta == nil || err != nil {
@@ -89,7 +89,8 @@ func (f fileFormat) refuseNewer(path string) error {
 		needs = fmt.Sprintf("Lectern %s or newer", f.reader)
 	}
 	return fmt.Errorf("open store %s: it has format %d, and this version of Lectern knows the formats up to %d; it needs %s. "+
-		"To go on with this version, put back a backup or the copy that the upgrade kept (%s)", path, f.number, known.newest, needs, filepath.Base(upgradeCopy(path, known.newest)))
+		"To go on with this version, put back a backup or the copy that the upgrade kept (%s)", path, f.number,
+		known.newest, needs, filepath.Base(upgradeCopy(path, known.newest)))
 }
 
 // An Upgrade is the change of a file from an older format to the present one.
@@ -105,7 +106,8 @@ func (u Upgrade) String() string {
 		return text + "; no copy of it is kept"
 	}
 	return fmt.Sprintf("%s; %s is the store as it was before. To go back to the former version of Lectern, stop the server and put this copy in the place of the store: "+
-		"what is written from now on is then lost. Remove the copy once you are sure that you will not go back", text, u.Copy)
+		"what is written from now on is then lost. Remove the copy once you are sure that you will not go back", text,
+		u.Copy)
 }
 
 // upgradeCopy returns the path of the copy of a store as it was in an older format.
@@ -140,8 +142,9 @@ func (k formats) putInto(meta *tree) error {
 	return errors.Join(putNumber(meta, format.KeyFormat, k.newest), putNumber(meta, format.KeyReader, uint64(k.reader)))
 }
 
-// plannedUpgrade returns the upgrade that the file needs. From equals To if it needs none. kept says that the copy is there already, from
-// an upgrade that was interrupted. The error says why the file cannot be opened: its format is newer, or there is no space for the copy.
+// plannedUpgrade returns the upgrade that the file needs. From equals To if it needs none. kept says that the copy is
+// there already, from an upgrade that was interrupted. The error says why the file cannot be opened: its format is
+// newer, or there is no space for the copy.
 func (f *file) plannedUpgrade(opts Options) (u Upgrade, kept bool, err error) {
 	var found fileFormat
 	var size int64
@@ -165,13 +168,15 @@ func (f *file) plannedUpgrade(opts Options) (u Upgrade, kept bool, err error) {
 		return u, kept, err
 	}
 	if free := diskfile.Available(f.db().handle); free < size {
-		return u, false, fmt.Errorf("upgrade %s from format %d to format %d: there is no space for a copy of it as it is: the copy takes %d bytes, and %d are free; "+
-			"make room, or start once without the copy (serve --no-upgrade-copy)", f.path, u.From, u.To, size, free)
+		return u, false, fmt.Errorf(
+			"upgrade %s from format %d to format %d: there is no space for a copy of it as it is: the copy takes %d bytes, and %d are free; "+
+				"make room, or start once without the copy (serve --no-upgrade-copy)", f.path, u.From, u.To, size, free)
 	}
 	return u, false, nil
 }
 
-// upgradeCopyPath returns the path for the copy of the file in its format: one that does not exist, or that of a copy of this same state.
+// upgradeCopyPath returns the path for the copy of the file in its format: one that does not exist, or that of a copy
+// of this same state.
 func (f *file) upgradeCopyPath(format uint64) (path string, kept bool, err error) {
 	state, err := newestMeta(f.db().handle)
 	if err != nil {

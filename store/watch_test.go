@@ -11,8 +11,8 @@ import (
 	"lectern/store"
 )
 
-// TestLostFiles moves the file of an open store away. No write may be acknowledged, reads must go on, and writes must succeed once the file
-// is back.
+// TestLostFiles moves the file of an open store away. No write may be acknowledged, reads must go on, and writes must
+// succeed once the file is back.
 func TestLostFiles(t *testing.T) {
 	defer store.LookSeldom()()
 	for _, tt := range []struct {
@@ -23,12 +23,14 @@ func TestLostFiles(t *testing.T) {
 		why   string
 	}{
 		{"removed", os.Remove, store.Lost, store.ErrLost, "removed"},
-		{"moved", func(path string) error { return os.Rename(path, path+".moved") }, store.Lost, store.ErrLost, "removed or moved"},
+		{"moved", func(path string) error { return os.Rename(path, path+".moved") }, store.Lost, store.ErrLost,
+			"removed or moved"},
 		{"replaced", func(path string) error {
 			text, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path+".other", text, 0o600), os.Rename(path+".other", path))
 		}, store.Lost, store.ErrLost, "another file"},
-		{"cut off", func(path string) error { return os.Truncate(path, 3*4096) }, store.Damaged, store.ErrDamaged, "shorter"},
+		{"cut off", func(path string) error { return os.Truncate(path, 3*4096) }, store.Damaged, store.ErrDamaged,
+			"shorter"},
 	} {
 		for _, found := range []string{"by a write", "by looking"} {
 			t.Run(tt.name+" "+found, func(t *testing.T) {
@@ -199,7 +201,8 @@ func (a *articles) add(n int) {
 func (a *articles) verify(n int) {
 	a.Helper()
 	article := a.store.Model().Type("api::article.article")
-	if page := find(a.T, a.store, &store.Query{Type: article, Status: store.Draft, Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: -1}); len(page.Docs) < n {
+	if page := find(a.T, a.store, &store.Query{Type: article, Status: store.Draft,
+		Locales: store.LocaleSet{Codes: []string{"en"}}, Limit: -1}); len(page.Docs) < n {
 		a.Errorf("%d articles are there, want %d", len(page.Docs), n)
 	}
 }

@@ -28,7 +28,8 @@ func circle(t *testing.T) (s *store.Store, article *contenttypes.ContentType, ta
 		for i, f := range from {
 			for j, o := range to {
 				b.PutLink(store.Link{
-					Attr: tags, From: store.Ref{Type: article.UID, Doc: f, Locale: "en"}, To: store.Ref{Type: tag.UID, Doc: o},
+					Attr: tags, From: store.Ref{Type: article.UID, Doc: f, Locale: "en"},
+					To:      store.Ref{Type: tag.UID, Doc: o},
 					FromPos: uint64(j + 1), ToPos: uint64(i + 1),
 				})
 			}
@@ -49,7 +50,8 @@ func TestWorkEnds(t *testing.T) {
 	cancel()
 	err := s.View(func(snap *store.Snapshot) error {
 		snap.Within(ctx, 0)
-		_, err := snap.Find(&store.Query{Type: article, Locales: store.LocaleSet{Codes: []string{"en"}}, Filter: f, Limit: 25, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("title")}}}})
+		_, err := snap.Find(&store.Query{Type: article, Locales: store.LocaleSet{Codes: []string{"en"}}, Filter: f,
+			Limit: 25, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("title")}}}})
 		return err
 	})
 	if !errors.Is(err, context.Canceled) {
@@ -61,12 +63,13 @@ func TestWorkEnds(t *testing.T) {
 	}
 }
 
-// A filter through relations that lead in circles takes as many steps as there are links, for each relation of its path. It must not take
-// as many as there are paths.
+// A filter through relations that lead in circles takes as many steps as there are links, for each relation of its
+// path. It must not take as many as there are paths.
 func TestCircles(t *testing.T) {
 	s, article, tags, articles := circle(t)
 	title := article.Attribute("title")
-	var none, all store.Filter = store.Compare{Attr: title, Op: store.Contains, Values: []any{"x"}}, store.Compare{Attr: title, Op: store.Null}
+	var none, all store.Filter = store.Compare{Attr: title, Op: store.Contains, Values: []any{"x"}},
+		store.Compare{Attr: title, Op: store.Null}
 	const turns = 6 // 20^12 ways
 	path := []*contenttypes.Attribute{title}
 	for range turns {
@@ -107,8 +110,10 @@ func TestCircles(t *testing.T) {
 		}
 		after := s.Stats()
 		keys := max(1, len(c.q.Sort))
-		if most := uint64(circled * circled * (2*turns*keys + 2*(2*turns+2)) * 3 / 2); after.Links-before.Links > most || after.Rows-before.Rows > most {
-			t.Errorf("%s: %d links and %d rows for %d links that there are", c.what, after.Links-before.Links, after.Rows-before.Rows, circled*circled)
+		if most := uint64(circled * circled * (2*turns*keys +
+			2*(2*turns+2)) * 3 / 2); after.Links-before.Links > most || after.Rows-before.Rows > most {
+			t.Errorf("%s: %d links and %d rows for %d links that there are", c.what, after.Links-before.Links,
+				after.Rows-before.Rows, circled*circled)
 		}
 	}
 }
@@ -125,7 +130,8 @@ func TestPagesAcrossLocales(t *testing.T) {
 		return tx.Apply(&b)
 	})
 	for _, q := range []store.Query{
-		{Limit: 5}, {Offset: 3, Limit: 4}, {Limit: 5, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("id")}, Desc: true}}},
+		{Limit: 5}, {Offset: 3, Limit: 4},
+		{Limit: 5, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{article.Attribute("id")}, Desc: true}}},
 	} {
 		q.Type, q.Locales = article, store.LocaleSet{All: true}
 		before := s.Stats()
@@ -139,7 +145,8 @@ func TestPagesAcrossLocales(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rows, most := s.Stats().Rows-before.Rows, uint64(2*(q.Offset+q.Limit)); rows > most {
-			t.Errorf("%d rows were read for the rows %d to %d of two localizations, want %d at most", rows, q.Offset, q.Offset+q.Limit, most)
+			t.Errorf("%d rows were read for the rows %d to %d of two localizations, want %d at most", rows, q.Offset,
+				q.Offset+q.Limit, most)
 		}
 	}
 }
@@ -154,7 +161,9 @@ func TestRelatedShowsAllItsRows(t *testing.T) {
 		}
 		var all store.Related
 		for _, q := range []store.Query{
-			{Offset: 3, Limit: 2}, {Offset: circled, Limit: 2}, {Limit: 2, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{tags.Target.Attribute("id")}, Desc: true}}},
+			{Offset: 3, Limit: 2}, {Offset: circled, Limit: 2},
+			{Limit: 2, Sort: []store.SortKey{{Path: []*contenttypes.Attribute{tags.Target.Attribute("id")},
+				Desc: true}}},
 		} {
 			q.Type = tags.Target
 			want := q.Limit
@@ -188,8 +197,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// A write whose context ends during a look-up must fail with the error of the context, even if it ignores that it found nothing. The other
-// writes of its transaction must not run again.
+// A write whose context ends during a look-up must fail with the error of the context, even if it ignores that it found
+// nothing. The other writes of its transaction must not run again.
 func TestAWriteIsEndedAlone(t *testing.T) {
 	s := newStore(t)
 	tag := s.Model().Type("api::tag.tag")
@@ -228,12 +237,14 @@ func TestAWriteIsEndedAlone(t *testing.T) {
 	})
 	// A write that has begun to apply batches must complete.
 	wg.Go(func() {
-		ended(&countdown{t.Context(), 7}, func(tx *store.Tx) error { return errors.Join(put(tx), lookUp(tx), put(tx)) }, nil)
+		ended(&countdown{t.Context(), 7}, func(tx *store.Tx) error { return errors.Join(put(tx), lookUp(tx), put(tx)) },
+			nil)
 	})
 	close(waiting)
 	wg.Wait()
 	if after := s.Stats(); calls != 1 || after.Writes-before.Writes != 2 {
-		t.Errorf("%d writes, and the other one was carried out %d times; want 2, and once", after.Writes-before.Writes, calls)
+		t.Errorf("%d writes, and the other one was carried out %d times; want 2, and once", after.Writes-before.Writes,
+			calls)
 	}
 	if page := find(t, s, &store.Query{Type: tag, Limit: -1}); len(page.Docs) != 3 {
 		t.Errorf("%d rows, want the 3 of the writes that went on", len(page.Docs))

@@ -32,12 +32,12 @@ type writeRequest struct {
 // maxGrouped bounds how many writes share a transaction.
 const maxGrouped = 256
 
-// maxBuffered bounds how many changes a transaction buffers: one that has so many takes no further write, so that the memory for many
-// large writes at once is bounded. Only tests change it.
+// maxBuffered bounds how many changes a transaction buffers: one that has so many takes no further write, so that the
+// memory for many large writes at once is bounded. Only tests change it.
 var maxBuffered = 100_000
 
-// maxEntered bounds how many bytes of entries of the log a transaction holds, in the same way: the entry of a write that removes a row has the row,
-// so that short requests may have long entries. Only tests change it.
+// maxEntered bounds how many bytes of entries of the log a transaction holds, in the same way: the entry of a write
+// that removes a row has the row, so that short requests may have long entries. Only tests change it.
 var maxEntered = 8 << 20
 
 // writeLoop runs in the writer goroutine, the only one that changes the file.
@@ -76,9 +76,10 @@ func split(group []*writeRequest) (writes, alone []*writeRequest) {
 	return writes, alone
 }
 
-// A commitBatcher collects the writes that share a transaction. Clients that write again as soon as they get an answer all come back a
-// moment after a commit. So the next transaction waits, for a fraction of the time of a commit, until as many writes are there as were
-// answered, plus those that came meanwhile. Without that, two halves of the clients would take turns.
+// A commitBatcher collects the writes that share a transaction. Clients that write again as soon as they get an answer
+// all come back a moment after a commit. So the next transaction waits, for a fraction of the time of a commit, until
+// as many writes are there as were answered, plus those that came meanwhile. Without that, two halves of the clients
+// would take turns.
 type commitBatcher struct {
 	requests chan *writeRequest
 	closed   bool
@@ -135,11 +136,13 @@ func (b *commitBatcher) next() []*writeRequest {
 	return group
 }
 
-// commit carries out a group in one transaction, or in several if it changes very much, and sets the err of each request. If a write
-// fails after it applied a batch, the transaction is rolled back; those before it are carried out again without it, and then it and those after
-// it. If the disk has no space for the group, each write is tried in a transaction of its own.
+// commit carries out a group in one transaction, or in several if it changes very much, and sets the err of each
+// request. If a write fails after it applied a batch, the transaction is rolled back; those before it are carried out
+// again without it, and then it and those after it. If the disk has no space for the group, each write is tried in a
+// transaction of its own.
 //
-// The writes of a transaction see those before them. So no write may fail for what it has seen in a transaction that is not committed.
+// The writes of a transaction see those before them. So no write may fail for what it has seen in a transaction that is
+// not committed.
 func (f *file) commit(group []*writeRequest) {
 	for len(group) > 0 {
 		together := group
@@ -173,8 +176,8 @@ func (f *file) commit(group []*writeRequest) {
 	}
 }
 
-// try runs the first requests of a group in one transaction, and returns how many it ran. failed is the index of the request because of
-// which the transaction was rolled back, or -1. err is the error of the whole transaction.
+// try runs the first requests of a group in one transaction, and returns how many it ran. failed is the index of the
+// request because of which the transaction was rolled back, or -1. err is the error of the whole transaction.
 func (f *file) try(group []*writeRequest) (done, failed int, err error) {
 	corrupt := f.guard(func() error {
 		done, failed, err = f.carryOut(group)
@@ -280,14 +283,15 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 		revisions:   map[uint16]uint64{},
 		localesUsed: s.locales.persisted,
 		log: loggedState{
-			by: system, before: getNumber(meta, format.KeyLogBefore), bytes: getNumber(meta, format.KeyLogBytes), locales: s.locales.persisted,
+			by: system, before: getNumber(meta, format.KeyLogBefore), bytes: getNumber(meta, format.KeyLogBytes),
+			locales:   s.locales.persisted,
 			converted: getNumber(meta, format.KeyConverted),
 		},
 	}
 }
 
-// run carries out a request. If the context of the request ends before its first batch is applied (see begin), run returns the error of
-// the context, and the transaction continues with the other requests.
+// run carries out a request. If the context of the request ends before its first batch is applied (see begin), run
+// returns the error of the context, and the transaction continues with the other requests.
 func (tx *Tx) run(r *writeRequest) error {
 	tx.applied, tx.half, tx.log.by = 0, nil, r.by
 	tx.Within(r.ctx, 0)
@@ -303,8 +307,8 @@ func (tx *Tx) run(r *writeRequest) error {
 	return err
 }
 
-// begin checks the context of the request before it applies a batch. After its first batch a request is completed, so begin ends the
-// bound on its work, except within Together.
+// begin checks the context of the request before it applies a batch. After its first batch a request is completed, so
+// begin ends the bound on its work, except within Together.
 func (tx *Tx) begin() error {
 	if tx.work.ctx != nil {
 		tx.checkBudget()
@@ -347,7 +351,8 @@ func (tx *Tx) finish() error {
 		return err
 	}
 	meta := tx.bucket(format.Meta)
-	err := errors.Join(putNumber(meta, format.KeySequence, tx.sequence), putNumber(meta, format.KeyDocs, tx.docs), putNumber(meta, format.KeyItems, tx.items),
+	err := errors.Join(putNumber(meta, format.KeySequence, tx.sequence), putNumber(meta, format.KeyDocs, tx.docs),
+		putNumber(meta, format.KeyItems, tx.items),
 		putNumber(meta, format.KeyLogBefore, tx.log.before), putNumber(meta, format.KeyLogBytes, tx.log.bytes),
 		putNumber(meta, format.KeyConverted, tx.log.converted))
 	for n, id := range tx.rowIDs {
@@ -369,8 +374,8 @@ func (tx *Tx) finish() error {
 	return meta.Put(format.KeyLocales, freshValue{raw})
 }
 
-// commit commits the transaction, after finish. In a cluster it first has the nodes agree to it. removes says that it adds nothing (see
-// commitTx).
+// commit commits the transaction, after finish. In a cluster it first has the nodes agree to it. removes says that it
+// adds nothing (see commitTx).
 func (tx *Tx) commit(removes bool) error {
 	f := tx.store.file
 	committed, err := tx.propose()

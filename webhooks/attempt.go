@@ -54,7 +54,8 @@ func newClient(h *Hook, timeout time.Duration) *client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: guard(h.AllowPrivate)}
 	return &client{h, &http.Client{
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, MaxIdleConnsPerHost: maxSending, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second,
+			DialContext: dialer.DialContext, MaxIdleConnsPerHost: maxSending, IdleConnTimeout: time.Minute,
+			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: maxAnswer, ForceAttemptHTTP2: true, DisableCompression: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -118,7 +119,8 @@ func judge(res *http.Response, answer []byte, now time.Time) attempt {
 	case class == 2:
 		return a
 	case class == 3:
-		a.err = fmt.Errorf("answered %s to %s; redirects are not followed: change the url", res.Status, cmp.Or(res.Header.Get("Location"), "nowhere"))
+		a.err = fmt.Errorf("answered %s to %s; redirects are not followed: change the url", res.Status,
+			cmp.Or(res.Header.Get("Location"), "nowhere"))
 	default:
 		a.err = fmt.Errorf("answered %s%s", res.Status, excerpt(answer))
 		a.receiver = class == 5 || res.StatusCode == http.StatusTooManyRequests

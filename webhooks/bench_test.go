@@ -35,22 +35,25 @@ func BenchmarkDeliver(b *testing.B) {
 	st := storetest.Open(b, model)
 	docs := documents.NewService(st, model, "en")
 	d := webhooks.New(clock.System, slog.New(slog.DiscardHandler), func() webhooks.Content {
-		return webhooks.Content{Store: st, Model: model, Document: func(_ context.Context, dst []byte, _ *store.Snapshot, r store.Record, _ bool) ([]byte, error) {
-			return append(r.AppendFields(append(dst, '{'), documents.Scalars(r.Schema()).Fields, true), '}'), nil
-		}}
+		return webhooks.Content{Store: st, Model: model,
+			Document: func(_ context.Context, dst []byte, _ *store.Snapshot, r store.Record, _ bool) ([]byte, error) {
+				return append(r.AppendFields(append(dst, '{'), documents.Scalars(r.Schema()).Fields, true), '}'), nil
+			}}
 	})
 	secret, err := webhooks.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
 		b.Fatal(err)
 	}
-	d.Use([]webhooks.Hook{{Name: "a", URL: receiver.URL, Events: webhooks.Events(), Format: webhooks.Standard, AllowPrivate: loopback, Secrets: []webhooks.Secret{secret}}})
+	d.Use([]webhooks.Hook{{Name: "a", URL: receiver.URL, Events: webhooks.Events(), Format: webhooks.Standard,
+		AllowPrivate: loopback, Secrets: []webhooks.Secret{secret}}})
 	ctx, cancel := context.WithCancel(b.Context())
 	run := func() {
 		done := make(chan struct{})
 		go func() { defer close(done); d.Run(ctx) }()
 		b.Cleanup(func() { cancel(); <-done })
 	}
-	if _, err := d.Replay(ctx, "a", time.Now().Add(-time.Hour)); err != nil { // so that the hook begins before the writes
+	if _, err := d.Replay(
+		ctx, "a", time.Now().Add(-time.Hour)); err != nil { // so that the hook begins before the writes
 		b.Fatal(err)
 	}
 	for i := range b.N {

@@ -26,7 +26,8 @@ type Event struct {
 
 // id returns the id of the event for a hook. It is the same each time the event is sent, and after each restart.
 func (e *Event) id(hook string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s %s %s %s %s %d", e.Epoch, e.Sequence, hook, e.Name, e.Type, e.Document, e.Locale, e.Status))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s %s %s %s %s %d", e.Epoch, e.Sequence, hook, e.Name, e.Type,
+		e.Document, e.Locale, e.Status))
 	return "msg_" + hex.EncodeToString(sum[:16])
 }
 

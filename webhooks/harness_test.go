@@ -159,7 +159,8 @@ func (s *site) start() {
 	})
 }
 
-func (s *site) write(do func(context.Context, documents.Write) error, uid, id string, status store.Status, data map[string]any) {
+func (s *site) write(do func(context.Context, documents.Write) error, uid, id string, status store.Status,
+	data map[string]any) {
 	s.t.Helper()
 	w := documents.Write{Type: s.model.Type(uid), DocumentID: id, Status: status}
 	if data != nil {
@@ -265,5 +266,6 @@ var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 // hookTo returns a hook for all events of entries and files.
 func hookTo(r *receiver) webhooks.Hook {
-	return webhooks.Hook{Name: "all", URL: r.URL, Events: webhooks.Events(), Format: webhooks.Standard, AllowPrivate: loopback}
+	return webhooks.Hook{Name: "all", URL: r.URL, Events: webhooks.Events(), Format: webhooks.Standard,
+		AllowPrivate: loopback}
 }

@@ -121,7 +121,8 @@ func eventsOf(s *store.Snapshot, e *store.Entry) ([]*Event, error) {
 	for i, c := range changes {
 		if CanSend(c.Type) {
 			list = append(list, &Event{
-				Epoch: e.Epoch, Sequence: e.Sequence, Index: i, Name: nameOf(c), Type: c.Type.UID, Document: c.DocumentID, Locale: c.Locale,
+				Epoch: e.Epoch, Sequence: e.Sequence, Index: i, Name: nameOf(c), Type: c.Type.UID,
+				Document: c.DocumentID, Locale: c.Locale,
 				Status: c.Status, Time: e.Time,
 			})
 		}

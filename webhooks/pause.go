@@ -32,7 +32,8 @@ func (d *Dispatcher) Pause(ctx context.Context) error {
 // Resume ends what Pause has begun.
 func (d *Dispatcher) Resume() {
 	_ = d.pausing(false, func(r *running) error {
-		return r.call(context.Background(), func(s *sender) error { s.idle = nil; return nil }) // it fails only if the sender has ended
+		return r.call(context.Background(),
+			func(s *sender) error { s.idle = nil; return nil }) // it fails only if the sender has ended
 	})
 }
 

@@ -73,7 +73,8 @@ type outcome struct {
 // written from now on.
 func (d *Dispatcher) newSender(h *Hook) (*sender, error) {
 	s := &sender{
-		hook: h, client: newClient(h, d.attemptTimeout()), clock: d.clock, log: d.log.With("webhook", h.Name), content: d.content, queue: newQueue(),
+		hook: h, client: newClient(h, d.attemptTimeout()), clock: d.clock, log: d.log.With("webhook", h.Name),
+		content: d.content, queue: newQueue(),
 		outcome: make(chan outcome, maxSending), calls: make(chan func()),
 	}
 	s.ledger = ledger{h.Name, map[string]string{}}
@@ -285,7 +286,8 @@ func (s *sender) settle(o outcome) {
 		return
 	}
 	s.saveWithin(saveAfter)
-	s.record(Delivery{Event: o.event, ID: o.event.id(s.hook.Name), At: now, Attempt: l.attempts + 1, Status: a.status, Took: a.took, Error: message(a.err)})
+	s.record(Delivery{Event: o.event, ID: o.event.id(s.hook.Name), At: now, Attempt: l.attempts + 1, Status: a.status,
+		Took: a.took, Error: message(a.err)})
 	if a.err == nil {
 		s.sentTo = max(s.sentTo, o.event.Sequence)
 		s.queue.settled(l)
@@ -299,12 +301,14 @@ func (s *sender) settle(o outcome) {
 		return
 	}
 	if l.attempts == 0 {
-		s.log.Warn("a webhook could not be delivered and will be tried again", "event", o.event.Name, "document", o.event.Document, "error", a.err)
+		s.log.Warn("a webhook could not be delivered and will be tried again", "event", o.event.Name, "document",
+			o.event.Document, "error", a.err)
 	}
 	s.queue.failed(l, a.err.Error(), now, at)
 	if a.status == http.StatusGone {
 		s.state.Stopped, s.state.URL = "the receiver answered 410 Gone at "+now.UTC().Format(time.RFC3339), s.hook.URL
-		s.log.Error("a webhook is stopped, since its receiver answered 410 Gone; its events are kept", "help", "change its url, or resume it by `lectern webhooks replay`")
+		s.log.Error("a webhook is stopped, since its receiver answered 410 Gone; its events are kept", "help",
+			"change its url, or resume it by `lectern webhooks replay`")
 	}
 }
 
@@ -338,9 +342,11 @@ func (s *sender) trouble(a *attempt, now time.Time) {
 // giveUp makes the first event of a backlog a dead letter.
 func (s *sender) giveUp(l *backlog, reason string, now time.Time) {
 	e := l.events[0]
-	gone := s.state.bury(DeadLetter{Event: e, ID: e.id(s.hook.Name), Attempts: l.attempts + 1, GivenUp: now, Reason: reason})
+	gone := s.state.bury(DeadLetter{Event: e, ID: e.id(s.hook.Name), Attempts: l.attempts + 1, GivenUp: now,
+		Reason: reason})
 	s.counters.DeadLetters++
-	s.log.Error("a webhook could not be delivered for three days and is a dead letter now", "event", e.Name, "document", e.Document, "error", reason,
+	s.log.Error("a webhook could not be delivered for three days and is a dead letter now", "event", e.Name, "document",
+		e.Document, "error", reason,
 		"oldDeadLettersRemoved", gone)
 	s.queue.settled(l)
 }
@@ -364,7 +370,8 @@ func (s *sender) save(ctx context.Context) {
 // again.
 func (s *sender) saveUpTo(ctx context.Context, position uint64) {
 	if err := s.write(ctx, position); err != nil {
-		s.retryLater("the progress of a webhook could not be stored; after a restart its last events are sent again", err)
+		s.retryLater("the progress of a webhook could not be stored; after a restart its last events are sent again",
+			err)
 		return
 	}
 	s.saveAt = time.Time{}

@@ -24,7 +24,8 @@ func ParseSecret(text string) (Secret, error) {
 	encoded, prefixed := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if !prefixed || err != nil || len(key) < leastSecret || len(key) > mostSecret {
-		return Secret{}, fmt.Errorf("a secret is %s and %d to %d bytes in base64, as `echo %s$(openssl rand -base64 32)` prints it",
+		return Secret{}, fmt.Errorf(
+			"a secret is %s and %d to %d bytes in base64, as `echo %s$(openssl rand -base64 32)` prints it",
 			secretPrefix, leastSecret, mostSecret, secretPrefix)
 	}
 	return Secret{key}, nil

@@ -28,13 +28,15 @@ func TestSecrets(t *testing.T) {
 	encoded := func(n int) string { return base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", n))) }
 	for text, valid := range map[string]bool{
 		"whsec_" + encoded(24): true, "whsec_" + encoded(64): true,
-		"whsec_" + encoded(23): false, "whsec_" + encoded(65): false, encoded(32): false, "whsec_" + encoded(32) + "!": false, "": false, "whsec_": false,
+		"whsec_" + encoded(23): false, "whsec_" + encoded(65): false, encoded(32): false, "whsec_" + encoded(32) +
+			"!": false, "": false, "whsec_": false,
 	} {
 		s, err := ParseSecret(text)
 		if (err == nil) != valid {
 			t.Errorf("%q: %v", text, err)
 		}
-		if shown := fmt.Sprintf("%v %s %#v %+v", s, s, s, []Secret{s}); text != "" && strings.Contains(shown, strings.TrimPrefix(text, "whsec_")) && len(text) > 6 {
+		if shown := fmt.Sprintf("%v %s %#v %+v", s, s, s, []Secret{s}); text != "" &&
+			strings.Contains(shown, strings.TrimPrefix(text, "whsec_")) && len(text) > 6 {
 			t.Errorf("%q is shown: %s", text, shown)
 		}
 	}

@@ -80,7 +80,8 @@ const (
 
 // Events returns the names of the events that a hook can ask for.
 func Events() []string {
-	return []string{EntryCreate, EntryUpdate, EntryDelete, EntryPublish, EntryUnpublish, MediaCreate, MediaUpdate, MediaDelete}
+	return []string{EntryCreate, EntryUpdate, EntryDelete, EntryPublish, EntryUnpublish, MediaCreate, MediaUpdate,
+		MediaDelete}
 }
 
 // CanSend reports whether the documents of a type may have events: those of the project's own types, files and users.

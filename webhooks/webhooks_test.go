@@ -31,21 +31,25 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	signed, compatible := hookTo(standard), hookTo(strapi)
-	signed.Secrets, signed.Name, signed.Headers = []webhooks.Secret{secret}, "signed", map[string]string{"Authorization": "Bearer x"}
+	signed.Secrets, signed.Name, signed.Headers = []webhooks.Secret{secret}, "signed",
+		map[string]string{"Authorization": "Bearer x"}
 	compatible.Format, compatible.Types = webhooks.Strapi, []string{article}
 	s := newSite(t, signed, compatible)
 	s.start()
-	s.write(s.docs.Create, article, "a", store.Draft, map[string]any{"title": "one", "key": "hidden", "password": "hidden"})
+	s.write(s.docs.Create, article, "a", store.Draft,
+		map[string]any{"title": "one", "key": "hidden", "password": "hidden"})
 	s.write(s.docs.Publish, article, "a", 0, nil)
 	s.write(s.docs.Update, article, "a", store.Published, map[string]any{"title": "two"})
 	s.write(s.docs.Unpublish, article, "a", 0, nil)
 	s.write(s.docs.Delete, article, "a", 0, nil)
 	s.write(s.docs.Create, tag, "t", 0, map[string]any{"name": "three"})
 	want := []string{
-		"entry.create draft one", "entry.publish published one", "entry.update draft two", "entry.publish published two",
+		"entry.create draft one", "entry.publish published one", "entry.update draft two",
+		"entry.publish published two",
 		"entry.unpublish published two", "entry.delete draft two", "entry.create published three",
 	}
-	until(t, "all events are delivered", func() bool { return len(standard.accepted()) == len(want) && len(strapi.accepted()) == len(want)-1 })
+	until(t, "all events are delivered",
+		func() bool { return len(standard.accepted()) == len(want) && len(strapi.accepted()) == len(want)-1 })
 	ids := map[string]bool{}
 	for _, r := range standard.accepted() {
 		h := r.header
@@ -54,7 +58,8 @@ func TestEvents(t *testing.T) {
 		if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); h.Get("webhook-signature") != want {
 			t.Errorf("the signature is %s, want %s", h.Get("webhook-signature"), want)
 		}
-		if ids[h.Get("webhook-id")] || h.Get("Authorization") != "Bearer x" || strings.Contains(string(r.raw), "hidden") {
+		if ids[h.Get("webhook-id")] || h.Get("Authorization") != "Bearer x" ||
+			strings.Contains(string(r.raw), "hidden") {
 			t.Errorf("%v %s", h, r.raw)
 		}
 		ids[h.Get("webhook-id")] = true
@@ -75,7 +80,9 @@ func TestEvents(t *testing.T) {
 	for i, r := range strapi.accepted() {
 		entry, _ := r.body["entry"].(map[string]any)
 		name, _, _ := strings.Cut(want[i], " ")
-		if entry["title"] != want[i][len(want[i])-3:] || r.header.Get("X-Strapi-Event") != name || r.body["event"] != name || r.body["model"] != "article" || r.body["uid"] != article || entry["documentId"] != "a" {
+		if entry["title"] != want[i][len(want[i])-3:] || r.header.Get("X-Strapi-Event") != name ||
+			r.body["event"] != name || r.body["model"] != "article" || r.body["uid"] != article ||
+			entry["documentId"] != "a" {
 			t.Errorf("strapi: %v %s, want %s", r.header, r.raw, name)
 		}
 	}
@@ -298,7 +305,8 @@ func TestDeadLetters(t *testing.T) {
 	}
 	s.stop()
 	l, err := s.dispatcher.Log(t.Context(), "all") // of a dispatcher that does not run
-	if err != nil || len(l.Dead) != 1 || l.Dead[0].Document != "tag0" || l.Dead[0].Reason != "answered 422 Unprocessable Entity: no such thing" {
+	if err != nil || len(l.Dead) != 1 || l.Dead[0].Document != "tag0" ||
+		l.Dead[0].Reason != "answered 422 Unprocessable Entity: no such thing" {
 		t.Fatalf("the log is %+v (%v)", l, err)
 	}
 	r.answers(nil)
@@ -334,7 +342,8 @@ func TestReplaySince(t *testing.T) {
 	if times := slices.Sorted(maps.Values(count)); !slices.Equal(times, []int{2, 2, 2, 2, 2, 2}) {
 		t.Errorf("the events came %v times", times)
 	}
-	if _, err = s.dispatcher.Replay(t.Context(), "none", time.Time{}); err == nil || err.Error() != "there is no webhook none; there are all" {
+	if _, err = s.dispatcher.Replay(t.Context(), "none", time.Time{}); err == nil ||
+		err.Error() != "there is no webhook none; there are all" {
 		t.Error(err)
 	}
 }
@@ -429,7 +438,8 @@ func TestHooksChange(t *testing.T) {
 func TestTrimmedLog(t *testing.T) {
 	r := newReceiver(t)
 	s := newSite(t, hookTo(r))
-	small, err := store.Open(filepath.Join(t.TempDir(), "content.db"), s.model, store.Options{Log: store.LogLimits{MaxSize: 16 << 10}})
+	small, err := store.Open(filepath.Join(t.TempDir(), "content.db"), s.model,
+		store.Options{Log: store.LogLimits{MaxSize: 16 << 10}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +468,8 @@ func TestTrimmedLog(t *testing.T) {
 		t.Errorf("there were %d resets and %d events", resets, len(order))
 	}
 	list, err := s.dispatcher.List(t.Context())
-	if err != nil || list[0].Counters.LostEntries == 0 || !strings.Contains(s.log.String(), "the log of changes was trimmed") {
+	if err != nil || list[0].Counters.LostEntries == 0 ||
+		!strings.Contains(s.log.String(), "the log of changes was trimmed") {
 		t.Errorf("the list is %+v (%v)", list, err)
 	}
 }

@@ -12,9 +12,12 @@ func TestInvalidKey(t *testing.T) {
 		message, details string
 	}{
 		{UnknownKey("nope", "", "body", ""), "Invalid key nope", `{"key":"nope","path":null,"source":"body"}`},
-		{UnknownKey("nope", "address.geo", "body", ""), "Invalid key nope at address.geo", `{"key":"nope","path":"address.geo","source":"body"}`},
-		{ForbiddenKey("hidden", "hidden", "query", "sort"), "Invalid key hidden", `{"key":"hidden","path":"hidden","source":"query","param":"sort"}`},
-		{ForbiddenKey("hidden", "related.hidden", "query", "filters"), "Invalid key hidden at related.hidden", `{"key":"hidden","path":"related.hidden","source":"query","param":"filters"}`},
+		{UnknownKey("nope", "address.geo", "body", ""), "Invalid key nope at address.geo",
+			`{"key":"nope","path":"address.geo","source":"body"}`},
+		{ForbiddenKey("hidden", "hidden", "query", "sort"), "Invalid key hidden",
+			`{"key":"hidden","path":"hidden","source":"query","param":"sort"}`},
+		{ForbiddenKey("hidden", "related.hidden", "query", "filters"), "Invalid key hidden at related.hidden",
+			`{"key":"hidden","path":"related.hidden","source":"query","param":"filters"}`},
 		{InvalidKey("id", "", NoPath, "body", ""), "Invalid key id", `{"key":"id","source":"body"}`},
 	} {
 		if got := string(jsontree.Append(nil, c.err.Details)); c.err.Message != c.message || got != c.details {

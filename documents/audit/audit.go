@@ -123,7 +123,8 @@ type auditor struct {
 type misfitKey struct{ typ, attribute, problem string }
 
 func (k misfitKey) compare(l misfitKey) int {
-	return cmp.Or(strings.Compare(k.typ, l.typ), strings.Compare(k.attribute, l.attribute), strings.Compare(k.problem, l.problem))
+	return cmp.Or(strings.Compare(k.typ, l.typ), strings.Compare(k.attribute, l.attribute),
+		strings.Compare(k.problem, l.problem))
 }
 
 type misfit struct {
@@ -194,14 +195,16 @@ func (au *auditor) missing(a *contenttypes.Attribute) {
 }
 
 func missingMisfit(t *contenttypes.ContentType, a *contenttypes.Attribute) *Misfit {
-	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: values.RequiredAndMissing, Missing: true, Fillable: fillable(a) == nil, Default: a.HasDefault}
+	return &Misfit{Type: t.UID, Attribute: attributeOf(a), Problem: values.RequiredAndMissing, Missing: true,
+		Fillable: fillable(a) == nil, Default: a.HasDefault}
 }
 
 // record checks the attributes of a version, or of a component in it.
 func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
 	checked, ok := au.rules[s]
 	if !ok {
-		checked = slices.DeleteFunc(slices.Clone(s.Attributes), func(a *contenttypes.Attribute) bool { return !hasRules(a) })
+		checked = slices.DeleteFunc(slices.Clone(s.Attributes),
+			func(a *contenttypes.Attribute) bool { return !hasRules(a) })
 		au.rules[s] = checked
 	}
 	for _, a := range checked {
@@ -259,7 +262,8 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 	case a.Type.Kind() == contenttypes.JSONValue:
 		return
 	}
-	if most, bounded := a.LengthLimit(); a.Type == contenttypes.String && bounded && len(raw) <= most && a.MinLength == nil && a.Regex == nil {
+	if most, bounded := a.LengthLimit(); a.Type == contenttypes.String && bounded && len(raw) <= most &&
+		a.MinLength == nil && a.Regex == nil {
 		return // such a value cannot violate a rule
 	}
 	for _, rule := range values.Problems(a, values.Decode(raw), au.stage) {
@@ -325,13 +329,15 @@ func (au *auditor) checkUnique(u uniquePath) {
 	})
 }
 
-// isTaken reports whether another document has the same value at the end of a path of attributes as the current version.
+// isTaken reports whether another document has the same value at the end of a path of attributes as the current
+// version.
 func (au *auditor) isTaken(attrs []*contenttypes.Attribute, raw []byte) bool {
 	locales := []string{au.row.Locale()}
 	if au.typ.Localized && !attrs[0].IsPerLocale() {
 		locales = au.preview.Locales()
 	}
 	return slices.ContainsFunc(locales, func(l string) bool {
-		return unique.Other(au.preview, au.typ, store.Published, l, attrs, raw, func(r store.Record) bool { return r.Doc() == au.row.Doc() }).Exists()
+		return unique.Other(au.preview, au.typ, store.Published, l, attrs, raw,
+			func(r store.Record) bool { return r.Doc() == au.row.Doc() }).Exists()
 	})
 }

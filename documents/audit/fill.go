@@ -32,7 +32,8 @@ type Filled struct {
 // It writes in batches, each durable by itself, while other requests read and write. After an interruption, the same
 // call fills the rest. progress may be nil.
 func Fill(
-	ctx context.Context, st *store.Store, model *contenttypes.Model, fillings []Filling, progress func(what string, done, total int),
+	ctx context.Context, st *store.Store, model *contenttypes.Model, fillings []Filling,
+	progress func(what string, done, total int),
 ) (filled Filled, err error) {
 	ctx, release, err := st.LockSchema(ctx)
 	if err != nil {
@@ -74,7 +75,8 @@ type fillPlan struct {
 
 // fillVersions fills an attribute in the versions of one status of a type.
 func (p *fillPlan) fillVersions(
-	ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status, progress func(string, int, int),
+	ctx context.Context, st *store.Store, t *contenttypes.ContentType, status store.Status,
+	progress func(string, int, int),
 ) (filled int, err error) {
 	var refs []store.Ref
 	err = store.EachPage(ctx, st, t, status, func(r store.Record) {
@@ -169,7 +171,8 @@ func fillable(a *contenttypes.Attribute) error {
 }
 
 func describeType(a *contenttypes.Attribute) string {
-	if a.Type == contenttypes.ComponentType || a.Type == contenttypes.DynamicZone || a.Type == contenttypes.RelationType {
+	if a.Type == contenttypes.ComponentType || a.Type == contenttypes.DynamicZone ||
+		a.Type == contenttypes.RelationType {
 		return "a " + a.Type.String()
 	}
 	return a.Type.String()

@@ -91,13 +91,15 @@ func counted(a *contenttypes.Attribute) bool {
 }
 
 func countRows(snap *store.Snapshot, t *contenttypes.ContentType, st store.Status, f store.Filter) (int, error) {
-	page, err := snap.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Filter: f, Limit: 1, Count: true})
+	page, err := snap.Find(&store.Query{Type: t, Status: st, Locales: store.LocaleSet{All: true}, Filter: f, Limit: 1,
+		Count: true})
 	return page.Total, err
 }
 
 // add registers the required scalars of a schema and of the components in it. It returns those without an index, for
 // which rows must be read.
-func (c *missingCounts) add(s *contenttypes.Schema, t *contenttypes.ContentType, seen map[*contenttypes.Schema]bool) (scanned []*contenttypes.Attribute) {
+func (c *missingCounts) add(s *contenttypes.Schema, t *contenttypes.ContentType,
+	seen map[*contenttypes.Schema]bool) (scanned []*contenttypes.Attribute) {
 	if seen[s] {
 		return nil
 	}

@@ -282,7 +282,8 @@ func (r *reader) countVisible() (n uint64) {
 // count returns how many documents of a type the filter selects. One counts in each of its locales.
 func (r *reader) count(number uint16) uint64 {
 	locales := store.LocaleSet{All: r.query.Locales == nil, Codes: r.query.Locales}
-	page, err := r.snap.Find(&store.Query{Type: r.snap.NumberedType(number), Status: r.query.Status, Locales: locales, Count: true})
+	page, err := r.snap.Find(&store.Query{Type: r.snap.NumberedType(number), Status: r.query.Status, Locales: locales,
+		Count: true})
 	if err != nil {
 		return 0 // the snapshot keeps the error
 	}

@@ -59,7 +59,8 @@ func newSite(t testing.TB) *site {
 	t.Helper()
 	model := storetest.Model(t, storetest.Files(project))
 	st := storetest.Open(t, model)
-	return &site{t, st, documents.NewService(st, model, "en"), model.Type("api::article.article"), model.Type("api::page.page"), model.Type("api::note.note")}
+	return &site{t, st, documents.NewService(st, model, "en"), model.Type("api::article.article"),
+		model.Type("api::page.page"), model.Type("api::note.note")}
 }
 
 // write returns a Write of a document with this title.
@@ -90,7 +91,8 @@ func (s *site) do(action string, w documents.Write) {
 // read returns the next page.
 func (s *site) read(q *changes.Query) (page changes.Page) {
 	s.t.Helper()
-	if err := s.store.View(func(snap *store.Snapshot) (err error) { page, err = changes.Read(snap, q); return err }); err != nil {
+	if err := s.store.View(
+		func(snap *store.Snapshot) (err error) { page, err = changes.Read(snap, q); return err }); err != nil {
 		s.t.Fatal(err)
 	}
 	return page
@@ -102,7 +104,8 @@ func (s *site) told(q *changes.Query) (list []string) {
 	for {
 		page := s.read(q)
 		for _, c := range page.Changes {
-			list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.Action, c.Type.Singular, c.DocumentID, c.Locale)))
+			list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.Action, c.Type.Singular, c.DocumentID,
+				c.Locale)))
 		}
 		if page.Reset {
 			list = append(list, "reset")
@@ -128,7 +131,8 @@ var (
 // TestActions tells readers of published versions and readers of drafts of each action.
 func TestActions(t *testing.T) {
 	s := newSite(t)
-	published, drafts := changes.Query{Access: full, Limit: 10}, changes.Query{Access: full, Limit: 10, Filter: changes.Filter{Status: store.Draft}}
+	published, drafts := changes.Query{Access: full, Limit: 10},
+		changes.Query{Access: full, Limit: 10, Filter: changes.Filter{Status: store.Draft}}
 	s.tells(&published)
 	s.tells(&drafts)
 	for _, step := range []struct {
@@ -159,7 +163,8 @@ func TestActions(t *testing.T) {
 // TestCompaction changes documents several times between two pages.
 func TestCompaction(t *testing.T) {
 	s := newSite(t)
-	q := changes.Query{Access: full, Limit: 10, Filter: changes.Filter{Types: []*contenttypes.ContentType{s.note, s.page}}}
+	q := changes.Query{Access: full, Limit: 10,
+		Filter: changes.Filter{Types: []*contenttypes.ContentType{s.note, s.page}}}
 	each := q
 	each.Each = true
 	s.do("create", s.write(s.note, "old", "x"))
@@ -206,10 +211,12 @@ func TestEveryPositionResumes(t *testing.T) {
 			}
 			rest := s.read(&changes.Query{Access: full, Limit: 100, Since: at})
 			want := slices.Clone(page.Changes[i+1:])
-			if !slices.EqualFunc(rest.Changes, want, func(a, b changes.Change) bool { return a.DocumentID == b.DocumentID && a.Locale == b.Locale }) {
+			if !slices.EqualFunc(rest.Changes, want,
+				func(a, b changes.Change) bool { return a.DocumentID == b.DocumentID && a.Locale == b.Locale }) {
 				t.Errorf("after change %d come %v, want %v", i, rest.Changes, want)
 			}
-			if one := s.read(&changes.Query{Access: full, Limit: 1, Since: at}); i < 11 && (len(one.Changes) != 1 || one.Changes[0].Position != want[0].Position) {
+			if one := s.read(&changes.Query{Access: full, Limit: 1, Since: at}); i < 11 &&
+				(len(one.Changes) != 1 || one.Changes[0].Position != want[0].Position) {
 				t.Errorf("after change %d comes %v alone, want %v", i, one, want[0])
 			}
 		}
@@ -267,11 +274,13 @@ func TestReset(t *testing.T) {
 		"another epoch": changes.Position{Position: store.Position{Sequence: 1}},
 		"the future":    changes.Position{Position: store.Position{Epoch: q.Since.Epoch, Sequence: 99}},
 	} {
-		if page := s.read(&changes.Query{Access: full, Limit: 10, Since: since}); !page.Reset || page.Next != (changes.Position{}) || page.Pending != 1 || len(page.Changes) != 0 {
+		if page := s.read(&changes.Query{Access: full, Limit: 10, Since: since}); !page.Reset ||
+			page.Next != (changes.Position{}) || page.Pending != 1 || len(page.Changes) != 0 {
 			t.Errorf("%s: %+v", name, page)
 		}
 	}
-	for name, filter := range map[string]changes.Filter{"drafts": {Status: store.Draft}, "a locale": {Locales: []string{"de"}}} {
+	for name, filter := range map[string]changes.Filter{"drafts": {Status: store.Draft},
+		"a locale": {Locales: []string{"de"}}} {
 		if page := s.read(&changes.Query{Access: full, Limit: 10, Since: q.Since, Filter: filter}); !page.Reset {
 			t.Errorf("%s: %+v", name, page)
 		}
@@ -306,7 +315,9 @@ func (s *site) listed(q *changes.Query) copied {
 			if !q.Access.Allows(t, "find") || q.Types != nil && !slices.Contains(q.Types, t) {
 				continue
 			}
-			page, err := snap.Find(&store.Query{Type: t, Status: q.Status, Locales: store.LocaleSet{All: q.Locales == nil, Codes: q.Locales}, Limit: -1})
+			page, err := snap.Find(
+				&store.Query{Type: t, Status: q.Status,
+					Locales: store.LocaleSet{All: q.Locales == nil, Codes: q.Locales}, Limit: -1})
 			if err != nil {
 				return err
 			}
@@ -334,7 +345,8 @@ func TestReadersConverge(t *testing.T) {
 		}
 		var readers []*reader
 		for _, f := range []changes.Filter{
-			{}, {Status: store.Draft}, {Locales: []string{"de", "fr"}}, {Status: store.Draft, Locales: []string{"en"}}, {Types: types[:1]},
+			{}, {Status: store.Draft}, {Locales: []string{"de", "fr"}}, {Status: store.Draft, Locales: []string{"en"}},
+			{Types: types[:1]},
 		} {
 			readers = append(readers, &reader{changes.Query{Filter: f, Access: full, Each: rnd.IntN(4) == 0}, copied{}})
 		}
@@ -354,15 +366,18 @@ func TestReadersConverge(t *testing.T) {
 				r.Limit = 1 + rnd.IntN(9)
 				page := s.read(&r.Query)
 				if page.Reset || len(page.Changes) > r.Limit {
-					t.Fatalf("seed %d: a page of %d has %d changes (reset %v)", seed, r.Limit, len(page.Changes), page.Reset)
+					t.Fatalf("seed %d: a page of %d has %d changes (reset %v)", seed, r.Limit, len(page.Changes),
+						page.Reset)
 				}
-				if n := len(page.Changes); n > 0 && rnd.IntN(3) == 0 { // the reader is killed after it has stored a part
+				if n := len(page.Changes); n > 0 &&
+					rnd.IntN(3) == 0 { // the reader is killed after it has stored a part
 					page.Changes = page.Changes[:1+rnd.IntN(n)]
 					page.Next, page.Pending = page.Changes[len(page.Changes)-1].Position, 1
 				}
 				r.copy.apply(page.Changes)
 				var err error
-				if r.Since, err = codec.Parse(string(codec.Append(nil, page.Next))); err != nil || r.Since != page.Next {
+				if r.Since, err = codec.Parse(string(codec.Append(nil, page.Next))); err != nil ||
+					r.Since != page.Next {
 					t.Fatalf("seed %d: position %+v is parsed as %+v (%v)", seed, page.Next, r.Since, err)
 				}
 				if want := s.listed(&r.Query); page.Pending == 0 && !maps.Equal(r.copy, want) {
@@ -389,7 +404,8 @@ func (s *site) randomWrite(rnd *rand.Rand, types []*contenttypes.ContentType) {
 	s.t.Helper()
 	w := s.write(types[rnd.IntN(len(types))], fmt.Sprintf("d%d", rnd.IntN(12)), fmt.Sprint(rnd.IntN(1000)))
 	w.Status, w.Locale = store.Status(rnd.IntN(2)), []string{"en", "de", "fr"}[rnd.IntN(3)]
-	action := []string{"create", "create", "update", "update", "update", "delete", "publish", "unpublish", "discard"}[rnd.IntN(9)]
+	action := []string{"create", "create", "update", "update", "update", "delete", "publish", "unpublish",
+		"discard"}[rnd.IntN(9)]
 	if action == "create" && s.exists(w) {
 		action = "update"
 	}
@@ -420,7 +436,8 @@ func FuzzPosition(f *testing.F) {
 	s := newSite(f)
 	s.do("create", s.write(s.note, "one", "x"))
 	page := s.read(&changes.Query{Access: full, Limit: 1})
-	for _, at := range []changes.Position{{}, page.Next, page.Changes[0].Position, changes.Position{Position: page.Next.Position}} {
+	for _, at := range []changes.Position{{}, page.Next, page.Changes[0].Position,
+		changes.Position{Position: page.Next.Position}} {
 		f.Add(string(codec.Append(nil, at)))
 	}
 	f.Add("0000000000000000-0")

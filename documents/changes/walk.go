@@ -24,7 +24,8 @@ func (r *reader) add() {
 			if r.head > r.at.Sequence {
 				r.at.ahead = r.head
 			}
-			r.put(Change{Type: t, DocumentID: row.DocumentID(), Locale: locale, Action: store.Created, Time: updatedAt(row)})
+			r.put(Change{Type: t, DocumentID: row.DocumentID(), Locale: locale, Action: store.Created,
+				Time: updatedAt(row)})
 			return true
 		})
 		if r.full() || r.snap.Err() != nil {

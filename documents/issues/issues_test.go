@@ -34,7 +34,8 @@ func TestPrintValue(t *testing.T) {
 		{`{}`, `{}`},
 		{`{"a":1}`, "{\n  \"a\": \"1\"\n}"},
 		{`["x"]`, "[\n  \"\\\"x\\\"\"\n]"},
-		{`{"a":[1,"x",null,true,{"b":2},[]]}`, "{\n  \"a\": [\n    \"1\",\n    \"\\\"x\\\"\",\n    \"null\",\n    \"true\",\n    {\n      \"b\": \"2\"\n    },\n    []\n  ]\n}"},
+		{`{"a":[1,"x",null,true,{"b":2},[]]}`,
+			"{\n  \"a\": [\n    \"1\",\n    \"\\\"x\\\"\",\n    \"null\",\n    \"true\",\n    {\n      \"b\": \"2\"\n    },\n    []\n  ]\n}"},
 	} {
 		if got := Print(parsed(t, c.in)); got != c.want {
 			t.Errorf("Print(%s) = %s, want %s", c.in, got, c.want)
@@ -78,7 +79,9 @@ func TestError(t *testing.T) {
 		{
 			[]Issue{one},
 			"stars must be a `number` type, but the final value was: `NaN` (cast from the value `\"x\"`).",
-			`{"errors":[{"path":["stars"],"message":"stars must be a ` + "`number` type, but the final value was: `NaN` (cast from the value `" + `\"x\"` + "`)." + `","name":"ValidationError","value":null}]}`,
+			`{"errors":[{"path":["stars"],"message":"stars must be a ` +
+				"`number` type, but the final value was: `NaN` (cast from the value `" + `\"x\"` + "`)." +
+				`","name":"ValidationError","value":null}]}`,
 		},
 		{
 			[]Issue{two, two},
@@ -87,12 +90,15 @@ func TestError(t *testing.T) {
 		},
 	} {
 		err := Error(c.issues...)
-		if err.Status != 400 || err.Name != "ValidationError" || err.Message != c.message || printed(err.Details) != c.details {
-			t.Errorf("Error is %d %s\n%s\n%s\nwant\n%s\n%s", err.Status, err.Name, err.Message, printed(err.Details), c.message, c.details)
+		if err.Status != 400 || err.Name != "ValidationError" || err.Message != c.message ||
+			printed(err.Details) != c.details {
+			t.Errorf("Error is %d %s\n%s\n%s\nwant\n%s\n%s", err.Status, err.Name, err.Message, printed(err.Details),
+				c.message, c.details)
 		}
 	}
 	many := Error(make([]Issue, Max+5)...)
-	if list := many.Details.(*jsontree.Object).Value("errors").([]any); len(list) != Max || many.Message != "1005 errors occurred" {
+	if list := many.Details.(*jsontree.Object).Value("errors").([]any); len(list) != Max ||
+		many.Message != "1005 errors occurred" {
 		t.Errorf("%d issues are told in %q and a list of %d", Max+5, many.Message, len(list))
 	}
 }

@@ -108,7 +108,8 @@ func (h *Hasher) Same(ctx context.Context, hash, plain string) (same bool, err e
 // errWaiting is the answer to a client of which MaxWaiting passwords wait.
 var errWaiting = &apierror.Error{
 	Status: 429, Name: "RateLimitError", Reason: apierror.Passwords,
-	Message: fmt.Sprintf("Too many requests, please try again later. %d passwords from this address wait to be hashed, and no more may.",
+	Message: fmt.Sprintf(
+		"Too many requests, please try again later. %d passwords from this address wait to be hashed, and no more may.",
 		MaxWaiting),
 }
 

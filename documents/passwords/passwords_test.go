@@ -47,7 +47,8 @@ func TestHashingTakesTurns(t *testing.T) {
 	for hasher.Stats().Waiting == 0 {
 		runtime.Gosched()
 	}
-	for n := hasher.Stats().Waiting + hasher.Stats().Held; n < passwords.MaxWaiting+max(1, runtime.GOMAXPROCS(0)-1); n++ {
+	for n := hasher.Stats().Waiting + hasher.Stats().Held; n < passwords.MaxWaiting+
+		max(1, runtime.GOMAXPROCS(0)-1); n++ {
 		guess()
 	}
 	for hasher.Stats().Waiting < passwords.MaxWaiting {
@@ -55,7 +56,8 @@ func TestHashingTakesTurns(t *testing.T) {
 	}
 
 	var refused *apierror.Error
-	if _, err := hasher.Same(ctx, string(hash), "guess"); !errors.As(err, &refused) || refused.Status != 429 || refused.Name != "RateLimitError" {
+	if _, err := hasher.Same(ctx, string(hash), "guess"); !errors.As(err, &refused) || refused.Status != 429 ||
+		refused.Name != "RateLimitError" {
 		t.Errorf("one guess more than may wait: %v", err)
 	}
 	if same, err := hasher.Same(forClient("192.0.2.2"), string(hash), "right"); !same || err != nil {

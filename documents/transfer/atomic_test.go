@@ -103,7 +103,8 @@ func (g *contentGenerator) document(typ string, i int, in map[string][]int) (lin
 	}
 	for _, locale := range locales {
 		for _, status := range statuses {
-			line := map[string]any{"type": "api::" + typ + "." + typ, "documentId": fmt.Sprint(typ, i), "status": status, "data": data()}
+			line := map[string]any{"type": "api::" + typ + "." + typ, "documentId": fmt.Sprint(typ, i),
+				"status": status, "data": data()}
 			for _, name := range []string{"createdAt", "updatedAt", "publishedAt"} {
 				line[name] = "2026-01-02T03:04:05.678Z"
 			}
@@ -269,7 +270,8 @@ func TestImportIsAtomic(t *testing.T) {
 			}
 			importInto(t, svc, second)
 			if got := export(t, st, model); storetest.ComparableExport(t, got) != storetest.ComparableExport(t, after) {
-				t.Fatalf("seed %d, repeated after %d transactions: %s", seed, stop, storetest.Difference(storetest.ComparableExport(t, after), storetest.ComparableExport(t, got)))
+				t.Fatalf("seed %d, repeated after %d transactions: %s", seed, stop,
+					storetest.Difference(storetest.ComparableExport(t, after), storetest.ComparableExport(t, got)))
 			}
 		}
 	}
@@ -325,17 +327,20 @@ func TestImportAmongReaders(t *testing.T) {
 		}
 	})
 	written := 0
-	_, err := transfer.Import(t.Context(), svc, strings.NewReader(second), transfer.ImportOptions{Progress: func(p transfer.ImportProgress) {
-		if p.Phase == "checking" {
-			return
-		}
-		// Another client links to a document of the import.
-		w := documents.Write{Type: model.Type("api::front.front"), Data: body(t, `{"title":"x","featured":[{"documentId":"article1","locale":"en"}]}`), Access: permission.FullAccess}
-		if err := svc.SaveSingle(t.Context(), w); err != nil {
-			t.Error(err)
-		}
-		written++
-	}})
+	_, err := transfer.Import(t.Context(), svc, strings.NewReader(second),
+		transfer.ImportOptions{Progress: func(p transfer.ImportProgress) {
+			if p.Phase == "checking" {
+				return
+			}
+			// Another client links to a document of the import.
+			w := documents.Write{Type: model.Type("api::front.front"),
+				Data:   body(t, `{"title":"x","featured":[{"documentId":"article1","locale":"en"}]}`),
+				Access: permission.FullAccess}
+			if err := svc.SaveSingle(t.Context(), w); err != nil {
+				t.Error(err)
+			}
+			written++
+		}})
 	close(ended)
 	readers.Wait()
 	if err != nil || reads == 0 || written < 10 {

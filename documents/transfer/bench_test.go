@@ -58,7 +58,8 @@ func exportedArticles(n int) []byte {
 			fmt.Fprintf(&lines, `],"category":{"documentId":"%s","order":%d},"related":[`, benchID("c", i%20), order)
 			for r := range 2 {
 				order++
-				fmt.Fprintf(&lines, `%s{"documentId":"%s","order":%d}`, strings.Repeat(",", r), benchID("a", (i+r+1)%n), order)
+				fmt.Fprintf(&lines, `%s{"documentId":"%s","order":%d}`, strings.Repeat(",", r), benchID("a", (i+r+1)%n),
+					order)
 			}
 			lines.WriteString("]}}\n")
 		}
@@ -88,7 +89,8 @@ func BenchmarkImport(b *testing.B) {
 				b.StopTimer()
 				svc := documents.NewService(storetest.Open(b, model), model, "en")
 				load := func() {
-					if _, err := transfer.Import(b.Context(), svc, bytes.NewReader(file), transfer.ImportOptions{}); err != nil {
+					if _, err := transfer.Import(b.Context(), svc, bytes.NewReader(file),
+						transfer.ImportOptions{}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -131,7 +131,8 @@ func (c *lineCheck) hasLocalization(e *edge) bool {
 
 // name returns the record of the localization that a line has.
 func (c *lineCheck) name() extsort.Record {
-	return extsort.Record{c.im.hashLocalization(c.line.typ.UID, c.line.documentID, c.line.locale), present, uint64(c.at.number), 0, 0}
+	return extsort.Record{c.im.hashLocalization(c.line.typ.UID, c.line.documentID, c.line.locale), present,
+		uint64(c.at.number), 0, 0}
 }
 
 // remember adds what a valid line says to the Sorters.
@@ -191,7 +192,8 @@ func (im *importer) hashList(e *edge) uint64 {
 
 // ownerOf returns the documentId of another document in the store that has this unique value, or "" if there is none.
 func ownerOf(snap *store.Snapshot, l *importLine, attrs []*contenttypes.Attribute, value []byte) string {
-	other := unique.Other(snap, l.typ, store.Published, l.locale, attrs, value, func(r store.Record) bool { return r.DocumentID() == l.documentID })
+	other := unique.Other(snap, l.typ, store.Published, l.locale, attrs, value,
+		func(r store.Record) bool { return r.DocumentID() == l.documentID })
 	if !other.Exists() {
 		return ""
 	}

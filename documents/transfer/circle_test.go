@@ -47,18 +47,21 @@ attributes: {page: {type: relation, relation: oneToOne, target: api::page.page},
 	circle := func(locale, start string) (lines string) {
 		for i, id := range []string{"a", "b", "c"} {
 			next := `{"documentId":"` + []string{"b", "c", "a"}[i] + `",LOCALE}`
-			lines += line("page", id, locale, `"title":"`+id+`","next":`+next+`,"boxes":[{"id":ID,"page":`+next+`,"start":{"documentId":"`+start+`",LOCALE}}]`)
+			lines += line("page", id, locale, `"title":"`+id+`","next":`+next+`,"boxes":[{"id":ID,"page":`+next+
+				`,"start":{"documentId":"`+start+`",LOCALE}}]`)
 		}
 		return lines + line("start", start, locale, `"page":{"documentId":"a",LOCALE}`)
 	}
-	before, after := circle("en", "s"), circle("en", "r")+circle("de", "r") // the single type has another documentId afterwards
+	before, after := circle("en", "s"), circle("en", "r")+
+		circle("de", "r") // the single type has another documentId afterwards
 	want := storetest.ComparableExport(t, imported(t, model, after))
 	for _, chunk := range []int{1, 1 << 20} {
 		transfer.SetImportChunk(t, chunk)
 		st := storetest.Open(t, model)
 		svc := documents.NewService(st, model, "en")
 		importInto(t, svc, before)
-		if res, err := transfer.Import(t.Context(), svc, strings.NewReader(after), transfer.ImportOptions{}); err != nil || res.Versions != 8 || res.NewIDs != 0 {
+		if res, err := transfer.Import(t.Context(), svc, strings.NewReader(after),
+			transfer.ImportOptions{}); err != nil || res.Versions != 8 || res.NewIDs != 0 {
 			t.Errorf("chunks of %d bytes: %+v, %v", chunk, res, err)
 		}
 		if got := storetest.ComparableExport(t, export(t, st, model)); got != want {
@@ -88,10 +91,12 @@ attributes:
 	line := func(typ, id, locale, data string) string {
 		return fmt.Sprintf(`{"type":"api::%s.%[1]s","documentId":%q,%s"data":{%s}}`+"\n", typ, id, locale, data)
 	}
-	pages := line("page", "a", `"locale":"en",`, "") + line("page", "a", `"locale":"es",`, "") + line("page", "b", `"locale":"en",`, "")
+	pages := line("page", "a", `"locale":"en",`, "") + line("page", "a", `"locale":"es",`, "") +
+		line("page", "b", `"locale":"en",`, "")
 	const both = `"page":[{"documentId":"a","locale":"en","order":1},{"documentId":"a","locale":"es","order":1}]`
 	st := storetest.Open(t, model)
-	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(pages+line("note", "n", "", both)), transfer.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"),
+		strings.NewReader(pages+line("note", "n", "", both)), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var first, second strings.Builder
@@ -99,7 +104,8 @@ attributes:
 		t.Fatal(err)
 	}
 	again := storetest.Open(t, model)
-	if _, err := transfer.Import(t.Context(), documents.NewService(again, model, "en"), strings.NewReader(first.String()), transfer.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(again, model, "en"),
+		strings.NewReader(first.String()), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err, first.String())
 	}
 	if err := transfer.Export(t.Context(), again, model, &second, nil); err != nil {
@@ -109,7 +115,8 @@ attributes:
 		t.Errorf("the first store has\n%s\nthe second\n%s", first.String(), second.String())
 	}
 	two := line("note", "n", "", strings.Replace(both, `"a","locale":"es"`, `"b","locale":"en"`, 1))
-	_, err := transfer.Import(t.Context(), documents.NewService(again, model, "en"), strings.NewReader(two), transfer.ImportOptions{})
+	_, err := transfer.Import(t.Context(), documents.NewService(again, model, "en"), strings.NewReader(two),
+		transfer.ImportOptions{})
 	if err == nil || err.Error() != "line 1: page: holds one document" {
 		t.Errorf("error %v", err)
 	}

@@ -75,7 +75,8 @@ type need struct {
 // claimsOf returns the claims of a line, always in the same order.
 func (im *importer) claimsOf(l *importLine) (list []claim) {
 	for _, v := range l.versions {
-		list = append(list, claim{kind: versionClaim, hash: im.hash(l.typ.UID, l.documentID, l.locale, v.row.Status.String())})
+		list = append(list, claim{kind: versionClaim,
+			hash: im.hash(l.typ.UID, l.documentID, l.locale, v.row.Status.String())})
 		for _, n := range v.ids {
 			if n.id > 0 {
 				list = append(list, claim{kind: idClaim, hash: im.hashID(n.idName), id: n.idName})
@@ -84,7 +85,8 @@ func (im *importer) claimsOf(l *importLine) (list []claim) {
 		if v.row.Status == store.Published && !im.o.KeepTaken {
 			for _, attrs := range im.uniqueIn(l.typ) {
 				eachValue(v.row.Values, attrs, func(value []byte) {
-					list = append(list, claim{kind: uniqueClaim, hash: im.hash(l.typ.UID, l.locale, contenttypes.PathName(attrs), string(value)), attrs: attrs, value: value})
+					list = append(list, claim{kind: uniqueClaim, hash: im.hash(l.typ.UID, l.locale,
+						contenttypes.PathName(attrs), string(value)), attrs: attrs, value: value})
 				})
 			}
 		}
@@ -135,16 +137,19 @@ func (c *claim) taken(line int) error {
 	case idClaim:
 		return fmt.Errorf("id: line %d has the id %d of %s as well", line, c.id.id, c.id.uid)
 	case uniqueClaim:
-		return fmt.Errorf("%s: must be unique, and line %d has %s as well", contenttypes.PathName(c.attrs), line, c.value)
+		return fmt.Errorf("%s: must be unique, and line %d has %s as well", contenttypes.PathName(c.attrs), line,
+			c.value)
 	case linkClaim:
-		return fmt.Errorf("%s: document %s may be linked once, and line %d does so", issues.PathName(c.edge.path), c.edge.id, line)
+		return fmt.Errorf("%s: document %s may be linked once, and line %d does so", issues.PathName(c.edge.path),
+			c.edge.id, line)
 	}
 	return fmt.Errorf("line %d is the same version of the same document", line)
 }
 
 // takenBy returns the problem of a line with a unique value that another document of the store has.
 func (c *claim) takenBy(documentID string) error {
-	return fmt.Errorf("%s: must be unique, and document %s has %s as well", contenttypes.PathName(c.attrs), documentID, c.value)
+	return fmt.Errorf("%s: must be unique, and document %s has %s as well", contenttypes.PathName(c.attrs), documentID,
+		c.value)
 }
 
 // resolve finds the problems between lines, after all lines were read.
@@ -238,7 +243,8 @@ func (im *importer) checkNeeds() error {
 			im.damaged[im.hashDocument(l.typ, l.documentID)] = at.number
 			if inWrong {
 				e := im.needed(l, int(r[nameOrdinal]))
-				return fmt.Errorf("%s: document %s is left out, since line %d is wrong", issues.PathName(e.path), e.id, wrong[nameLine])
+				return fmt.Errorf("%s: document %s is left out, since line %d is wrong", issues.PathName(e.path), e.id,
+					wrong[nameLine])
 			}
 			return im.unmet(l, int(r[nameOrdinal]))
 		})
@@ -265,7 +271,8 @@ func (im *importer) unmet(l *importLine, ordinal int) (problem error) {
 	if e.target.Localized {
 		in = " in " + e.locale
 	}
-	return fmt.Errorf("%s: there is no document %s of %s%s, neither in the file nor in the store", issues.PathName(e.path), e.id, e.target.UID, in)
+	return fmt.Errorf("%s: there is no document %s of %s%s, neither in the file nor in the store",
+		issues.PathName(e.path), e.id, e.target.UID, in)
 }
 
 // explain marks a line as wrong. It reads the line again for the text of the problem.

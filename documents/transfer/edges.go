@@ -36,7 +36,8 @@ type edgeWalk struct {
 }
 
 // schema adds the links of a document or component; values are its values in the row, and item is the component.
-func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []string, values []store.Value, item *store.Item) error {
+func (w *edgeWalk) schema(s *contenttypes.Schema, data *jsontree.Object, path []string, values []store.Value,
+	item *store.Item) error {
 	for _, a := range s.Attributes {
 		if a.System || a.IsScalar() {
 			continue

@@ -52,7 +52,8 @@ func lookUp(snap *store.Snapshot, t *contenttypes.ContentType, key string) (doc 
 //
 // Memory only grows with the longest line. Before a line outgrows the memory reserved so far, Export calls reserve with
 // the number of bytes that it needs in total; an error ends the export. reserve may be nil.
-func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w io.Writer, reserve func(bytes int64) error) error {
+func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w io.Writer,
+	reserve func(bytes int64) error) error {
 	return st.View(func(s *store.Snapshot) error {
 		e := &exporter{ctx: ctx, s: s, model: model, w: bufio.NewWriterSize(w, 64<<10), reserve: reserve}
 		fmt.Fprintf(e.w, `{"format":%q,"version":%d}`+"\n", exportFormat, ExportVersion)
@@ -232,7 +233,8 @@ const linkText = 256
 // sameTargets reports whether two lists of links have the same targets and, if these have an order, the same positions
 // in the lists of the targets.
 func sameTargets(x, y []store.Link, ordered bool) bool {
-	return slices.EqualFunc(x, y, func(a, b store.Link) bool { return a.To == b.To && (!ordered || a.ToPos == b.ToPos) })
+	return slices.EqualFunc(
+		x, y, func(a, b store.Link) bool { return a.To == b.To && (!ordered || a.ToPos == b.ToPos) })
 }
 
 // appendLink appends the target of a link. It returns nil if the target does not exist any more.

@@ -38,36 +38,64 @@ func TestImportRefuses(t *testing.T) {
 		{"no object", `[1]`, "a line must be a JSON object"},
 		{"no type", `{"documentId":"x"}`, "type is missing"},
 		{"a type that is not there", `{"type":"api::x.x","documentId":"x"}`, `there is no content-type "api::x.x"`},
-		{"an internal type", `{"type":"lectern::api-token","documentId":"x","data":{"name":"evil","type":"full-access"}}`, "there is no content-type"},
+		{"an internal type",
+			`{"type":"lectern::api-token","documentId":"x","data":{"name":"evil","type":"full-access"}}`,
+			"there is no content-type"},
 		{"an unknown key", `{"type":"api::tag.tag","documentId":"x","Data":{}}`, `unknown key "Data"`},
 		{"no documentId", `{"type":"api::tag.tag"}`, "documentId must be"},
 		{"an odd documentId", `{"type":"api::tag.tag","documentId":"a/b"}`, "documentId must be"},
-		{"a locale where there are none", `{"type":"api::tag.tag","documentId":"x","locale":"en"}`, "api::tag.tag has no locales"},
+		{"a locale where there are none", `{"type":"api::tag.tag","documentId":"x","locale":"en"}`,
+			"api::tag.tag has no locales"},
 		{"all locales", `{"type":"api::article.article","documentId":"x","locale":"*"}`, "no locale"},
 		{"an odd status", `{"type":"api::tag.tag","documentId":"x","status":"gone"}`, "draft or published"},
-		{"a draft where there are none", `{"type":"api::writer.writer","documentId":"x","status":"draft"}`, "has no drafts"},
+		{"a draft where there are none", `{"type":"api::writer.writer","documentId":"x","status":"draft"}`,
+			"has no drafts"},
 		{"an odd time", `{"type":"api::tag.tag","documentId":"x","createdAt":"soon"}`, "createdAt must be a time"},
-		{"the same version twice", `{"type":"api::tag.tag","documentId":"t1","status":"draft","data":{"name":"Two"}}`, "line 1 is the same version"},
-		{"an unknown attribute", `{"type":"api::tag.tag","documentId":"x","data":{"nam":"x"}}`, "nam: api::tag.tag has no such attribute"},
+		{"the same version twice", `{"type":"api::tag.tag","documentId":"t1","status":"draft","data":{"name":"Two"}}`,
+			"line 1 is the same version"},
+		{"an unknown attribute", `{"type":"api::tag.tag","documentId":"x","data":{"nam":"x"}}`,
+			"nam: api::tag.tag has no such attribute"},
 		{"a system attribute", `{"type":"api::tag.tag","documentId":"x","data":{"id":1}}`, "id: is not part of data"},
-		{"the mapped side", `{"type":"api::tag.tag","documentId":"x","data":{"articles":["a1"]}}`, "articles: shows the relation tags of api::article.article; give it there"},
-		{"a wrong type", `{"type":"api::article.article","documentId":"x","data":{"rank":"high"}}`, "rank must be a `number` type"},
-		{"a choice that is none", `{"type":"api::article.article","documentId":"x","data":{"mood":"odd"}}`, "mood must be one of"},
-		{"an odd date", `{"type":"api::article.article","documentId":"x","data":{"day":"tomorrow"}}`, "day: Invalid format"},
-		{"a password as it is", `{"type":"api::article.article","documentId":"x","data":{"secret":"secret"}}`, "secret: must be the bcrypt hash"},
-		{"a taken value of the file", `{"type":"api::tag.tag","documentId":"x","data":{"name":"One"}}`, `name: must be unique, and line 1 has "One" as well`},
-		{"a value within a component", `{"type":"api::article.article","documentId":"x","data":{"boxes":[{"title":"b"},{"leaf":{"size":"x"}}]}}`, "boxes[1].leaf.size must be a `number`"},
+		{"the mapped side", `{"type":"api::tag.tag","documentId":"x","data":{"articles":["a1"]}}`,
+			"articles: shows the relation tags of api::article.article; give it there"},
+		{"a wrong type", `{"type":"api::article.article","documentId":"x","data":{"rank":"high"}}`,
+			"rank must be a `number` type"},
+		{"a choice that is none", `{"type":"api::article.article","documentId":"x","data":{"mood":"odd"}}`,
+			"mood must be one of"},
+		{"an odd date", `{"type":"api::article.article","documentId":"x","data":{"day":"tomorrow"}}`,
+			"day: Invalid format"},
+		{"a password as it is", `{"type":"api::article.article","documentId":"x","data":{"secret":"secret"}}`,
+			"secret: must be the bcrypt hash"},
+		{"a taken value of the file", `{"type":"api::tag.tag","documentId":"x","data":{"name":"One"}}`,
+			`name: must be unique, and line 1 has "One" as well`},
+		{"a value within a component",
+			`{"type":"api::article.article","documentId":"x","data":{"boxes":[{"title":"b"},{"leaf":{"size":"x"}}]}}`,
+			"boxes[1].leaf.size must be a `number`"},
 		{"no list", `{"type":"api::article.article","documentId":"x","data":{"boxes":{}}}`, "boxes: must be a list"},
-		{"an odd component", `{"type":"api::article.article","documentId":"x","data":{"zone":[{"__component":"part.none"}]}}`, "zone[0]: __component must be one of part.box, part.leaf"},
-		{"a document that is not there", `{"type":"api::article.article","documentId":"x","data":{"tags":["t9"]}}`, "tags: there is no document t9 of api::tag.tag"},
-		{"a localization that is not there", `{"type":"api::plan.plan","documentId":"x","locale":"fr","data":{"places":["a1"]}}`, "no document a1 of api::article.article in fr"},
-		{"within a component, too", `{"type":"api::article.article","documentId":"x","data":{"box":{"title":"b","tags":["t9"]}}}`, "box.tags: there is no document t9"},
-		{"two where one may be", `{"type":"api::article.article","documentId":"x","data":{"writer":["w1","w2"]}}`, "writer: holds one document"},
-		{"the same document twice", `{"type":"api::article.article","documentId":"x","data":{"tags":["t1","t1"]}}`, "tags: document t1 is there twice"},
-		{"a document that another line holds", `{"type":"api::article.article","documentId":"x","data":{"page":"p1"}}`, "page: document p1 may be linked once, and line 2 does so"},
-		{"an entry without type", `{"type":"api::any.any","documentId":"x","data":{"one":{"documentId":"t1"}}}`, "one: type is missing"},
-		{"an odd entry", `{"type":"api::article.article","documentId":"x","data":{"tags":[{"id":1}]}}`, "id must be a text"},
-		{"an odd key of an entry", `{"type":"api::article.article","documentId":"x","data":{"tags":[{"documentId":"t1","plane":"both"}]}}`, "unknown key or value plane"},
+		{"an odd component",
+			`{"type":"api::article.article","documentId":"x","data":{"zone":[{"__component":"part.none"}]}}`,
+			"zone[0]: __component must be one of part.box, part.leaf"},
+		{"a document that is not there", `{"type":"api::article.article","documentId":"x","data":{"tags":["t9"]}}`,
+			"tags: there is no document t9 of api::tag.tag"},
+		{"a localization that is not there",
+			`{"type":"api::plan.plan","documentId":"x","locale":"fr","data":{"places":["a1"]}}`,
+			"no document a1 of api::article.article in fr"},
+		{"within a component, too",
+			`{"type":"api::article.article","documentId":"x","data":{"box":{"title":"b","tags":["t9"]}}}`,
+			"box.tags: there is no document t9"},
+		{"two where one may be", `{"type":"api::article.article","documentId":"x","data":{"writer":["w1","w2"]}}`,
+			"writer: holds one document"},
+		{"the same document twice", `{"type":"api::article.article","documentId":"x","data":{"tags":["t1","t1"]}}`,
+			"tags: document t1 is there twice"},
+		{"a document that another line holds", `{"type":"api::article.article","documentId":"x","data":{"page":"p1"}}`,
+			"page: document p1 may be linked once, and line 2 does so"},
+		{"an entry without type", `{"type":"api::any.any","documentId":"x","data":{"one":{"documentId":"t1"}}}`,
+			"one: type is missing"},
+		{"an odd entry", `{"type":"api::article.article","documentId":"x","data":{"tags":[{"id":1}]}}`,
+			"id must be a text"},
+		{"an odd key of an entry",
+			`{"type":"api::article.article","documentId":"x","data":{"tags":[{"documentId":"t1","plane":"both"}]}}`,
+			"unknown key or value plane"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +104,8 @@ func TestImportRefuses(t *testing.T) {
 			file := strings.NewReader(fine + c.line + "\n")
 			_, err := transfer.Import(context.Background(), svc, file, transfer.ImportOptions{})
 			var wrong transfer.LineProblems
-			if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 4 || !strings.Contains(wrong[0].Message, c.want) {
+			if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 4 ||
+				!strings.Contains(wrong[0].Message, c.want) {
 				t.Fatalf("got %v, want line 4: …%s…", err, c.want)
 			}
 			if n := bytes.Count(export(t, st, model), []byte("\n")); n != 1 {
@@ -114,7 +143,8 @@ func TestImportKeepsOthers(t *testing.T) {
 {"type":"api::article.article","documentId":"a2","data":{"title":"Another","tags":[{"documentId":"t1","order":3}]}}
 {"type":"api::front.front","documentId":"g","data":{"title":"Other","featured":["a2"]}}`,
 	} {
-		if _, err := transfer.Import(context.Background(), svc, strings.NewReader(file), transfer.ImportOptions{}); err != nil {
+		if _, err := transfer.Import(context.Background(), svc, strings.NewReader(file),
+			transfer.ImportOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,7 +194,8 @@ func TestRolesByType(t *testing.T) {
 		st := storetest.Open(t, model)
 		svc := documents.NewService(st, model, "en")
 		for _, kind := range []string{"public", "authenticated"} {
-			w := documents.Write{Type: role, DocumentID: kind + id, Data: body(t, `{"name":"`+kind+`","type":"`+kind+`"}`), Access: permission.FullAccess}
+			w := documents.Write{Type: role, DocumentID: kind + id,
+				Data: body(t, `{"name":"`+kind+`","type":"`+kind+`"}`), Access: permission.FullAccess}
 			if err := svc.Create(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +209,8 @@ func TestRolesByType(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := export(t, from, model)
-	if bytes.Contains(file, []byte(role.UID)) || !bytes.Contains(file, []byte(`"role":{"documentId":"authenticated","order":`)) {
+	if bytes.Contains(file, []byte(role.UID)) ||
+		!bytes.Contains(file, []byte(`"role":{"documentId":"authenticated","order":`)) {
 		t.Fatalf("exported:\n%s", file)
 	}
 

@@ -57,7 +57,8 @@ type importedID struct {
 
 func newImportIDs() importIDs {
 	return importIDs{
-		file: idCounters{row: map[*contenttypes.ContentType]uint64{}}, fresh: map[*contenttypes.ContentType]uint64{}, taken: map[uint64]bool{},
+		file: idCounters{row: map[*contenttypes.ContentType]uint64{}}, fresh: map[*contenttypes.ContentType]uint64{},
+		taken: map[uint64]bool{},
 	}
 }
 
@@ -198,7 +199,8 @@ func (ids *importIDs) prepare(im *importer) error {
 	err := im.s.Store().View(func(snap *store.Snapshot) error {
 		for _, t := range im.s.Model().Types {
 			for _, st := range store.StatusesOf(t) {
-				if err := store.EachRow(im.ctx, snap, t, st, func(r store.Record) error { return ids.addStored(im, t, r) }); err != nil {
+				if err := store.EachRow(im.ctx, snap, t, st,
+					func(r store.Record) error { return ids.addStored(im, t, r) }); err != nil {
 					return err
 				}
 			}

@@ -21,7 +21,8 @@ import (
 func idsOf(t *testing.T, st *store.Store, typ *contenttypes.ContentType) (ids [][]uint64) {
 	t.Helper()
 	err := st.View(func(s *store.Snapshot) error {
-		page, err := s.Find(&store.Query{Type: typ, Status: store.Published, Locales: store.LocaleSet{All: true}, Limit: 100})
+		page, err := s.Find(&store.Query{Type: typ, Status: store.Published, Locales: store.LocaleSet{All: true},
+			Limit: 100})
 		for _, r := range page.Rows {
 			row := []uint64{r.ID()}
 			r.Each(typ.Attribute("boxes"), func(item store.Record) bool { row = append(row, item.ID()); return true })
@@ -48,11 +49,14 @@ func TestImportIDs(t *testing.T) {
 	}{
 		{"all are kept", `{"type":"api::page.page","documentId":"a","id":7,"data":{"boxes":[{"id":50,"title":"x"},{"id":40,"title":"y"}]}}
 {"type":"api::page.page","documentId":"b","id":3,"data":{"boxes":[{"id":9,"title":"z"}]}}`, 0, [][]uint64{{3, 9}, {7, 50, 40}}},
-		{"new ids are greater than those in the file", `{"type":"api::page.page","documentId":"c","data":{"boxes":[{"title":"x"}]}}
+		{"new ids are greater than those in the file",
+			`{"type":"api::page.page","documentId":"c","data":{"boxes":[{"title":"x"}]}}
 {"type":"api::page.page","documentId":"d","id":20,"data":{"boxes":[{"id":60,"title":"x"}]}}`, 0, [][]uint64{{3, 9}, {7, 50, 40}, {20, 60}, {21, 61}}},
-		{"other documents keep theirs", `{"type":"api::page.page","documentId":"e","id":3,"data":{"boxes":[{"id":40,"title":"x"},{"id":30,"title":"y"}]}}`, 2,
+		{"other documents keep theirs",
+			`{"type":"api::page.page","documentId":"e","id":3,"data":{"boxes":[{"id":40,"title":"x"},{"id":30,"title":"y"}]}}`, 2,
 			[][]uint64{{3, 9}, {7, 50, 40}, {20, 60}, {21, 61}, {22, 62, 30}}},
-		{"a document keeps its own", `{"type":"api::page.page","documentId":"a","id":7,"data":{"boxes":[{"id":40,"title":"y"},{"id":50,"title":"x"}]}}`, 0,
+		{"a document keeps its own",
+			`{"type":"api::page.page","documentId":"a","id":7,"data":{"boxes":[{"id":40,"title":"y"},{"id":50,"title":"x"}]}}`, 0,
 			[][]uint64{{3, 9}, {7, 40, 50}, {20, 60}, {21, 61}, {22, 62, 30}}},
 		{"ids that are free again", `{"type":"api::page.page","documentId":"b","id":4,"data":{}}
 {"type":"api::page.page","documentId":"f","id":1,"data":{"boxes":[{"id":1,"title":"x"}]}}`, 0,
@@ -66,7 +70,9 @@ func TestImportIDs(t *testing.T) {
 			t.Fatalf("%s: got %v, want %v", step.name, got, step.want)
 		}
 	}
-	err := svc.Create(t.Context(), documents.Write{Type: page, Data: body(t, `{"name":"new","box":{"title":"b"},"boxes":[{"title":"x"}]}`), Access: permission.FullAccess})
+	err := svc.Create(t.Context(),
+		documents.Write{Type: page, Data: body(t, `{"name":"new","box":{"title":"b"},"boxes":[{"title":"x"}]}`),
+			Access: permission.FullAccess})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,9 +101,11 @@ func TestImportRefusesIDs(t *testing.T) {
 		`{"type":"api::article.article","documentId":"b","data":{"boxes":[{"id":3,"title":"x"}]}}`:                      "id: give the line a status",
 	} {
 		st := storetest.Open(t, model)
-		_, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(first+line), transfer.ImportOptions{})
+		_, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(first+line),
+			transfer.ImportOptions{})
 		var wrong transfer.LineProblems
-		if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 2 || !strings.Contains(wrong[0].Message, want) {
+		if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].Line != 2 ||
+			!strings.Contains(wrong[0].Message, want) {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}
@@ -105,7 +113,8 @@ func TestImportRefusesIDs(t *testing.T) {
 	st := storetest.Open(t, model)
 	file := first + `{"type":"api::remark.remark","documentId":"b","id":7}
 {"type":"api::any.any","documentId":"b","status":"draft","id":50}`
-	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(file), transfer.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), strings.NewReader(file),
+		transfer.ImportOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,13 +133,15 @@ func TestExportIntoChanged(t *testing.T) {
 		empty := storetest.Open(t, model)
 		importInto(t, documents.NewService(empty, model, "en"), string(first))
 		if got := export(t, empty, model); storetest.ComparableExport(t, got) != storetest.ComparableExport(t, first) {
-			t.Fatalf("seed %d, into an empty store: %s", seed, storetest.Difference(storetest.ComparableExport(t, first), storetest.ComparableExport(t, got)))
+			t.Fatalf("seed %d, into an empty store: %s", seed,
+				storetest.Difference(storetest.ComparableExport(t, first), storetest.ComparableExport(t, got)))
 		}
 
 		g.name, g.ids = "after", false
 		importInto(t, svc, g.file(0.9)) // with new ids
 		for i := range generatedDocuments / 3 {
-			w := documents.Write{Type: model.Type("api::tag.tag"), DocumentID: fmt.Sprint("tag", i*3), Locale: "*", Access: permission.FullAccess}
+			w := documents.Write{Type: model.Type("api::tag.tag"), DocumentID: fmt.Sprint("tag", i*3), Locale: "*",
+				Access: permission.FullAccess}
 			if err := svc.Delete(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}

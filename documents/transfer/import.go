@@ -104,7 +104,8 @@ func (ps LineProblems) sorted() LineProblems {
 //
 // With o.Partial, documents with an invalid line are skipped with all their lines. The error is LineProblems if lines
 // are invalid, also if the others were stored. Imports of the same Service wait for one another.
-func Import(ctx context.Context, s *documents.Service, file io.ReadSeeker, o ImportOptions) (result ImportResult, err error) {
+func Import(ctx context.Context, s *documents.Service, file io.ReadSeeker,
+	o ImportOptions) (result ImportResult, err error) {
 	release, err := s.LockImports(ctx)
 	if err != nil {
 		return result, err
@@ -150,9 +151,11 @@ func checkIsText(file io.ReadSeeker) error {
 	}
 	head = head[:n]
 	switch {
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")), bytes.HasPrefix(head, []byte("PK\x03\x04")):
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")),
+		bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return errors.New("it is no export but a compressed file; uncompress it first")
-	case bytes.Contains(head[:min(n, 2<<10)], []byte("lectern-backup.json\x00")): // the name of the first entry in a backup, which is a tar archive
+	case bytes.Contains(head[:min(n, 2<<10)],
+		[]byte("lectern-backup.json\x00")): // the name of the first entry in a backup, which is a tar archive
 		return errors.New("it is no export but a backup, which `lectern restore` reads")
 	case bytes.IndexByte(head, 0) >= 0:
 		return errors.New("it is no export but a binary file; `lectern export` writes lines of JSON")
@@ -202,7 +205,8 @@ const sortedInMemory = 32 << 10
 func newImporter(ctx context.Context, s *documents.Service, file io.ReadSeeker, o ImportOptions) *importer {
 	im := &importer{
 		ctx: ctx, s: s, o: o, file: file, now: values.FormatTime(s.Now().UTC()), seed: maphash.MakeSeed(),
-		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{}, ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.Model()),
+		bad: map[int]bool{}, damaged: map[uint64]int{}, singles: map[*contenttypes.ContentType]string{},
+		ids: newImportIDs(), roles: map[string]uint64{}, turns: turnsOf(s.Model()),
 		unique: map[*contenttypes.ContentType][][]*contenttypes.Attribute{},
 	}
 	for _, sorter := range im.sorters() {

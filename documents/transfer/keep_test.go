@@ -34,16 +34,21 @@ attributes:
 		want       string
 	}{
 		{"all or nothing", file, transfer.ImportOptions{}, 0, wrong},
-		{"partial", file, transfer.ImportOptions{Partial: true}, 1, "line 1: next: document b is left out, since line 2 is wrong\n" + wrong +
-			"\nline 4: next: document b is left out, since line 2 is wrong"},
+		{"partial", file, transfer.ImportOptions{Partial: true}, 1,
+			"line 1: next: document b is left out, since line 2 is wrong\n" + wrong +
+				"\nline 4: next: document b is left out, since line 2 is wrong"},
 		{"keep", file, transfer.ImportOptions{Keep: true}, 4, ""},
-		{"keep another type", strings.Replace(file, `"angry"`, `[1]`, 1), transfer.ImportOptions{Keep: true}, 0, "line 2: mood: has a value of another type"},
-		{"keep a taken value", strings.Replace(file, `"mood":"angry"`, `"code":"1"`, 1), transfer.ImportOptions{Keep: true}, 0,
+		{"keep another type", strings.Replace(file, `"angry"`, `[1]`, 1), transfer.ImportOptions{Keep: true}, 0,
+			"line 2: mood: has a value of another type"},
+		{"keep a taken value", strings.Replace(file, `"mood":"angry"`, `"code":"1"`, 1),
+			transfer.ImportOptions{Keep: true}, 0,
 			`line 3: code: must be unique, and line 2 has "1" as well`},
-		{"keep taken", strings.Replace(file, `"mood":"angry"`, `"code":"1"`, 1), transfer.ImportOptions{KeepTaken: true}, 4, ""},
+		{"keep taken", strings.Replace(file, `"mood":"angry"`, `"code":"1"`, 1),
+			transfer.ImportOptions{KeepTaken: true}, 4, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			result, err := transfer.Import(t.Context(), documents.NewService(storetest.Open(t, model), model, "en"), strings.NewReader(c.file), c.o)
+			result, err := transfer.Import(t.Context(), documents.NewService(storetest.Open(t, model), model, "en"),
+				strings.NewReader(c.file), c.o)
 			var problems transfer.LineProblems
 			if err != nil && !errors.As(err, &problems) {
 				t.Fatal(err)

@@ -195,7 +195,8 @@ func (im *importer) setSystem(l *importLine, r *store.Row) {
 
 // values makes the values of a document or component from its data. It skips relations, which are edges. The paths of
 // all attributes share one piece of memory, so that none is copied: nothing may keep a path.
-func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Object, path []string) ([]store.Value, error) {
+func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Object,
+	path []string) ([]store.Value, error) {
 	values := make([]store.Value, len(s.Attributes))
 	for _, key := range data.Keys {
 		a := s.Attribute(key)
@@ -208,7 +209,8 @@ func (version *importVersion) values(s *contenttypes.Schema, data *jsontree.Obje
 		case a.System:
 			return nil, fmt.Errorf("%s: is not part of data", issues.PathName(at))
 		case a.Mapped:
-			return nil, fmt.Errorf("%s: shows the relation %s of %s; give it there", issues.PathName(at), a.Inverse.Name, a.Inverse.Owner.UID)
+			return nil, fmt.Errorf("%s: shows the relation %s of %s; give it there", issues.PathName(at),
+				a.Inverse.Name, a.Inverse.Owner.UID)
 		case a.IsRelation():
 			continue
 		}
@@ -242,7 +244,8 @@ func (version *importVersion) scalar(a *contenttypes.Attribute, path []string, v
 func importScalar(a *contenttypes.Attribute, path []string, v any) ([]byte, error) {
 	if a.Type == contenttypes.Password && v != nil {
 		if s, _ := v.(string); !passwords.IsHash(s) {
-			return nil, fmt.Errorf("%s: must be the bcrypt hash of a password, as lectern export writes it", issues.PathName(path))
+			return nil, fmt.Errorf("%s: must be the bcrypt hash of a password, as lectern export writes it",
+				issues.PathName(path))
 		}
 		return values.Encode(v), nil
 	}

@@ -68,7 +68,8 @@ type loader struct {
 // stores one.
 func (im *importer) eachChunk(from *extsort.Sorter, do func(*chunk) error) error {
 	ctx, cancel := context.WithCancel(im.ctx)
-	l := &loader{im: im, ctx: ctx, chunks: make(chan *chunk), loaded: semaphore.NewWeighted(loadedAhead), next: &chunk{}}
+	l := &loader{im: im, ctx: ctx, chunks: make(chan *chunk), loaded: semaphore.NewWeighted(loadedAhead),
+		next: &chunk{}}
 	ended := make(chan error, 1)
 	go func() {
 		ended <- l.load(from)

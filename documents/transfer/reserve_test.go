@@ -41,7 +41,8 @@ attributes: {text: {type: text}}
 func importedNotes(n, length int) []byte {
 	var lines strings.Builder
 	for i := range n {
-		fmt.Fprintf(&lines, `{"type":"api::note.note","documentId":"note%d","data":{"text":"%d %s"}}`+"\n", i, i, strings.Repeat("x", length))
+		fmt.Fprintf(&lines, `{"type":"api::note.note","documentId":"note%d","data":{"text":"%d %s"}}`+"\n", i, i,
+			strings.Repeat("x", length))
 	}
 	return []byte(lines.String())
 }
@@ -52,7 +53,8 @@ func TestExportReserves(t *testing.T) {
 	const length, lines = 10_000, 100
 	model := noteModel(t)
 	st := storetest.Open(t, model)
-	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"), bytes.NewReader(importedNotes(lines, length)), transfer.ImportOptions{}); err != nil {
+	if _, err := transfer.Import(t.Context(), documents.NewService(st, model, "en"),
+		bytes.NewReader(importedNotes(lines, length)), transfer.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -65,7 +67,8 @@ func TestExportReserves(t *testing.T) {
 	}
 	reserve, _ = limited(length)
 	out.Reset()
-	if err := transfer.Export(context.Background(), st, model, &out, reserve); !errors.Is(err, errNothingLeft) || out.Len() > 100 {
+	if err := transfer.Export(context.Background(), st, model, &out, reserve); !errors.Is(err, errNothingLeft) ||
+		out.Len() > 100 {
 		t.Errorf("%d bytes, %v", out.Len(), err)
 	}
 }
@@ -81,14 +84,16 @@ func TestImportReserves(t *testing.T) {
 		st := storetest.Open(t, model)
 		svc, file := documents.NewService(st, model, "en"), importedNotes(test.lines, test.length)
 		reserve, _ := limited(test.least)
-		if _, err := transfer.Import(t.Context(), svc, bytes.NewReader(file), transfer.ImportOptions{Reserve: reserve}); !errors.Is(err, errNothingLeft) {
+		if _, err := transfer.Import(t.Context(), svc, bytes.NewReader(file),
+			transfer.ImportOptions{Reserve: reserve}); !errors.Is(err, errNothingLeft) {
 			t.Errorf("%+v: %v", test, err)
 		}
 		if got := export(t, st, model); bytes.Count(got, []byte("\n")) != 1 {
 			t.Errorf("%+v: a refused import has stored %d bytes", test, len(got))
 		}
 		reserve, reserved := limited(1 << 30)
-		result, err := transfer.Import(t.Context(), svc, bytes.NewReader(file), transfer.ImportOptions{Reserve: reserve})
+		result, err := transfer.Import(t.Context(), svc, bytes.NewReader(file),
+			transfer.ImportOptions{Reserve: reserve})
 		if err != nil || result.Versions != test.lines || *reserved > 3*test.least {
 			t.Errorf("%+v: %+v, %d bytes reserved, %v", test, result, *reserved, err)
 		}

@@ -85,7 +85,8 @@ func (im *importer) storeChunk(c *chunk, phase storingPhase, deferred *extsort.S
 }
 
 // storeTogether stores as many of the documents as one transaction may replace, and returns how many these are.
-func (im *importer) storeTogether(documents []*importDocument, phase storingPhase, deferred *extsort.Sorter, result *ImportResult) (stored int, err error) {
+func (im *importer) storeTogether(documents []*importDocument, phase storingPhase, deferred *extsort.Sorter,
+	result *ImportResult) (stored int, err error) {
 	var done storedChunk
 	err = im.s.Store().Write(im.ctx, func(tx *store.Tx) error {
 		done = storedChunk{}
@@ -132,7 +133,8 @@ type documentName struct {
 // importReplaced bytes of rows, and at least one. It returns how many these are, and the new ones among them. Others
 // may link to the new ones before they are stored, since all are in the same transaction. Documents of single types are
 // not among the new ones: they may have to wait for the next phase.
-func numberDocuments(tx *store.Tx, documents []*importDocument) (stored int, together map[documentName]*importDocument) {
+func numberDocuments(tx *store.Tx,
+	documents []*importDocument) (stored int, together map[documentName]*importDocument) {
 	together = map[documentName]*importDocument{}
 	size := 0
 	for i, d := range documents {
@@ -255,7 +257,8 @@ func (w *documentWrite) findTargets(phase storingPhase) (complete bool) {
 				return false
 			case phase == completing:
 				w.done.lost = append(w.done.lost, LineProblem{l.number,
-					fmt.Sprintf("%s: stored without the link to %s, which the import left out", issues.PathName(e.path), e.id)})
+					fmt.Sprintf("%s: stored without the link to %s, which the import left out", issues.PathName(e.path),
+						e.id)})
 			}
 			complete = complete && e.to != 0
 		}

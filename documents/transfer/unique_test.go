@@ -31,12 +31,14 @@ func TestImportUniqueInside(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			svc := documents.NewService(storetest.Open(t, model), model, "en")
-			if _, err := transfer.Import(t.Context(), svc, strings.NewReader(c.stored), transfer.ImportOptions{}); err != nil {
+			if _, err := transfer.Import(t.Context(), svc, strings.NewReader(c.stored),
+				transfer.ImportOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			_, err := transfer.Import(t.Context(), svc, strings.NewReader(c.file), transfer.ImportOptions{})
 			var wrong transfer.LineProblems
-			if errors.As(err, &wrong); c.want == "" && err != nil || c.want != "" && (len(wrong) != 1 || !strings.Contains(wrong[0].Message, c.want)) {
+			if errors.As(err, &wrong); c.want == "" && err != nil || c.want != "" &&
+				(len(wrong) != 1 || !strings.Contains(wrong[0].Message, c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})

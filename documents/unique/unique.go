@@ -15,7 +15,8 @@ func IsFree(raw []byte) bool { return raw == nil || string(raw) == `""` }
 // A Finder finds versions by the values of unique attributes. It is a *store.Snapshot or a *store.Preview.
 type Finder interface {
 	Equal(*contenttypes.ContentType, store.Status, string, *contenttypes.Attribute, []byte, func(store.Record) bool)
-	EqualInside(*contenttypes.ContentType, store.Status, string, []*contenttypes.Attribute, []byte, func(store.Record) bool)
+	EqualInside(*contenttypes.ContentType, store.Status, string, []*contenttypes.Attribute, []byte,
+		func(store.Record) bool)
 }
 
 // Other returns a version of this status and locale that has a value at the end of a path of attributes, or the zero

@@ -123,23 +123,28 @@ func init() {
 	}
 	list := []keyRule{
 		{key: "format", cast: oneOf("ordered", "unordered")},
-		{key: "children", cast: children("List node children must have at least one ListItem or ListNode", (*blockCaster).item)},
+		{key: "children", cast: children("List node children must have at least one ListItem or ListNode",
+			(*blockCaster).item)},
 	}
 	itemRules = map[string][]keyRule{
 		"list-item": {{key: "children", cast: children("", (*blockCaster).inline)}},
 		"list":      list,
 	}
 	blockRules = map[string][]keyRule{
-		"paragraph": {{key: "children", cast: children("Paragraph node children must have at least one Text or Link node", (*blockCaster).inline)}},
+		"paragraph": {{key: "children",
+			cast: children("Paragraph node children must have at least one Text or Link node", (*blockCaster).inline)}},
 		"heading": {
 			{key: "level", cast: castLevel},
-			{key: "children", cast: children("Heading node children must have at least one Text or Link node", (*blockCaster).inline)},
+			{key: "children", cast: children("Heading node children must have at least one Text or Link node",
+				(*blockCaster).inline)},
 		},
-		"list":  list,
-		"quote": {{key: "children", cast: children("Quote node children must have at least one Text or Link node", (*blockCaster).inline)}},
+		"list": list,
+		"quote": {{key: "children", cast: children("Quote node children must have at least one Text or Link node",
+			(*blockCaster).inline)}},
 		"code": {
 			{key: "language", cast: castText, optional: true},
-			{key: "children", cast: children("Quote node children must have at least one Text or Link node", (*blockCaster).plainText)},
+			{key: "children", cast: children("Quote node children must have at least one Text or Link node",
+				(*blockCaster).plainText)},
 		},
 		"image": {
 			{key: "image", cast: castImage, optional: true},

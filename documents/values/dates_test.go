@@ -170,7 +170,8 @@ func FuzzCastTemporal(f *testing.F) {
 			if filter, err := ParseFilterTime(a, s); err != nil || filter != v {
 				t.Fatalf("%q as a %s is %v when written and %v, %v in a filter", s, name, v, filter, err)
 			}
-			if want, err := time.Parse(time.RFC3339, s); err == nil && a.Type == contenttypes.DateTime && v != FormatTime(want) {
+			if want, err := time.Parse(time.RFC3339, s); err == nil && a.Type == contenttypes.DateTime &&
+				v != FormatTime(want) {
 				t.Fatalf("%q is %v, want %v", s, v, FormatTime(want))
 			}
 		}

@@ -104,5 +104,6 @@ func rule(f issues.Issue) string {
 // holds reports whether attributes of a kind can hold a value that was cast and breaks a rule.
 func holds(kind contenttypes.ValueKind, v any) bool {
 	_, isText := v.(string)
-	return isText && (kind == contenttypes.TextValue || kind == contenttypes.EnumValue) || v != nil && kind == contenttypes.NumberValue
+	return isText && (kind == contenttypes.TextValue || kind == contenttypes.EnumValue) || v != nil &&
+		kind == contenttypes.NumberValue
 }

@@ -14,11 +14,15 @@ func limits[T any](least, most T) (*T, *T) { return &least, &most }
 func scalars() map[string]*contenttypes.Attribute {
 	attrs := map[string]*contenttypes.Attribute{}
 	for name, kind := range map[string]contenttypes.Type{
-		"string": contenttypes.String, "text": contenttypes.Text, "richtext": contenttypes.RichText, "uid": contenttypes.UID,
-		"email": contenttypes.Email, "password": contenttypes.Password, "integer": contenttypes.Integer, "float": contenttypes.Float,
-		"decimal": contenttypes.Decimal, "biginteger": contenttypes.BigInteger, "boolean": contenttypes.Boolean, "json": contenttypes.JSON,
-		"enumeration": contenttypes.Enumeration, "date": contenttypes.Date, "time": contenttypes.Time, "datetime": contenttypes.DateTime,
-		"blocks": contenttypes.Blocks,
+		"string": contenttypes.String, "text": contenttypes.Text, "richtext": contenttypes.RichText,
+		"uid":   contenttypes.UID,
+		"email": contenttypes.Email, "password": contenttypes.Password, "integer": contenttypes.Integer,
+		"float":   contenttypes.Float,
+		"decimal": contenttypes.Decimal, "biginteger": contenttypes.BigInteger, "boolean": contenttypes.Boolean,
+		"json":        contenttypes.JSON,
+		"enumeration": contenttypes.Enumeration, "date": contenttypes.Date, "time": contenttypes.Time,
+		"datetime": contenttypes.DateTime,
+		"blocks":   contenttypes.Blocks,
 	} {
 		attrs[name] = &contenttypes.Attribute{Type: kind}
 		attrs[name+" required"] = &contenttypes.Attribute{Type: kind, Required: true}
@@ -45,24 +49,30 @@ var castCases = []struct {
 }{
 	{"string", `"  Ω 👩‍👩 \t\"q\" "`, valid + `"  Ω 👩‍👩 \t\"q\" "`, ""},
 	{"string", `5`, "k| k must be a `string` type, but the final value was: `5`. = 5", ""},
-	{"string", `{"a":1}`, "k| k must be a `string` type, but the final value was: `{\n  \"a\": \"1\"\n}`. = {\"a\":1}", ""},
+	{"string", `{"a":1}`, "k| k must be a `string` type, but the final value was: `{\n  \"a\": \"1\"\n}`. = {\"a\":1}",
+		""},
 	{"string", `"` + strings.Repeat("é", 255) + `"`, valid + `"` + strings.Repeat("é", 255) + `"`, ""},
-	{"string", `"` + strings.Repeat("x", 256) + `"`, "k| k must be at most 255 characters = \"" + strings.Repeat("x", 256) + `"`, ""},
-	{"string", `"` + strings.Repeat("😀", 128) + `"`, "k| k must be at most 255 characters = \"" + strings.Repeat("😀", 128) + `"`, ""},
+	{"string", `"` + strings.Repeat("x", 256) + `"`, "k| k must be at most 255 characters = \"" +
+		strings.Repeat("x", 256) + `"`, ""},
+	{"string", `"` + strings.Repeat("😀", 128) + `"`, "k| k must be at most 255 characters = \"" +
+		strings.Repeat("😀", 128) + `"`, ""},
 	{"string bounded", `"ab"`, valid + `"ab"`, "k| k must be at least 3 characters = \"ab\""},
 	{"string bounded", `"a/b"`, valid + `"a/b"`, ""},
 	{"string bounded", `"abcabc"`, "k| k must be at most 5 characters = \"abcabc\"", ""},
 	{"string bounded", `"abd"`, valid + `"abd"`, `k| k must match the following: "/^[a-c/]+$/" = "abd"`},
-	{"string bounded", `"d"`, valid + `"d"`, "k| k must be at least 3 characters = \"d\"\nk| k must match the following: \"/^[a-c/]+$/\" = \"d\""},
+	{"string bounded", `"d"`, valid + `"d"`,
+		"k| k must be at least 3 characters = \"d\"\nk| k must match the following: \"/^[a-c/]+$/\" = \"d\""},
 	{"string bounded", `""`, valid + `""`, "k| k must be at least 3 characters = \"\""},
 	{"string required", `""`, valid + `""`, ""},
-	{"string required", `null`, valid + "null", "k| k must be a `string` type, but the final value was: `null`. = null"},
+	{"string required", `null`, valid + "null",
+		"k| k must be a `string` type, but the final value was: `null`. = null"},
 	{"text", `"` + strings.Repeat("x", 300) + `"`, valid + `"` + strings.Repeat("x", 300) + `"`, ""},
 	{"richtext", `{}`, "k| k must be a `string` type, but the final value was: `{}`. = {}", ""},
 	{"uid", `"aZ09-_.~"`, valid + `"aZ09-_.~"`, ""},
 	{"uid", `""`, valid + `""`, ""},
 	{"uid", `"a b"`, valid + `"a b"`, `k| k must match the following: "/^[A-Za-z0-9-_.~]*$/" = "a b"`},
-	{"uid bounded", `""`, valid + `""`, "k| k must be at least 3 characters = \"\"\nk| k must match the following: \"/^[a-c/]+$/\" = \"\""},
+	{"uid bounded", `""`, valid + `""`,
+		"k| k must be at least 3 characters = \"\"\nk| k must match the following: \"/^[a-c/]+$/\" = \"\""},
 	{"password", `5`, "k| k must be a `string` type, but the final value was: `5`. = 5", ""},
 
 	{"email", `"O'Neil+tag_1@Sub.Example.CO"`, valid + `"O'Neil+tag_1@Sub.Example.CO"`, ""},
@@ -74,7 +84,8 @@ var castCases = []struct {
 	{"enumeration", `null`, valid + `null`, ""},
 	{"enumeration", `"Easy"`, `k| k must be one of the following values: easy, very hard,  = "Easy"`, ""},
 	{"enumeration", `1`, `k| k must be one of the following values: easy, very hard,  = "1"`, ""},
-	{"enumeration", `["easy"]`, "k| k must be a `string` type, but the final value was: `[\n  \"\\\"easy\\\"\"\n]`. = [\"easy\"]\nk| k must be one of the following values: easy, very hard,  = [\"easy\"]", ""},
+	{"enumeration", `["easy"]`,
+		"k| k must be a `string` type, but the final value was: `[\n  \"\\\"easy\\\"\"\n]`. = [\"easy\"]\nk| k must be one of the following values: easy, very hard,  = [\"easy\"]", ""},
 
 	{"boolean", `"TRUE"`, valid + `true`, ""},
 	{"boolean", `"0"`, valid + `false`, ""},
@@ -82,7 +93,8 @@ var castCases = []struct {
 	{"boolean", `1.0`, valid + `true`, ""},
 	{"boolean", `2`, "k| k must be a `boolean` type, but the final value was: `2`. = 2", ""},
 	{"boolean", `"yes"`, "k| k must be a `boolean` type, but the final value was: `\"yes\"`. = \"yes\"", ""},
-	{"boolean", `["true"]`, "k| k must be a `boolean` type, but the final value was: `[\n  \"\\\"true\\\"\"\n]`. = [\"true\"]", ""},
+	{"boolean", `["true"]`,
+		"k| k must be a `boolean` type, but the final value was: `[\n  \"\\\"true\\\"\"\n]`. = [\"true\"]", ""},
 	{"boolean required", `null`, valid + `null`, "k| k must be defined. = null"},
 
 	{"integer", `" 7 "`, valid + `7`, ""},
@@ -95,22 +107,28 @@ var castCases = []struct {
 	{"integer", `9007199254740993`, valid + `9007199254740993`, ""},
 	{"integer", `"9007199254740993"`, valid + `9007199254740993`, ""},
 	{"integer", `1.5`, "k| k must be an integer = 1.5", ""},
-	{"integer", `"ten"`, "k| k must be a `number` type, but the final value was: `NaN` (cast from the value `\"ten\"`). = null", ""},
+	{"integer", `"ten"`,
+		"k| k must be a `number` type, but the final value was: `NaN` (cast from the value `\"ten\"`). = null", ""},
 	{"integer", `""`, "k| k must be a `number` type, but the final value was: `NaN` (cast from the value `\"\"`). = null", ""},
 	{"integer", `true`, "k| k must be a `number` type, but the final value was: `NaN` (cast from the value `true`). = null", ""},
 	{"integer", `[5]`, "k| k must be a `number` type, but the final value was: `NaN` (cast from the value `[\n  \"5\"\n]`). = null", ""},
 	{"integer", `1e400`, "k| k must be an integer = null", ""},
 	{"integer bounded", `1`, valid + `1`, "k| k must be greater than or equal to 2 = 1"},
 	{"integer bounded", `5`, "k| k must be less than or equal to 4.5 = 5", ""},
-	{"integer bounded", `1.5`, "k| k must be an integer = 1.5", "k| k must be an integer = 1.5\nk| k must be greater than or equal to 2 = 1.5"},
-	{"integer bounded", `5000.5`, "k| k must be an integer = 5000.5\nk| k must be less than or equal to 4.5 = 5000.5", ""},
-	{"integer required", `null`, valid + `null`, "k| k must be a `number` type, but the final value was: `NaN`. = null"},
+	{"integer bounded", `1.5`, "k| k must be an integer = 1.5",
+		"k| k must be an integer = 1.5\nk| k must be greater than or equal to 2 = 1.5"},
+	{"integer bounded", `5000.5`, "k| k must be an integer = 5000.5\nk| k must be less than or equal to 4.5 = 5000.5",
+		""},
+	{"integer required", `null`, valid + `null`,
+		"k| k must be a `number` type, but the final value was: `NaN`. = null"},
 	{"float", `0.30000000000000004`, valid + `0.30000000000000004`, ""},
 	{"float", `"Infinity"`, "k| k must be a finite number = null", ""},
-	{"float bounded", `"Infinity"`, "k| k must be a finite number = null\nk| k must be less than or equal to 4.5 = null", ""},
+	{"float bounded", `"Infinity"`,
+		"k| k must be a finite number = null\nk| k must be less than or equal to 4.5 = null", ""},
 	{"float", `"NaN"`, "k| k must be a `number` type, but the final value was: `NaN` (cast from the value `\"NaN\"`). = null", ""},
 	{"decimal", `"12.50"`, valid + `12.5`, ""},
-	{"decimal", `"1,5"`, "k| k must be a `number` type, but the final value was: `NaN` (cast from the value `\"1,5\"`). = null", ""},
+	{"decimal", `"1,5"`,
+		"k| k must be a `number` type, but the final value was: `NaN` (cast from the value `\"1,5\"`). = null", ""},
 
 	{"biginteger", `5`, valid + `"5"`, ""},
 	{"biginteger", `"+007"`, valid + `"7"`, ""},
@@ -215,9 +233,12 @@ func TestCastAbsent(t *testing.T) {
 }
 
 func TestEmailAddress(t *testing.T) {
-	good := []string{`a@b.co`, `é@bücher.de`, `a@b.рф`, `"a b"@c.de`, `"a\"b"@c.de`, `""@b.co`, `a@b.c`, `a@b_c.de`, `a@b.xn--p1ai`, `a@a.b.c.dd`, "a/b=?^`{|}~!#$%&*@c.de"}
-	bad := []string{``, `a`, `a@`, `@b.co`, `a@localhost`, ` a@b.co `, `a..b@c.de`, `.a@b.co`, `a.@b.co`, `a@b..co`, `a@.b.co`, `a@b.co.`, `a@-b.co`, `a@b-.co`,
-		`a@1.2.3.4`, `a@[1.2.3.4]`, `a@b.c1`, `a@@b.co`, `a b@c.de`, `a,b@c.de`, `a(b)@c.de`, `a"b@c.de`, `a\b@c.de`, `"a@b.co`, `"a"b@c.de`, `"@b.co`, "a@b.co\n", "\"\n\"@b.co",
+	good := []string{`a@b.co`, `é@bücher.de`, `a@b.рф`, `"a b"@c.de`, `"a\"b"@c.de`, `""@b.co`, `a@b.c`, `a@b_c.de`,
+		`a@b.xn--p1ai`, `a@a.b.c.dd`, "a/b=?^`{|}~!#$%&*@c.de"}
+	bad := []string{``, `a`, `a@`, `@b.co`, `a@localhost`, ` a@b.co `, `a..b@c.de`, `.a@b.co`, `a.@b.co`, `a@b..co`,
+		`a@.b.co`, `a@b.co.`, `a@-b.co`, `a@b-.co`,
+		`a@1.2.3.4`, `a@[1.2.3.4]`, `a@b.c1`, `a@@b.co`, `a b@c.de`, `a,b@c.de`, `a(b)@c.de`, `a"b@c.de`, `a\b@c.de`,
+		`"a@b.co`, `"a"b@c.de`, `"@b.co`, "a@b.co\n", "\"\n\"@b.co",
 		`😀@b.co`, `a@😀.co`, `a@b!c.de`}
 	for _, s := range good {
 		if !IsEmail(s) {
@@ -232,7 +253,8 @@ func TestEmailAddress(t *testing.T) {
 }
 
 func TestPrintRegex(t *testing.T) {
-	for in, want := range map[string]string{`^[A-Z]{3}$`: `/^[A-Z]{3}$/`, `a/b`: `/a\/b/`, `a\/[/]`: `/a\/[/]/`, `\[/]`: `/\[\/]/`} {
+	for in, want := range map[string]string{`^[A-Z]{3}$`: `/^[A-Z]{3}$/`, `a/b`: `/a\/b/`, `a\/[/]`: `/a\/[/]/`,
+		`\[/]`: `/\[\/]/`} {
 		if got := printRegex(in); got != want {
 			t.Errorf("printRegex(%s) = %s, want %s", in, got, want)
 		}

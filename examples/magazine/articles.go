@@ -15,8 +15,8 @@ const (
 	auditUID   = "api::audit-entry.audit-entry"
 )
 
-// articleType returns the content-type of articles. It is looked up for each request, because definitions may change while a
-// server runs in development.
+// articleType returns the content-type of articles. It is looked up for each request, because definitions may change
+// while a server runs in development.
 func articleType(s gateway.Host) *contenttypes.ContentType {
 	return s.Documents().Model().Type(articleUID)
 }

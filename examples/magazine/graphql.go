@@ -46,7 +46,8 @@ func resolveWords(p graphql.ResolveParams) (any, error) {
 	return topWords(p.Context, p.Args["limit"].(int))
 }
 
-// resolveBySlug resolves Query.articleBySlug. It returns only the document's identity; the server reads the selected fields.
+// resolveBySlug resolves Query.articleBySlug. It returns only the document's identity; the server reads the selected
+// fields.
 func resolveBySlug(p graphql.ResolveParams) (any, error) {
 	return gateway.CallerOf(p.Context).Server.Documents().Query(articleUID).
 		Where(documents.Eq("slug", p.Args["slug"])).First(p.Context)

@@ -37,7 +37,8 @@ func prepare(ctx context.Context, e *documents.Event) error {
 	return nil
 }
 
-// keepFeatured refuses to delete a featured article. It passes the article's title to audit, which runs after the deletion.
+// keepFeatured refuses to delete a featured article. It passes the article's title to audit, which runs after the
+// deletion.
 func keepFeatured(_ context.Context, e *documents.Event) error {
 	article, err := e.Values()
 	if err != nil || article == nil {

@@ -1,5 +1,5 @@
-// Magazine is a server with extensions: a route, policies, middleware, hooks around writes, and GraphQL fields beside those
-// generated from content-types/. It has the same command line as lectern itself.
+// Magazine is a server with extensions: a route, policies, middleware, hooks around writes, and GraphQL fields beside
+// those generated from content-types/. It has the same command line as lectern itself.
 package main
 
 import (

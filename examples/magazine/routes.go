@@ -56,8 +56,8 @@ func send(w http.ResponseWriter, v any) error {
 	return err
 }
 
-// isOwner is a policy that lets users change only their own articles. Routes and GraphQL fields use it. It allows API tokens
-// everything that they were granted, since a token has no user.
+// isOwner is a policy that lets users change only their own articles. Routes and GraphQL fields use it. It allows API
+// tokens everything that they were granted, since a token has no user.
 func isOwner(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 	caller := gateway.CallerOf(c.Context)
 	if caller.User.ID == 0 {

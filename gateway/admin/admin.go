@@ -1,13 +1,13 @@
-// Package admin carries out the commands that administer a project: tokens, backup and restore, export and import, migrations, and
-// checks of the store.
+// Package admin carries out the commands that administer a project: tokens, backup and restore, export and import,
+// migrations, and checks of the store.
 //
-// A Directory administers a project by its path. If a server runs on the data directory, the methods of Directory ask that server
-// through its control socket; otherwise they open the files. A Local administers a project that this process has open. A Control
-// answers requests on the control socket by means of a Local.
+// A Directory administers a project by its path. If a server runs on the data directory, the methods of Directory ask
+// that server through its control socket; otherwise they open the files. A Local administers a project that this
+// process has open. A Control answers requests on the control socket by means of a Local.
 //
-// Reading the source: admin.go holds the work on an open project; directory.go, foresee.go, migrate.go and salvage.go hold the work on a
-// store that may not fit its definitions. control.go is the server of the control socket and client.go its client. backup.go writes
-// backups and restore.go reads them.
+// Reading the source: admin.go holds the work on an open project; directory.go, foresee.go, migrate.go and salvage.go
+// hold the work on a store that may not fit its definitions. control.go is the server of the control socket and
+// client.go its client. backup.go writes backups and restore.go reads them.
 package admin
 
 import (
@@ -34,11 +34,12 @@ import (
 type Project interface {
 	// Tokens lists the API tokens in the order in which they were created.
 	Tokens(ctx context.Context) ([]auth.Token, error)
-	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has neither a Kind
-	// nor permissions, the token gets what permissions.yaml declares under its name; the error wraps ErrUndeclared if that is nothing.
+	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has neither
+	// a Kind nor permissions, the token gets what permissions.yaml declares under its name; the error wraps
+	// ErrUndeclared if that is nothing.
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
-	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key remains valid for the
-	// duration grace.
+	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key remains
+	// valid for the duration grace.
 	RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error)
 	// RevokeToken removes the token with that name or id.
 	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
@@ -48,8 +49,8 @@ type Project interface {
 	Backup(ctx context.Context, w io.Writer) error
 	// Audit writes what happened as JSON Lines, one for each entry of the log that passes the filter.
 	Audit(ctx context.Context, filter AuditFilter, w io.Writer) error
-	// VerifyLog reads the whole log. It returns an error if an entry is missing or was changed, or if expect is not empty and no entry has
-	// that hash.
+	// VerifyLog reads the whole log. It returns an error if an entry is missing or was changed, or if expect is not
+	// empty and no entry has that hash.
 	VerifyLog(ctx context.Context, expect string) (store.Chain, error)
 	// Compact gives the free pages of the store back to the disk. Requests are answered meanwhile. progress may be nil.
 	Compact(ctx context.Context, progress func(done, total int64)) (store.Compaction, error)
@@ -57,11 +58,12 @@ type Project interface {
 	Export(ctx context.Context, w io.Writer) error
 	// ExportStrapi writes all content as an archive that strapi import takes, encrypted with key unless it is empty.
 	ExportStrapi(ctx context.Context, w io.Writer, key string) error
-	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns transfer.LineProblems,
-	// unless o.Partial is set. It sets o.Reserve by itself.
+	// Import stores the content of a file that Export wrote. If a line is wrong, it stores nothing and returns
+	// transfer.LineProblems, unless o.Partial is set. It sets o.Reserve by itself.
 	Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (transfer.ImportResult, error)
 	// Fill sets attributes that have no value. progress may be nil; a running server does not call it.
-	Fill(ctx context.Context, fillings []audit.Filling, progress func(what string, done, total int)) (audit.Filled, error)
+	Fill(ctx context.Context, fillings []audit.Filling, progress func(what string, done, total int)) (
+		audit.Filled, error)
 	// Webhooks tells how the webhooks are doing.
 	Webhooks(ctx context.Context) ([]webhooks.Status, error)
 	// WebhookLog returns what is known about the deliveries of a webhook.
@@ -102,13 +104,15 @@ type Local struct {
 	Hooks *webhooks.Dispatcher
 	// Current returns the content that is served.
 	Current func() Content
-	// Reserve reserves memory for a command that reads or writes much content. grow reserves more; release returns all of it.
+	// Reserve reserves memory for a command that reads or writes much content. grow reserves more; release returns all
+	// of it.
 	Reserve func(ctx context.Context) (grow func(bytes int64) error, release func(), err error)
 
 	backedUp atomic.Int64 // when the last backup was complete, in Unix milliseconds; 0: none was taken
 }
 
-// View calls f with the current content. If the definitions change before f is done, View calls f again with the new content.
+// View calls f with the current content. If the definitions change before f is done, View calls f again with the new
+// content.
 func (l *Local) View(ctx context.Context, f func(Content) error) error {
 	for {
 		c := l.Current()
@@ -124,7 +128,8 @@ func (l *Local) View(ctx context.Context, f func(Content) error) error {
 	}
 }
 
-// Update calls f with the current content and keeps the definitions from changing until f returns. f must pass its context to writes.
+// Update calls f with the current content and keeps the definitions from changing until f returns. f must pass its
+// context to writes.
 func (l *Local) Update(ctx context.Context, f func(context.Context, Content) error) error {
 	if l.Refused != nil {
 		return l.Refused
@@ -186,12 +191,14 @@ func (l *Local) CreateToken(ctx context.Context, d auth.Declaration) (t auth.Tok
 // ErrUndeclared means that a token was asked for without saying what it may do.
 var ErrUndeclared = errors.New("the token would have no permissions")
 
-// createToken completes d by the declaration of the same name in permissions.yaml, if there is one, and creates the token.
+// createToken completes d by the declaration of the same name in permissions.yaml, if there is one, and creates the
+// token.
 func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token, string, error) {
 	i := slices.IndexFunc(c.Definition.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
 	switch {
 	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
-		return auth.Token{}, "", fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, or take another name", d.Name)
+		return auth.Token{}, "",
+			fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, or take another name", d.Name)
 	case i >= 0:
 		declared := c.Definition.Settings.Tokens[i]
 		if d.Lifespan > 0 {
@@ -208,14 +215,16 @@ func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token
 		for _, x := range c.Definition.Settings.Tokens {
 			declared = append(declared, x.Name)
 		}
-		return auth.Token{}, "", fmt.Errorf("%w: permissions.yaml declares no token %s (%s), so say what it may do: --type full-access, --type read-only, "+
-			"or --permission UID.ACTION", ErrUndeclared, d.Name, spelling.Suggest(d.Name, declared))
+		return auth.Token{}, "",
+			fmt.Errorf("%w: permissions.yaml declares no token %s (%s), so say what it may do: --type full-access, --type read-only, "+
+				"or --permission UID.ACTION", ErrUndeclared, d.Name, spelling.Suggest(d.Name, declared))
 	}
 	return c.Tokens.Create(ctx, d)
 }
 
 // RotateToken implements Project.
-func (l *Local) RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (t auth.Token, key string, err error) {
+func (l *Local) RotateToken(ctx context.Context, nameOrID string,
+	grace time.Duration) (t auth.Token, key string, err error) {
 	err = l.Update(ctx, func(ctx context.Context, c Content) error {
 		t, key, err = c.Tokens.Rotate(ctx, nameOrID, grace)
 		return err
@@ -279,7 +288,8 @@ func (l *Local) Export(ctx context.Context, w io.Writer) error {
 }
 
 // Import implements Project.
-func (l *Local) Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (result transfer.ImportResult, err error) {
+func (l *Local) Import(ctx context.Context, file io.ReadSeeker,
+	o transfer.ImportOptions) (result transfer.ImportResult, err error) {
 	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
 		return result, err
@@ -294,7 +304,8 @@ func (l *Local) Import(ctx context.Context, file io.ReadSeeker, o transfer.Impor
 }
 
 // Fill implements Project.
-func (l *Local) Fill(ctx context.Context, fillings []audit.Filling, progress func(what string, done, total int)) (filled audit.Filled, err error) {
+func (l *Local) Fill(ctx context.Context, fillings []audit.Filling,
+	progress func(what string, done, total int)) (filled audit.Filled, err error) {
 	err = l.Update(ctx, func(ctx context.Context, c Content) error {
 		filled, err = audit.Fill(ctx, c.Store, c.Definition.Model, fillings, progress)
 		return err

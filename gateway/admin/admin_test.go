@@ -42,7 +42,8 @@ func (p *project) serve(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan bool), make(chan error, 1)
 	go func() {
-		ended <- gateway.Serve(ctx, p.dir, gateway.Options{Addr: "127.0.0.1:0", LogTo: io.Discard, Ready: func(gateway.Ready) { close(ready) }})
+		ended <- gateway.Serve(ctx, p.dir,
+			gateway.Options{Addr: "127.0.0.1:0", LogTo: io.Discard, Ready: func(gateway.Ready) { close(ready) }})
 	}()
 	select {
 	case <-ready:
@@ -106,7 +107,8 @@ func TestTokensAreMadeRotatedAndRevoked(t *testing.T) {
 			if err != nil || made.Name != "reader" || key == "" {
 				t.Fatalf("%+v, %q, %v", made, key, err)
 			}
-			if declared, _, err := a.CreateToken(ctx, auth.Declaration{Name: "editor"}); err != nil || declared.Kind != auth.Custom || len(declared.Permissions) == 0 {
+			if declared, _, err := a.CreateToken(ctx, auth.Declaration{Name: "editor"}); err != nil ||
+				declared.Kind != auth.Custom || len(declared.Permissions) == 0 {
 				t.Errorf("the token of permissions.yaml: %+v, %v", declared, err)
 			}
 			if _, _, err := a.CreateToken(ctx, auth.Declaration{Name: "edtior"}); !errors.Is(err, admin.ErrUndeclared) {
@@ -147,7 +149,8 @@ func TestExportIsImportedElsewhere(t *testing.T) {
 		other := newProject(t)
 		other.with(t, func(a admin.Project) {
 			progress := 0
-			result, err := a.Import(commanded(t), bytes.NewReader(exported.Bytes()), transfer.ImportOptions{Progress: func(transfer.ImportProgress) { progress++ }})
+			result, err := a.Import(commanded(t), bytes.NewReader(exported.Bytes()),
+				transfer.ImportOptions{Progress: func(transfer.ImportProgress) { progress++ }})
 			if err != nil || result.Versions != 16 || progress == 0 {
 				t.Errorf("%+v with %d reports, %v", result, progress, err)
 			}
@@ -172,7 +175,8 @@ func TestImportStoresNothingIfALineIsWrong(t *testing.T) {
 			lines := strings.SplitAfter(before.String(), "\n")
 			wrong := lines[0] + "{\"type\":\"api::nothing.nothing\"}\n" + strings.Join(lines[1:], "")
 			var problems transfer.LineProblems
-			if _, err := a.Import(commanded(t), strings.NewReader(wrong), transfer.ImportOptions{}); !errors.As(err, &problems) || len(problems) != 1 {
+			if _, err := a.Import(commanded(t), strings.NewReader(wrong), transfer.ImportOptions{}); !errors.As(
+				err, &problems) || len(problems) != 1 {
 				t.Errorf("%v", err)
 			}
 			must(t, a.Export(t.Context(), &after))
@@ -200,11 +204,13 @@ func TestBackupIsRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if _, err := p.Restore(bytes.NewReader(served.Bytes())); !errors.Is(err, admin.ErrBusy) || !strings.Contains(err.Error(), "stop it first") {
+	if _, err := p.Restore(bytes.NewReader(served.Bytes())); !errors.Is(err, admin.ErrBusy) ||
+		!strings.Contains(err.Error(), "stop it first") {
 		t.Errorf("a restore while the project is served: %v", err)
 	}
 	stop()
-	for name, backup := range map[string][]byte{"of a stopped project": stopped.Bytes(), "of one that is served": served.Bytes()} {
+	for name, backup := range map[string][]byte{"of a stopped project": stopped.Bytes(),
+		"of one that is served": served.Bytes()} {
 		kept, err := p.Restore(bytes.NewReader(backup))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -215,7 +221,8 @@ func TestBackupIsRestored(t *testing.T) {
 		p.with(t, func(a admin.Project) {
 			var restored bytes.Buffer
 			must(t, a.Export(t.Context(), &restored))
-			if tokens, err := a.Tokens(t.Context()); restored.String() != content.String() || len(tokens) > 0 || err != nil {
+			if tokens, err := a.Tokens(t.Context()); restored.String() != content.String() || len(tokens) > 0 ||
+				err != nil {
 				t.Errorf("%s: %d bytes of content and %d tokens, %v", name, restored.Len(), len(tokens), err)
 			}
 		})
@@ -223,7 +230,8 @@ func TestBackupIsRestored(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, problems, err)
 		}
 	}
-	for name, backup := range map[string][]byte{"nothing": nil, "a part": served.Bytes()[:served.Len()/2], "no archive": []byte("x")} {
+	for name, backup := range map[string][]byte{"nothing": nil, "a part": served.Bytes()[:served.Len()/2],
+		"no archive": []byte("x")} {
 		if _, err := p.Restore(bytes.NewReader(backup)); err == nil {
 			t.Errorf("%s is restored", name)
 		}
@@ -286,7 +294,8 @@ func TestCompactKeepsTheContent(t *testing.T) {
 		p.with(t, func(a admin.Project) {
 			var before, after bytes.Buffer
 			must(t, a.Export(t.Context(), &before))
-			if result, err := a.Compact(t.Context(), func(_, _ int64) {}); err != nil || result.Before == 0 || result.After == 0 {
+			if result, err := a.Compact(t.Context(), func(_, _ int64) {}); err != nil || result.Before == 0 ||
+				result.After == 0 {
 				t.Errorf("%+v, %v", result, err)
 			}
 			must(t, a.Export(t.Context(), &after))
@@ -302,7 +311,8 @@ func TestCompactKeepsTheContent(t *testing.T) {
 
 func TestOnlyARunningServerHasAConditionAndRecordings(t *testing.T) {
 	p := newProject(t)
-	if _, err := p.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "no server answers on "+p.DataPath()) {
+	if _, err := p.Health(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "no server answers on "+p.DataPath()) {
 		t.Errorf("health of a stopped server: %v", err)
 	}
 	stop := p.serve(t)
@@ -313,7 +323,8 @@ func TestOnlyARunningServerHasAConditionAndRecordings(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 	var stacks bytes.Buffer
-	if err := p.Debug(t.Context(), admin.Recording{Kind: admin.Goroutines}, &stacks); err != nil || !strings.Contains(stacks.String(), "goroutine ") {
+	if err := p.Debug(t.Context(), admin.Recording{Kind: admin.Goroutines}, &stacks); err != nil ||
+		!strings.Contains(stacks.String(), "goroutine ") {
 		t.Errorf("%q, %v", &stacks, err)
 	}
 	for want, r := range map[string]admin.Recording{
@@ -337,7 +348,8 @@ func TestDataDirectoryIsLockedByOneProcess(t *testing.T) {
 	if _, err := admin.Lock(dir); !errors.Is(err, admin.ErrBusy) {
 		t.Errorf("locked twice: %v", err)
 	}
-	if err := admin.BusyError(dir); !errors.Is(err, admin.ErrBusy) || !strings.Contains(err.Error(), "try again when it is done") {
+	if err := admin.BusyError(dir); !errors.Is(err, admin.ErrBusy) ||
+		!strings.Contains(err.Error(), "try again when it is done") {
 		t.Errorf("%v", err)
 	}
 	must(t, d.Release())
@@ -391,16 +403,20 @@ func TestConditionsReadAsLines(t *testing.T) {
 	for want, c := range map[string]admin.Condition{
 		"ready":                  admin.Ready,
 		"full: the disk is full": {State: "full", Message: "the disk is full"},
-		"ready (a replica in step with its origin)":                             {State: "ready", Replica: &admin.ReplicaState{InStep: true}},
-		"ready (a replica that last had everything of its origin 1m30s ago)":    {State: "ready", Replica: &admin.ReplicaState{Age: &age}},
-		"behind: x (a replica that does not have everything of its origin yet)": {State: "behind", Message: "x", Replica: &admin.ReplicaState{}},
+		"ready (a replica in step with its origin)": {State: "ready",
+			Replica: &admin.ReplicaState{InStep: true}},
+		"ready (a replica that last had everything of its origin 1m30s ago)": {State: "ready",
+			Replica: &admin.ReplicaState{Age: &age}},
+		"behind: x (a replica that does not have everything of its origin yet)": {State: "behind", Message: "x",
+			Replica: &admin.ReplicaState{}},
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	f := admin.Following{Client: "10.0.0.1", Behind: 2, Part: true}
-	if got := f.String(); !strings.HasPrefix(got, "replica at 10.0.0.1: 2 entries of the log behind, a part of the content, connected since ") {
+	if got := f.String(); !strings.HasPrefix(
+		got, "replica at 10.0.0.1: 2 entries of the log behind, a part of the content, connected since ") {
 		t.Error(got)
 	}
 }

@@ -25,11 +25,13 @@ type AuditFilter struct {
 }
 
 func (f AuditFilter) query() string {
-	return url.Values{"since": {f.Since}, "until": {f.Until}, "type": {f.Type}, "document": {f.Document}, "by": {f.By}}.Encode()
+	return url.Values{"since": {f.Since}, "until": {f.Until}, "type": {f.Type}, "document": {f.Document},
+		"by": {f.By}}.Encode()
 }
 
 func auditFilterOf(q url.Values) AuditFilter {
-	return AuditFilter{Since: q.Get("since"), Until: q.Get("until"), Type: q.Get("type"), Document: q.Get("document"), By: q.Get("by")}
+	return AuditFilter{Since: q.Get("since"), Until: q.Get("until"), Type: q.Get("type"), Document: q.Get("document"),
+		By: q.Get("by")}
 }
 
 // An auditLine is a line that Audit writes.
@@ -56,7 +58,8 @@ type auditChange struct {
 	Action     string `json:"action"`
 }
 
-var entryKinds = map[store.EntryKind]string{store.BatchEntry: "changes", store.ConversionEntry: "definitions", store.EpochEntry: "epoch"}
+var entryKinds = map[store.EntryKind]string{store.BatchEntry: "changes", store.ConversionEntry: "definitions",
+	store.EpochEntry: "epoch"}
 
 // An auditor is an AuditFilter that was parsed.
 type auditor struct {
@@ -111,9 +114,10 @@ func (l *Local) Audit(ctx context.Context, filter AuditFilter, w io.Writer) erro
 	}
 }
 
-// append writes lines for the entries after a position, nil for the oldest one. It returns the position behind them, and whether there are no
-// more.
-func (a *auditor) append(s *store.Snapshot, after *store.Position, lines *bytes.Buffer) (at store.Position, done bool, err error) {
+// append writes lines for the entries after a position, nil for the oldest one. It returns the position behind them,
+// and whether there are no more.
+func (a *auditor) append(s *store.Snapshot, after *store.Position,
+	lines *bytes.Buffer) (at store.Position, done bool, err error) {
 	if after == nil {
 		at, err = s.OldestPosition()
 		if a.since.Sequence > at.Sequence && err == nil {
@@ -158,7 +162,8 @@ func (a *auditor) line(s *store.Snapshot, e *store.Entry) (line auditLine, passe
 	case !a.since.Time.IsZero() && !e.Time.After(a.since.Time):
 		return line, false, nil
 	}
-	line = auditLine{Sequence: e.Sequence, Epoch: e.Epoch.String(), At: e.Time.UTC(), By: auditBy(e.By), Kind: entryKinds[e.Kind], Hash: e.Hash().String()}
+	line = auditLine{Sequence: e.Sequence, Epoch: e.Epoch.String(), At: e.Time.UTC(), By: auditBy(e.By),
+		Kind: entryKinds[e.Kind], Hash: e.Hash().String()}
 	if line.Changes, err = changesOf(s, e); err != nil {
 		return line, false, err
 	}

@@ -43,8 +43,8 @@ type backupHead struct {
 	Time     time.Time `json:"time"`
 }
 
-// Backup implements Project. It copies the store from one snapshot and then the uploads, of which none is removed meanwhile. So the
-// backup holds each file that its documents name. Backup fails if the store is damaged.
+// Backup implements Project. It copies the store from one snapshot and then the uploads, of which none is removed
+// meanwhile. So the backup holds each file that its documents name. Backup fails if the store is damaged.
 func (l *Local) Backup(ctx context.Context, w io.Writer) error { return l.takeBackup(ctx, w, true) }
 
 // base writes a backup without the uploads.
@@ -75,7 +75,8 @@ func (l *Local) LastBackup() time.Time {
 const verifiedPerByte = 2 << 10
 
 // backup writes a backup of one Content.
-func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func(bytes int64) error, uploads bool) error {
+func (l *Local) backup(ctx context.Context, c Content, w io.Writer, reserve func(bytes int64) error,
+	uploads bool) error {
 	if c.Media != nil && uploads {
 		if err := c.Media.Recover(ctx); err != nil {
 			return err
@@ -131,7 +132,8 @@ func (b *backupWriter) addHead(s *store.Snapshot, version string) error {
 	if err != nil {
 		return err
 	}
-	head, err := json.Marshal(backupHead{backupFormat, backupVersion, b.now.UTC(), version, at.String(), lastEntryTime(s, at).UTC()})
+	head, err := json.Marshal(
+		backupHead{backupFormat, backupVersion, b.now.UTC(), version, at.String(), lastEntryTime(s, at).UTC()})
 	if err != nil {
 		return err
 	}
@@ -140,7 +142,8 @@ func (b *backupWriter) addHead(s *store.Snapshot, version string) error {
 
 // add writes a file of size bytes to the archive and notes its checksum. write writes the contents.
 func (b *backupWriter) add(name string, size int64, write func(io.Writer) (int64, error)) error {
-	head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: b.now, Format: tar.FormatPAX}
+	head := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: b.now,
+		Format: tar.FormatPAX}
 	if err := b.tar.WriteHeader(head); err != nil {
 		return err
 	}

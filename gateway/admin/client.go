@@ -55,7 +55,8 @@ func (r *remote) CreateToken(ctx context.Context, d auth.Declaration) (auth.Toke
 }
 
 func (r *remote) RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error) {
-	made, err := call[createdToken](ctx, r, http.MethodPost, "/tokens/"+url.PathEscape(nameOrID)+"/rotate?grace="+grace.String(), nil)
+	made, err := call[createdToken](ctx, r, http.MethodPost, "/tokens/"+url.PathEscape(nameOrID)+"/rotate?grace="+
+		grace.String(), nil)
 	return made.Token, made.Key, err
 }
 
@@ -129,7 +130,8 @@ func (r *remote) Export(ctx context.Context, w io.Writer) error {
 	return r.do(ctx, http.MethodGet, "/export", nil, copyTo(w))
 }
 
-func (r *remote) Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (result transfer.ImportResult, err error) {
+func (r *remote) Import(ctx context.Context, file io.ReadSeeker,
+	o transfer.ImportOptions) (result transfer.ImportResult, err error) {
 	path := fmt.Sprintf("/import?partial=%t&keep=%t&taken=%t", o.Partial, o.Keep, o.KeepTaken)
 	err = r.do(ctx, http.MethodPost, path, io.NopCloser(file), func(body io.Reader) error {
 		lines := json.NewDecoder(bufio.NewReader(body))
@@ -170,7 +172,8 @@ func call[Out any](ctx context.Context, r *remote, method, path string, in any) 
 	return out, err
 }
 
-// do sends a request and calls read with the body of the answer. If the server answers with an error, do returns that error.
+// do sends a request and calls read with the body of the answer. If the server answers with an error, do returns that
+// error.
 func (r *remote) do(ctx context.Context, method, path string, body io.Reader, read func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://control"+path, body)
 	if err != nil {
@@ -205,7 +208,8 @@ func (r *remote) do(ctx context.Context, method, path string, body io.Reader, re
 	return errors.New(e.Error)
 }
 
-// A controlFailure is an error of the server for which there is a code in controlCodes. It wraps that error and shows the server's message.
+// A controlFailure is an error of the server for which there is a code in controlCodes. It wraps that error and shows
+// the server's message.
 type controlFailure struct {
 	message string
 	known   error

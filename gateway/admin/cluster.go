@@ -68,13 +68,19 @@ func (c *Control) clusterRoutes(mux *http.ServeMux) {
 		return
 	}
 	change := func(f func(context.Context, ClusterNode) error) http.Handler {
-		return answerJSON(maxJSON, func(ctx context.Context, n ClusterNode) (struct{}, error) { return struct{}{}, f(ctx, n) })
+		return answerJSON(maxJSON, func(ctx context.Context, n ClusterNode) (struct{}, error) {
+			return struct{}{},
+				f(ctx, n)
+		})
 	}
-	mux.Handle("GET /cluster", answer(func(r *http.Request) (ClusterStatus, error) { return c.Cluster.Status(r.Context()) }))
+	mux.Handle("GET /cluster",
+		answer(func(r *http.Request) (ClusterStatus, error) { return c.Cluster.Status(r.Context()) }))
 	mux.Handle("POST /cluster/deploy", answerJSON(maxDefinitions, c.Cluster.Deploy))
 	mux.Handle("POST /cluster/add", change(c.Cluster.Add))
-	mux.Handle("POST /cluster/remove", change(func(ctx context.Context, n ClusterNode) error { return c.Cluster.Remove(ctx, n.Name) }))
-	mux.Handle("POST /cluster/transfer", change(func(ctx context.Context, n ClusterNode) error { return c.Cluster.Transfer(ctx, n.Name) }))
+	mux.Handle("POST /cluster/remove",
+		change(func(ctx context.Context, n ClusterNode) error { return c.Cluster.Remove(ctx, n.Name) }))
+	mux.Handle("POST /cluster/transfer",
+		change(func(ctx context.Context, n ClusterNode) error { return c.Cluster.Transfer(ctx, n.Name) }))
 }
 
 // Cluster asks the node that runs on the data directory about its cluster.
@@ -92,13 +98,14 @@ func (d *Directory) RemoveNode(ctx context.Context, name string) error {
 	return d.changeCluster(ctx, "/cluster/remove", ClusterNode{Name: name})
 }
 
-// TransferLead has the cluster of the node that runs on the data directory make a node the leader; "" is any other than the present one.
+// TransferLead has the cluster of the node that runs on the data directory make a node the leader; "" is any other than
+// the present one.
 func (d *Directory) TransferLead(ctx context.Context, name string) error {
 	return d.changeCluster(ctx, "/cluster/transfer", ClusterNode{Name: name})
 }
 
-// Deploy has the cluster of the node that runs on the data directory take over definition files. If that would lose content, Deploy changes nothing and
-// returns a *evolve.DefinitionError.
+// Deploy has the cluster of the node that runs on the data directory take over definition files. If that would lose
+// content, Deploy changes nothing and returns a *evolve.DefinitionError.
 func (d *Directory) Deploy(ctx context.Context, o Deployment) (Deployed, error) {
 	done, err := callRunning[Deployed](ctx, d, http.MethodPost, "/cluster/deploy", o)
 	if err == nil && len(done.Refusals) > 0 {

@@ -28,8 +28,8 @@ import (
 	"lectern/webhooks"
 )
 
-// A Control answers requests on the control socket of a running server. The socket is in the data directory, and only the user that
-// runs the server can open it. It speaks HTTP:
+// A Control answers requests on the control socket of a running server. The socket is in the data directory, and only
+// the user that runs the server can open it. It speaks HTTP:
 //
 //	GET    /server          serverInfo
 //	GET    /ready           Condition: whether the server should get requests
@@ -60,7 +60,8 @@ import (
 //	GET    /cluster         ClusterStatus; this and the next are answered by nodes of a cluster
 //	POST   /cluster/add, /cluster/remove, /cluster/transfer: ClusterNode → {}
 //
-// An error is answered by status 400 and a controlError. A download that fails after it has begun ends without its last chunk.
+// An error is answered by status 400 and a controlError. A download that fails after it has begun ends without its last
+// chunk.
 type Control struct {
 	// Project is the project that the server serves.
 	Project *Local
@@ -78,7 +79,8 @@ type Control struct {
 	Replicas func() []Following
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
-	// ByLeader, if set, wraps the handler of the requests that are for the leader of a cluster, which may be another server: that answers them.
+	// ByLeader, if set, wraps the handler of the requests that are for the leader of a cluster, which may be another
+	// server: that answers them.
 	ByLeader func(http.Handler) http.Handler
 	// Cluster administers the cluster of which the server is a node; nil: it is alone.
 	Cluster Cluster
@@ -117,7 +119,8 @@ type importEvent struct {
 	Error    string                   `json:"error,omitempty"`
 }
 
-// A compactEvent is a line of the answer to a request to compact. It holds progress in bytes or, in the last line, the result or the error.
+// A compactEvent is a line of the answer to a request to compact. It holds progress in bytes or, in the last line, the
+// result or the error.
 type compactEvent struct {
 	Done   int64             `json:"done,omitempty"`
 	Total  int64             `json:"total,omitempty"`
@@ -125,8 +128,8 @@ type compactEvent struct {
 	Error  string            `json:"error,omitempty"`
 }
 
-// Listen creates the control socket. It replaces an existing socket, which no process can be using, since this process has locked the data
-// directory.
+// Listen creates the control socket. It replaces an existing socket, which no process can be using, since this process
+// has locked the data directory.
 func (c *Control) Listen() (err error) {
 	defer func() {
 		if err != nil {
@@ -190,7 +193,8 @@ func (c *Control) Serve(ctx context.Context) error {
 	return nil
 }
 
-// forwarding wraps the handler of requests: those that change something, or ask about what the leader of a cluster alone does, are for the leader.
+// forwarding wraps the handler of requests: those that change something, or ask about what the leader of a cluster
+// alone does, are for the leader.
 func (c *Control) forwarding(h http.Handler) http.Handler {
 	if c.ByLeader == nil {
 		return h
@@ -217,17 +221,22 @@ func (c *Control) Handler() http.Handler {
 	p := c.Project
 	mux := http.NewServeMux()
 	mux.Handle("GET /server", answer(func(*http.Request) (serverInfo, error) {
-		return serverInfo{PID: os.Getpid(), Base: c.Base, Version: p.Version, Memory: c.Memory.Stats(), Load: c.Load()}, nil
+		return serverInfo{PID: os.Getpid(), Base: c.Base, Version: p.Version, Memory: c.Memory.Stats(), Load: c.Load()},
+			nil
 	}))
 	mux.Handle("GET /ready", answer(c.readiness))
 	mux.Handle("GET /replicas", answer(func(*http.Request) ([]Following, error) { return c.Replicas(), nil }))
 	mux.Handle("GET /tokens", answer(func(r *http.Request) ([]auth.Token, error) { return p.Tokens(r.Context()) }))
 	mux.Handle("POST /tokens", answerJSON(maxJSON, c.createToken))
 	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))
-	mux.Handle("DELETE /tokens/{name}", answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
-	mux.Handle("GET /webhooks", answer(func(r *http.Request) ([]webhooks.Status, error) { return p.Webhooks(r.Context()) }))
-	mux.Handle("GET /webhooks/{name}/log", answer(func(r *http.Request) (webhooks.Log, error) { return p.WebhookLog(r.Context(), r.PathValue("name")) }))
-	mux.Handle("POST /webhooks/{name}/test", answer(func(r *http.Request) (webhooks.Test, error) { return p.TestWebhook(r.Context(), r.PathValue("name")) }))
+	mux.Handle("DELETE /tokens/{name}",
+		answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
+	mux.Handle("GET /webhooks",
+		answer(func(r *http.Request) ([]webhooks.Status, error) { return p.Webhooks(r.Context()) }))
+	mux.Handle("GET /webhooks/{name}/log",
+		answer(func(r *http.Request) (webhooks.Log, error) { return p.WebhookLog(r.Context(), r.PathValue("name")) }))
+	mux.Handle("POST /webhooks/{name}/test",
+		answer(func(r *http.Request) (webhooks.Test, error) { return p.TestWebhook(r.Context(), r.PathValue("name")) }))
 	mux.Handle("POST /webhooks/{name}/replay", answer(c.replayWebhook))
 	mux.Handle("GET /uploads", answer(func(r *http.Request) (Uploads, error) { return p.Uploads(r.Context()) }))
 	mux.HandleFunc("GET /backup", func(w http.ResponseWriter, r *http.Request) { c.download(w, r, p.Backup) })
@@ -251,9 +260,10 @@ func (c *Control) Handler() http.Handler {
 	mux.Handle("GET /problems", answer(c.problems))
 	mux.HandleFunc("POST /import", c.importFile)
 	mux.Handle("POST /foresee", answerJSON(maxDefinitions, c.foresee))
-	mux.Handle("POST /fill", answerJSON(maxFillings, func(ctx context.Context, fillings []audit.Filling) (audit.Filled, error) {
-		return p.Fill(ctx, fillings, nil)
-	}))
+	mux.Handle("POST /fill",
+		answerJSON(maxFillings, func(ctx context.Context, fillings []audit.Filling) (audit.Filled, error) {
+			return p.Fill(ctx, fillings, nil)
+		}))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
 	c.clusterRoutes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -285,8 +295,8 @@ const (
 	maxDefinitions = 64 << 20 // all definitions of a project
 )
 
-// answerJSON returns a handler that decodes the JSON body of a request, passes it to f and answers as answer does. It refuses a body of
-// more than limit bytes.
+// answerJSON returns a handler that decodes the JSON body of a request, passes it to f and answers as answer does. It
+// refuses a body of more than limit bytes.
 func answerJSON[In, Out any](limit int64, f func(context.Context, In) (Out, error)) http.Handler {
 	return answer(func(r *http.Request) (out Out, err error) {
 		var in In
@@ -343,11 +353,13 @@ func (c *Control) importFile(w http.ResponseWriter, r *http.Request) {
 	}
 	defer file.Close()
 	control := http.NewResponseController(w)
-	events := json.NewEncoder(paced.NewWriter(w, control, c.AnswerRate)) // the import holds a snapshot while it writes progress
-	o := transfer.ImportOptions{Partial: is("partial"), Keep: is("keep"), KeepTaken: is("taken"), Progress: func(p transfer.ImportProgress) {
-		events.Encode(importEvent{Progress: &p})
-		control.Flush()
-	}}
+	events := json.NewEncoder(
+		paced.NewWriter(w, control, c.AnswerRate)) // the import holds a snapshot while it writes progress
+	o := transfer.ImportOptions{Partial: is("partial"), Keep: is("keep"), KeepTaken: is("taken"),
+		Progress: func(p transfer.ImportProgress) {
+			events.Encode(importEvent{Progress: &p})
+			control.Flush()
+		}}
 	result, err := c.Project.Import(r.Context(), file, o)
 	end := importEvent{Result: &result}
 	if err != nil && !errors.As(err, &end.Problems) {
@@ -364,7 +376,8 @@ func (c *Control) compact(w http.ResponseWriter, r *http.Request) {
 		_ = events.Encode(e) // fails only if the client is gone
 		_ = control.Flush()
 	}
-	result, err := c.Project.Compact(r.Context(), func(done, total int64) { send(compactEvent{Done: done, Total: total}) })
+	result, err := c.Project.Compact(
+		r.Context(), func(done, total int64) { send(compactEvent{Done: done, Total: total}) })
 	if err != nil {
 		send(compactEvent{Error: err.Error()})
 		return
@@ -392,14 +405,17 @@ const LostMajority = "If a majority of the nodes of the cluster is lost for good
 // describe returns what the user of a command is told of an error.
 func describe(err error) string {
 	if errors.Is(err, store.ErrNotLeader) {
-		return err.Error() + ". Repeat the command once the cluster has a leader, as `lectern cluster status` shows. " + LostMajority
+		return err.Error() + ". Repeat the command once the cluster has a leader, as `lectern cluster status` shows. " +
+			LostMajority
 	}
 	return err.Error()
 }
 
-// controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the client's side.
+// controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the
+// client's side.
 var controlCodes = map[string]error{
-	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": ErrUndeclared, "unasked": evolve.ErrNotAsked,
+	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": ErrUndeclared,
+	"unasked": evolve.ErrNotAsked,
 	"trimmed": store.ErrTrimmed, "epoch": store.ErrOtherEpoch,
 }
 
@@ -430,7 +446,8 @@ func listenUnix(path string) (*net.UnixListener, error) {
 	return net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 }
 
-// DialControl connects to the control socket of the server that runs on a data directory, whose path may be longer than the kernel accepts.
+// DialControl connects to the control socket of the server that runs on a data directory, whose path may be longer than
+// the kernel accepts.
 func DialControl(ctx context.Context, data string) (net.Conn, error) {
 	short, done, err := shortSocketPath(filepath.Join(data, controlName))
 	if err != nil {
@@ -440,8 +457,8 @@ func DialControl(ctx context.Context, data string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "unix", short)
 }
 
-// shortSocketPath returns another path of the same socket that is short enough for the kernel. The path is valid until done is called.
-// On Linux it goes through /proc to the opened directory; other systems get path itself.
+// shortSocketPath returns another path of the same socket that is short enough for the kernel. The path is valid until
+// done is called. On Linux it goes through /proc to the opened directory; other systems get path itself.
 func shortSocketPath(path string) (short string, done func(), err error) {
 	if len(path) <= maxSocketPath || runtime.GOOS != "linux" {
 		return path, func() {}, nil

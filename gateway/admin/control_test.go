@@ -28,19 +28,24 @@ func TestControlBodyLimits(t *testing.T) {
 		return w.Code, e.Error
 	}
 	blanks := func(n int64) io.Reader { return io.LimitReader(blank{}, n) }
-	for path, limit := range map[string]int64{"/tokens": 1 << 20, "/migrate": 1 << 20, "/fill": 16 << 20, "/foresee": 64 << 20} {
-		if status, message := post(path, blanks(limit+1)); status != http.StatusBadRequest || !strings.Contains(message, "too large") {
+	for path, limit := range map[string]int64{"/tokens": 1 << 20, "/migrate": 1 << 20, "/fill": 16 << 20,
+		"/foresee": 64 << 20} {
+		if status, message := post(path, blanks(limit+1)); status != http.StatusBadRequest ||
+			!strings.Contains(message, "too large") {
 			t.Errorf("%s of %d bytes: %d %q, want 400 and that it is too large", path, limit+1, status, message)
 		}
-		if status, message := post(path, blanks(limit)); status != http.StatusBadRequest || strings.Contains(message, "too large") {
+		if status, message := post(path, blanks(limit)); status != http.StatusBadRequest ||
+			strings.Contains(message, "too large") {
 			t.Errorf("%s of %d blanks: %d %q, want 400 for other reasons than its length", path, limit, status, message)
 		}
 	}
 	if settled > 0 {
 		t.Errorf("%d requests without migrations were carried out", settled)
 	}
-	if status, message := post("/migrate", io.MultiReader(blanks(1<<20-2), strings.NewReader("[]"))); status != http.StatusOK || settled != 1 {
-		t.Errorf("migrations in as many bytes as the limit: %d %q, carried out %d times, want 200 and once", status, message, settled)
+	if status, message := post(
+		"/migrate", io.MultiReader(blanks(1<<20-2), strings.NewReader("[]"))); status != http.StatusOK || settled != 1 {
+		t.Errorf("migrations in as many bytes as the limit: %d %q, carried out %d times, want 200 and once", status,
+			message, settled)
 	}
 }
 

@@ -29,7 +29,8 @@ type DataDir struct {
 // ErrBusy is the error for a data directory that another process uses.
 var ErrBusy = errors.New("in use by another process")
 
-// BusyError returns an error that says which process uses the data directory at path, and what to do about it. It wraps ErrBusy.
+// BusyError returns an error that says which process uses the data directory at path, and what to do about it. It wraps
+// ErrBusy.
 func BusyError(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -42,8 +43,9 @@ func BusyError(path string) error {
 		path, ErrBusy, r.Server.PID, r.Server.Base, r.Server.PID)
 }
 
-// Lock locks the data directory at path for this process, and finishes a restore that was interrupted. It creates a missing directory.
-// If another process has locked the directory, the error wraps ErrBusy. The kernel releases the lock when this process ends.
+// Lock locks the data directory at path for this process, and finishes a restore that was interrupted. It creates a
+// missing directory. If another process has locked the directory, the error wraps ErrBusy. The kernel releases the lock
+// when this process ends.
 func Lock(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, withHint(fmt.Errorf("make the data directory: %w", err))

@@ -45,8 +45,8 @@ func (d *Directory) Debug(ctx context.Context, rec Recording, w io.Writer) error
 	return r.do(ctx, http.MethodGet, "/debug/"+url.PathEscape(rec.Kind)+"?time="+rec.Time.String(), nil, copyTo(w))
 }
 
-// debug answers with a recording. One recording is made at a time, since the runtime makes one CPU profile and one trace at a time, and
-// each slows the server down.
+// debug answers with a recording. One recording is made at a time, since the runtime makes one CPU profile and one
+// trace at a time, and each slows the server down.
 func (c *Control) debug(w http.ResponseWriter, r *http.Request) {
 	rec := Recording{Kind: r.PathValue("kind")}
 	var err error

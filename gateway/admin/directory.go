@@ -21,7 +21,8 @@ type Directory struct {
 	Program string // the name of the program in suggested commands; "" is lectern
 	// Load reads the files of the project. The error is a yamlfile.Problems if they have problems.
 	Load func() (*config.Definition, error)
-	// Upgrading is called before the store is brought to a newer format, unless the options of OpenStore say what to call; nil: nothing is.
+	// Upgrading is called before the store is brought to a newer format, unless the options of OpenStore say what to
+	// call; nil: nothing is.
 	Upgrading func(store.Upgrade)
 	// Open opens the project in this process. The error wraps ErrBusy if another process uses the data directory.
 	Open func(context.Context) (Project, error)
@@ -30,7 +31,8 @@ type Directory struct {
 // DataPath returns the path of the data directory.
 func (d *Directory) DataPath() string { return cmp.Or(d.Data, filepath.Join(d.Dir, "data")) }
 
-// Administer opens the project: through the control socket of the server that runs on the data directory, or else in this process.
+// Administer opens the project: through the control socket of the server that runs on the data directory, or else in
+// this process.
 func (d *Directory) Administer(ctx context.Context) (Project, error) {
 	var p Project
 	r, err := d.server(ctx, func() (err error) {
@@ -43,7 +45,8 @@ func (d *Directory) Administer(ctx context.Context) (Project, error) {
 	return p, err
 }
 
-// server connects to the server that runs on the data directory. If none runs, it calls open, which locks the directory, and returns nil.
+// server connects to the server that runs on the data directory. If none runs, it calls open, which locks the
+// directory, and returns nil.
 func (d *Directory) server(ctx context.Context, open func() error) (*remote, error) {
 	if r, err := dial(ctx, d.DataPath()); err == nil {
 		return r, nil
@@ -66,11 +69,13 @@ func (d *Directory) lockStopped(lock func(string) (*DataDir, error)) (*DataDir, 
 	return data, err
 }
 
-// A maintainer works on a store that the project may not be able to open, since it is damaged or does not fit the definitions.
+// A maintainer works on a store that the project may not be able to open, since it is damaged or does not fit the
+// definitions.
 type maintainer interface {
 	problems(ctx context.Context) ([]string, error)
 	foresee(ctx context.Context, d *config.Definition) (Forecast, error)
-	migrate(ctx context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (evolve.Removed, error)
+	migrate(ctx context.Context, ms evolve.Migrations, progress func(what string, done, total int)) (
+		evolve.Removed, error)
 }
 
 var (
@@ -84,8 +89,8 @@ type files struct {
 	data *DataDir
 }
 
-// maintain calls f with the server that runs on the data directory. If there is none, it locks the directory by lock and calls f with
-// the files.
+// maintain calls f with the server that runs on the data directory. If there is none, it locks the directory by lock
+// and calls f with the files.
 func (d *Directory) maintain(ctx context.Context, lock func(string) (*DataDir, error), f func(maintainer) error) error {
 	var data *DataDir
 	r, err := d.server(ctx, func() (err error) {
@@ -122,8 +127,8 @@ func texts(list []error, err error) (texts []string, _ error) {
 	return texts, err
 }
 
-// OpenStore opens the store file at path with the definitions in def. If the content does not fit them, the error names the commands
-// that migrate it.
+// OpenStore opens the store file at path with the definitions in def. If the content does not fit them, the error names
+// the commands that migrate it.
 func (d *Directory) OpenStore(path string, def *config.Definition, o store.Options) (*store.Store, error) {
 	o.LockTimeout = fileLockWait
 	if o.Upgrading == nil {
@@ -160,8 +165,9 @@ func (d *Directory) WithCommand(err error) error {
 	return err
 }
 
-// settling returns the name of the command that settles content for which changed definitions have no place. Only deploy changes the content of a cluster.
-// If it cannot be told whether there is one, it is migrate, which then fails for the same reason.
+// settling returns the name of the command that settles content for which changed definitions have no place. Only
+// deploy changes the content of a cluster. If it cannot be told whether there is one, it is migrate, which then fails
+// for the same reason.
 func (d *Directory) settling() string {
 	if node, err := d.IsNode(); err == nil && node {
 		return "deploy"

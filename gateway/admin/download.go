@@ -18,8 +18,9 @@ import (
 	"lectern/gateway/internal/paced"
 )
 
-// Backups and exports are sent while they are read from a snapshot. An open snapshot keeps the store from reusing pages, so the client
-// must read at the rate limits.answerRate. The server closes the connection of a slower client, which can then ask for the reason.
+// Backups and exports are sent while they are read from a snapshot. An open snapshot keeps the store from reusing
+// pages, so the client must read at the rate limits.answerRate. The server closes the connection of a slower client,
+// which can then ask for the reason.
 
 // downloadHeader is the header with the id of a download. GET /downloads/{id} answers why that download failed.
 const downloadHeader = "Lectern-Download"
@@ -59,8 +60,8 @@ func (d *downloads) reason(id string) string {
 	return ""
 }
 
-// download sends the output of write as the answer. If write fails after the answer has begun, download closes the connection, which
-// tells the client that the download is incomplete, and keeps the reason for GET /downloads/{id}.
+// download sends the output of write as the answer. If write fails after the answer has begun, download closes the
+// connection, which tells the client that the download is incomplete, and keeps the reason for GET /downloads/{id}.
 func (c *Control) download(w http.ResponseWriter, r *http.Request, write func(context.Context, io.Writer) error) {
 	id := c.downloads.begin()
 	w.Header().Set(downloadHeader, id)
@@ -111,10 +112,12 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 // errSlowReader returns the error for a client that reads more slowly than limits.answerRate.
 func (c *Control) errSlowReader() error {
 	return fmt.Errorf("the server let go of a reader that took less than %s in %s: a snapshot of the store is held while it reads (limits.answerRate is %s a second); "+
-		"write to a file, or to something that reads faster", config.ByteSize(paced.Part), paced.PartTime(c.AnswerRate), config.ByteSize(c.AnswerRate))
+		"write to a file, or to something that reads faster", config.ByteSize(paced.Part), paced.PartTime(c.AnswerRate),
+		config.ByteSize(c.AnswerRate))
 }
 
-// reasonOf asks the server why a download ended early, and returns that as an error. err is the error of the connection.
+// reasonOf asks the server why a download ended early, and returns that as an error. err is the error of the
+// connection.
 func (r *remote) reasonOf(ctx context.Context, id string, err error) error {
 	ended, failed := call[controlError](ctx, r, http.MethodGet, "/downloads/"+id, nil)
 	if failed != nil || ended.Error == "" {

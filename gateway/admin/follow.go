@@ -27,8 +27,8 @@ type FollowOptions struct {
 	Report func(backup.Progress)
 }
 
-// Follow writes a continuous backup of the project until ctx ends. It asks the server that runs on the data directory, and waits for one
-// while none runs.
+// Follow writes a continuous backup of the project until ctx ends. It asks the server that runs on the data directory,
+// and waits for one while none runs.
 func (d *Directory) Follow(ctx context.Context, o FollowOptions) error {
 	if node, err := d.IsNode(); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (d *Directory) Follow(ctx context.Context, o FollowOptions) error {
 	return f.Run(ctx)
 }
 
-// A follower is the project as the server on its data directory shows it. It connects anew for each call, since the server may be started
-// again.
+// A follower is the project as the server on its data directory shows it. It connects anew for each call, since the
+// server may be started again.
 type follower struct{ d *Directory }
 
 var _ backup.Source = follower{}
@@ -91,17 +91,18 @@ func readBase(r io.Reader) (b backup.Base, err error) {
 // Log implements backup.Source.
 func (f follower) Log(ctx context.Context, after store.Position, next func(backup.Update) error) error {
 	return f.do(ctx, func(r *remote) error {
-		return r.do(ctx, http.MethodGet, "/log?after="+url.QueryEscape(after.String()), nil, func(body io.Reader) error {
-			for updates := backup.NewUpdateReader(body); ; {
-				u, err := updates.Next()
-				if err != nil {
-					return fmt.Errorf("the server ended the log: %w", err)
+		return r.do(ctx, http.MethodGet, "/log?after="+url.QueryEscape(after.String()), nil,
+			func(body io.Reader) error {
+				for updates := backup.NewUpdateReader(body); ; {
+					u, err := updates.Next()
+					if err != nil {
+						return fmt.Errorf("the server ended the log: %w", err)
+					}
+					if err := next(u); err != nil {
+						return err
+					}
 				}
-				if err := next(u); err != nil {
-					return err
-				}
-			}
-		})
+			})
 	})
 }
 

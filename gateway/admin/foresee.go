@@ -24,8 +24,8 @@ type Forecast struct {
 	Tokens auth.TokenForecast
 }
 
-// Foresee tells how a start with def would convert the content in the data directory. If the start would fail, the error is its
-// *evolve.DefinitionError. Foresee changes nothing.
+// Foresee tells how a start with def would convert the content in the data directory. If the start would fail, the
+// error is its *evolve.DefinitionError. Foresee changes nothing.
 func (d *Directory) Foresee(ctx context.Context, def *config.Definition) (f Forecast, err error) {
 	path := filepath.Join(d.DataPath(), StoreName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -39,11 +39,14 @@ func (d *Directory) Foresee(ctx context.Context, def *config.Definition) (f Fore
 }
 
 func (f files) foresee(ctx context.Context, d *config.Definition) (o Forecast, err error) {
-	o.Outlook, err = store.Inspect(f.data.Join(StoreName), d.Model, store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale}, o.look(ctx, d.Settings.I18n.Codes(), namesOf(d.Settings.Tokens)))
+	o.Outlook, err = store.Inspect(f.data.Join(StoreName), d.Model,
+		store.Options{DefaultLocale: d.Settings.I18n.DefaultLocale},
+		o.look(ctx, d.Settings.I18n.Codes(), namesOf(d.Settings.Tokens)))
 	return o, err
 }
 
-// look returns a function that stores in f which content of a preview does not fit the definitions, and which tokens are not declared.
+// look returns a function that stores in f which content of a preview does not fit the definitions, and which tokens
+// are not declared.
 func (f *Forecast) look(ctx context.Context, locales, tokens []string) func(*store.Preview) error {
 	return func(p *store.Preview) (err error) {
 		if f.Audit, err = audit.Run(ctx, p, locales); err == nil {
@@ -75,7 +78,8 @@ type foreseen struct {
 }
 
 func (r *remote) foresee(ctx context.Context, d *config.Definition) (Forecast, error) {
-	sent := sentDefinitions{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.Codes(), Tokens: namesOf(d.Settings.Tokens)}
+	sent := sentDefinitions{DefaultLocale: d.Settings.I18n.DefaultLocale, Locales: d.Settings.I18n.Codes(),
+		Tokens: namesOf(d.Settings.Tokens)}
 	for _, raw := range d.Model.DefinitionsWithRules() {
 		sent.Definitions = append(sent.Definitions, raw)
 	}
@@ -96,7 +100,8 @@ func (c *Control) foresee(ctx context.Context, sent sentDefinitions) (answer for
 		return answer, err
 	}
 	f := &answer.Forecast
-	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale}, f.look(ctx, sent.Locales, sent.Tokens))
+	f.Outlook, err = c.Project.Current().Store.Inspect(model, store.Options{DefaultLocale: sent.DefaultLocale},
+		f.look(ctx, sent.Locales, sent.Tokens))
 	var refused *evolve.DefinitionError
 	if errors.As(err, &refused) {
 		answer.Refusals, err = refused.Refusals, nil

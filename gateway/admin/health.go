@@ -59,7 +59,8 @@ func (f Following) String() string {
 	if f.Part {
 		part = ", a part of the content"
 	}
-	return fmt.Sprintf("replica at %s: %s%s, connected since %s", f.Client, behind, part, f.Since.Local().Format(time.DateTime))
+	return fmt.Sprintf("replica at %s: %s%s, connected since %s", f.Client, behind, part,
+		f.Since.Local().Format(time.DateTime))
 }
 
 // Ready is the condition of a server that should get requests.
@@ -77,7 +78,8 @@ func (c Condition) String() string {
 	return line
 }
 
-// Health asks the server that runs on the data directory whether it should get requests. The condition is Ready, or says why not.
+// Health asks the server that runs on the data directory whether it should get requests. The condition is Ready, or
+// says why not.
 func (d *Directory) Health(ctx context.Context) (Condition, error) {
 	return callRunning[Condition](ctx, d, http.MethodGet, "/ready", nil)
 }

@@ -21,8 +21,8 @@ const (
 	logHeartbeat = time.Second
 )
 
-// sendLog sends the entries of the log after a position, and those of later commits, until the client is gone. The client copies the uploaded files that they
-// name from the disk, so a node of a cluster first gets those that it lacks.
+// sendLog sends the entries of the log after a position, and those of later commits, until the client is gone. The
+// client copies the uploaded files that they name from the disk, so a node of a cluster first gets those that it lacks.
 func (c *Control) sendLog(w http.ResponseWriter, r *http.Request) {
 	after, err := store.ParsePosition(r.URL.Query().Get("after"))
 	if err != nil {
@@ -36,7 +36,8 @@ func (c *Control) sendLog(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { _ = control.SetWriteDeadline(time.Now()) }) // a client that reads nothing does not keep the server from stopping
+	stop := context.AfterFunc(
+		ctx, func() { _ = control.SetWriteDeadline(time.Now()) }) // a client that reads nothing does not keep the server from stopping
 	defer stop()
 	for first := true; ; first = false {
 		committed := c.Project.Current().Store.NextCommit()
@@ -87,8 +88,10 @@ func (l *Local) logPart(ctx context.Context, after store.Position) (part []byte,
 	return part, last, err
 }
 
-// appendLog returns an update with some entries after a position of a snapshot, the position behind them, and the uploaded files that they name.
-func appendLog(s *store.Snapshot, c Content, after store.Position) (part []byte, last store.Position, uploads map[string]uint64, err error) {
+// appendLog returns an update with some entries after a position of a snapshot, the position behind them, and the
+// uploaded files that they name.
+func appendLog(s *store.Snapshot, c Content,
+	after store.Position) (part []byte, last store.Position, uploads map[string]uint64, err error) {
 	end, err := s.Position()
 	if err != nil {
 		return nil, after, nil, err

@@ -48,15 +48,16 @@ func (d *Directory) IsNode() (bool, error) {
 	return err == nil, err
 }
 
-// RefuseChanges returns an error that says what to do if the content of the project comes from another server: it is a replica, or a node of a
-// cluster.
+// RefuseChanges returns an error that says what to do if the content of the project comes from another server: it is a
+// replica, or a node of a cluster.
 func (d *Directory) RefuseChanges() error {
 	switch node, err := d.IsNode(); {
 	case err != nil:
 		return err
 	case node:
 		return fmt.Errorf("%s is a node of a cluster, and its content changes only as that of the cluster does; run this while the node is served with --cluster, or at another node. "+
-			"To take the content out of the cluster for good, remove %s", d.Dir, filepath.Join(d.DataPath(), ClusterName))
+			"To take the content out of the cluster for good, remove %s", d.Dir,
+			filepath.Join(d.DataPath(), ClusterName))
 	}
 	origin, err := d.Origin()
 	if err != nil || origin == "" {

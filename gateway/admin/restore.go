@@ -23,9 +23,9 @@ import (
 	"lectern/store/evolve"
 )
 
-// Directories of a restore in the data directory. Restore unpacks and checks the backup in restoringName, renames that to restoredName,
-// and then moves the files to where the server reads them. If a restore is interrupted after it has renamed the directory, the next
-// process that locks the data directory finishes it.
+// Directories of a restore in the data directory. Restore unpacks and checks the backup in restoringName, renames that
+// to restoredName, and then moves the files to where the server reads them. If a restore is interrupted after it has
+// renamed the directory, the next process that locks the data directory finishes it.
 const (
 	restoringName = ".restoring"
 	restoredName  = ".restored"
@@ -36,9 +36,9 @@ var (
 	errCutOff   = errors.New("it is cut off; take another one")
 )
 
-// Restore replaces the store and the uploads by those of a backup. It moves the former ones into a directory beside them and returns
-// that directory's path, or "" if there were none. While a server runs, or if the backup is incomplete or does not fit the definitions,
-// Restore fails and changes nothing.
+// Restore replaces the store and the uploads by those of a backup. It moves the former ones into a directory beside
+// them and returns that directory's path, or "" if there were none. While a server runs, or if the backup is incomplete
+// or does not fit the definitions, Restore fails and changes nothing.
 func (d *Directory) Restore(backup io.Reader) (kept string, err error) {
 	return d.replace(func(dir string, _ *config.Definition) error {
 		if err := unpack(backup, dir); err != nil {
@@ -77,23 +77,26 @@ func (d *Directory) replace(restore func(dir string, def *config.Definition) err
 	return data.swapIn(restoring)
 }
 
-// refuseRestore returns an error for the directory of a replica, and for that of a node of a cluster: the other nodes would not get what was restored.
+// refuseRestore returns an error for the directory of a replica, and for that of a node of a cluster: the other nodes
+// would not get what was restored.
 func (d *Directory) refuseRestore() error {
 	if node, err := d.IsNode(); err != nil || node {
-		return errors.Join(err, fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, move everything out of %s but "+
-			"the certificates and keys in cluster/, restore the backup, serve this node so that it begins a cluster, and let the others join anew", d.Dir, d.DataPath()))
+		return errors.Join(err,
+			fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, move everything out of %s but "+
+				"the certificates and keys in cluster/, restore the backup, serve this node so that it begins a cluster, and let the others join anew", d.Dir, d.DataPath()))
 	}
 	return d.RefuseChanges()
 }
 
-// swapIn replaces the store and the uploads by those in a directory, whose files are durable. It returns the directory that keeps the former
-// ones, or "" if there were none.
+// swapIn replaces the store and the uploads by those in a directory, whose files are durable. It returns the directory
+// that keeps the former ones, or "" if there were none.
 func (d *DataDir) swapIn(restoring string) (kept string, err error) {
 	aside, err := d.asideForRestore(time.Now())
 	if err != nil {
 		return "", err
 	}
-	if err := WriteFile(filepath.Join(restoring, asideName), func(w io.Writer) error { _, err := io.WriteString(w, aside); return err }); err != nil {
+	if err := WriteFile(filepath.Join(restoring, asideName),
+		func(w io.Writer) error { _, err := io.WriteString(w, aside); return err }); err != nil {
 		return "", err
 	}
 	if err := syncTree(restoring); err != nil {
@@ -132,8 +135,8 @@ func (d *DataDir) asideForRestore(now time.Time) (string, error) {
 // asideName is a file in the restored directory. It holds the name of the directory that is to keep the replaced files.
 const asideName = "aside"
 
-// finishRestore moves the files of a restored backup to where the server reads them. It can be interrupted and repeated: a file that is
-// no longer in the restored directory has been moved already.
+// finishRestore moves the files of a restored backup to where the server reads them. It can be interrupted and
+// repeated: a file that is no longer in the restored directory has been moved already.
 func finishRestore(data string) error {
 	restored := filepath.Join(data, restoredName)
 	aside, err := os.ReadFile(filepath.Join(restored, asideName))
@@ -144,7 +147,8 @@ func finishRestore(data string) error {
 		return fmt.Errorf("finish the restore that was interrupted: %w", err)
 	}
 	for _, name := range []string{UploadsName, StoreName, store.MarkerPath(StoreName)} {
-		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name), filepath.Join(data, filepath.Base(strings.TrimSpace(string(aside))))); err != nil {
+		if err := moveIn(filepath.Join(restored, name), filepath.Join(data, name),
+			filepath.Join(data, filepath.Base(strings.TrimSpace(string(aside))))); err != nil {
 			return fmt.Errorf("finish the restore that was interrupted: %w", err)
 		}
 	}
@@ -154,7 +158,8 @@ func finishRestore(data string) error {
 	return os.RemoveAll(restored)
 }
 
-// moveIn renames the path from to the path to. If a file or directory is there already, it first moves that into the directory aside.
+// moveIn renames the path from to the path to. If a file or directory is there already, it first moves that into the
+// directory aside.
 func moveIn(from, to, aside string) error {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -219,11 +224,12 @@ func checkBackupHead(head *tar.Header, r io.Reader, sums map[string]string) erro
 	return nil
 }
 
-// isBackedUp reports whether a backup may have a file of this name. Hidden directories of uploads are those of files that are not complete, with notes
-// on what the next start does about them; Backup leaves them out.
+// isBackedUp reports whether a backup may have a file of this name. Hidden directories of uploads are those of files
+// that are not complete, with notes on what the next start does about them; Backup leaves them out.
 func isBackedUp(name string) bool {
 	upload, isUpload := strings.CutPrefix(name, UploadsName+"/")
-	return fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name)) && (name == StoreName || isUpload && !isHidden(path.Dir(upload)))
+	return fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name)) &&
+		(name == StoreName || isUpload && !isHidden(path.Dir(upload)))
 }
 
 // isHidden reports whether a file, or a directory above it, has a name that begins with a dot.
@@ -231,8 +237,8 @@ func isHidden(name string) bool {
 	return name != "." && (strings.HasPrefix(name, ".") || strings.Contains(name, "/."))
 }
 
-// unpackFile writes one file of a backup. No name in the backup can make it write outside root. Hidden files, which former versions added to backups, are no
-// uploads, and are left out.
+// unpackFile writes one file of a backup. No name in the backup can make it write outside root. Hidden files, which
+// former versions added to backups, are no uploads, and are left out.
 func unpackFile(root *os.Root, head *tar.Header, r io.Reader, sums map[string]string) error {
 	name := head.Name
 	if head.Typeflag != tar.TypeReg || !isBackedUp(name) {
@@ -279,7 +285,8 @@ func compareSums(r io.Reader, got map[string]string) error {
 	return nil
 }
 
-// checkStore opens the store of a backup as a server would, reads all of it for damage, begins a new epoch in its log, and closes it.
+// checkStore opens the store of a backup as a server would, reads all of it for damage, begins a new epoch in its log,
+// and closes it.
 func (d *Directory) checkStore(path string, def *config.Definition) error {
 	st, err := d.openRestored(path, def)
 	if err != nil {

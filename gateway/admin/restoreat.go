@@ -27,9 +27,10 @@ type Restored struct {
 	Kept    string   // the directory with what was there before; "" if there was nothing
 }
 
-// RestoreAt replaces the store and the uploads by those of a moment, from a backup that Follow has written. Otherwise it does what Restore
-// does. progress may be nil.
-func (d *Directory) RestoreAt(ctx context.Context, from objects.Store, m backup.Moment, progress func(entries int)) (done Restored, err error) {
+// RestoreAt replaces the store and the uploads by those of a moment, from a backup that Follow has written. Otherwise
+// it does what Restore does. progress may be nil.
+func (d *Directory) RestoreAt(ctx context.Context, from objects.Store, m backup.Moment,
+	progress func(entries int)) (done Restored, err error) {
 	plan, err := backup.PlanFor(ctx, from, m)
 	if err != nil {
 		return done, err
@@ -58,9 +59,11 @@ const (
 )
 
 // applyPlan applies the entries of a plan to its base at path.
-func applyPlan(ctx context.Context, plan *backup.Plan, path string, def *config.Definition, done *Restored, progress func(int)) (err error) {
+func applyPlan(ctx context.Context, plan *backup.Plan, path string, def *config.Definition, done *Restored,
+	progress func(int)) (err error) {
 	s := &def.Settings.Server
-	r, err := store.OpenReplica(path, store.Options{LockTimeout: fileLockWait, NoUpgradeCopy: true, Log: s.Log.Limits(), Answers: s.Idempotency.Limits()})
+	r, err := store.OpenReplica(path, store.Options{LockTimeout: fileLockWait, NoUpgradeCopy: true, Log: s.Log.Limits(),
+		Answers: s.Idempotency.Limits()})
 	if err != nil {
 		return fmt.Errorf("open the base: %w", err)
 	}
@@ -97,7 +100,8 @@ func applyPlan(ctx context.Context, plan *backup.Plan, path string, def *config.
 }
 
 // restoreFiles writes the uploaded files that the restored documents name below dir.
-func (d *Directory) restoreFiles(ctx context.Context, plan *backup.Plan, dir string, def *config.Definition, done *Restored) error {
+func (d *Directory) restoreFiles(ctx context.Context, plan *backup.Plan, dir string, def *config.Definition,
+	done *Restored) error {
 	typ := def.Model.Type(contenttypes.FileUID)
 	if typ == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// Salvage writes all content that can still be read from a damaged store to w, in the format of Export. It changes nothing in the data
-// directory, and fails while a server runs.
+// Salvage writes all content that can still be read from a damaged store to w, in the format of Export. It changes
+// nothing in the data directory, and fails while a server runs.
 func (d *Directory) Salvage(ctx context.Context, w io.Writer) (saved store.Salvage, err error) {
 	open, err := d.salvagedOpener()
 	if err != nil {
@@ -41,8 +41,9 @@ func (d *Directory) Salvage(ctx context.Context, w io.Writer) (saved store.Salva
 	return saved, errors.Join(transfer.Export(ctx, st, st.Model(), w, nil), st.Close())
 }
 
-// salvagedOpener returns a function that opens a salvaged copy: under the definitions of the project if its content fits them, and otherwise under those that it
-// was stored under. The latter are also those of a node of a cluster, beside which there may be none.
+// salvagedOpener returns a function that opens a salvaged copy: under the definitions of the project if its content
+// fits them, and otherwise under those that it was stored under. The latter are also those of a node of a cluster,
+// beside which there may be none.
 func (d *Directory) salvagedOpener() (func(path string) (*store.Store, error), error) {
 	if node, err := d.IsNode(); err != nil || node {
 		return store.OpenAsIs, err

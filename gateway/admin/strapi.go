@@ -12,7 +12,8 @@ import (
 	"lectern/strapi/moveout"
 )
 
-// ExportStrapi implements Project. Uploaded files that are deleted meanwhile are in the archive, as their documents are.
+// ExportStrapi implements Project. Uploaded files that are deleted meanwhile are in the archive, as their documents
+// are.
 func (l *Local) ExportStrapi(ctx context.Context, w io.Writer, key string) error {
 	reserve, release, err := l.Reserve(ctx)
 	if err != nil {
@@ -21,14 +22,18 @@ func (l *Local) ExportStrapi(ctx context.Context, w io.Writer, key string) error
 	defer release()
 	return l.View(ctx, func(c Content) error {
 		source := moveout.Source{
-			Model: c.Definition.Model, Store: c.Store, DefaultLocale: c.Definition.Settings.I18n.DefaultLocale, Dir: l.Data.Path, Reserve: reserve,
+			Model: c.Definition.Model, Store: c.Store, DefaultLocale: c.Definition.Settings.I18n.DefaultLocale,
+			Dir: l.Data.Path, Reserve: reserve,
 		}
 		if c.Media != nil {
 			if err := c.Media.Recover(ctx); err != nil {
 				return err
 			}
 			defer c.Media.Pin()()
-			source.Open = func(ctx context.Context, name string) (moveout.File, error) { return openUpload(ctx, c.Media, name) }
+			source.Open = func(ctx context.Context, name string) (
+				moveout.File, error) {
+				return openUpload(ctx, c.Media, name)
+			}
 		}
 		out, err := archive.NewWriter(w, key)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"lectern/internal/durable"
 )
 
-// WriteFile creates or replaces the file at path with the output of write. It writes a file beside path, syncs it and renames it to path.
-// If anything fails, path is left as it was.
+// WriteFile creates or replaces the file at path with the output of write. It writes a file beside path, syncs it and
+// renames it to path. If anything fails, path is left as it was.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	switch there, err := os.Stat(path); {
 	case err == nil && there.IsDir():

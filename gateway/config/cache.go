@@ -13,9 +13,11 @@ import (
 // CacheControl holds the headers Cache-Control of answers with documents of a type, by the role of the caller.
 type CacheControl map[string][]string
 
-// cacheDirectives are the directives that a header Cache-Control of an answer may have (RFC 9111, RFC 5861, RFC 8246), and whether they take seconds.
+// cacheDirectives are the directives that a header Cache-Control of an answer may have (RFC 9111, RFC 5861, RFC 8246),
+// and whether they take seconds.
 var cacheDirectives = map[string]bool{
-	"public": false, "private": false, "no-cache": false, "no-store": false, "no-transform": false, "must-revalidate": false,
+	"public": false, "private": false, "no-cache": false, "no-store": false, "no-transform": false,
+	"must-revalidate":  false,
 	"proxy-revalidate": false, "must-understand": false, "immutable": false,
 	"max-age": true, "s-maxage": true, "stale-while-revalidate": true, "stale-if-error": true,
 }
@@ -37,19 +39,25 @@ func (d *Definition) readCache() (problems yamlfile.Problems) {
 			problems = append(problems, n.EntryProblem(e, "cache: there is no content-type %q", e.Key))
 			continue
 		case t.BuiltIn:
-			problems = append(problems, n.EntryProblem(e, "cache: %s is built in; only answers with types of content-types/ can be cached", t.UID))
+			problems = append(problems,
+				n.EntryProblem(e, "cache: %s is built in; only answers with types of content-types/ can be cached",
+					t.UID))
 			continue
 		case e.Value.Kind != yamlfile.Map:
-			problems.Add(e.Value, `cache of %s: by role, a header Cache-Control, such as {public: "public, max-age=60"}`, t.UID)
+			problems.Add(e.Value,
+				`cache of %s: by role, a header Cache-Control, such as {public: "public, max-age=60"}`, t.UID)
 			continue
 		}
 		d.Cache[t] = CacheControl{}
 		for _, role := range e.Value.Entries {
 			if _, known := d.Settings.Roles[role.Key]; !known && role.Key != "public" && role.Key != "authenticated" {
-				problems = append(problems, e.Value.EntryProblem(role, "cache of %s: there is no role %s in config/permissions.yaml", t.UID, role.Key))
+				problems = append(problems,
+					e.Value.EntryProblem(role, "cache of %s: there is no role %s in config/permissions.yaml", t.UID,
+						role.Key))
 			}
 			if wrong, ok := wrongDirective(role.Value.Text); !ok {
-				problems.Add(role.Value, "cache of %s: %q is no directive of a header Cache-Control; they are %s", t.UID, wrong,
+				problems.Add(role.Value, "cache of %s: %q is no directive of a header Cache-Control; they are %s",
+					t.UID, wrong,
 					strings.Join(slices.Sorted(maps.Keys(cacheDirectives)), ", "))
 			}
 			d.Cache[t][role.Key] = []string{role.Value.Text}

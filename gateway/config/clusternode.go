@@ -30,7 +30,9 @@ func ParseClusterNode(s string) (ClusterNode, error) {
 		return ClusterNode{}, fmt.Errorf("%q is not NAME@HOST:PORT, such as node1@10.0.0.1:7331", s)
 	}
 	if !nodeName.MatchString(name) {
-		return ClusterNode{}, fmt.Errorf("%q cannot be the name of a node: it has lower-case letters, digits and hyphens, such as node1", name)
+		return ClusterNode{},
+			fmt.Errorf("%q cannot be the name of a node: it has lower-case letters, digits and hyphens, such as node1",
+				name)
 	}
 	address, err := ParseClusterAddress(address)
 	return ClusterNode{name, address}, err
@@ -76,10 +78,12 @@ func (c *Cluster) check(n *yamlfile.Node, vote bool) (problems yamlfile.Problems
 		return problems
 	}
 	if !nodeName.MatchString(c.Name) {
-		problems.Add(n.At("cluster", "name"), "%q cannot be the name of a node: it has lower-case letters, digits and hyphens, such as node1", c.Name)
+		problems.Add(n.At("cluster", "name"),
+			"%q cannot be the name of a node: it has lower-case letters, digits and hyphens, such as node1", c.Name)
 	}
 	if c.Address == "" {
-		problems.Add(n.At("cluster"), "cluster needs address, the HOST:PORT at which the other nodes reach this one, such as 10.0.0.1:7331")
+		problems.Add(n.At("cluster"),
+			"cluster needs address, the HOST:PORT at which the other nodes reach this one, such as 10.0.0.1:7331")
 	} else if address, err := ParseClusterAddress(c.Address); err != nil {
 		problems.Add(n.At("cluster", "address"), "%v", err)
 	} else {
@@ -93,7 +97,8 @@ func (c *Cluster) check(n *yamlfile.Node, vote bool) (problems yamlfile.Problems
 		c.Join[i] = address
 	}
 	if c.Expect < 0 || c.Expect > 0 && len(c.Join) == 0 {
-		problems.Add(n.At("cluster", "expect"), "expect is how many nodes find each other by join: it needs join, and is not negative")
+		problems.Add(n.At("cluster", "expect"),
+			"expect is how many nodes find each other by join: it needs join, and is not negative")
 	}
 	return problems
 }

@@ -11,7 +11,10 @@ import (
 )
 
 func TestParseClusterNode(t *testing.T) {
-	for _, tt := range []struct{ text, want, host string }{ // want is the node in one spelling, or a part of the error after "! "
+	for _, tt := range []struct {
+		text, want,
+		host string
+	}{ // want is the node in one spelling, or a part of the error after "! "
 		{"node1@10.0.0.1:7331", "node1@10.0.0.1:7331", "10.0.0.1"},
 		{"a@[FD00:0::1]:07331", "a@[fd00::1]:7331", "fd00::1"},
 		{"node-2@[::ffff:10.0.0.1]:1", "node-2@10.0.0.1:1", "10.0.0.1"},
@@ -54,7 +57,8 @@ func TestParseClusterNode(t *testing.T) {
 }
 
 func FuzzParseClusterNode(f *testing.F) {
-	for _, text := range []string{"node1@10.0.0.1:7331", "a@[fd00::1]:07331", "n@node_1.lan:1", "@:", "a@[fe80::1%a]:1", "node1@1.2.3:4"} {
+	for _, text := range []string{"node1@10.0.0.1:7331", "a@[fd00::1]:07331", "n@node_1.lan:1", "@:", "a@[fe80::1%a]:1",
+		"node1@1.2.3:4"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

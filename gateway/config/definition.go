@@ -12,7 +12,8 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// Problems lists all problems of a project's files. It is the type of the error of gateway.Load, for use with errors.As.
+// Problems lists all problems of a project's files. It is the type of the error of gateway.Load, for use with
+// errors.As.
 type Problems = yamlfile.Problems
 
 // A Problem says what is wrong in a line of a file and how to mend it.
@@ -29,8 +30,9 @@ type Definition struct {
 	Cache          map[*contenttypes.ContentType]CacheControl // nil: none is set
 }
 
-// Load reads and checks the files of the project in dir. It calls check when Model and Actions are set; check may add actions and returns
-// further problems. The error says why dir is no project. The Definition may be used only if there are no problems.
+// Load reads and checks the files of the project in dir. It calls check when Model and Actions are set; check may add
+// actions and returns further problems. The error says why dir is no project. The Definition may be used only if there
+// are no problems.
 func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, yamlfile.Problems, error) {
 	project, err := open(dir)
 	if err != nil {
@@ -86,7 +88,8 @@ func open(dir string) (fs.FS, error) {
 		return nil, err
 	}
 	if !IsProject(dir) {
-		return nil, fmt.Errorf("%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
+		return nil, fmt.Errorf(
+			"%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
 	}
 	return project, nil
 }

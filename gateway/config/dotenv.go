@@ -11,8 +11,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// environment returns a lookup of environment variables for the files of the project in dir. The variables of the process take
-// precedence over those in the file .env.
+// environment returns a lookup of environment variables for the files of the project in dir. The variables of the
+// process take precedence over those in the file .env.
 func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	text, err := yamlfile.ReadFile(os.DirFS(dir), ".env")
 	if err != nil {
@@ -31,8 +31,9 @@ func environment(dir string) (yamlfile.Lookup, yamlfile.Problems) {
 	}, problems
 }
 
-// parseDotEnv reads lines of NAME=value, which may begin with "export". A value in double quotes may contain the escapes \n, \t, \" and
-// \\. A value in single quotes is literal. A value without quotes ends before " #", which begins a comment.
+// parseDotEnv reads lines of NAME=value, which may begin with "export". A value in double quotes may contain the
+// escapes \n, \t, \" and \\. A value in single quotes is literal. A value without quotes ends before " #", which begins
+// a comment.
 func parseDotEnv(text []byte) (map[string]string, yamlfile.Problems) {
 	values := map[string]string{}
 	var problems yamlfile.Problems

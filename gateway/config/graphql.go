@@ -6,8 +6,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// GraphQLLimits holds the settings graphql.config.limits of config/plugins.yaml. Zero is the default in limits.Default or
-// language.DefaultDocumentLimits.
+// GraphQLLimits holds the settings graphql.config.limits of config/plugins.yaml. Zero is the default in limits.Default
+// or language.DefaultDocumentLimits.
 type GraphQLLimits struct {
 	// words and signs of a document, and separately its comments
 	Tokens int
@@ -21,8 +21,8 @@ type GraphQLLimits struct {
 	Aliases int
 	// directives in a document
 	Directives int
-	// comparisons in all filters of an operation: each value of a list counts as one, each relation that is followed as forty. A filter
-	// follows at most 100 relations in any case
+	// comparisons in all filters of an operation: each value of a list counts as one, each relation that is followed as
+	// forty. A filter follows at most 100 relations in any case
 	Conditions int
 	// keys of a sort
 	SortKeys int `yaml:"sortKeys"`
@@ -30,11 +30,11 @@ type GraphQLLimits struct {
 	Introspections int
 	// lists of fields or types within one another in `__schema` and `__type`
 	IntrospectionDepth int `yaml:"introspectionDepth"`
-	// objects of an answer, counted after they are read and before they are printed; a tenth of it for the answer of a generated mutation,
-	// since that is read in its transaction
+	// objects of an answer, counted after they are read and before they are printed; a tenth of it for the answer of a
+	// generated mutation, since that is read in its transaction
 	Rows int
-	// objects that an answer could hold by the limits of its lists, whatever is stored; a tenth of it for mutations. A `__schema` counts
-	// for 20000. The server estimates only if you set it
+	// objects that an answer could hold by the limits of its lists, whatever is stored; a tenth of it for mutations. A
+	// `__schema` counts for 20000. The server estimates only if you set it
 	// Default: none
 	Cost int
 	// length of an answer
@@ -50,7 +50,8 @@ type GraphQLLimits struct {
 	Persisted int
 }
 
-// readMore checks the limits, and reads Strapi's settings for Apollo Server, which decoding f has not set. config is the Node of f.
+// readMore checks the limits, and reads Strapi's settings for Apollo Server, which decoding f has not set. config is
+// the Node of f.
 func (g *GraphQL) readMore(f *graphqlFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	if limits := config.Get("limits"); limits != nil {
 		for _, e := range limits.Entries {
@@ -68,7 +69,8 @@ func (g *GraphQL) readMore(f *graphqlFile, config *yamlfile.Node) (problems yaml
 	return append(problems, g.readApollo(f.ApolloServer)...)
 }
 
-// elsewhere maps settings of Apollo Server that have no effect to what Lectern does instead. docs/graphql.md lists them.
+// elsewhere maps settings of Apollo Server that have no effect to what Lectern does instead. docs/graphql.md lists
+// them.
 var elsewhere = map[string]string{
 	"bodyParserConfig":                   "limits of config/server.yaml bound bodies",
 	"cache":                              "limits.plans and limits.persisted limit the caches",

@@ -10,7 +10,8 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// Limits limits the time, memory and number of requests. A zero field stands for its default, which WithDefaults fills in.
+// Limits limits the time, memory and number of requests. A zero field stands for its default, which WithDefaults fills
+// in.
 type Limits struct {
 	ReadHeader time.Duration // a client has this long to send the header of a request
 	Read       time.Duration // a client has this long to send a request with its body
@@ -34,25 +35,29 @@ type Limits struct {
 	Components int // components in the body of a write
 	Operations int // operations in a batch
 
-	// Concurrent is how many requests are handled at a time, and ConcurrentPerAddress how many of them may come from one address; its
-	// default is a quarter. Further requests are answered 503. A request that waits for its client is not counted.
+	// Concurrent is how many requests are handled at a time, and ConcurrentPerAddress how many of them may come from
+	// one address; its default is a quarter. Further requests are answered 503. A request that waits for its client is
+	// not counted.
 	Concurrent, ConcurrentPerAddress int
-	// Connections is how many connections may be open at a time, and ConnectionsPerAddress how many of them may come from one address;
-	// its default is a quarter. Further connections are closed. WithDefaults lowers Connections to what the process's limit on file
-	// descriptors allows.
+	// Connections is how many connections may be open at a time, and ConnectionsPerAddress how many of them may come
+	// from one address; its default is a quarter. Further connections are closed. WithDefaults lowers Connections to
+	// what the process's limit on file descriptors allows.
 	Connections, ConnectionsPerAddress int
-	// Listeners is how many clients may wait for changes at a time, and ListenersPerAddress how many of them may come from one address; the
-	// defaults are half of Connections, and a quarter of that. Further ones are answered 503. Each has a connection.
+	// Listeners is how many clients may wait for changes at a time, and ListenersPerAddress how many of them may come
+	// from one address; the defaults are half of Connections, and a quarter of that. Further ones are answered 503.
+	// Each has a connection.
 	Listeners, ListenersPerAddress int
-	// SubscriptionConditions is how many conditions the filters of all GraphQL subscriptions may have together, since each change is compared
-	// with all of them, and SubscriptionConditionsPerAddress how many of them may come from one address; its default is a quarter.
+	// SubscriptionConditions is how many conditions the filters of all GraphQL subscriptions may have together, since
+	// each change is compared with all of them, and SubscriptionConditionsPerAddress how many of them may come from one
+	// address; its default is a quarter.
 	SubscriptionConditions, SubscriptionConditionsPerAddress int
-	// Streams is how many lists in JSON Lines are sent at a time, and StreamsPerAddress how many of them may go to one address; its default is a
-	// quarter. Further ones are answered 503.
+	// Streams is how many lists in JSON Lines are sent at a time, and StreamsPerAddress how many of them may go to one
+	// address; its default is a quarter. Further ones are answered 503.
 	Streams, StreamsPerAddress int
 }
 
-// DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the machine are zero.
+// DefaultLimits holds the limits of a project that sets none. Limits whose default depends on other limits or on the
+// machine are zero.
 var DefaultLimits = Limits{
 	ReadHeader:             10 * time.Second,
 	Read:                   60 * time.Second,
@@ -122,11 +127,12 @@ const leastStreams = 4
 // shareOf returns the default share of one address: a quarter, but at least 64, since a client may itself be a server.
 func shareOf(all int) int { return min(all, max(all/4, 64)) }
 
-// reservedDescriptors is how many file descriptors the server keeps for its store, log and sockets. A process that may have few keeps half
-// of them.
+// reservedDescriptors is how many file descriptors the server keeps for its store, log and sockets. A process that may
+// have few keeps half of them.
 const reservedDescriptors = 64
 
-// maxConnections returns how many connections the process can have. Each may need a second descriptor, for a file that it sends.
+// maxConnections returns how many connections the process can have. Each may need a second descriptor, for a file that
+// it sends.
 func maxConnections() int {
 	all := descriptors()
 	if all == 0 {
@@ -143,11 +149,11 @@ type limitsFile struct {
 	Form *ByteSize
 	// line and headers of a request
 	Headers *ByteSize
-	// least bytes a second at which a client must send a body after its first byte, measured over 20 seconds; slower clients are
-	// answered 408
+	// least bytes a second at which a client must send a body after its first byte, measured over 20 seconds; slower
+	// clients are answered 408
 	BodyRate *ByteSize `yaml:"bodyRate"`
-	// requests at work at one time; more are answered 503. A request that waits for its client, to send the body or to take the answer,
-	// is not at work
+	// requests at work at one time; more are answered 503. A request that waits for its client, to send the body or to
+	// take the answer, is not at work
 	Concurrent *int
 	// requests at work for one client address; more are answered 503. The /64 network of an IPv6 address is one
 	// Default: a quarter of them, at least 64
@@ -157,14 +163,15 @@ type limitsFile struct {
 	// connections of one address; more are closed. It does not apply to `trustedProxies`
 	// Default: a quarter of them, at least 64
 	ConnectionsPerAddress *int `yaml:"connectionsPerAddress"`
-	// clients that wait for [changes](changes.md#waiting) at one time; more are answered 503. Each has one of the connections
+	// clients that wait for [changes](changes.md#waiting) at one time; more are answered 503. Each has one of the
+	// connections
 	// Default: half of `limits.connections`
 	Listeners *int
 	// clients of one address that wait for changes; more are answered 503
 	// Default: a quarter of them, at least 64
 	ListenersPerAddress *int `yaml:"listenersPerAddress"`
-	// conditions in the filters of all [subscriptions](graphql.md#subscriptions) together, counted as `graphql.config.limits.conditions`
-	// does, since each change is compared with all of them; more are answered 503
+	// conditions in the filters of all [subscriptions](graphql.md#subscriptions) together, counted as
+	// `graphql.config.limits.conditions` does, since each change is compared with all of them; more are answered 503
 	SubscriptionConditions *int `yaml:"subscriptionConditions"`
 	// conditions in the filters of the subscriptions of one address; more are answered 503
 	// Default: a quarter of them, at least 64
@@ -174,18 +181,20 @@ type limitsFile struct {
 	// streams of one client address at one time; more are answered 503
 	// Default: a quarter of them, at least 4
 	StreamsPerAddress *int `yaml:"streamsPerAddress"`
-	// memory of all requests together: answers until they are sent, images while they are decoded, what bodies are parsed to; see [memory](network.md#memory)
+	// memory of all requests together: answers until they are sent, images while they are decoded, what bodies are
+	// parsed to; see [memory](network.md#memory)
 	// Default: a quarter of the memory that the process may have
 	Memory *ByteSize
 	// one answer; a longer one is refused with 400
 	Answer *ByteSize
-	// least bytes a second at which a client must take an answer of more than 128 KiB, a backup or an export; connections of slower
-	// clients are closed
+	// least bytes a second at which a client must take an answer of more than 128 KiB, a backup or an export;
+	// connections of slower clients are closed
 	AnswerRate *ByteSize `yaml:"answerRate"`
-	// most bytes a second that the server sends for the first copies of [replicas](replicas.md#the-first-copy), all copies together
+	// most bytes a second that the server sends for the first copies of [replicas](replicas.md#the-first-copy), all
+	// copies together
 	CopyRate *ByteSize `yaml:"copyRate"`
-	// documents that relations and media name in the body of one create or update; more are answered 413. Write longer lists in steps, by
-	// `connect`
+	// documents that relations and media name in the body of one create or update; more are answered 413. Write longer
+	// lists in steps, by `connect`
 	Links *int
 	// components in the body of one create or update, at any depth; more are answered 413
 	Components *int
@@ -214,10 +223,12 @@ type timeoutsFile struct {
 	Stream *time.Duration
 }
 
-// check reports limits and timeouts that are out of range. n is the Node of config/server.yaml, for the lines of problems.
+// check reports limits and timeouts that are out of range. n is the Node of config/server.yaml, for the lines of
+// problems.
 func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
-		problems.Add(n.At("limits", "memory"), "memory must be at least twice limits.answer (%s), since all requests share it; leave it out for a quarter of the machine's",
+		problems.Add(n.At("limits", "memory"),
+			"memory must be at least twice limits.answer (%s), since all requests share it; leave it out for a quarter of the machine's",
 			ByteSize(l.AnswerBytes))
 	}
 	for key, size := range map[string]int64{"json": l.JSONBytes, "form": l.FormBytes, "headers": l.HeaderBytes,
@@ -252,16 +263,20 @@ func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		{"connectionsPerAddress", "connections", l.ConnectionsPerAddress, l.Connections},
 		{"streamsPerAddress", "streams", l.StreamsPerAddress, l.Streams},
 		{"listenersPerAddress", "listeners", l.ListenersPerAddress, cmp.Or(l.Listeners, max(1, l.Connections/2))},
-		{"subscriptionConditionsPerAddress", "subscriptionConditions", l.SubscriptionConditionsPerAddress, l.SubscriptionConditions},
+		{"subscriptionConditionsPerAddress", "subscriptionConditions", l.SubscriptionConditionsPerAddress,
+			l.SubscriptionConditions},
 	} {
 		if c.share < 0 || c.share > c.all {
-			problems.Add(n.At("limits", c.key), "%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
+			problems.Add(n.At("limits", c.key),
+				"%s must be from 1 to limits.%s (%d), of which it is the share of one address", c.key, c.of, c.all)
 		}
 	}
 	if l.Listeners < 0 {
-		problems.Add(n.At("limits", "listeners"), "listeners must be 1 or more: it is how many clients may wait for changes at a time")
+		problems.Add(n.At("limits", "listeners"),
+			"listeners must be 1 or more: it is how many clients may wait for changes at a time")
 	}
-	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write, "idle": l.Idle,
+	for key, d := range map[string]time.Duration{"header": l.ReadHeader, "read": l.Read, "write": l.Write,
+		"idle":    l.Idle,
 		"request": l.Handle, "shutdown": l.Shutdown, "stream": l.Stream} {
 		if d <= 0 {
 			problems.Add(n.At("timeouts", key), "%s must be longer than 0, such as 30s", key)

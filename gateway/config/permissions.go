@@ -39,7 +39,8 @@ func (s *Settings) readPermissions(n *yamlfile.Node, actions *auth.Actions) yaml
 	problems := s.readRoles(f.Roles, actions)
 	for i, t := range f.Tokens {
 		at := n.At("tokens").Items[i]
-		d := auth.Declaration{Name: t.Name, Description: t.Description, Kind: auth.Kind(t.Type), Permissions: t.Permissions}
+		d := auth.Declaration{Name: t.Name, Description: t.Description, Kind: auth.Kind(t.Type),
+			Permissions: t.Permissions}
 		if !t.Lifespan.IsNull() {
 			var ok bool
 			if d.Lifespan, ok = ParseLifespan(t.Lifespan.Text); !ok {

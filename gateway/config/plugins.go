@@ -17,7 +17,8 @@ type apiFile struct {
 	// by content-type: what REST populates if the request has no `populate`
 	// Default: none
 	Populate **yamlfile.Node
-	// by content-type and role: the header `Cache-Control` of answers with its documents: [caching.md](caching.md#let-caches-keep-answers)
+	// by content-type and role: the header `Cache-Control` of answers with its documents:
+	// [caching.md](caching.md#let-caches-keep-answers)
 	// Default: none
 	Cache     **yamlfile.Node
 	RateLimit rateLimitsFile `yaml:"rateLimit"`
@@ -42,7 +43,8 @@ type openAPIFile struct {
 
 // file returns an apiFile whose pointers lead to r.
 func (r *REST) file() apiFile {
-	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount}, OpenAPI: openAPIFile{&r.DocsPage}, Populate: &r.Populate,
+	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount},
+		OpenAPI: openAPIFile{&r.DocsPage}, Populate: &r.Populate,
 		Cache: &r.Cache, RateLimit: r.RateLimits.file()}
 }
 
@@ -92,14 +94,15 @@ type plugin[T any] struct {
 	Config  T
 }
 
-// graphqlFile is graphql.config as written. Decoding it sets the settings that its pointers lead to, except PlaygroundAlways.
+// graphqlFile is graphql.config as written. Decoding it sets the settings that its pointers lead to, except
+// PlaygroundAlways.
 type graphqlFile struct {
 	// path of the endpoint
 	Endpoint *string
 	// whether types, queries and mutations are generated
 	ShadowCRUD *bool `yaml:"shadowCRUD"`
-	// whether types with drafts have mutations `publishX`, `unpublishX` and `discardDraftX`, and there are fields that list and cancel
-	// schedules ([publishing.md](publishing.md#over-graphql))
+	// whether types with drafts have mutations `publishX`, `unpublishX` and `discardDraftX`, and there are fields that
+	// list and cancel schedules ([publishing.md](publishing.md#over-graphql))
 	DocumentActions *bool `yaml:"documentActions"`
 	// whether clients can subscribe to changes of documents: [graphql.md](graphql.md#subscriptions)
 	Subscriptions *bool
@@ -122,7 +125,8 @@ type graphqlFile struct {
 	// deprecated, read with a warning: `true` shows the IDE whatever `landingPage` says; `false` has no effect
 	// Default: none
 	PlaygroundAlways *bool `yaml:"playgroundAlways"`
-	// settings of Apollo Server, such as `introspection` and `allowBatchedHttpRequests`: [graphql.md](graphql.md#settings-of-apollo-server)
+	// settings of Apollo Server, such as `introspection` and `allowBatchedHttpRequests`:
+	// [graphql.md](graphql.md#settings-of-apollo-server)
 	// Default: none
 	ApolloServer *yamlfile.Node `yaml:"apolloServer"`
 }
@@ -130,8 +134,10 @@ type graphqlFile struct {
 // file returns a graphqlFile whose pointers lead to g.
 func (g *GraphQL) file() graphqlFile {
 	return graphqlFile{
-		Endpoint: &g.Endpoint, ShadowCRUD: &g.ShadowCRUD, DepthLimit: &g.DepthLimit, AmountLimit: &g.AmountLimit, DefaultLimit: &g.DefaultLimit,
-		MaxLimit: &g.MaxLimit, DocumentActions: &g.DocumentActions, Subscriptions: &g.Subscriptions, LandingPage: &g.LandingPage, Limits: &g.Limits,
+		Endpoint: &g.Endpoint, ShadowCRUD: &g.ShadowCRUD, DepthLimit: &g.DepthLimit, AmountLimit: &g.AmountLimit,
+		DefaultLimit: &g.DefaultLimit,
+		MaxLimit:     &g.MaxLimit, DocumentActions: &g.DocumentActions, Subscriptions: &g.Subscriptions,
+		LandingPage: &g.LandingPage, Limits: &g.Limits,
 		ShadowCRUDOptions: &g.ShadowCRUDOptions,
 	}
 }
@@ -139,8 +145,9 @@ func (g *GraphQL) file() graphqlFile {
 type i18nFile struct {
 	// locale of a request that names none
 	DefaultLocale *string `yaml:"defaultLocale"`
-	// codes, or `{code, name}`; the default locale is always one of them. `GET /api/i18n/locales` lists them. A locale that you remove from
-	// the list takes no more content. Its content can be read, unpublished and deleted, and `lectern check` counts it
+	// codes, or `{code, name}`; the default locale is always one of them. `GET /api/i18n/locales` lists them. A locale
+	// that you remove from the list takes no more content. Its content can be read, unpublished and deleted, and
+	// `lectern check` counts it
 	// Default: the default locale
 	Locales []localeFile
 }
@@ -173,7 +180,8 @@ func (g *GraphQL) check(config *yamlfile.Node) (problems yamlfile.Problems) {
 	if !isPath(g.Endpoint) {
 		problems.Add(config.At("endpoint"), "endpoint must be a path, such as /graphql, not %q", g.Endpoint)
 	}
-	for key, limit := range map[string]int{"depthLimit": g.DepthLimit, "amountLimit": g.AmountLimit, "defaultLimit": g.DefaultLimit} {
+	for key, limit := range map[string]int{"depthLimit": g.DepthLimit, "amountLimit": g.AmountLimit,
+		"defaultLimit": g.DefaultLimit} {
 		if limit < 1 {
 			problems.Add(config.At(key), "%s must be 1 or more", key)
 		}
@@ -188,7 +196,8 @@ func (g *GraphQL) check(config *yamlfile.Node) (problems yamlfile.Problems) {
 func (s *I18n) readI18n(f *i18nFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	s.Locales = nil
 	if !localePattern.MatchString(s.DefaultLocale) {
-		problems.Add(config.At("defaultLocale"), "defaultLocale must be a code such as en or pt-BR, not %q", s.DefaultLocale)
+		problems.Add(config.At("defaultLocale"), "defaultLocale must be a code such as en or pt-BR, not %q",
+			s.DefaultLocale)
 	}
 	for i, l := range f.Locales {
 		at := config.At("locales").Items[i]

@@ -9,7 +9,8 @@ import (
 	"lectern/shadowcrud/params"
 )
 
-// readPopulate reads the relations to populate by default from config/api.yaml: {uid: populate}, each in a form of the parameter populate.
+// readPopulate reads the relations to populate by default from config/api.yaml: {uid: populate}, each in a form of the
+// parameter populate.
 func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 	n := d.Settings.REST.Populate
 	if n.IsNull() {
@@ -69,7 +70,8 @@ func populateParts(n *yamlfile.Node) (parts []populatePart) {
 	return parts
 }
 
-// queryValue converts a Node to the values that a parsed query string consists of: texts, lists and objects, and nil for null.
+// queryValue converts a Node to the values that a parsed query string consists of: texts, lists and objects, and nil
+// for null.
 func queryValue(n *yamlfile.Node) any {
 	switch {
 	case n.IsNull():

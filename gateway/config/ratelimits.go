@@ -27,8 +27,8 @@ type rateLimitsFile struct {
 }
 
 type addressLimitFile struct {
-	// requests that one address may send without a valid credential during any period as long as the window; more are answered 429: see
-	// [rate limits](rate-limits.md). The /64 network of an IPv6 address is one
+	// requests that one address may send without a valid credential during any period as long as the window; more are
+	// answered 429: see [rate limits](rate-limits.md). The /64 network of an IPv6 address is one
 	// Default: no limit
 	Requests *int
 	// length of the window, from `1s` to `24h`

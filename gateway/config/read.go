@@ -42,8 +42,8 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 	return s, append(problems, s.checkPaths()...)
 }
 
-// ReadReplica reads the settings replica of config/server.yaml in dir. A replica needs them before its origin has sent the other files of the
-// project. If there are none, problems of the file are left to Load.
+// ReadReplica reads the settings replica of config/server.yaml in dir. A replica needs them before its origin has sent
+// the other files of the project. If there are none, problems of the file are left to Load.
 func ReadReplica(dir string) (Replica, error) {
 	s, err := readServerAlone(dir)
 	if s.Replica.URL == "" {
@@ -52,8 +52,8 @@ func ReadReplica(dir string) (Replica, error) {
 	return s.Replica, err
 }
 
-// ReadCluster reads the settings cluster of config/server.yaml in dir. A node needs them before it has the other files of the project. If there
-// are none, problems of the file are left to Load.
+// ReadCluster reads the settings cluster of config/server.yaml in dir. A node needs them before it has the other files
+// of the project. If there are none, problems of the file are left to Load.
 func ReadCluster(dir string) (Cluster, error) {
 	s, err := readServerAlone(dir)
 	if s.Cluster.Name == "" {
@@ -62,8 +62,8 @@ func ReadCluster(dir string) (Cluster, error) {
 	return s.Cluster, err
 }
 
-// ReadLog reads the settings log of config/server.yaml in dir, for a server that logs before it has the other files of the project. Problems of the
-// file are left to Load.
+// ReadLog reads the settings log of config/server.yaml in dir, for a server that logs before it has the other files of
+// the project. Problems of the file are left to Load.
 func ReadLog(dir string) Log {
 	s, _ := readServerAlone(dir)
 	return s.Log
@@ -81,7 +81,8 @@ func readServerAlone(dir string) (Server, error) {
 	return s, problems.Err()
 }
 
-// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads, /mcp or the paths for operators.
+// checkPaths reports paths of the REST API and GraphQL that overlap each other, /uploads, /mcp or the paths for
+// operators.
 func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 	wrong := func(file, format string, args ...any) {
 		problems = append(problems, yamlfile.Problem{File: file, Message: fmt.Sprintf(format, args...)})
@@ -99,7 +100,8 @@ func (s *Settings) checkPaths() (problems yamlfile.Problems) {
 		}
 	}
 	if s.GraphQL.Enabled && within(s.REST.Prefix, s.GraphQL.Endpoint) {
-		wrong("config/plugins.yaml", "the endpoint of graphql is in the way of the prefix of rest in config/api.yaml; change one of them")
+		wrong("config/plugins.yaml",
+			"the endpoint of graphql is in the way of the prefix of rest in config/api.yaml; change one of them")
 	}
 	return problems
 }
@@ -128,7 +130,8 @@ func (s *Settings) checkEndpoint(m *contenttypes.Model) (problems yamlfile.Probl
 
 // within reports whether path is other or lies below it, ignoring case.
 func within(path, other string) bool {
-	return len(path) >= len(other) && strings.EqualFold(path[:len(other)], other) && (len(path) == len(other) || path[len(other)] == '/')
+	return len(path) >= len(other) && strings.EqualFold(path[:len(other)], other) &&
+		(len(path) == len(other) || path[len(other)] == '/')
 }
 
 // readConfig reads one file of config/. The node is nil if the file is empty, does not exist or cannot be read.
@@ -170,8 +173,8 @@ func unknownFiles(project fs.FS) (problems yamlfile.Problems) {
 	return problems
 }
 
-// together merges the problems of decoding, unfit, with those of checking the decoded values, wrong. It drops a problem of wrong that
-// follows from one of unfit: a problem about the same key on the same line.
+// together merges the problems of decoding, unfit, with those of checking the decoded values, wrong. It drops a problem
+// of wrong that follows from one of unfit: a problem about the same key on the same line.
 func together(unfit, wrong yamlfile.Problems) yamlfile.Problems {
 	follows := func(w, u yamlfile.Problem) bool {
 		if u.File != w.File || u.Line != w.Line {

@@ -22,8 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of settings in docs/")
 
-// tables lists the tables of settings in docs/. A page holds each between <!-- settings NAME --> and <!-- end -->, where NAME is a file of
-// config/ and the beginning of the keys. A key is in the table with the longest name that it begins with.
+// tables lists the tables of settings in docs/. A page holds each between <!-- settings NAME --> and <!-- end -->,
+// where NAME is a file of config/ and the beginning of the keys. A key is in the table with the longest name that it
+// begins with.
 var tables = []struct {
 	name, page string
 	short      bool // whether the table leaves the name out of its keys
@@ -40,8 +41,8 @@ var tables = []struct {
 	{"webhooks.yaml", "webhooks.md", false},
 }
 
-// TestReferenceIsFresh checks that the tables of settings in docs/ say what the fields of the structs that files are decoded into say in
-// their comments, and have all of their keys. With -update it writes the tables.
+// TestReferenceIsFresh checks that the tables of settings in docs/ say what the fields of the structs that files are
+// decoded into say in their comments, and have all of their keys. With -update it writes the tables.
 func TestReferenceIsFresh(t *testing.T) {
 	rows := map[string][]row{}
 	for _, r := range settingsRows(t) {
@@ -142,12 +143,17 @@ func TestReferenceRefusesWrongComments(t *testing.T) {
 		problem string
 		rows    []row
 	}{
-		{file: uncommentedFile{&yes}, problem: "a.yaml: compress: its field needs a comment that says what the key means"},
-		{file: repeatedFile{&yes}, problem: "a.yaml: compress: its comment says \"Default: never\", but config.Default sets `true`: delete the line"},
-		{file: defaultlessFile{&empty}, problem: `a.yaml: url: config.Default sets nothing: its comment needs a line such as "Default: none"`},
-		{file: namelessFile{}, problem: "a.yaml: cors: its comment stands for all keys below it, so it must name `methods`"},
+		{file: uncommentedFile{&yes},
+			problem: "a.yaml: compress: its field needs a comment that says what the key means"},
+		{file: repeatedFile{&yes},
+			problem: "a.yaml: compress: its comment says \"Default: never\", but config.Default sets `true`: delete the line"},
+		{file: defaultlessFile{&empty},
+			problem: `a.yaml: url: config.Default sets nothing: its comment needs a line such as "Default: none"`},
+		{file: namelessFile{},
+			problem: "a.yaml: cors: its comment stands for all keys below it, so it must name `methods`"},
 		{file: faultlessFile{Compress: &yes}, rows: []row{
-			{"a.yaml", "compress", "`true`", "whether"}, {"a.yaml", "url", "here", "where"}, {"a.yaml", "cors.origin", "`x`", "from anywhere"},
+			{"a.yaml", "compress", "`true`", "whether"}, {"a.yaml", "url", "here", "where"},
+			{"a.yaml", "cors.origin", "`x`", "from anywhere"},
 			{"a.yaml", "tokens[].its-name", "required", "text"}}},
 	} {
 		if f, ok := test.file.(faultlessFile); ok {
@@ -172,7 +178,8 @@ type row struct{ file, key, initial, meaning string }
 func tableOf(r row) (name string) {
 	for _, table := range tables {
 		file, prefix, _ := strings.Cut(table.name, " ")
-		if file == r.file && (prefix == "" || r.key == prefix || strings.HasPrefix(r.key, prefix+".")) && len(table.name) > len(name) {
+		if file == r.file && (prefix == "" || r.key == prefix || strings.HasPrefix(r.key, prefix+".")) &&
+			len(table.name) > len(name) {
 			name = table.name
 		}
 	}
@@ -204,7 +211,8 @@ func settingsRows(t *testing.T) []row {
 	t.Helper()
 	s := Default()
 	graphqlDefaults(&s.GraphQL.Limits)
-	files := map[string]any{"server": s.Server.file(), "api": s.REST.file(), "plugins": s.file(), permissionsName: permissionsFile{}, webhooksName: webhooksFile{}}
+	files := map[string]any{"server": s.Server.file(), "api": s.REST.file(), "plugins": s.file(),
+		permissionsName: permissionsFile{}, webhooksName: webhooksFile{}}
 	w := walker{structs: structsOf(parsePackage(t)...)}
 	for _, name := range fileNames() {
 		if files[name] == nil {
@@ -219,8 +227,8 @@ func settingsRows(t *testing.T) []row {
 	return w.rows
 }
 
-// graphqlDefaults sets the limits that are zero in config.Default to their values in limits.Default, except Bytes, whose default
-// is limits.answer.
+// graphqlDefaults sets the limits that are zero in config.Default to their values in limits.Default, except Bytes,
+// whose default is limits.answer.
 func graphqlDefaults(l *GraphQLLimits) {
 	v := reflect.ValueOf(l).Elem()
 	for _, defaults := range []any{limits.Default, limits.Default.Document} {
@@ -266,8 +274,8 @@ func structsOf(files ...*ast.File) map[string]*ast.StructType {
 	return structs
 }
 
-// A walker makes a row of each key that the decoder of a file accepts. It finds the keys and their defaults in a value of the struct that
-// the file is decoded into, as the decoder does, and their meaning in the comments of the struct.
+// A walker makes a row of each key that the decoder of a file accepts. It finds the keys and their defaults in a value
+// of the struct that the file is decoded into, as the decoder does, and their meaning in the comments of the struct.
 type walker struct {
 	file     string
 	structs  map[string]*ast.StructType
@@ -285,7 +293,8 @@ func (w *walker) structure(source *ast.StructType, v reflect.Value, prefix strin
 		source = w.structs[name]
 	}
 	if source == nil {
-		w.problem(strings.TrimSuffix(prefix, "."), "%s is not declared in this package: its field needs a comment", v.Type())
+		w.problem(strings.TrimSuffix(prefix, "."), "%s is not declared in this package: its field needs a comment",
+			v.Type())
 		return
 	}
 	for i := range v.NumField() {
@@ -294,8 +303,8 @@ func (w *walker) structure(source *ast.StructType, v reflect.Value, prefix strin
 	}
 }
 
-// field adds the key of a field. If the field holds a struct, or a list of structs, it stands for the keys of the struct. With a comment it
-// is a single row, and the comment must name all keys below it.
+// field adds the key of a field. If the field holds a struct, or a list of structs, it stands for the keys of the
+// struct. With a comment it is a single row, and the comment must name all keys below it.
 func (w *walker) field(source *ast.Field, f reflect.StructField, v reflect.Value, prefix string) {
 	name, options := keyOf(f)
 	key := prefix + name
@@ -323,7 +332,8 @@ func (w *walker) field(source *ast.Field, f reflect.StructField, v reflect.Value
 	case options == "required":
 		initial = "required"
 	case !isEmpty(v) && initial != "":
-		w.problem(key, "its comment says \"Default: %s\", but config.Default sets `%s`: delete the line", initial, render(v))
+		w.problem(key, "its comment says \"Default: %s\", but config.Default sets `%s`: delete the line", initial,
+			render(v))
 	case !isEmpty(v):
 		initial = "`" + render(v) + "`"
 	case initial == "":
@@ -332,8 +342,8 @@ func (w *walker) field(source *ast.Field, f reflect.StructField, v reflect.Value
 	w.rows = append(w.rows, row{w.file, key, initial, strings.ReplaceAll(meaning, "|", `\|`)})
 }
 
-// target follows the pointers of v: a nil pointer to a struct leads to an empty struct. For a list of structs, target returns an empty item
-// of the list.
+// target follows the pointers of v: a nil pointer to a struct leads to an empty struct. For a list of structs, target
+// returns an empty item of the list.
 func target(v reflect.Value) (item reflect.Value, list bool) {
 	for v.Kind() == reflect.Pointer {
 		if !v.IsNil() {
@@ -352,7 +362,8 @@ func target(v reflect.Value) (item reflect.Value, list bool) {
 	return v, false
 }
 
-// isEmpty reports whether v may stand for a default that is not in config.Default, or for none. The values 0s and false are defaults.
+// isEmpty reports whether v may stand for a default that is not in config.Default, or for none. The values 0s and false
+// are defaults.
 func isEmpty(v reflect.Value) bool {
 	if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
 		return v.Len() == 0
@@ -426,7 +437,8 @@ func sourceOf(s *ast.StructType, name string) *ast.Field {
 	panic("the source has no field " + name)
 }
 
-// splitComment returns what the comment of a field says, as one line, and what follows "Default:" at the beginning of a line.
+// splitComment returns what the comment of a field says, as one line, and what follows "Default:" at the beginning of a
+// line.
 func splitComment(f *ast.Field) (meaning, initial string) {
 	var words []string
 	for _, line := range strings.Split(f.Doc.Text(), "\n") {

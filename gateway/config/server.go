@@ -18,14 +18,16 @@ type serverFile struct {
 	Host *string
 	// port to listen on
 	Port *int
-	// address that clients use, if there is a proxy: links in mail begin with it. With `https://`, answers carry `Strict-Transport-Security`
+	// address that clients use, if there is a proxy: links in mail begin with it. With `https://`, answers carry
+	// `Strict-Transport-Security`
 	// Default: where it listens
 	URL *string
-	// addresses and ranges (`10.0.0.0/8`) of proxies, whose headers tell the client's address, and which may have any share of the
-	// connections
+	// addresses and ranges (`10.0.0.0/8`) of proxies, whose headers tell the client's address, and which may have any
+	// share of the connections
 	// Default: none
 	TrustedProxies []netPrefix `yaml:"trustedProxies"`
-	// compress answers of 1 KiB or more (zstd or gzip) for clients that accept it, without zstd for clients that are called `node`; uploaded files are sent as they are
+	// compress answers of 1 KiB or more (zstd or gzip) for clients that accept it, without zstd for clients that are
+	// called `node`; uploaded files are sent as they are
 	Compress    *bool
 	CORS        corsFile
 	Limits      limitsFile
@@ -59,7 +61,8 @@ type replicaFile struct {
 	Token *string
 	// what becomes of writes: `refuse` them, or `forward` them to that server
 	Writes string
-	// uids of the content-types that the replica has, one or a list: see [partial replicas](replicas.md#partial-replicas)
+	// uids of the content-types that the replica has, one or a list: see [partial
+	// replicas](replicas.md#partial-replicas)
 	// Default: all
 	Types *wordList
 	// codes of the locales that it has, one or a list
@@ -70,18 +73,19 @@ type replicaFile struct {
 }
 
 type clusterFile struct {
-	// name of this server as a [node of a cluster](cluster.md): lower-case letters, digits and hyphens. The flag `--cluster NAME@HOST:PORT`
-	// takes precedence over this and `address`
+	// name of this server as a [node of a cluster](cluster.md): lower-case letters, digits and hyphens. The flag
+	// `--cluster NAME@HOST:PORT` takes precedence over this and `address`
 	// Default: none
 	Name *string
 	// `HOST:PORT` at which the other nodes reach this one
 	// Default: none
 	Address *string
-	// `HOST:PORT` of other nodes, one or a list. A node that is new to the cluster asks them to add it; `--join` takes precedence
+	// `HOST:PORT` of other nodes, one or a list. A node that is new to the cluster asks them to add it; `--join` takes
+	// precedence
 	// Default: none
 	Join *wordList
-	// how many new nodes must have found each other by `join` before one of them begins the cluster; `0`: it exists already, or a node
-	// without `join` begins it. `--bootstrap-expect` takes precedence
+	// how many new nodes must have found each other by `join` before one of them begins the cluster; `0`: it exists
+	// already, or a node without `join` begins it. `--bootstrap-expect` takes precedence
 	// Default: `0`
 	Expect *int
 	// `false`: the node takes part in no majority, and only reads
@@ -120,26 +124,27 @@ type logFile struct {
 	Requests **bool
 	// share of the successful requests that the log has, from 0 to 1; it has all requests that failed
 	Sample *float64
-	// how long the store keeps its [log of changes](observability.md#the-log-of-changes), such as `30d` or `12h`; `0` keeps none
+	// how long the store keeps its [log of changes](observability.md#the-log-of-changes), such as `30d` or `12h`; `0`
+	// keeps none
 	Keep *days
 	// most that the log of changes may take; when it is larger, the oldest changes go first
 	MaxSize *ByteSize `yaml:"maxSize"`
 }
 
 type metricsFile struct {
-	// address of [metrics](metrics.md) for Prometheus, such as `127.0.0.1:9464`; without it they are at `/_metrics` on the port
-	// of the API
+	// address of [metrics](metrics.md) for Prometheus, such as `127.0.0.1:9464`; without it they are at `/_metrics` on
+	// the port of the API
 	// Default: none
 	Listen *string
-	// bearer token that a scrape needs, at least 16 characters: `${METRICS_TOKEN}`. You must set it if there is no `metrics.listen`. Without
-	// either, metrics are off
+	// bearer token that a scrape needs, at least 16 characters: `${METRICS_TOKEN}`. You must set it if there is no
+	// `metrics.listen`. Without either, metrics are off
 	// Default: none
 	Token *string
 }
 
 type tracingFile struct {
-	// URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; without it nothing is traced: see
-	// [traces](observability.md#traces)
+	// URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; without it nothing
+	// is traced: see [traces](observability.md#traces)
 	// Default: none
 	Endpoint *string
 	// headers sent to the collector, such as a credential
@@ -147,7 +152,8 @@ type tracingFile struct {
 	Headers *map[string]string
 	// share of the requests that is traced, from 0 to 1
 	Sample *float64
-	// whether a request continues the trace that its header `traceparent` names, and is recorded when its sender says so
+	// whether a request continues the trace that its header `traceparent` names, and is recorded when its sender says
+	// so
 	TrustParent *bool `yaml:"trustParent"`
 }
 
@@ -156,15 +162,19 @@ func (s *Server) file() serverFile {
 	l := &s.Limits
 	return serverFile{
 		Host: &s.Host, Port: &s.Port, URL: &s.URL, Compress: &s.Compress,
-		CORS: corsFile{Origin: (*wordList)(&s.CORS.Origins), Methods: (*wordList)(&s.CORS.Methods), Headers: (*wordList)(&s.CORS.Headers), Expose: (*wordList)(&s.CORS.Expose)},
+		CORS: corsFile{Origin: (*wordList)(&s.CORS.Origins), Methods: (*wordList)(&s.CORS.Methods),
+			Headers: (*wordList)(&s.CORS.Headers), Expose: (*wordList)(&s.CORS.Expose)},
 		Limits: limitsFile{
 			JSON: (*ByteSize)(&l.JSONBytes), Form: (*ByteSize)(&l.FormBytes), Headers: (*ByteSize)(&l.HeaderBytes),
-			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate), CopyRate: (*ByteSize)(&l.CopyRate),
+			Memory: (*ByteSize)(&l.Memory), Answer: (*ByteSize)(&l.AnswerBytes), AnswerRate: (*ByteSize)(&l.AnswerRate),
+			CopyRate: (*ByteSize)(&l.CopyRate),
 			BodyRate: (*ByteSize)(&l.BodyRate), Links: &l.Links, Components: &l.Components, Operations: &l.Operations,
 			Concurrent: &l.Concurrent, ConcurrentPerAddress: &l.ConcurrentPerAddress,
 			Connections: &l.Connections, ConnectionsPerAddress: &l.ConnectionsPerAddress,
-			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams, StreamsPerAddress: &l.StreamsPerAddress,
-			SubscriptionConditions: &l.SubscriptionConditions, SubscriptionConditionsPerAddress: &l.SubscriptionConditionsPerAddress,
+			Listeners: &l.Listeners, ListenersPerAddress: &l.ListenersPerAddress, Streams: &l.Streams,
+			StreamsPerAddress:                &l.StreamsPerAddress,
+			SubscriptionConditions:           &l.SubscriptionConditions,
+			SubscriptionConditionsPerAddress: &l.SubscriptionConditionsPerAddress,
 		},
 		Timeouts: timeoutsFile{&l.ReadHeader, &l.Read, &l.Write, &l.Idle, &l.Handle, &l.Drain, &l.Shutdown, &l.Stream},
 		Log: logFile{Level: "info", Format: &s.Log.Format, Requests: &s.Log.Requests, Sample: &s.Log.Sample,
@@ -173,15 +183,18 @@ func (s *Server) file() serverFile {
 		Tracing: tracingFile{&s.Tracing.Endpoint, &s.Tracing.Headers, &s.Tracing.Sample, &s.Tracing.TrustParent},
 		Replica: replicaFile{&s.Replica.URL, &s.Replica.Token, "refuse",
 			(*wordList)(&s.Replica.Part.Types), (*wordList)(&s.Replica.Part.Locales), &s.Replica.Part.Published},
-		Cluster:     clusterFile{&s.Cluster.Name, &s.Cluster.Address, (*wordList)(&s.Cluster.Join), &s.Cluster.Expect, true, &s.Cluster.Certificates},
-		Idempotency: idempotencyFile{(*days)(&s.Idempotency.Keep), &s.Idempotency.MaxKeys, (*ByteSize)(&s.Idempotency.MaxSize), (*ByteSize)(&s.Idempotency.MaxAnswer)},
+		Cluster: clusterFile{&s.Cluster.Name, &s.Cluster.Address, (*wordList)(&s.Cluster.Join), &s.Cluster.Expect,
+			true, &s.Cluster.Certificates},
+		Idempotency: idempotencyFile{(*days)(&s.Idempotency.Keep), &s.Idempotency.MaxKeys,
+			(*ByteSize)(&s.Idempotency.MaxSize), (*ByteSize)(&s.Idempotency.MaxAnswer)},
 	}
 }
 
 // readServer reads config/server.yaml.
 func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	f := s.file()
-	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods), (*wordList)(&s.CORS.Headers)
+	f.CORS.Origin, f.CORS.Methods, f.CORS.Headers = (*wordList)(&s.CORS.Origins), (*wordList)(&s.CORS.Methods),
+		(*wordList)(&s.CORS.Headers)
 	f.CORS.Expose = (*wordList)(&s.CORS.Expose)
 	f.Log.Level, f.Log.Format, f.Log.Requests, f.Log.Sample = "info", &s.Log.Format, &s.Log.Requests, &s.Log.Sample
 	f.Log.Keep, f.Log.MaxSize = (*days)(&s.Log.Keep), (*ByteSize)(&s.Log.MaxSize)
@@ -195,7 +208,8 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	}
 	base := strings.TrimRight(s.URL, "/")
 	if base != "" && !isHTTP(base) {
-		problems.Add(n.At("url"), "url must be the address that clients use, such as https://content.example.org, not %q", s.URL)
+		problems.Add(n.At("url"),
+			"url must be the address that clients use, such as https://content.example.org, not %q", s.URL)
 	}
 	s.URL = base
 	for _, p := range f.TrustedProxies {
@@ -208,7 +222,8 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	}
 	for _, o := range s.CORS.Origins {
 		if o != "*" && (!isHTTP(o) || strings.Count(o, "/") > 2) {
-			problems.Add(n.At("cors", "origin"), "an origin is * or a scheme, host and port without a path, such as https://www.example.org, not %q", o)
+			problems.Add(n.At("cors", "origin"),
+				"an origin is * or a scheme, host and port without a path, such as https://www.example.org, not %q", o)
 		}
 	}
 	problems = append(problems, s.Limits.check(n)...)
@@ -216,10 +231,12 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	problems = append(problems, s.Replica.check(n, f.Replica.Writes)...)
 	problems = append(problems, s.Cluster.check(n, f.Cluster.Vote)...)
 	if s.Cluster.Name != "" && s.Replica.URL != "" {
-		problems.Add(n.At("cluster"), "a server cannot be both a replica and a node of a cluster: remove replica or cluster")
+		problems.Add(n.At("cluster"),
+			"a server cannot be both a replica and a node of a cluster: remove replica or cluster")
 	}
 	if s.Cluster.Name != "" && s.Log.Keep == 0 {
-		problems.Add(n.At("log", "keep"), "keep must not be 0 on a node of a cluster: the nodes agree to entries of this log")
+		problems.Add(n.At("log", "keep"),
+			"keep must not be 0 on a node of a cluster: the nodes agree to entries of this log")
 	}
 	problems = append(problems, s.Log.check(n, f.Log.Level)...)
 	problems = append(problems, s.Metrics.check(n)...)
@@ -237,13 +254,15 @@ func (l *Log) check(n *yamlfile.Node, level string) (problems yamlfile.Problems)
 		problems.Add(n.At("log", "format"), "format must be text or json, not %q", l.Format)
 	}
 	if !(l.Sample >= 0 && l.Sample <= 1) {
-		problems.Add(n.At("log", "sample"), "sample must be from 0 to 1: it is the share of successful requests that is logged")
+		problems.Add(n.At("log", "sample"),
+			"sample must be from 0 to 1: it is the share of successful requests that is logged")
 	}
 	if l.Keep != 0 && l.Keep < time.Minute {
 		problems.Add(n.At("log", "keep"), "keep must be a minute or longer, such as 30d; 0 keeps no log of changes")
 	}
 	if l.MaxSize < minLogSize {
-		problems.Add(n.At("log", "maxSize"), "maxSize must be 1mb or more, such as 1gb; keep: 0 switches the log of changes off")
+		problems.Add(n.At("log", "maxSize"),
+			"maxSize must be 1mb or more, such as 1gb; keep: 0 switches the log of changes off")
 	}
 	return problems
 }
@@ -251,7 +270,8 @@ func (l *Log) check(n *yamlfile.Node, level string) (problems yamlfile.Problems)
 // check reports settings of idempotency that are out of range.
 func (i *Idempotency) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if i.Keep != 0 && i.Keep < time.Minute {
-		problems.Add(n.At("idempotency", "keep"), "keep must be a minute or longer, such as 24h; 0 refuses requests with an Idempotency-Key")
+		problems.Add(n.At("idempotency", "keep"),
+			"keep must be a minute or longer, such as 24h; 0 refuses requests with an Idempotency-Key")
 	}
 	if i.MaxKeys < 1 {
 		problems.Add(n.At("idempotency", "maxKeys"), "maxKeys must be 1 or more: it is how many answers are kept")
@@ -260,7 +280,8 @@ func (i *Idempotency) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		problems.Add(n.At("idempotency", "maxAnswer"), "maxAnswer must be 1kb or more")
 	}
 	if i.MaxSize < 2*i.MaxAnswer {
-		problems.Add(n.At("idempotency", "maxSize"), "maxSize must be at least twice maxAnswer (%s), such as 64mb", ByteSize(i.MaxAnswer))
+		problems.Add(n.At("idempotency", "maxSize"), "maxSize must be at least twice maxAnswer (%s), such as 64mb",
+			ByteSize(i.MaxAnswer))
 	}
 	return problems
 }
@@ -277,10 +298,12 @@ func (m *Metrics) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 		return nil
 	}
 	if m.Listen == "" && m.Token == "" {
-		problems.Add(n.At("metrics"), "metrics need an address of their own (listen: 127.0.0.1:9464), or a token (token: ${METRICS_TOKEN}); leave metrics out to switch them off")
+		problems.Add(n.At("metrics"),
+			"metrics need an address of their own (listen: 127.0.0.1:9464), or a token (token: ${METRICS_TOKEN}); leave metrics out to switch them off")
 	}
 	if _, port, err := net.SplitHostPort(m.Listen); m.Listen != "" && (err != nil || port == "") {
-		problems.Add(n.At("metrics", "listen"), "listen must be an address and a port, such as 127.0.0.1:9464, not %q", m.Listen)
+		problems.Add(n.At("metrics", "listen"), "listen must be an address and a port, such as 127.0.0.1:9464, not %q",
+			m.Listen)
 	}
 	if m.Token != "" && len(m.Token) < minMetricsToken {
 		problems.Add(n.At("metrics", "token"), "the token must have at least %d characters", minMetricsToken)
@@ -291,10 +314,12 @@ func (m *Metrics) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 // check reports settings of tracing that are out of range.
 func (t *Tracing) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if t.Endpoint != "" && !isHTTP(t.Endpoint) {
-		problems.Add(n.At("tracing", "endpoint"), "endpoint must be the URL of an OpenTelemetry collector, such as http://127.0.0.1:4318, without credentials; those go into headers")
+		problems.Add(n.At("tracing", "endpoint"),
+			"endpoint must be the URL of an OpenTelemetry collector, such as http://127.0.0.1:4318, without credentials; those go into headers")
 	}
 	if !(t.Sample >= 0 && t.Sample <= 1) {
-		problems.Add(n.At("tracing", "sample"), "sample must be from 0 to 1: it is the share of requests that is traced")
+		problems.Add(n.At("tracing", "sample"),
+			"sample must be from 0 to 1: it is the share of requests that is traced")
 	}
 	return problems
 }
@@ -309,9 +334,11 @@ func (r *Replica) check(n *yamlfile.Node, writes string) (problems yamlfile.Prob
 	case r.URL == "" && (r.Token != "" || r.Forward || !r.Part.All()):
 		problems.Add(n.At("replica"), "replica needs url, the address of the server to follow")
 	case r.URL != "" && !isHTTP(r.URL):
-		problems.Add(n.At("replica", "url"), "url must be the address of a server, such as https://cms.example.com, without credentials")
+		problems.Add(n.At("replica", "url"),
+			"url must be the address of a server, such as https://cms.example.com, without credentials")
 	case r.URL != "" && r.Token == "":
-		problems.Add(n.At("replica"), "replica needs token, an API token of the server at url with the permission lectern::replica.follow, such as ${LECTERN_REPLICA_TOKEN}")
+		problems.Add(n.At("replica"),
+			"replica needs token, an API token of the server at url with the permission lectern::replica.follow, such as ${LECTERN_REPLICA_TOKEN}")
 	}
 	return problems
 }
@@ -319,7 +346,8 @@ func (r *Replica) check(n *yamlfile.Node, writes string) (problems yamlfile.Prob
 // isHTTP reports whether s is an http or https URL without credentials, query and fragment.
 func isHTTP(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		u.RawQuery == "" && u.Fragment == ""
 }
 
 // A wordList is written as a text or as a list of texts.
@@ -345,7 +373,8 @@ type ByteSize int64
 var byteUnits = []struct {
 	suffix string
 	factor int64
-}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}, {"", 1}}
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1},
+	{"", 1}}
 
 // String returns the size in the largest unit that divides it.
 func (b ByteSize) String() string {

@@ -1,11 +1,13 @@
-// Package config reads the files of a project: its settings in config/, its environment variables in .env, and its content types.
+// Package config reads the files of a project: its settings in config/, its environment variables in .env, and its
+// content types.
 //
-// Load returns a checked Definition that does not change, or all problems of the files. Each problem has its file and line, and says how
-// to mend it.
+// Load returns a checked Definition that does not change, or all problems of the files. Each problem has its file and
+// line, and says how to mend it.
 //
-// Reading the source: settings.go lists the settings with their units and defaults, definition.go loads a project, and read.go lists the
-// files of config/. Each of the other files reads a part of the settings. A type whose name ends in File has the fields of a file; the
-// comments of its fields are the tables of settings in docs/, which go generate writes and a test compares.
+// Reading the source: settings.go lists the settings with their units and defaults, definition.go loads a project, and
+// read.go lists the files of config/. Each of the other files reads a part of the settings. A type whose name ends in
+// File has the fields of a file; the comments of its fields are the tables of settings in docs/, which go generate
+// writes and a test compares.
 package config
 
 //go:generate go test -run ^TestReferenceIsFresh$ -update .
@@ -83,7 +85,8 @@ func (l *Log) Limits() store.LogLimits {
 	return store.LogLimits{Keep: l.Keep, MaxSize: l.MaxSize, Off: l.Keep == 0}
 }
 
-// Idempotency holds the settings idempotency of config/server.yaml: how many answers to requests with an Idempotency-Key the store keeps.
+// Idempotency holds the settings idempotency of config/server.yaml: how many answers to requests with an
+// Idempotency-Key the store keeps.
 type Idempotency struct {
 	Keep      time.Duration // 0: requests with a key are refused; default 24 hours
 	MaxKeys   int           // default 100,000
@@ -93,7 +96,8 @@ type Idempotency struct {
 
 // defaultIdempotency are the settings of a project that says nothing about idempotency.
 var defaultIdempotency = Idempotency{
-	Keep: store.DefaultAnswerLimits.Keep, MaxKeys: store.DefaultAnswerLimits.Count, MaxSize: store.DefaultAnswerLimits.MaxSize, MaxAnswer: 1 << 20,
+	Keep: store.DefaultAnswerLimits.Keep, MaxKeys: store.DefaultAnswerLimits.Count,
+	MaxSize: store.DefaultAnswerLimits.MaxSize, MaxAnswer: 1 << 20,
 }
 
 // Limits returns the limits of the answers that the store keeps.
@@ -169,8 +173,8 @@ type GraphQL struct {
 	Introspection *bool // whether clients may read the schema; nil: in development only
 	LandingPage   *bool // whether browsers get the GraphQL page; nil: in development only, and a plain page in production
 	Batches       bool  // whether a request may be an array of operations; default false
-	// PreflightHeaders are headers that web pages can send to other origins only after a CORS preflight. A request needs one of them, or a
-	// content-type that causes a preflight. nil: any request is executed.
+	// PreflightHeaders are headers that web pages can send to other origins only after a CORS preflight. A request
+	// needs one of them, or a content-type that causes a preflight. nil: any request is executed.
 	PreflightHeaders  []string
 	WithoutPersisted  bool // whether persisted queries are refused; default false
 	HideSchemaDetails bool // whether errors suggest no names of the schema; default false
@@ -181,11 +185,14 @@ type GraphQL struct {
 // Default returns the settings of a project without config/.
 func Default() Settings {
 	return Settings{
-		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits, Log: Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize}, Tracing: Tracing{Sample: 1}, Idempotency: defaultIdempotency},
-		REST:   REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits},
-		I18n:   I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
+		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits,
+			Log:     Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize},
+			Tracing: Tracing{Sample: 1}, Idempotency: defaultIdempotency},
+		REST: REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits},
+		I18n: I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,
-			DefaultLimit: 10, MaxLimit: -1, PreflightHeaders: []string{"x-apollo-operation-name", "apollo-require-preflight"}},
+			DefaultLimit: 10, MaxLimit: -1,
+			PreflightHeaders: []string{"x-apollo-operation-name", "apollo-require-preflight"}},
 		Upload: defaultUpload,
 		Users:  defaultUsers,
 		Roles:  map[string][]string{},

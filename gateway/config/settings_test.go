@@ -77,20 +77,27 @@ tokens:
 	}
 	s := d.Settings
 	got := []any{
-		s.Server.Host, s.Server.Port, s.Server.URL, s.Server.TrustedProxies[0].String(), s.Server.TrustedProxies[1].String(),
-		s.Server.Compress, s.Server.CORS.Origins, s.Server.CORS.MaxAge, s.Server.Limits.JSONBytes, s.Server.Limits.FormBytes,
-		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.Log.Level, s.Server.Log.Format, *s.Server.Log.Requests, s.Server.Log.Sample, s.Server.Log.Limits(),
+		s.Server.Host, s.Server.Port, s.Server.URL, s.Server.TrustedProxies[0].String(),
+		s.Server.TrustedProxies[1].String(),
+		s.Server.Compress, s.Server.CORS.Origins, s.Server.CORS.MaxAge, s.Server.Limits.JSONBytes,
+		s.Server.Limits.FormBytes,
+		s.Server.Limits.Handle, s.Server.Limits.Idle, s.Server.Log.Level, s.Server.Log.Format, *s.Server.Log.Requests,
+		s.Server.Log.Sample, s.Server.Log.Limits(),
 		s.REST, s.I18n, s.Upload.Enabled, s.Users.Enabled, s.Roles, s.Tokens,
 	}
 	want := []any{
 		"0.0.0.0", 8080, "https://content.example.org", "10.0.0.0/8", "::1/128",
 		false, []string{"https://www.example.org"}, 600, int64(10 << 20), int64(2048),
-		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25, store.LogLimits{Keep: 7 * 24 * time.Hour, MaxSize: 2 << 30},
-		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true, RateLimits: config.Default().REST.RateLimits},
-		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"}, {Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
+		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25,
+		store.LogLimits{Keep: 7 * 24 * time.Hour, MaxSize: 2 << 30},
+		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true,
+			RateLimits: config.Default().REST.RateLimits},
+		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"},
+			{Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
 		false, true,
 		map[string][]string{"public": {"api::article.article.find", "api::home.home.find"}, "editor": {}},
-		[]auth.Declaration{{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}, Lifespan: 30 * 24 * time.Hour}},
+		[]auth.Declaration{{Name: "news", Kind: auth.Custom, Permissions: []string{"api::article.article.find"},
+			Lifespan: 30 * 24 * time.Hour}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

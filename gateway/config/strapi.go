@@ -7,8 +7,8 @@ import (
 	"lectern/internal/shell"
 )
 
-// strapiProject returns an error if dir is a project of Strapi, which has its content types in src/api/. The error says how to make a
-// project of Lectern from it.
+// strapiProject returns an error if dir is a project of Strapi, which has its content types in src/api/. The error says
+// how to make a project of Lectern from it.
 func strapiProject(dir string, project fs.FS) error {
 	isDir := func(name string) bool {
 		info, err := fs.Stat(project, name)

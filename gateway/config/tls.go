@@ -8,7 +8,8 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// TLS holds the settings tls of config/server.yaml. The server speaks plain HTTP unless it has a certificate or domains.
+// TLS holds the settings tls of config/server.yaml. The server speaks plain HTTP unless it has a certificate or
+// domains.
 type TLS struct {
 	Certificate, Key string // paths of PEM files, relative to the project
 	Redirect         string // an address at which plain requests are redirected to https; "" for none
@@ -27,14 +28,15 @@ func (t *TLS) On() bool { return t.Certificate != "" || len(t.ACME.Domains) > 0 
 
 // tlsFile is tls in config/server.yaml as written. Decoding it sets the settings that its pointers lead to.
 type tlsFile struct {
-	// PEM file with the certificate of the server and the intermediate ones, relative to the project. The server then speaks TLS and HTTP/2,
-	// and no plain HTTP. It reads the file again when it changes: see [TLS](network.md#tls)
+	// PEM file with the certificate of the server and the intermediate ones, relative to the project. The server then
+	// speaks TLS and HTTP/2, and no plain HTTP. It reads the file again when it changes: see [TLS](network.md#tls)
 	// Default: none
 	Certificate *string
 	// PEM file with the private key of the certificate
 	// Default: none
 	Key *string
-	// address, such as `0.0.0.0:80`, at which plain requests are redirected to https, at the port of `url` (443 if it has none) of the same host
+	// address, such as `0.0.0.0:80`, at which plain requests are redirected to https, at the port of `url` (443 if it
+	// has none) of the same host
 	// Default: none
 	Redirect *string
 	ACME     acmeFile `yaml:"acme"`
@@ -70,17 +72,20 @@ func (t *TLS) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}
 	for _, domain := range t.ACME.Domains {
 		if !isDomain(domain) {
-			problems.Add(n.At("tls", "acme", "domains"), "a domain is a name such as content.example.org, not %q", domain)
+			problems.Add(n.At("tls", "acme", "domains"), "a domain is a name such as content.example.org, not %q",
+				domain)
 		}
 	}
 	if t.ACME.Directory != "" && !isHTTP(t.ACME.Directory) {
-		problems.Add(n.At("tls", "acme", "directory"), "directory must be the URL of an ACME directory, not %q", t.ACME.Directory)
+		problems.Add(n.At("tls", "acme", "directory"), "directory must be the URL of an ACME directory, not %q",
+			t.ACME.Directory)
 	}
 	if len(t.ACME.Domains) == 0 && (t.ACME.Email != "" || t.ACME.Directory != "") {
 		problems.Add(n.At("tls", "acme"), "acme needs domains: the names that the certificates are for")
 	}
 	if _, _, err := net.SplitHostPort(t.Redirect); t.Redirect != "" && err != nil {
-		problems.Add(n.At("tls", "redirect"), "redirect must be an address with a port, such as 0.0.0.0:80, not %q", t.Redirect)
+		problems.Add(n.At("tls", "redirect"), "redirect must be an address with a port, such as 0.0.0.0:80, not %q",
+			t.Redirect)
 	}
 	if t.Redirect != "" && !t.On() {
 		problems.Add(n.At("tls", "redirect"), "redirect needs a certificate or acme: there is no https to redirect to")
@@ -92,6 +97,7 @@ func (t *TLS) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 func isDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	return len(s) <= 253 && len(labels) > 1 && !slices.ContainsFunc(labels, func(label string) bool {
-		return label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != ""
+		return label == "" || len(label) > 63 ||
+			strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != ""
 	})
 }

@@ -60,7 +60,8 @@ type s3File struct {
 
 // file returns an uploadFile whose pointers lead to s. Its other values are defaults.
 func (s *Upload) file() uploadFile {
-	f := uploadFile{SizeLimit: (*ByteSize)(&s.SizeLimit), Provider: "local", PixelLimit: &s.PixelLimit, Concurrency: &s.Concurrency,
+	f := uploadFile{SizeLimit: (*ByteSize)(&s.SizeLimit), Provider: "local", PixelLimit: &s.PixelLimit,
+		Concurrency:  &s.Concurrency,
 		CacheControl: &s.CacheControl, Images: imagesFileOf(&s.Images)}
 	f.Security.AllowedTypes, f.Security.DeniedTypes = s.AllowedTypes, s.DeniedTypes
 	return f
@@ -72,7 +73,8 @@ var (
 	breakpointPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,30}$`)
 )
 
-// read checks the settings that decoding f has set, and sets the others. config is the Node of f, for the lines of problems.
+// read checks the settings that decoding f has set, and sets the others. config is the Node of f, for the lines of
+// problems.
 func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	if s.SizeLimit < 1 {
 		problems.Add(config.At("sizeLimit"), "sizeLimit must be 1 or more: it is how many bytes a file may have")
@@ -81,16 +83,19 @@ func (s *Upload) read(f *uploadFile, config *yamlfile.Node) (problems yamlfile.P
 		problems.Add(config.At("pixelLimit"), "pixelLimit must be 1 or more: it is how many pixels an image may have")
 	}
 	if s.Concurrency < 1 || s.Concurrency > 64 {
-		problems.Add(config.At("concurrency"), "concurrency must be from 1 to 64: it is how many images are worked on at a time")
+		problems.Add(config.At("concurrency"),
+			"concurrency must be from 1 to 64: it is how many images are worked on at a time")
 	}
 	if !cachePattern.MatchString(s.CacheControl) {
-		problems.Add(config.At("cacheControl"), "cacheControl is a header Cache-Control, such as max-age=3600 or no-cache, not %q", s.CacheControl)
+		problems.Add(config.At("cacheControl"),
+			"cacheControl is a header Cache-Control, such as max-age=3600 or no-cache, not %q", s.CacheControl)
 	}
 	for _, list := range []struct {
 		key   string
 		types []string
 		into  *[]string
-	}{{"allowedTypes", f.Security.AllowedTypes, &s.AllowedTypes}, {"deniedTypes", f.Security.DeniedTypes, &s.DeniedTypes}} {
+	}{{"allowedTypes", f.Security.AllowedTypes, &s.AllowedTypes},
+		{"deniedTypes", f.Security.DeniedTypes, &s.DeniedTypes}} {
 		*list.into = nil
 		for i, t := range list.types {
 			t = strings.ToLower(t)
@@ -122,7 +127,8 @@ func (s *Upload) readBreakpoints(n *yamlfile.Node) (problems yamlfile.Problems) 
 	for _, e := range n.Entries {
 		switch side := sides[e.Key]; {
 		case !breakpointPattern.MatchString(e.Key) || e.Key == "thumbnail":
-			problems.Add(e.Value, "a breakpoint is named by letters and digits, such as large; thumbnail is there already")
+			problems.Add(e.Value,
+				"a breakpoint is named by letters and digits, such as large; thumbnail is there already")
 		case side < 16 || side > 10000:
 			problems.Add(e.Value, "a breakpoint is the length of a side in pixels, from 16 to 10000")
 		default:
@@ -144,7 +150,8 @@ func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems ya
 	switch f.Provider {
 	case "local":
 		if o != (s3File{}) {
-			problems.Add(config.At("providerOptions"), "the provider local has no options; for these the provider is s3")
+			problems.Add(config.At("providerOptions"),
+				"the provider local has no options; for these the provider is s3")
 		}
 		return problems
 	case "s3":
@@ -152,14 +159,19 @@ func (s *Upload) readProvider(f *uploadFile, config *yamlfile.Node) (problems ya
 		return yamlfile.Problems{config.At("provider").Problem("provider must be local or s3, not %q", f.Provider)}
 	}
 	if !isHTTP(o.Endpoint) || strings.Count(strings.TrimRight(o.Endpoint, "/"), "/") > 2 {
-		problems.Add(at("endpoint"), "endpoint must be the address of the storage, such as https://s3.eu-central-1.amazonaws.com, not %q", o.Endpoint)
+		problems.Add(at("endpoint"),
+			"endpoint must be the address of the storage, such as https://s3.eu-central-1.amazonaws.com, not %q",
+			o.Endpoint)
 	}
 	if o.BaseURL != "" && !isHTTP(o.BaseURL) {
-		problems.Add(at("baseUrl"), "baseUrl must be the address that clients fetch files from, such as https://files.example.org, not %q", o.BaseURL)
+		problems.Add(at("baseUrl"),
+			"baseUrl must be the address that clients fetch files from, such as https://files.example.org, not %q",
+			o.BaseURL)
 	}
 	for key, value := range map[string]string{"bucket": o.Bucket, "accessKey": o.AccessKey, "secretKey": o.SecretKey} {
 		if value == "" {
-			problems.Add(at(key), "the provider s3 needs %s in providerOptions; keep it out of the file with ${NAME}", key)
+			problems.Add(at(key), "the provider s3 needs %s in providerOptions; keep it out of the file with ${NAME}",
+				key)
 		}
 	}
 	s.S3 = &media.S3Settings{Endpoint: strings.TrimRight(o.Endpoint, "/"), Bucket: o.Bucket, Region: o.Region,

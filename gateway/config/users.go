@@ -28,8 +28,10 @@ var defaultUsers = Users{
 	Enabled:   true,
 	RateLimit: auth.RateLimit{Enabled: true, Interval: 5 * time.Minute, Max: 5},
 	Accounts: auth.UserSettings{
-		Lifespan: 30 * 24 * time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole, ConfirmedURL: "/",
-		Mail: auth.MailSettings{From: "Lectern <no-reply@localhost>", Reset: auth.DefaultResetMail, Confirm: auth.DefaultConfirmMail},
+		Lifespan: 30 * 24 * time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole,
+		ConfirmedURL: "/",
+		Mail: auth.MailSettings{From: "Lectern <no-reply@localhost>", Reset: auth.DefaultResetMail,
+			Confirm: auth.DefaultConfirmMail},
 	},
 }
 
@@ -52,8 +54,8 @@ type usersFile struct {
 	EmailConfirmation *bool `yaml:"email_confirmation"`
 	// where the browser goes after an address is confirmed
 	ConfirmedURL *string `yaml:"email_confirmation_redirection"`
-	// your page on which users set a new password: the mail links to it, with the code as `?code=`. Without it the mail links to `url`,
-	// where there is no such page
+	// your page on which users set a new password: the mail links to it, with the code as `?code=`. Without it the mail
+	// links to `url`, where there is no such page
 	// Default: none
 	ResetURL *string `yaml:"email_reset_password"`
 	Register struct {
@@ -81,12 +83,12 @@ type mailFile struct {
 	// address for answers to mail
 	// Default: none
 	ReplyTo *string `yaml:"replyTo"`
-	// `host`, `port`, `username`, `password`, `security` (`starttls`, `tls`, `none`). Without it, mail is written to `data/mail/` in
-	// development and by `serve --ephemeral`, and the log says so; in production none is sent
+	// `host`, `port`, `username`, `password`, `security` (`starttls`, `tls`, `none`). Without it, mail is written to
+	// `data/mail/` in development and by `serve --ephemeral`, and the log says so; in production none is sent
 	// Default: none
 	SMTP *smtpFile `yaml:"smtp"`
-	// `reset_password`, `email_confirmation`: each `object` and `message`, with the placeholders `<%= URL %>`, `<%= TOKEN %>`,
-	// `<%= CODE %>`, `<%= USER.username %>`, `<%= USER.email %>` and `<%= SERVER_URL %>`
+	// `reset_password`, `email_confirmation`: each `object` and `message`, with the placeholders `<%= URL %>`, `<%=
+	// TOKEN %>`, `<%= CODE %>`, `<%= USER.username %>`, `<%= USER.email %>` and `<%= SERVER_URL %>`
 	// Default: in English
 	Templates templatesFile
 }
@@ -111,18 +113,21 @@ func (s *Users) file() usersFile {
 	a := &s.Accounts
 	m := &a.Mail
 	f := usersFile{
-		JWTSecret: &s.Secret, AllowRegister: &a.AllowRegister, UniqueEmail: &a.UniqueEmail, EmailConfirmation: &a.EmailConfirmation,
-		ConfirmedURL: &a.ConfirmedURL, ResetURL: &a.ResetURL, DefaultRole: &a.DefaultRole,
+		JWTSecret: &s.Secret, AllowRegister: &a.AllowRegister, UniqueEmail: &a.UniqueEmail,
+		EmailConfirmation: &a.EmailConfirmation,
+		ConfirmedURL:      &a.ConfirmedURL, ResetURL: &a.ResetURL, DefaultRole: &a.DefaultRole,
 		Email: mailFile{From: &m.From, ReplyTo: &m.ReplyTo},
 	}
-	f.RateLimit = rateLimitFile{Enabled: &s.RateLimit.Enabled, Max: &s.RateLimit.Max, Interval: (*interval)(&s.RateLimit.Interval)}
+	f.RateLimit = rateLimitFile{Enabled: &s.RateLimit.Enabled, Max: &s.RateLimit.Max,
+		Interval: (*interval)(&s.RateLimit.Interval)}
 	f.Register.AllowedFields = &a.RegisterFields
 	f.Email.Templates.Reset = templateFile{&m.Reset.Subject, &m.Reset.Message}
 	f.Email.Templates.Confirm = templateFile{&m.Confirm.Subject, &m.Confirm.Message}
 	return f
 }
 
-// read checks the settings that decoding f has set, and sets the others. config is the Node of f, for the lines of problems.
+// read checks the settings that decoding f has set, and sets the others. config is the Node of f, for the lines of
+// problems.
 func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Problems) {
 	a := &s.Accounts
 	if d := f.JWT.ExpiresIn; !d.IsNull() {
@@ -134,23 +139,27 @@ func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Pro
 	s.SecretAt, s.DefaultRole = config.Get("jwtSecret"), config.Get("default_role")
 	s.RegisterFields = config.Get("register").Get("allowedFields")
 	if s.RateLimit.Max < 1 {
-		problems.Add(config.At("ratelimit", "max"), "max must be 1 or more: it is how often an address may ask within an interval")
+		problems.Add(config.At("ratelimit", "max"),
+			"max must be 1 or more: it is how often an address may ask within an interval")
 	}
 	if s.RateLimit.Interval <= 0 {
 		problems.Add(config.At("ratelimit", "interval"), "interval must be longer than 0, such as 5m")
 	}
 	if a.ResetURL != "" && !isPage(a.ResetURL) {
-		problems.Add(config.At("email_reset_password"), "email_reset_password must be the address of the page where a new password is set, "+
-			"such as https://www.example.org/reset-password, not %q", a.ResetURL)
+		problems.Add(config.At("email_reset_password"),
+			"email_reset_password must be the address of the page where a new password is set, "+
+				"such as https://www.example.org/reset-password, not %q", a.ResetURL)
 	}
 	if !isPage(a.ConfirmedURL) && !isLocalPath(a.ConfirmedURL) {
-		problems.Add(config.At("email_confirmation_redirection"), "email_confirmation_redirection must be an address or a path, "+
-			"such as https://www.example.org/welcome or /, not %q", a.ConfirmedURL)
+		problems.Add(config.At("email_confirmation_redirection"),
+			"email_confirmation_redirection must be an address or a path, "+
+				"such as https://www.example.org/welcome or /, not %q", a.ConfirmedURL)
 	}
 	return append(problems, readMail(&a.Mail, f.Email.SMTP, config.At("email"))...)
 }
 
-// checkFields reports names in register.allowedFields that are no attribute of users, or one that users may not set when they register.
+// checkFields reports names in register.allowedFields that are no attribute of users, or one that users may not set
+// when they register.
 func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Problems) {
 	user := model.Type(contenttypes.UserUID)
 	if user == nil {
@@ -167,7 +176,8 @@ func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Proble
 		switch a := user.Attribute(name); {
 		case name == "": // decoding has reported that it is no text
 		case a == nil:
-			problems.Add(at, "users have no attribute %q; those that whoever registers may set are %s", name, strings.Join(may, ", "))
+			problems.Add(at, "users have no attribute %q; those that whoever registers may set are %s", name,
+				strings.Join(may, ", "))
 		case !auth.MayRegister(a):
 			problems.Add(at, "%s is not for whoever registers to say; take it out", name)
 		}
@@ -175,8 +185,8 @@ func (s *Users) checkFields(model *contenttypes.Model) (problems yamlfile.Proble
 	return problems
 }
 
-// readMail checks the settings of mail, and reads those of the SMTP server from smtp unless it is nil. at is the Node of email, for the
-// lines of problems.
+// readMail checks the settings of mail, and reads those of the SMTP server from smtp unless it is nil. at is the Node
+// of email, for the lines of problems.
 func readMail(m *auth.MailSettings, smtp *smtpFile, at *yamlfile.Node) (problems yamlfile.Problems) {
 	if _, err := mail.ParseAddress(m.From); err != nil {
 		problems.Add(at.At("from"), "from must be an address such as Lectern <no-reply@example.org>, not %q", m.From)
@@ -193,7 +203,8 @@ func readMail(m *auth.MailSettings, smtp *smtpFile, at *yamlfile.Node) (problems
 		return problems
 	}
 	if m.From == defaultUsers.Accounts.Mail.From {
-		problems.Add(at.At("smtp"), "mail needs a sender: say whose address it comes from, as email.from: Lectern <no-reply@example.org>")
+		problems.Add(at.At("smtp"),
+			"mail needs a sender: say whose address it comes from, as email.from: Lectern <no-reply@example.org>")
 	}
 	s := auth.SMTP(*smtp)
 	at = at.At("smtp")
@@ -250,7 +261,8 @@ func (i *interval) UnmarshalNode(n *yamlfile.Node) yamlfile.Problems {
 	sum := time.Duration(0)
 	for unit, count := range parts {
 		if intervalUnits[unit] == 0 || count < 0 || count > 1e6 {
-			return append(problems, n.Problem("interval has no %q; write it as {min: 5}, of ms, sec, min, hour and day", unit))
+			return append(problems, n.Problem("interval has no %q; write it as {min: 5}, of ms, sec, min, hour and day",
+				unit))
 		}
 		sum += time.Duration(count) * intervalUnits[unit]
 	}

@@ -23,8 +23,8 @@ type webhookFile struct {
 	Name string `yaml:",required"`
 	// address that is sent a request for each event
 	URL string `yaml:",required"`
-	// events that are sent: `entry.create`, `entry.update`, `entry.delete`, `entry.publish`, `entry.unpublish`, `media.create`,
-	// `media.update`, `media.delete`
+	// events that are sent: `entry.create`, `entry.update`, `entry.delete`, `entry.publish`, `entry.unpublish`,
+	// `media.create`, `media.update`, `media.delete`
 	// Default: all
 	Events []string
 	// uids of the content-types whose events are sent
@@ -64,23 +64,28 @@ func (s *Settings) readWebhooks(n *yamlfile.Node, m *contenttypes.Model) yamlfil
 		problems = append(problems, found...)
 	}
 	if len(f.Webhooks) > 0 && s.Server.Log.Keep == 0 {
-		problems.Add(n.At("webhooks"), "webhooks are sent from the log of changes, which log.keep: 0 in config/server.yaml switches off; leave log.keep out")
+		problems.Add(n.At("webhooks"),
+			"webhooks are sent from the log of changes, which log.keep: 0 in config/server.yaml switches off; leave log.keep out")
 	}
 	return together(unfit, problems)
 }
 
 // hook returns the Hook that w describes, and its problems.
 func (w *webhookFile) hook(at *yamlfile.Node, m *contenttypes.Model) (h webhooks.Hook, problems yamlfile.Problems) {
-	h = webhooks.Hook{Name: w.Name, URL: w.URL, Events: w.Events, Types: w.Types, Headers: w.Headers, Format: webhooks.Format(w.Format)}
+	h = webhooks.Hook{Name: w.Name, URL: w.URL, Events: w.Events, Types: w.Types, Headers: w.Headers,
+		Format: webhooks.Format(w.Format)}
 	h.Disabled = w.Enabled != nil && !*w.Enabled
 	for _, p := range w.AllowPrivate {
 		h.AllowPrivate = append(h.AllowPrivate, netip.Prefix(p))
 	}
 	if !webhookName.MatchString(w.Name) {
-		problems.Add(at.At("name"), "name must be lower-case letters, digits and -, at most 63, such as search-index, not %q", w.Name)
+		problems.Add(at.At("name"),
+			"name must be lower-case letters, digits and -, at most 63, such as search-index, not %q", w.Name)
 	}
-	if u, err := url.Parse(w.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
-		problems.Add(at.At("url"), "url must be an address such as https://www.example.org/hook") // without its value: it may hold a credential
+	if u, err := url.Parse(w.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+		u.Fragment != "" {
+		problems.Add(at.At("url"),
+			"url must be an address such as https://www.example.org/hook") // without its value: it may hold a credential
 	}
 	if h.Format == "" {
 		h.Format = webhooks.Standard
@@ -114,7 +119,8 @@ func itemOf(n *yamlfile.Node, i int) *yamlfile.Node {
 func (w *webhookFile) checkEvents(at *yamlfile.Node) (problems yamlfile.Problems) {
 	for i, event := range w.Events {
 		if !slices.Contains(webhooks.Events(), event) {
-			problems.Add(itemOf(at.At("events"), i), "there is no event %q; there are %s", event, strings.Join(webhooks.Events(), ", "))
+			problems.Add(itemOf(at.At("events"), i), "there is no event %q; there are %s", event,
+				strings.Join(webhooks.Events(), ", "))
 		}
 	}
 	return problems
@@ -126,14 +132,16 @@ func (w *webhookFile) checkTypes(at *yamlfile.Node, m *contenttypes.Model) (prob
 			break
 		}
 		if t := m.Type(uid); t == nil || !webhooks.CanSend(t) {
-			problems.Add(itemOf(at.At("types"), i), "there is no content-type %q with events; write its uid, such as api::article.article", uid)
+			problems.Add(itemOf(at.At("types"), i),
+				"there is no content-type %q with events; write its uid, such as api::article.article", uid)
 		}
 	}
 	return problems
 }
 
 // ownHeaders are the headers that the server sets itself.
-var ownHeaders = []string{"Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature", "X-Strapi-Event"}
+var ownHeaders = []string{"Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Webhook-Id",
+	"Webhook-Timestamp", "Webhook-Signature", "X-Strapi-Event"}
 
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 

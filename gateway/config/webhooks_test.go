@@ -36,8 +36,10 @@ webhooks:
 		t.Fatal(err)
 	}
 	want := []webhooks.Hook{{
-		Name: "build", URL: "https://example.org/hook?key=1", Events: []string{"entry.publish", "entry.unpublish"}, Types: []string{"api::article.article"},
-		Secrets: []webhooks.Secret{secret, secret}, Headers: map[string]string{"Authorization": "Bearer x"}, Format: webhooks.Strapi, Disabled: true,
+		Name: "build", URL: "https://example.org/hook?key=1", Events: []string{"entry.publish", "entry.unpublish"},
+		Types:   []string{"api::article.article"},
+		Secrets: []webhooks.Secret{secret, secret}, Headers: map[string]string{"Authorization": "Bearer x"},
+		Format: webhooks.Strapi, Disabled: true,
 		AllowPrivate: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 	}, {Name: "all", URL: "http://example.org", Events: webhooks.Events(), Format: webhooks.Standard}}
 	if !reflect.DeepEqual(d.Settings.Webhooks, want) {
@@ -88,11 +90,13 @@ config/webhooks.yaml:17: url must be an address such as https://www.example.org/
 	}
 }
 
-// FuzzWebhooks loads random files, and files with random secrets. There must be problems, or hooks that can be used; problems of a secret
-// must not show it.
+// FuzzWebhooks loads random files, and files with random secrets. There must be problems, or hooks that can be used;
+// problems of a secret must not show it.
 func FuzzWebhooks(f *testing.F) {
-	f.Add("webhooks: [{name: a, url: 'https://example.org', secret: " + testSecret + ", allowPrivate: [10.0.0.0/8], headers: {A: b}}]")
-	f.Add("webhooks: [{name: a, url: 'https://example.org', secret: [" + testSecret + "x], events: [x], types: {a: b}}, 1, null]")
+	f.Add("webhooks: [{name: a, url: 'https://example.org', secret: " + testSecret +
+		", allowPrivate: [10.0.0.0/8], headers: {A: b}}]")
+	f.Add("webhooks: [{name: a, url: 'https://example.org', secret: [" + testSecret +
+		"x], events: [x], types: {a: b}}, 1, null]")
 	f.Add("webhooks: {a: b}")
 	f.Fuzz(func(t *testing.T, text string) {
 		const end = "-the-end-of-a-secret"
@@ -100,8 +104,10 @@ func FuzzWebhooks(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, value := range []string{string(secret), "[" + string(secret) + "]", `{"a":` + string(secret) + "}", "[[" + string(secret) + "]]"} {
-			_, problems := config.ReadWebhooks(`{"webhooks":[{"name":"a","url":"https://example.org","secret":` + value + "}]}")
+		for _, value := range []string{string(secret), "[" + string(secret) + "]", `{"a":` + string(secret) + "}",
+			"[[" + string(secret) + "]]"} {
+			_, problems := config.ReadWebhooks(`{"webhooks":[{"name":"a","url":"https://example.org","secret":` +
+				value + "}]}")
 			if len(problems) == 0 || strings.Contains(problems.Error(), end) {
 				t.Errorf("a wrong secret has the problems %v", problems)
 			}
@@ -112,7 +118,8 @@ func FuzzWebhooks(f *testing.F) {
 		}
 		names := map[string]bool{}
 		for _, h := range hooks {
-			if names[h.Name] || h.Name == "" || h.URL == "" || len(h.Events) == 0 || h.Format != webhooks.Standard && h.Format != webhooks.Strapi {
+			if names[h.Name] || h.Name == "" || h.URL == "" || len(h.Events) == 0 || h.Format != webhooks.Standard &&
+				h.Format != webhooks.Strapi {
 				t.Errorf("%q is read as %+v", text, h)
 			}
 			names[h.Name] = true

@@ -1,8 +1,8 @@
 // Package metrics has the metrics of a server in the format of Prometheus. It alone knows the Prometheus client.
 //
-// Two kinds of metrics need different code. Events that need a histogram or labels are counted when they happen: Request, Operation and
-// Committed do this, and are called only if metrics are on. All other work is counted by the packages that do it; a Reading holds their
-// counters at the moment of a scrape (readings.go).
+// Two kinds of metrics need different code. Events that need a histogram or labels are counted when they happen:
+// Request, Operation and Committed do this, and are called only if metrics are on. All other work is counted by the
+// packages that do it; a Reading holds their counters at the moment of a scrape (readings.go).
 package metrics
 
 import (
@@ -45,32 +45,40 @@ var (
 	writeBuckets   = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
 )
 
-// New returns the metrics of a server of this version. read returns what the server has counted until now; each scrape calls it once.
+// New returns the metrics of a server of this version. read returns what the server has counted until now; each scrape
+// calls it once.
 func New(version string, read func() Reading) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: counters("lectern_http_requests_total", "Requests that were answered, by route, method and status.", "route", "method", "status"),
+		requests: counters("lectern_http_requests_total", "Requests that were answered, by route, method and status.",
+			"route", "method", "status"),
 		responseBytes: counters("lectern_http_response_bytes_total",
 			"Bytes of the bodies of answers before compression, by route.", "route"),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "lectern_http_request_duration_seconds", Help: "Time from the head of a request until its handler was done, by route and method.",
+			Name:    "lectern_http_request_duration_seconds",
+			Help:    "Time from the head of a request until its handler was done, by route and method.",
 			Buckets: requestBuckets,
 		}, []string{"route", "method"}),
-		refusals: counters("lectern_http_refusals_total", "Requests that were refused with 400, 401, 403, 413, 429, 503 or 507, by status and reason.",
+		refusals: counters("lectern_http_refusals_total",
+			"Requests that were refused with 400, 401, 403, 413, 429, 503 or 507, by status and reason.",
 			"status", "reason"),
 		operations: counters("lectern_graphql_operations_total",
-			"GraphQL operations, by type and outcome: ok, errors (some fields failed) or refused (nothing was run).", "type", "outcome"),
-		usual:             map[operationKey]prometheus.Counter{},
-		operationRefusals: counters("lectern_graphql_refusals_total", "Errors of GraphQL operations that exceed a limit or lack a permission, by reason.", "reason"),
+			"GraphQL operations, by type and outcome: ok, errors (some fields failed) or refused (nothing was run).",
+			"type", "outcome"),
+		usual: map[operationKey]prometheus.Counter{},
+		operationRefusals: counters("lectern_graphql_refusals_total",
+			"Errors of GraphQL operations that exceed a limit or lack a permission, by reason.", "reason"),
 		commitDurations: histogram("lectern_store_commit_duration_seconds",
 			"Time of a transaction that committed writes, from its beginning until it was durable.", commitBuckets),
 		syncDurations: histogram("lectern_store_sync_duration_seconds",
 			"Part of the time of a commit in which pages were written to the file and synced.", commitBuckets),
-		commitWrites: histogram("lectern_store_commit_writes", "Writes that shared a commit and its syncs.", writeBuckets),
+		commitWrites: histogram("lectern_store_commit_writes", "Writes that shared a commit and its syncs.",
+			writeBuckets),
 	}
 	m.series.Store(&map[seriesKey]*series{})
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "lectern_build_info", Help: "The version of Lectern and of Go; always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}})
+	build := prometheus.NewGauge(
+		prometheus.GaugeOpts{Name: "lectern_build_info", Help: "The version of Lectern and of Go; always 1.",
+			ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}})
 	build.Set(1)
 	for _, kind := range []string{"query", "mutation", "subscription", noOperation} {
 		for _, outcome := range []string{"ok", "errors", "refused"} {
@@ -115,8 +123,8 @@ func (m *Metrics) Request(r Request) {
 	}
 }
 
-// A series holds the metrics that requests of one route, method and status change. Finding them together takes one look-up for each
-// request instead of three, each of which would hash and compare the labels.
+// A series holds the metrics that requests of one route, method and status change. Finding them together takes one
+// look-up for each request instead of three, each of which would hash and compare the labels.
 type series struct {
 	requests, bytes prometheus.Counter
 	durations       prometheus.Observer
@@ -189,5 +197,6 @@ const maxScrapes = 4
 
 // Handler returns the handler of scrapes.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: 10 * time.Second})
+	return promhttp.HandlerFor(
+		m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: 10 * time.Second})
 }

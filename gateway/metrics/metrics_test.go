@@ -90,13 +90,16 @@ func TestScrapeReadsTheCountersOnce(t *testing.T) {
 	m := metrics.New("", func() metrics.Reading {
 		reads++
 		return metrics.Reading{
-			Store:    store.Stats{Rows: 1, Entries: 2, Links: 3, Seeks: 4, Writes: 5, Commits: 6, Fsyncs: 7, RelationHits: 8, RelationMisses: 9},
-			State:    store.Damaged,
-			Places:   map[string]metrics.Places{"requests": {Stats: admission.Stats{Held: 1, Waiting: 2, Refused: 3}, Limit: 4}},
-			Budgets:  map[string]budget.Stats{"bodies": {Limit: 1, Reserved: 2, Waiting: 3, Denied: 4, Refused: 5}},
-			Caches:   map[string]lru.Stats{"plans": {Entries: 1, Bytes: 2, Hits: 3, Misses: 4}},
-			Webhooks: map[string]webhooks.Status{"site": {Dead: 1, Waiting: 2, Unread: 3}, "down": {Down: true}, "stopped": {Stopped: "x"}},
-			Reloads:  1, FailedReloads: 2,
+			Store: store.Stats{Rows: 1, Entries: 2, Links: 3, Seeks: 4, Writes: 5, Commits: 6, Fsyncs: 7,
+				RelationHits: 8, RelationMisses: 9},
+			State: store.Damaged,
+			Places: map[string]metrics.Places{"requests": {Stats: admission.Stats{Held: 1, Waiting: 2, Refused: 3},
+				Limit: 4}},
+			Budgets: map[string]budget.Stats{"bodies": {Limit: 1, Reserved: 2, Waiting: 3, Denied: 4, Refused: 5}},
+			Caches:  map[string]lru.Stats{"plans": {Entries: 1, Bytes: 2, Hits: 3, Misses: 4}},
+			Webhooks: map[string]webhooks.Status{"site": {Dead: 1, Waiting: 2, Unread: 3}, "down": {Down: true},
+				"stopped": {Stopped: "x"}},
+			Reloads: 1, FailedReloads: 2,
 			LastBackup: time.UnixMilli(1500),
 		}
 	})
@@ -155,9 +158,11 @@ func TestOnlyNodesAndReplicasHaveTheMetricsOfOne(t *testing.T) {
 		"lectern_replica_in_step": "1", "lectern_replica_age_seconds": "NaN",
 	})
 	for contact, want := range map[time.Duration]string{0: "0", 1500 * time.Millisecond: "1.5", -time.Hour: "-1"} {
-		expect(t, of(metrics.Reading{Cluster: &metrics.Cluster{Leads: true, Term: 7, LastContact: contact}}), map[string]string{
-			"lectern_cluster_leader": "1", "lectern_cluster_term": "7", "lectern_cluster_last_contact_seconds": want,
-		})
+		expect(t, of(metrics.Reading{Cluster: &metrics.Cluster{Leads: true, Term: 7, LastContact: contact}}),
+			map[string]string{
+				"lectern_cluster_leader": "1", "lectern_cluster_term": "7",
+				"lectern_cluster_last_contact_seconds": want,
+			})
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package tracing sends OpenTelemetry traces to a collector, by OTLP over HTTP. It alone imports the SDK of OpenTelemetry.
+// Package tracing sends OpenTelemetry traces to a collector, by OTLP over HTTP. It alone imports the SDK of
+// OpenTelemetry.
 //
 // Spans contain routes, statuses and counts. They never contain queries, bodies, credentials, names or content.
 package tracing
@@ -28,7 +29,8 @@ type Options struct {
 	Endpoint string            // the URL of the collector, with or without tracesPath
 	Headers  map[string]string // sent to the collector; they may hold a credential
 	Sample   float64           // the share of requests that is traced
-	// TrustParent continues the trace that a request names in its header traceparent, whose sender then decides whether it is recorded.
+	// TrustParent continues the trace that a request names in its header traceparent, whose sender then decides whether
+	// it is recorded.
 	TrustParent bool
 	Version     string
 	// Failed is called when spans could not be sent, at most once in failedEvery.
@@ -43,8 +45,8 @@ const (
 	shutdownLimit = 2 * time.Second
 )
 
-// A Tracer traces requests. It sends spans in the background from a queue of bounded length. When the queue is full, since the collector
-// is slow or gone, it drops spans.
+// A Tracer traces requests. It sends spans in the background from a queue of bounded length. When the queue is full,
+// since the collector is slow or gone, it drops spans.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -52,8 +54,8 @@ type Tracer struct {
 	failed   func(error)
 }
 
-// New returns a Tracer. The environment variables of OpenTelemetry for the exporter, the batches and the resource are heeded where o says
-// nothing. It does not connect to the collector.
+// New returns a Tracer. The environment variables of OpenTelemetry for the exporter, the batches and the resource are
+// heeded where o says nothing. It does not connect to the collector.
 func New(o Options) (*Tracer, error) {
 	endpoint, err := url.JoinPath(strings.TrimSuffix(o.Endpoint, tracesPath), tracesPath)
 	if err != nil {
@@ -68,7 +70,8 @@ func New(o Options) (*Tracer, error) {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	about, err := resource.New(context.Background(), resource.WithAttributes(
-		attribute.String("service.name", "lectern"), attribute.String("service.version", o.Version)), resource.WithFromEnv())
+		attribute.String("service.name", "lectern"), attribute.String("service.version", o.Version)),
+		resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
@@ -81,7 +84,8 @@ func New(o Options) (*Tracer, error) {
 	return &Tracer{provider: provider, tracer: provider.Tracer("lectern"), trust: o.TrustParent, failed: o.Failed}, nil
 }
 
-// Shutdown sends the spans that are queued, for at most shutdownLimit. Spans that it cannot send are lost. t may be nil.
+// Shutdown sends the spans that are queued, for at most shutdownLimit. Spans that it cannot send are lost. t may be
+// nil.
 func (t *Tracer) Shutdown() {
 	if t == nil {
 		return
@@ -99,7 +103,8 @@ func (t *Tracer) Start(r *http.Request, method, route string, began time.Time) (
 	if t.trust {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
 	}
-	ctx, s := t.tracer.Start(ctx, method+" "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began),
+	ctx, s := t.tracer.Start(ctx, method+" "+route, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithTimestamp(began),
 		trace.WithAttributes(attribute.String("http.request.method", method), attribute.String("http.route", route)))
 	if !s.IsRecording() {
 		return r.Context(), nil

@@ -86,11 +86,13 @@ const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 func TestSpansArriveWithTheirTimesAndAttributes(t *testing.T) {
 	c, uploads := collect(t, nil)
 	c.Start()
-	if errs := trace(t, tracing.Options{Endpoint: c.URL, Headers: map[string]string{"Api-Key": "k"}, Sample: 1, Version: "v1.2.3"}, nil); errs != nil {
+	if errs := trace(t, tracing.Options{Endpoint: c.URL, Headers: map[string]string{"Api-Key": "k"}, Sample: 1,
+		Version: "v1.2.3"}, nil); errs != nil {
 		t.Fatal(errs)
 	}
 	u := <-uploads
-	if u.path != "/v1/traces" || u.header.Get("Api-Key") != "k" || u.header.Get("Content-Type") != "application/x-protobuf" {
+	if u.path != "/v1/traces" || u.header.Get("Api-Key") != "k" ||
+		u.header.Get("Content-Type") != "application/x-protobuf" {
 		t.Errorf("%s %v", u.path, u.header)
 	}
 	resource := u.traces.ResourceSpans[0]
@@ -105,10 +107,12 @@ func TestSpansArriveWithTheirTimesAndAttributes(t *testing.T) {
 	if root.Name != "GET /api/notes" || root.Kind != otlp.Span_SPAN_KIND_SERVER || len(root.ParentSpanId) != 0 {
 		t.Errorf("the request is %v", root)
 	}
-	if child.Name != "store.view" || string(child.ParentSpanId) != string(root.SpanId) || child.Status.Code != otlp.Status_STATUS_CODE_ERROR {
+	if child.Name != "store.view" || string(child.ParentSpanId) != string(root.SpanId) ||
+		child.Status.Code != otlp.Status_STATUS_CODE_ERROR {
 		t.Errorf("the child is %v", child)
 	}
-	if took := root.EndTimeUnixNano - root.StartTimeUnixNano; took != 3e6 || child.StartTimeUnixNano-root.StartTimeUnixNano != 1e6 {
+	if took := root.EndTimeUnixNano - root.StartTimeUnixNano; took != 3e6 ||
+		child.StartTimeUnixNano-root.StartTimeUnixNano != 1e6 {
 		t.Errorf("the request took %d ns", took)
 	}
 	all := u.traces.String()
@@ -135,13 +139,15 @@ func TestSamplingFollowsTheParentOnlyIfItIsTrusted(t *testing.T) {
 		{"all, with a parent that is not trusted", 1, false, http.Header{"Traceparent": {parent}}, "own"},
 		{"none, with a parent that is not trusted", 0, false, http.Header{"Traceparent": {parent}}, "none"},
 		{"none, with a parent that is trusted", 0, true, http.Header{"Traceparent": {parent}}, "parent's"},
-		{"all, with a parent that is trusted and is not recorded", 1, true, http.Header{"Traceparent": {strings.TrimSuffix(parent, "1") + "0"}}, "none"},
+		{"all, with a parent that is trusted and is not recorded", 1, true,
+			http.Header{"Traceparent": {strings.TrimSuffix(parent, "1") + "0"}}, "none"},
 		{"all, with no parent", 1, true, nil, "own"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, uploads := collect(t, nil)
 			c.Start()
-			trace(t, tracing.Options{Endpoint: c.URL + "/v1/traces", Sample: test.sample, TrustParent: test.trust}, test.header)
+			trace(t, tracing.Options{Endpoint: c.URL + "/v1/traces", Sample: test.sample, TrustParent: test.trust},
+				test.header)
 			got := "none"
 			select {
 			case u := <-uploads:
@@ -172,9 +178,12 @@ func TestCollectorMayAskForAPauseOrReject(t *testing.T) {
 			w.Header().Set("Retry-After", "0")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, 2, ""},
-		{"refused", func(w http.ResponseWriter) { http.Error(w, "no such key", http.StatusUnauthorized) }, 1, "401 Unauthorized: \"no such key\""},
-		{"an error of its own", func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, 1, "500"},
-		{"a part rejected", func(w http.ResponseWriter) { w.Write([]byte("\x0a\x0c\x08\x02\x12\x08too long")) }, 1, "the collector rejects 2 spans: too long"},
+		{"refused", func(w http.ResponseWriter) { http.Error(w, "no such key", http.StatusUnauthorized) }, 1,
+			"401 Unauthorized: \"no such key\""},
+		{"an error of its own", func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, 1,
+			"500"},
+		{"a part rejected", func(w http.ResponseWriter) { w.Write([]byte("\x0a\x0c\x08\x02\x12\x08too long")) }, 1,
+			"the collector rejects 2 spans: too long"},
 		{"nothing rejected", func(w http.ResponseWriter) { w.Write([]byte("\x0a\x00")) }, 1, ""},
 		{"an answer that is no message", func(w http.ResponseWriter) { w.Write([]byte("<html>")) }, 1, ""},
 	} {
@@ -225,7 +234,8 @@ func TestEnvironmentAppliesWhereOptionsSayNothing(t *testing.T) {
 			t.Fatal(errs)
 		}
 		u := <-uploads
-		if got := u.header.Get("Api-Key"); got != test.want || u.header.Get("Other") != "" || u.header.Get("Content-Encoding") != "gzip" {
+		if got := u.header.Get("Api-Key"); got != test.want || u.header.Get("Other") != "" ||
+			u.header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("the headers are %v", u.header)
 		}
 		if about := u.traces.ResourceSpans[0].Resource.String(); !strings.Contains(about, "deployment.environment") {
@@ -242,7 +252,8 @@ func TestNewRefusesWhatItCannotUse(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", test.certificate)
-			if _, err := tracing.New(tracing.Options{Endpoint: test.endpoint}); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := tracing.New(tracing.Options{Endpoint: test.endpoint}); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %s", err, test.want)
 			}
 		})

@@ -30,8 +30,9 @@ const (
 	maxAnswer     = 64 << 10         // bytes that are read of an answer
 )
 
-// An uploader sends spans to a collector by OTLP over HTTP, with protocol buffers. (OpenTelemetry's own, otlptracehttp, brings all of gRPC
-// into the program, whose pages for debugging keep the linker from leaving out methods that nothing calls.)
+// An uploader sends spans to a collector by OTLP over HTTP, with protocol buffers. (OpenTelemetry's own, otlptracehttp,
+// brings all of gRPC into the program, whose pages for debugging keep the linker from leaving out methods that nothing
+// calls.)
 type uploader struct {
 	endpoint string
 	headers  http.Header
@@ -43,8 +44,8 @@ type uploader struct {
 
 var _ otlptrace.Client = (*uploader)(nil)
 
-// newUploader returns an uploader to an endpoint. Where headers is empty, and for all that Options do not have, it heeds the environment
-// variables of OpenTelemetry for exporters.
+// newUploader returns an uploader to an endpoint. Where headers is empty, and for all that Options do not have, it
+// heeds the environment variables of OpenTelemetry for exporters.
 func newUploader(endpoint string, headers map[string]string) (*uploader, error) {
 	u := &uploader{endpoint: endpoint, headers: http.Header{}, gzip: environment("COMPRESSION") == "gzip"}
 	if len(headers) == 0 {
@@ -55,7 +56,8 @@ func newUploader(endpoint string, headers map[string]string) (*uploader, error) 
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	var err error
-	if transport.TLSClientConfig, err = tlsOf(environment("CERTIFICATE"), environment("CLIENT_CERTIFICATE"), environment("CLIENT_KEY")); err != nil {
+	if transport.TLSClientConfig, err = tlsOf(environment("CERTIFICATE"), environment("CLIENT_CERTIFICATE"),
+		environment("CLIENT_KEY")); err != nil {
 		return nil, err
 	}
 	u.client = &http.Client{Transport: transport, Timeout: uploadTimeout}
@@ -87,7 +89,8 @@ func headersOf(text string) map[string]string {
 	return headers
 }
 
-// tlsOf returns the configuration for the authorities, the certificate and the key in these files; nil if there are none.
+// tlsOf returns the configuration for the authorities, the certificate and the key in these files; nil if there are
+// none.
 func tlsOf(authorities, certificate, key string) (*tls.Config, error) {
 	if authorities == "" && certificate == "" {
 		return nil, nil
@@ -123,10 +126,11 @@ func (u *uploader) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements otlptrace.Client. It tries again until ctx or the uploader ends, as long as the collector does not answer or says
-// that it may take the spans later.
+// UploadTraces implements otlptrace.Client. It tries again until ctx or the uploader ends, as long as the collector
+// does not answer or says that it may take the spans later.
 func (u *uploader) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
-	body, err := proto.Marshal(&otlp.TracesData{ResourceSpans: spans}) // on the wire the same as the collector's ExportTraceServiceRequest
+	body, err := proto.Marshal(
+		&otlp.TracesData{ResourceSpans: spans}) // on the wire the same as the collector's ExportTraceServiceRequest
 	if err != nil {
 		return err
 	}
@@ -207,8 +211,9 @@ func (u *uploader) send(ctx context.Context, body []byte) error {
 	return err
 }
 
-// rejection returns an error if a collector has taken only a part of the spans, as the ExportTraceServiceResponse in its answer says: field 1
-// is the partial success, in which field 1 is the number of spans that were rejected, and field 2 says why.
+// rejection returns an error if a collector has taken only a part of the spans, as the ExportTraceServiceResponse in
+// its answer says: field 1 is the partial success, in which field 1 is the number of spans that were rejected, and
+// field 2 says why.
 func rejection(answer []byte) error {
 	partial, _ := field(answer, 1)
 	_, rejected := field(partial, 1)
@@ -219,7 +224,8 @@ func rejection(answer []byte) error {
 	return fmt.Errorf("the collector rejects %d spans: %s", rejected, why)
 }
 
-// field returns the value of a field of a message, if it has it as bytes or as an integer. In what is no message there is none.
+// field returns the value of a field of a message, if it has it as bytes or as an integer. In what is no message there
+// is none.
 func field(m []byte, want protowire.Number) (text []byte, number uint64) {
 	for len(m) > 0 {
 		n, kind, tag := protowire.ConsumeTag(m)

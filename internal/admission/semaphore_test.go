@@ -43,7 +43,8 @@ func TestClientAt(t *testing.T) {
 		t.Error("no address is a client")
 	}
 	ctx := admission.WithClient(context.Background(), client("192.0.2.1"))
-	if admission.ClientOf(ctx) != client("192.0.2.1") || admission.ClientOf(context.Background()) != (admission.Client{}) {
+	if admission.ClientOf(ctx) != client("192.0.2.1") ||
+		admission.ClientOf(context.Background()) != (admission.Client{}) {
 		t.Error("a context does not know for whom its work is")
 	}
 }
@@ -213,7 +214,8 @@ func TestWaitingAtTheLimit(t *testing.T) {
 // TestAnyOrder checks that in any order of calls no limit is exceeded, no place is lost, and no free place is refused.
 func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limits := admission.Limits{Places: rapid.IntRange(1, 5).Draw(t, "places"), Share: rapid.IntRange(0, 3).Draw(t, "share")}
+		limits := admission.Limits{Places: rapid.IntRange(1, 5).Draw(t, "places"),
+			Share: rapid.IntRange(0, 3).Draw(t, "share")}
 		s := admission.New(limits)
 		var shares [3]*admission.Share
 		var held [3]int

@@ -72,7 +72,8 @@ func Memory(frame []byte) int64 {
 	for _, c := range d.components {
 		samples += 64 * int64(c.wide) * int64(c.high)
 	}
-	return 2*samples + (3+4)*int64(d.width)*int64(d.height) // coefficients, and the picture: as planes and then, if it is RGB, as pixels
+	return 2*samples + (3+4)*int64(d.width)*int64(
+		d.height) // coefficients, and the picture: as planes and then, if it is RGB, as pixels
 }
 
 // Decode decodes a file.

@@ -55,13 +55,16 @@ func TestSampling(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if took, told := int64(after.TotalAlloc-before.TotalAlloc), anyjpeg.Memory(frame); took > told+64<<10 || told > 3*took {
+		if took, told := int64(after.TotalAlloc-before.TotalAlloc), anyjpeg.Memory(frame); took > told+64<<10 ||
+			told > 3*took {
 			t.Errorf("%s: %d bytes were allocated, %d told", name, took, told)
 		}
 		for at, want := range map[image.Point]color.NRGBA{
-			{10, 10}: {254, 0, 0, 255}, {290, 10}: {0, 255, 1, 255}, {290, 190}: {0, 0, 254, 255}, {10, 190}: {255, 255, 255, 255}, {100, 60}: {254, 0, 0, 255},
+			{10, 10}: {254, 0, 0, 255}, {290, 10}: {0, 255, 1, 255}, {290, 190}: {0, 0, 254, 255},
+			{10, 190}: {255, 255, 255, 255}, {100, 60}: {254, 0, 0, 255},
 		} {
-			if got := color.NRGBAModel.Convert(m.At(at.X, at.Y)).(color.NRGBA); m.Bounds() != image.Rect(0, 0, 300, 200) || !near(got, want) {
+			if got := color.NRGBAModel.Convert(m.At(at.X, at.Y)).(color.NRGBA); m.Bounds() != image.Rect(
+				0, 0, 300, 200) || !near(got, want) {
 				t.Errorf("%s at %v: %v, want %v", name, at, got, want)
 			}
 		}
@@ -136,7 +139,8 @@ func TestDamaged(t *testing.T) {
 	sof := strings.Index(whole, "\xff\xc0")
 	for name, other := range map[string]string{
 		"lossless": whole[:sof+1] + "\xc3" + whole[sof+2:], "two frames": whole[:sof] + whole[sof:sof+19] + whole[sof:],
-		"12 bits": whole[:sof+4] + "\x0c" + whole[sof+5:], "a fraction of the picture": whole[:sof+14] + "\x21" + whole[sof+15:],
+		"12 bits": whole[:sof+4] + "\x0c" + whole[sof+5:], "a fraction of the picture": whole[:sof+14] + "\x21" +
+			whole[sof+15:],
 		"no width": whole[:sof+7] + "\x00\x00" + whole[sof+9:],
 	} {
 		if _, err := anyjpeg.Decode(strings.NewReader(other)); err == nil {

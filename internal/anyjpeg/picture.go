@@ -25,7 +25,8 @@ func (d *decoder) picture() image.Image {
 	for i, plane := range [][]uint8{m.Y, m.Cb, m.Cr} {
 		d.draw(&d.components[i], plane, m.YStride)
 	}
-	rgb := !d.jfif && (d.adobe == 0 || d.components[0].id == 'R' && d.components[1].id == 'G' && d.components[2].id == 'B')
+	rgb := !d.jfif && (d.adobe == 0 || d.components[0].id == 'R' && d.components[1].id == 'G' &&
+		d.components[2].id == 'B')
 	if !rgb {
 		return m
 	}

@@ -20,9 +20,9 @@ import (
 
 var damagedCopies = flag.Int("attack.damaged", 5, "TestDamagedStores: how many copies of a store are damaged")
 
-// TestDamagedStores flips bits in copies of a store and does with each copy what an operator would. A server on it gives the
-// correct response or an error; check --store, backup and restore report the damage; salvage saves the versions that are
-// intact.
+// TestDamagedStores flips bits in copies of a store and does with each copy what an operator would. A server on it
+// gives the correct response or an error; check --store, backup and restore report the damage; salvage saves the
+// versions that are intact.
 func TestDamagedStores(t *testing.T) {
 	p := newProject(t, "", restaurantFiles(""))
 	p.importRestaurants()
@@ -127,7 +127,8 @@ func ask(t *testing.T, s *server) map[string]reply {
 			}
 			do(path, req)
 		}
-		query := fmt.Sprintf(`{"query":"{restaurants(pagination:{page:%d,pageSize:100}){documentId name categories{name}}}"}`, page)
+		query := fmt.Sprintf(
+			`{"query":"{restaurants(pagination:{page:%d,pageSize:100}){documentId name categories{name}}}"}`, page)
 		req, err := http.NewRequest(http.MethodPost, s.base+"/graphql", strings.NewReader(query))
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +191,8 @@ func (p *project) restoreDamaged(content []byte, found bool, sum *damageSum) {
 	var b bytes.Buffer
 	archive, sums := tar.NewWriter(&b), map[string]string{}
 	add := func(name string, text []byte) {
-		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o600}); err != nil {
+		if err := archive.WriteHeader(
+			&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o600}); err != nil {
 			p.t.Fatal(err)
 		}
 		if _, err := archive.Write(text); err != nil {
@@ -241,7 +243,8 @@ func (p *project) salvageDamaged(total int) {
 	p.t.Helper()
 	file := filepath.Join(p.t.TempDir(), "saved.jsonl")
 	_, stderr, err := p.run("salvage", "--data", p.data, p.dir, file)
-	if strings.Contains(stderr, "catalog") { // the catalog, which is needed to decode every row, is damaged; salvage reports that
+	if strings.Contains(
+		stderr, "catalog") { // the catalog, which is needed to decode every row, is damaged; salvage reports that
 		return
 	}
 	if err != nil {
@@ -252,7 +255,8 @@ func (p *project) salvageDamaged(total int) {
 	if saved+lost != total || saved < total-18 {
 		p.t.Errorf("%d versions of %d are saved, %d lost:\n%s", saved, total, lost, stderr)
 	}
-	if out, stderr, err := p.run("import", "--partial", "--data", filepath.Join(p.t.TempDir(), "data"), p.dir, file); err != nil && lost == 0 {
+	if out, stderr, err := p.run("import", "--partial", "--data", filepath.Join(p.t.TempDir(), "data"), p.dir,
+		file); err != nil && lost == 0 {
 		p.t.Errorf("import what is saved: %v\n%s%s", err, out, stderr)
 	}
 }
@@ -272,11 +276,13 @@ func (p *project) serveDamaged(want map[string]reply, found bool, sum *damageSum
 	for _, path := range sorted(want) {
 		switch a := got[path]; {
 		case a == want[path]:
-		case a.status >= 500 || strings.HasPrefix(path, "{") && a.status == 200 && strings.Contains(a.body, "INTERNAL_SERVER_ERROR") && json.Valid([]byte(a.body)):
+		case a.status >= 500 || strings.HasPrefix(path, "{") && a.status == 200 &&
+			strings.Contains(a.body, "INTERNAL_SERVER_ERROR") && json.Valid([]byte(a.body)):
 			failed++
 		default:
 			sum.wrong++
-			p.t.Errorf("%s: is answered %d %.300s, and should be %d %.300s", path, a.status, a.body, want[path].status, want[path].body)
+			p.t.Errorf("%s: is answered %d %.300s, and should be %d %.300s", path, a.status, a.body, want[path].status,
+				want[path].body)
 		}
 	}
 	health, _, err := s.send(http.MethodGet, "/_health", "")
@@ -294,7 +300,8 @@ func (p *project) serveDamaged(want map[string]reply, found bool, sum *damageSum
 		if health != http.StatusServiceUnavailable || status != http.StatusServiceUnavailable {
 			p.t.Errorf("%d questions failed; /_health says %d, and a write is answered %d", failed, health, status)
 		}
-		if out, _, err := p.run("check", "--store", "--data", p.data, p.dir); err == nil || !strings.Contains(out, "page") {
+		if out, _, err := p.run("check", "--store", "--data", p.data, p.dir); err == nil ||
+			!strings.Contains(out, "page") {
 			p.t.Errorf("check --store of the running server: %v\n%s", err, out)
 		}
 	} else if status != http.StatusCreated && status != http.StatusServiceUnavailable {

@@ -35,7 +35,8 @@ type answer struct {
 
 // is reports whether the response is an error with this status and name.
 func (a answer) is(status int, name string) bool {
-	return a.status == status && strings.HasPrefix(a.body, fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":"`, status, name))
+	return a.status == status &&
+		strings.HasPrefix(a.body, fmt.Sprintf(`{"data":null,"error":{"status":%d,"name":%q,"message":"`, status, name))
 }
 
 // do sends a request with the full-access token. A missing response fails the test.
@@ -102,7 +103,8 @@ func (n *notes) add(t *testing.T, size int) answer {
 	n.count++
 	name := fmt.Sprintf("note %d", n.count)
 	n.mu.Unlock()
-	a := n.server.do(t, "POST", "/api/notes", "application/json", fmt.Appendf(nil, `{"data":{"name":%q,"text":%q}}`, name, strings.Repeat("x", size)))
+	a := n.server.do(t, "POST", "/api/notes", "application/json",
+		fmt.Appendf(nil, `{"data":{"name":%q,"text":%q}}`, name, strings.Repeat("x", size)))
 	if a.status != 201 {
 		return a
 	}
@@ -150,11 +152,13 @@ func (n *notes) addUntilFull(t *testing.T, size int) {
 func (n *notes) verify(t *testing.T) {
 	t.Helper()
 	for id, name := range n.names {
-		if a := n.server.do(t, "GET", "/api/notes/"+id+"?fields=name", "", nil); a.status != 200 || !strings.Contains(a.body, fmt.Sprintf(`"name":%q`, name)) {
+		if a := n.server.do(t, "GET", "/api/notes/"+id+"?fields=name", "", nil); a.status != 200 ||
+			!strings.Contains(a.body, fmt.Sprintf(`"name":%q`, name)) {
 			t.Errorf("%s, which was acknowledged: %d %.200s", name, a.status, a.body)
 		}
 	}
-	if a := n.server.do(t, "GET", "/api/notes?fields=name&pagination[pageSize]=1", "", nil); !strings.Contains(a.body, fmt.Sprintf(`"total":%d}`, len(n.names))) {
+	if a := n.server.do(t, "GET", "/api/notes?fields=name&pagination[pageSize]=1", "", nil); !strings.Contains(
+		a.body, fmt.Sprintf(`"total":%d}`, len(n.names))) {
 		t.Errorf("%d notes were acknowledged, and there are %s", len(n.names), a.body)
 	}
 }
@@ -181,7 +185,8 @@ func (s *server) health(t *testing.T, state string) {
 	if state == "" && a.status == 204 {
 		return
 	}
-	if state == "" || a.status != 503 || !strings.Contains(a.body, fmt.Sprintf(`"state":%q`, state)) || !strings.Contains(a.body, `"action":"`) {
+	if state == "" || a.status != 503 || !strings.Contains(a.body, fmt.Sprintf(`"state":%q`, state)) ||
+		!strings.Contains(a.body, `"action":"`) {
 		t.Errorf("health: %d %s, want %q", a.status, a.body, state)
 	}
 }
@@ -189,10 +194,12 @@ func (s *server) health(t *testing.T, state string) {
 // becomesWell waits until GET /_health reports a healthy server.
 func (s *server) becomesWell(t *testing.T) {
 	t.Helper()
-	servertest.Until(t, "the server becomes well by itself", func() bool { return s.do(t, "GET", "/_health", "", nil).status == 204 })
+	servertest.Until(t, "the server becomes well by itself",
+		func() bool { return s.do(t, "GET", "/_health", "", nil).status == 204 })
 }
 
-var fileSystem = flag.String("filesystem", "tmpfs", "file system of the disks that are filled; others than tmpfs need loop devices and mkfs")
+var fileSystem = flag.String("filesystem", "tmpfs",
+	"file system of the disks that are filled; others than tmpfs need loop devices and mkfs")
 
 // A smallDisk is a small file system that a test can fill.
 type smallDisk struct {
@@ -242,8 +249,8 @@ func (d smallDisk) fill() (free func()) {
 	}
 }
 
-// TestFullDisk fills the disk under a server. Writes must be answered 507, reads and deletions of documents and files must
-// work, and the server must recover by itself. A kill at the end shows that no acknowledged write is lost.
+// TestFullDisk fills the disk under a server. Writes must be answered 507, reads and deletions of documents and files
+// must work, and the server must recover by itself. A kill at the end shows that no acknowledged write is lost.
 func TestFullDisk(t *testing.T) {
 	disk := newSmallDisk(t, 48)
 	p := newProject(t, filepath.Join(disk.dir, "data"), noteFiles)
@@ -268,8 +275,10 @@ func TestFullDisk(t *testing.T) {
 	if a, _, _ := s.upload(t, 100_000); !a.is(507, "InsufficientStorageError") {
 		t.Errorf("an upload on a full disk: %d %s", a.status, a.body)
 	}
-	mutation := fmt.Sprintf(`{"query":"mutation { createNote(data: {text: \"%s\"}) { documentId } }"}`, strings.Repeat("x", 100_000))
-	if a := s.do(t, "POST", "/graphql", "application/json", []byte(mutation)); !strings.Contains(a.body, `"name":"InsufficientStorageError"`) {
+	mutation := fmt.Sprintf(`{"query":"mutation { createNote(data: {text: \"%s\"}) { documentId } }"}`,
+		strings.Repeat("x", 100_000))
+	if a := s.do(t, "POST", "/graphql", "application/json", []byte(mutation)); !strings.Contains(
+		a.body, `"name":"InsufficientStorageError"`) {
 		t.Errorf("a mutation on a full disk: %d %.300s", a.status, a.body)
 	}
 	n.remove(t, 20)
@@ -312,8 +321,8 @@ func TestFullDisk(t *testing.T) {
 	s.stop(t)
 }
 
-// TestLostStore deletes the store's file under a server. No write may be acknowledged any more, reads must work, the next
-// start must not begin with an empty store, and an earlier backup must restore everything.
+// TestLostStore deletes the store's file under a server. No write may be acknowledged any more, reads must work, the
+// next start must not begin with an empty store, and an earlier backup must restore everything.
 func TestLostStore(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -346,7 +355,8 @@ func TestLostStore(t *testing.T) {
 			}
 			s.kill()
 			if tt.name == "removed" {
-				if _, stderr, err := p.run("export", "--data", p.data, p.dir, filepath.Join(p.dir, "empty.jsonl")); err == nil || !strings.Contains(stderr, "content.db.id") {
+				if _, stderr, err := p.run("export", "--data", p.data, p.dir,
+					filepath.Join(p.dir, "empty.jsonl")); err == nil || !strings.Contains(stderr, "content.db.id") {
 					t.Errorf("a start without the file: %v\n%s", err, stderr)
 				}
 			}
@@ -364,7 +374,8 @@ func TestLostStore(t *testing.T) {
 	}
 }
 
-// TestLostStoreIsNoticed checks that a server without writes notices that its store's file is gone, and that it is back.
+// TestLostStoreIsNoticed checks that a server without writes notices that its store's file is gone, and that it is
+// back.
 func TestLostStoreIsNoticed(t *testing.T) {
 	p := newProject(t, "", noteFiles)
 	s := p.serve()

@@ -10,9 +10,9 @@ import (
 // circles queries lists nested six deep, of restaurants and categories that refer to each other.
 const circles = `{restaurants(status:DRAFT){categories{restaurants{categories{restaurants{categories{name}}}}}}}`
 
-// TestListsInCircles has 32 clients send queries at once whose responses would have millions of objects made from 630 rows.
-// Each must be refused before anything is printed, with a message that names the limit. A query that is deep but small must
-// be answered.
+// TestListsInCircles has 32 clients send queries at once whose responses would have millions of objects made from 630
+// rows. Each must be refused before anything is printed, with a message that names the limit. A query that is deep but
+// small must be answered.
 func TestListsInCircles(t *testing.T) {
 	p := newProject(t, "", restaurantFiles(""))
 	p.importRestaurants()
@@ -33,15 +33,18 @@ func TestListsInCircles(t *testing.T) {
 		}
 		return string(text)
 	}
-	if small := ask(strings.Replace(circles, "DRAFT", "DRAFT,pagination:{limit:1}", 1)); strings.Contains(small, `"errors"`) || strings.Count(small, `"name"`) != 3*10*3*10*3 {
+	if small := ask(strings.Replace(circles, "DRAFT", "DRAFT,pagination:{limit:1}", 1)); strings.Contains(
+		small, `"errors"`) || strings.Count(small, `"name"`) != 3*10*3*10*3 {
 		t.Errorf("one restaurant, six lists deep: %.300s", small)
 	}
-	unlimited := strings.NewReplacer("DRAFT", "DRAFT,pagination:{limit:-1}", "categories{restaurants{", "categories{restaurants(pagination:{limit:-1}){").Replace(circles)
+	unlimited := strings.NewReplacer("DRAFT", "DRAFT,pagination:{limit:-1}", "categories{restaurants{",
+		"categories{restaurants(pagination:{limit:-1}){").Replace(circles)
 	before := s.anonymousMemory(t)
 	var clients sync.WaitGroup
 	for range 32 {
 		clients.Go(func() {
-			if answer := ask(unlimited); !strings.Contains(answer, "more than 200000 objects (graphql.config.limits.rows)") {
+			if answer := ask(unlimited); !strings.Contains(
+				answer, "more than 200000 objects (graphql.config.limits.rows)") {
 				t.Errorf("in circles: %.300s", answer)
 			}
 		})

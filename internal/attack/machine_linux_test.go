@@ -14,8 +14,9 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestReadOnlyDisk makes a file system read-only under a server, as the kernel does after an error of the disk. Reads must go on, and
-// writes must be refused. When the disk is writable again, a start must bring back all that was acknowledged.
+// TestReadOnlyDisk makes a file system read-only under a server, as the kernel does after an error of the disk. Reads
+// must go on, and writes must be refused. When the disk is writable again, a start must bring back all that was
+// acknowledged.
 func TestReadOnlyDisk(t *testing.T) {
 	disk := newImage(t, "ext4", 48)
 	p := newProject(t, filepath.Join(disk.dir, "data"), noteFiles)
@@ -54,7 +55,8 @@ func newImage(t *testing.T, fileSystem string, megabytes int) image {
 		t.Skip("only root may mount a file system")
 	}
 	m := image{t.TempDir(), filepath.Join(t.TempDir(), "image")}
-	m.run(t, fmt.Sprintf("truncate -s %dm %s && mkfs.%s -q %[2]s && mount -o loop %[2]s %[4]s", megabytes, m.image, fileSystem, m.dir))
+	m.run(t, fmt.Sprintf("truncate -s %dm %s && mkfs.%s -q %[2]s && mount -o loop %[2]s %[4]s", megabytes, m.image,
+		fileSystem, m.dir))
 	t.Cleanup(func() { m.run(t, "umount "+m.dir) })
 	return m
 }
@@ -76,7 +78,8 @@ func TestLostPermission(t *testing.T) {
 	p := newProject(t, "", noteFiles)
 	give := func(uid int) {
 		t.Helper()
-		err := filepath.WalkDir(p.data, func(path string, _ os.DirEntry, err error) error { return errors.Join(err, os.Chown(path, uid, uid)) })
+		err := filepath.WalkDir(p.data,
+			func(path string, _ os.DirEntry, err error) error { return errors.Join(err, os.Chown(path, uid, uid)) })
 		if err := errors.Join(err, os.Chmod(p.data, 0o700)); err != nil {
 			t.Fatal(err)
 		}
@@ -106,8 +109,8 @@ func TestLostPermission(t *testing.T) {
 	s.stop(t)
 }
 
-// TestLostUploads removes the directory of uploads under a server. Documents must be served and written as before, new files must be
-// stored, and the log must say what happened.
+// TestLostUploads removes the directory of uploads under a server. Documents must be served and written as before, new
+// files must be stored, and the log must say what happened.
 func TestLostUploads(t *testing.T) {
 	p := newProject(t, "", noteFiles)
 	s := p.serve()
@@ -140,14 +143,16 @@ func TestLostUploads(t *testing.T) {
 	s.stop(t)
 }
 
-// TestLongPath serves from a data directory whose path is longer than the name of a socket may be. Commands must reach the server.
+// TestLongPath serves from a data directory whose path is longer than the name of a socket may be. Commands must reach
+// the server.
 func TestLongPath(t *testing.T) {
 	data := filepath.Join(t.TempDir(), strings.Repeat("a-long-name/", 20), "data")
 	p := newProject(t, data, noteFiles)
 	s := p.serve()
 	n := &notes{server: s, names: map[string]string{}}
 	n.addSome(t, 3)
-	if out, stderr, err := p.run("token", "list", "--data", p.data, p.dir); err != nil || !strings.Contains(out, "full") {
+	if out, stderr, err := p.run("token", "list", "--data", p.data, p.dir); err != nil ||
+		!strings.Contains(out, "full") {
 		t.Errorf("a command while the server runs: %v %s %s", err, out, stderr)
 	}
 	if _, stderr, err := p.run("backup", "--data", p.data, p.dir, filepath.Join(p.dir, "backup.tar")); err != nil {
@@ -156,8 +161,8 @@ func TestLongPath(t *testing.T) {
 	s.stop(t)
 }
 
-// TestFewDescriptors serves a process that may have 64 descriptors, under more clients than that. The connections beyond the limit are
-// closed; the descriptors that are left must do for uploads and the store.
+// TestFewDescriptors serves a process that may have 64 descriptors, under more clients than that. The connections
+// beyond the limit are closed; the descriptors that are left must do for uploads and the store.
 func TestFewDescriptors(t *testing.T) {
 	p := newProject(t, "", noteFiles)
 	s := p.serve("sh", "-c", `ulimit -n 64; exec "$@"`, "sh")

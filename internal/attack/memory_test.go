@@ -17,7 +17,8 @@ import (
 	"lectern/gateway/admin"
 )
 
-var flood = flag.Int("flood", 0, "TestUnreadAnswers: how many connections ask for a large answer and do not read it; 0 is the short form")
+var flood = flag.Int("flood", 0,
+	"TestUnreadAnswers: how many connections ask for a large answer and do not read it; 0 is the short form")
 
 // restaurantFiles returns the files of a project in which a short query can ask for a large response: restaurants and
 // categories refer to each other.
@@ -39,7 +40,8 @@ func (p *project) importRestaurants() {
 	p.t.Helper()
 	var lines strings.Builder
 	for i := range 30 {
-		fmt.Fprintf(&lines, `{"type":"api::category.category","documentId":"category%d","data":{"name":"Category %d"}}`+"\n", i, i)
+		fmt.Fprintf(&lines, `{"type":"api::category.category","documentId":"category%d","data":{"name":"Category %d"}}`+
+			"\n", i, i)
 	}
 	for i := range 600 {
 		fmt.Fprintf(&lines, `{"type":"api::restaurant.restaurant","documentId":"restaurant%d","data":{"name":"Restaurant %d","categories":["category%d","category%d","category%d"]}}`+"\n",
@@ -57,7 +59,8 @@ func (p *project) importRestaurants() {
 // deep returns a public query whose response has about 2.9 MB for each restaurant.
 func deep(restaurants int) string {
 	return fmt.Sprintf("/api/restaurants?status=draft&pagination[pageSize]=%d"+
-		"&populate[categories][populate][restaurants][populate][categories][populate][restaurants][fields]=name", restaurants)
+		"&populate[categories][populate][restaurants][populate][categories][populate][restaurants][fields]=name",
+		restaurants)
 }
 
 // askOnly sends a request and does not read the response.
@@ -74,12 +77,12 @@ func (s *server) askOnly(t *testing.T, path string) net.Conn {
 	return c
 }
 
-// TestUnreadAnswers requests large responses on many connections and reads none of them. The server must reserve at most
-// limits.memory, its process must grow in proportion to that and not to the number of connections, small requests must be
-// answered meanwhile, and all memory must be released when the connections are closed.
+// TestUnreadAnswers requests large responses on many connections and reads none of them. The server must reserve at
+// most limits.memory, its process must grow in proportion to that and not to the number of connections, small requests
+// must be answered meanwhile, and all memory must be released when the connections are closed.
 //
-// The long form has the size of a real attack: -flood 60, in a control group of 2 GiB if the machine has control groups of
-// version 1.
+// The long form has the size of a real attack: -flood 60, in a control group of 2 GiB if the machine has control groups
+// of version 1.
 func TestUnreadAnswers(t *testing.T) {
 	connections, hold, limits := 12, 6*time.Second, "limits: {memory: 64mb, answer: 16mb}\n"
 	var wrap []string
@@ -102,7 +105,8 @@ func TestUnreadAnswers(t *testing.T) {
 	for begin := time.Now(); time.Since(begin) < hold; {
 		select {
 		case <-s.ended:
-			t.Fatalf("the server has ended, with %d MB at its peak, %s after %d connections had asked", peak>>20, time.Since(begin), 2*connections)
+			t.Fatalf("the server has ended, with %d MB at its peak, %s after %d connections had asked", peak>>20,
+				time.Since(begin), 2*connections)
 		default:
 		}
 		asked := time.Now()
@@ -151,7 +155,8 @@ type memoryStats struct{ Limit, Reserved, Peak, Denied, Refused int64 }
 // memory requests the counters over the control socket.
 func (s *server) memory(t *testing.T, p *project) memoryStats {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return admin.DialControl(ctx, p.data)
 	}}}
 	defer client.CloseIdleConnections()
@@ -167,8 +172,8 @@ func (s *server) memory(t *testing.T, p *project) memoryStats {
 	return info.Memory
 }
 
-// inGroup returns a command prefix that runs a program in a control group with that much memory, or nothing if the machine
-// does not support it.
+// inGroup returns a command prefix that runs a program in a control group with that much memory, or nothing if the
+// machine does not support it.
 func inGroup(t *testing.T, bytes int64) (wrap []string) {
 	t.Helper()
 	dir := "/sys/fs/cgroup/memory/lectern-attack-" + fmt.Sprint(os.Getpid())

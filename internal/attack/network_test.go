@@ -32,7 +32,8 @@ func dialFrom(from string) func(ctx context.Context, network, addr string) (net.
 
 // clientFrom returns a client that sends each request from an address, on a connection of its own.
 func clientFrom(from string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: dialFrom(from), DisableKeepAlives: true}, Timeout: 60 * time.Second}
+	return &http.Client{Transport: &http.Transport{DialContext: dialFrom(from), DisableKeepAlives: true},
+		Timeout: 60 * time.Second}
 }
 
 var networkFiles = map[string]string{
@@ -64,9 +65,9 @@ func askFor(c *http.Client, url string, stop <-chan struct{}) (statuses map[int]
 	}
 }
 
-// TestSlowSenders opens more connections than the server handles requests at a time, and sends on each only the headers and
-// one byte of a body. Clients from other addresses must be answered all the time, also when a body arrives in two parts. File
-// descriptors must remain even if the process may have few.
+// TestSlowSenders opens more connections than the server handles requests at a time, and sends on each only the headers
+// and one byte of a body. Clients from other addresses must be answered all the time, also when a body arrives in two
+// parts. File descriptors must remain even if the process may have few.
 func TestSlowSenders(t *testing.T) {
 	connections, concurrent, descriptors := 150, 100, 400
 	if *manyClients {
@@ -88,7 +89,8 @@ func TestSlowSenders(t *testing.T) {
 			continue
 		}
 		t.Cleanup(func() { conn.Close() })
-		if _, err := io.WriteString(conn, "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+		if _, err := io.WriteString(
+			conn, "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
 			closed.Add(1)
 		}
 	}
@@ -121,11 +123,12 @@ func TestSlowSenders(t *testing.T) {
 			t.Errorf("an honest client was answered %v", statuses)
 		}
 	}
-	t.Logf("%d connections, %d of them refused at once; %d honest answers in a second", connections, closed.Load(), answered)
+	t.Logf("%d connections, %d of them refused at once; %d honest answers in a second", connections, closed.Load(),
+		answered)
 }
 
-// TestGuessers sends many wrong passwords at once from one address. A login from another address must succeed before most of
-// the guesses are checked.
+// TestGuessers sends many wrong passwords at once from one address. A login from another address must succeed before
+// most of the guesses are checked.
 func TestGuessers(t *testing.T) {
 	guesses := 60
 	if *manyClients {
@@ -142,7 +145,8 @@ func TestGuessers(t *testing.T) {
 		_, err = io.Copy(io.Discard, answer.Body)
 		return answer.StatusCode, err
 	}
-	if status, err := post(honest, "/api/auth/local/register", `{"username":"ann","email":"ann@people.test","password":"secret-ann"}`); status != 200 || err != nil {
+	if status, err := post(honest, "/api/auth/local/register",
+		`{"username":"ann","email":"ann@people.test","password":"secret-ann"}`); status != 200 || err != nil {
 		t.Fatalf("register: %d %v", status, err)
 	}
 	began := time.Now()
@@ -151,7 +155,8 @@ func TestGuessers(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range guesses {
 		all.Go(func() {
-			status, err := post(attacker, "/api/auth/local", fmt.Sprintf(`{"identifier":"ann","password":"guess %d"}`, i))
+			status, err := post(attacker, "/api/auth/local",
+				fmt.Sprintf(`{"identifier":"ann","password":"guess %d"}`, i))
 			if err != nil {
 				t.Error(err)
 			}
@@ -162,7 +167,8 @@ func TestGuessers(t *testing.T) {
 			}
 		})
 	}
-	servertest.Until(t, "a guess is compared", func() bool { return compared.Load() > 0 }) // by now nearly all have arrived
+	servertest.Until(t, "a guess is compared",
+		func() bool { return compared.Load() > 0 }) // by now nearly all have arrived
 	asked := time.Now()
 	status, err := post(honest, "/api/auth/local", `{"identifier":"ann","password":"secret-ann"}`)
 	took, before := time.Since(asked), compared.Load()
@@ -174,7 +180,8 @@ func TestGuessers(t *testing.T) {
 	if n := len(slices.Compact(slices.Clone(statuses))); n > 2 || statuses[0] != 400 {
 		t.Errorf("guesses were answered %v", statuses)
 	}
-	t.Logf("an honest login took %v while %d of %d guesses that were compared in the end had been; all took %v", took, before, compared.Load(), time.Since(began))
+	t.Logf("an honest login took %v while %d of %d guesses that were compared in the end had been; all took %v", took,
+		before, compared.Load(), time.Since(began))
 	if before > compared.Load()/2 {
 		t.Errorf("an honest login came after %d of %d guesses", before, compared.Load())
 	}

@@ -54,7 +54,8 @@ type project struct {
 	token       string
 }
 
-// newProject writes files, given by their paths within the project, and creates a token. An empty data stands for dir/data.
+// newProject writes files, given by their paths within the project, and creates a token. An empty data stands for
+// dir/data.
 func newProject(t *testing.T, data string, files map[string]string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), data: data}
@@ -102,8 +103,8 @@ type server struct {
 
 var servingLine = regexp.MustCompile(`serving[^\n]*base["=:]+(http://[0-9.:]+)`)
 
-// serve starts the program and waits until it is ready. wrap goes before the command, for example a shell that sets limits.
-// The process is killed when the test ends.
+// serve starts the program and waits until it is ready. wrap goes before the command, for example a shell that sets
+// limits. The process is killed when the test ends.
 func (p *project) serve(wrap ...string) *server {
 	p.t.Helper()
 	s := p.start(wrap...)
@@ -120,7 +121,8 @@ func (p *project) start(wrap ...string) *server {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	line := append(wrap, path, "serve", p.dir, "--data", p.data, "--addr", "127.0.0.1:0", "--env", cmp.Or(p.environment, "production"))
+	line := append(wrap, path, "serve", p.dir, "--data", p.data, "--addr", "127.0.0.1:0", "--env",
+		cmp.Or(p.environment, "production"))
 	s := &server{token: p.token, cmd: exec.Command(line[0], line[1:]...), ended: make(chan struct{})}
 	out, err := s.cmd.StderrPipe()
 	if err != nil {

@@ -25,9 +25,9 @@ var soakTime = flag.Duration("attack.soak", 10*time.Second, "how long TestSoak p
 // soakClients is how many clients read and write at the same time.
 const soakClients = 4
 
-// TestSoak puts a server under a mixed load: clients read, write, publish, delete and upload, while definitions are edited and backups are
-// made and restored. Each change is taken back, so the content does not grow. Memory, descriptors and goroutines must not grow either, and
-// no request may fail.
+// TestSoak puts a server under a mixed load: clients read, write, publish, delete and upload, while definitions are
+// edited and backups are made and restored. Each change is taken back, so the content does not grow. Memory,
+// descriptors and goroutines must not grow either, and no request may fail.
 func TestSoak(t *testing.T) {
 	files := maps.Clone(noteFiles)
 	files["config/server.yaml"] = "metrics: {listen: \"127.0.0.1:0\"}\n"
@@ -45,7 +45,8 @@ func TestSoak(t *testing.T) {
 		load.round(t, p, min(*soakTime/4, time.Minute))
 	}
 	last := s.usage(t)
-	t.Logf("%d rounds in %s; %+v at the beginning, %+v at the end; %s", rounds, time.Since(began).Round(time.Second), first, last, load.summary())
+	t.Logf("%d rounds in %s; %+v at the beginning, %+v at the end; %s", rounds, time.Since(began).Round(time.Second),
+		first, last, load.summary())
 	if last.memory > 2*first.memory+32<<20 {
 		t.Errorf("memory grew from %d to %d MB", first.memory>>20, last.memory>>20)
 	}
@@ -99,7 +100,8 @@ func (l *soak) round(t *testing.T, p *project, d time.Duration) {
 
 // cycle is what a client does: it reads, and takes back all that it writes.
 func (l *soak) cycle(name string) {
-	id := l.created("write", "POST", "/api/notes", fmt.Sprintf(`{"data":{"name":%q,"text":%q}}`, name, strings.Repeat("x", 500)))
+	id := l.created("write", "POST", "/api/notes",
+		fmt.Sprintf(`{"data":{"name":%q,"text":%q}}`, name, strings.Repeat("x", 500)))
 	l.do("read", "GET", "/api/notes?sort=name&pagination[pageSize]=50", "", 200)
 	l.do("read", "GET", "/api/notes/"+id, "", 200)
 	l.do("write", "PUT", "/api/notes/"+id, `{"data":{"text":"changed"}}`, 200)
@@ -140,7 +142,8 @@ func (l *soak) created(kind, method, path, body string) (id string) {
 func (l *soak) edit(t *testing.T, p *project, attribute string) {
 	t.Helper()
 	served := strings.Count(l.s.log.String(), reloaded)
-	if err := os.WriteFile(filepath.Join(p.dir, "content-types/note.yaml"), []byte(noteFiles["content-types/note.yaml"]+"  "+attribute+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(p.dir, "content-types/note.yaml"),
+		[]byte(noteFiles["content-types/note.yaml"]+"  "+attribute+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Await(t, "an edit is served", func() error {
@@ -179,7 +182,8 @@ func (l *soak) summary() string {
 		times := l.times[kind]
 		slices.Sort(times)
 		if len(times) > 0 {
-			text = append(text, fmt.Sprintf("%d %ss, p50 %s, p99 %s", len(times), kind, times[len(times)/2], times[len(times)*99/100]))
+			text = append(text, fmt.Sprintf("%d %ss, p50 %s, p99 %s", len(times), kind, times[len(times)/2],
+				times[len(times)*99/100]))
 		}
 	}
 	return strings.Join(text, "; ")

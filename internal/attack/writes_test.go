@@ -17,8 +17,8 @@ import (
 
 var manyLinks = flag.Bool("attack.links", false, "write up to 645,000 links at once")
 
-// menus is a project in which one write can have very many links: each dish of a menu has categories, in drafts and published
-// versions.
+// menus is a project in which one write can have very many links: each dish of a menu has categories, in drafts and
+// published versions.
 var menus = map[string]string{
 	"content-types/category.yaml": `
 kind: collectionType
@@ -107,8 +107,8 @@ func menu(dishes int, categories string) string {
 	return `{"data":{"title":"heavy","dishes":[` + strings.Repeat(dish+",", dishes-1) + dish + `]}}`
 }
 
-// delays sends small writes one after the other, from several clients. stop ends them and returns the longest time that a
-// write took.
+// delays sends small writes one after the other, from several clients. stop ends them and returns the longest time that
+// a write took.
 func (s *server) delays(t *testing.T, clients int) (stop func() time.Duration) {
 	var slowest, over atomic.Int64
 	var wg sync.WaitGroup
@@ -116,7 +116,8 @@ func (s *server) delays(t *testing.T, clients int) (stop func() time.Duration) {
 		wg.Go(func() {
 			for over.Load() == 0 {
 				began := time.Now()
-				if status, answer, err := s.send("POST", "/api/notes", `{"data":{"text":"honest"}}`); err != nil || status != 201 {
+				if status, answer, err := s.send("POST", "/api/notes", `{"data":{"text":"honest"}}`); err != nil ||
+					status != 201 {
 					t.Errorf("an honest write: %d %v %v", status, answer, err)
 					return
 				}
@@ -155,9 +156,10 @@ func (s *server) processorTime(t *testing.T) time.Duration {
 	return time.Duration(ticks) * (time.Second / 100) // USER_HZ
 }
 
-// TestHeavyWrites writes menus with very many links, first alone into a fresh store, then beside other writes. If the limits
-// allow such a write, its cost must be proportional to the number of links. Without sorting the links by key before they are
-// stored, the first of these writes takes more than twelve seconds of processor time, and all other writes wait for it.
+// TestHeavyWrites writes menus with very many links, first alone into a fresh store, then beside other writes. If the
+// limits allow such a write, its cost must be proportional to the number of links. Without sorting the links by key
+// before they are stored, the first of these writes takes more than twelve seconds of processor time, and all other
+// writes wait for it.
 func TestHeavyWrites(t *testing.T) {
 	limits := "limits: {json: 16mb, links: 1000000, components: 30000}\ntimeouts: {request: 120s}\n"
 	sizes := []int{1000}
@@ -178,7 +180,8 @@ func TestHeavyWrites(t *testing.T) {
 
 			stop := s.delays(t, 4)
 			for _, write := range []struct{ what, method, path, body string }{
-				{"create another", "POST", "/api/menus", body}, {"update", "PUT", "/api/menus/" + id, body}, {"delete", "DELETE", "/api/menus/" + id, ""},
+				{"create another", "POST", "/api/menus", body}, {"update", "PUT", "/api/menus/" + id, body},
+				{"delete", "DELETE", "/api/menus/" + id, ""},
 			} {
 				began := time.Now()
 				s.must(t, write.method, write.path, write.body)

@@ -51,7 +51,8 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if err := backoff.New().Wait(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Millisecond {
+		if err := backoff.New().Wait(ctx); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(began) != time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})

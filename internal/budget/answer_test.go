@@ -55,7 +55,8 @@ func TestAnswer(t *testing.T) {
 		switch {
 		case len(text) <= budget.Unreserved-budget.Slack && reserved != 0:
 			t.Errorf("%+v: %d bytes reserved", test, reserved)
-		case reserved != 0 && (int(reserved) < cap(text)-16<<10 || int(reserved) > 2*len(text)+2*test.length+4*budget.Slack):
+		case reserved != 0 &&
+			(int(reserved) < cap(text)-16<<10 || int(reserved) > 2*len(text)+2*test.length+4*budget.Slack):
 			t.Errorf("%+v: %d bytes reserved for %d, %d of them used", test, reserved, cap(text), len(text))
 		}
 		if a.Release(); b.Stats().Reserved != 0 {
@@ -120,7 +121,8 @@ func TestAdopt(t *testing.T) {
 	if cap(text) != cap(kept) || len(text) != 0 || b.Stats().Reserved != 600<<10 {
 		t.Errorf("%d of %d, %+v", len(text), cap(text), b.Stats())
 	}
-	if text, err := print(&one, text, 500, make([]byte, 1000)); err != nil || b.Stats().Reserved != 600<<10 || cap(text) != cap(kept) {
+	if text, err := print(&one, text, 500, make([]byte, 1000)); err != nil || b.Stats().Reserved != 600<<10 ||
+		cap(text) != cap(kept) {
 		t.Errorf("%v, %+v", err, b.Stats())
 	}
 	if text := other.Adopt(make([]byte, 0, 600<<10)); text != nil {

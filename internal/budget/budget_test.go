@@ -34,7 +34,8 @@ func TestGrow(t *testing.T) {
 		{&other, 601, false, 1000},
 		{&one, 401, false, 1000},
 	} {
-		if err := step.of.Grow(step.bytes); (err == nil) != step.fits || err != nil && !errors.Is(err, budget.ErrExhausted) {
+		if err := step.of.Grow(step.bytes); (err == nil) != step.fits || err != nil &&
+			!errors.Is(err, budget.ErrExhausted) {
 			t.Errorf("grow to %d: %v", step.bytes, err)
 		}
 		if got := b.Stats().Reserved; got != step.reserved {

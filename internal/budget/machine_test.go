@@ -22,7 +22,8 @@ func TestMemoryIn(t *testing.T) {
 		}, 2 << 30},
 		{"version 2, limited further out", map[string]string{
 			"proc/meminfo": machine, "proc/self/cgroup": "0::/a/b/c\n",
-			"sys/fs/cgroup/a/b/c/memory.max": "max\n", "sys/fs/cgroup/a/b/memory.max": "3221225472\n", "sys/fs/cgroup/a/memory.max": "1073741824\n",
+			"sys/fs/cgroup/a/b/c/memory.max": "max\n", "sys/fs/cgroup/a/b/memory.max": "3221225472\n",
+			"sys/fs/cgroup/a/memory.max": "1073741824\n",
 		}, 1 << 30},
 		{"version 2, not limited", map[string]string{
 			"proc/meminfo": machine, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n",
@@ -43,7 +44,8 @@ func TestMemoryIn(t *testing.T) {
 			"proc/meminfo": machine, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "17179869184\n",
 		}, 8 << 30},
 		{"no sense", map[string]string{
-			"proc/meminfo": "MemTotal: many kB\n", "proc/self/cgroup": "0::/../../etc\nmemory\n", "sys/fs/cgroup/etc/memory.max": "-5\n",
+			"proc/meminfo": "MemTotal: many kB\n", "proc/self/cgroup": "0::/../../etc\nmemory\n",
+			"sys/fs/cgroup/etc/memory.max": "-5\n",
 		}, unknownMemory},
 	} {
 		fsys := fstest.MapFS{}

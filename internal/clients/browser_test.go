@@ -13,10 +13,9 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestSandbox opens the GraphQL IDE and the page with the OpenAPI document of a release build in a headless browser without access to any other
-// host. It needs
-// Chromium (in the path, or named by CHROMIUM) and the files that go generate makes. Without them it is skipped, but fails if
-// the environment variable CI is set.
+// TestSandbox opens the GraphQL IDE and the page with the OpenAPI document of a release build in a headless browser
+// without access to any other host. It needs Chromium (in the path, or named by CHROMIUM) and the files that go
+// generate makes. Without them it is skipped, but fails if the environment variable CI is set.
 func TestSandbox(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a release build takes a while")
@@ -84,7 +83,8 @@ func buildRelease(t *testing.T) string {
 	return lectern
 }
 
-// startRelease serves project/ on an empty store until the test ends. config holds the texts of files that it has in config/ instead of its own.
+// startRelease serves project/ on an empty store until the test ends. config holds the texts of files that it has in
+// config/ instead of its own.
 func startRelease(t *testing.T, lectern, environment string, config map[string]string) (ready gateway.Ready) {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,7 +96,8 @@ func startRelease(t *testing.T, lectern, environment string, config map[string]s
 		write(t, filepath.Join(dir, "config", name), text)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
-	serve := exec.CommandContext(ctx, lectern, "serve", dir, "--ephemeral", "--addr", "127.0.0.1:0", "--env", environment)
+	serve := exec.CommandContext(ctx, lectern, "serve", dir, "--ephemeral", "--addr", "127.0.0.1:0", "--env",
+		environment)
 	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
 	serve.Stderr = servertest.Failing{TB: t}
 	out, err := serve.StdoutPipe()

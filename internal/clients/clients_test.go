@@ -67,8 +67,8 @@ const (
 	lockFile = "package-lock.json"
 )
 
-// install installs the modules of the lock file of a folder unless they are there. It renames the finished directory into place, so that
-// an interrupted install is not used.
+// install installs the modules of the lock file of a folder unless they are there. It renames the finished directory
+// into place, so that an interrupted install is not used.
 func install(ctx context.Context, folder string) error {
 	if installed(folder) {
 		return nil
@@ -103,7 +103,8 @@ func install(ctx context.Context, folder string) error {
 	return os.Rename(filepath.Join(dir, modules), filepath.Join(folder, modules))
 }
 
-// installed reports whether the modules of a folder are those of its lock file. An install leaves a copy of the lock file beside them.
+// installed reports whether the modules of a folder are those of its lock file. An install leaves a copy of the lock
+// file beside them.
 func installed(folder string) bool {
 	wanted, err := os.ReadFile(filepath.Join(folder, lockFile))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestEventSource listens to changes with the EventSource of a headless browser while the server is restarted. It needs what TestSandbox
-// needs, without the files of the IDE.
+// TestEventSource listens to changes with the EventSource of a headless browser while the server is restarted. It needs
+// what TestSandbox needs, without the files of the IDE.
 func TestEventSource(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser waits three seconds before it connects again")
@@ -39,7 +39,8 @@ func TestEventSource(t *testing.T) {
 		s.serve()
 	}))
 	defer control.Close()
-	runNode(t, "browser/events.test.js", gateway.Ready{Base: base, Tokens: map[string]string{"full": s.key}}, "CHROMIUM="+chromium, "CONTROL="+control.URL)
+	runNode(t, "browser/events.test.js", gateway.Ready{Base: base, Tokens: map[string]string{"full": s.key}},
+		"CHROMIUM="+chromium, "CONTROL="+control.URL)
 }
 
 // A restarted is a server that can be stopped and started again at the same address.

@@ -15,8 +15,8 @@ import (
 // generator is the folder of the validator and the generator, which want other packages than the clients.
 const generator = "generated"
 
-// TestGeneratedClient validates the OpenAPI documents of the conformance projects, generates a client from the one that a server answers,
-// compiles generated/client.test.ts with it as strictly as can be, and runs that against the server.
+// TestGeneratedClient validates the OpenAPI documents of the conformance projects, generates a client from the one that
+// a server answers, compiles generated/client.test.ts with it as strictly as can be, and runs that against the server.
 func TestGeneratedClient(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a large program")
@@ -33,7 +33,8 @@ func TestGeneratedClient(t *testing.T) {
 	write(t, public, fetch(t, against.Base+"/api/_openapi.json", ""))
 	run(t, "node", append([]string{filepath.Join(generator, "validate.js"), live, public}, files...)...)
 
-	run(t, "node", filepath.Join(generator, modules, "openapi-typescript", "bin", "cli.js"), live, "--output", filepath.Join(dir, "api.ts"))
+	run(t, "node", filepath.Join(generator, modules, "openapi-typescript", "bin", "cli.js"), live, "--output",
+		filepath.Join(dir, "api.ts"))
 	for _, name := range []string{"client.test.ts", "tsconfig.json", "package.json"} {
 		if err := copyFile(filepath.Join(dir, name), filepath.Join(generator, name)); err != nil {
 			t.Fatal(err)

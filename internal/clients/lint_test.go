@@ -11,7 +11,8 @@ import (
 // linters is the folder of the linters of OpenAPI documents and of their rules.
 const linters = "lint"
 
-// TestOpenAPILint has Redocly and Spectral judge the OpenAPI document of everything that a server may do, and that of the public.
+// TestOpenAPILint has Redocly and Spectral judge the OpenAPI document of everything that a server may do, and that of
+// the public.
 func TestOpenAPILint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads long documents")
@@ -31,14 +32,18 @@ func TestOpenAPILint(t *testing.T) {
 		files = append(files, file)
 	}
 	bin := filepath.Join(linters, modules, ".bin")
-	run(t, filepath.Join(bin, "redocly"), append([]string{"lint", "--config", filepath.Join(linters, "redocly.yaml")}, files...)...)
-	run(t, filepath.Join(bin, "spectral"), append([]string{"lint", "--ruleset", filepath.Join(linters, "spectral.yaml"), "--fail-severity", "hint"}, files...)...)
+	run(t, filepath.Join(bin, "redocly"), append([]string{"lint", "--config", filepath.Join(linters, "redocly.yaml")},
+		files...)...)
+	run(t, filepath.Join(bin, "spectral"),
+		append([]string{"lint", "--ruleset", filepath.Join(linters, "spectral.yaml"), "--fail-severity", "hint"},
+			files...)...)
 
 	// The linters see what is wrong.
 	broken := filepath.Join(dir, "broken.json")
 	write(t, broken, `{"openapi":"3.1.1","info":{"title":"x","version":"1"},"servers":[{"url":"/"}],"security":[],
 		"paths":{"/x":{"get":{"operationId":"x","summary":"x","responses":{"302":{"description":"x"}}}}}}`)
-	if err := exec.CommandContext(t.Context(), filepath.Join(bin, "redocly"), "lint", "--config", filepath.Join(linters, "redocly.yaml"), broken).Run(); err == nil {
+	if err := exec.CommandContext(t.Context(), filepath.Join(bin, "redocly"), "lint", "--config",
+		filepath.Join(linters, "redocly.yaml"), broken).Run(); err == nil {
 		t.Error("Redocly takes an operation that refuses nothing")
 	}
 }

@@ -17,8 +17,8 @@ const (
 	mcpSuiteNode = 22    // the first version of Node that runs it
 )
 
-// TestMCPConformance has the conformance suite of the Model Context Protocol judge the endpoint for assistants. The suite fails if a scenario fails
-// that expected-failures.yaml does not list, and if one passes that it lists.
+// TestMCPConformance has the conformance suite of the Model Context Protocol judge the endpoint for assistants. The
+// suite fails if a scenario fails that expected-failures.yaml does not list, and if one passes that it lists.
 func TestMCPConformance(t *testing.T) {
 	if major := nodeMajor(t); major < mcpSuiteNode {
 		t.Skipf("the suite wants Node %d or newer, and this is Node %d", mcpSuiteNode, major)
@@ -27,8 +27,10 @@ func TestMCPConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	against := servertest.Serve(t, projectWithMCP(t), nil)
-	output, err := exec.CommandContext(t.Context(), filepath.Join(mcpSuite, modules, ".bin", "conformance"), "server", "--url", against.Base+"/mcp", "--suite", "all",
-		"--expected-failures", filepath.Join(mcpSuite, "expected-failures.yaml"), "--output-dir", t.TempDir()).CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), filepath.Join(mcpSuite, modules, ".bin", "conformance"), "server",
+		"--url", against.Base+"/mcp", "--suite", "all",
+		"--expected-failures", filepath.Join(mcpSuite, "expected-failures.yaml"), "--output-dir",
+		t.TempDir()).CombinedOutput()
 	if err != nil {
 		_, summary, found := bytes.Cut(output, []byte("=== SUMMARY ==="))
 		if !found {

@@ -16,7 +16,8 @@ import (
 	"lectern/shadowcrud/qs"
 )
 
-// leastRecorded is how many recorded answers must be compiled, so that a mistake in this file cannot pass over all of them.
+// leastRecorded is how many recorded answers must be compiled, so that a mistake in this file cannot pass over all of
+// them.
 const leastRecorded = 400
 
 // A suite is what the test needs of a recorded suite; internal/conformance describes the format.
@@ -66,7 +67,8 @@ func recorded(t *testing.T, dir string) {
 		}
 		for _, step := range s.Steps {
 			reader := step.As == "" || step.As == "full" || step.As == "readonly" // others may not see every relation
-			if !reader || step.Request.Method != "" && step.Request.Method != "GET" || step.Expect.Status != 200 || len(step.Request.Headers) > 0 {
+			if !reader || step.Request.Method != "" && step.Request.Method != "GET" || step.Expect.Status != 200 ||
+				len(step.Request.Headers) > 0 {
 				continue
 			}
 			if p.add(s.Suite+": "+step.Name, step.Request.Path, step.Expect.Body) {
@@ -129,7 +131,8 @@ func (p *program) add(name, path string, body json.RawMessage) bool {
 		return false
 	}
 	params, ok := p.params(t, query)
-	if !ok || function == "one" && (query.Value("sort") != nil || query.Value("pagination") != nil || query.Value("_q") != nil || query.Value("locale") == "*") {
+	if !ok || function == "one" && (query.Value("sort") != nil || query.Value("pagination") != nil ||
+		query.Value("_q") != nil || query.Value("locale") == "*") {
 		return false
 	}
 	answer, err := jsontree.Parse(body, 100)
@@ -147,7 +150,8 @@ func (p *program) add(name, path string, body json.RawMessage) bool {
 
 // tokens are values that the tokens of the format stand for. A token of any value is missing, since it has no type.
 var tokens = map[string]any{
-	"int": jsontree.Number("1"), "number": jsontree.Number("1"), "intstr": "1", "string": "x", "jwt": "x", "time": "2026-01-01T00:00:00.000Z",
+	"int": jsontree.Number("1"), "number": jsontree.Number("1"), "intstr": "1", "string": "x", "jwt": "x",
+	"time": "2026-01-01T00:00:00.000Z",
 }
 
 var token = regexp.MustCompile(`^<([a-z]+)(:[^>]*)?>$`)

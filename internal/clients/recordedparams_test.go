@@ -9,8 +9,8 @@ import (
 	"lectern/jsontree"
 )
 
-// params returns the parameters of a query string as the client takes them: numbers and booleans instead of texts, lists instead of texts with
-// commas. It is not ok if the client has no such parameters.
+// params returns the parameters of a query string as the client takes them: numbers and booleans instead of texts,
+// lists instead of texts with commas. It is not ok if the client has no such parameters.
 func (p *program) params(t *contenttypes.ContentType, q *jsontree.Object) (any, bool) {
 	o := jsontree.NewObject()
 	for _, key := range q.Keys {
@@ -103,7 +103,8 @@ func text(v any) (any, bool) {
 // name is text for names and paths, which the client takes in their plain form.
 func name(v any) (any, bool) {
 	s, ok := v.(string)
-	return v, ok && s != "" && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "DESC") && !strings.HasSuffix(s, "ASC")
+	return v, ok && s != "" && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "DESC") &&
+		!strings.HasSuffix(s, "ASC")
 }
 
 // names returns a list of names that a text separates by commas.
@@ -178,7 +179,8 @@ func options(a *contenttypes.Attribute, s *contenttypes.Schema, v any) (any, boo
 }
 
 // textOperators are the operators that the client has for texts alone.
-var textOperators = []string{"$eqi", "$nei", "$contains", "$containsi", "$notContains", "$notContainsi", "$startsWith", "$startsWithi", "$endsWith", "$endsWithi"}
+var textOperators = []string{"$eqi", "$nei", "$contains", "$containsi", "$notContains", "$notContainsi", "$startsWith",
+	"$startsWithi", "$endsWith", "$endsWithi"}
 
 // filters returns the filters on a schema, on a value, or on both.
 func filters(s *contenttypes.Schema, a *contenttypes.Attribute, v any) (any, bool) {

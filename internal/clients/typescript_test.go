@@ -25,7 +25,8 @@ const tsconfig = `{
   "include": ["*.ts"]
 }`
 
-// TestTypeScript compiles what `lectern types` writes for the projects of this repository, together with programs that use it:
+// TestTypeScript compiles what `lectern types` writes for the projects of this repository, together with programs that
+// use it:
 //
 //   - typescript/types.ts and batch-use.ts say what the compiler must accept and what it must refuse;
 //   - recorded.ts holds the answers of the reference to the requests of the conformance suites, as constants of the types that the client
@@ -48,8 +49,10 @@ func TestTypeScript(t *testing.T) {
 	if err != nil || len(projects) < 3 {
 		t.Fatalf("%d projects, %v", len(projects), err)
 	}
-	for _, project := range append(projects, "../../examples/magazine", "../../gateway/initproject", "project", namesProject(t), cyclicProject(t), uncountedProject(t)) {
-		d, problems, _, err := gateway.Check(project, gateway.Options{}) // examples have permissions for routes of their programs
+	for _, project := range append(projects, "../../examples/magazine", "../../gateway/initproject", "project",
+		namesProject(t), cyclicProject(t), uncountedProject(t)) {
+		d, problems, _, err := gateway.Check(
+			project, gateway.Options{}) // examples have permissions for routes of their programs
 		if err != nil || d.Model == nil {
 			t.Fatalf("%s: %v %v", project, err, problems)
 		}
@@ -89,17 +92,19 @@ func examples(t *testing.T, dir string) {
 		t.Fatalf("docs/typescript.md has %d programs", len(found))
 	}
 	for i, text := range found {
-		write(t, filepath.Join(dir, fmt.Sprintf("guide-%d.ts", i)), strings.ReplaceAll(string(text[1]), "./api.js", "./initproject.js"))
+		write(t, filepath.Join(dir, fmt.Sprintf("guide-%d.ts", i)),
+			strings.ReplaceAll(string(text[1]), "./api.js", "./initproject.js"))
 	}
 }
 
 func head(text []byte, most int) []byte { return text[:min(most, len(text))] }
 
-// namesProject writes a project whose types have names that TypeScript or the generated file uses for something else, texts that would end a comment or a
-// string, and attributes with the names of what every JavaScript object has.
+// namesProject writes a project whose types have names that TypeScript or the generated file uses for something else,
+// texts that would end a comment or a string, and attributes with the names of what every JavaScript object has.
 func namesProject(t *testing.T) (dir string) {
 	dir = filepath.Join(t.TempDir(), "names")
-	for _, name := range []string{"record", "promise", "result", "client", "filters", "schemas", "locale", "document", "array", "omit", "blocks", "file"} {
+	for _, name := range []string{"record", "promise", "result", "client", "filters", "schemas", "locale", "document",
+		"array", "omit", "blocks", "file"} {
 		writeType(t, dir, name, map[string]any{
 			"class":   map[string]any{"type": "string", "regex": "^*/'\\d$"},
 			"default": map[string]any{"type": "enumeration", "enum": []string{"it's", `a "b" \`, "*/"}},
@@ -114,8 +119,10 @@ func namesProject(t *testing.T) (dir string) {
 		"valueOf":              map[string]any{"type": "integer"},
 		"hasOwnProperty":       map[string]any{"type": "boolean", "default": true, "required": true},
 		"propertyIsEnumerable": map[string]any{"type": "string", "required": true},
-		"constructor":          map[string]any{"type": "relation", "relation": "manyToOne", "target": "api::inherited.inherited"},
-		"isPrototypeOf":        map[string]any{"type": "relation", "relation": "manyToMany", "target": "api::inherited.inherited"},
+		"constructor": map[string]any{"type": "relation", "relation": "manyToOne",
+			"target": "api::inherited.inherited"},
+		"isPrototypeOf": map[string]any{"type": "relation", "relation": "manyToMany",
+			"target": "api::inherited.inherited"},
 	})
 	return dir
 }
@@ -128,7 +135,8 @@ func cyclicProject(t *testing.T) (dir string) {
 	for i := range 40 {
 		attributes := map[string]any{}
 		for j := range 20 {
-			attributes["r"+letter(j)] = map[string]any{"type": "relation", "relation": "manyToMany", "target": "api::" + name(i+j+1) + "." + name(i+j+1)}
+			attributes["r"+letter(j)] = map[string]any{"type": "relation", "relation": "manyToMany", "target": "api::" +
+				name(i+j+1) + "." + name(i+j+1)}
 			attributes["s"+letter(j)] = map[string]any{"type": "string"}
 		}
 		writeType(t, dir, name(i), attributes)
@@ -136,7 +144,8 @@ func cyclicProject(t *testing.T) (dir string) {
 	return dir
 }
 
-// uncountedProject writes a project whose lists come without their total, with a collection whose drafts need a list of components.
+// uncountedProject writes a project whose lists come without their total, with a collection whose drafts need a list of
+// components.
 func uncountedProject(t *testing.T) (dir string) {
 	dir = filepath.Join(t.TempDir(), "uncounted")
 	for name, text := range map[string]string{
@@ -161,7 +170,8 @@ func writeType(t *testing.T, dir, name string, attributes map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
 		"kind": "collectionType", "attributes": attributes,
-		"info": map[string]any{"singularName": name, "pluralName": name + "-list", "displayName": name, "description": "A */ comment\nof two lines."},
+		"info": map[string]any{"singularName": name, "pluralName": name + "-list", "displayName": name,
+			"description": "A */ comment\nof two lines."},
 	})
 	if err != nil {
 		t.Fatal(err)

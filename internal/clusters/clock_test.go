@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A steppedClock is the clock of a node, which is wrong by what the file of that name says. The test changes the file while the node runs.
+// A steppedClock is the clock of a node, which is wrong by what the file of that name says. The test changes the file
+// while the node runs.
 type steppedClock string
 
 func (c steppedClock) Now() time.Time {

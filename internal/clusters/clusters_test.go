@@ -18,13 +18,16 @@ import (
 )
 
 var (
-	minutes   = flag.Float64("minutes", 0, "how long each run of TestFaults takes; 0: a few seconds")
-	runs      = flag.Int("runs", 1, "how many runs TestFaults makes")
-	nodes     = flag.Int("nodes", 3, "how many nodes a cluster has")
-	changes   = flag.Bool("changes", true, "runs of some time change the leader, the members and the definitions")
-	trailing  = flag.Uint64("trailing", 100, "transactions that a node of TestFaults keeps for others that are behind, before they get a copy of the content")
-	disks     = flag.Int("disks", 0, "MiB of the disk in memory that each node of TestFaults has, which is full at times; 0: the nodes share the disk of the tests. Needs root")
-	routed    = flag.Bool("namespaces", false, "each node of TestFaults has a network namespace of its own, and a router between them drops packets; else proxies stand between them. Needs root")
+	minutes  = flag.Float64("minutes", 0, "how long each run of TestFaults takes; 0: a few seconds")
+	runs     = flag.Int("runs", 1, "how many runs TestFaults makes")
+	nodes    = flag.Int("nodes", 3, "how many nodes a cluster has")
+	changes  = flag.Bool("changes", true, "runs of some time change the leader, the members and the definitions")
+	trailing = flag.Uint64("trailing", 100,
+		"transactions that a node of TestFaults keeps for others that are behind, before they get a copy of the content")
+	disks = flag.Int(
+		"disks", 0, "MiB of the disk in memory that each node of TestFaults has, which is full at times; 0: the nodes share the disk of the tests. Needs root")
+	routed = flag.Bool("namespaces", false,
+		"each node of TestFaults has a network namespace of its own, and a router between them drops packets; else proxies stand between them. Needs root")
 	clients   = flag.Int("clients", 6, "how many clients write")
 	seed      = flag.Uint64("seed", 0, "of the random choices of the first run; 0: a new one")
 	failovers = flag.Int("failovers", 0, "how often TestFailover kills the leader")
@@ -58,7 +61,8 @@ func serveNode(text string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	err := gateway.Serve(ctx, o.Dir, gateway.Options{Addr: o.Addr, LockWait: 10 * time.Second, NoWatch: true, Clock: o.Clock, Cluster: &o.Cluster})
+	err := gateway.Serve(ctx, o.Dir, gateway.Options{Addr: o.Addr, LockWait: 10 * time.Second, NoWatch: true,
+		Clock: o.Clock, Cluster: &o.Cluster})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

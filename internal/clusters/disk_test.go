@@ -51,7 +51,8 @@ func (n *node) empty() error {
 	return os.Remove(n.filler())
 }
 
-// revive starts a node again that has ended because its disk was full when it started, as a service manager does. No node ends otherwise.
+// revive starts a node again that has ended because its disk was full when it started, as a service manager does. No
+// node ends otherwise.
 func (w *world) revive(n *node) {
 	w.Helper()
 	if !n.Runs() || !n.ended() {
@@ -73,9 +74,11 @@ func (n *node) ended() bool {
 	return err == nil && strings.HasPrefix(state, "Z")
 }
 
-// slowDown has each sync of a node take some time longer. strace stops the node at each system call, so all of it is slower.
+// slowDown has each sync of a node take some time longer. strace stops the node at each system call, so all of it is
+// slower.
 func (n *node) slowDown(by time.Duration) error {
-	n.slow = exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-p", strconv.Itoa(n.ID()), "-e", "trace=fsync,fdatasync",
+	n.slow = exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-p", strconv.Itoa(n.ID()), "-e",
+		"trace=fsync,fdatasync",
 		"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_enter=%d", by.Microseconds()))
 	return n.slow.Start()
 }
@@ -90,10 +93,12 @@ func (n *node) hurry() error {
 	}
 	traced := n.slow
 	n.slow = nil
-	if err := traced.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) { // the node may have been killed
+	if err := traced.Process.Signal(os.Interrupt); err != nil &&
+		!errors.Is(err, os.ErrProcessDone) { // the node may have been killed
 		return err
 	}
-	late := time.AfterFunc(stracePatience, func() { _ = traced.Process.Kill() }) // now and then it waits for ever for one of many threads to stop
+	late := time.AfterFunc(stracePatience,
+		func() { _ = traced.Process.Kill() }) // now and then it waits for ever for one of many threads to stop
 	defer late.Stop()
 	var ended *exec.ExitError
 	if err := traced.Wait(); err != nil && !errors.As(err, &ended) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestFailover kills the leader under load, and measures how long it takes until a write is acknowledged again. Reads at the other nodes never
-// fail, and a write at another node waits for the next leader.
+// TestFailover kills the leader under load, and measures how long it takes until a write is acknowledged again. Reads
+// at the other nodes never fail, and a write at another node waits for the next leader.
 func TestFailover(t *testing.T) {
 	if *failovers == 0 {
 		t.Skip("measures times; run it with -failovers 20")
@@ -29,7 +29,8 @@ func TestFailover(t *testing.T) {
 		stop := w.readLocally(leader)
 		time.Sleep(50 * time.Millisecond) // what is sent on a connection that the follower believes open has an unknown outcome
 		follower := w.nodes[(slices.Index(w.nodes, leader)+1)%len(w.nodes)]
-		if a, err := w.ask("POST", follower.base+"/api/registers", `{"data":{"value":"after the kill"}}`); err != nil || a.status != 201 {
+		if a, err := w.ask("POST", follower.base+"/api/registers", `{"data":{"value":"after the kill"}}`); err != nil ||
+			a.status != 201 {
 			t.Errorf("a write at %s right after the leader was killed: %v %v", follower.name, a, err)
 		}
 		acked := load.acked.Load() + int64(*clients) // answers that were under way may have been read after the kill
@@ -49,7 +50,8 @@ func TestFailover(t *testing.T) {
 	t.Logf("median %v, longest %v", took[len(took)/2], took[len(took)-1])
 }
 
-// readLocally reads from all nodes but one until the returned function is called, which returns how many reads there were.
+// readLocally reads from all nodes but one until the returned function is called, which returns how many reads there
+// were.
 func (w *world) readLocally(except *node) (stop func() int64) {
 	var (
 		count atomic.Int64

@@ -100,7 +100,8 @@ func (f *faults) resume(n *node) {
 	n.paused = false
 }
 
-// stepClock sets the clock of a node forward or back. Clocks differ by less than the day for which the answers to writes are kept.
+// stepClock sets the clock of a node forward or back. Clocks differ by less than the day for which the answers to
+// writes are kept.
 func (f *faults) stepClock(n *node) {
 	f.made["clock"]++
 	f.must(n.stepClock(time.Duration(f.rnd.IntN(22)-11) * time.Hour))
@@ -126,7 +127,8 @@ func (f *faults) partition(n *node) {
 	switch f.rnd.IntN(4) {
 	case 0:
 		f.made["minority"]++
-		f.network.reachable(fault, func(from, to int) bool { return (place[from] < minority) == (place[to] < minority) })
+		f.network.reachable(
+			fault, func(from, to int) bool { return (place[from] < minority) == (place[to] < minority) })
 	case 1: // only the node in the middle reaches all
 		f.made["bridge"]++
 		middle := len(f.nodes) / 2
@@ -173,7 +175,8 @@ func (f *faults) runShort(l *load, o *operator) {
 	leader = f.leader()
 	f.stepClock(leader)
 	f.made["minority"]++
-	f.network.reachable(servertest.Held, func(from, to int) bool { return f.nodes[from] != leader && f.nodes[to] != leader })
+	f.network.reachable(servertest.Held,
+		func(from, to int) bool { return f.nodes[from] != leader && f.nodes[to] != leader })
 	l.progress()
 	f.connect()
 	f.pause(f.leader())

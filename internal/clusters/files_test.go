@@ -11,7 +11,8 @@ import (
 // upload uploads a file, and notes where it is if that was acknowledged.
 func (c *client) upload() {
 	content := strings.Repeat(c.value()+"\n", 1+c.rnd.IntN(5000))
-	form := "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"" + c.value() + ".txt\"\r\nContent-Type: text/plain\r\n\r\n" + content + "\r\n--b--\r\n"
+	form := "--b\r\nContent-Disposition: form-data; name=\"files\"; filename=\"" + c.value() +
+		".txt\"\r\nContent-Type: text/plain\r\n\r\n" + content + "\r\n--b--\r\n"
 	a, err := c.ask("POST", c.node(c.rnd)+"/api/upload", form, "Content-Type", "multipart/form-data; boundary=b")
 	if c.outcome("upload", a, err, http.StatusCreated) != done {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// An operation is one on a register: a text that is "" at first. The first document with a value of a unique attribute is a register too, whose
-// value is who made the document.
+// An operation is one on a register: a text that is "" at first. The first document with a value of a unique attribute
+// is a register too, whose value is who made the document.
 type operation struct {
 	register string
 	kind     kind
@@ -42,8 +42,8 @@ const (
 	unknown         // the operation was carried out, will be, or never will
 )
 
-// registers is the model of all registers. An operation of which nothing is known ends after all others, so that it may be in the history as if it
-// was never carried out.
+// registers is the model of all registers. An operation of which nothing is known ends after all others, so that it may
+// be in the history as if it was never carried out.
 var registers = porcupine.Model{
 	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		places := map[string]int{}
@@ -104,10 +104,12 @@ func (h *history) add(client int, op operation, call time.Time, r result) {
 	case r.outcome == unknown:
 		end = math.MaxInt64
 	}
-	h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: op, Call: int64(call.Sub(h.began)), Output: r, Return: end})
+	h.operations = append(h.operations, porcupine.Operation{ClientId: client, Input: op, Call: int64(call.Sub(h.began)),
+		Output: r, Return: end})
 }
 
-// check returns the registers whose operations have no order that explains what clients were told, and those of which this could not be found out.
+// check returns the registers whose operations have no order that explains what clients were told, and those of which
+// this could not be found out.
 func (h *history) check() (wrong, undecided []string) {
 	deadline := time.Now().Add(2 * time.Minute)
 	for _, part := range registers.Partition(h.operations) {

@@ -48,7 +48,8 @@ type register struct {
 const maxUses = 150
 
 func newLoad(w *world) *load {
-	l := &load{world: w, stopped: make(chan struct{}), appended: map[string]bool{}, files: map[string]string{}, registers: make([]*register, 3)}
+	l := &load{world: w, stopped: make(chan struct{}), appended: map[string]bool{}, files: map[string]string{},
+		registers: make([]*register, 3)}
 	l.began, l.counts = time.Now(), map[outcome]int{}
 	for i := range l.registers {
 		id := l.createOnce(w.rnd, "registers", fmt.Sprintf(`register-%d-0`, i), `{"data":{"value":""}}`)
@@ -128,7 +129,8 @@ func (c *client) pick() (name, path string) {
 	r := c.registers[i]
 	c.mu.Unlock()
 	if r.uses.Add(1) == maxUses {
-		next := &register{id: c.createOnce(c.rnd, "registers", fmt.Sprintf("register-%d-%d-%d", i, c.number, c.made), `{"data":{"value":""}}`)}
+		next := &register{id: c.createOnce(c.rnd, "registers", fmt.Sprintf("register-%d-%d-%d", i, c.number, c.made),
+			`{"data":{"value":""}}`)}
 		c.mu.Lock()
 		c.registers[i] = next
 		c.mu.Unlock()
@@ -147,8 +149,8 @@ func (c *client) read() {
 	})
 }
 
-// readAged reads a register without asking for a recent state. The history has it as a read that began as long before the request as
-// Lectern-Replica-Age allows, and a second more, since that counts full seconds.
+// readAged reads a register without asking for a recent state. The history has it as a read that began as long before
+// the request as Lectern-Replica-Age allows, and a second more, since that counts full seconds.
 func (c *client) readAged(name, path string) (a answer, read bool) {
 	call := time.Now()
 	a, err := c.ask("GET", c.node(c.rnd)+path, "")
@@ -156,7 +158,8 @@ func (c *client) readAged(name, path string) (a answer, read bool) {
 		return a, false
 	}
 	if age, err := strconv.Atoi(a.header.Get("Lectern-Replica-Age")); err == nil {
-		c.add(c.number, operation{register: name, kind: reads}, call.Add(-time.Duration(age+1)*time.Second), result{done, a.text("value")})
+		c.add(c.number, operation{register: name, kind: reads}, call.Add(-time.Duration(age+1)*time.Second),
+			result{done, a.text("value")})
 	} else if a.header["Lectern-Replica-Age"] != nil {
 		c.errors.LoadOrStore("Lectern-Replica-Age", a.header)
 	}
@@ -182,7 +185,8 @@ func (c *client) swap() {
 	}
 	op := operation{register: name, kind: swaps, from: before.text("value"), to: c.value()}
 	c.wrote(c.record(c.number, op, func() result {
-		a, err := c.ask("PUT", c.node(c.rnd)+path, fmt.Sprintf(`{"data":{"value":%q}}`, op.to), "If-Match", before.header.Get("ETag"))
+		a, err := c.ask("PUT", c.node(c.rnd)+path, fmt.Sprintf(`{"data":{"value":%q}}`, op.to), "If-Match",
+			before.header.Get("ETag"))
 		if err == nil && a.status == http.StatusPreconditionFailed {
 			if c.deployed.Load() > 0 { // changed definitions are a reason too
 				return result{outcome: refused}
@@ -208,7 +212,8 @@ func (c *client) race() {
 	number := c.claim.Load()
 	op := operation{register: fmt.Sprintf("claim %d", number), kind: swaps, to: c.value()}
 	r := c.record(c.number, op, func() result {
-		a, err := c.ask("POST", c.node(c.rnd)+"/api/claims", fmt.Sprintf(`{"data":{"name":%q,"owner":%q}}`, op.register, op.to))
+		a, err := c.ask("POST", c.node(c.rnd)+"/api/claims",
+			fmt.Sprintf(`{"data":{"name":%q,"owner":%q}}`, op.register, op.to))
 		if err == nil && a.status == http.StatusBadRequest && strings.Contains(a.body, "unique") {
 			return result{outcome: differs}
 		}
@@ -225,8 +230,8 @@ func (l *load) wrote(r result) {
 	}
 }
 
-// createOnce creates a document with an Idempotency-Key, and tries until it is known to be created. It returns the document's id. A read that asks
-// for the revision of the answer must then find it.
+// createOnce creates a document with an Idempotency-Key, and tries until it is known to be created. It returns the
+// document's id. A read that asks for the revision of the answer must then find it.
 func (l *load) createOnce(rnd *rand.Rand, plural, key, body string) (id string) {
 	for late := time.Now().Add(2 * time.Minute); ; {
 		a, err := l.ask("POST", l.node(rnd)+"/api/"+plural, body, "Idempotency-Key", `"`+key+`"`)
@@ -251,12 +256,14 @@ func (l *load) createOnce(rnd *rand.Rand, plural, key, body string) (id string) 
 func (l *load) readSession(rnd *rand.Rand, plural, id, revision string) {
 	a, err := l.ask("GET", l.node(rnd)+"/api/"+plural+"/"+id, "", "Lectern-Revision", revision)
 	if err == nil && a.status == http.StatusNotFound {
-		l.Errorf("%s/%s, written with revision %s, is not found by a read that asks for it: %v", plural, id, revision, a.header)
+		l.Errorf("%s/%s, written with revision %s, is not found by a read that asks for it: %v", plural, id, revision,
+			a.header)
 	}
 	l.outcome("session read", a, err, 200)
 }
 
-// outcome returns what an answer tells of a request whose success has a status, and notes answers that no client should get.
+// outcome returns what an answer tells of a request whose success has a status, and notes answers that no client should
+// get.
 func (l *load) outcome(what string, a answer, err error, success int) outcome {
 	var op *net.OpError
 	switch {
@@ -323,5 +330,6 @@ func writeOperation(b *strings.Builder, op porcupine.Operation) {
 		end = time.Duration(op.Return).String()
 	}
 	fmt.Fprintf(b, "%v - %s: client %d %s %q → %q: %s %q\n", time.Duration(op.Call), end, op.ClientId,
-		[]string{"reads", "writes", "swaps"}[in.kind], in.from, in.to, []string{"done", "differs", "refused", "unknown"}[out.outcome], out.value)
+		[]string{"reads", "writes", "swaps"}[in.kind], in.from, in.to,
+		[]string{"done", "differs", "refused", "unknown"}[out.outcome], out.value)
 }

@@ -12,7 +12,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// namespaces is a network in which each node has a network namespace of its own. Another namespace is the router between them, and to the test.
+// namespaces is a network in which each node has a network namespace of its own. Another namespace is the router
+// between them, and to the test.
 type namespaces struct {
 	*testing.T
 	router string // the name of its namespace, with which those of the nodes begin
@@ -36,8 +37,11 @@ func newNamespaces(t *testing.T, nodes int) *namespaces {
 		}
 	}
 	t.Cleanup(func() { n.ip("", "netns del "+n.router) })
-	own := n.connect("", 0)                         // the test
-	t.Cleanup(func() { n.ip("", "link del "+own) }) // the kernel deletes it some time after the namespace of the other end
+	own := n.connect("", 0) // the test
+	t.Cleanup(func() {
+		n.ip("",
+			"link del "+own)
+	}) // the kernel deletes it some time after the namespace of the other end
 	n.ip("", fmt.Sprintf("route add 10.%d.0.0/16 via 10.%[1]d.0.1", n.subnet))
 	for i := range nodes {
 		name := n.place(i).namespace
@@ -46,7 +50,8 @@ func newNamespaces(t *testing.T, nodes int) *namespaces {
 		n.connect(name, i+1)
 		n.ip(name, fmt.Sprintf("link set lo up\nroute add default via 10.%d.%d.1", n.subnet, i+1))
 	}
-	if text, err := exec.Command("nsenter", "--net=/var/run/netns/"+n.router, "sysctl", "-w", "net.ipv4.ip_forward=1").CombinedOutput(); err != nil {
+	if text, err := exec.Command("nsenter", "--net=/var/run/netns/"+n.router, "sysctl", "-w",
+		"net.ipv4.ip_forward=1").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return n
@@ -81,7 +86,8 @@ func (n *namespaces) ip(namespace, lines string) {
 func (n *namespaces) host(i int) string { return fmt.Sprintf("10.%d.%d.2", n.subnet, i+1) }
 
 func (n *namespaces) place(i int) place {
-	return place{listen: n.host(i) + ":7331", address: n.host(i) + ":7331", api: n.host(i) + ":1337", namespace: fmt.Sprintf("%s-n%d", n.router, i+1)}
+	return place{listen: n.host(i) + ":7331", address: n.host(i) + ":7331", api: n.host(i) + ":1337",
+		namespace: fmt.Sprintf("%s-n%d", n.router, i+1)}
 }
 
 func (n *namespaces) faults() []servertest.Fault {

@@ -19,8 +19,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// An operator changes the cluster while it is used: which node leads, which nodes belong to it and vote, and its definitions. Under faults most
-// changes fail, or their outcome is unknown.
+// An operator changes the cluster while it is used: which node leads, which nodes belong to it and vote, and its
+// definitions. Under faults most changes fail, or their outcome is unknown.
 type operator struct {
 	*world
 	rnd     *rand.Rand
@@ -47,7 +47,8 @@ func (o *operator) start() {
 			case 2:
 				o.change("definitions", o.deploy)
 			case 3:
-				o.without("removal", func(d *admin.Directory, ctx context.Context, n *node) error { return d.RemoveNode(ctx, n.name) })
+				o.without("removal",
+					func(d *admin.Directory, ctx context.Context, n *node) error { return d.RemoveNode(ctx, n.name) })
 			default:
 				o.without("vote", func(d *admin.Directory, ctx context.Context, n *node) error {
 					return d.AddNode(ctx, o.memberOf(n, false))
@@ -131,10 +132,12 @@ func (o *operator) deploy(d *admin.Directory, ctx context.Context) error {
 		return err
 	}
 	_, err = d.Deploy(ctx, admin.Deployment{Definitions: files})
-	for refused := (*evolve.DefinitionError)(nil); errors.As(err, &refused); { // again if a deployment of before, whose outcome is unknown, was made meanwhile
+	for refused := (*evolve.DefinitionError)(nil); errors.As(
+		err, &refused); { // again if a deployment of before, whose outcome is unknown, was made meanwhile
 		var drops []string
 		for _, r := range refused.Refusals {
-			drops = append(drops, "drop-attribute", "api::entry.entry."+regexp.MustCompile(`added\d+`).FindString(r.Problem))
+			drops = append(drops, "drop-attribute", "api::entry.entry."+
+				regexp.MustCompile(`added\d+`).FindString(r.Problem))
 		}
 		var ms evolve.Migrations
 		if ms, err = evolve.ParseMigrations(drops); err == nil {
@@ -167,7 +170,8 @@ func (o *operator) memberOf(n *node, votes bool) admin.ClusterNode {
 	return admin.ClusterNode{Name: n.name, Address: n.address, Voter: votes}
 }
 
-// restore makes a node a voter, and tries as long as goesOn returns true. late is when that is an error; never if it is zero.
+// restore makes a node a voter, and tries as long as goesOn returns true. late is when that is an error; never if it is
+// zero.
 func (o *operator) restore(n *node, late time.Time, goesOn func() bool) {
 	for goesOn() {
 		at := o.nodes[o.rnd.IntN(len(o.nodes))]

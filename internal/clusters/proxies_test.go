@@ -28,7 +28,8 @@ func newProxies(w *world, n int) *proxies {
 		}
 		p.links = append(p.links, links)
 		listen := servertest.FreeAddress(w)
-		proxy := servertest.NewProxy(w, listen, func(c net.Conn) (forth, back *servertest.Link) { return p.between(p.sender(c), i) })
+		proxy := servertest.NewProxy(
+			w, listen, func(c net.Conn) (forth, back *servertest.Link) { return p.between(p.sender(c), i) })
 		p.places = append(p.places, place{listen: listen, address: proxy.Addr(), api: servertest.FreeAddress(w)})
 	}
 	return p
@@ -37,7 +38,8 @@ func newProxies(w *world, n int) *proxies {
 func (p *proxies) place(i int) place { return p.places[i] }
 
 func (p *proxies) faults() []servertest.Fault {
-	return []servertest.Fault{servertest.Held, servertest.Held, servertest.Away, servertest.HalfOpen, servertest.Slow, servertest.Cutting}
+	return []servertest.Fault{servertest.Held, servertest.Held, servertest.Away, servertest.HalfOpen, servertest.Slow,
+		servertest.Cutting}
 }
 
 // between returns the links from one node to another and back. Connections of an unknown node have links of their own.
@@ -68,7 +70,8 @@ func (p *proxies) sender(c net.Conn) int {
 	return -1
 }
 
-// socketOf returns the socket of a connection between two ports of this machine, as links in /proc name it; "" if it is closed.
+// socketOf returns the socket of a connection between two ports of this machine, as links in /proc name it; "" if it is
+// closed.
 func socketOf(local, remote int) string {
 	table, _ := os.ReadFile("/proc/net/tcp")
 	from, to := fmt.Sprintf(":%04X", local), fmt.Sprintf(":%04X", remote)

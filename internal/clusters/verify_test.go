@@ -51,8 +51,8 @@ func (l *load) verify() {
 	l.world.stop(revision)
 }
 
-// content returns the documents of each type that all nodes have, and the revision. It reads them again if a write has arrived meanwhile: the network
-// may have held up that of a client that has given up since.
+// content returns the documents of each type that all nodes have, and the revision. It reads them again if a write has
+// arrived meanwhile: the network may have held up that of a client that has given up since.
 func (l *load) content() (revision uint64, all map[string][]map[string]any) {
 	for {
 		revision = l.settle()
@@ -75,7 +75,9 @@ func (l *load) lists() (all map[string][]map[string]any, differences []string) {
 			want := l.page(l.nodes[0], plural, page)
 			for _, n := range l.nodes[1:] {
 				if got := l.page(n, plural, page); got != want {
-					differences = append(differences, fmt.Sprintf("page %d of %s of %s differs from that of %s:\n%.2000s\n%.2000s", page, plural, n.name, l.nodes[0].name, got, want))
+					differences = append(
+						differences, fmt.Sprintf("page %d of %s of %s differs from that of %s:\n%.2000s\n%.2000s", page,
+							plural, n.name, l.nodes[0].name, got, want))
 				}
 			}
 			some := documents(want)
@@ -90,7 +92,8 @@ func (l *load) lists() (all map[string][]map[string]any, differences []string) {
 
 func (l *load) page(n *node, plural string, page int) string {
 	l.Helper()
-	a, err := l.ask("GET", fmt.Sprintf("%s/api/%s?sort=id&pagination[pageSize]=100&pagination[page]=%d", n.base, plural, page), "")
+	a, err := l.ask("GET", fmt.Sprintf("%s/api/%s?sort=id&pagination[pageSize]=100&pagination[page]=%d", n.base, plural,
+		page), "")
 	l.must(err)
 	if a.status != 200 {
 		l.Fatalf("%s: %d %s", n.name, a.status, a.body)
@@ -108,5 +111,6 @@ func documents(body string) []map[string]any {
 func (l *load) report() string {
 	counts := maps.Clone(l.counts)
 	return fmt.Sprintf("%d operations on registers: %d done, %d differed, %d refused, %d unknown; %d entries; %d claims; %d files",
-		len(l.operations), counts[done], counts[differs], counts[refused], counts[unknown], len(l.appended), l.claim.Load(), len(l.files))
+		len(l.operations), counts[done], counts[differs], counts[refused], counts[unknown], len(l.appended),
+		l.claim.Load(), len(l.files))
 }

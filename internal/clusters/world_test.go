@@ -77,7 +77,8 @@ func newWorld(t *testing.T, n int, heartbeat time.Duration, rnd *rand.Rand) *wor
 	w.createToken()
 	for i, node := range w.nodes {
 		o := nodeOptions{node.dir, node.api, steppedClock(node.clock()), gateway.Cluster{
-			Name: node.name, Address: node.address, Listen: node.listen, Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat, Trailing: *trailing,
+			Name: node.name, Address: node.address, Listen: node.listen,
+			Certificates: filepath.Join(certificates, node.name), Heartbeat: heartbeat, Trailing: *trailing,
 		}}
 		if i > 0 {
 			o.Cluster.Join = []string{w.nodes[0].address}
@@ -218,7 +219,8 @@ func (w *world) stop(revision uint64) {
 	}
 	var stores []*store.Store
 	for _, n := range w.nodes {
-		d, err := gateway.Load(filepath.Join(n.dir, "data", "cluster", "project"), nil) // the definitions of the cluster
+		d, err := gateway.Load(filepath.Join(n.dir, "data", "cluster", "project"),
+			nil) // the definitions of the cluster
 		w.must(err)
 		st, err := store.Open(filepath.Join(n.dir, "data", "content.db"), d.Model, store.Options{})
 		w.must(err)

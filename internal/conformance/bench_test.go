@@ -24,7 +24,8 @@ const projectDir = "../../testdata/conformance/projects/kitchen"
 func (b *bench) fill() {
 	b.create("p", "/api/people", `{"firstName":"Ann","email":"ann@example.org"}`)
 	b.create("c", "/api/categories", `{"name":"Bread"}`)
-	b.create("r", "/api/restaurants", fmt.Sprintf(`{"name":"First","seats":20,"visits":"9007199254740993","openedOn":"2020-01-02",
+	b.create("r", "/api/restaurants",
+		fmt.Sprintf(`{"name":"First","seats":20,"visits":"9007199254740993","openedOn":"2020-01-02",
 		"owner":%q,"categories":[%q],"hidden":"h","secret":"s","extra":{"a":[1]},
 		"address":{"city":"Here","geo":{"lat":1.5}},"closingPeriods":[{"label":"May"},{"label":"June"}],
 		"dz":[{"__component":"blocks.rich-text","body":"x"},{"__component":"blocks.slider","caption":"y"}]}`, b.ids["p"], b.ids["c"]))
@@ -32,7 +33,8 @@ func (b *bench) fill() {
 	b.do("PUT", "/api/restaurants/{r}?status=draft", `{"data":{"name":"First, changed"}}`)
 	b.create("d", "/api/restaurants?status=draft", `{"name":"Draft"}`)
 	b.create("v", "/api/reviews", fmt.Sprintf(`{"stars":4,"comment":"good","restaurant":%q}`, b.ids["r"]))
-	b.create("m", "/api/meal-plans", fmt.Sprintf(`{"title":"Week","places":[%q],"steps":[{"name":"soup"}]}`, b.ids["r"]))
+	b.create("m", "/api/meal-plans", fmt.Sprintf(`{"title":"Week","places":[%q],"steps":[{"name":"soup"}]}`,
+		b.ids["r"]))
 	b.do("PUT", "/api/setting", `{"data":{"siteName":"Site"}}`)
 	b.do("PUT", "/api/homepage", `{"data":{"title":"Home"}}`)
 }
@@ -77,7 +79,8 @@ func (b *bench) send(t testing.TB, c badRequest) (status int, body any) {
 func (b *bench) content() string {
 	b.t.Helper()
 	var all strings.Builder
-	for _, path := range []string{"people", "categories", "restaurants", "reviews", "meal-plans", "menus", "setting", "homepage"} {
+	for _, path := range []string{"people", "categories", "restaurants", "reviews", "meal-plans", "menus", "setting",
+		"homepage"} {
 		for _, status := range []string{"draft", "published"} {
 			locale := "*"
 			if path == "setting" || path == "homepage" {

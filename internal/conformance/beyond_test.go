@@ -86,7 +86,8 @@ func TestBeyondValues(t *testing.T) {
 func TestBeyondQueries(t *testing.T) {
 	b := newBench(t)
 	b.create("p", "/api/people", `{"firstName":"Zoe"}`)
-	b.create("a", "/api/restaurants", fmt.Sprintf(`{"name":"a_b","summary":"Élan","hidden":"treasure","rating":3,"owner":%q}`, b.ids["p"]))
+	b.create("a", "/api/restaurants",
+		fmt.Sprintf(`{"name":"a_b","summary":"Élan","hidden":"treasure","rating":3,"owner":%q}`, b.ids["p"]))
 	b.create("x", "/api/restaurants", `{"name":"axb","rating":4.5}`)
 	b.create("d", "/api/restaurants?status=draft", `{"name":"Secret draft"}`)
 	b.create("m", "/api/meal-plans", fmt.Sprintf(`{"title":"Week","places":[%q]}`, b.ids["d"]))
@@ -167,8 +168,8 @@ func TestBeyondVersions(t *testing.T) {
 	b.wants("/api/restaurants/{r}?populate=reviews&status=draft", "data.reviews", `[]`)
 }
 
-// TestBeyondSharedValues checks that values that are not localized are the same in all drafts and in all published rows after
-// a write to any of them.
+// TestBeyondSharedValues checks that values that are not localized are the same in all drafts and in all published rows
+// after a write to any of them.
 func TestBeyondSharedValues(t *testing.T) {
 	for _, c := range []struct{ what, path, published, draft string }{
 		{"a draft localization is added", "/api/restaurants/{r}?locale=fr&status=draft", `1`, `2`},
@@ -193,14 +194,15 @@ func TestBeyondSharedValues(t *testing.T) {
 	b.wants("/api/restaurants/{r}", "data.seats", `2`)
 }
 
-// TestBeyondLateLinks checks that a document published late has the same position in the lists of other documents as in their
-// drafts.
+// TestBeyondLateLinks checks that a document published late has the same position in the lists of other documents as in
+// their drafts.
 func TestBeyondLateLinks(t *testing.T) {
 	b := newBench(t)
 	b.create("a", "/api/restaurants", `{"name":"Aa"}`)
 	b.create("b", "/api/restaurants?status=draft", `{"name":"Bb"}`)
 	b.create("c", "/api/restaurants", `{"name":"Cc"}`)
-	b.create("s", "/api/categories", fmt.Sprintf(`{"name":"S","restaurants":[%q,%q,%q]}`, b.ids["a"], b.ids["b"], b.ids["c"]))
+	b.create("s", "/api/categories", fmt.Sprintf(`{"name":"S","restaurants":[%q,%q,%q]}`, b.ids["a"], b.ids["b"],
+		b.ids["c"]))
 	b.wants("/api/categories/{s}?populate=restaurants", "data.restaurants.1.name", `"Cc"`)
 	b.do("PUT", "/api/restaurants/{b}", `{"data":{}}`)
 	b.wants("/api/categories/{s}?populate=restaurants", "data.restaurants.1.name", `"Bb"`)
@@ -214,7 +216,8 @@ func TestBeyondUploads(t *testing.T) {
 	upload := func(fields ...Part) (status int, body any) {
 		t.Helper()
 		file := Part{Name: "files", File: "a.txt", Type: "text/plain", Base64: "aGVsbG8="} // hello
-		a, err := b.target.Send(&Step{Request: Request{Method: "POST", Path: "/api/upload", Multipart: append(fields, file)}}, Vars{})
+		a, err := b.target.Send(
+			&Step{Request: Request{Method: "POST", Path: "/api/upload", Multipart: append(fields, file)}}, Vars{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +233,8 @@ func TestBeyondUploads(t *testing.T) {
 		{field("ref", "api::restaurant.restaurant"), field("refId", id), field("field", "nothing")},
 		{field("ref", "api::restaurant.restaurant"), field("refId", id), field("field", "name")},
 		{field("ref", "api::restaurant.restaurant"), field("refId", "99999"), field("field", "cover")},
-		{field("ref", "api::restaurant.restaurant"), field("refId", "tclb1iwvwv3zxa3zfxk9rrcp"), field("field", "cover")},
+		{field("ref", "api::restaurant.restaurant"), field("refId", "tclb1iwvwv3zxa3zfxk9rrcp"),
+			field("field", "cover")},
 	} {
 		if status, body := upload(fields...); status != http.StatusBadRequest {
 			t.Errorf("an upload with %s answers %d: %v", fields[0].Value, status, body)
@@ -255,7 +259,8 @@ func TestBeyondUploads(t *testing.T) {
 		{"Range", "bytes=5-", http.StatusRequestedRangeNotSatisfiable, ""},
 		{"Range", "lines=1-2", http.StatusOK, "hello"},
 	} {
-		a, err := b.target.Send(&Step{As: "public", Request: Request{Path: url, Headers: map[string]string{c.header: c.value}}}, Vars{})
+		a, err := b.target.Send(
+			&Step{As: "public", Request: Request{Path: url, Headers: map[string]string{c.header: c.value}}}, Vars{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,9 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestSuitesThroughMiddlewares replays the GraphQL suites with a middleware around each field that changes nothing. Responses
-// must be the same, although every value then passes through the resolvers that extensions see, and not through the faster
-// printing from rows.
+// TestSuitesThroughMiddlewares replays the GraphQL suites with a middleware around each field that changes nothing.
+// Responses must be the same, although every value then passes through the resolvers that extensions see, and not
+// through the faster printing from rows.
 func TestSuitesThroughMiddlewares(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the requests of TestSuites")
@@ -56,16 +56,17 @@ func TestSuitesThroughMiddlewares(t *testing.T) {
 	}
 }
 
-// TestUncachedFiles replays the suite of files with the reference's header Cache-Control. Every step must match but for two, since the header is the
-// only other difference that differences.yaml lists for the suite.
+// TestUncachedFiles replays the suite of files with the reference's header Cache-Control. Every step must match but for
+// two, since the header is the only other difference that differences.yaml lists for the suite.
 func TestUncachedFiles(t *testing.T) {
 	x := &gateway.Extensions{}
-	x.Route("GET /uploads/{path:.*}", gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=0")
-			next.ServeHTTP(w, r)
-		})
-	}}}})
+	x.Route("GET /uploads/{path:.*}",
+		gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=0")
+				next.ServeHTTP(w, r)
+			})
+		}}}})
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +92,8 @@ func aroundAll(m schema.Middleware) schema.ExtensionFunc {
 			}
 			seen[o] = true
 			for _, f := range o.Fields {
-				x.ResolversConfig[o.Name+"."+f.Name] = schema.FieldConfig{Middlewares: []schema.MiddlewareUse{{Func: m}}}
+				x.ResolversConfig[o.Name+"."+
+					f.Name] = schema.FieldConfig{Middlewares: []schema.MiddlewareUse{{Func: m}}}
 				visit(f.Object)
 				if f.Union != nil {
 					for _, member := range f.Union.Members {

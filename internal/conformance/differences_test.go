@@ -10,7 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/differences.md")
 
-// TestDifferencesPageIsFresh checks that docs/differences.md is what differences.yaml says. With -update it writes the page.
+// TestDifferencesPageIsFresh checks that docs/differences.md is what differences.yaml says. With -update it writes the
+// page.
 func TestDifferencesPageIsFresh(t *testing.T) {
 	const file = "../../docs/differences.md"
 	d := loadDifferences(t)
@@ -28,8 +29,8 @@ func TestDifferencesPageIsFresh(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreGrouped checks that deviations of one area are listed together, since each area becomes one table of the
-// page.
+// TestDifferencesAreGrouped checks that deviations of one area are listed together, since each area becomes one table
+// of the page.
 func TestDifferencesAreGrouped(t *testing.T) {
 	seen, last := map[string]bool{}, ""
 	for _, x := range loadDifferences(t).Beyond {
@@ -50,7 +51,8 @@ func TestLoadDifferencesNamesProblems(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"d.yaml:2: reason is missing", `d.yaml:9: unknown key "why"`, `d.yaml:10: unknown key "other"`} {
+	for _, want := range []string{"d.yaml:2: reason is missing", `d.yaml:9: unknown key "why"`,
+		`d.yaml:10: unknown key "other"`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\ndoes not say %s", err, want)
 		}

@@ -69,16 +69,16 @@ func TestDocumentedDefaults(t *testing.T) {
 	}
 }
 
-// plainLists clears the settings that differ when a project sets their default explicitly, and the log format, which depends
-// on how the server is started.
+// plainLists clears the settings that differ when a project sets their default explicitly, and the log format, which
+// depends on how the server is started.
 func plainLists(s *config.Settings) {
 	s.Server.CORS = config.CORS{}
 	s.Server.Log.Format = ""
 	s.Users.RegisterFields, s.Users.DefaultRole = nil, nil
 }
 
-// sayDefaults adds the defaults of a table row to a tree of keys, and returns the number of keys. The first key of a row is
-// complete; the others have the same parent and give only their last part.
+// sayDefaults adds the defaults of a table row to a tree of keys, and returns the number of keys. The first key of a
+// row is complete; the others have the same parent and give only their last part.
 func sayDefaults(tree map[string]any, keys, defaults []string) int {
 	prefix := ""
 	for i, key := range keys {

@@ -25,11 +25,12 @@ func suiteRequests(f *testing.F, yield func(*Step)) {
 // verbatim breaks up the tokens of suites, so that random text is sent unchanged.
 var verbatim = strings.NewReplacer("{{", "{ { ", "<repeat:", "<repeat ")
 
-// FuzzQuery sends random query strings. The response must be a list or an explanation, the same for a second request, and
-// must not count or show more entries than exist.
+// FuzzQuery sends random query strings. The response must be a list or an explanation, the same for a second request,
+// and must not count or show more entries than exist.
 func FuzzQuery(f *testing.F) {
 	suiteRequests(f, func(s *Step) {
-		if path, query, ok := strings.Cut(s.Request.Path, "?"); ok && path == "/api/restaurants" && s.Method() == "GET" {
+		if path, query, ok := strings.Cut(s.Request.Path, "?"); ok && path == "/api/restaurants" &&
+			s.Method() == "GET" {
 			f.Add(query)
 		}
 	})
@@ -60,8 +61,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzBody sends random bodies. The server must refuse the body or create a document, and a read must then return what the
-// response has shown.
+// FuzzBody sends random bodies. The server must refuse the body or create a document, and a read must then return what
+// the response has shown.
 func FuzzBody(f *testing.F) {
 	if testing.Short() {
 		f.Skip("one goroutine")
@@ -85,7 +86,9 @@ func FuzzBody(f *testing.F) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		status, made := b.send(t, badRequest{method: "POST", path: "/api/restaurants", body: verbatim.Replace(string(body)), headers: map[string]string{"Content-Type": verbatim.Replace(contentType)}})
+		status, made := b.send(
+			t, badRequest{method: "POST", path: "/api/restaurants", body: verbatim.Replace(string(body)),
+				headers: map[string]string{"Content-Type": verbatim.Replace(contentType)}})
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20+1000*uint64(len(body)) {
 			t.Errorf("%d bytes take %d bytes of memory", len(body), used)

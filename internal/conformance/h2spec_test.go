@@ -18,7 +18,8 @@ import (
 
 var h2spec = flag.String("conformance.h2spec", "", "the program h2spec, which .ci/h2spec builds")
 
-// h2specFailures are the cases of h2spec that fail, by package and name, each with its reason. All are about net/http's HTTP/2.
+// h2specFailures are the cases of h2spec that fail, by package and name, each with its reason. All are about net/http's
+// HTTP/2.
 var h2specFailures = map[string]string{
 	"http2/4.2: Sends a large size HEADERS frame that exceeds the SETTINGS_MAX_FRAME_SIZE":                        aFrameThatFits,
 	"http2/6.5.3: Sends multiple values of SETTINGS_INITIAL_WINDOW_SIZE":                                          "net/http ends a connection that gives a setting twice in a frame",
@@ -31,8 +32,9 @@ const (
 	answers400     = "net/http answers 400, where h2spec wants the stream to be reset"
 )
 
-// TestH2Spec has h2spec judge how the server speaks HTTP/2. It asks for a route that reads the whole body before it answers: others answer at once
-// what needs no body, and whether h2spec then sees the answer or the error of a frame that comes after the header depends on which is faster.
+// TestH2Spec has h2spec judge how the server speaks HTTP/2. It asks for a route that reads the whole body before it
+// answers: others answer at once what needs no body, and whether h2spec then sees the answer or the error of a frame
+// that comes after the header depends on which is faster.
 func TestH2Spec(t *testing.T) {
 	if *h2spec == "" {
 		t.Skip("-conformance.h2spec names no program")
@@ -46,7 +48,8 @@ func TestH2Spec(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := filepath.Join(t.TempDir(), "report.xml")
-	command := exec.CommandContext(t.Context(), *h2spec, "-t", "-k", "-h", target.Hostname(), "-p", target.Port(), "-P", "/api/read", "-j", report)
+	command := exec.CommandContext(t.Context(), *h2spec, "-t", "-k", "-h", target.Hostname(), "-p", target.Port(), "-P",
+		"/api/read", "-j", report)
 	output, err := command.CombinedOutput() // h2spec fails if a case fails
 	cases := h2specCases(t, report)
 	if len(cases) != 145 {
@@ -76,7 +79,8 @@ func readAndAnswer(w http.ResponseWriter, r *http.Request, _ *permission.Access)
 	return err
 }
 
-// h2specCases reads a report of h2spec, and tells of each case, named by its package and what it does, whether it passes.
+// h2specCases reads a report of h2spec, and tells of each case, named by its package and what it does, whether it
+// passes.
 func h2specCases(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -18,7 +18,8 @@ import (
 var allOverHTTP2 = flag.Bool("conformance.http2", false, "replay all suites over HTTP/2, not only those about HTTP")
 
 // suitesOverHTTP2 are the suites that depend most on how requests and answers are transported.
-var suitesOverHTTP2 = []string{"rest-crud-http", "rest-content-upload", "graphql-query-transport", "graphql-query-accept"}
+var suitesOverHTTP2 = []string{"rest-crud-http", "rest-content-upload", "graphql-query-transport",
+	"graphql-query-accept"}
 
 // TestSuitesOverHTTP2 replays suites over TLS by HTTP/2. Answers must be the same.
 func TestSuitesOverHTTP2(t *testing.T) {
@@ -41,7 +42,8 @@ func TestSuitesOverHTTP2(t *testing.T) {
 				defer mu.Unlock()
 				for _, x := range r {
 					if unsendable(x.Step) {
-						d.Suites = slices.DeleteFunc(d.Suites, func(listed Difference) bool { return listed.Suite == x.Suite && listed.Step == x.Key })
+						d.Suites = slices.DeleteFunc(d.Suites,
+							func(listed Difference) bool { return listed.Suite == x.Suite && listed.Step == x.Key })
 					} else {
 						results = append(results, x)
 					}
@@ -55,8 +57,8 @@ func TestSuitesOverHTTP2(t *testing.T) {
 	judge(t, results, d)
 }
 
-// unsendable reports whether the path of a step is not valid in HTTP/2. net/http answers such a request before any handler sees it, and its
-// client repeats the request without end.
+// unsendable reports whether the path of a step is not valid in HTTP/2. net/http answers such a request before any
+// handler sees it, and its client repeats the request without end.
 func unsendable(s *Step) bool {
 	return s.Request.Path != "" && !sendable(requestTarget(s.Request.Path))
 }
@@ -83,7 +85,8 @@ func serveTLS(t *testing.T, project string, x *gateway.Extensions) *Target {
 	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "config/server.yaml"), []byte("tls: {certificate: cert.pem, key: key.pem}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "config/server.yaml"),
+		[]byte("tls: {certificate: cert.pem, key: key.pem}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	certificate := servertest.WriteCertificate(t, dir, 1)

@@ -9,8 +9,8 @@ const (
 	docB = `"bbbbbbbbbbbbbbbbbbbbbbbb"`
 )
 
-// TestMatch checks that the matcher accepts and rejects what it should. A matcher that accepted too much would hide failures
-// of every suite.
+// TestMatch checks that the matcher accepts and rejects what it should. A matcher that accepted too much would hide
+// failures of every suite.
 func TestMatch(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -18,7 +18,8 @@ func TestMatch(t *testing.T) {
 		differs    string // the path of the difference; "" for none
 		onlyInWord bool
 	}{
-		{name: "equal objects, other order of keys", want: `{"a":1,"b":[true,null,"x"]}`, got: `{"b":[true,null,"x"],"a":1}`},
+		{name: "equal objects, other order of keys", want: `{"a":1,"b":[true,null,"x"]}`,
+			got: `{"b":[true,null,"x"],"a":1}`},
 		{name: "numbers by value", want: `{"a":1}`, got: `{"a":1.0}`},
 		{name: "numbers by value, exponent", want: `100`, got: `1e2`},
 		{name: "another number", want: `{"a":1}`, got: `{"a":2}`, differs: "body.a"},
@@ -68,7 +69,8 @@ func TestMatch(t *testing.T) {
 		{name: "one for two", want: `["<doc:1>","<doc:2>"]`, got: `[` + docA + `,` + docA + `]`, differs: "body[1]"},
 		{name: "no documentId", want: `"<doc:1>"`, got: `"A"`, differs: "body"},
 		{name: "a documentId in a text", want: `"id (<doc:1>) gone"`, got: `"id (aaaaaaaaaaaaaaaaaaaaaaaa) gone"`},
-		{name: "another text around a documentId", want: `"id (<doc:1>) gone"`, got: `"id (aaaaaaaaaaaaaaaaaaaaaaaa) there"`, differs: "body"},
+		{name: "another text around a documentId", want: `"id (<doc:1>) gone"`,
+			got: `"id (aaaaaaaaaaaaaaaaaaaaaaaa) there"`, differs: "body"},
 
 		{name: "what was saved", want: `{"id":"{{n}}","path":"/{{d}}"}`, got: `{"id":7,"path":"/abc"}`},
 		{name: "what was saved keeps its type", want: `"{{n}}"`, got: `"7"`, differs: "body"},
@@ -76,25 +78,34 @@ func TestMatch(t *testing.T) {
 		{name: "nothing was saved", want: `"{{nope}}"`, got: `"x"`, differs: "body"},
 
 		{name: "words of an error", want: `{"data":null,"error":{"name":"N","message":"a","details":{}}}`,
-			got: `{"data":null,"error":{"name":"N","message":"b","details":{}}}`, differs: "body.error.message", onlyInWord: true},
-		{name: "details of an error", want: `{"error":{"details":{"errors":[1]}}}`, got: `{"error":{"details":{"errors":[2]}}}`,
+			got: `{"data":null,"error":{"name":"N","message":"b","details":{}}}`, differs: "body.error.message",
+			onlyInWord: true},
+		{name: "details of an error", want: `{"error":{"details":{"errors":[1]}}}`,
+			got:     `{"error":{"details":{"errors":[2]}}}`,
 			differs: "body.error.details.errors[0]", onlyInWord: true},
-		{name: "name of an error is no word", want: `{"error":{"name":"N"}}`, got: `{"error":{"name":"M"}}`, differs: "body.error.name"},
-		{name: "a message elsewhere is no word", want: `{"data":{"message":"a"}}`, got: `{"data":{"message":"b"}}`, differs: "body.data.message"},
+		{name: "name of an error is no word", want: `{"error":{"name":"N"}}`, got: `{"error":{"name":"M"}}`,
+			differs: "body.error.name"},
+		{name: "a message elsewhere is no word", want: `{"data":{"message":"a"}}`, got: `{"data":{"message":"b"}}`,
+			differs: "body.data.message"},
 		{name: "words of a GraphQL error", want: `{"errors":[{"message":"a"}]}`, got: `{"errors":[{"message":"b"}]}`,
 			differs: "body.errors[0].message", onlyInWord: true},
-		{name: "place of a GraphQL error", want: `{"errors":[{"locations":[{"line":1}]}]}`, got: `{"errors":[{"locations":[{"line":2}]}]}`,
+		{name: "place of a GraphQL error", want: `{"errors":[{"locations":[{"line":1}]}]}`,
+			got:     `{"errors":[{"locations":[{"line":2}]}]}`,
 			differs: "body.errors[0].locations[0].line", onlyInWord: true},
-		{name: "code of a GraphQL error", want: `{"errors":[{"extensions":{"code":"A"}}]}`, got: `{"errors":[{"extensions":{"code":"B"}}]}`,
+		{name: "code of a GraphQL error", want: `{"errors":[{"extensions":{"code":"A"}}]}`,
+			got:     `{"errors":[{"extensions":{"code":"B"}}]}`,
 			differs: "body.errors[0].extensions.code"},
-		{name: "number of GraphQL errors", want: `{"errors":[{},{}]}`, got: `{"errors":[{}]}`, differs: "body.errors", onlyInWord: true},
+		{name: "number of GraphQL errors", want: `{"errors":[{},{}]}`, got: `{"errors":[{}]}`, differs: "body.errors",
+			onlyInWord: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := NewMatcher()
-			if err := m.Save(map[string]string{"n": "a.0.n", "d": "a.0.d"}, parseBody([]byte(`{"a":[{"n":7,"d":"abc"}]}`))); err != nil {
+			if err := m.Save(map[string]string{"n": "a.0.n", "d": "a.0.d"},
+				parseBody([]byte(`{"a":[{"n":7,"d":"abc"}]}`))); err != nil {
 				t.Fatal(err)
 			}
-			diffs, err := m.Match(&Expect{Status: 200, Body: []byte(c.want)}, &Answer{Status: 200, Body: parseBody([]byte(c.got))})
+			diffs, err := m.Match(&Expect{Status: 200, Body: []byte(c.want)},
+				&Answer{Status: 200, Body: parseBody([]byte(c.got))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,14 +136,18 @@ func TestMatchStatusAndHeaders(t *testing.T) {
 		answer  Answer
 		differs string
 	}{
-		{"all as expected", `{"allow":"GET","vary":null}`, Answer{Status: 405, Headers: map[string]any{"allow": "GET", "vary": nil}}, ""},
+		{"all as expected", `{"allow":"GET","vary":null}`,
+			Answer{Status: 405, Headers: map[string]any{"allow": "GET", "vary": nil}}, ""},
 		{"another status", `{}`, Answer{Status: 404, Headers: map[string]any{}}, "status"},
-		{"another header", `{"allow":"GET"}`, Answer{Status: 405, Headers: map[string]any{"allow": "PUT"}}, "headers.allow"},
+		{"another header", `{"allow":"GET"}`, Answer{Status: 405, Headers: map[string]any{"allow": "PUT"}},
+			"headers.allow"},
 		{"no header", `{"allow":"GET"}`, Answer{Status: 405, Headers: map[string]any{"allow": nil}}, "headers.allow"},
-		{"a header that should not be there", `{"allow":null}`, Answer{Status: 405, Headers: map[string]any{"allow": "GET"}}, "headers.allow"},
+		{"a header that should not be there", `{"allow":null}`,
+			Answer{Status: 405, Headers: map[string]any{"allow": "GET"}}, "headers.allow"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			diffs, err := NewMatcher().Match(&Expect{Status: 405, Headers: []byte(c.headers), Body: []byte("null")}, &c.answer)
+			diffs, err := NewMatcher().Match(&Expect{Status: 405, Headers: []byte(c.headers), Body: []byte("null")},
+				&c.answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +171,8 @@ func TestMatchDocumentsAcrossSteps(t *testing.T) {
 
 func TestSaveNothing(t *testing.T) {
 	for _, path := range []string{"data.id", "data.0", "list.2", "list.x", "null"} {
-		if err := NewMatcher().Save(map[string]string{"v": path}, parseBody([]byte(`{"data":{},"list":[1],"null":null}`))); err == nil {
+		if err := NewMatcher().Save(map[string]string{"v": path},
+			parseBody([]byte(`{"data":{},"list":[1],"null":null}`))); err == nil {
 			t.Errorf("%s: something was saved", path)
 		}
 	}

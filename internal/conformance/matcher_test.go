@@ -33,12 +33,13 @@ func brief(v any) string {
 }
 
 var (
-	wordsPath  = regexp.MustCompile(`\.error\.(message|details)|\.errors\[[0-9]+\]\.(message|locations|extensions\.(error|exception|http))|\.errors: want`)
+	wordsPath = regexp.MustCompile(
+		`\.error\.(message|details)|\.errors\[[0-9]+\]\.(message|locations|extensions\.(error|exception|http))|\.errors: want`)
 	countWords = regexp.MustCompile(`want [0-9]+ items`)
 )
 
-// Words reports whether only the wording of an error differs: its message, details, or locations in a GraphQL query. Its
-// status, name, code and path are not wording.
+// Words reports whether only the wording of an error differs: its message, details, or locations in a GraphQL query.
+// Its status, name, code and path are not wording.
 func (d Diff) Words() bool {
 	return wordsPath.MatchString(d.At) || d.At == "body.errors" && countWords.MatchString(d.Why)
 }
@@ -81,8 +82,8 @@ func isInteger(v any) bool {
 	return err == nil && f == math.Trunc(f)
 }
 
-// A Matcher compares the responses to the steps of one suite. It remembers the documentId that each <doc:N> matched, and the
-// values that steps saved.
+// A Matcher compares the responses to the steps of one suite. It remembers the documentId that each <doc:N> matched,
+// and the values that steps saved.
 type Matcher struct {
 	Vars Vars
 	docs map[string]string // from token to documentId
@@ -255,8 +256,8 @@ func (c *comparison) matchText(at, want string, got any) {
 	}
 }
 
-// matchDoc compares a text that contains <doc:N>. A value that is only the token must be the same documentId throughout the
-// suite; within other text the token matches any documentId.
+// matchDoc compares a text that contains <doc:N>. A value that is only the token must be the same documentId throughout
+// the suite; within other text the token matches any documentId.
 func (c *comparison) matchDoc(at, want string, got any) {
 	s, isText := got.(string)
 	if !wholeDocToken.MatchString(want) {

@@ -19,8 +19,8 @@ import (
 	"lectern/shadowcrud/qs"
 )
 
-// A contract checks exchanges against the OpenAPI documents of the projects of the suites: the path, the parameters and body of
-// requests that succeed, and the status and body of answers.
+// A contract checks exchanges against the OpenAPI documents of the projects of the suites: the path, the parameters and
+// body of requests that succeed, and the status and body of answers.
 type contract struct {
 	mu         sync.Mutex
 	documents  map[string]*document // by the directory of the project
@@ -34,8 +34,10 @@ var excuses = []struct {
 	why     string
 	applies func(e *exchange, err error) bool
 }{
-	{"the header Strapi-Response-Format: v4 changes the form of documents", func(e *exchange, _ error) bool { return e.req.Header.Get("Strapi-Response-Format") != "" }},
-	{"a populate with count answers {count} in place of documents", func(e *exchange, _ error) bool { return e.has("[count]=") }},
+	{"the header Strapi-Response-Format: v4 changes the form of documents",
+		func(e *exchange, _ error) bool { return e.req.Header.Get("Strapi-Response-Format") != "" }},
+	{"a populate with count answers {count} in place of documents",
+		func(e *exchange, _ error) bool { return e.has("[count]=") }},
 	{"OPTIONS is described nowhere", func(e *exchange, _ error) bool { return e.req.Method == http.MethodOptions }},
 	{"net/http answers a malformed path by itself", func(e *exchange, _ error) bool { return e.has("%A?") }},
 	{"a parameter that an operation does not have has no effect", func(_ *exchange, err error) bool {
@@ -43,27 +45,35 @@ var excuses = []struct {
 		return errors.As(err, &unknown) && slices.Contains(withoutEffect, string(unknown))
 	}},
 	{"a value that is not listed stands for the default, or for nothing", func(e *exchange, _ error) bool {
-		return e.has("status=junk", "status[]=", "locale=it", "locale=all", "locale=xx", "locale=&", "pagination[foo]", "pagination=2", "[on][default.address]") ||
+		return e.has("status=junk", "status[]=", "locale=it", "locale=all", "locale=xx", "locale=&", "pagination[foo]",
+			"pagination=2", "[on][default.address]") ||
 			strings.HasSuffix(e.query, "status=")
 	}},
-	{"a sort may be written as an object", func(e *exchange, _ error) bool { return e.has("sort[seats]=", "sort[0][seats]=", "sort[owner][age]=") }},
+	{"a sort may be written as an object",
+		func(e *exchange, _ error) bool { return e.has("sort[seats]=", "sort[0][seats]=", "sort[owner][age]=") }},
 	{"a name without = is null, which JSON tools do not write in query strings", func(e *exchange, _ error) bool {
 		return bareName.MatchString(e.query)
 	}},
-	{"publishedAt and locale have no effect in a body", refused("properties 'publishedAt' not allowed", "properties 'locale' not allowed")},
-	{"keys beside data, and keys that a user does not have, have no effect", refused("'foo', 'meta' not allowed", "'foo' not allowed", "'nope' not allowed", "'remember' not allowed")},
-	{"no client should write the digests of a user's codes", refused("'resetPasswordToken' not allowed", "'confirmationToken' not allowed")},
+	{"publishedAt and locale have no effect in a body",
+		refused("properties 'publishedAt' not allowed", "properties 'locale' not allowed")},
+	{"keys beside data, and keys that a user does not have, have no effect",
+		refused("'foo', 'meta' not allowed", "'foo' not allowed", "'nope' not allowed", "'remember' not allowed")},
+	{"no client should write the digests of a user's codes",
+		refused("'resetPasswordToken' not allowed", "'confirmationToken' not allowed")},
 	{"a draft need not keep to the limits of published documents", func(e *exchange, err error) bool {
 		return e.has("status=draft") && refused("minimum:", "maxItems:")(e, err)
 	}},
 	{"an empty text matches every pattern", refused("'' does not match pattern")},
-	{"texts and numbers are converted to numbers, booleans and times", refused("got string, want null or integer", "want null or boolean", "got number, want null or string")},
+	{"texts and numbers are converted to numbers, booleans and times",
+		refused("got string, want null or integer", "want null or boolean", "got number, want null or string")},
 	{"a relation ignores what names no document", func(e *exchange, err error) bool {
 		return refused("'anyOf' failed")(e, err) && noDocument.Match(e.sent)
 	}},
 	{"a body may also be written as a form, or as another kind of JSON", func(_ *exchange, err error) bool {
 		var kind undescribedBody
-		return errors.As(err, &kind) && slices.Contains([]undescribedBody{"application/x-www-form-urlencoded", "multipart/form-data", "application/vnd.api+json"}, kind)
+		return errors.As(err, &kind) &&
+			slices.Contains([]undescribedBody{"application/x-www-form-urlencoded", "multipart/form-data",
+				"application/vnd.api+json"}, kind)
 	}},
 	{"what is said about a file may also be changed by JSON", func(e *exchange, err error) bool {
 		var kind undescribedBody
@@ -79,7 +89,8 @@ var excuses = []struct {
 func refused(texts ...string) func(*exchange, error) bool {
 	return func(_ *exchange, err error) bool {
 		var body badBody
-		return errors.As(err, &body) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
+		return errors.As(err, &body) &&
+			slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(err.Error(), text) })
 	}
 }
 
@@ -87,7 +98,8 @@ func refused(texts ...string) func(*exchange, error) bool {
 var noDocument = regexp.MustCompile(`"(categories|owner|cover|gallery)":(true|\{\}|\[null\]|.*"position":")`)
 
 // withoutEffect are the parameters that requests of the suites send to operations that do not have them.
-var withoutEffect = []string{"_locale", "_x", "fields", "filters.name", "foo", "locale", "pagination", "start", "status", "v", "x"}
+var withoutEffect = []string{"_locale", "_x", "fields", "filters.name", "foo", "locale", "pagination", "start",
+	"status", "v", "x"}
 
 var bareName = regexp.MustCompile(`(^|&)(filters|fields)[^=&]*(&|$)`)
 
@@ -161,7 +173,8 @@ func (w *watched) RoundTrip(req *http.Request) (*http.Response, error) {
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	path, raw, _ := strings.Cut(strings.TrimPrefix(req.URL.Opaque, "//"+req.URL.Host), "?")
 	if restPath.MatchString(path) && !strings.HasSuffix(path, "/query") {
-		w.contract.check(w.document, &exchange{req, path, brackets.Replace(raw), sent, res.StatusCode, res.Header, body})
+		w.contract.check(w.document, &exchange{req, path, brackets.Replace(raw), sent, res.StatusCode, res.Header,
+			body})
 	}
 	return res, nil
 }
@@ -197,7 +210,8 @@ func (c *contract) check(d *document, e *exchange) {
 			return
 		}
 	}
-	c.broken = append(c.broken, fmt.Sprintf("%s %s?%s: %d: %v\nsent: %.300s", e.req.Method, e.path, e.query, e.status, err, e.sent))
+	c.broken = append(c.broken, fmt.Sprintf("%s %s?%s: %d: %v\nsent: %.300s", e.req.Method, e.path, e.query, e.status,
+		err, e.sent))
 }
 
 // judge fails the test if an exchange did not conform, or if an excuse was not needed.
@@ -234,7 +248,8 @@ func fetchDocument(t *testing.T, target *Target) *document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &document{root: root.(map[string]any), compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
+	d := &document{root: root.(map[string]any), compiler: jsonschema.NewCompiler(),
+		schemas: map[string]*jsonschema.Schema{}}
 	if !testing.Short() { // under the race detector, this validator takes longer than everything else
 		if d.others, err = newValidator(text); err != nil {
 			t.Fatal(err)
@@ -248,8 +263,8 @@ func fetchDocument(t *testing.T, target *Target) *document {
 	return d
 }
 
-// closeObjects has the schemas of objects refuse properties that they do not list, unless they say otherwise: an answer must not hold what
-// the document does not know.
+// closeObjects has the schemas of objects refuse properties that they do not list, unless they say otherwise: an answer
+// must not hold what the document does not know.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -260,13 +275,15 @@ func closeObjects(v any) {
 		for _, item := range v {
 			closeObjects(item)
 		}
-		if _, isSchema := v["properties"].(map[string]any); isSchema && v["type"] != nil && v["additionalProperties"] == nil {
+		if _, isSchema := v["properties"].(map[string]any); isSchema && v["type"] != nil &&
+			v["additionalProperties"] == nil {
 			v["additionalProperties"] = false
 		}
 	}
 }
 
-// loosen adds a copy of the schemas in which numbers and booleans may be texts, as they are in a query string: components/texts.
+// loosen adds a copy of the schemas in which numbers and booleans may be texts, as they are in a query string:
+// components/texts.
 func loosen(root map[string]any) {
 	components := root["components"].(map[string]any)
 	components["texts"] = asTexts(components["schemas"])
@@ -304,7 +321,8 @@ func asTexts(v any) any {
 func (d *document) conforms(e *exchange) error {
 	op := d.operation(e)
 	if op == nil {
-		if e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed || e.status == http.StatusBadRequest {
+		if e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed ||
+			e.status == http.StatusBadRequest {
 			return nil
 		}
 		return fmt.Errorf("there is no such operation")

@@ -11,7 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// An undescribedBody is the error for a request with a body of a media type that its operation does not have; "" if the operation has none.
+// An undescribedBody is the error for a request with a body of a media type that its operation does not have; "" if the
+// operation has none.
 type undescribedBody string
 
 func (b undescribedBody) Error() string {
@@ -56,7 +57,8 @@ func (d *document) requestBody(op map[string]any, e *exchange) error {
 	return nil
 }
 
-// formValues returns the fields of a form as an object of texts. The field files is a list, as OpenAPI has it for fields that may be repeated.
+// formValues returns the fields of a form as an object of texts. The field files is a list, as OpenAPI has it for
+// fields that may be repeated.
 func formValues(form *multipart.Reader) (any, error) {
 	values := map[string]any{}
 	for {

@@ -17,15 +17,17 @@ import (
 // A validatorOfOthers is a validator that others made. What the contract accepts without an excuse, it must accept too.
 type validatorOfOthers struct{ validator.Validator }
 
-// newValidator returns a validator of exchanges with the server that answers this OpenAPI document. It leaves the parameters of the query string to
-// the contract: it does not know nested brackets.
+// newValidator returns a validator of exchanges with the server that answers this OpenAPI document. It leaves the
+// parameters of the query string to the contract: it does not know nested brackets.
 func newValidator(document []byte) (validatorOfOthers, error) {
 	// Documents may lead to one another in circles, as their relations do.
-	doc, err := libopenapi.NewDocumentWithConfiguration(document, &datamodel.DocumentConfiguration{SkipCircularReferenceCheck: true})
+	doc, err := libopenapi.NewDocumentWithConfiguration(
+		document, &datamodel.DocumentConfiguration{SkipCircularReferenceCheck: true})
 	if err != nil {
 		return validatorOfOthers{}, err
 	}
-	v, errs := validator.NewValidator(doc, config.WithoutRequestQueryParameterValidation(), config.WithoutSecurityValidation())
+	v, errs := validator.NewValidator(doc, config.WithoutRequestQueryParameterValidation(),
+		config.WithoutSecurityValidation())
 	if len(errs) > 0 {
 		return validatorOfOthers{}, fmt.Errorf("%v", errs)
 	}
@@ -40,9 +42,11 @@ func (v validatorOfOthers) judge(e *exchange) error {
 	}
 	req := e.req.Clone(e.req.Context())
 	req.URL, req.Body = u, io.NopCloser(bytes.NewReader(e.sent))
-	res := &http.Response{StatusCode: e.status, Header: e.header, Body: io.NopCloser(bytes.NewReader(e.body)), Request: req}
+	res := &http.Response{StatusCode: e.status, Header: e.header, Body: io.NopCloser(bytes.NewReader(e.body)),
+		Request: req}
 	ok, problems := v.ValidateHttpResponse(req, res)
-	if ok && e.status < 300 && len(e.sent) > 0 && strings.HasPrefix(req.Header.Get("Content-Type"), "application/json") {
+	if ok && e.status < 300 && len(e.sent) > 0 &&
+		strings.HasPrefix(req.Header.Get("Content-Type"), "application/json") {
 		ok, problems = v.ValidateHttpRequest(req)
 	}
 	if ok {

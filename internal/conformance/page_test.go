@@ -15,8 +15,8 @@ type Differences struct {
 	Beyond []Deviation  // differences that no suite shows
 }
 
-// A Difference is a step of a suite that Lectern answers differently. Step is the key of the step: its name, followed by its
-// index, as in "… draft #12", if the suite has several steps of that name.
+// A Difference is a step of a suite that Lectern answers differently. Step is the key of the step: its name, followed
+// by its index, as in "… draft #12", if the suite has several steps of that name.
 type Difference struct{ Suite, Step, Reason, Ours string }
 
 // A Deviation is a faulty behaviour of the reference, and what Lectern does instead.
@@ -34,13 +34,16 @@ func LoadDifferences(file string) (*Differences, error) {
 		case "suites":
 			for _, n := range e.Value.Items {
 				var x Difference
-				problems = append(problems, fields(n, map[string]*string{"suite": &x.Suite, "step": &x.Step, "reason": &x.Reason, "ours": &x.Ours})...)
+				problems = append(problems,
+					fields(n, map[string]*string{"suite": &x.Suite, "step": &x.Step, "reason": &x.Reason,
+						"ours": &x.Ours})...)
 				d.Suites = append(d.Suites, x)
 			}
 		case "beyond":
 			for _, n := range e.Value.Items {
 				var x Deviation
-				problems = append(problems, fields(n, map[string]*string{"area": &x.Area, "reference": &x.Reference, "ours": &x.Ours})...)
+				problems = append(problems,
+					fields(n, map[string]*string{"area": &x.Area, "reference": &x.Reference, "ours": &x.Ours})...)
 				d.Beyond = append(d.Beyond, x)
 			}
 		default:

@@ -11,8 +11,8 @@ const (
 	listedPart    = 50 // at most one step in so many may be listed in differences.yaml
 )
 
-// TestSuites checks that every step is answered as recorded, except those that differences.yaml lists, and that every exchange over REST is as
-// the OpenAPI document says.
+// TestSuites checks that every step is answered as recorded, except those that differences.yaml lists, and that every
+// exchange over REST is as the OpenAPI document says.
 func TestSuites(t *testing.T) {
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Suite) hashesPasswords() bool {
 	return strings.HasPrefix(s.Name, "auth-") || strings.HasPrefix(s.Name, "graphql-mutation-users")
 }
 
-// judge checks the results of the suites: each step must be strict or listed in differences.yaml, and each listed step must
-// differ. If only some suites were run (go test -run), it looks only at their steps.
+// judge checks the results of the suites: each step must be strict or listed in differences.yaml, and each listed step
+// must differ. If only some suites were run (go test -run), it looks only at their steps.
 func judge(t *testing.T, results []Result, d *Differences) {
 	listed := map[string]bool{} // keyed by suite and step: whether the step was seen to differ
 	for _, x := range d.Suites {

@@ -28,8 +28,8 @@ var replicatedSuites = []string{"rest-crud-basics", "versions-publish", "graphql
 // writesBetween is how many writes of a suite there are between two comparisons. Another follows at its end.
 const writesBetween = 20
 
-// TestReplicaAnswersSuites replays suites on an origin that a replica follows. Several times, and at the end, it puts all reads of the
-// suite so far to both. They must answer the same bytes and headers.
+// TestReplicaAnswersSuites replays suites on an origin that a replica follows. Several times, and at the end, it puts
+// all reads of the suite so far to both. They must answer the same bytes and headers.
 func TestReplicaAnswersSuites(t *testing.T) {
 	suites, err := LoadSuites("../../testdata/conformance/suites")
 	if err != nil {
@@ -71,8 +71,10 @@ func newReplicated(t *testing.T, project string) *replicated {
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		ended <- gateway.Serve(ctx, copied, gateway.Options{
-			Addr: "127.0.0.1:0", Production: true, Follow: &gateway.Follow{URL: origin.Base, Token: origin.Tokens["full"]},
-			Log:   slog.New(slog.NewTextHandler(servertest.Failing{TB: t}, &slog.HandlerOptions{Level: slog.LevelError})),
+			Addr: "127.0.0.1:0", Production: true,
+			Follow: &gateway.Follow{URL: origin.Base, Token: origin.Tokens["full"]},
+			Log: slog.New(slog.NewTextHandler(servertest.Failing{TB: t},
+				&slog.HandlerOptions{Level: slog.LevelError})),
 			Ready: func(r gateway.Ready) { ready <- r },
 		})
 	}()
@@ -127,15 +129,17 @@ func (c *replicated) replay(s *Suite) (compared int) {
 	return compared + c.compare()
 }
 
-// reads reports whether a step only reads content. Routes of auth have effects of their own, and each server remembers persisted queries by
-// itself.
+// reads reports whether a step only reads content. Routes of auth have effects of their own, and each server remembers
+// persisted queries by itself.
 func (s *Step) reads() bool {
 	asked := s.Request.Path + string(s.Request.GraphQL)
 	return (s.Request.GraphQL != nil || s.Method() == http.MethodGet) &&
-		!strings.Contains(asked, "mutation") && !strings.Contains(asked, "persistedQuery") && !strings.HasPrefix(asked, "/api/auth/")
+		!strings.Contains(asked, "mutation") && !strings.Contains(asked, "persistedQuery") &&
+		!strings.HasPrefix(asked, "/api/auth/")
 }
 
-// compare puts the reads so far to both servers, and waits until the replica has caught up. It returns how many reads it compared.
+// compare puts the reads so far to both servers, and waits until the replica has caught up. It returns how many reads
+// it compared.
 func (c *replicated) compare() int {
 	late := time.Now().Add(20 * time.Second)
 	for _, r := range c.reads {
@@ -145,7 +149,8 @@ func (c *replicated) compare() int {
 				break
 			}
 			if time.Now().After(late) {
-				c.Errorf("%s: %s %s\nthe origin: %.2000s\nthe replica: %.2000s", r.step.Name, r.step.Method(), r.step.Request.Path, want, got)
+				c.Errorf("%s: %s %s\nthe origin: %.2000s\nthe replica: %.2000s", r.step.Name, r.step.Method(),
+					r.step.Request.Path, want, got)
 				late = time.Now().Add(time.Second)
 				break
 			}
@@ -155,8 +160,8 @@ func (c *replicated) compare() int {
 	return len(c.reads)
 }
 
-// ownHeaders differ between two answers of one server, or say that a server is a replica. Each server has ETags of its own because the
-// definition files take a value from the environment here.
+// ownHeaders differ between two answers of one server, or say that a server is a replica. Each server has ETags of its
+// own because the definition files take a value from the environment here.
 var ownHeaders = []string{"Date", "Etag", "Lectern-Replica-Age", "X-Request-Id", "X-Response-Time"}
 
 // A nonce is new in each answer with a page.

@@ -47,20 +47,27 @@ func TestSend(t *testing.T) {
 		name, step string
 		want       seen
 	}{
-		{"a full-access token is the default", `{"request":{"path":"/api/a/{{n}}"}}`, seen{"GET", "/api/a/7", "", "Bearer F", ""}},
-		{"no credential", `{"as":"public","request":{"method":"DELETE","path":"/api/a"}}`, seen{"DELETE", "/api/a", "", "", ""}},
+		{"a full-access token is the default", `{"request":{"path":"/api/a/{{n}}"}}`,
+			seen{"GET", "/api/a/7", "", "Bearer F", ""}},
+		{"no credential", `{"as":"public","request":{"method":"DELETE","path":"/api/a"}}`,
+			seen{"DELETE", "/api/a", "", "", ""}},
 		{"another token", `{"as":"readonly","request":{"path":"/api/a"}}`, seen{"GET", "/api/a", "", "Bearer R", ""}},
-		{"what was saved", `{"as":"{{jwt}}","request":{"path":"/api/a"}}`, seen{"GET", "/api/a", "", "Bearer a.b.c", ""}},
-		{"a header goes before the token", `{"request":{"path":"/api/a","headers":{"authorization":"Basic x"}}}`, seen{"GET", "/api/a", "", "Basic x", ""}},
-		{"JSON keeps order and types", `{"request":{"method":"POST","path":"/api/a","json":{"z":"{{n}}","a":"<{{n}}>","{{n}}":[1.50,null]}}}`,
+		{"what was saved", `{"as":"{{jwt}}","request":{"path":"/api/a"}}`,
+			seen{"GET", "/api/a", "", "Bearer a.b.c", ""}},
+		{"a header goes before the token", `{"request":{"path":"/api/a","headers":{"authorization":"Basic x"}}}`,
+			seen{"GET", "/api/a", "", "Basic x", ""}},
+		{"JSON keeps order and types",
+			`{"request":{"method":"POST","path":"/api/a","json":{"z":"{{n}}","a":"<{{n}}>","{{n}}":[1.50,null]}}}`,
 			seen{"POST", "/api/a", "application/json", "Bearer F", `{"z":7,"a":"<7>","7":[1.50,null]}`}},
 		{"repetition", `{"request":{"method":"POST","path":"/api/a","json":"<repeat:ab:2><repeat:x:3>"}}`,
 			seen{"POST", "/api/a", "application/json", "Bearer F", `"<repeat:ab:2>xxx"`}},
-		{"a content-type of its own", `{"request":{"method":"POST","path":"/api/a","headers":{"content-type":"text/x"},"raw":"{{n}}{"}}`,
+		{"a content-type of its own",
+			`{"request":{"method":"POST","path":"/api/a","headers":{"content-type":"text/x"},"raw":"{{n}}{"}}`,
 			seen{"POST", "/api/a", "text/x", "Bearer F", `7{`}},
 		{"text without a content-type", `{"request":{"method":"POST","path":"/api/a","raw":"é"}}`,
 			seen{"POST", "/api/a", "text/plain;charset=UTF-8", "Bearer F", `é`}},
-		{"GraphQL", `{"request":{"graphql":{"query":"{a}"}}}`, seen{"POST", "/graphql", "application/json", "Bearer F", `{"query":"{a}"}`}},
+		{"GraphQL", `{"request":{"graphql":{"query":"{a}"}}}`,
+			seen{"POST", "/graphql", "application/json", "Bearer F", `{"query":"{a}"}`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var step Step
@@ -90,7 +97,8 @@ func TestSendForm(t *testing.T) {
 			return
 		}
 		data, _ := io.ReadAll(f)
-		form, file, fileType, fileName = r.FormValue("fileInfo"), string(data), head.Header.Get("Content-Type"), head.Filename
+		form, file, fileType, fileName = r.FormValue("fileInfo"), string(data), head.Header.Get("Content-Type"),
+			head.Filename
 	}))
 	defer srv.Close()
 	var step Step
@@ -101,7 +109,8 @@ func TestSendForm(t *testing.T) {
 	if _, err := (&Target{Base: srv.URL}).Send(&step, Vars{}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join([]string{form, file, fileType, fileName}, " "), `{"name":"a"} hello text/plain ä.txt`; got != want {
+	if got, want := strings.Join([]string{form, file, fileType, fileName}, " "),
+		`{"name":"a"} hello text/plain ä.txt`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 }

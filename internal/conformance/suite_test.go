@@ -72,7 +72,8 @@ func (s *Step) Method() string {
 	return "GET"
 }
 
-// StepKey returns the key of a step within its suite: its name, with its index appended if several steps have that name.
+// StepKey returns the key of a step within its suite: its name, with its index appended if several steps have that
+// name.
 func (s *Suite) StepKey(index int) string {
 	name, same := s.Steps[index].Name, 0
 	for i := range s.Steps {

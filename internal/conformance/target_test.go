@@ -242,7 +242,8 @@ func requestTarget(path string) string {
 	for i := 0; i < len(path); i++ {
 		c := path[i]
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(unescaped, c) >= 0, c == '\'' && !query:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(unescaped, c) >= 0,
+			c == '\'' && !query:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, "%%%02X", c)

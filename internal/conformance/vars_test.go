@@ -18,8 +18,8 @@ var (
 	anyVar      = regexp.MustCompile(`\{\{(\w+)\}\}`)
 )
 
-// value replaces the tokens <repeat:c:n> and {{var}} in a string. A string that is only {{var}} becomes the saved value with
-// its type.
+// value replaces the tokens <repeat:c:n> and {{var}} in a string. A string that is only {{var}} becomes the saved value
+// with its type.
 func (v Vars) value(s string) (any, error) {
 	if strings.Contains(s, "<repeat:") {
 		return repeatToken.ReplaceAllStringFunc(s, func(m string) string {
@@ -72,8 +72,8 @@ func text(x any) string {
 	return string(data)
 }
 
-// json replaces the tokens in the strings and keys of a JSON text. It keeps the order of keys, since the server's response
-// may depend on it.
+// json replaces the tokens in the strings and keys of a JSON text. It keeps the order of keys, since the server's
+// response may depend on it.
 func (v Vars) json(raw json.RawMessage) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

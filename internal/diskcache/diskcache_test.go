@@ -206,7 +206,8 @@ func TestTogether(t *testing.T) {
 					os.Remove(filepath.Join(dir, key))
 				default:
 					if !has(t, c, key, content(n)) {
-						if err := c.Add(key, []byte(content(n))); err != nil && !strings.Contains(err.Error(), "no room") {
+						if err := c.Add(key, []byte(content(n))); err != nil &&
+							!strings.Contains(err.Error(), "no room") {
 							t.Error(err)
 						}
 					}

@@ -13,7 +13,8 @@ import (
 // TestWriteIn writes files below a directory, and none outside of it.
 func TestWriteIn(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	for name, target := range map[string]string{"out": outside, "up": "..", "file": filepath.Join(outside, "file"), "in": "there"} {
+	for name, target := range map[string]string{"out": outside, "up": "..", "file": filepath.Join(outside, "file"),
+		"in": "there"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,8 @@ func TestWriteIn(t *testing.T) {
 			t.Errorf("%s has %q (%v)", name, text, err)
 		}
 	}
-	for _, name := range []string{"", ".", "..", "../a", "there/../../a", "/tmp/a", "there//b", "a\x00b", "out/a", "out/deeper/a", "up/a", "a/b"} {
+	for _, name := range []string{"", ".", "..", "../a", "there/../../a", "/tmp/a", "there//b", "a\x00b", "out/a",
+		"out/deeper/a", "up/a", "a/b"} {
 		if err := write(name); err == nil {
 			t.Errorf("%q was written", name)
 		}
@@ -57,7 +59,8 @@ func TestWriteIn(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := os.WriteFile(path+durable.Suffix, []byte("a longer text of a process that was killed"), 0o644); err != nil {
+	if err := os.WriteFile(path+durable.Suffix, []byte("a longer text of a process that was killed"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	failed := errors.New("failed")
@@ -95,7 +98,8 @@ func TestMkdirAll(t *testing.T) {
 		if err := durable.MkdirAll(path); err != nil {
 			t.Error(err)
 		}
-		if info, err := os.Stat(path); err != nil || !info.IsDir() || path != "." && info.Mode().Perm() != 0o700 && !filepath.IsAbs(path) {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() || path != "." && info.Mode().Perm() != 0o700 &&
+			!filepath.IsAbs(path) {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
 	}

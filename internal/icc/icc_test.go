@@ -23,11 +23,16 @@ func TestColours(t *testing.T) {
 		{"Adobe RGB", adobe, color.NRGBA{64, 200, 64, 255}, color.NRGBA{0, 201, 44, 255}},
 		{"Adobe RGB, half transparent", adobe, color.NRGBA{64, 200, 64, 128}, color.NRGBA{0, 201, 44, 128}},
 		{"Adobe RGB, transparent", adobe, color.NRGBA{}, color.NRGBA{}},
-		{"Display P3", icctest.RGB(icctest.DisplayP3, icctest.Curve()), color.NRGBA{230, 60, 40, 255}, color.NRGBA{250, 31, 14, 255}},
-		{"Display P3, sampled", icctest.RGB(icctest.DisplayP3, icctest.Samples(1024)), color.NRGBA{230, 60, 40, 255}, color.NRGBA{250, 31, 14, 255}},
-		{"Display P3 with gamma 2.2", icctest.RGB(icctest.DisplayP3, icctest.Gamma(2.2)), color.NRGBA{230, 60, 40, 255}, color.NRGBA{251, 25, 0, 255}},
-		{"linear", icctest.RGB(icctest.SRGB, icctest.Gamma(1)), color.NRGBA{55, 55, 55, 255}, color.NRGBA{128, 128, 128, 255}},
-		{"gray with gamma 1", icctest.Gray(icctest.Gamma(1)), color.NRGBA{55, 55, 55, 255}, color.NRGBA{128, 128, 128, 255}},
+		{"Display P3", icctest.RGB(icctest.DisplayP3, icctest.Curve()), color.NRGBA{230, 60, 40, 255},
+			color.NRGBA{250, 31, 14, 255}},
+		{"Display P3, sampled", icctest.RGB(icctest.DisplayP3, icctest.Samples(1024)), color.NRGBA{230, 60, 40, 255},
+			color.NRGBA{250, 31, 14, 255}},
+		{"Display P3 with gamma 2.2", icctest.RGB(icctest.DisplayP3, icctest.Gamma(2.2)), color.NRGBA{230, 60, 40, 255},
+			color.NRGBA{251, 25, 0, 255}},
+		{"linear", icctest.RGB(icctest.SRGB, icctest.Gamma(1)), color.NRGBA{55, 55, 55, 255},
+			color.NRGBA{128, 128, 128, 255}},
+		{"gray with gamma 1", icctest.Gray(icctest.Gamma(1)), color.NRGBA{55, 55, 55, 255},
+			color.NRGBA{128, 128, 128, 255}},
 	} {
 		tr, err := icc.New(test.profile)
 		if err != nil {
@@ -40,7 +45,8 @@ func TestColours(t *testing.T) {
 		}
 		tr.Convert(m)
 		got := color.NRGBAModel.Convert(m.At(2, 1)).(color.NRGBA)
-		for i, d := range []int{int(got.R) - int(test.to.R), int(got.G) - int(test.to.G), int(got.B) - int(test.to.B), int(got.A) - int(test.to.A)} {
+		for i, d := range []int{int(got.R) - int(test.to.R), int(got.G) - int(test.to.G), int(got.B) - int(test.to.B),
+			int(got.A) - int(test.to.A)} {
 			if most := 1 + (255-int(test.to.A))/100; max(d, -d) > most {
 				t.Errorf("%s: %v, want %v (channel %d)", test.name, got, test.to, i)
 			}
@@ -49,7 +55,8 @@ func TestColours(t *testing.T) {
 			t.Errorf("%s changes nothing", test.name)
 		}
 	}
-	for name, profile := range map[string][]byte{"sRGB": icctest.RGB(icctest.SRGB, icctest.Curve()), "sRGB, sampled": icctest.RGB(icctest.SRGB, icctest.Samples(1024))} {
+	for name, profile := range map[string][]byte{"sRGB": icctest.RGB(icctest.SRGB, icctest.Curve()),
+		"sRGB, sampled": icctest.RGB(icctest.SRGB, icctest.Samples(1024))} {
 		if tr, err := icc.New(profile); err != nil || !tr.Identity() || tr.Gray() || tr.Tables() {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -71,8 +78,10 @@ func TestProfiles(t *testing.T) {
 		return b
 	}
 	for name, profile := range map[string][]byte{
-		"nothing": nil, "CMYK": icctest.Profile("CMYK"), "no curve": icctest.Profile("GRAY"), "no matrix": icctest.Profile("RGB "),
-		"unknown curve": icctest.Gray([]byte("curvcurvcurv")), "too many tags": huge(128), "a tag past the end": huge(128 + 4 + 4), "a huge tag": huge(128 + 4 + 8),
+		"nothing": nil, "CMYK": icctest.Profile("CMYK"), "no curve": icctest.Profile("GRAY"),
+		"no matrix":     icctest.Profile("RGB "),
+		"unknown curve": icctest.Gray([]byte("curvcurvcurv")), "too many tags": huge(128),
+		"a tag past the end": huge(128 + 4 + 4), "a huge tag": huge(128 + 4 + 8),
 		"unknown formula": icctest.Gray([]byte("para\x00\x00\x00\x00\x00\x05\x00\x00")),
 		"cut formula":     icctest.Gray([]byte("para\x00\x00\x00\x00\x00\x04\x00\x00")),
 	} {

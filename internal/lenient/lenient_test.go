@@ -50,7 +50,8 @@ func TestPNG(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, file := range map[string]string{
-		"whole": whole, "no end": whole[:end], "half an end": whole[:end+7], "no checksum": whole[:end-4], "half a checksum": whole[:end-2],
+		"whole": whole, "no end": whole[:end], "half an end": whole[:end+7], "no checksum": whole[:end-4],
+		"half a checksum":                whole[:end-2],
 		"wrong checksum of data":         whole[:end-1] + "!" + whole[end:],
 		"wrong checksum of the end":      whole[:len(whole)-1] + "!",
 		"wrong checksum of text":         whole[:33] + chunk("tEXt", "a\x00b", 1) + whole[33:],
@@ -58,7 +59,8 @@ func TestPNG(t *testing.T) {
 		"text amid the data":             whole[:end] + chunk("tEXt", "a", 0) + chunk("IDAT", "", 0) + whole[end:],
 		"more after the end":             whole + "garbage",
 	} {
-		for _, r := range []io.Reader{strings.NewReader(file), iotest.OneByteReader(strings.NewReader(file)), iotest.DataErrReader(strings.NewReader(file))} {
+		for _, r := range []io.Reader{strings.NewReader(file), iotest.OneByteReader(strings.NewReader(file)),
+			iotest.DataErrReader(strings.NewReader(file))} {
 			got, err := png.Decode(lenient.PNG(r))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -70,8 +72,9 @@ func TestPNG(t *testing.T) {
 		}
 	}
 	for name, file := range map[string]string{
-		"nothing": "", "no data": whole[:data], "half of the data": whole[:data+20], "wrong checksum of the header": whole[:32] + "!" + whole[33:],
-		"unknown chunk": whole[:33] + chunk("ABCD", "", 0) + whole[33:],
+		"nothing": "", "no data": whole[:data], "half of the data": whole[:data+20],
+		"wrong checksum of the header": whole[:32] + "!" + whole[33:],
+		"unknown chunk":                whole[:33] + chunk("ABCD", "", 0) + whole[33:],
 	} {
 		if _, err := png.Decode(lenient.PNG(strings.NewReader(file))); err == nil {
 			t.Errorf("%s: it was decoded", name)
@@ -85,14 +88,16 @@ func TestGIF(t *testing.T) {
 	frame := strings.Index(whole, "\x2c\x00\x00\x00\x00\x14\x00\x0a\x00")
 	comment := "\x21\xfe\x03abc\x00"
 	for name, file := range map[string]string{
-		"whole": whole, "no screen": whole[:6] + "\x00\x00\x00\x00" + whole[10:], "small screen": whole[:6] + "\x01\x00\x0a\x00" + whole[10:],
+		"whole": whole, "no screen": whole[:6] + "\x00\x00\x00\x00" + whole[10:], "small screen": whole[:6] +
+			"\x01\x00\x0a\x00" + whole[10:],
 		"comment": whole[:frame] + comment + whole[frame:],
 	} {
 		width, height, err := lenient.GIFSize(strings.NewReader(file))
 		if width != 20 || height != 10 || err != nil {
 			t.Errorf("%s: %d×%d %v", name, width, height, err)
 		}
-		if m, err := gif.Decode(lenient.GIF(strings.NewReader(file), width, height)); err != nil || m.Bounds() != image.Rect(0, 0, 20, 10) {
+		if m, err := gif.Decode(lenient.GIF(strings.NewReader(file), width, height)); err != nil ||
+			m.Bounds() != image.Rect(0, 0, 20, 10) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -101,8 +106,10 @@ func TestGIF(t *testing.T) {
 		t.Errorf("moved: %d×%d %v", width, height, err)
 	}
 	for name, file := range map[string]string{
-		"nothing": "", "no frame": whole[:frame], "half a frame": whole[:frame+4], "unknown block": whole[:frame] + "\x11",
-		"endless comments": whole[:frame] + strings.Repeat(comment, 1<<18), "an endless comment": whole[:frame] + "\x21\xfe" + strings.Repeat("\x01a", 1<<20),
+		"nothing": "", "no frame": whole[:frame], "half a frame": whole[:frame+4], "unknown block": whole[:frame] +
+			"\x11",
+		"endless comments": whole[:frame] + strings.Repeat(comment, 1<<18), "an endless comment": whole[:frame] +
+			"\x21\xfe" + strings.Repeat("\x01a", 1<<20),
 	} {
 		if _, _, err := lenient.GIFSize(strings.NewReader(file)); err == nil {
 			t.Errorf("%s: it has a size", name)
@@ -118,7 +125,8 @@ func TestJPEG(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, err := io.ReadAll(lenient.JPEG(strings.NewReader(whole), true)); err != nil || !strings.Contains(string(got), "Adobe") || string(got[:2]) != "\xff\xd8" {
+	if got, err := io.ReadAll(lenient.JPEG(strings.NewReader(whole), true)); err != nil ||
+		!strings.Contains(string(got), "Adobe") || string(got[:2]) != "\xff\xd8" {
 		t.Errorf("as CMYK: %v", err)
 	}
 	failed := errors.New("the disk fails")
@@ -146,7 +154,8 @@ func TestWebP(t *testing.T) {
 		{"two of alpha", head("\x10") + alpha + alpha + lossy, head("\x10") + alpha + lossy},
 		{"others", head("\x00") + exif + part("ICCP", "profile") + lossless, lossless},
 	} {
-		got, err := io.ReadAll(lenient.WebP(iotest.OneByteReader(strings.NewReader("RIFF\x00\x00\x00\x00WEBP" + test.file))))
+		got, err := io.ReadAll(
+			lenient.WebP(iotest.OneByteReader(strings.NewReader("RIFF\x00\x00\x00\x00WEBP" + test.file))))
 		trimmed := strings.TrimSuffix(test.want, "\x00") // the decoder does not read the last padding
 		if string(got) != "RIFF\xf0\xff\xff\xffWEBP"+trimmed || err != io.EOF && err != nil {
 			t.Errorf("%s: %q %v, want %q", test.name, got, err, trimmed)
@@ -171,7 +180,8 @@ func FuzzLenient(f *testing.F) {
 		if err == nil && (width < 0 || height < 0 || width > 2<<16 || height > 2<<16) {
 			t.Errorf("%d×%d", width, height)
 		}
-		for _, r := range []io.Reader{lenient.PNG(in()), lenient.JPEG(in(), true), lenient.GIF(in(), width, height), lenient.WebP(in())} {
+		for _, r := range []io.Reader{lenient.PNG(in()), lenient.JPEG(in(), true), lenient.GIF(in(), width, height),
+			lenient.WebP(in())} {
 			n, _ := io.Copy(io.Discard, r)
 			if n > int64(len(file))+64 {
 				t.Errorf("%d bytes of %d", n, len(file))

@@ -30,7 +30,8 @@ func TestBounds(t *testing.T) {
 		history        func(*lru.Cache[string, int])
 		want           string
 	}{
-		{"as many as there may be", 2, 100, func(c *lru.Cache[string, int]) { c.Add("a", 1, 1); c.Add("b", 1, 1); c.Add("c", 1, 1) }, "[b c]"},
+		{"as many as there may be", 2, 100,
+			func(c *lru.Cache[string, int]) { c.Add("a", 1, 1); c.Add("b", 1, 1); c.Add("c", 1, 1) }, "[b c]"},
 		{"a use counts", 2, 100, func(c *lru.Cache[string, int]) {
 			c.Add("a", 1, 1)
 			c.Add("b", 1, 1)
@@ -51,7 +52,8 @@ func TestBounds(t *testing.T) {
 			}
 		}, "[c d]"},
 		{"a quarter is kept", 9, 40, func(c *lru.Cache[string, int]) { c.Add("a", 1, 10) }, "[a]"},
-		{"more than a quarter is not", 9, 40, func(c *lru.Cache[string, int]) { c.Add("a", 1, 10); c.Add("b", 1, 11) }, "[a]"},
+		{"more than a quarter is not", 9, 40, func(c *lru.Cache[string, int]) { c.Add("a", 1, 10); c.Add("b", 1, 11) },
+			"[a]"},
 		{"a known key is not counted twice", 9, 40, func(c *lru.Cache[string, int]) {
 			c.Add("a", 1, 10)
 			for range 9 {

@@ -38,6 +38,7 @@ func At(address string, variable func(string) string, create bool) (Store, error
 	if s.AccessKey == "" || s.SecretKey == "" {
 		return nil, errors.New("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the key of the bucket")
 	}
-	s.Endpoint = cmp.Or(variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"), "https://s3."+s.Region+".amazonaws.com")
+	s.Endpoint = cmp.Or(variable("AWS_ENDPOINT_URL_S3"), variable("AWS_ENDPOINT_URL"), "https://s3."+s.Region+
+		".amazonaws.com")
 	return NewBucket(s)
 }

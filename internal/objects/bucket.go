@@ -42,7 +42,8 @@ func NewBucket(s BucketSettings) (*Bucket, error) {
 		return nil, fmt.Errorf("the endpoint of the storage is not a URL: %q", s.Endpoint)
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""), Secure: endpoint.Scheme == "https", Region: s.Region,
+		Creds: credentials.NewStaticV4(s.AccessKey, s.SecretKey, ""), Secure: endpoint.Scheme == "https",
+		Region: s.Region,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the storage: %w", err)
@@ -75,7 +76,8 @@ func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64) 
 
 // PutAs is Put for an object that clients may fetch from the bucket. It has the Content-Type contentType. If attachment
 // is set, browsers save it instead of showing it.
-func (b *Bucket) PutAs(ctx context.Context, name string, r io.Reader, size int64, contentType string, attachment bool) error {
+func (b *Bucket) PutAs(ctx context.Context, name string, r io.Reader, size int64, contentType string,
+	attachment bool) error {
 	o := minio.PutObjectOptions{ContentType: contentType, PartSize: partSize, NumThreads: 1}
 	if attachment {
 		o.ContentDisposition = "attachment"
@@ -121,7 +123,8 @@ func (b *Bucket) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // List implements Store.
 func (b *Bucket) List(ctx context.Context, prefix string) (list []Info, err error) {
-	for o := range b.client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
+	for o := range b.client.ListObjects(
+		ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
 		if o.Err != nil {
 			return nil, o.Err
 		}

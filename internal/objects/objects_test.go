@@ -31,9 +31,11 @@ func stores(t *testing.T) map[string]objects.Store {
 	}
 	server := httptest.NewServer(gofakes3.New(backend).Server())
 	t.Cleanup(server.Close)
-	variables := map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL": server.URL}
+	variables := map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_ENDPOINT_URL": server.URL}
 	list := map[string]objects.Store{}
-	for name, address := range map[string]string{"directory": t.TempDir() + "/made", "bucket": "s3://backups/some/place"} {
+	for name, address := range map[string]string{"directory": t.TempDir() + "/made",
+		"bucket": "s3://backups/some/place"} {
 		s, err := objects.At(address, func(name string) string { return variables[name] }, true)
 		if err != nil {
 			t.Fatal(err)
@@ -78,10 +80,12 @@ func TestStores(t *testing.T) {
 			must(put("a/1", "uno", 3))
 			must(s.Extend(ctx, "a/open", []byte("begin"), 0))
 			must(s.Extend(ctx, "a/open", []byte("begin, end"), 5))
-			if err := s.Put(ctx, "a/1", iotest.TimeoutReader(strings.NewReader(strings.Repeat("broken off", 9999))), -1); err == nil {
+			if err := s.Put(ctx, "a/1", iotest.TimeoutReader(strings.NewReader(strings.Repeat("broken off", 9999))),
+				-1); err == nil {
 				t.Error("an object whose content cannot be read was put")
 			}
-			for name, want := range map[string]string{"a/1": "uno", "a/b/2": "two", "c/3": "three", "a/open": "begin, end", "d": "(none)", "a/none": "(none)"} {
+			for name, want := range map[string]string{"a/1": "uno", "a/b/2": "two", "c/3": "three",
+				"a/open": "begin, end", "d": "(none)", "a/none": "(none)"} {
 				if got := contentOf(t, s, name); got != want {
 					t.Errorf("%s holds %q, want %q", name, got, want)
 				}
@@ -141,10 +145,12 @@ func TestHostileNames(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(outside, "mine"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link")), os.Symlink(filepath.Join(outside, "mine"), filepath.Join(dir, "file"))); err != nil {
+	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link")),
+		os.Symlink(filepath.Join(outside, "mine"), filepath.Join(dir, "file"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"", ".", "..", "../a", "a/../../b", outside + "/mine", "a//b", "a\x00b", ".incoming/a", "a/.b", "link/mine", "link/a/b"} {
+	for _, name := range []string{"", ".", "..", "../a", "a/../../b", outside + "/mine", "a//b", "a\x00b",
+		".incoming/a", "a/.b", "link/mine", "link/a/b"} {
 		if err := s.Put(t.Context(), name, strings.NewReader("x"), 1); err == nil {
 			t.Errorf("%q was put", name)
 		}
@@ -162,7 +168,8 @@ func TestHostileNames(t *testing.T) {
 		t.Error("a link to a file outside was opened")
 	}
 	there, err := os.ReadDir(outside)
-	if text, failed := os.ReadFile(filepath.Join(outside, "mine")); err != nil || len(there) != 1 || failed != nil || string(text) != "mine" {
+	if text, failed := os.ReadFile(filepath.Join(outside, "mine")); err != nil || len(there) != 1 || failed != nil ||
+		string(text) != "mine" {
 		t.Errorf("outside there is %v, and %q (%v, %v)", there, text, err, failed)
 	}
 }
@@ -223,7 +230,8 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s is an address", address)
 		}
 	}
-	if _, err := objects.At("s3://a/b", func(string) string { return "" }, false); err == nil || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
+	if _, err := objects.At("s3://a/b", func(string) string { return "" }, false); err == nil ||
+		!strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID") {
 		t.Errorf("without a key: %v", err)
 	}
 }

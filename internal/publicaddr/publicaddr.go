@@ -48,5 +48,6 @@ func Unwrap(a netip.Addr) netip.Addr {
 // fd00:ec2::254) are link-local and unique local ones, which are not.
 func Is(a netip.Addr) bool {
 	a = Unwrap(a)
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
+	return a.IsGlobalUnicast() && !a.IsPrivate() &&
+		!slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -29,14 +29,16 @@ var (
 	seed   = flag.Uint64("seed", 0, "of the random choices; 0: a new one")
 )
 
-// replicaEnv makes the test program a replica: "URL KEY DIR ADDR", followed by the uids of types if it is to have only those, published.
+// replicaEnv makes the test program a replica: "URL KEY DIR ADDR", followed by the uids of types if it is to have only
+// those, published.
 const replicaEnv = "LECTERN_TEST_REPLICA"
 
 func TestMain(m *testing.M) {
 	if arguments := strings.Fields(os.Getenv(replicaEnv)); len(arguments) >= 4 {
 		err := gateway.Serve(context.Background(), arguments[2], gateway.Options{
 			Addr: arguments[3], LockWait: 10 * time.Second,
-			Follow: &gateway.Follow{URL: arguments[0], Token: arguments[1], Silence: time.Second, Part: store.Part{Types: arguments[4:], Published: len(arguments) > 4}},
+			Follow: &gateway.Follow{URL: arguments[0], Token: arguments[1], Silence: time.Second,
+				Part: store.Part{Types: arguments[4:], Published: len(arguments) > 4}},
 		})
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -70,7 +72,8 @@ func newWorld(t *testing.T, types []string, reads []string) *world {
 		*seed = rand.Uint64()
 	}
 	t.Logf("-seed %d", *seed)
-	w := &world{T: t, types: types, reads: reads, rnd: rand.New(rand.NewPCG(*seed, 1)), dir: t.TempDir(), replicaDir: t.TempDir(), reloaded: make(chan error, 100)}
+	w := &world{T: t, types: types, reads: reads, rnd: rand.New(rand.NewPCG(*seed, 1)), dir: t.TempDir(),
+		replicaDir: t.TempDir(), reloaded: make(chan error, 100)}
 	w.define()
 	w.permit()
 	ready := make(chan gateway.Ready, 1)
@@ -98,9 +101,12 @@ func newWorld(t *testing.T, types []string, reads []string) *world {
 		t.Fatal(status, answer)
 	}
 	w.link = &servertest.Link{}
-	w.proxy = servertest.NewProxy(t, strings.TrimPrefix(w.base, "http://"), func(net.Conn) (forth, back *servertest.Link) { return w.link, w.link })
+	w.proxy = servertest.NewProxy(t, strings.TrimPrefix(w.base, "http://"),
+		func(net.Conn) (forth, back *servertest.Link) { return w.link, w.link })
 	w.replicaAddr = servertest.FreeAddress(t)
-	w.replica = servertest.NewProcess(t, replicaEnv+"="+strings.Join(append([]string{"http://" + w.proxy.Addr(), w.key, w.replicaDir, w.replicaAddr}, types...), " "), w.replicaDir)
+	w.replica = servertest.NewProcess(
+		t, replicaEnv+"="+strings.Join(append([]string{"http://" + w.proxy.Addr(), w.key, w.replicaDir, w.replicaAddr},
+			types...), " "), w.replicaDir)
 	return w
 }
 
@@ -129,7 +135,8 @@ func (w *world) define() {
 	w.attributes++
 	text += "  secret: {type: relation, relation: manyToMany, target: 'api::secret.secret'}\n"
 	w.write("content-types/note.yaml", text)
-	w.write("content-types/secret.yaml", "kind: collectionType\ninfo: {singularName: secret, pluralName: secrets, displayName: Secret}\nattributes: {text: {type: string}}\n")
+	w.write("content-types/secret.yaml",
+		"kind: collectionType\ninfo: {singularName: secret, pluralName: secrets, displayName: Secret}\nattributes: {text: {type: string}}\n")
 }
 
 // permit grants other permissions to the public than before.
@@ -137,7 +144,8 @@ func (w *world) permit() {
 	actions := []string{"find", "findOne", "create", "update", "delete"}
 	w.rnd.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
 	actions = actions[:1+w.rnd.IntN(len(actions))]
-	w.write("config/permissions.yaml", fmt.Sprintf("roles: {public: {api::note.note: [%s]}}\n# %d\n", strings.Join(actions, ", "), w.rnd.Uint64()))
+	w.write("config/permissions.yaml", fmt.Sprintf("roles: {public: {api::note.note: [%s]}}\n# %d\n",
+		strings.Join(actions, ", "), w.rnd.Uint64()))
 }
 
 func (w *world) awaitReload() {
@@ -187,9 +195,11 @@ func (w *world) change(i int) {
 		case 4:
 			method, path, body = http.MethodPost, "/api/notes/"+pick()+"/actions/unpublish", "{}"
 		case 5:
-			method, path, body = http.MethodPut, "/api/notes/"+pick()+"?status=draft", fmt.Sprintf(`{"data":{"title":"hidden draft %d"}}`, i)
+			method, path, body = http.MethodPut, "/api/notes/"+pick()+"?status=draft",
+				fmt.Sprintf(`{"data":{"title":"hidden draft %d"}}`, i)
 		case 6:
-			method, path, body = http.MethodPut, "/api/secrets/"+w.secret, fmt.Sprintf(`{"data":{"text":"hidden secret %d"}}`, i)
+			method, path, body = http.MethodPut, "/api/secrets/"+w.secret,
+				fmt.Sprintf(`{"data":{"text":"hidden secret %d"}}`, i)
 		}
 	}
 	status, answer, err := ask(method, w.base+path, w.key, body)
@@ -204,14 +214,18 @@ func (w *world) change(i int) {
 
 // allReads are put to both servers at the end if the replica has all content, noteReads if it has published notes.
 var allReads = append([]string{
-	"/api/notes?populate=*&sort=title&pagination[pageSize]=100", "/api/notes?status=draft&sort=id&pagination[pageSize]=100&pagination[page]=2",
+	"/api/notes?populate=*&sort=title&pagination[pageSize]=100",
+	"/api/notes?status=draft&sort=id&pagination[pageSize]=100&pagination[page]=2",
 	"/api/secrets?sort=id&pagination[pageSize]=100",
 }, noteReads...)
 
 var noteReads = []string{
-	"/api/notes?populate[0]=next&populate[1]=before&sort=title&pagination[pageSize]=100", "/api/notes?sort=id&pagination[pageSize]=100&pagination[page]=2",
-	"/api/notes?filters[next][title][$contains]=1&fields[0]=title", "/api/notes?filters[extra0][$gte]=0&sort=title", "/api/i18n/locales",
-	"/api/users-permissions/roles", "/api/users-permissions/permissions", "/graphql?query={notes(sort:\"title\"){documentId,title,next{title},before{title}}}",
+	"/api/notes?populate[0]=next&populate[1]=before&sort=title&pagination[pageSize]=100",
+	"/api/notes?sort=id&pagination[pageSize]=100&pagination[page]=2",
+	"/api/notes?filters[next][title][$contains]=1&fields[0]=title", "/api/notes?filters[extra0][$gte]=0&sort=title",
+	"/api/i18n/locales",
+	"/api/users-permissions/roles", "/api/users-permissions/permissions",
+	"/graphql?query={notes(sort:\"title\"){documentId,title,next{title},before{title}}}",
 }
 
 // equal waits until the replica answers all reads as the origin does.
@@ -226,7 +240,8 @@ func (w *world) equal() {
 				w.must(err)
 				got, answer, err := ask(http.MethodGet, "http://"+w.replicaAddr+path, key, "")
 				if err != nil || got != status || answer != want {
-					different = fmt.Sprintf("GET %s: %d %.300s %v\nwant %d %.300s", path, got, answer, err, status, want)
+					different = fmt.Sprintf("GET %s: %d %.300s %v\nwant %d %.300s", path, got, answer, err, status,
+						want)
 				}
 			}
 		}
@@ -237,15 +252,16 @@ func (w *world) equal() {
 	})
 }
 
-// TestKilledAndCutOff changes content, definitions and permissions of an origin, while its replica is killed and cut off, and expects the
-// replica to end equal.
+// TestKilledAndCutOff changes content, definitions and permissions of an origin, while its replica is killed and cut
+// off, and expects the replica to end equal.
 func TestKilledAndCutOff(t *testing.T) {
 	w := newWorld(t, nil, allReads)
 	written := w.run(*writes, *kills)
 	w.sameLogs(written)
 }
 
-// TestPartKilledAndCutOff does the same with a replica that has published notes only, and looks for other content in its files.
+// TestPartKilledAndCutOff does the same with a replica that has published notes only, and looks for other content in
+// its files.
 func TestPartKilledAndCutOff(t *testing.T) {
 	w := newWorld(t, []string{"api::note.note"}, noteReads)
 	w.run((*writes+1)/2, (*kills+1)/2)
@@ -264,8 +280,8 @@ func TestPartKilledAndCutOff(t *testing.T) {
 	}
 }
 
-// run changes the origin while its replica is killed and cut off, waits until the replica is equal, and stops both. It returns the revision at
-// which the replica was equal.
+// run changes the origin while its replica is killed and cut off, waits until the replica is equal, and stops both. It
+// returns the revision at which the replica was equal.
 func (w *world) run(writes, kills int) (written uint64) {
 	w.replica.Start()
 	done := map[string]int{}
@@ -301,7 +317,8 @@ func (w *world) run(writes, kills int) (written uint64) {
 	return written
 }
 
-// sameLogs compares the logs of both stores byte for byte, of which the replica must have all up to a sequence, and checks both stores.
+// sameLogs compares the logs of both stores byte for byte, of which the replica must have all up to a sequence, and
+// checks both stores.
 func (w *world) sameLogs(written uint64) {
 	w.Helper()
 	open := func(dir string, o store.Options) *store.Store {

@@ -5,10 +5,14 @@ import (
 	"testing"
 )
 
-// layers lists the packages from the lowest layer to the highest. A package may import only packages of lower layers. A layer
-// of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the layers.
+// layers lists the packages from the lowest layer to the highest. A package may import only packages of lower layers. A
+// layer of one name that ends in "/" is a tree of packages that may import one another. ARCHITECTURE.md describes the
+// layers.
 var layers = [][]string{
-	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell", "internal/lru", "internal/ctxio", "internal/diskcache", "internal/span", "internal/tempfile", "internal/durable", "internal/within", "internal/diskspace", "internal/publicaddr", "internal/etag", "internal/backoff", "internal/anyjpeg", "internal/icc", "internal/icc/icctest", "internal/lenient"},
+	{"jsontree", "internal/budget", "internal/slug", "internal/admission", "internal/spelling", "internal/shell",
+		"internal/lru", "internal/ctxio", "internal/diskcache", "internal/span", "internal/tempfile",
+		"internal/durable", "internal/within", "internal/diskspace", "internal/publicaddr", "internal/etag",
+		"internal/backoff", "internal/anyjpeg", "internal/icc", "internal/icc/icctest", "internal/lenient"},
 	{"internal/clock"},
 	{"internal/jsonlines", "internal/extsort"},
 	{"internal/objects"},
@@ -68,7 +72,9 @@ var layers = [][]string{
 	{"internal/silentnet"},
 	{"internal/servertest"},
 	{"internal/simulation/program"},
-	{"internal/conformance", "internal/costs", "internal/simulation/answers", "internal/simulation/kills", "internal/simulation/powerloss", "internal/simulation/syncs", "internal/clients", "internal/attack", "internal/replicas", "internal/clusters", "internal/repository"}, // tests of the complete program
+	{"internal/conformance", "internal/costs", "internal/simulation/answers", "internal/simulation/kills",
+		"internal/simulation/powerloss", "internal/simulation/syncs", "internal/clients", "internal/attack",
+		"internal/replicas", "internal/clusters", "internal/repository"}, // tests of the complete program
 }
 
 // owners maps a dependency to the only package that may import it, so that the dependency can be replaced in one place.
@@ -98,7 +104,8 @@ func TestImportsRunOneWay(t *testing.T) {
 		}
 		for _, name := range names[1:] {
 			if name == module || strings.HasPrefix(name, module+"/") {
-				if below := inModule(name); layerOf(below) > layerOf(pkg) || layerOf(below) == layerOf(pkg) && !isTree(layerOf(pkg)) {
+				if below := inModule(name); layerOf(below) > layerOf(pkg) || layerOf(below) == layerOf(pkg) &&
+					!isTree(layerOf(pkg)) {
 					t.Errorf("%s imports %s, which does not lie below it", names[0], name)
 				}
 			}

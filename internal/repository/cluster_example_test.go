@@ -29,7 +29,8 @@ func TestClusterExample(t *testing.T) {
 	}
 	dir, api, nodes := filepath.Join(t.TempDir(), "three"), servertest.FreePorts(t, 3), servertest.FreePorts(t, 3)
 	script := exec.Command("sh", "examples/cluster/three-nodes.sh", dir)
-	script.Env = append(os.Environ(), "LECTERN="+program, "API_PORT="+strconv.Itoa(api), "NODE_PORT="+strconv.Itoa(nodes))
+	script.Env = append(os.Environ(), "LECTERN="+program, "API_PORT="+strconv.Itoa(api),
+		"NODE_PORT="+strconv.Itoa(nodes))
 	var printed bytes.Buffer
 	script.Stdout, script.Stderr = &printed, &printed
 	if err := script.Start(); err != nil {
@@ -85,7 +86,8 @@ func TestClusterExample(t *testing.T) {
 	for i := range 3 { // a member of the cluster may have yet to open its project
 		awaitReady(t, at(i).base)
 	}
-	made, text := at(1).do(t, "editor", "POST", "/api/articles", `{"data": {"title": "Three copies", "slug": "three-copies"}}`)
+	made, text := at(1).do(t, "editor", "POST", "/api/articles",
+		`{"data": {"title": "Three copies", "slug": "three-copies"}}`)
 	if made.StatusCode != http.StatusCreated {
 		t.Fatal(text)
 	}
@@ -100,7 +102,8 @@ func TestClusterExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	if body, err := io.ReadAll(got.Body); err != nil || !strings.Contains(string(body), "Three copies") || got.Header.Get("Lectern-Replica-Age") == "" {
+	if body, err := io.ReadAll(got.Body); err != nil || !strings.Contains(string(body), "Three copies") ||
+		got.Header.Get("Lectern-Replica-Age") == "" {
 		t.Errorf("%v %s %v", err, body, got.Header)
 	}
 	for _, arguments := range [][]string{{node3}, {node1, "node3"}} { // node3 has no definitions of its own
@@ -117,7 +120,8 @@ func TestClusterExample(t *testing.T) {
 		}
 		return nil
 	})
-	if out, err := run("cluster", "status", node3); err != nil || strings.Contains(out, "node1") || !strings.Contains(out, "the leader is node3") {
+	if out, err := run("cluster", "status", node3); err != nil || strings.Contains(out, "node1") ||
+		!strings.Contains(out, "the leader is node3") {
 		t.Errorf("%v %s", err, out)
 	}
 }

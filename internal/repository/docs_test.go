@@ -86,8 +86,8 @@ func TestLinks(t *testing.T) {
 // contents is a list at the top of a page that leads to the headings of the page.
 var contents = regexp.MustCompile(`(?m)^- \[[^]]*\]\(#`)
 
-// TestContentsAreComplete looks for each section of a page in its list of contents, if it has one, and expects the pages for
-// those who look after a server to have one and to be short.
+// TestContentsAreComplete looks for each section of a page in its list of contents, if it has one, and expects the
+// pages for those who look after a server to have one and to be short.
 func TestContentsAreComplete(t *testing.T) {
 	pages := documentation(t)
 	for page, text := range pages {
@@ -115,8 +115,8 @@ func TestContentsAreComplete(t *testing.T) {
 
 const longestPage = 12_000
 
-// TestNamedFilesExist looks for every file and folder of the repository that the documentation names in backquotes. A page may
-// leave out the first folders of a path, and may name several files by a pattern.
+// TestNamedFilesExist looks for every file and folder of the repository that the documentation names in backquotes. A
+// page may leave out the first folders of a path, and may name several files by a pattern.
 func TestNamedFilesExist(t *testing.T) {
 	tracked := trackedPaths(t)
 	known := map[string]bool{} // paths of files and folders, complete and without their first folders
@@ -149,8 +149,8 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// TestGuardsExist looks for each test that a row of docs/security.md names, and in each file that the last column names as
-// a guard for the text that follows it.
+// TestGuardsExist looks for each test that a row of docs/security.md names, and in each file that the last column names
+// as a guard for the text that follows it.
 func TestGuardsExist(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	if err != nil {
@@ -218,10 +218,12 @@ func matchesAny(pattern string, names map[string]bool) bool {
 
 // ofEveryRepository are the entries of the root that need no description: one finds them in most repositories.
 var ofEveryRepository = []string{
-	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "go.mod", "go.sum",
+	".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "go.mod",
+	"go.sum",
 }
 
-// TestRoot looks for every file and folder of the root in ARCHITECTURE.md. It finds files that were committed by mistake.
+// TestRoot looks for every file and folder of the root in ARCHITECTURE.md. It finds files that were committed by
+// mistake.
 func TestRoot(t *testing.T) {
 	out, err := exec.Command("git", "ls-tree", "--name-only", "HEAD").Output()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 
 var updateErrors = flag.Bool("update-errors", false, "write the table of docs/errors.md")
 
-// errorName matches the name of an error in the source of a package: the field of an Error, or an argument of a function that makes one.
+// errorName matches the name of an error in the source of a package: the field of an Error, or an argument of a
+// function that makes one.
 var errorName = regexp.MustCompile(`(?:Name: |BadRequest\()"([A-Z][A-Za-z]*)"`)
 
 // TestKindsOfErrors compares the names of errors in the source with apierror.Kinds.
@@ -70,7 +71,8 @@ func TestPageOfErrors(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| name | status | title | meaning |\n|---|---|---|---|\n")
 	for _, k := range apierror.Kinds() {
-		fmt.Fprintf(&table, "| <a id=\"%s\"></a>`%s` | %s | %s | %s |\n", k.Name, k.Name, k.Statuses, k.Title, k.Meaning)
+		fmt.Fprintf(&table, "| <a id=\"%s\"></a>`%s` | %s | %s | %s |\n", k.Name, k.Name, k.Statuses, k.Title,
+			k.Meaning)
 	}
 	want := before + begin + table.String() + end + after
 	switch {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// buildExample builds a project of examples/, which is a module of its own. It uses only dependencies of the main module, so
-// it needs no network.
+// buildExample builds a project of examples/, which is a module of its own. It uses only dependencies of the main
+// module, so it needs no network.
 func buildExample(t *testing.T, name string) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), name)
@@ -31,8 +31,8 @@ func buildExample(t *testing.T, name string) (program string) {
 	return program
 }
 
-// copyExample copies the project of an example to a directory of the test, without the content and the settings that somebody who tried it may have
-// left there.
+// copyExample copies the project of an example to a directory of the test, without the content and the settings that
+// somebody who tried it may have left there.
 func copyExample(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -60,7 +60,8 @@ type client struct {
 func serveEphemeral(t *testing.T, program, dir string) *client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	serve := exec.CommandContext(ctx, program, "serve", dir, "--ephemeral", "--env", "production", "--addr", "127.0.0.1:0")
+	serve := exec.CommandContext(ctx, program, "serve", dir, "--ephemeral", "--env", "production", "--addr",
+		"127.0.0.1:0")
 	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
 	var log bytes.Buffer
 	serve.Stderr = &log
@@ -118,7 +119,8 @@ func (c *client) do(t *testing.T, as, method, path, body string) (*http.Response
 // register creates a user whose token later requests select by name.
 func (c *client) register(t *testing.T, name string) {
 	t.Helper()
-	_, text := c.do(t, "", "POST", "/api/auth/local/register", `{"username":"`+name+`","email":"`+name+`@example.org","password":"correct horse"}`)
+	_, text := c.do(t, "", "POST", "/api/auth/local/register", `{"username":"`+name+`","email":"`+name+
+		`@example.org","password":"correct horse"}`)
 	var answer struct{ JWT string }
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.JWT == "" {
 		t.Fatal(text)
@@ -159,7 +161,8 @@ func (c *client) exchange(t *testing.T, list []exchange) {
 	for _, x := range list {
 		t.Run(x.what, func(t *testing.T) {
 			res, text := c.do(t, x.as, x.method, x.path, x.body)
-			if want := strings.ReplaceAll(x.holds, "@id", c.id); res.StatusCode != x.status || !strings.Contains(text, want) {
+			if want := strings.ReplaceAll(x.holds, "@id", c.id); res.StatusCode != x.status ||
+				!strings.Contains(text, want) {
 				t.Errorf("%d %s\nwant %d with %s", res.StatusCode, text, x.status, want)
 			}
 		})
@@ -177,7 +180,8 @@ func TestMagazine(t *testing.T) {
 		forbidden = `"error":{"status":403,"name":"ForbiddenError","message":"Forbidden","details":{}}`
 		long      = `Eleven guests came, and there was soup for eight. This is how it was made to do.`
 	)
-	_, text := c.do(t, "ada", "POST", "/api/articles", `{"data":{"title":"Soup for Eleven Guests!","text":"`+long+`","notes":"check the salt"}}`)
+	_, text := c.do(t, "ada", "POST", "/api/articles", `{"data":{"title":"Soup for Eleven Guests!","text":"`+long+
+		`","notes":"check the salt"}}`)
 	var made struct {
 		Data struct{ DocumentID, Slug string }
 	}
@@ -194,18 +198,24 @@ func TestMagazine(t *testing.T) {
 		return string(body)
 	}
 	c.exchange(t, []exchange{
-		{"a slug of one's own stays", "ada", "POST", "/api/articles?fields=slug", `{"data":{"title":"Seeds","slug":"sowing"}}`, 201, `"slug":"sowing"`},
+		{"a slug of one's own stays", "ada", "POST", "/api/articles?fields=slug",
+			`{"data":{"title":"Seeds","slug":"sowing"}}`, 201, `"slug":"sowing"`},
 		{"nobody else's article", "tom", "PUT", "/api/articles/@id", `{"data":{"title":"Mine"}}`, 403, failed},
-		{"one's own article", "ada", "PUT", "/api/articles/@id?fields=notes", `{"data":{"notes":"salted"}}`, 200, `"notes":"salted"`},
-		{"a token's write", "full", "PUT", "/api/articles/@id?fields=notes", `{"data":{"notes":"seen"}}`, 200, `"notes":"seen"`},
+		{"one's own article", "ada", "PUT", "/api/articles/@id?fields=notes", `{"data":{"notes":"salted"}}`, 200,
+			`"notes":"salted"`},
+		{"a token's write", "full", "PUT", "/api/articles/@id?fields=notes", `{"data":{"notes":"seen"}}`, 200,
+			`"notes":"seen"`},
 		{"the public may not feature", "", "POST", "/api/articles/@id/feature", "", 403, forbidden},
 		{"nor who does not own it", "tom", "POST", "/api/articles/@id/feature", "", 403, failed},
 		{"nor a token without leave", "auditor", "POST", "/api/articles/@id/feature", "", 403, forbidden},
 		{"what is not there", "full", "POST", "/api/articles/nothing/feature", "", 404, `"name":"NotFoundError"`},
-		{"feature", "ada", "POST", "/api/articles/@id/feature", "", 200, `{"data":{"documentId":"@id","featured":true}}`},
+		{"feature", "ada", "POST", "/api/articles/@id/feature", "", 200,
+			`{"data":{"documentId":"@id","featured":true}}`},
 		{"featured", "", "GET", "/api/articles/@id?fields=featured", "", 200, `"featured":true`},
-		{"the words of titles", "", "GET", "/api/statistics/words", "", 200, `{"data":[{"word":"eleven","count":1},{"word":"for","count":1},{"word":"guests","count":1}]}`},
-		{"a hook refuses", "full", "DELETE", "/api/articles/@id", "", 409, `"error":{"status":409,"name":"ConflictError","message":"This article is on the front page","details":{}}`},
+		{"the words of titles", "", "GET", "/api/statistics/words", "", 200,
+			`{"data":[{"word":"eleven","count":1},{"word":"for","count":1},{"word":"guests","count":1}]}`},
+		{"a hook refuses", "full", "DELETE", "/api/articles/@id", "", 409,
+			`"error":{"status":409,"name":"ConflictError","message":"This article is on the front page","details":{}}`},
 
 		{"GraphQL: a query of its own", "", "POST", "/graphql", graphql(`{ topWords(limit: 2) { word count } }`), 200,
 			`{"data":{"topWords":[{"word":"eleven","count":1},{"word":"for","count":1}]}}`},
@@ -214,44 +224,74 @@ func TestMagazine(t *testing.T) {
 		{"GraphQL: a document by its slug, with a computed field", "", "POST", "/graphql",
 			graphql(`{ articleBySlug(slug: "soup-for-eleven-guests") { documentId title readingTime } }`), 200,
 			`{"data":{"articleBySlug":{"documentId":"@id","title":"Soup for Eleven Guests!","readingTime":1}}}`},
-		{"GraphQL: no document", "", "POST", "/graphql", graphql(`{ articleBySlug(slug: "none") { title } }`), 200, `{"data":{"articleBySlug":null}}`},
-		{"GraphQL: scopes", "auditor", "POST", "/graphql", graphql(`{ articleBySlug(slug: "none") { title } }`), 200, `"message":"Forbidden access"`},
-		{"GraphQL: a middleware cuts texts", "", "POST", "/graphql", graphql(`{ article(documentId: "@id") { text readingTime } }`), 200,
+		{"GraphQL: no document", "", "POST", "/graphql", graphql(`{ articleBySlug(slug: "none") { title } }`), 200,
+			`{"data":{"articleBySlug":null}}`},
+		{"GraphQL: scopes", "auditor", "POST", "/graphql", graphql(`{ articleBySlug(slug: "none") { title } }`), 200,
+			`"message":"Forbidden access"`},
+		{"GraphQL: a middleware cuts texts", "", "POST", "/graphql",
+			graphql(`{ article(documentId: "@id") { text readingTime } }`), 200,
 			`{"data":{"article":{"text":"Eleven guests came, and there was soup f…","readingTime":1}}}`},
-		{"GraphQL: but for users", "tom", "POST", "/graphql", graphql(`{ article(documentId: "@id") { text } }`), 200, `{"data":{"article":{"text":"` + long + `"}}}`},
-		{"GraphQL: the policy of the route", "tom", "POST", "/graphql", graphql(`mutation { updateArticle(documentId: "@id", data: {title: "Mine"}) { title } }`), 200,
+		{"GraphQL: but for users", "tom", "POST", "/graphql", graphql(`{ article(documentId: "@id") { text } }`), 200,
+			`{"data":{"article":{"text":"` + long + `"}}}`},
+		{"GraphQL: the policy of the route", "tom", "POST", "/graphql",
+			graphql(`mutation { updateArticle(documentId: "@id", data: {title: "Mine"}) { title } }`), 200,
 			`"name":"PolicyError"`},
-		{"GraphQL: one's own article", "ada", "POST", "/graphql", graphql(`mutation { updateArticle(documentId: "@id", data: {title: "Soup"}) { title } }`), 200,
+		{"GraphQL: one's own article", "ada", "POST", "/graphql",
+			graphql(`mutation { updateArticle(documentId: "@id", data: {title: "Soup"}) { title } }`), 200,
 			`{"data":{"updateArticle":{"title":"Soup"}}}`},
-		{"GraphQL: hooks", "ada", "POST", "/graphql", graphql(`mutation { createArticle(data: {title: "Bread, at last"}) { slug } }`), 200,
+		{"GraphQL: hooks", "ada", "POST", "/graphql",
+			graphql(`mutation { createArticle(data: {title: "Bread, at last"}) { slug } }`), 200,
 			`{"data":{"createArticle":{"slug":"bread-at-last"}}}`},
-		{"GraphQL: a resolver that creates a document", "tom", "POST", "/graphql", graphql(`mutation { submitArticle(title: "Tea", text: "Hot.") { title text publishedAt readingTime } }`), 200,
+		{"GraphQL: a resolver that creates a document", "tom", "POST", "/graphql",
+			graphql(`mutation { submitArticle(title: "Tea", text: "Hot.") { title text publishedAt readingTime } }`),
+			200,
 			`{"data":{"submitArticle":{"title":"Tea","text":"Hot.","publishedAt":null,"readingTime":1}}}`},
-		{"GraphQL: who created it", "full", "GET", "/api/articles?status=draft&filters[slug]=tea&fields=notes", "", 200, `"notes":"handed in by tom"`},
-		{"GraphQL: an error that is told", "ada", "POST", "/graphql", graphql(`mutation { submitArticle(title: "TEA", text: "Cold.") { title } }`), 200,
+		{"GraphQL: who created it", "full", "GET", "/api/articles?status=draft&filters[slug]=tea&fields=notes", "", 200,
+			`"notes":"handed in by tom"`},
+		{"GraphQL: an error that is told", "ada", "POST", "/graphql",
+			graphql(`mutation { submitArticle(title: "TEA", text: "Cold.") { title } }`), 200,
 			`{"errors":[{"message":"There is an article of this title","path":["submitArticle"],"extensions":{"code":"STRAPI_CONFLICT_ERROR","error":{"name":"ConflictError","message":"There is an article of this title","details":{}}}}],"data":{"submitArticle":null}}`},
-		{"GraphQL: a permission that a user lacks", "ada", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { title } }`), 200, `"message":"Forbidden access"`},
-		{"GraphQL: a permission that a token was granted", "desk", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { title featured } }`), 200,
+		{"GraphQL: a permission that a user lacks", "ada", "POST", "/graphql",
+			graphql(`mutation { promoteArticle(documentId: "@id") { title } }`), 200, `"message":"Forbidden access"`},
+		{"GraphQL: a permission that a token was granted", "desk", "POST", "/graphql",
+			graphql(`mutation { promoteArticle(documentId: "@id") { title featured } }`), 200,
 			`{"data":{"promoteArticle":{"title":"Soup","featured":true}}}`},
-		{"GraphQL: a role that a user lacks", "ada", "POST", "/graphql", graphql(`mutation { retractArticle(documentId: "@id") { title } }`), 200, `"name":"PolicyError"`},
-		{"GraphQL: nor has a token it", "full", "POST", "/graphql", graphql(`mutation { retractArticle(documentId: "@id") { title } }`), 200, `"name":"PolicyError"`},
-		{"GraphQL: filters", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada", filters: {title: {startsWith: "B"}}) { title } }`), 200, `{"data":{"articlesOf":[{"title":"Bread, at last"}]}}`},
-		{"GraphQL: without filters", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada") { title } }`), 200, `{"data":{"articlesOf":[{"title":"Soup"},{"title":"Bread, at last"},{"title":"Seeds"}]}}`},
-		{"GraphQL: filters by what is hidden", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada", filters: {owner: {email: {startsWith: "a"}}}) { title } }`), 200, `"message":"Invalid key owner"`},
-		{"GraphQL: a disabled type", "full", "POST", "/graphql", graphql(`{ auditEntries { title } }`), 400, `Cannot query field \"auditEntries\" on type \"Query\".`},
-		{"GraphQL: a disabled field", "full", "POST", "/graphql", graphql(`{ articles { notes } }`), 400, `Cannot query field \"notes\" on type \"Article\".`},
-		{"GraphQL: a disabled action", "full", "POST", "/graphql", graphql(`mutation { deleteArticle(documentId: "@id") { documentId } }`), 400,
+		{"GraphQL: a role that a user lacks", "ada", "POST", "/graphql",
+			graphql(`mutation { retractArticle(documentId: "@id") { title } }`), 200, `"name":"PolicyError"`},
+		{"GraphQL: nor has a token it", "full", "POST", "/graphql",
+			graphql(`mutation { retractArticle(documentId: "@id") { title } }`), 200, `"name":"PolicyError"`},
+		{"GraphQL: filters", "", "POST", "/graphql",
+			graphql(`{ articlesOf(username: "ada", filters: {title: {startsWith: "B"}}) { title } }`), 200,
+			`{"data":{"articlesOf":[{"title":"Bread, at last"}]}}`},
+		{"GraphQL: without filters", "", "POST", "/graphql", graphql(`{ articlesOf(username: "ada") { title } }`), 200,
+			`{"data":{"articlesOf":[{"title":"Soup"},{"title":"Bread, at last"},{"title":"Seeds"}]}}`},
+		{"GraphQL: filters by what is hidden", "", "POST", "/graphql",
+			graphql(`{ articlesOf(username: "ada", filters: {owner: {email: {startsWith: "a"}}}) { title } }`), 200,
+			`"message":"Invalid key owner"`},
+		{"GraphQL: a disabled type", "full", "POST", "/graphql", graphql(`{ auditEntries { title } }`), 400,
+			`Cannot query field \"auditEntries\" on type \"Query\".`},
+		{"GraphQL: a disabled field", "full", "POST", "/graphql", graphql(`{ articles { notes } }`), 400,
+			`Cannot query field \"notes\" on type \"Article\".`},
+		{"GraphQL: a disabled action", "full", "POST", "/graphql",
+			graphql(`mutation { deleteArticle(documentId: "@id") { documentId } }`), 400,
 			`Cannot query field \"deleteArticle\" on type \"Mutation\".`},
 
 		{"the audit log is not for everybody", "ada", "GET", "/api/audit-entries", "", 403, forbidden},
-		{"the audit log", "auditor", "GET", "/api/audit-entries?filters[title]=Bread,%20at%20last&fields[0]=action&fields[1]=by&sort=id", "", 200, `"action":"publish","by":1}]`},
-		{"the audit log knows tokens from users", "auditor", "GET", "/api/audit-entries?filters[action]=update&filters[by][$null]=true&fields=article", "", 200, `"article":"@id"`},
+		{"the audit log", "auditor", "GET",
+			"/api/audit-entries?filters[title]=Bread,%20at%20last&fields[0]=action&fields[1]=by&sort=id", "", 200,
+			`"action":"publish","by":1}]`},
+		{"the audit log knows tokens from users", "auditor", "GET",
+			"/api/audit-entries?filters[action]=update&filters[by][$null]=true&fields=article", "", 200,
+			`"article":"@id"`},
 	})
 	c.exchange(t, []exchange{
 		{"an editor", "full", "PUT", "/api/users/2", `{"role":` + c.role(t, "editor") + `}`, 200, `"username":"tom"`},
-		{"GraphQL: the role of a user", "tom", "POST", "/graphql", graphql(`mutation { retractArticle(documentId: "@id") { title publishedAt } }`), 200,
+		{"GraphQL: the role of a user", "tom", "POST", "/graphql",
+			graphql(`mutation { retractArticle(documentId: "@id") { title publishedAt } }`), 200,
 			`{"data":{"retractArticle":{"title":"Soup","publishedAt":null}}}`},
-		{"GraphQL: a permission that a role was granted", "tom", "POST", "/graphql", graphql(`mutation { promoteArticle(documentId: "@id") { featured } }`), 200, `{"data":{"promoteArticle":{"featured":true}}}`},
+		{"GraphQL: a permission that a role was granted", "tom", "POST", "/graphql",
+			graphql(`mutation { promoteArticle(documentId: "@id") { featured } }`), 200,
+			`{"data":{"promoteArticle":{"featured":true}}}`},
 	})
 	year := time.Now().UTC().Format("2006")
 	c.exchange(t, []exchange{
@@ -265,7 +305,8 @@ func TestMagazine(t *testing.T) {
 	if res, _ := c.do(t, "", "GET", "/archive/1999", ""); res.Header.Get("X-Route") != "/archive/{year:[0-9]{4}}" {
 		t.Errorf("a middleware made for mux is told of the route %q", res.Header.Get("X-Route"))
 	}
-	for path, want := range map[string]string{"/api/articles": "public, max-age=60", "/uploads/soup.jpg": "public, max-age=3600"} {
+	for path, want := range map[string]string{"/api/articles": "public, max-age=60",
+		"/uploads/soup.jpg": "public, max-age=3600"} {
 		if res, _ := c.do(t, "", "GET", path, ""); res.Header.Get("Cache-Control") != want {
 			t.Errorf("the middleware of %s says %q, want %q", path, res.Header.Get("Cache-Control"), want)
 		}
@@ -290,7 +331,8 @@ func TestHello(t *testing.T) {
 	if out, err := exec.Command(program, "init", dir).CombinedOutput(); err != nil {
 		t.Fatalf("init: %v\n%s", err, out)
 	}
-	serveEphemeral(t, program, dir).exchange(t, []exchange{{"the route", "", "GET", "/api/hello/Ada", "", 200, "Hello, Ada!"}})
+	serveEphemeral(t, program, dir).exchange(
+		t, []exchange{{"the route", "", "GET", "/api/hello/Ada", "", 200, "Hello, Ada!"}})
 }
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -317,7 +359,8 @@ func TestExtendingGuide(t *testing.T) {
 			t.Errorf("%s has %d blocks of Go", name, len(blocks))
 		}
 		for _, block := range blocks {
-			if !slices.ContainsFunc(code, func(text string) bool { return strings.Contains(text, indentation.ReplaceAllString(block, "")) }) {
+			if !slices.ContainsFunc(code,
+				func(text string) bool { return strings.Contains(text, indentation.ReplaceAllString(block, "")) }) {
 				t.Errorf("%s: no example has\n%s", name, block)
 			}
 		}
@@ -337,7 +380,8 @@ func blocksOf(t *testing.T, name string, pattern *regexp.Regexp) (blocks []strin
 	return blocks
 }
 
-// TestGenerateFromAnExample checks that the go generate command in docs/graphql.md also works in a module that uses Lectern.
+// TestGenerateFromAnExample checks that the go generate command in docs/graphql.md also works in a module that uses
+// Lectern.
 func TestGenerateFromAnExample(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("docs", "graphql.md"))
 	if err != nil {
@@ -370,7 +414,8 @@ func TestMagazineREADME(t *testing.T) {
 	follow(t, filepath.Join("examples", "magazine", "README.md"), dir, serve(t, dir, program, "."))
 }
 
-// TestExamplesShipNoSecret checks that examples contain no secrets, which everybody would know: the server generates its own.
+// TestExamplesShipNoSecret checks that examples contain no secrets, which everybody would know: the server generates
+// its own.
 func TestExamplesShipNoSecret(t *testing.T) {
 	files := trackedFiles(t, "examples/*/config/*")
 	if len(files) == 0 {

@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// trackedFiles returns the paths of the files that git tracks, or of those that match one of the patterns. What else lies in the folder, such
-// as a project that README.md has made there, is not part of the repository, and no test may depend on it.
+// trackedFiles returns the paths of the files that git tracks, or of those that match one of the patterns. What else
+// lies in the folder, such as a project that README.md has made there, is not part of the repository, and no test may
+// depend on it.
 func trackedFiles(t *testing.T, patterns ...string) (files []string) {
 	t.Helper()
 	out, err := exec.Command("git", "ls-files", "-z").Output()
@@ -82,19 +83,22 @@ var besides = map[string]string{
 }
 
 // inAClone matches the tests that read what lies in the folder and take no servers or builds.
-var inAClone = regexp.MustCompile(`^Test(Links|NamedFilesExist|PackagesPageIsFresh|Root|ImportsRunOneWay|GuideSettings|ExtendingGuide|` +
-	`StrapiGuideYAML|ExamplesShipNoSecret|KindsOfErrors|PageOfErrors|OverviewListsEveryPage)$`)
+var inAClone = regexp.MustCompile(
+	`^Test(Links|NamedFilesExist|PackagesPageIsFresh|Root|ImportsRunOneWay|GuideSettings|ExtendingGuide|` +
+		`StrapiGuideYAML|ExamplesShipNoSecret|KindsOfErrors|PageOfErrors|OverviewListsEveryPage)$`)
 
 // TestOtherFilesInTheFolder runs the tests that read the folder in a clone in which other files lie.
 func TestOtherFilesInTheFolder(t *testing.T) {
 	trackedFiles(t) // skips without git
 	root := filepath.Join(t.TempDir(), "clone")
-	state := strings.TrimSpace(run(t, exec.Command("git", "-c", "user.name=test", "-c", "user.email=test@example.org", "stash", "create")))
+	state := strings.TrimSpace(
+		run(t, exec.Command("git", "-c", "user.name=test", "-c", "user.email=test@example.org", "stash", "create")))
 	if state == "" { // nothing is changed since the last commit
 		state = "HEAD"
 	}
 	run(t, exec.Command("git", "clone", "--quiet", "--shared", "--no-checkout", ".", root))
-	run(t, exec.Command("git", "-C", root, "checkout", "--quiet", strings.TrimSpace(run(t, exec.Command("git", "rev-parse", state)))))
+	run(t, exec.Command("git", "-C", root, "checkout", "--quiet",
+		strings.TrimSpace(run(t, exec.Command("git", "rev-parse", state)))))
 	writeFiles(t, root, besides)
 	program, err := os.Executable()
 	if err != nil {

@@ -36,7 +36,8 @@ func TestPackagesPageIsFresh(t *testing.T) {
 		said = strings.TrimPrefix(said, "Package ")
 		_, said, _ = strings.Cut(said, " ")
 		if !strings.HasSuffix(said, ".") {
-			t.Errorf("%s: the comment of the package must begin with a sentence that says what it does, and is %q", path, said)
+			t.Errorf("%s: the comment of the package must begin with a sentence that says what it does, and is %q",
+				path, said)
 		}
 		fmt.Fprintf(&page, "| `%s` | %s |\n", name, strings.ReplaceAll(strings.TrimSuffix(said, "."), "|", `\|`))
 	}

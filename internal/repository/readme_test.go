@@ -27,8 +27,8 @@ func TestREADME(t *testing.T) {
 	follow(t, "README.md", dir, serve(t, dir, lectern, "blog"))
 }
 
-// TestGuidesFromAnEmptyProject writes the files of guides to an empty project while it is served, runs their commands, and compares the output
-// with the guides.
+// TestGuidesFromAnEmptyProject writes the files of guides to an empty project while it is served, runs their commands,
+// and compares the output with the guides.
 func TestGuidesFromAnEmptyProject(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		if os.Getenv("CI") != "" {
@@ -61,9 +61,12 @@ func TestRESTReferenceIsComplete(t *testing.T) {
 			}
 		}
 	}
-	wants := []string{"[$and]", "[$or]", "[$not]", "filters[", "sort=", "sort[", "fields=", "fields[", "populate=", "populate[", "[on]", "[count]",
-		"pagination[page]", "pagination[pageSize]", "pagination[start]", "pagination[limit]", "pagination[withCount]", "_q=", "status=", "locale=",
-		"publicationFilter=", "hasPublishedVersion=", `"connect"`, `"disconnect"`, `"set"`, `"start"`, `"end"`, `"before"`, `"after"`, `"__component"`, `"__type"`}
+	wants := []string{"[$and]", "[$or]", "[$not]", "filters[", "sort=", "sort[", "fields=", "fields[", "populate=",
+		"populate[", "[on]", "[count]",
+		"pagination[page]", "pagination[pageSize]", "pagination[start]", "pagination[limit]", "pagination[withCount]",
+		"_q=", "status=", "locale=",
+		"publicationFilter=", "hasPublishedVersion=", `"connect"`, `"disconnect"`, `"set"`, `"start"`, `"end"`,
+		`"before"`, `"after"`, `"__component"`, `"__type"`}
 	for operator := range params.Operators {
 		wants = append(wants, "["+operator+"]")
 	}
@@ -100,7 +103,8 @@ func TestFirstCommands(t *testing.T) {
 		"docs/streams.md": {`"readingMinutes":6`, `"name":"Tomás Rey"`},
 		"docs/batch.md":   {`{"status":201,`, `"title":"Soup"}`, `{"status":204,"data":null}],"meta":{}}`},
 	} {
-		c := exec.Command("bash", "-c", strings.ReplaceAll(blocksOf(t, filepath.Base(guide), shellBlock)[0], "localhost:1337", addr))
+		c := exec.Command("bash", "-c", strings.ReplaceAll(blocksOf(t, filepath.Base(guide), shellBlock)[0],
+			"localhost:1337", addr))
 		c.Env = append(os.Environ(), "TOKEN="+key)
 		got := run(t, c)
 		for _, want := range wants {

@@ -14,19 +14,25 @@ import (
 
 var anyYAMLBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// settingsFiles maps the first key of an example to the file that it belongs to. "" is for examples that no project has alone: a file for
-// Compose, and parts of a definition and of a webhook.
+// settingsFiles maps the first key of an example to the file that it belongs to. "" is for examples that no project has
+// alone: a file for Compose, and parts of a definition and of a webhook.
 var settingsFiles = map[string]string{
-	"host": "config/server.yaml", "idempotency": "config/server.yaml", "replica": "config/server.yaml", "cluster": "config/server.yaml", "limits": "config/server.yaml", "url": "config/server.yaml", "log": "config/server.yaml", "metrics": "config/server.yaml", "tracing": "config/server.yaml",
-	"cache": "config/api.yaml", "openapi": "config/api.yaml", "populate": "config/api.yaml", "rateLimit": "config/api.yaml", "roles": "config/permissions.yaml", "tokens": "config/permissions.yaml", "upload": "config/plugins.yaml", "mcp": "config/plugins.yaml",
-	"i18n": "config/plugins.yaml", "graphql": "config/plugins.yaml", "kind": "content-types/guide.yaml", "uid": "content-types/guide.yaml",
+	"host": "config/server.yaml", "idempotency": "config/server.yaml", "replica": "config/server.yaml",
+	"cluster": "config/server.yaml", "limits": "config/server.yaml", "url": "config/server.yaml",
+	"log": "config/server.yaml", "metrics": "config/server.yaml", "tracing": "config/server.yaml",
+	"cache": "config/api.yaml", "openapi": "config/api.yaml", "populate": "config/api.yaml",
+	"rateLimit": "config/api.yaml", "roles": "config/permissions.yaml", "tokens": "config/permissions.yaml",
+	"upload": "config/plugins.yaml", "mcp": "config/plugins.yaml",
+	"i18n": "config/plugins.yaml", "graphql": "config/plugins.yaml", "kind": "content-types/guide.yaml",
+	"uid":      "content-types/guide.yaml",
 	"webhooks": "config/webhooks.yaml", "allowPrivate": "", "services": "", "slug": "",
 }
 
-// TestGuideSettings puts each example of a settings file in the guides into a project of its own and checks that: it must have no problem but
-// a type or component that only the guide knows.
+// TestGuideSettings puts each example of a settings file in the guides into a project of its own and checks that: it
+// must have no problem but a type or component that only the guide knows.
 func TestGuideSettings(t *testing.T) {
-	for _, name := range []string{"IMAGE_SECRET", "S3_ACCESS_KEY", "S3_SECRET_KEY", "METRICS_TOKEN", "TRACING_KEY", "JWT_SECRET", "LECTERN_REPLICA_TOKEN"} {
+	for _, name := range []string{"IMAGE_SECRET", "S3_ACCESS_KEY", "S3_SECRET_KEY", "METRICS_TOKEN", "TRACING_KEY",
+		"JWT_SECRET", "LECTERN_REPLICA_TOKEN"} {
 		t.Setenv(name, "a secret that only this test uses")
 	}
 	t.Setenv("SEARCH_WEBHOOK_SECRET", "whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
@@ -68,7 +74,8 @@ func withoutComments(text string) string {
 }
 
 // onlyInGuides matches problems with names that the guides use and the example project lacks.
-var onlyInGuides = regexp.MustCompile(`"(api::page\.page|api::tag\.tag|api::subscriber\.subscriber|shared\.address|fans|notes)"|Invalid key cover`)
+var onlyInGuides = regexp.MustCompile(
+	`"(api::page\.page|api::tag\.tag|api::subscriber\.subscriber|shared\.address|fans|notes)"|Invalid key cover`)
 
 func checkSettings(t *testing.T, guide, file, text string) {
 	t.Helper()
@@ -76,7 +83,8 @@ func checkSettings(t *testing.T, guide, file, text string) {
 	if code := command.Main(t.Context(), []string{"init", dir}, command.Program{}); code != 0 {
 		t.Fatalf("init: exit code %d", code)
 	}
-	text = strings.Replace(text, "singularName: article\n  pluralName: articles\n", "singularName: guide\n  pluralName: guides\n", 1) // there is one already
+	text = strings.Replace(text, "singularName: article\n  pluralName: articles\n",
+		"singularName: guide\n  pluralName: guides\n", 1) // there is one already
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// follow writes the files and runs the commands of a page in dir, in their order, against a server, and compares the output with the page.
+// follow writes the files and runs the commands of a page in dir, in their order, against a server, and compares the
+// output with the page.
 func follow(t *testing.T, page, dir string, server served) {
 	t.Helper()
 	for _, tool := range []string{"bash", "curl", "sed"} {
@@ -40,7 +41,8 @@ func follow(t *testing.T, page, dir string, server served) {
 		commands++
 		command := strings.ReplaceAll(s.command, "127.0.0.1:1337", server.addr)
 		got := shell.run(t, command)
-		for deadline := time.Now().Add(20 * time.Second); newFiles && plain(got) != plain(s.output) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(20 * time.Second); newFiles && plain(got) != plain(s.output) &&
+			time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond)
 			got = shell.run(t, command)
 		}
@@ -117,7 +119,8 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// A step of a page is either the files to write before what follows, or a command and the output that the page says it has.
+// A step of a page is either the files to write before what follows, or a command and the output that the page says it
+// has.
 type step struct {
 	files           map[string]string
 	command, output string
@@ -128,8 +131,8 @@ var (
 	fileBlock = regexp.MustCompile(`(?s)\A(?:#|//) (\S+/\S+|\S+\.\w+)\n(.*)`)
 )
 
-// stepsOf returns the steps of a page. A command is a line of a console block that begins with "$ ", and the lines below that are indented by four
-// blanks. A file is a block that begins with a comment of its path alone.
+// stepsOf returns the steps of a page. A command is a line of a console block that begins with "$ ", and the lines
+// below that are indented by four blanks. A file is a block that begins with a comment of its path alone.
 func stepsOf(text string) (steps []step) {
 	var files map[string]string
 	for _, block := range stepBlock.FindAllStringSubmatch(text, -1) {

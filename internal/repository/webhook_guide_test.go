@@ -15,8 +15,8 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestWebhookReceiver runs the receiver of docs/webhooks.md, and has a project with the webhook of that page send it a test event and the event
-// of a publication.
+// TestWebhookReceiver runs the receiver of docs/webhooks.md, and has a project with the webhook of that page send it a
+// test event and the event of a publication.
 func TestWebhookReceiver(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		if os.Getenv("CI") != "" {
@@ -31,10 +31,12 @@ func TestWebhookReceiver(t *testing.T) {
 
 	run(t, exec.Command("go", "build", "-o", lectern, "."))
 	run(t, exec.Command(lectern, "init", project))
-	settings := strings.Replace(blocksOf(t, "webhooks.md", anyYAMLBlock)[0], "https://search.example.org/lectern", "http://"+addr, 1)
+	settings := strings.Replace(blocksOf(t, "webhooks.md", anyYAMLBlock)[0], "https://search.example.org/lectern",
+		"http://"+addr, 1)
 	writeFiles(t, project, map[string]string{"config/webhooks.yaml": settings + "    allowPrivate: [127.0.0.1]\n"})
 	base := "http://" + serve(t, dir, lectern, "blog").addr
-	if got := run(t, exec.Command(lectern, "webhooks", "test", project, "search-index")); !strings.HasPrefix(got, "answered 204 in ") {
+	if got := run(t, exec.Command(lectern, "webhooks", "test", project, "search-index")); !strings.HasPrefix(
+		got, "answered 204 in ") {
 		t.Error(got)
 	}
 	if got := <-printed; got != "webhooks.test" {
@@ -42,7 +44,8 @@ func TestWebhookReceiver(t *testing.T) {
 	}
 	key := strings.TrimSpace(run(t, exec.Command(lectern, "token", "create", project, "editor")))
 	c := &client{base: base, keys: map[string]string{"editor": key}}
-	if answer, text := c.do(t, "editor", "POST", "/api/articles", `{"data":{"title":"Soup","slug":"soup"}}`); answer.StatusCode != 201 {
+	if answer, text := c.do(t, "editor", "POST", "/api/articles",
+		`{"data":{"title":"Soup","slug":"soup"}}`); answer.StatusCode != 201 {
 		t.Fatal(text)
 	}
 	select {

@@ -11,8 +11,9 @@ const (
 	pollEvery = 5 * time.Millisecond // what Await waits for is mostly in another process, or on a disk
 )
 
-// Await calls try again and again until it returns nil. It is for what nothing in this process tells of, such as the state of another
-// process. what says what is awaited. If that does not come within a minute, Await fails the test with the last error.
+// Await calls try again and again until it returns nil. It is for what nothing in this process tells of, such as the
+// state of another process. what says what is awaited. If that does not come within a minute, Await fails the test with
+// the last error.
 func Await(t testing.TB, what string, try func() error) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(pollEvery) {

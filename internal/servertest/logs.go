@@ -6,7 +6,8 @@ import (
 	"lectern/store"
 )
 
-// SameLogs compares the logs of two stores byte for byte. got must have every entry of want up to a sequence, and none that want does not have.
+// SameLogs compares the logs of two stores byte for byte. got must have every entry of want up to a sequence, and none
+// that want does not have.
 func SameLogs(t testing.TB, want, got *store.Store, last uint64) {
 	t.Helper()
 	var oldest store.Position

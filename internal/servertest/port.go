@@ -16,8 +16,9 @@ func FreeAddress(t testing.TB) string {
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// Ports are taken from blocks. A block belongs to the program that listens at its first port, which is for as long as it runs: several programs of tests run
-// at the same time. Systems do not give these ports to outgoing connections, so that a server that is stopped and started again finds its port still free.
+// Ports are taken from blocks. A block belongs to the program that listens at its first port, which is for as long as
+// it runs: several programs of tests run at the same time. Systems do not give these ports to outgoing connections, so
+// that a server that is stopped and started again finds its port still free.
 const (
 	firstBlock = 16000
 	blockSize  = 200
@@ -31,8 +32,8 @@ var ports struct {
 	taken     []net.Listener
 }
 
-// FreePorts returns the first of n ports in a row at which nothing listens; n is less than 200. No other call returns any of them, in this program or in another
-// one that runs at the same time.
+// FreePorts returns the first of n ports in a row at which nothing listens; n is less than 200. No other call returns
+// any of them, in this program or in another one that runs at the same time.
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
 	ports.mu.Lock()

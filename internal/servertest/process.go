@@ -10,9 +10,11 @@ import (
 	"testing"
 )
 
-// A Process is a server in a process of its own: the test program, whose TestMain serves if it finds a variable in its environment.
+// A Process is a server in a process of its own: the test program, whose TestMain serves if it finds a variable in its
+// environment.
 type Process struct {
-	// Namespace is the network namespace in which the process is started, as `ip netns` names it; "" is that of the test.
+	// Namespace is the network namespace in which the process is started, as `ip netns` names it; "" is that of the
+	// test.
 	Namespace string
 
 	t   testing.TB
@@ -22,7 +24,8 @@ type Process struct {
 	id  atomic.Int64
 }
 
-// NewProcess returns a process that is not started yet. It is killed when the test ends. What it prints goes to the file log in dir.
+// NewProcess returns a process that is not started yet. It is killed when the test ends. What it prints goes to the
+// file log in dir.
 func NewProcess(t testing.TB, env, dir string) *Process {
 	p := &Process{t: t, env: env, log: filepath.Join(dir, "log")}
 	t.Cleanup(p.Kill)
@@ -39,7 +42,8 @@ func (p *Process) Start() {
 	defer log.Close()
 	p.cmd = exec.Command(os.Args[0])
 	if p.Namespace != "" {
-		p.cmd = exec.Command("nsenter", "--net=/var/run/netns/"+p.Namespace, os.Args[0]) // becomes the program, with its process id
+		p.cmd = exec.Command("nsenter", "--net=/var/run/netns/"+p.Namespace,
+			os.Args[0]) // becomes the program, with its process id
 	}
 	p.cmd.Env = append(os.Environ(), p.env)
 	p.cmd.Stdout, p.cmd.Stderr = log, log

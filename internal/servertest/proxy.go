@@ -22,7 +22,8 @@ const (
 	Held           // bytes wait until the fault ends, as those of a packet that TCP sends again
 )
 
-// A Link is one direction of a network between two parties. Any number of connections go over it. Its zero value has no fault.
+// A Link is one direction of a network between two parties. Any number of connections go over it. Its zero value has no
+// fault.
 type Link struct {
 	mu      sync.Mutex
 	fault   Fault
@@ -98,8 +99,8 @@ type Proxy struct {
 	done   sync.WaitGroup
 }
 
-// NewProxy returns a proxy before the server at an address, which forwards until the test ends. links returns the links to and from the server
-// for a connection of a client.
+// NewProxy returns a proxy before the server at an address, which forwards until the test ends. links returns the links
+// to and from the server for a connection of a client.
 func NewProxy(t testing.TB, to string, links func(client net.Conn) (forth, back *Link)) *Proxy {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,8 +11,8 @@ import (
 	"lectern/gateway"
 )
 
-// Serve serves the project in dir on an empty store until the test ends, and then checks the store's consistency. It fails the test if the
-// server logs an error, since no request may cause one. x may be nil.
+// Serve serves the project in dir on an empty store until the test ends, and then checks the store's consistency. It
+// fails the test if the server logs an error, since no request may cause one. x may be nil.
 func Serve(t testing.TB, dir string, x *gateway.Extensions) gateway.Ready {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)
@@ -27,8 +27,9 @@ func Serve(t testing.TB, dir string, x *gateway.Extensions) gateway.Ready {
 	return run(t, p, ready)
 }
 
-// ServeStored serves the project in dir with its own store until the test ends, and then checks the store's consistency. It returns the address and the
-// key of a new full-access token. It fails the test if the server logs an error.
+// ServeStored serves the project in dir with its own store until the test ends, and then checks the store's
+// consistency. It returns the address and the key of a new full-access token. It fails the test if the server logs an
+// error.
 func ServeStored(t testing.TB, dir string) (base, key string) {
 	t.Helper()
 	ready := make(chan gateway.Ready, 1)

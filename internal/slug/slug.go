@@ -54,7 +54,8 @@ func Words(text string) []string {
 	for _, camel := range camels {
 		text = camel.ReplaceAllString(text, "$1 $2")
 	}
-	return strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+	return strings.FieldsFunc(
+		text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 }
 
 // Cut shortens a slug to at most n bytes: it drops words from the end, or the end of the word when there is only one.

@@ -62,7 +62,8 @@ func TestCut(t *testing.T) {
 		slug string
 		n    int
 		want string
-	}{{"one-two-three", 13, "one-two-three"}, {"one-two-three", 12, "one-two"}, {"one-two-three", 7, "one-two"}, {"one-two", 3, "one"}, {"one-two", 2, "on"}} {
+	}{{"one-two-three", 13, "one-two-three"}, {"one-two-three", 12, "one-two"}, {"one-two-three", 7, "one-two"},
+		{"one-two", 3, "one"}, {"one-two", 2, "on"}} {
 		if got := slug.Cut(c.slug, c.n); got != c.want {
 			t.Errorf("%s in %d bytes is %s, want %s", c.slug, c.n, got, c.want)
 		}

@@ -32,7 +32,8 @@ func TestContextCarriesASpan(t *testing.T) {
 	}
 	outer, inner := &record{name: "outer"}, &record{name: "inner"}
 	ctx := span.With(t.Context(), outer)
-	if span.From(ctx) != span.Span(outer) || span.From(span.With(ctx, inner)) != span.Span(inner) || span.From(ctx) != span.Span(outer) {
+	if span.From(ctx) != span.Span(outer) || span.From(span.With(ctx, inner)) != span.Span(inner) ||
+		span.From(ctx) != span.Span(outer) {
 		t.Error("a context does not carry the span that it was given last")
 	}
 }
@@ -62,7 +63,8 @@ func TestTimedRecordsAPartOfATracedRequest(t *testing.T) {
 func TestTimedOnlyRunsAPartOfARequestThatIsNotTraced(t *testing.T) {
 	failure := errors.New("failure")
 	ran := false
-	if err := span.Timed(context.Background(), "part", func() error { ran = true; return failure }); err != failure || !ran {
+	if err := span.Timed(context.Background(), "part", func() error { ran = true; return failure }); err != failure ||
+		!ran {
 		t.Errorf("%v, ran: %t", err, ran)
 	}
 	part := func() error { return nil }

@@ -42,7 +42,8 @@ func Count(n int, what string) string {
 		return text
 	case strings.HasSuffix(text, "y") && !strings.ContainsRune("aeiou", rune(text[last-1])):
 		return text[:last] + "ies"
-	case strings.HasSuffix(text, "s"), strings.HasSuffix(text, "x"), strings.HasSuffix(text, "ch"), strings.HasSuffix(text, "sh"):
+	case strings.HasSuffix(text, "s"), strings.HasSuffix(text, "x"), strings.HasSuffix(text, "ch"),
+		strings.HasSuffix(text, "sh"):
 		return text + "es"
 	}
 	return text + "s"

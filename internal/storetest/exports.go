@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ComparableExport returns an export with the positions of links in the lists of their targets replaced by ranks 0, 1, 2 …,
-// because an import assigns new positions.
+// ComparableExport returns an export with the positions of links in the lists of their targets replaced by ranks 0, 1,
+// 2 …, because an import assigns new positions.
 func ComparableExport(t TB, exported []byte) string {
 	t.Helper()
 	entries := map[string][]map[string]any{}
@@ -49,7 +49,8 @@ func ComparableExport(t TB, exported []byte) string {
 		collect(typ+" "+status, v["data"])
 	}
 	for _, list := range entries {
-		slices.SortStableFunc(list, func(a, b map[string]any) int { return cmp.Compare(a["order"].(float64), b["order"].(float64)) })
+		slices.SortStableFunc(
+			list, func(a, b map[string]any) int { return cmp.Compare(a["order"].(float64), b["order"].(float64)) })
 		for i := range list {
 			list[i]["order"] = i
 		}
@@ -65,8 +66,8 @@ func ComparableExport(t TB, exported []byte) string {
 	return out.String()
 }
 
-// InBothSets names the link set of each link in data. A link that does not name one is in both. Exports name the sets only where they
-// differ, and that includes positions, which an import assigns anew.
+// InBothSets names the link set of each link in data. A link that does not name one is in both. Exports name the sets
+// only where they differ, and that includes positions, which an import assigns anew.
 func InBothSets(v any) any {
 	isLink := func(v any) bool {
 		o, _ := v.(map[string]any)

@@ -64,8 +64,8 @@ func Lstat(dir, name string) (info fs.FileInfo, err error) {
 	return info, err
 }
 
-// IsFileName reports whether a name, which has slashes, is that of a file below a directory on every system, and neither the
-// file nor a directory on the way is hidden.
+// IsFileName reports whether a name, which has slashes, is that of a file below a directory on every system, and
+// neither the file nor a directory on the way is hidden.
 func IsFileName(name string) bool {
 	return fs.ValidPath(name) && name[0] != '.' && !strings.Contains(name, "/.") && !strings.ContainsAny(name, `\:`) &&
 		!strings.ContainsFunc(name, unicode.IsControl) && filepath.IsLocal(filepath.FromSlash(name))

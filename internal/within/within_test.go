@@ -11,7 +11,8 @@ import (
 
 func TestOpen(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	for path, text := range map[string]string{filepath.Join(dir, "a"): "inside", filepath.Join(outside, "a"): "outside"} {
+	for path, text := range map[string]string{filepath.Join(dir, "a"): "inside",
+		filepath.Join(outside, "a"): "outside"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +32,8 @@ func TestOpen(t *testing.T) {
 		}
 		f.Close()
 	}
-	refused := []string{"", ".", "..", "../a", "/etc/passwd", "out/a", "file", "a\x00", "missing", "a/b", pipe(t, dir)} // a pipe would wait for a writer
+	refused := []string{"", ".", "..", "../a", "/etc/passwd", "out/a", "file", "a\x00", "missing", "a/b",
+		pipe(t, dir)} // a pipe would wait for a writer
 	for _, name := range refused {
 		if f, err := within.Open(dir, name); err == nil {
 			f.Close()
@@ -62,8 +64,9 @@ func TestMake(t *testing.T) {
 func TestIsFileName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a": true, "a.png": true, "a/b.png": true, "é b": true,
-		"": false, ".": false, "..": false, "/a": false, "a/": false, "a//b": false, "../a": false, "a/../b": false, "a/./b": false,
-		".a": false, "a/.b": false, `a\b`: false, "c:": false, "a\x00": false, "a\n": false, "\xff": false,
+		"": false, ".": false, "..": false, "/a": false, "a/": false, "a//b": false, "../a": false, "a/../b": false,
+		"a/./b": false,
+		".a":    false, "a/.b": false, `a\b`: false, "c:": false, "a\x00": false, "a\n": false, "\xff": false,
 	} {
 		if got := within.IsFileName(name); got != want {
 			t.Errorf("%q: %t", name, got)

@@ -139,7 +139,8 @@ func (d *decoder) scalar(n *Node, v reflect.Value, name string) {
 			return
 		}
 		if n.Kind < List {
-			d.problems = append(d.problems, n.Problem("%s must be a text, not %s; put it in quotes: %q", name, n.Describe(), n.Text))
+			d.problems = append(d.problems, n.Problem("%s must be a text, not %s; put it in quotes: %q", name,
+				n.Describe(), n.Text))
 			return
 		}
 		d.wrong(n, name, "a text")
@@ -220,7 +221,8 @@ func (d *decoder) structure(n *Node, v reflect.Value, name string) {
 	for _, e := range n.Entries {
 		field, ok := fieldNamed(fields, e.Key)
 		if !ok {
-			d.problems = append(d.problems, n.EntryProblem(e, "unknown key %q; %s", e.Key, spelling.Suggest(e.Key, names)))
+			d.problems = append(
+				d.problems, n.EntryProblem(e, "unknown key %q; %s", e.Key, spelling.Suggest(e.Key, names)))
 			continue
 		}
 		seen[e.Key] = !e.Value.IsNull() || e.Value.unset // Read has reported a variable that is not set

@@ -45,9 +45,11 @@ func TestDecode(t *testing.T) {
 			want: settings{Host: "a", Port: 1337, Proxies: []string{"x", "y"}, Ratio: 1, On: &yes,
 				Limits: limits{5, 90 * time.Second}, Roles: map[string]map[string][]string{"public": {"x": {"find"}}},
 				Any: map[string]any{"a": []any{int64(1), 2.5, "b", nil}}}},
-		{name: "json", file: "s.json", text: `{"host": "\ud83d\ude00", "port": 1, "ratio": 1e2}`, want: settings{Host: "😀", Port: 1, Ratio: 100}},
+		{name: "json", file: "s.json", text: `{"host": "\ud83d\ude00", "port": 1, "ratio": 1e2}`,
+			want: settings{Host: "😀", Port: 1, Ratio: 100}},
 		{name: "null keeps", text: "host:\nport: 1\nlimits: ~\n", want: settings{Host: "kept", Port: 1}},
-		{name: "environment", text: "host: ${NUMBER}\nport: \"${PORT}\"\non: ${ON:false}\nany: $${PORT} ${EMPTY:x}${NONE:y:z} ${3}\n",
+		{name: "environment",
+			text: "host: ${NUMBER}\nport: \"${PORT}\"\non: ${ON:false}\nany: $${PORT} ${EMPTY:x}${NONE:y:z} ${3}\n",
 			want: settings{Host: "12", Port: 8080, On: &yes, Any: "${PORT} y:z ${3}"}},
 		{name: "merge", text: "raw: &a {host: b, port: 2}\n<<: *a\nhost: c\n", want: settings{Host: "c", Port: 2}},
 		{name: "variable missing", text: "host: x\nport: ${NOPE}\n",
@@ -64,24 +66,38 @@ s.yaml:4: ratio must be a number, not a text "x"
 s.yaml:5: on must be true or false, not a text "yes"
 s.yaml:6: limits must be a mapping, not a list`},
 		{name: "missing", text: "host: a\n", problems: `s.yaml:1: key "port" is missing`},
-		{name: "duplicate", text: "port: 1\nhost: a\nport: 2\n", problems: `s.yaml:3: key "port" is here a second time (first in line 1); keep one of them`},
-		{name: "duplicate json", file: "s.json", text: "{\"port\": 1,\n\"port\": 2}", problems: `s.json:2: key "port" is here a second time (first in line 1); keep one of them`},
-		{name: "syntax", text: "port: 1\nhost: a: b\n", problems: `s.yaml:2: not valid YAML: mapping values are not allowed in this context; put a value with a colon in quotes, and check the indentation`},
-		{name: "tab", text: "limits:\n\tbody: 1\n", problems: `s.yaml:2: not valid YAML: found character that cannot start any token; indent with blanks, not tabs, and put values that begin with @, ` + "`" + ` or % in quotes`},
-		{name: "json syntax", file: "s.json", text: "{\n\"port\": 1,\n}", problems: `s.json:3: not valid JSON: invalid character '}' looking for beginning of object key string`},
-		{name: "json cut off", file: "s.json", text: "{\n\"port\": 1\n", problems: `s.json:2: not valid JSON: unexpected end of JSON input`},
-		{name: "json more", file: "s.json", text: "{}\n{}", problems: `s.json:2: not valid JSON: invalid character '{' after top-level value`},
-		{name: "anchor missing", text: "port: 1\nhost: *x\n", problems: `s.yaml:2: alias *x has no anchor &x before it; a value that begins with * needs quotes`},
-		{name: "anchor in itself", text: "port: 1\nproxies: &x [*x]\n", problems: `s.yaml:2: alias *x stands inside its own anchor; an anchor cannot hold itself`},
-		{name: "two documents", text: "port: 1\n---\nport: 2\n", problems: `s.yaml:2: a second YAML document begins here; a file holds one, so take the --- away`},
+		{name: "duplicate", text: "port: 1\nhost: a\nport: 2\n",
+			problems: `s.yaml:3: key "port" is here a second time (first in line 1); keep one of them`},
+		{name: "duplicate json", file: "s.json", text: "{\"port\": 1,\n\"port\": 2}",
+			problems: `s.json:2: key "port" is here a second time (first in line 1); keep one of them`},
+		{name: "syntax", text: "port: 1\nhost: a: b\n",
+			problems: `s.yaml:2: not valid YAML: mapping values are not allowed in this context; put a value with a colon in quotes, and check the indentation`},
+		{name: "tab", text: "limits:\n\tbody: 1\n",
+			problems: `s.yaml:2: not valid YAML: found character that cannot start any token; indent with blanks, not tabs, and put values that begin with @, ` + "`" + ` or % in quotes`},
+		{name: "json syntax", file: "s.json", text: "{\n\"port\": 1,\n}",
+			problems: `s.json:3: not valid JSON: invalid character '}' looking for beginning of object key string`},
+		{name: "json cut off", file: "s.json", text: "{\n\"port\": 1\n",
+			problems: `s.json:2: not valid JSON: unexpected end of JSON input`},
+		{name: "json more", file: "s.json", text: "{}\n{}",
+			problems: `s.json:2: not valid JSON: invalid character '{' after top-level value`},
+		{name: "anchor missing", text: "port: 1\nhost: *x\n",
+			problems: `s.yaml:2: alias *x has no anchor &x before it; a value that begins with * needs quotes`},
+		{name: "anchor in itself", text: "port: 1\nproxies: &x [*x]\n",
+			problems: `s.yaml:2: alias *x stands inside its own anchor; an anchor cannot hold itself`},
+		{name: "two documents", text: "port: 1\n---\nport: 2\n",
+			problems: `s.yaml:2: a second YAML document begins here; a file holds one, so take the --- away`},
 		{name: "tag", text: "port: !!binary aGk=\n", problems: `s.yaml:1: tag !!binary is not supported; take it away`},
-		{name: "utf-8", text: "port: 1\nhost: \xff\n", problems: `s.yaml:2: the text is not valid UTF-8; save the file as UTF-8`},
+		{name: "utf-8", text: "port: 1\nhost: \xff\n",
+			problems: `s.yaml:2: the text is not valid UTF-8; save the file as UTF-8`},
 		{name: "bomb", text: "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n" +
 			"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
 			problems: `s.yaml:2: the file holds more than 50000 values, aliases counted as what they stand for; split it up, or use fewer aliases`},
-		{name: "deep", text: strings.Repeat("[", 200) + strings.Repeat("]", 200), problems: `s.yaml:1: values are nested more than 100 deep; nest them less`},
-		{name: "deep json", file: "s.json", text: strings.Repeat("[", 200) + strings.Repeat("]", 200), problems: `s.json:1: values are nested more than 100 deep; nest them less`},
-		{name: "large", text: strings.Repeat("# comment\n", 60_000), problems: `s.yaml: the file is larger than 512 KiB; split it up`},
+		{name: "deep", text: strings.Repeat("[", 200) + strings.Repeat("]", 200),
+			problems: `s.yaml:1: values are nested more than 100 deep; nest them less`},
+		{name: "deep json", file: "s.json", text: strings.Repeat("[", 200) + strings.Repeat("]", 200),
+			problems: `s.json:1: values are nested more than 100 deep; nest them less`},
+		{name: "large", text: strings.Repeat("# comment\n", 60_000),
+			problems: `s.yaml: the file is larger than 512 KiB; split it up`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			file := test.file
@@ -117,7 +133,8 @@ func TestReadFileThatIsNone(t *testing.T) {
 		t.Error(problems)
 	}
 	name, problems := yamlfile.Find(fsys, "config/a")
-	if name != "config/a.yaml" || problems.Error() != "config/a.json: says the same as config/a.yaml; keep one of the two" {
+	if name != "config/a.yaml" ||
+		problems.Error() != "config/a.json: says the same as config/a.yaml; keep one of the two" {
 		t.Error(name, problems)
 	}
 	if n, problems := yamlfile.Read(fsys, "config/a.yaml", nil); problems != nil || !n.IsNull() {

@@ -52,7 +52,8 @@ func Find(fsys fs.FS, base string) (string, Problems) {
 	}
 	var problems Problems
 	for _, other := range found[1:] {
-		problems = append(problems, Problem{File: other, Message: "says the same as " + found[0] + "; keep one of the two"})
+		problems = append(problems,
+			Problem{File: other, Message: "says the same as " + found[0] + "; keep one of the two"})
 	}
 	return found[0], problems
 }

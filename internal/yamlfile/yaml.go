@@ -67,7 +67,8 @@ func (r *reader) syntax(data []byte, err error) {
 		if i := bytes.Index(data, []byte("*"+name)); i >= 0 {
 			line = 1 + bytes.Count(data[:i], []byte("\n"))
 		}
-		r.problem(line, fmt.Sprintf("alias *%s has no anchor &%s before it; a value that begins with * needs quotes", name, name))
+		r.problem(line, fmt.Sprintf("alias *%s has no anchor &%s before it; a value that begins with * needs quotes",
+			name, name))
 		return
 	}
 	r.problem(line, "not valid YAML: "+message+yamlHint(message))
@@ -86,8 +87,8 @@ func yamlHint(message string) string {
 	return ""
 }
 
-// fromYAML converts a node of the library. open holds the anchored nodes that contain it, to detect an alias inside its own
-// anchor.
+// fromYAML converts a node of the library. open holds the anchored nodes that contain it, to detect an alias inside its
+// own anchor.
 func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	if !r.enter(y.Line, depth) {
 		return r.node(Null, y.Line)
@@ -99,7 +100,8 @@ func (r *reader) fromYAML(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 	switch y.Kind {
 	case yaml.AliasNode:
 		if slices.Contains(open, y.Alias) {
-			r.problem(y.Line, fmt.Sprintf("alias *%s stands inside its own anchor; an anchor cannot hold itself", y.Value))
+			r.problem(y.Line, fmt.Sprintf("alias *%s stands inside its own anchor; an anchor cannot hold itself",
+				y.Value))
 			return r.node(Null, y.Line)
 		}
 		return r.fromYAML(y.Alias, depth, open)
@@ -164,7 +166,8 @@ func (r *reader) mapping(y *yaml.Node, depth int, open []*yaml.Node) *Node {
 			continue
 		}
 		if first, twice := lines[key.Value]; twice {
-			r.problem(y.Content[i].Line, fmt.Sprintf("key %q is here a second time (first in line %d); keep one of them", key.Value, first))
+			r.problem(y.Content[i].Line,
+				fmt.Sprintf("key %q is here a second time (first in line %d); keep one of them", key.Value, first))
 			continue
 		}
 		lines[key.Value] = y.Content[i].Line

@@ -79,7 +79,8 @@ func TestPictureMemory(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		const beside = 300 << 10 // buffers and tables of the decoder, which are not reserved
-		if took, reserved := int64(after.TotalAlloc-before.TotalAlloc), p.memory(0, ""); took > reserved*11/10+beside || reserved > 6*took {
+		if took, reserved := int64(after.TotalAlloc-before.TotalAlloc), p.memory(0, ""); took > reserved*11/10+beside ||
+			reserved > 6*took {
 			t.Errorf("%s: %d bytes reserved, %d allocated", test.name, reserved, took)
 		}
 	}
@@ -116,7 +117,8 @@ func TestResizeMemory(t *testing.T) {
 // TestJPEGBytes checks the memory per pixel that is computed from JPEG headers.
 func TestJPEGBytes(t *testing.T) {
 	frame := func(marker byte, components ...byte) []byte {
-		b := []byte{0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, marker, 0, byte(8 + len(components)), 8, 0, 1, 0, 1, byte(len(components) / 3)}
+		b := []byte{0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, marker, 0, byte(8 + len(components)), 8, 0, 1, 0, 1,
+			byte(len(components) / 3)}
 		return append(b, components...)
 	}
 	for _, test := range []struct {

@@ -40,7 +40,8 @@ const SVG = "image/svg+xml"
 
 // pictureFormats maps the media type of a file's content to the format that Read reads.
 var pictureFormats = map[string]string{
-	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp", SVG: "svg",
+	"image/jpeg": "jpeg", "image/png": "png", "image/vnd.mozilla.apng": "png", "image/gif": "gif", "image/webp": "webp",
+	SVG: "svg",
 }
 
 // Read reads the header of an image of a media type. It returns nil for any other type. With ErrUndecodable it returns

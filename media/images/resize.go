@@ -87,7 +87,8 @@ type taps struct {
 func newTaps(from, to int) *taps {
 	scale := float64(from) / float64(to)
 	wide := max(scale, 1)
-	t := &taps{first: make([]int, 0, to), start: make([]int, 1, to+1), weights: make([]float32, 0, to*mostTaps(from, to))}
+	t := &taps{first: make([]int, 0, to), start: make([]int, 1, to+1),
+		weights: make([]float32, 0, to*mostTaps(from, to))}
 	for i := range to {
 		center := (float64(i) + 0.5) * scale
 		lo := max(int(math.Floor(center-draw.CatmullRom.Support*wide)), 0)

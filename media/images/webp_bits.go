@@ -84,7 +84,8 @@ const leftPixel = 2
 // lack one flag.
 func (b *bitWriter) pixels(pixels []uint32, main bool) {
 	tokens := runs(pixels)
-	green, red, blue, alpha, dist := make([]int, 256+24), make([]int, 256), make([]int, 256), make([]int, 256), make([]int, 40)
+	green, red, blue, alpha, dist := make([]int, 256+24), make([]int, 256), make([]int, 256), make([]int, 256),
+		make([]int, 40)
 	distSymbol, distExtra, distBits := lengthCode(leftPixel)
 	for _, t := range tokens {
 		if t.run > 0 {

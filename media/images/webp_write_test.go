@@ -23,7 +23,10 @@ func TestEncodeWebP(t *testing.T) {
 		"noise": func(x, y int) color.NRGBA {
 			return color.NRGBA{uint8(rand.Int()), uint8(rand.Int()), uint8(rand.Int()), 255}
 		},
-		"seethrough": func(x, y int) color.NRGBA { return color.NRGBA{uint8(x * 3), 0, uint8(y), uint8(255 * (x % 2))} },
+		"seethrough": func(x,
+			y int) color.NRGBA {
+			return color.NRGBA{uint8(x * 3), 0, uint8(y), uint8(255 * (x % 2))}
+		},
 	}
 	for name, at := range patterns {
 		for _, size := range []image.Point{{1, 1}, {1, 40}, {40, 1}, {16, 16}, {17, 33}, {245, 156}, {500, 333}} {

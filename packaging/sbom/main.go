@@ -2,8 +2,8 @@
 //
 //	sbom -version v1.2.3 -time 1767225600 -npm gateway/internal/pages/sandbox/package-lock.json BINARY
 //
-// It lists the Go modules and the standard library that are linked into the binary, as the binary itself tells, and the npm packages of the
-// GraphQL IDE, as the lock file tells. The same arguments give the same bytes.
+// It lists the Go modules and the standard library that are linked into the binary, as the binary itself tells, and the
+// npm packages of the GraphQL IDE, as the lock file tells. The same arguments give the same bytes.
 package main
 
 import (
@@ -105,7 +105,8 @@ func billOf(binary, version string, at time.Time) (*bill, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(content)
-	program := library("pkg:golang/"+info.Main.Path+"@"+version, strings.TrimSuffix(filepath.Base(binary), ".exe"), version)
+	program := library("pkg:golang/"+info.Main.Path+"@"+version, strings.TrimSuffix(filepath.Base(binary), ".exe"),
+		version)
 	program.Type, program.Scope, program.Hashes = "application", "", []hash{{"SHA-256", hex.EncodeToString(sum[:])}}
 	b := &bill{
 		Format: "CycloneDX", SpecVersion: "1.5", Version: 1,

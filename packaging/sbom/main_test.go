@@ -53,10 +53,12 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	main := got.Metadata.Component
-	if main.URL != "pkg:golang/lectern@v1.2.3" || len(main.Hashes) != 1 || len(main.Hashes[0].Content) != 64 || got.Metadata.Timestamp.Year() != 2026 {
+	if main.URL != "pkg:golang/lectern@v1.2.3" || len(main.Hashes) != 1 || len(main.Hashes[0].Content) != 64 ||
+		got.Metadata.Timestamp.Year() != 2026 {
 		t.Errorf("metadata is %+v", got.Metadata)
 	}
-	urls := []string{"pkg:golang/std@" + strings.TrimPrefix(runtime.Version(), "go"), "pkg:npm/%40scope/part@1.2.3", "pkg:npm/b@2.0.0"}
+	urls := []string{"pkg:golang/std@" + strings.TrimPrefix(runtime.Version(), "go"), "pkg:npm/%40scope/part@1.2.3",
+		"pkg:npm/b@2.0.0"}
 	if diff := cmp.Diff([]dependency{{main.Ref, urls}}, got.Dependencies); diff != "" {
 		t.Error(diff)
 	}
@@ -76,7 +78,8 @@ func TestRun(t *testing.T) {
 func TestModule(t *testing.T) {
 	used := &debug.Module{Path: "example.org/used", Version: "v1.0.0", Sum: "h1:AAEC"}
 	want := component{
-		Ref: "pkg:golang/example.org/used@v1.0.0", Type: "library", Name: "example.org/used", Version: "v1.0.0", Scope: "required",
+		Ref: "pkg:golang/example.org/used@v1.0.0", Type: "library", Name: "example.org/used", Version: "v1.0.0",
+		Scope:  "required",
 		Hashes: []hash{{"SHA-256", "000102"}}, URL: "pkg:golang/example.org/used@v1.0.0",
 	}
 	for _, m := range []*debug.Module{used, {Path: "example.org/replaced", Version: "v3.0.0", Replace: used}} {
@@ -103,10 +106,12 @@ func TestErrors(t *testing.T) {
 		"no lock file":       {program, filepath.Join(t.TempDir(), "none"), "no such file"},
 		"an empty lock file": {program, writeLock(t, "{}"), "lists no packages"},
 		"a broken lock file": {program, writeLock(t, "{"), "unexpected end of JSON input"},
-		"a broken checksum":  {program, writeLock(t, `{"packages":{"node_modules/a":{"version":"1","integrity":"sha512-?"}}}`), "checksum of a"},
+		"a broken checksum": {program,
+			writeLock(t, `{"packages":{"node_modules/a":{"version":"1","integrity":"sha512-?"}}}`), "checksum of a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := run(&bytes.Buffer{}, c.binary, "v1", c.lock, time.Time{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := run(&bytes.Buffer{}, c.binary, "v1", c.lock, time.Time{}); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})

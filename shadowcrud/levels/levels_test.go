@@ -87,7 +87,8 @@ func newGraph(t *testing.T, rnd *rand.Rand, nodes int) (*store.Store, *contentty
 	for i := range nodes {
 		var zone []string
 		for range rnd.IntN(3) {
-			zone = append(zone, fmt.Sprintf(`{"__component":"parts.arrow","to":[%s]}`, strings.Join(some(1), "")), `{"__component":"parts.note","text":"a note"}`)
+			zone = append(zone, fmt.Sprintf(`{"__component":"parts.arrow","to":[%s]}`, strings.Join(some(1), "")),
+				`{"__component":"parts.note","text":"a note"}`)
 		}
 		data, err := jsontree.Parse(fmt.Appendf(nil, `{"name":"node %d","next":[%s],"best":[%s],"zone":[%s]}`,
 			i, strings.Join(some(3), ","), strings.Join(some(1), ""), strings.Join(zone, ",")), 9)
@@ -174,9 +175,12 @@ func TestLevelsAgreeWithRowByRow(t *testing.T) {
 			{"nothing", leaf, source{}},
 			{"one relation", (&selection{}).with(next, leaf), source{}},
 			{"two relations and a count", (&selection{}).with(best, leaf).with(count).with(next, leaf), source{}},
-			{"four deep", (&selection{}).with(next, (&selection{}).with(former, (&selection{}).with(best, (&selection{}).with(next, leaf)))), source{}},
-			{"a zone", (&selection{}).with(zone, (&selection{}).with(to, (&selection{}).with(next, leaf)), leaf), source{[]*contenttypes.Component{arrow, note}}},
-			{"a part of a zone", (&selection{}).with(zone, (&selection{}).with(to, leaf)), source{[]*contenttypes.Component{arrow}}},
+			{"four deep", (&selection{}).with(next,
+				(&selection{}).with(former, (&selection{}).with(best, (&selection{}).with(next, leaf)))), source{}},
+			{"a zone", (&selection{}).with(zone, (&selection{}).with(to, (&selection{}).with(next, leaf)), leaf),
+				source{[]*contenttypes.Component{arrow, note}}},
+			{"a part of a zone", (&selection{}).with(zone, (&selection{}).with(to, leaf)),
+				source{[]*contenttypes.Component{arrow}}},
 		} {
 			t.Run(fmt.Sprint(c.name, ", seed ", seed), func(t *testing.T) { compare(t, st, node, c.src, c.of) })
 		}
@@ -257,7 +261,8 @@ func TestTooMany(t *testing.T) {
 			return err
 		}
 		s := (&selection{}).with(levels.Load{Kind: levels.Targets, Attr: node.Attribute("next")}, &selection{})
-		ld := &levels.Loader[*selection]{Settings: levels.Settings[*selection]{Source: source{}, Snapshot: snap, Status: store.Published, Most: 1 << 20}}
+		ld := &levels.Loader[*selection]{Settings: levels.Settings[*selection]{Source: source{}, Snapshot: snap,
+			Status: store.Published, Most: 1 << 20}}
 		read := func() (int, error) {
 			defer ld.Reset()
 			top := ld.Level(s)

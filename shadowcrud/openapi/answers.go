@@ -42,16 +42,20 @@ func statusText(status int) string { return strconv.Itoa(status) }
 func (b *builder) tag(op *operation, ok *jsontree.Object) {
 	op.parameters = append(op.parameters, b.ifNoneMatch(), b.ifMatchAnswer())
 	op.fails(http.StatusPreconditionFailed)
-	ok.Set("headers", jsontree.ObjectOf("ETag", jsontree.ObjectOf("description", "Identifies the answer, for `If-None-Match` and `If-Match`.", "schema", typed("string"))))
-	op.responses = jsontree.ObjectOf("200", ok, "304", jsontree.ObjectOf("description", "You have this answer: its ETag is in `If-None-Match`."))
+	ok.Set("headers", jsontree.ObjectOf("ETag", jsontree.ObjectOf("description",
+		"Identifies the answer, for `If-None-Match` and `If-Match`.", "schema", typed("string"))))
+	op.responses = jsontree.ObjectOf("200", ok, "304",
+		jsontree.ObjectOf("description", "You have this answer: its ETag is in `If-None-Match`."))
 }
 
 func (b *builder) paginationAnswer() *jsontree.Object {
 	return b.schema("Pagination", func() any {
-		return typed("object", "description", "`page`, `pageSize` and `pageCount`, or `start` and `limit`, as the request said.", "properties", jsontree.ObjectOf(
-			"page", typed("integer"), "pageSize", typed("integer"), "pageCount", typed("integer"),
-			"start", typed("integer"), "limit", typed("integer"), "total", typed("integer"),
-		))
+		return typed("object", "description",
+			"`page`, `pageSize` and `pageCount`, or `start` and `limit`, as the request said.", "properties",
+			jsontree.ObjectOf(
+				"page", typed("integer"), "pageSize", typed("integer"), "pageCount", typed("integer"),
+				"start", typed("integer"), "limit", typed("integer"), "total", typed("integer"),
+			))
 	})
 }
 
@@ -85,22 +89,32 @@ var failureHeaders = map[int][2]string{
 }
 
 var failures = map[int]failure{
-	400: {"BadRequest", "A parameter or the body is not valid, or the present content does not allow the request.", "ValidationError", "Invalid key titel"},
+	400: {"BadRequest", "A parameter or the body is not valid, or the present content does not allow the request.",
+		"ValidationError", "Invalid key titel"},
 	401: {"Unauthorized", "The credential is not valid.", "UnauthorizedError", "Missing or invalid credentials"},
 	403: {"Forbidden", "You lack a permission.", "ForbiddenError", "Forbidden"},
 	404: {"NotFound", "There is no such document or route.", "NotFoundError", "Not Found"},
 	409: {"Conflict", "The server is a replica, another request has changed what this one depends on, or one with the same `Idempotency-Key` is at work.", "ConflictError", "This server is a replica"},
-	410: {"Gone", "The server does not know the past that far back any more.", "GoneError", "The log does not reach back to this moment"},
-	412: {"PreconditionFailed", "What the path names is not as `If-Match`, `If-None-Match` or `If-Unmodified-Since` demands. Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
+	410: {"Gone", "The server does not know the past that far back any more.", "GoneError",
+		"The log does not reach back to this moment"},
+	412: {"PreconditionFailed",
+		"What the path names is not as `If-Match`, `If-None-Match` or `If-Unmodified-Since` demands. Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
 	413: {"PayloadTooLarge", "The request is too long.", "PayloadTooLargeError", "PayloadTooLarge"},
 	415: {"UnsupportedMediaType", "The server cannot read a body of this encoding.", "Error", "unsupported encoding"},
-	422: {"UnprocessableEntity", "The `Idempotency-Key` was used for another request.", "UnprocessableEntityError", "the Idempotency-Key was used for another request"},
-	424: {"FailedDependency", "An operation refers to a document whose creation has failed.", "FailedDependencyError", "The document was not created"},
-	429: {"TooManyRequests", "You have sent too many requests. The header Retry-After says when to try again.", "RateLimitError", "Too many requests, please try again later."},
-	500: {"InternalServer", "The server has failed. Its log has the cause, with the id of the request.", "InternalServerError", "Internal Server Error"},
-	501: {"NotImplemented", "A setting of the server switches this off.", "NotImplementedError", "there is no change feed"},
-	503: {"ServiceUnavailable", "The server is busy, or does not take writes. Try again.", "ServiceUnavailableError", "the server is starting, try again"},
-	507: {"InsufficientStorage", "There is no space left on the disk of the server.", "InsufficientStorageError", "there is no space left on the disk"},
+	422: {"UnprocessableEntity", "The `Idempotency-Key` was used for another request.", "UnprocessableEntityError",
+		"the Idempotency-Key was used for another request"},
+	424: {"FailedDependency", "An operation refers to a document whose creation has failed.", "FailedDependencyError",
+		"The document was not created"},
+	429: {"TooManyRequests", "You have sent too many requests. The header Retry-After says when to try again.",
+		"RateLimitError", "Too many requests, please try again later."},
+	500: {"InternalServer", "The server has failed. Its log has the cause, with the id of the request.",
+		"InternalServerError", "Internal Server Error"},
+	501: {"NotImplemented", "A setting of the server switches this off.", "NotImplementedError",
+		"there is no change feed"},
+	503: {"ServiceUnavailable", "The server is busy, or does not take writes. Try again.", "ServiceUnavailableError",
+		"the server is starting, try again"},
+	507: {"InsufficientStorage", "There is no space left on the disk of the server.", "InsufficientStorageError",
+		"there is no space left on the disk"},
 }
 
 // schema returns the name of the schema of the errors.
@@ -120,19 +134,23 @@ func errorNames(status int) (names []any) {
 func (b *builder) failure(responses *jsontree.Object, status int) {
 	f := failures[status]
 	if b.responses[f.name] == nil {
-		example := jsontree.ObjectOf("data", nil, "error", jsontree.ObjectOf("status", status, "name", f.example, "message", f.message, "details", jsontree.NewObject()))
+		example := jsontree.ObjectOf("data", nil, "error", jsontree.ObjectOf("status", status, "name", f.example,
+			"message", f.message, "details", jsontree.NewObject()))
 		schema := b.schema(f.schema(), func() any {
-			inner := object("status", jsontree.ObjectOf("const", status), "name", typed("string", "enum", errorNames(status)), "message", typed("string"))
-			inner.Value("properties").(*jsontree.Object).Set("details", jsontree.ObjectOf("type", []any{"object", "array"},
-				"additionalProperties", true, "items", jsontree.NewObject(),
-				"description", "What is wrong, in the form that the message calls for. For several problems: `errors`, a list of `{path, message, name}`."))
+			inner := object("status", jsontree.ObjectOf("const", status), "name",
+				typed("string", "enum", errorNames(status)), "message", typed("string"))
+			inner.Value("properties").(*jsontree.Object).Set(
+				"details", jsontree.ObjectOf("type", []any{"object", "array"},
+					"additionalProperties", true, "items", jsontree.NewObject(),
+					"description", "What is wrong, in the form that the message calls for. For several problems: `errors`, a list of `{path, message, name}`."))
 			return object("data", typed("null"), "error", inner)
 		})
 		content := jsonContent(schema, example)
 		content.Set("application/problem+json", jsontree.ObjectOf("schema", b.problem()))
 		response := jsontree.ObjectOf("description", f.description, "content", content)
 		if header, ok := failureHeaders[status]; ok {
-			response.Set("headers", jsontree.ObjectOf(header[0], jsontree.ObjectOf("description", header[1], "schema", typed("string"))))
+			response.Set("headers",
+				jsontree.ObjectOf(header[0], jsontree.ObjectOf("description", header[1], "schema", typed("string"))))
 		}
 		b.responses[f.name] = response
 	}
@@ -143,11 +161,15 @@ func (b *builder) failure(responses *jsontree.Object, status int) {
 // for them.
 func (b *builder) problem() *jsontree.Object {
 	return b.schema("Problem", func() any {
-		return typed("object", "required", []any{"type", "title", "status", "detail", "name"}, "properties", jsontree.ObjectOf(
-			"type", typed("string", "format", "uri-reference"), "title", typed("string"), "status", typed("integer"), "detail", typed("string"),
-			"instance", typed("string", "format", "uri-reference"), "name", typed("string"),
-			"errors", arrayOf(typed("object", "additionalProperties", true)), "details", typed("object", "additionalProperties", true),
-		))
+		return typed("object", "required", []any{"type", "title", "status", "detail", "name"}, "properties",
+			jsontree.ObjectOf(
+				"type", typed("string", "format", "uri-reference"), "title", typed("string"), "status",
+				typed("integer"),
+				"detail", typed("string"),
+				"instance", typed("string", "format", "uri-reference"), "name", typed("string"),
+				"errors", arrayOf(typed("object", "additionalProperties", true)), "details",
+				typed("object", "additionalProperties", true),
+			))
 	})
 }
 
@@ -238,7 +260,8 @@ func exampleOf(a *contenttypes.Attribute) any {
 	case a.Type == contenttypes.UID:
 		return "an-example"
 	case a.Type == contenttypes.Blocks:
-		return []any{jsontree.ObjectOf("type", "paragraph", "children", []any{jsontree.ObjectOf("type", "text", "text", "Some text")})}
+		return []any{jsontree.ObjectOf("type", "paragraph", "children",
+			[]any{jsontree.ObjectOf("type", "text", "text", "Some text")})}
 	}
 	switch a.Type.Kind() {
 	case contenttypes.NumberValue:

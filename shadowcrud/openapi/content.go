@@ -54,7 +54,8 @@ func (b *builder) find(op *operation, t *contenttypes.ContentType, id string) {
 	content := b.schema(b.names.of[&t.Schema]+"List", func() any {
 		return object("data", arrayOf(b.read(&t.Schema)), "meta", object("pagination", b.paginationAnswer()))
 	})
-	ok := answer("A page of documents.", content, jsontree.ObjectOf("data", []any{b.example(&t.Schema)}, "meta", paginationExample()))
+	ok := answer("A page of documents.", content, jsontree.ObjectOf("data", []any{b.example(&t.Schema)}, "meta",
+		paginationExample()))
 	if b.access.Allows(t, "stream") {
 		op.description = "With `Accept: application/x-ndjson` the answer has all documents that match, one on each line, without a limit."
 		ok.Value("content").(*jsontree.Object).Set("application/x-ndjson", jsontree.ObjectOf("schema", typed("string",
@@ -71,7 +72,8 @@ func (b *builder) findOne(op *operation, t *contenttypes.ContentType, id string)
 	if t.Localized {
 		op.parameters = append(op.parameters, b.locale(false))
 	}
-	op.parameters = append(append(op.parameters, b.filtersParameter(t), b.sortParameter(), b.search()), b.publicationFilters(t)...)
+	op.parameters = append(append(op.parameters, b.filtersParameter(t), b.sortParameter(), b.search()),
+		b.publicationFilters(t)...)
 	if b.access.Allows(t, "history") {
 		op.parameters = append(op.parameters, b.asOf())
 		op.errors = pastErrors
@@ -83,7 +85,8 @@ func (b *builder) findOne(op *operation, t *contenttypes.ContentType, id string)
 
 // oneAnswer describes the answer with one document of a type.
 func (b *builder) oneAnswer(t *contenttypes.ContentType) *jsontree.Object {
-	return answer("The document.", b.one(t), jsontree.ObjectOf("data", b.example(&t.Schema), "meta", jsontree.NewObject()))
+	return answer("The document.", b.one(t),
+		jsontree.ObjectOf("data", b.example(&t.Schema), "meta", jsontree.NewObject()))
 }
 
 // one returns a reference to the schema of an answer with one document.
@@ -167,7 +170,9 @@ func (b *builder) publication(op *operation, t *contenttypes.ContentType, action
 	scheduled := b.oneAnswer(t)
 	scheduled.Set("description", "The draft: it is to happen at the time in the body.")
 	op.responses.Set("202", scheduled)
-	op.body = jsonBody(typed("object", "properties", jsontree.ObjectOf("data", jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties", false))), nil)
+	op.body = jsonBody(typed("object", "properties",
+		jsontree.ObjectOf("data", jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties",
+			false))), nil)
 	op.body.Set("required", false)
 }
 
@@ -175,8 +180,9 @@ func (b *builder) publication(op *operation, t *contenttypes.ContentType, action
 func (b *builder) history(op *operation, t *contenttypes.ContentType, id string) {
 	op.id, op.summary = id, "List what was done to a document of "+called(t)
 	if t.Localized {
-		op.parameters = append(op.parameters, queryParameter("locale", "Only what was done in this locale; `*`: in any, as without it.",
-			typed("string", "enum", append(list(b.Locales), "*"))))
+		op.parameters = append(
+			op.parameters, queryParameter("locale", "Only what was done in this locale; `*`: in any, as without it.",
+				typed("string", "enum", append(list(b.Locales), "*"))))
 	}
 	op.parameters = append(op.parameters, b.status(""), b.pagination())
 	item := b.schema("HistoryItem", func() any {
@@ -199,8 +205,10 @@ func (b *builder) history(op *operation, t *contenttypes.ContentType, id string)
 func (b *builder) restore(op *operation, t *contenttypes.ContentType, id string) {
 	op.id, op.summary = id, "Write a former version of a document of "+called(t)+" as its draft"
 	op.parameters = b.acted(t)
-	op.body = jsonBody(object("data", jsontree.ObjectOf("type", "object", "required", []any{"seq"}, "additionalProperties", false,
-		"properties", jsontree.ObjectOf("seq", typed("string", "description", "From the history of the document."), "status", typed("string", "enum", []any{"draft", "published"})))), nil)
+	op.body = jsonBody(object("data", jsontree.ObjectOf("type", "object", "required", []any{"seq"},
+		"additionalProperties", false,
+		"properties", jsontree.ObjectOf("seq", typed("string", "description", "From the history of the document."),
+			"status", typed("string", "enum", []any{"draft", "published"})))), nil)
 	op.responses = jsontree.ObjectOf("200", b.oneAnswer(t))
 	op.errors = restoreErrors
 }

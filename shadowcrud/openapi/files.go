@@ -33,8 +33,10 @@ func (b *builder) upload() *operation {
 	op.body = jsontree.ObjectOf("required", true, "content", jsontree.ObjectOf(
 		"multipart/form-data", jsontree.ObjectOf("schema", typed("object", "properties", jsontree.ObjectOf(
 			"files", arrayOf(typed("string", "contentMediaType", "application/octet-stream")),
-			"fileInfo", typed("string", "description", "A JSON object with `name`, `alternativeText` and `caption`; one for each file."),
-			"ref", typed("string", "description", "The uid of a type."), "refId", typed("string", "description", "The id of a document."), "field", typed("string"), "path", typed("string"),
+			"fileInfo", typed("string", "description",
+				"A JSON object with `name`, `alternativeText` and `caption`; one for each file."),
+			"ref", typed("string", "description", "The uid of a type."), "refId", typed("string", "description",
+				"The id of a document."), "field", typed("string"), "path", typed("string"),
 		))),
 	))
 	return op
@@ -67,7 +69,8 @@ func (b *builder) fileContent() *operation {
 	content := jsontree.ObjectOf("*/*", jsontree.NewObject())
 	op.responses = jsontree.ObjectOf(
 		"200", jsontree.ObjectOf("description", "The content.", "content", content),
-		"206", jsontree.ObjectOf("description", "The range of the content that the header Range asks for.", "content", content),
+		"206", jsontree.ObjectOf("description", "The range of the content that the header Range asks for.", "content",
+			content),
 		"304", jsontree.ObjectOf("description", "You have the content."),
 		"416", jsontree.ObjectOf("description", "The content has no such range."),
 	)

@@ -65,7 +65,8 @@ func (b *builder) comparisons(kind string, operand *jsontree.Object) *jsontree.O
 		properties.Set("$and", arrayOf(self))
 		properties.Set("$or", arrayOf(self))
 		properties.Set("$not", self)
-		return anyOf(operand, arrayOf(operand), jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties", false))
+		return anyOf(operand, arrayOf(operand), jsontree.ObjectOf("type", "object", "properties", properties,
+			"additionalProperties", false))
 	})
 }
 
@@ -79,8 +80,10 @@ func (b *builder) populate(s *contenttypes.Schema) *jsontree.Object {
 			}
 			properties.Set(a.Name, anyOf(typed("boolean"), b.populated(a)))
 		}
-		text := typed("string", "description", "`*` for all, one level deep, or names with commas; a dot leads further: `owner.avatar`.")
-		return anyOf(text, arrayOf(typed("string")), jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties", false))
+		text := typed("string", "description",
+			"`*` for all, one level deep, or names with commas; a dot leads further: `owner.avatar`.")
+		return anyOf(text, arrayOf(typed("string")), jsontree.ObjectOf("type", "object", "properties", properties,
+			"additionalProperties", false))
 	})
 }
 
@@ -97,7 +100,8 @@ func (b *builder) populated(a *contenttypes.Attribute) *jsontree.Object {
 		}
 		options.Set("on", jsontree.ObjectOf("type", "object", "properties", on, "additionalProperties", false))
 	} else {
-		options.Set("on", jsontree.ObjectOf("type", "object", "description", "By the uid of a type: what to show of documents of this type."))
+		options.Set("on", jsontree.ObjectOf("type", "object", "description",
+			"By the uid of a type: what to show of documents of this type."))
 	}
 	return jsontree.ObjectOf("type", "object", "properties", options, "additionalProperties", false)
 }

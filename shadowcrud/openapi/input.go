@@ -22,7 +22,8 @@ func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
 	return b.schema(b.names.of[&t.Schema]+"Create", func() any {
 		o := b.inputObject(&t.Schema)
 		if len(published) > 0 {
-			o.Set("description", "A published document needs "+strings.Join(published, ", ")+". A draft (`status=draft`) does not.")
+			o.Set("description", "A published document needs "+strings.Join(published, ", ")+
+				". A draft (`status=draft`) does not.")
 		}
 		if len(always) > 0 {
 			o.Set("required", list(always))
@@ -59,7 +60,8 @@ func (b *builder) inputObject(s *contenttypes.Schema) *jsontree.Object {
 	properties := jsontree.NewObject()
 	for _, a := range s.Attributes {
 		if a.Type == contenttypes.ID && b.isComponent(s) {
-			properties.Set("id", typed("integer", "description", "Of a component that is there already: it is changed, not replaced."))
+			properties.Set("id",
+				typed("integer", "description", "Of a component that is there already: it is changed, not replaced."))
 		} else if b.writes(a) {
 			properties.Set(a.Name, b.inputValue(a))
 		}
@@ -169,16 +171,19 @@ func (b *builder) relation() *jsontree.Object {
 	item := b.schema("RelationItem", func() any { return relationItem() })
 	items := b.schema("RelationItems", func() any { return anyOf(item, arrayOf(item)) })
 	return b.schema("Relation", func() any {
-		return jsontree.ObjectOf("description", "The targets of a relation or media: the new ones, or changes of the present ones.", "anyOf", []any{
-			items,
-			typed("null"),
-			jsontree.ObjectOf("type", "object", "additionalProperties", false, "minProperties", 1, "properties", jsontree.ObjectOf(
-				"set", anyOf(items, typed("null")),
-				"connect", items,
-				"disconnect", items,
-				"options", typed("object", "properties", jsontree.ObjectOf("strict", typed("boolean", "default", true))),
-			)),
-		})
+		return jsontree.ObjectOf("description",
+			"The targets of a relation or media: the new ones, or changes of the present ones.", "anyOf", []any{
+				items,
+				typed("null"),
+				jsontree.ObjectOf("type", "object", "additionalProperties", false, "minProperties", 1, "properties",
+					jsontree.ObjectOf(
+						"set", anyOf(items, typed("null")),
+						"connect", items,
+						"disconnect", items,
+						"options", typed("object", "properties",
+							jsontree.ObjectOf("strict", typed("boolean", "default", true))),
+					)),
+			})
 	})
 }
 
@@ -187,20 +192,25 @@ func (b *builder) relation() *jsontree.Object {
 func relationItem() *jsontree.Object {
 	place := jsontree.NewObject()
 	for _, name := range []string{"before", "after"} {
-		place.Set(name, jsontree.ObjectOf("type", []any{"string", "integer"}, "description", "The documentId or id of the target beside it."))
+		place.Set(name, jsontree.ObjectOf("type", []any{"string", "integer"}, "description",
+			"The documentId or id of the target beside it."))
 	}
 	place.Set("start", typed("boolean"))
 	place.Set("end", typed("boolean"))
 	place.Set("locale", nullable("string"))
 	place.Set("status", typed("string", "enum", []any{"draft", "published"}))
 	identified := func(by, kind string) *jsontree.Object {
-		return jsontree.ObjectOf("type", "object", "required", []any{by}, "additionalProperties", true, "properties", jsontree.ObjectOf(
-			by, typed(kind),
-			"locale", nullable("string", "description", "Of the target, if it is localized and the document is not."),
-			"status", typed("string", "enum", []any{"draft", "published"}),
-			"__type", typed("string", "description", "The uid of the target's type, in a relation to several types."),
-			"position", typed("object", "description", "Where a connected target goes in the list. Without it: to the end.", "properties", place),
-		))
+		return jsontree.ObjectOf("type", "object", "required", []any{by}, "additionalProperties", true, "properties",
+			jsontree.ObjectOf(
+				by, typed(kind),
+				"locale", nullable("string", "description",
+					"Of the target, if it is localized and the document is not."),
+				"status", typed("string", "enum", []any{"draft", "published"}),
+				"__type", typed("string", "description",
+					"The uid of the target's type, in a relation to several types."),
+				"position", typed("object", "description",
+					"Where a connected target goes in the list. Without it: to the end.", "properties", place),
+			))
 	}
 	return anyOf(
 		typed("string", "description", "A documentId."),

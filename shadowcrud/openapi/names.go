@@ -18,10 +18,12 @@ type names struct {
 }
 
 // suffixes are what the names of the schemas that belong to a type or component end in.
-var suffixes = []string{"", "Input", "Create", "Entry", "EntryInput", "Filters", "Populate", "PopulateOptions", "Answer", "List", "History"}
+var suffixes = []string{"", "Input", "Create", "Entry", "EntryInput", "Filters", "Populate", "PopulateOptions",
+	"Answer", "List", "History"}
 
 // fixedNames are the schemas that belong to no type.
-var fixedNames = []string{"AnyDocument", "Pagination", "Relation", "RelationItem", "RelationItems", "Login", "Session", "Change", "Changes",
+var fixedNames = []string{"AnyDocument", "Pagination", "Relation", "RelationItem", "RelationItems", "Login", "Session",
+	"Change", "Changes",
 	"HistoryItem", "Problem", "TextFilter", "NumberFilter", "BigIntegerFilter", "BooleanFilter", "IdFilter"}
 
 func newNames(m *contenttypes.Model) *names {

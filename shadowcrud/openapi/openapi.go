@@ -56,8 +56,10 @@ type Route struct {
 
 // Describe returns the document for a reader with these permissions, as JSON.
 func (a *API) Describe(access *permission.Access) []byte {
-	b := &builder{API: a, access: access, names: newNames(a.Model), paths: jsontree.NewObject(), schemas: map[string]any{},
-		parameters: map[string]any{}, responses: map[string]any{}, operationIDs: map[string]bool{}, tags: jsontree.NewObject()}
+	b := &builder{API: a, access: access, names: newNames(a.Model), paths: jsontree.NewObject(),
+		schemas:    map[string]any{},
+		parameters: map[string]any{}, responses: map[string]any{}, operationIDs: map[string]bool{},
+		tags: jsontree.NewObject()}
 	for i := range a.Routes {
 		if route := &a.Routes[i]; b.uses(route) {
 			b.route(route)
@@ -189,7 +191,8 @@ func pathParameters(path string) (list []any) {
 func (b *builder) programRoute(r *Route, path string) *operation {
 	b.tags.Set("Program", "Routes that the program adds to the server.")
 	return &operation{
-		id: strings.ToLower(r.Method) + contenttypes.GraphQLName(nonLetters.ReplaceAllString(strings.TrimPrefix(path, b.Prefix), "-")), tag: "Program",
+		id: strings.ToLower(r.Method) + contenttypes.GraphQLName(
+			nonLetters.ReplaceAllString(strings.TrimPrefix(path, b.Prefix), "-")), tag: "Program",
 		summary:   r.Method + " " + path,
 		responses: jsontree.ObjectOf("default", jsontree.ObjectOf("description", "What the program answers.")),
 	}

@@ -20,10 +20,12 @@ import (
 func describe(t *testing.T) *openapi.API {
 	t.Helper()
 	model := storetest.Model(t, storetest.Archive(t, "testdata/model.txtar"))
-	api := &openapi.API{Title: "Test", Version: "1", Prefix: "/api", Model: model, Locales: []string{"en", "fr"}, DefaultLimit: 25, MaxLimit: 100,
+	api := &openapi.API{Title: "Test", Version: "1", Prefix: "/api", Model: model, Locales: []string{"en", "fr"},
+		DefaultLimit: 25, MaxLimit: 100,
 		Public: permission.NewAccess([]string{"api::tag.tag.find"})}
 	for _, r := range rest.New(model, nil, nil, nil).Routes() {
-		api.Routes = append(api.Routes, openapi.Route{Method: r.Method, Path: "/api" + r.Path, Scopes: []string{r.Type.UID + "." + r.Action}, Type: r.Type, Action: r.Action})
+		api.Routes = append(api.Routes, openapi.Route{Method: r.Method, Path: "/api" + r.Path,
+			Scopes: []string{r.Type.UID + "." + r.Action}, Type: r.Type, Action: r.Action})
 	}
 	return api
 }
@@ -54,14 +56,22 @@ func TestDescribesWhatTheReaderMayDo(t *testing.T) {
 		has, lacks []string
 	}{
 		{"nobody", permission.NewAccess(nil), nil, nil, []string{"Article", "Writer", "stars"}},
-		{"a reader", permission.NewAccess([]string{article + "find", "api::tag.tag.find"}), []string{"findArticles", "findTags"},
-			[]string{`"title"`, `"topics"`, `"word"`, `"parts"`}, []string{"riter", "secretNote", "phrase", "asOf", "ndjson", "createArticle"}},
-		{"one who may stream and look back", permission.NewAccess([]string{article + "find", article + "findOne", article + "stream", article + "history"}),
-			[]string{"findArticles", "findOneArticle", "historyArticle"}, []string{"asOf", "application/x-ndjson"}, []string{"riter", `"word"`, `"topics"`}},
-		{"a writer", permission.NewAccess([]string{article + "create", article + "publish"}), []string{"createArticle", "publishArticle"},
+		{"a reader", permission.NewAccess([]string{article + "find", "api::tag.tag.find"}),
+			[]string{"findArticles", "findTags"},
+			[]string{`"title"`, `"topics"`, `"word"`, `"parts"`},
+			[]string{"riter", "secretNote", "phrase", "asOf", "ndjson", "createArticle"}},
+		{"one who may stream and look back",
+			permission.NewAccess(
+				[]string{article + "find", article + "findOne", article + "stream", article + "history"}),
+			[]string{"findArticles", "findOneArticle", "historyArticle"}, []string{"asOf", "application/x-ndjson"},
+			[]string{"riter", `"word"`, `"topics"`}},
+		{"a writer", permission.NewAccess([]string{article + "create", article + "publish"}),
+			[]string{"createArticle", "publishArticle"},
 			[]string{`"phrase"`, `"secretNote"`, "publishAt"}, []string{"secretFriend", "riter", `"topics"`}},
-		{"a writer who may find the targets of a private relation", permission.NewAccess([]string{article + "create", article + "findOne", "api::tag.tag.find"}),
-			[]string{"createArticle", "findOneArticle", "findTags"}, []string{`"secretTags"`, `"topics"`}, []string{"secretFriend", "riter"}},
+		{"a writer who may find the targets of a private relation",
+			permission.NewAccess([]string{article + "create", article + "findOne", "api::tag.tag.find"}),
+			[]string{"createArticle", "findOneArticle", "findTags"}, []string{`"secretTags"`, `"topics"`},
+			[]string{"secretFriend", "riter"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := api.Describe(tt.access)
@@ -97,12 +107,14 @@ func TestNamesAreUniqueAndStable(t *testing.T) {
 	api := describe(t)
 	d := valid(t, api.Describe(permission.FullAccess))
 	list, article := d.Components.Schemas["ArticleList"], d.Components.Schemas["Article2"]
-	if list == nil || list.Value.Properties["word"] == nil || article == nil || article.Value.Properties["title"] == nil {
+	if list == nil || list.Value.Properties["word"] == nil || article == nil ||
+		article.Value.Properties["title"] == nil {
 		t.Errorf("schemas %v", slices.Sorted(maps.Keys(d.Components.Schemas)))
 	}
 	alone := valid(t, api.Describe(permission.NewAccess([]string{"api::article.article.find"})))
 	if alone.Components.Schemas["Article2"] == nil {
-		t.Errorf("another name for a reader who does not see the other type: %v", slices.Sorted(maps.Keys(alone.Components.Schemas)))
+		t.Errorf("another name for a reader who does not see the other type: %v",
+			slices.Sorted(maps.Keys(alone.Components.Schemas)))
 	}
 	if again := describe(t).Describe(permission.FullAccess); !bytes.Equal(again, api.Describe(permission.FullAccess)) {
 		t.Error("the same definitions gave two documents")
@@ -121,7 +133,8 @@ func TestSchemas(t *testing.T) {
 		{"Article2", `{"id": 1, "documentId": "a", "title": null, "level": "high", "writer": {"id": 2, "documentId": "b"}}`, true},
 		{"Article2", `{"id": 1, "title": "no documentId"}`, false},
 		{"Article2", `{"id": 1, "documentId": "a", "level": "middle"}`, false},
-		{"Article2", `{"id": 1, "documentId": "a", "parts": [{"__component": "page.quote", "id": 1, "text": "x"}]}`, true},
+		{"Article2", `{"id": 1, "documentId": "a", "parts": [{"__component": "page.quote", "id": 1, "text": "x"}]}`,
+			true},
 		{"Article2", `{"id": 1, "documentId": "a", "parts": [{"__component": "page.other", "id": 1}]}`, false},
 		{"Article2Input", `{"title": "Ink", "topics": {"connect": ["a", {"documentId": "b", "position": {"after": "a"}}], "disconnect": [3]}}`, true},
 		{"Article2Input", `{"topics": {"connekt": ["a"]}}`, false},
@@ -133,12 +146,14 @@ func TestSchemas(t *testing.T) {
 		{"Article2Input", `{"secretNote": "x", "secretTags": ["a"]}`, true},
 		{"Article2Input", `{"secretNote": 3}`, false},
 		{"Article2Input", `{"secretTags": {"add": ["a"]}}`, false},
-		{"Article2Input", `{"cover": 7, "phrase": "hidden", "parts": [{"__component": "page.credit", "writer": null}]}`, true},
+		{"Article2Input", `{"cover": 7, "phrase": "hidden", "parts": [{"__component": "page.credit", "writer": null}]}`,
+			true},
 		{"WriterCreate", `{}`, false},
 		{"Article2Filters", `{"title": {"$containsi": "ink"}, "$or": [{"stars": {"$between": [1, 3]}}, {"writer": {"penName": {"$null": true}}}]}`, true},
 		{"Article2Filters", `{"title": {"$contians": "ink"}}`, false},
 		{"Article2Filters", `{"$and": [{"writer": {"name": "misspelled"}}]}`, false},
-		{"Article2Populate", `{"writer": {"fields": ["penName"]}, "parts": {"on": {"page.quote": true}}, "localizations": true}`, true},
+		{"Article2Populate",
+			`{"writer": {"fields": ["penName"]}, "parts": {"on": {"page.quote": true}}, "localizations": true}`, true},
 		{"Article2Populate", `{"writer": {"fields": ["password"]}}`, false},
 		{"Article2Populate", `{"parts": {"populate": "*"}, "writer": {"count": true}}`, true},
 		{"Article2Populate", `{"parts": {"count": true}}`, false},
@@ -165,7 +180,8 @@ func TestSchemas(t *testing.T) {
 // TestOperations checks the parameters, media types and answers of operations.
 func TestOperations(t *testing.T) {
 	api := describe(t)
-	for _, path := range []string{"GET /api/_changes", "GET /api/_openapi.json", "GET /api/_schedules", "POST /api/upload", "GET /uploads/{path}", "POST /api/users-permissions/roles"} {
+	for _, path := range []string{"GET /api/_changes", "GET /api/_openapi.json", "GET /api/_schedules",
+		"POST /api/upload", "GET /uploads/{path}", "POST /api/users-permissions/roles"} {
 		method, path, _ := strings.Cut(path, " ")
 		api.Routes = append(api.Routes, openapi.Route{Method: method, Path: path})
 	}

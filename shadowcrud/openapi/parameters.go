@@ -11,7 +11,8 @@ import (
 
 // queryParameter describes a parameter in the query string, with further members.
 func queryParameter(name, description string, schema any, more ...any) *jsontree.Object {
-	return jsontree.ObjectOf(append([]any{"name", name, "in", "query", "description", description, "schema", schema}, more...)...)
+	return jsontree.ObjectOf(append([]any{"name", name, "in", "query", "description", description, "schema", schema},
+		more...)...)
 }
 
 // deep makes a parameter an object whose members are parameters of their own: filters[title][$eq]=a.
@@ -34,7 +35,8 @@ func (b *builder) selecting(t *contenttypes.ContentType) []any {
 func (b *builder) showing(t *contenttypes.ContentType) []any {
 	return []any{
 		commas("fields", "The fields to show; ids are always shown. Without it: all.", b.fields(&t.Schema)),
-		deep("populate", "The relations, media, components and zones to show, with options. Without it: none.", b.populate(&t.Schema)),
+		deep("populate", "The relations, media, components and zones to show, with options. Without it: none.",
+			b.populate(&t.Schema)),
 	}
 }
 
@@ -55,11 +57,13 @@ func (b *builder) locale(several bool) *jsontree.Object {
 	codes := list(b.Locales)
 	if !several {
 		return b.parameter("locale", func() *jsontree.Object {
-			return queryParameter("locale", "The locale to read or write.", typed("string", "enum", codes, "default", b.Locales[0]))
+			return queryParameter("locale", "The locale to read or write.",
+				typed("string", "enum", codes, "default", b.Locales[0]))
 		})
 	}
 	return b.parameter("locales", func() *jsontree.Object {
-		schema := anyOf(typed("string", "enum", append(slices.Clip(codes), "*")), arrayOf(typed("string", "enum", codes)))
+		schema := anyOf(typed("string", "enum", append(slices.Clip(codes), "*")),
+			arrayOf(typed("string", "enum", codes)))
 		schema.Set("default", b.Locales[0])
 		return queryParameter("locale", "The locale, or several, or `*` for all.", schema)
 	})
@@ -71,7 +75,8 @@ func (b *builder) filtersParameter(t *contenttypes.ContentType) *jsontree.Object
 
 func (b *builder) sortParameter() *jsontree.Object {
 	return b.parameter("sort", func() *jsontree.Object {
-		return commas("sort", "The fields to sort by, each with `:asc` or `:desc`; a dot leads through relations: `owner.name:desc`.",
+		return commas("sort",
+			"The fields to sort by, each with `:asc` or `:desc`; a dot leads through relations: `owner.name:desc`.",
 			arrayOf(typed("string", "pattern", `^\s*[A-Za-z0-9_.]+(:\s*([aA][sS][cC]|[dD][eE][sS][cC]))?\s*$`)))
 	})
 }
@@ -88,7 +93,8 @@ func (b *builder) pagination() *jsontree.Object {
 		if b.MaxLimit > 0 {
 			size.Set("description", "More than the limit of the server counts as the limit.")
 		}
-		parameter := deep("pagination", "The page: by `page` and `pageSize`, or by `start` and `limit`, but not by both.",
+		parameter := deep("pagination",
+			"The page: by `page` and `pageSize`, or by `start` and `limit`, but not by both.",
 			jsontree.ObjectOf("type", "object", "additionalProperties", false, "properties", jsontree.ObjectOf(
 				"page", typed("integer", "minimum", 1, "default", 1), "pageSize", size,
 				"start", typed("integer", "minimum", 0), "limit", size,
@@ -103,17 +109,20 @@ func (b *builder) pagination() *jsontree.Object {
 func (b *builder) publicationFilters(*contenttypes.ContentType) []any {
 	return []any{
 		b.parameter("publicationFilter", func() *jsontree.Object {
-			return queryParameter("publicationFilter", "The state of publication that documents must have.", typed("string", "enum", list(params.PublicationFilters())))
+			return queryParameter("publicationFilter", "The state of publication that documents must have.",
+				typed("string", "enum", list(params.PublicationFilters())))
 		}),
 		b.parameter("hasPublishedVersion", func() *jsontree.Object {
-			return queryParameter("hasPublishedVersion", "Whether documents must have a published version, in any locale.", typed("boolean"))
+			return queryParameter("hasPublishedVersion",
+				"Whether documents must have a published version, in any locale.", typed("boolean"))
 		}),
 	}
 }
 
 func (b *builder) asOf() *jsontree.Object {
 	return b.parameter("asOf", func() *jsontree.Object {
-		return queryParameter("asOf", "A time, or a `seq` of the history: the document is shown as it was then.", typed("string"),
+		return queryParameter("asOf", "A time, or a `seq` of the history: the document is shown as it was then.",
+			typed("string"),
 			"examples", jsontree.ObjectOf("time", jsontree.ObjectOf("value", "2030-01-01T09:00:00Z")))
 	})
 }

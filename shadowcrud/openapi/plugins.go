@@ -59,7 +59,8 @@ var tagTexts = map[string]string{
 // operation returns an operation under a tag of the server's own, which answers 200.
 func (b *builder) operation(tag, id, summary, description string, schema any) *operation {
 	b.tags.Set(tag, tagTexts[tag])
-	return &operation{id: id, tag: tag, summary: summary, responses: jsontree.ObjectOf("200", answer(description, schema, nil)), errors: pluginErrors}
+	return &operation{id: id, tag: tag, summary: summary,
+		responses: jsontree.ObjectOf("200", answer(description, schema, nil)), errors: pluginErrors}
 }
 
 // mayOne reports whether the reader may use one of some actions on some content-type.
@@ -81,8 +82,10 @@ func (b *builder) health() *operation {
 	op := b.operation(serverTag, "health", "Ask whether the server works", "", nil)
 	op.responses = jsontree.ObjectOf(
 		"204", jsontree.ObjectOf("description", "The server works."),
-		"503", answer("Something does not work.", typed("object", "required", []any{"state", "message"}, "properties", jsontree.ObjectOf(
-			"state", typed("string"), "message", typed("string"), "action", typed("string"), "since", typed("string", "format", "date-time"))), nil),
+		"503", answer("Something does not work.", typed("object", "required", []any{"state", "message"}, "properties",
+			jsontree.ObjectOf(
+				"state", typed("string"), "message", typed("string"), "action", typed("string"), "since",
+				typed("string", "format", "date-time"))), nil),
 	)
 	op.errors = nil
 	return op
@@ -90,7 +93,8 @@ func (b *builder) health() *operation {
 
 // GET /api/_openapi.json
 func (b *builder) self() *operation {
-	op := b.operation(serverTag, "openapi", "Read this document", "The OpenAPI document of what you may do.", typed("object", "additionalProperties", true))
+	op := b.operation(serverTag, "openapi", "Read this document", "The OpenAPI document of what you may do.",
+		typed("object", "additionalProperties", true))
 	op.errors = []int{401, 429, 500, 503}
 	b.tag(op, op.responses.Value("200").(*jsontree.Object))
 	return op
@@ -102,21 +106,29 @@ func (b *builder) changes() *operation {
 		return nil
 	}
 	change := b.schema("Change", func() any {
-		o := object("seq", typed("string"), "type", typed("string"), "documentId", typed("string"), "locale", nullable("string"),
-			"change", typed("string", "enum", []any{"create", "update", "delete", "publish", "unpublish"}), "at", typed("string", "format", "date-time"))
+		o := object("seq", typed("string"), "type", typed("string"), "documentId", typed("string"), "locale",
+			nullable("string"),
+			"change", typed("string", "enum", []any{"create", "update", "delete", "publish", "unpublish"}), "at",
+			typed("string", "format", "date-time"))
 		o.Value("properties").(*jsontree.Object).Set("document", typed("object", "additionalProperties", true))
 		return o
 	})
 	o := object("results", arrayOf(change), "last_seq", typed("string"), "pending", typed("integer"))
-	o.Value("properties").(*jsontree.Object).Set("reset", typed("boolean", "description", "The log does not reach back to `since`: begin anew."))
-	op := b.operation(serverTag, "changes", "Read what has happened to documents", "What has happened since a position.", b.schema("Changes", func() any { return o }))
+	o.Value("properties").(*jsontree.Object).Set(
+		"reset", typed("boolean", "description", "The log does not reach back to `since`: begin anew."))
+	op := b.operation(serverTag, "changes", "Read what has happened to documents",
+		"What has happened since a position.", b.schema("Changes", func() any { return o }))
 	op.responses.Value("200").(*jsontree.Object).Value("content").(*jsontree.Object).Set("text/event-stream",
 		jsontree.ObjectOf("schema", typed("string", "description", "A change in each event.")))
 	milliseconds := typed("integer", "minimum", 1000, "maximum", 600000)
 	op.parameters = []any{
-		queryParameter("since", "A position that an earlier answer named; `now` for the end. Without it: from the beginning.", typed("string")),
-		queryParameter("limit", "The most changes of an answer.", typed("integer", "minimum", 1, "maximum", 10000, "default", 1000)),
-		queryParameter("feed", "Whether to wait for changes.", typed("string", "enum", []any{"normal", "longpoll", "eventsource"}, "default", "normal")),
+		queryParameter("since",
+			"A position that an earlier answer named; `now` for the end. Without it: from the beginning.",
+			typed("string")),
+		queryParameter("limit", "The most changes of an answer.",
+			typed("integer", "minimum", 1, "maximum", 10000, "default", 1000)),
+		queryParameter("feed", "Whether to wait for changes.",
+			typed("string", "enum", []any{"normal", "longpoll", "eventsource"}, "default", "normal")),
 		queryParameter("heartbeat", "Milliseconds between signs of life of an event stream.", milliseconds),
 		queryParameter("timeout", "Milliseconds after which a long poll is answered.", milliseconds),
 		commas("types", "The types, by plural name or uid.", arrayOf(typed("string"))),
@@ -124,7 +136,8 @@ func (b *builder) changes() *operation {
 		b.status("published"),
 		queryParameter("include", "Show the documents.", typed("string", "enum", []any{"document"})),
 		commas("fields", "The fields to show of documents.", arrayOf(typed("string"))),
-		deep("populate", "What to populate in documents.", anyOf(typed("string"), arrayOf(typed("string")), typed("object", "additionalProperties", true))),
+		deep("populate", "What to populate in documents.",
+			anyOf(typed("string"), arrayOf(typed("string")), typed("object", "additionalProperties", true))),
 		jsontree.ObjectOf("name", "Last-Event-ID", "in", "header", "schema", typed("string"),
 			"description", "The id of the last event that you have: an event stream goes on behind it, whatever `since` says."),
 	}
@@ -138,25 +151,38 @@ func (b *builder) batch() *operation {
 		return nil
 	}
 	// Many tools take a property that is named $ref for a reference, so that it is not among the properties.
-	id := anyOf(typed("string"), typed("object", "description", "`{\"$ref\": NAME}`: the document that an earlier operation made `as` NAME.",
-		"additionalProperties", typed("string"), "minProperties", 1, "maxProperties", 1))
-	one := jsontree.ObjectOf("type", "object", "required", []any{"op", "type"}, "additionalProperties", false, "properties", jsontree.ObjectOf(
-		"op", typed("string", "enum", []any{"create", "update", "delete", "publish", "unpublish", "discardDraft"}),
-		"type", typed("string", "description", "The plural name of the type, the singular name of a single type, or the uid."),
-		"as", typed("string"), "documentId", id, "data", typed("object", "additionalProperties", true), "locale", typed("string"),
-		"status", typed("string", "enum", []any{"draft", "published"}),
-		"fields", anyOf(typed("string"), arrayOf(typed("string"))),
-		"populate", jsontree.NewObject(),
-		"ifMatch", typed("string", "description", "The ETag that the document must have before the batch."),
-		"publishAt", nullable("string", "format", "date-time"), "unpublishAt", nullable("string", "format", "date-time"),
-	))
+	id := anyOf(typed("string"),
+		typed("object", "description", "`{\"$ref\": NAME}`: the document that an earlier operation made `as` NAME.",
+			"additionalProperties", typed("string"), "minProperties", 1, "maxProperties", 1))
+	one := jsontree.ObjectOf("type", "object", "required", []any{"op", "type"}, "additionalProperties", false,
+		"properties", jsontree.ObjectOf(
+			"op", typed("string", "enum", []any{"create", "update", "delete", "publish", "unpublish", "discardDraft"}),
+			"type", typed("string", "description",
+				"The plural name of the type, the singular name of a single type, or the uid."),
+			"as", typed("string"), "documentId", id, "data", typed("object", "additionalProperties", true), "locale",
+			typed("string"),
+			"status", typed("string", "enum", []any{"draft", "published"}),
+			"fields", anyOf(typed("string"), arrayOf(typed("string"))),
+			"populate", jsontree.NewObject(),
+			"ifMatch", typed("string", "description", "The ETag that the document must have before the batch."),
+			"publishAt", nullable("string", "format", "date-time"), "unpublishAt",
+			nullable("string", "format", "date-time"),
+		))
 	result := typed("object", "required", []any{"status"}, "properties", jsontree.ObjectOf(
-		"status", typed("integer"), "data", jsontree.ObjectOf("type", []any{"object", "null"}, "additionalProperties", true), "error", typed("object", "additionalProperties", true), "meta", typed("object", "additionalProperties", true)))
-	op := b.operation(serverTag, "batch", "Write many documents in one transaction", "A result for each operation, in order.",
-		object("data", arrayOf(result), "meta", typed("object", "properties", jsontree.ObjectOf("failed", typed("integer")))))
+		"status", typed("integer"), "data", jsontree.ObjectOf("type", []any{"object", "null"}, "additionalProperties",
+			true), "error", typed("object", "additionalProperties", true), "meta",
+		typed("object", "additionalProperties", true)))
+	op := b.operation(serverTag, "batch", "Write many documents in one transaction",
+		"A result for each operation, in order.",
+		object("data", arrayOf(result), "meta",
+			typed("object", "properties", jsontree.ObjectOf("failed", typed("integer")))))
 	body := object("operations", arrayOf(one))
-	body.Value("properties").(*jsontree.Object).Set("atomic", typed("boolean", "default", true, "description", "Whether all operations are carried out or none."))
-	op.body = jsonBody(body, jsontree.ObjectOf("operations", []any{jsontree.ObjectOf("op", "create", "type", "articles", "as", "first", "data", jsontree.ObjectOf("title", "Ink"))}))
+	body.Value("properties").(*jsontree.Object).Set(
+		"atomic", typed("boolean", "default", true, "description", "Whether all operations are carried out or none."))
+	op.body = jsonBody(body,
+		jsontree.ObjectOf("operations",
+			[]any{jsontree.ObjectOf("op", "create", "type", "articles", "as", "first", "data",
+				jsontree.ObjectOf("title", "Ink"))}))
 	op.errors = batchErrors
 	return op
 }
@@ -167,9 +193,11 @@ func (b *builder) listSchedules() *operation {
 	if t == nil || !b.mayOne("publish", "unpublish") {
 		return nil
 	}
-	op := b.operation(serverTag, "findSchedules", "List what is to be published and unpublished later", "A page of schedules.",
+	op := b.operation(serverTag, "findSchedules", "List what is to be published and unpublished later",
+		"A page of schedules.",
 		object("data", arrayOf(b.read(&t.Schema)), "meta", object("pagination", b.paginationAnswer())))
-	op.parameters = []any{commas("fields", "The fields to show.", b.fields(&t.Schema)), b.filtersParameter(t), b.sortParameter(), b.pagination()}
+	op.parameters = []any{commas("fields", "The fields to show.", b.fields(&t.Schema)), b.filtersParameter(t),
+		b.sortParameter(), b.pagination()}
 	op.errors = readErrors
 	b.tag(op, op.responses.Value("200").(*jsontree.Object))
 	return op

@@ -101,27 +101,32 @@ func (b *builder) target(a *contenttypes.Attribute) *jsontree.Object {
 		return b.read(&a.Target.Schema)
 	}
 	return b.schema("AnyDocument", func() any {
-		return jsontree.ObjectOf("type", "object", "description", "A document of the type that `__type` names.", "required", []any{"id", "documentId"},
-			"properties", jsontree.ObjectOf("__type", typed("string"), "id", typed("integer"), "documentId", typed("string")), "additionalProperties", true)
+		return jsontree.ObjectOf("type", "object", "description", "A document of the type that `__type` names.",
+			"required", []any{"id", "documentId"},
+			"properties", jsontree.ObjectOf("__type", typed("string"), "id", typed("integer"), "documentId",
+				typed("string")), "additionalProperties", true)
 	})
 }
 
 // union returns the schema of an entry of a dynamic zone. Its property __component says which component it is.
-func union(components []*contenttypes.Component, schemaOf func(*contenttypes.Component) *jsontree.Object) *jsontree.Object {
+func union(components []*contenttypes.Component,
+	schemaOf func(*contenttypes.Component) *jsontree.Object) *jsontree.Object {
 	variants, mapping := make([]any, len(components)), jsontree.NewObject()
 	for i, c := range components {
 		ref := schemaOf(c)
 		variants[i] = ref
 		mapping.Set(c.UID, ref.Value("$ref"))
 	}
-	return jsontree.ObjectOf("oneOf", variants, "discriminator", jsontree.ObjectOf("propertyName", "__component", "mapping", mapping))
+	return jsontree.ObjectOf("oneOf", variants, "discriminator",
+		jsontree.ObjectOf("propertyName", "__component", "mapping", mapping))
 }
 
 // scalar returns the schema of a scalar in an answer.
 func scalar(a *contenttypes.Attribute) *jsontree.Object {
 	switch a.Type {
 	case contenttypes.ID:
-		return typed("integer", "description", "The number of this version. It changes with each publication: documentId does not.")
+		return typed("integer", "description",
+			"The number of this version. It changes with each publication: documentId does not.")
 	case contenttypes.DocumentID:
 		return typed("string")
 	case contenttypes.Integer:
@@ -135,7 +140,8 @@ func scalar(a *contenttypes.Attribute) *jsontree.Object {
 	case contenttypes.NumberValue:
 		return nullable("number")
 	case contenttypes.BigIntegerValue:
-		return nullable("string", "pattern", "^-?[0-9]+$", "description", "An integer of up to 64 bits, as a text, since JavaScript has no such numbers.")
+		return nullable("string", "pattern", "^-?[0-9]+$", "description",
+			"An integer of up to 64 bits, as a text, since JavaScript has no such numbers.")
 	case contenttypes.BooleanValue:
 		return nullable("boolean")
 	case contenttypes.EnumValue:

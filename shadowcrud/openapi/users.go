@@ -22,7 +22,9 @@ var password = typed("string", "writeOnly", true)
 func (b *builder) session(id, summary string, body ...any) *operation {
 	session := b.schema("Session", func() any {
 		return typed("object", "required", []any{"user"}, "properties", jsontree.ObjectOf(
-			"jwt", typed("string", "description", "A bearer token. It is missing until the email address is confirmed, if the server asks for that."), "user", b.user()))
+			"jwt", typed("string", "description",
+				"A bearer token. It is missing until the email address is confirmed, if the server asks for that."),
+			"user", b.user()))
 	})
 	op := b.operation(authTag, id, summary, "The user and a token.", session)
 	op.body = jsonBody(object(body...), nil)
@@ -31,24 +33,28 @@ func (b *builder) session(id, summary string, body ...any) *operation {
 
 // POST /api/auth/local
 func (b *builder) login() *operation {
-	return b.session("login", "Log in", "identifier", typed("string", "description", "The username or the email address."), "password", password)
+	return b.session("login", "Log in", "identifier",
+		typed("string", "description", "The username or the email address."), "password", password)
 }
 
 // POST /api/auth/local/register
 func (b *builder) register() *operation {
-	op := b.session("register", "Create a user account", "username", typed("string"), "email", typed("string", "format", "email"), "password", password)
+	op := b.session("register", "Create a user account", "username", typed("string"), "email",
+		typed("string", "format", "email"), "password", password)
 	op.body.Value("content").(*jsontree.Object).Value("application/json").(*jsontree.Object).Value("schema").(*jsontree.Object).Set("additionalProperties", true)
 	return op
 }
 
 // POST /api/auth/change-password
 func (b *builder) changePassword() *operation {
-	return b.session("changePassword", "Change your password", "currentPassword", password, "password", password, "passwordConfirmation", password)
+	return b.session("changePassword", "Change your password", "currentPassword", password, "password", password,
+		"passwordConfirmation", password)
 }
 
 // POST /api/auth/reset-password
 func (b *builder) resetPassword() *operation {
-	return b.session("resetPassword", "Change a password by the code from a mail", "code", typed("string"), "password", password, "passwordConfirmation", password)
+	return b.session("resetPassword", "Change a password by the code from a mail", "code", typed("string"), "password",
+		password, "passwordConfirmation", password)
 }
 
 // done is the answer of operations that have nothing to show.
@@ -56,7 +62,8 @@ func done() *jsontree.Object { return object("ok", jsontree.ObjectOf("const", tr
 
 // POST /api/auth/forgot-password
 func (b *builder) forgotPassword() *operation {
-	op := b.operation(authTag, "forgotPassword", "Ask for a mail with a code to change the password", "The mail is sent if there is such a user.", done())
+	op := b.operation(authTag, "forgotPassword", "Ask for a mail with a code to change the password",
+		"The mail is sent if there is such a user.", done())
 	op.body = jsonBody(object("email", typed("string")), nil)
 	return op
 }
@@ -65,14 +72,16 @@ func (b *builder) forgotPassword() *operation {
 func (b *builder) confirmEmail() *operation {
 	op := b.operation(authTag, "confirmEmail", "Confirm an email address by the code from a mail", "", nil)
 	op.parameters = []any{queryParameter("confirmation", "The code.", typed("string"))}
-	op.responses = jsontree.ObjectOf("302", jsontree.ObjectOf("description", "The address is confirmed. Location leads on.",
-		"content", jsontree.ObjectOf("text/plain", jsontree.NewObject())))
+	op.responses = jsontree.ObjectOf(
+		"302", jsontree.ObjectOf("description", "The address is confirmed. Location leads on.",
+			"content", jsontree.ObjectOf("text/plain", jsontree.NewObject())))
 	return op
 }
 
 // POST /api/auth/send-email-confirmation
 func (b *builder) sendConfirmation() *operation {
-	op := b.operation(authTag, "sendEmailConfirmation", "Ask for the mail that confirms an email address", "The mail is sent if it is due.",
+	op := b.operation(authTag, "sendEmailConfirmation", "Ask for the mail that confirms an email address",
+		"The mail is sent if it is due.",
 		object("email", typed("string"), "sent", jsontree.ObjectOf("const", true)))
 	op.body = jsonBody(object("email", typed("string")), nil)
 	return op
@@ -152,7 +161,9 @@ func (b *builder) roleWith(name string, schema any) *jsontree.Object {
 }
 
 // granted is the schema of permissions: by plugin, controller and action.
-var granted = typed("object", "description", "Whether each action is granted: `{uid: {controllers: {name: {action: {enabled}}}}}`.", "additionalProperties", true)
+var granted = typed("object", "description",
+	"Whether each action is granted: `{uid: {controllers: {name: {action: {enabled}}}}}`.", "additionalProperties",
+	true)
 
 // GET /api/users-permissions/roles
 func (b *builder) listRoles() *operation {
@@ -164,14 +175,16 @@ func (b *builder) listRoles() *operation {
 
 // GET /api/users-permissions/roles/{id}
 func (b *builder) oneRole() *operation {
-	op := b.operation(rolesTag, "findOneRole", "Read a role with its permissions", "The role.", object("role", b.roleWith("permissions", granted)))
+	op := b.operation(rolesTag, "findOneRole", "Read a role with its permissions", "The role.",
+		object("role", b.roleWith("permissions", granted)))
 	op.errors = readErrors
 	return op
 }
 
 // roleBody describes the body of a write of a role.
 func roleBody() *jsontree.Object {
-	return jsonBody(typed("object", "properties", jsontree.ObjectOf("name", typed("string"), "description", nullable("string"), "permissions", granted), "additionalProperties", true), nil)
+	return jsonBody(typed("object", "properties", jsontree.ObjectOf("name", typed("string"), "description",
+		nullable("string"), "permissions", granted), "additionalProperties", true), nil)
 }
 
 // POST /api/users-permissions/roles
@@ -190,12 +203,14 @@ func (b *builder) updateRole() *operation {
 
 // DELETE /api/users-permissions/roles/{id}
 func (b *builder) deleteRole() *operation {
-	return b.operation(rolesTag, "deleteRole", "Delete a role", "The role is deleted. Its users have the public role.", done())
+	return b.operation(rolesTag, "deleteRole", "Delete a role", "The role is deleted. Its users have the public role.",
+		done())
 }
 
 // GET /api/users-permissions/permissions
 func (b *builder) listPermissions() *operation {
-	op := b.operation(rolesTag, "findPermissions", "List the permissions that a role can have", "The permissions.", object("permissions", granted))
+	op := b.operation(rolesTag, "findPermissions", "List the permissions that a role can have", "The permissions.",
+		object("permissions", granted))
 	op.errors = readErrors
 	return op
 }

@@ -58,7 +58,8 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 		}
 		top := cmp.Or(b.top, b.request)
 		if top.hops++; top.hops > maxHops {
-			b.invalid(b.param.shape, fmt.Sprintf("Too many relations to follow in filters: at most %d are allowed", maxHops))
+			b.invalid(b.param.shape, fmt.Sprintf("Too many relations to follow in filters: at most %d are allowed",
+				maxHops))
 			return false
 		}
 	}

@@ -102,7 +102,8 @@ func checkFilter(t *testing.T, query string, f store.Filter) {
 		if !f.Attr.IsScalar() || f.Attr.Private {
 			t.Errorf("%q compares %s", query, f.Attr.Name)
 		}
-		if want, ok := map[store.Op]int{store.Between: 2, store.Null: 0, store.NotNull: 0, store.In: -1, store.NotIn: -1}[f.Op]; want >= 0 && (ok && len(f.Values) != want || !ok && len(f.Values) != 1) {
+		if want, ok := map[store.Op]int{store.Between: 2, store.Null: 0, store.NotNull: 0, store.In: -1,
+			store.NotIn: -1}[f.Op]; want >= 0 && (ok && len(f.Values) != want || !ok && len(f.Values) != 1) {
 			t.Errorf("%q compares with %d values", query, len(f.Values))
 		}
 	}

@@ -37,7 +37,8 @@ func newParser() *params.Parser { return params.New(kitchen(), "en", limits) }
 var callers = map[string]*permission.Access{
 	"full":     permission.FullAccess,
 	"readonly": permission.FullAccess,
-	"public": allow("api::restaurant.restaurant.find", "api::restaurant.restaurant.findOne", "api::category.category.find",
+	"public": allow("api::restaurant.restaurant.find", "api::restaurant.restaurant.findOne",
+		"api::category.category.find",
 		"api::category.category.findOne", "api::review.review.find"),
 	"user": allow("api::restaurant.restaurant.find", "api::restaurant.restaurant.findOne", "api::review.review.find",
 		"api::review.review.findOne", "api::person.person.find", "api::person.person.findOne"),
@@ -127,11 +128,13 @@ func attributeNames(list []*contenttypes.Attribute) string {
 }
 
 var opNames = map[store.Op]string{
-	store.Eq: "=", store.EqI: "=i", store.Ne: "!=", store.NeI: "!=i", store.In: "in", store.NotIn: "notIn", store.Lt: "<",
+	store.Eq: "=", store.EqI: "=i", store.Ne: "!=", store.NeI: "!=i", store.In: "in", store.NotIn: "notIn",
+	store.Lt:  "<",
 	store.Lte: "<=", store.Gt: ">", store.Gte: ">=", store.Between: "between", store.Contains: "contains",
 	store.ContainsI: "containsi", store.NotContains: "notContains", store.NotContainsI: "notContainsi",
-	store.StartsWith: "startsWith", store.StartsWithI: "startsWithi", store.EndsWith: "endsWith", store.EndsWithI: "endsWithi",
-	store.Null: "null", store.NotNull: "notNull",
+	store.StartsWith: "startsWith", store.StartsWithI: "startsWithi", store.EndsWith: "endsWith",
+	store.EndsWithI: "endsWithi",
+	store.Null:      "null", store.NotNull: "notNull",
 }
 
 func sortText(keys []store.SortKey) string {

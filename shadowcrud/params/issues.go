@@ -80,12 +80,14 @@ type parameter struct {
 }
 
 var (
-	filtersParameter = &parameter{name: "filters", key: issueFilterKey, zone: issueFilterZone, password: issueFilterPassword,
-		hidden: issueFilterHidden, shape: issueFilterShape, value: issueFilterValue}
+	filtersParameter = &parameter{name: "filters", key: issueFilterKey, zone: issueFilterZone,
+		password: issueFilterPassword,
+		hidden:   issueFilterHidden, shape: issueFilterShape, value: issueFilterValue}
 	sortParameter = &parameter{name: "sort", key: issueSortKey, zone: issueSortZone, password: issueSortPassword,
 		hidden: issueSortHidden, leaf: issueSortLeaf, shape: issueSortShape}
-	fieldsParameter = &parameter{name: "fields", key: issueFieldKey, password: issueFieldPassword, hidden: issueFieldHidden,
-		shape: issueFieldShape}
+	fieldsParameter = &parameter{name: "fields", key: issueFieldKey, password: issueFieldPassword,
+		hidden: issueFieldHidden,
+		shape:  issueFieldShape}
 
 	filtersWithin = filtersParameter.within()
 	sortWithin    = sortParameter.within()
@@ -101,7 +103,8 @@ func (p *parameter) within() *parameter {
 
 // within returns a request for a parameter inside a populate. It has issues of its own, which adopt takes over.
 func (r *request) within() *request {
-	return &request{Parser: r.Parser, typ: r.typ, access: r.access, issues: issues{reported: everyIssue}, top: cmp.Or(r.top, r)}
+	return &request{Parser: r.Parser, typ: r.typ, access: r.access, issues: issues{reported: everyIssue},
+		top: cmp.Or(r.top, r)}
 }
 
 // adopt adds the issue of a parameter inside a populate to the issues of the request.

@@ -112,7 +112,8 @@ type parameters struct {
 }
 
 // request begins to read the parameters q of a request. Its issues are those of reported.
-func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access, reported issueSet) *request {
+func (p *Parser) request(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access,
+	reported issueSet) *request {
 	r := &request{Parser: p, typ: t, access: a, issues: issues{reported: reported}}
 	g := &r.params
 	for _, key := range q.Keys {
@@ -158,7 +159,8 @@ func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permis
 	}
 	r := p.request(t, q, a, everyIssue)
 	if q.Value("page") != nil || q.Value("pageSize") != nil {
-		r.issues.add(issueTopLevelPage, paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
+		r.issues.add(issueTopLevelPage,
+			paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
 	}
 	l := &List{}
 	l.Paging = r.paging()
@@ -223,7 +225,8 @@ func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permiss
 func (p *Parser) Write(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*Written, error) {
 	r := p.request(t, q, a, writeIssues)
 	w := &Written{Status: r.status()}
-	if !t.DraftAndPublish && r.params.status != "draft" { // an unknown status means the draft only where there are drafts
+	if !t.DraftAndPublish &&
+		r.params.status != "draft" { // an unknown status means the draft only where there are drafts
 		w.Status = store.Published
 	}
 	if t.Localized {
@@ -276,7 +279,8 @@ func (p *Parser) DeleteEach(t *contenttypes.ContentType, q *jsontree.Object) ([]
 
 // Rows returns the query of a list for a caller without a query string. sort and locale have the form of the
 // parameters. state is the publication state that the documents must have; nil means any.
-func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale any, state *store.PublicationState, a *permission.Access) (store.Query, error) {
+func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale any, state *store.PublicationState,
+	a *permission.Access) (store.Query, error) {
 	r := p.request(t, jsontree.NewObject(), a, everyIssue)
 	r.build, r.params.sort, r.params.locale = filters, sort, locale
 	q := r.query((*request).locales, state)
@@ -285,7 +289,8 @@ func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale
 
 // Items returns the filter and sort of the targets of a relation, media or component, for a caller without a query
 // string. s is the schema of the targets.
-func (p *Parser) Items(s *contenttypes.Schema, filters Filters, sort any, a *permission.Access) (store.Filter, []store.SortKey, error) {
+func (p *Parser) Items(s *contenttypes.Schema, filters Filters, sort any,
+	a *permission.Access) (store.Filter, []store.SortKey, error) {
 	r := &request{Parser: p, access: a, issues: issues{reported: everyIssue}}
 	var filter store.Filter
 	if filters != nil {

@@ -122,24 +122,35 @@ func TestRefused(t *testing.T) {
 		{"full", "filters[name][$eq][$ne]=x", `Invalid key $ne at name {"key":"$ne","path":"name"` + at + `"filters"}`},
 		{"full", "filters[name][$in][a]=x", `Invalid key a at name {"key":"a","path":"name"` + at + `"filters"}`},
 		{"full", "filters[$eq]=x", `Invalid key $eq {"key":"$eq","path":null` + at + `"filters"}`},
-		{"full", "filters[constructor]=1", `Invalid key constructor {"key":"constructor","path":null` + at + `"filters"}`},
+		{"full", "filters[constructor]=1", `Invalid key constructor {"key":"constructor","path":null` + at +
+			`"filters"}`},
 		{"full", "filters[__proto__][a]=1", `Invalid key __proto__ {"key":"__proto__","path":null` + at + `"filters"}`},
-		{"full", "filters[address][documentId]=1", `Invalid key documentId at address {"key":"documentId","path":"address"` + at + `"filters"}`},
-		{"full", "filters[createdBy][id]=1", `Invalid key createdBy {"key":"createdBy","path":"createdBy"` + at + `"filters"}`},
-		{"full", "filters[cover][folder]=1", `Invalid key folder at cover.folder {"key":"folder","path":"cover.folder"` + at + `"filters"}`},
-		{"full", "filters[cover][related][id]=1", `Invalid key related at cover.related {"key":"related","path":"cover.related"` + at + `"filters"}`},
-		{"full", "filters[owner][locale]=en", `Invalid key locale at owner.locale {"key":"locale","path":"owner.locale"` + at + `"filters"}`},
+		{"full", "filters[address][documentId]=1",
+			`Invalid key documentId at address {"key":"documentId","path":"address"` + at + `"filters"}`},
+		{"full", "filters[createdBy][id]=1", `Invalid key createdBy {"key":"createdBy","path":"createdBy"` + at +
+			`"filters"}`},
+		{"full", "filters[cover][folder]=1",
+			`Invalid key folder at cover.folder {"key":"folder","path":"cover.folder"` + at + `"filters"}`},
+		{"full", "filters[cover][related][id]=1",
+			`Invalid key related at cover.related {"key":"related","path":"cover.related"` + at + `"filters"}`},
+		{"full", "filters[owner][locale]=en",
+			`Invalid key locale at owner.locale {"key":"locale","path":"owner.locale"` + at + `"filters"}`},
 		{"public", "filters[owner][id]=1", `Invalid key owner {"key":"owner","path":"owner"` + at + `"filters"}`},
-		{"public", "filters[related][owner][id]=1", `Invalid key owner at related.owner {"key":"owner","path":"related.owner"` + at + `"filters"}`},
+		{"public", "filters[related][owner][id]=1",
+			`Invalid key owner at related.owner {"key":"owner","path":"related.owner"` + at + `"filters"}`},
 
 		// the first of several invalid keys is reported
 		{"full", "filters[hidden]=1&filters[foo]=1", `Invalid key foo {"key":"foo","path":null` + at + `"filters"}`},
-		{"full", "filters[hidden]=1&filters[secret]=1", `Invalid key secret {"key":"secret","path":"secret"` + at + `"filters"}`},
+		{"full", "filters[hidden]=1&filters[secret]=1", `Invalid key secret {"key":"secret","path":"secret"` + at +
+			`"filters"}`},
 		{"full", "filters[secret]=1&filters[dz]=1", `Invalid key dz {"key":"dz","path":"dz"` + at + `"filters"}`},
-		{"full", "filters[secret][$foo]=1", `Invalid key $foo at secret {"key":"$foo","path":"secret"` + at + `"filters"}`},
+		{"full", "filters[secret][$foo]=1", `Invalid key $foo at secret {"key":"$foo","path":"secret"` + at +
+			`"filters"}`},
 		{"full", "fields=baz&sort=bar&filters[dz][x]=1", `Invalid key dz {"key":"dz","path":"dz"` + at + `"filters"}`},
-		{"full", "filters[openedOn]=x&hasPublishedVersion=x", "Invalid value for 'hasPublishedVersion'. Expected boolean or 'true'/'false' string."},
-		{"full", "pagination[page]=x&hasPublishedVersion=x", "convertStartQueryParams expected a positive integer got NaN"},
+		{"full", "filters[openedOn]=x&hasPublishedVersion=x",
+			"Invalid value for 'hasPublishedVersion'. Expected boolean or 'true'/'false' string."},
+		{"full", "pagination[page]=x&hasPublishedVersion=x",
+			"convertStartQueryParams expected a positive integer got NaN"},
 		{"full", "filters=x&sort=name:up", "Invalid order. order can only be one of asc|desc|ASC|DESC"},
 		{"full", "filters=x&lookup=1", "Invalid params: 'lookup'"},
 		{"full", "sort=hidden,secret,dz,foo", `Invalid key foo {"key":"foo","path":null` + at + `"sort"}`},
@@ -171,9 +182,11 @@ func TestRefused(t *testing.T) {
 		// sort
 		{"full", "sort[owner]=asc", `Invalid key asc at owner {"key":"asc","path":"owner"` + at + `"sort"}`},
 		{"full", "sort=owner:asc", `Invalid key asc at owner {"key":"asc","path":"owner"` + at + `"sort"}`},
-		{"full", "sort=menu.dishes:desc", `Invalid key desc at menu.dishes {"key":"desc","path":"menu.dishes"` + at + `"sort"}`},
+		{"full", "sort=menu.dishes:desc", `Invalid key desc at menu.dishes {"key":"desc","path":"menu.dishes"` + at +
+			`"sort"}`},
 		{"full", "sort=owner.", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
-		{"full", "sort=address.geo", `Invalid key geo at address.geo {"key":"geo","path":"address.geo"` + at + `"sort"}`},
+		{"full", "sort=address.geo", `Invalid key geo at address.geo {"key":"geo","path":"address.geo"` + at +
+			`"sort"}`},
 		{"full", "sort=name.foo", `Invalid key foo at name {"key":"foo","path":"name"` + at + `"sort"}`},
 		{"full", "sort=dz.body", `Invalid key dz {"key":"dz","path":"dz"` + at + `"sort"}`},
 		{"full", "sort=constructor", `Invalid key constructor {"key":"constructor","path":null` + at + `"sort"}`},
@@ -184,7 +197,8 @@ func TestRefused(t *testing.T) {
 		{"full", "sort[0][0]=name", "Invalid sort query"},
 		{"full", "sort=" + strings.Repeat("related.", 21) + "name", "Too deep a sort: at most 20 levels are allowed"},
 		{"full", branches("filters[$or]", 15), "Too many relations to follow in filters: at most 100 are allowed"},
-		{"full", branches("filters[$or]", 8) + "&" + branches("populate[related][filters][$and]", 8), "Too many relations to follow in filters: at most 100 are allowed"},
+		{"full", branches("filters[$or]", 8) + "&" + branches("populate[related][filters][$and]", 8),
+			"Too many relations to follow in filters: at most 100 are allowed"},
 		{"public", "sort=owner.firstName", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 		{"public", "sort=owner", `Invalid key owner {"key":"owner","path":"owner"` + at + `"sort"}`},
 
@@ -350,7 +364,8 @@ func TestWriteAndDelete(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"locale=*": "published  -", "status=draft": "draft  -", "status=nope": "published  -", "status[]=draft": "published  -",
+		"locale=*": "published  -", "status=draft": "draft  -", "status=nope": "published  -",
+		"status[]=draft": "published  -",
 	} {
 		if got := write("review", query); got != want {
 			t.Errorf("a type without locales and drafts, %s: got %q, want %q", query, got, want)
@@ -358,7 +373,8 @@ func TestWriteAndDelete(t *testing.T) {
 	}
 
 	for query, want := range map[string]string{
-		"": "en", "locale=": "en", "locale=fr": "fr", "locale=*": "*", "locale[]=fr&locale[]=de": "fr de", "status=draft": "en",
+		"": "en", "locale=": "en", "locale=fr": "fr", "locale=*": "*", "locale[]=fr&locale[]=de": "fr de",
+		"status=draft": "en",
 		"locale[a]=fr": "Invalid locale param [object Object] provided. Document locales must be strings.",
 	} {
 		codes, err := newParser().DeleteEach(typeOf(t, "restaurant"), parse(t, query))

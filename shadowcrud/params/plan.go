@@ -68,7 +68,8 @@ func newPlan(s *contenttypes.Schema) *plan {
 }
 
 // defaultPopulate returns the populate of an attribute without options: the scalars of its targets.
-func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan, a *contenttypes.Attribute) documents.Populate {
+func defaultPopulate(m *contenttypes.Model, plans map[*contenttypes.Schema]*plan,
+	a *contenttypes.Attribute) documents.Populate {
 	shown := documents.Populate{Attr: a}
 	if s := a.TargetSchema(); s != nil {
 		shown.Of = plans[s].all

@@ -247,7 +247,8 @@ func (c *populateReader) dottedZone(shown *documents.Populate, below scope, name
 
 // below returns the scope of the targets of an attribute. It has no selection yet.
 func (at scope) below(a *contenttypes.Attribute) scope {
-	return scope{schema: a.TargetSchema(), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level + 1, used: new(bool)}
+	return scope{schema: a.TargetSchema(), path: join(at.path, a.Name), keys: join(at.keys, a.Name), level: at.level +
+		1, used: new(bool)}
 }
 
 // child returns the populate of an attribute in a scope, and the scope below it. It adds the populate if there is none.
@@ -282,7 +283,8 @@ func (c *populateReader) child(at scope, a *contenttypes.Attribute) (*documents.
 // attribute.
 func (c *populateReader) byDefault(a *contenttypes.Attribute) documents.Populate {
 	if c.populated++; c.populated > maxPopulated {
-		c.invalid(issuePopulateShape, fmt.Sprintf("Too many attributes to populate: at most %d are allowed", maxPopulated))
+		c.invalid(issuePopulateShape, fmt.Sprintf("Too many attributes to populate: at most %d are allowed",
+			maxPopulated))
 	}
 	shown := defaultPopulate(c.model, c.plans, a)
 	shown.On = c.followed(shown)
@@ -470,7 +472,8 @@ func (c *populateReader) fragment(a *contenttypes.Attribute, below scope, v any)
 			return
 		}
 	}
-	c.invalid(issuePopulateShape, fmt.Sprintf("Using fragments is not permitted to populate %q in %q", a.Name, a.Owner.UID))
+	c.invalid(issuePopulateShape, fmt.Sprintf("Using fragments is not permitted to populate %q in %q", a.Name,
+		a.Owner.UID))
 }
 
 // A switchState is the value of a switch: on, off, or neither.

@@ -45,8 +45,9 @@ func (c *populateReader) badVariants(a *contenttypes.Attribute, v any) {
 	if t := c.typeOf(a.Owner); t != nil {
 		name = t.Singular
 	}
-	c.invalid(issuePopulateShape, fmt.Sprintf(`Invalid nested populate for %s.%s (%s). Expected a fragment ("on") or "count" but found %s`,
-		name, a.Name, a.Owner.UID, jsontree.Append(nil, v)))
+	c.invalid(issuePopulateShape,
+		fmt.Sprintf(`Invalid nested populate for %s.%s (%s). Expected a fragment ("on") or "count" but found %s`,
+			name, a.Name, a.Owner.UID, jsontree.Append(nil, v)))
 }
 
 // all reads the option populate, which must be "*": it populates everything in every variant.

@@ -142,7 +142,8 @@ func (r *request) publication() *store.PublicationState {
 	case "false":
 		state, asked = store.NeverPublishedDocument, true
 	default:
-		r.invalid(issueHasPublished, "Invalid value for 'hasPublishedVersion'. Expected boolean or 'true'/'false' string.")
+		r.invalid(issueHasPublished,
+			"Invalid value for 'hasPublishedVersion'. Expected boolean or 'true'/'false' string.")
 	}
 	if r.params.publication != nil {
 		name, _ := r.params.publication.(string)
@@ -157,8 +158,9 @@ func (r *request) publication() *store.PublicationState {
 }
 
 func invalidPublicationFilter() *apierror.Error {
-	err := apierror.Validation("Invalid value for 'publicationFilter'. Expected one of: never-published, has-published-version, modified, " +
-		"unmodified, never-published-document, has-published-version-document, published-without-draft, published-with-draft.")
+	err := apierror.Validation(
+		"Invalid value for 'publicationFilter'. Expected one of: never-published, has-published-version, modified, " +
+			"unmodified, never-published-document, has-published-version-document, published-without-draft, published-with-draft.")
 	details := jsontree.NewObject()
 	details.Set("source", "query")
 	details.Set("param", "publicationFilter")

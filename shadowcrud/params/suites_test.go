@@ -33,7 +33,8 @@ func TestSuites(t *testing.T) {
 			}
 			seen++
 			if got != want {
-				t.Errorf("%s: %s\n%s %s\n got %s\nwant %s", filepath.Base(file), s.Name, s.As, s.Request.Path, got, want)
+				t.Errorf("%s: %s\n%s %s\n got %s\nwant %s", filepath.Base(file), s.Name, s.As, s.Request.Path, got,
+					want)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ func Memory(query string) int64 {
 
 // MemoryOfForm is Memory for a form, or for the name of a field.
 func MemoryOfForm(form string) int64 {
-	return memory(form, strings.Count(form, "&")+strings.Count(form, "[")+strings.Count(form, "%5")+strings.Count(form, "."))
+	return memory(form, strings.Count(form, "&")+strings.Count(form, "[")+strings.Count(form, "%5")+
+		strings.Count(form, "."))
 }
 
 func memory(text string, nodes int) int64 {

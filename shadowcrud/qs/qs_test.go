@@ -163,7 +163,8 @@ func FuzzQuery(f *testing.F) {
 	f.Add("a" + strings.Repeat("[k]", 19) + "[][k]#[kY=1&a" + strings.Repeat("[k]", 19) + "=2")
 	f.Add("a" + strings.Repeat("[k]", 17) + "[2][k][][k]#[kY=1&a" + strings.Repeat("[k]", 17) + "=2")
 	f.Fuzz(func(t *testing.T, in string) {
-		if _, err := qs.ParseForm(in); err != nil && !errors.Is(err, qs.ErrTooManyPairs) && !errors.Is(err, qs.ErrTooManyElements) {
+		if _, err := qs.ParseForm(in); err != nil && !errors.Is(err, qs.ErrTooManyPairs) &&
+			!errors.Is(err, qs.ErrTooManyElements) {
 			t.Fatal(err)
 		}
 		var before, after runtime.MemStats

@@ -56,7 +56,8 @@ type API struct {
 
 // New returns the API of a model.
 func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *params.Parser) *API {
-	a := &API{model: m, store: st, documents: ds, params: ps, fileUses: levels.FileUses(m), typesByName: map[string]*contenttypes.ContentType{}, writes: map[typeAction]*Route{}}
+	a := &API{model: m, store: st, documents: ds, params: ps, fileUses: levels.FileUses(m),
+		typesByName: map[string]*contenttypes.ContentType{}, writes: map[typeAction]*Route{}}
 	a.kept = lru.New[reading, *dependencies](maxKept, maxKeptBytes)
 	a.fileUsers = fileUsers(a.fileUses)
 	if t := m.Type(contenttypes.ScheduleUID); t != nil {
@@ -143,7 +144,8 @@ func newRoute(rt Route) *Route {
 
 // add adds a route. The route changes content unless its method is GET.
 func (a *API) add(method, path string, t *contenttypes.ContentType, action string, h handler) {
-	rt := newRoute(Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h, writes: method != http.MethodGet})
+	rt := newRoute(Route{Method: method, Path: path, Type: t, Action: action, api: a, serve: h,
+		writes: method != http.MethodGet})
 	a.routes = append(a.routes, rt)
 	if rt.writes {
 		a.writes[typeAction{t, action}] = rt

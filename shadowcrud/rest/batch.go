@@ -92,7 +92,8 @@ type shownOperation struct {
 func (b *batch) read(body any) error {
 	o, ok := body.(*jsontree.Object)
 	if !ok {
-		return apierror.Validation(`the body must be JSON such as {"operations": [{"op": "create", "type": "articles", "data": {}}]}`)
+		return apierror.Validation(
+			`the body must be JSON such as {"operations": [{"op": "create", "type": "articles", "data": {}}]}`)
 	}
 	b.atomic = true
 	for _, key := range o.Keys {
@@ -111,8 +112,10 @@ func (b *batch) read(body any) error {
 	case !ok:
 		return apierror.Validation("operations must be a list of operations")
 	case len(list) > b.call.Most:
-		return &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Reason: apierror.Operations,
-			Message: fmt.Sprintf("The batch has %d operations, and limits.operations allows %d", len(list), b.call.Most)}
+		return &apierror.Error{Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError",
+			Reason: apierror.Operations,
+			Message: fmt.Sprintf("The batch has %d operations, and limits.operations allows %d", len(list),
+				b.call.Most)}
 	}
 	for i, v := range list {
 		reader := operationReader{batch: b}
@@ -208,7 +211,8 @@ func (b *batch) end() {
 // operationActions are the values of "op".
 var operationActions = map[string]documents.Action{
 	"create": documents.CreateAction, "update": documents.UpdateAction, "delete": documents.DeleteAction,
-	"publish": documents.PublishAction, "unpublish": documents.UnpublishAction, "discardDraft": documents.DiscardDraftAction,
+	"publish": documents.PublishAction, "unpublish": documents.UnpublishAction,
+	"discardDraft": documents.DiscardDraftAction,
 }
 
 // operationKeys are the keys that each operation may have beside "op" and "type".
@@ -283,7 +287,8 @@ func (r *operationReader) route() (*Route, error) {
 			}
 		}
 		slices.Sort(known)
-		return nil, apierror.Validation(strings.TrimSpace(fmt.Sprintf("there is no content-type %q; %s", name, spelling.Suggest(name, known))))
+		return nil, apierror.Validation(
+			strings.TrimSpace(fmt.Sprintf("there is no content-type %q; %s", name, spelling.Suggest(name, known))))
 	}
 	r.write.Action = action
 	if route := r.api.writes[typeAction{t, op}]; route != nil {
@@ -341,7 +346,8 @@ func (r *operationReader) precondition() error {
 	case len(tag) > maxIfMatch:
 		return apierror.Validation(fmt.Sprintf("ifMatch may have %d bytes at most", maxIfMatch))
 	case r.write.Of != "":
-		return apierror.Validation("ifMatch compares what was there before the batch, and the batch creates this document")
+		return apierror.Validation(
+			"ifMatch compares what was there before the batch, and the batch creates this document")
 	}
 	r.write.If = precondition(http.Header{"If-Match": {etag.Plain(tag, etag.Suffixes)}})
 	return nil

@@ -39,7 +39,8 @@ func newLibrary(t testing.TB) (http.Handler, string) {
 	tag, other := send("/api/tags", `{"data":{"name":"go"}}`), send("/api/tags", `{"data":{"name":"db"}}`)
 	var one string
 	for i := range 50 {
-		one = send("/api/articles", fmt.Sprintf(`{"data":{"title":"Article %d","words":%d,"tags":[%q,%q],"writer":%q,"place":{"city":"Rome"},
+		one = send("/api/articles",
+			fmt.Sprintf(`{"data":{"title":"Article %d","words":%d,"tags":[%q,%q],"writer":%q,"place":{"city":"Rome"},
 			"places":[{"city":"Oslo"},{"city":"Bern"}],"zone":[{"__component":"parts.quote","text":"To be or not to be"}]}}`, i, i, tag, other, tag))
 	}
 	return h, one
@@ -65,7 +66,8 @@ func BenchmarkRead(b *testing.B) {
 		{"list of 25, page 2", "/api/articles?pagination[page]=2"},
 		{"populate=*, 25", "/api/articles?populate=*"},
 		{"populate=*, one", "/api/articles/" + one + "?populate=*"},
-		{"populate with filters, 25", "/api/articles?populate[tags][filters][name][$ne]=x&populate[tags][sort]=name:desc"},
+		{"populate with filters, 25",
+			"/api/articles?populate[tags][filters][name][$ne]=x&populate[tags][sort]=name:desc"},
 		{"nested, 25", "/api/articles?populate[tags][populate][articles][fields]=title&populate[writer]=true&populate[places][populate]=tag&populate[zone]=true"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
@@ -102,7 +104,8 @@ const nestedQuery = "?populate[tags][populate][articles][fields]=title&populate[
 // BenchmarkUnchanged measures reads that are answered by 304.
 func BenchmarkUnchanged(b *testing.B) {
 	h, one := newLibrary(b)
-	for name, path := range map[string]string{"one": "/api/articles/" + one, "list": "/api/articles", "nested": "/api/articles" + nestedQuery} {
+	for name, path := range map[string]string{"one": "/api/articles/" + one, "list": "/api/articles",
+		"nested": "/api/articles" + nestedQuery} {
 		b.Run(name, func(b *testing.B) {
 			read := unchangedReader(b, h, path)
 			b.ReportAllocs()

@@ -24,7 +24,8 @@ type ChangesQuery struct {
 }
 
 // Shown reads the parameters fields and populate for types of which changes may come.
-func (a *API) Shown(types []*contenttypes.ContentType, query *jsontree.Object, q *changes.Query) (map[*contenttypes.ContentType]*documents.Selection, error) {
+func (a *API) Shown(types []*contenttypes.ContentType, query *jsontree.Object,
+	q *changes.Query) (map[*contenttypes.ContentType]*documents.Selection, error) {
 	shown := map[*contenttypes.ContentType]*documents.Selection{}
 	for _, t := range types {
 		if !q.Access.Allows(t, "find") {
@@ -41,7 +42,8 @@ func (a *API) Shown(types []*contenttypes.ContentType, query *jsontree.Object, q
 
 // Changes reads a page of changes and calls use with it and with its text, which may be used until use returns. If the
 // text of as many changes as q asks for would be too long, the page has fewer.
-func (a *API) Changes(ctx context.Context, q ChangesQuery, l *AnswerLimits, use func(page changes.Page, text []byte) error) error {
+func (a *API) Changes(ctx context.Context, q ChangesQuery, l *AnswerLimits,
+	use func(page changes.Page, text []byte) error) error {
 	if l == nil {
 		l = unlimited
 	}

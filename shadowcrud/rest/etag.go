@@ -35,7 +35,8 @@ import (
 var errNotModified = errors.New("not modified")
 
 // ErrOtherAnswer answers a read whose header If-Match names other answers.
-var ErrOtherAnswer = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError", Message: "the answer is not, or no longer, one of those that the request names (If-Match)"}
+var ErrOtherAnswer = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError",
+	Message: "the answer is not, or no longer, one of those that the request names (If-Match)"}
 
 // A tagger makes the ETag of an answer, and compares it with those that the client has.
 type tagger struct {
@@ -98,7 +99,8 @@ func (rt *Route) identify() []byte {
 func (rt *Route) tags(c *Call) bool { return rt.identity() != nil && !c.Untagged }
 
 // tagging prepares the ETag of the answer to a read that was planned. single: the answer has one document.
-func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, shown *documents.Selection, single bool) {
+func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, shown *documents.Selection,
+	single bool) {
 	p.tagger.cache = c.CacheControl
 	if !rt.tags(c) {
 		return
@@ -251,7 +253,8 @@ func (p *printer) sendRead(w http.ResponseWriter, err error) error {
 		return ErrOtherAnswer
 	case has || errors.Is(err, errNotModified):
 		h := w.Header()
-		h["Etag"], h["Vary"] = []string{string(p.tagger.tag)}, VaryTaggedEncoding // as the answer may have been compressed
+		h["Etag"], h["Vary"] = []string{string(p.tagger.tag)},
+			VaryTaggedEncoding // as the answer may have been compressed
 		if p.tagger.cache != nil {
 			h["Cache-Control"] = p.tagger.cache
 		}

@@ -32,7 +32,8 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 	defer p.release()
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
 		s.Within(r.Context(), p.bound.limits.Time)
-		q := store.HistoryQuery{Type: rt.Type, DocumentID: c.DocumentID, Match: asked.Match, Shows: shownTo(c.Access), Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
+		q := store.HistoryQuery{Type: rt.Type, DocumentID: c.DocumentID, Match: asked.Match, Shows: shownTo(c.Access),
+			Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
 		if err := s.Covers(&store.Query{Type: rt.Type}); err != nil {
 			return err
 		}
@@ -122,7 +123,8 @@ func nameShownTo(access *permission.Access, by store.Principal) string {
 
 // asOf returns a function that calls answer with a snapshot of the past, the one that a request asks for. The caller
 // needs the permission to read the history of each type that is shown, beside the permissions that a read needs.
-func (rt *Route) asOf(c Call, one *params.One, answer func(*store.Snapshot) error) (func(*store.Snapshot) error, error) {
+func (rt *Route) asOf(c Call, one *params.One,
+	answer func(*store.Snapshot) error) (func(*store.Snapshot) error, error) {
 	if !c.Access.Allows(rt.Type, historyAction) || !showsHistory(c.Access, one.Selection) {
 		return nil, apierror.Forbidden()
 	}
@@ -148,11 +150,13 @@ func showsHistory(access *permission.Access, s *documents.Selection) bool {
 	for i := range s.Populate {
 		shown := &s.Populate[i]
 		a := shown.Attr
-		if shown.Related || a.IsRelation() && a.Type != contenttypes.Media && a.Target != nil && !access.Allows(a.Target, historyAction) || !showsHistory(access, shown.Of) {
+		if shown.Related || a.IsRelation() && a.Type != contenttypes.Media && a.Target != nil &&
+			!access.Allows(a.Target, historyAction) || !showsHistory(access, shown.Of) {
 			return false
 		}
 		for k := range shown.On {
-			if !showsHistory(access, shown.On[k].Of) || a.IsRelation() && !access.AllowsAction(shown.On[k].Schema.UID+"."+historyAction) {
+			if !showsHistory(access, shown.On[k].Of) || a.IsRelation() &&
+				!access.AllowsAction(shown.On[k].Schema.UID+"."+historyAction) {
 				return false
 			}
 		}
@@ -160,8 +164,8 @@ func showsHistory(access *permission.Access, s *documents.Selection) bool {
 	return true
 }
 
-// pastTimeOf parses what asOf names: a time, or a position from a history. The result finds the sequence of the last entry up to
-// it.
+// pastTimeOf parses what asOf names: a time, or a position from a history. The result finds the sequence of the last
+// entry up to it.
 func pastTimeOf(text string) (func(*store.Snapshot) (uint64, error), error) {
 	if at, err := store.ParsePosition(text); err == nil {
 		return func(s *store.Snapshot) (uint64, error) { return s.SequenceOf(at) }, nil
@@ -188,7 +192,8 @@ func pastError(err error) error {
 	case errors.Is(err, store.ErrOtherEpoch):
 		return apierror.Gone("This seq is not one of this server's log, or of one before a backup was restored")
 	case errors.Is(err, store.ErrConverted):
-		return apierror.Gone("The content types have changed since this moment, so that former versions cannot be shown")
+		return apierror.Gone(
+			"The content types have changed since this moment, so that former versions cannot be shown")
 	}
 	return err
 }
@@ -216,7 +221,8 @@ func (rt *Route) restore(w http.ResponseWriter, r *http.Request, c Call) error {
 	})
 }
 
-// readFormer reads which version the body of a request names: {"data": {"seq": …, "status": …}}. Without a status it is the draft.
+// readFormer reads which version the body of a request names: {"data": {"seq": …, "status": …}}. Without a status it is
+// the draft.
 func readFormer(body any) (of documents.PastVersion, err error) {
 	data, wrong := documents.ReadData(body)
 	if wrong != nil {

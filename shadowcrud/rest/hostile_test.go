@@ -19,7 +19,8 @@ func TestHostileRequests(t *testing.T) {
 		{"GET", "/api/articles?populate=" + strings.Repeat("tags.articles.", 3000) + "tags", ""},
 		{"GET", "/api/articles?sort=" + strings.Repeat("tags.articles.", 3000) + "title", ""},
 		{"GET", "/api/articles?" + strings.Repeat("filters[title][$in]=1&", 3000), ""},
-		{"GET", "/api/articles?filters[title]=%00%FF%zz&sort=%FF&fields=%00&populate=%FF&locale=%FF&status=%00&_q=%FF", ""},
+		{"GET", "/api/articles?filters[title]=%00%FF%zz&sort=%FF&fields=%00&populate=%FF&locale=%FF&status=%00&_q=%FF",
+			""},
 		{"GET", "/api/articles?pagination[page]=1e308&pagination[pageSize]=-1e308", ""},
 		{"GET", "/api/articles?pagination[start]=9223372036854775807&pagination[limit]=9223372036854775807", ""},
 		{"GET", "/api/articles?filters[words]=NaN&filters[words][$between]=Infinity", ""},
@@ -33,9 +34,12 @@ func TestHostileRequests(t *testing.T) {
 		{"POST", "/api/articles", `{"data":{"title":"A","words":1e999}}`},
 		{"POST", "/api/articles", `{"data":{"title":{"toString":1}}}`},
 		{"POST", "/api/articles", `{"data":{"constructor":1}}`},
-		{"POST", "/api/articles", `{"data":{"title":"A","tags":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`},
-		{"POST", "/api/articles", `{"data":{"title":"A","tags":{"connect":[{"documentId":"x","position":{"before":"x"}}]}}}`},
-		{"POST", "/api/articles", `{"data":{"title":"A","zone":[null,1,"x",{"__component":null},{"__component":"parts.nope"}]}}`},
+		{"POST", "/api/articles", `{"data":{"title":"A","tags":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) +
+			`}}`},
+		{"POST", "/api/articles",
+			`{"data":{"title":"A","tags":{"connect":[{"documentId":"x","position":{"before":"x"}}]}}}`},
+		{"POST", "/api/articles",
+			`{"data":{"title":"A","zone":[null,1,"x",{"__component":null},{"__component":"parts.nope"}]}}`},
 		{"PUT", "/api/articles/%20%0A", `{"data":{}}`},
 		{"PUT", "/api/site?locale[]=a&locale[]=b&status[]=x", `{"data":{"name":[]}}`},
 	} {
@@ -73,7 +77,8 @@ func TestPopulateInCircles(t *testing.T) {
 	}
 	var tags []string
 	for i := range 40 {
-		tags = append(tags, strconv.Quote(docs.FindStringSubmatch(send("POST", "/api/tags", fmt.Sprintf(`{"data":{"name":"t%d"}}`, i)).Body.String())[1]))
+		tags = append(tags, strconv.Quote(docs.FindStringSubmatch(send("POST", "/api/tags",
+			fmt.Sprintf(`{"data":{"name":"t%d"}}`, i)).Body.String())[1]))
 	}
 	for range 10 {
 		send("POST", "/api/articles", `{"data":{"title":"A","tags":[`+strings.Join(tags, ",")+`]}}`)

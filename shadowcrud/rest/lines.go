@@ -83,7 +83,8 @@ func (l *lineWriter) list(r *http.Request, list *params.List) error {
 		if r.Method == http.MethodHead && list.Query.Limit != 0 {
 			list.Query.Limit, list.Query.Sort = 1, nil // another order could take all documents to find the first one
 		}
-		return s.Each(&list.Query, sorting.Grow, func(rows []store.Record) error { return l.block(rows, list.Selection) })
+		return s.Each(&list.Query, sorting.Grow,
+			func(rows []store.Record) error { return l.block(rows, list.Selection) })
 	})
 	if err == nil && !l.begun {
 		l.begin()

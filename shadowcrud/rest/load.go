@@ -48,8 +48,9 @@ func (p *printer) load(rows []store.Record, s shape) *level {
 	}
 	p.beside = 0
 	ld := p.loader
-	ld.Settings = levels.Settings[shape]{Source: p, Snapshot: p.snapshot, Status: p.status, Access: p.access, FileUses: p.api.fileUses,
-		Most: p.bound.limits.bytes() / leastObject}
+	ld.Settings = levels.Settings[shape]{Source: p, Snapshot: p.snapshot, Status: p.status, Access: p.access,
+		FileUses: p.api.fileUses,
+		Most:     p.bound.limits.bytes() / leastObject}
 	top := ld.Level(s)
 	top.Rows = rows
 	err := ld.Found(len(rows))

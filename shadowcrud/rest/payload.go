@@ -32,12 +32,14 @@ func NewPayloads(m *contenttypes.Model, st *store.Store, docs *documents.Service
 
 // Append appends a version, and what it leads to as populate=* shows it if populated is set. It appends null in place
 // of a document that is too long.
-func (p *Payloads) Append(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record, populated bool) ([]byte, error) {
+func (p *Payloads) Append(ctx context.Context, dst []byte, s *store.Snapshot, r store.Record,
+	populated bool) ([]byte, error) {
 	shown, err := p.selection(r.Type(), populated)
 	if err != nil {
 		return nil, err
 	}
-	plain := &Plain{API: p.api, Access: permission.FullAccess, Status: r.Status(), Limits: &AnswerLimits{Bytes: maxPayload, TooLong: errPayload}}
+	plain := &Plain{API: p.api, Access: permission.FullAccess, Status: r.Status(),
+		Limits: &AnswerLimits{Bytes: maxPayload, TooLong: errPayload}}
 	body, err := plain.Append(ctx, dst, s, r, shown)
 	if errors.Is(err, errPayload) {
 		return append(dst, "null"...), nil
@@ -56,6 +58,7 @@ func (p *Payloads) selection(of *contenttypes.ContentType, populated bool) (*doc
 		return nil, err
 	}
 	shown := *written.Selection
-	shown.Populate = slices.DeleteFunc(slices.Clone(shown.Populate), func(p documents.Populate) bool { return p.Attr.Name == "localizations" })
+	shown.Populate = slices.DeleteFunc(slices.Clone(shown.Populate),
+		func(p documents.Populate) bool { return p.Attr.Name == "localizations" })
 	return &shown, nil
 }

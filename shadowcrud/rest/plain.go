@@ -58,7 +58,8 @@ func (f *Plain) Count(ctx context.Context, q store.Query) (total int, err error)
 }
 
 // One returns the document that look finds as an object; nil if there is none or it does not match the filter of q.
-func (f *Plain) One(ctx context.Context, q *store.Query, shown *documents.Selection, look func(*store.Snapshot) store.Record) (body []byte, err error) {
+func (f *Plain) One(ctx context.Context, q *store.Query, shown *documents.Selection,
+	look func(*store.Snapshot) store.Record) (body []byte, err error) {
 	err = f.view(ctx, func(s *store.Snapshot) error {
 		row := look(s)
 		if !row.Exists() || q.Filter != nil && !s.Matches(row, q.Filter, q.Status) {
@@ -71,7 +72,8 @@ func (f *Plain) One(ctx context.Context, q *store.Query, shown *documents.Select
 }
 
 // Append appends a document of a snapshot as an object.
-func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row store.Record, shown *documents.Selection) ([]byte, error) {
+func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row store.Record,
+	shown *documents.Selection) ([]byte, error) {
 	p := f.printer(ctx, dst, s)
 	defer p.releaseLoader()
 	f.print(p, p.load([]store.Record{row}, plainShape(shown)), 0)
@@ -79,7 +81,8 @@ func (f *Plain) Append(ctx context.Context, dst []byte, s *store.Snapshot, row s
 }
 
 // appendList appends documents as an array.
-func (f *Plain) appendList(ctx context.Context, dst []byte, s *store.Snapshot, rows []store.Record, shown *documents.Selection) ([]byte, error) {
+func (f *Plain) appendList(ctx context.Context, dst []byte, s *store.Snapshot, rows []store.Record,
+	shown *documents.Selection) ([]byte, error) {
 	p := f.printer(ctx, dst, s)
 	defer p.releaseLoader()
 	top := p.load(rows, plainShape(shown))

@@ -22,7 +22,8 @@ import (
 func TestPlainEnds(t *testing.T) {
 	_, m, _ := newProject(t)
 	st := storetest.Open(t, m)
-	service, parser := documents.NewService(st, m, "en"), params.New(m, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100})
+	service, parser := documents.NewService(st, m, "en"),
+		params.New(m, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100})
 	tag, article := m.Type("api::tag.tag"), m.Type("api::article.article")
 	create := func(typ *contenttypes.ContentType, n int, data func(i int) string) (ids []string) {
 		for i := range n {
@@ -44,10 +45,14 @@ func TestPlainEnds(t *testing.T) {
 		return ids
 	}
 	tags := create(tag, 70, func(i int) string { return fmt.Sprintf(`{"name":"%d"}`, i) })
-	create(article, 70, func(i int) string { return fmt.Sprintf(`{"title":"%d","tags":[%s]}`, i, strings.Join(tags, ",")) })
+	create(article, 70, func(i int) string {
+		return fmt.Sprintf(`{"title":"%d","tags":[%s]}`, i,
+			strings.Join(tags, ","))
+	})
 
 	plain := &rest.Plain{API: rest.New(m, st, service, parser), Access: permission.FullAccess}
-	query, err := jsontree.Parse([]byte(`{"filters":{"articles":{"tags":{"articles":{"title":{"$contains":"x"}}}}}}`), 20)
+	query, err := jsontree.Parse([]byte(`{"filters":{"articles":{"tags":{"articles":{"title":{"$contains":"x"}}}}}}`),
+		20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,8 @@ func (p *printer) release() {
 		return
 	}
 	clear(p.tagger.depends.types)
-	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], tag: p.tagger.tag[:0], depends: dependencies{types: p.tagger.depends.types[:0]}}}
+	*p = printer{buf: p.buf[:0], tagger: tagger{text: p.tagger.text[:0], tag: p.tagger.tag[:0],
+		depends: dependencies{types: p.tagger.depends.types[:0]}}}
 	printers.Put(p)
 }
 
@@ -193,7 +194,8 @@ func (p *printer) populate(begin int, l *level, i int) {
 			continue
 		}
 		zoned := a.Type == contenttypes.DynamicZone
-		p.targets(to, i, printed{relation: a.IsRelation(), zoned: zoned, many: zoned || a.Repeatable || a.IsRelation() && a.ToMany()})
+		p.targets(to, i, printed{relation: a.IsRelation(), zoned: zoned, many: zoned || a.Repeatable ||
+			a.IsRelation() && a.ToMany()})
 	}
 }
 

@@ -92,7 +92,8 @@ func (rt *Route) single(w http.ResponseWriter, r *http.Request, c Call) error {
 }
 
 // find answers with the row that lookup finds, or with 404 if it finds none.
-func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup func(*store.Snapshot, *store.Query) (store.Record, error)) error {
+func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call,
+	lookup func(*store.Snapshot, *store.Query) (store.Record, error)) error {
 	if done, err := rt.unchanged(w, r, &c); done || err != nil {
 		return err
 	}
@@ -136,7 +137,8 @@ func (rt *Route) find(w http.ResponseWriter, r *http.Request, c Call, lookup fun
 
 // plan reads the parameters of a request by a method of params.Parser.
 func plan[T any](rt *Route, r *http.Request, c Call,
-	read func(*params.Parser, *contenttypes.ContentType, *jsontree.Object, *permission.Access) (T, error)) (planned T, err error) {
+	read func(*params.Parser, *contenttypes.ContentType, *jsontree.Object, *permission.Access) (T, error)) (planned T,
+	err error) {
 	err = span.Timed(r.Context(), "plan", func() error {
 		query, err := ParseQuery(r)
 		if err == nil {
@@ -150,7 +152,8 @@ func plan[T any](rt *Route, r *http.Request, c Call,
 // noQuery is the query of a request without a query string. It must not be changed.
 var noQuery = jsontree.NewObject()
 
-// ParseQuery returns the parameters in the query string of a request, which the caller must not change. An error is the answer to the request.
+// ParseQuery returns the parameters in the query string of a request, which the caller must not change. An error is the
+// answer to the request.
 func ParseQuery(r *http.Request) (*jsontree.Object, error) {
 	if r.URL.RawQuery == "" {
 		return noQuery, nil

@@ -84,7 +84,8 @@ func newProject(t testing.TB) (http.Handler, *contenttypes.Model, *documents.Ser
 		"Bearer arts": permission.NewAccess([]string{"api::article.article.find"}),
 	}
 	service := documents.NewService(st, m, "en")
-	api := rest.New(m, st, service, params.New(m, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}))
+	api := rest.New(m, st, service,
+		params.New(m, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}))
 	api.SetVersion("of the tests")
 	s, err := gateway.NewServer(gateway.Config{}, gateway.Runtime{
 		REST: api,
@@ -152,7 +153,8 @@ func exchangeAll(t *testing.T, h http.Handler, known map[string]string, exchange
 		h.ServeHTTP(w, r)
 		got := w.Body.String()
 		if w.Code != x.status || x.want != "" && plain(got) != x.want {
-			t.Errorf("%s: %s %s\n got %d %s\nwant %d %s", x.name, x.method, x.path, w.Code, plain(got), x.status, x.want)
+			t.Errorf("%s: %s %s\n got %d %s\nwant %d %s", x.name, x.method, x.path, w.Code, plain(got), x.status,
+				x.want)
 		}
 		if x.save == "" {
 			continue
@@ -176,37 +178,53 @@ const (
 
 func TestCollection(t *testing.T) {
 	run(t, []exchange{
-		{name: "an empty list", method: "GET", path: "/api/tags", status: 200, want: `{"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`},
-		{name: "create", method: "POST", path: "/api/tags", body: `{"data":{"name":"go"}}`, status: 201, save: "tag", want: `{"data":` + tag + `,"meta":{}}`},
+		{name: "an empty list", method: "GET", path: "/api/tags", status: 200,
+			want: `{"data":[],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":0,"total":0}}}`},
+		{name: "create", method: "POST", path: "/api/tags", body: `{"data":{"name":"go"}}`, status: 201, save: "tag",
+			want: `{"data":` + tag + `,"meta":{}}`},
 		{name: "get", method: "GET", path: "/api/tags/<tag>", status: 200, want: `{"data":` + tag + `,"meta":{}}`},
-		{name: "list", method: "GET", path: "/api/tags", status: 200, want: `{"data":[` + tag + `],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":1,"total":1}}}`},
-		{name: "list by offset", method: "GET", path: "/api/tags?pagination[start]=1", status: 200, want: `{"data":[],"meta":{"pagination":{"start":1,"limit":25,"total":1}}}`},
-		{name: "list without a count", method: "GET", path: "/api/tags?pagination[withCount]=false&fields=name", status: 200, want: `{"data":[{"id":0,"documentId":"D","name":"go"}],"meta":{"pagination":{"page":1,"pageSize":25}}}`},
-		{name: "update", method: "PUT", path: "/api/tags/<tag>?fields=name", body: `{"data":{"name":"Go"}}`, status: 200, want: `{"data":{"id":0,"documentId":"D","name":"Go"},"meta":{}}`},
-		{name: "a condition that leaves it out", method: "GET", path: "/api/tags/<tag>?filters[name]=go", status: 404, want: notFound},
+		{name: "list", method: "GET", path: "/api/tags", status: 200, want: `{"data":[` + tag +
+			`],"meta":{"pagination":{"page":1,"pageSize":25,"pageCount":1,"total":1}}}`},
+		{name: "list by offset", method: "GET", path: "/api/tags?pagination[start]=1", status: 200,
+			want: `{"data":[],"meta":{"pagination":{"start":1,"limit":25,"total":1}}}`},
+		{name: "list without a count", method: "GET", path: "/api/tags?pagination[withCount]=false&fields=name",
+			status: 200, want: `{"data":[{"id":0,"documentId":"D","name":"go"}],"meta":{"pagination":{"page":1,"pageSize":25}}}`},
+		{name: "update", method: "PUT", path: "/api/tags/<tag>?fields=name", body: `{"data":{"name":"Go"}}`,
+			status: 200, want: `{"data":{"id":0,"documentId":"D","name":"Go"},"meta":{}}`},
+		{name: "a condition that leaves it out", method: "GET", path: "/api/tags/<tag>?filters[name]=go", status: 404,
+			want: notFound},
 		{name: "a condition that holds", method: "GET", path: "/api/tags/<tag>?filters[name]=Go", status: 200},
 		{name: "another type's id", method: "GET", path: "/api/articles/<tag>", status: 404, want: notFound},
 		{name: "the singular", method: "GET", path: "/api/tag", status: 404, want: notFound},
 		{name: "a built-in type", method: "GET", path: "/api/roles", status: 404, want: notFound},
-		{name: "actions of a type without drafts", method: "POST", path: "/api/tags/<tag>/actions/publish", status: 405},
-		{name: "delete does not read its body", method: "DELETE", path: "/api/tags/<tag>", body: `{bad`, status: 204, want: ""},
+		{name: "actions of a type without drafts", method: "POST", path: "/api/tags/<tag>/actions/publish",
+			status: 405},
+		{name: "delete does not read its body", method: "DELETE", path: "/api/tags/<tag>", body: `{bad`, status: 204,
+			want: ""},
 		{name: "delete again", method: "DELETE", path: "/api/tags/<tag>", status: 204},
 		{name: "gone", method: "GET", path: "/api/tags/<tag>", status: 404, want: notFound},
-		{name: "update what is gone", method: "PUT", path: "/api/tags/<tag>", body: `{"data":{}}`, status: 404, want: notFound},
+		{name: "update what is gone", method: "PUT", path: "/api/tags/<tag>", body: `{"data":{}}`, status: 404,
+			want: notFound},
 	})
 }
 
 // TestOrderOfChecks sends requests with several errors. The answer is that of the first check that fails.
 func TestOrderOfChecks(t *testing.T) {
 	run(t, []exchange{
-		{name: "permission before everything", method: "POST", path: "/api/articles?populate=nope", as: "tags", body: `{bad`, status: 403, want: forbidden},
-		{name: "permission before existence", method: "GET", path: "/api/articles/nope", as: "-", status: 403, want: forbidden},
+		{name: "permission before everything", method: "POST", path: "/api/articles?populate=nope", as: "tags",
+			body: `{bad`, status: 403, want: forbidden},
+		{name: "permission before existence", method: "GET", path: "/api/articles/nope", as: "-", status: 403,
+			want: forbidden},
 		{name: "list is not one", method: "GET", path: "/api/articles/nope", as: "arts", status: 403, want: forbidden},
-		{name: "the body's form before the query", method: "POST", path: "/api/tags?populate=nope", body: `{bad`, status: 400},
-		{name: "the query before data", method: "POST", path: "/api/tags?populate=nope", body: `{}`, status: 400, want: badQuery},
+		{name: "the body's form before the query", method: "POST", path: "/api/tags?populate=nope", body: `{bad`,
+			status: 400},
+		{name: "the query before data", method: "POST", path: "/api/tags?populate=nope", body: `{}`, status: 400,
+			want: badQuery},
 		{name: "data before existence", method: "PUT", path: "/api/tags/nope", body: `{}`, status: 400, want: noData},
-		{name: "keys before existence", method: "PUT", path: "/api/tags/nope", body: `{"data":{"nope":1}}`, status: 400, want: badKey},
-		{name: "existence before values", method: "PUT", path: "/api/tags/nope", body: `{"data":{"name":5}}`, status: 404, want: notFound},
+		{name: "keys before existence", method: "PUT", path: "/api/tags/nope", body: `{"data":{"nope":1}}`, status: 400,
+			want: badKey},
+		{name: "existence before values", method: "PUT", path: "/api/tags/nope", body: `{"data":{"name":5}}`,
+			status: 404, want: notFound},
 	})
 }
 
@@ -218,14 +236,17 @@ func TestSingle(t *testing.T) {
 		{name: "delete nothing", method: "DELETE", path: "/api/site", status: 204},
 		{name: "make", method: "PUT", path: "/api/site", body: `{"data":{}}`, status: 200, want: site},
 		{name: "get", method: "GET", path: "/api/site", as: "-", status: 200, want: site},
-		{name: "change the draft", method: "PUT", path: "/api/site?status=draft", body: `{"data":{"name":"Draft"}}`, status: 200, want: draft},
+		{name: "change the draft", method: "PUT", path: "/api/site?status=draft", body: `{"data":{"name":"Draft"}}`,
+			status: 200, want: draft},
 		{name: "the draft", method: "GET", path: "/api/site?status=draft", status: 200, want: draft},
 		{name: "the published one", method: "GET", path: "/api/site", status: 200, want: site},
-		{name: "discard the draft", method: "POST", path: "/api/site/actions/discard-draft?fields=name", status: 200, want: `{"data":{"id":0,"documentId":"D","name":"Lectern"},"meta":{}}`},
+		{name: "discard the draft", method: "POST", path: "/api/site/actions/discard-draft?fields=name", status: 200,
+			want: `{"data":{"id":0,"documentId":"D","name":"Lectern"},"meta":{}}`},
 		{name: "unpublish", method: "POST", path: "/api/site/actions/unpublish?fields=name", status: 200},
 		{name: "not published", method: "GET", path: "/api/site", status: 404, want: notFound},
 		{name: "publish", method: "POST", path: "/api/site/actions/publish", status: 200, want: site},
-		{name: "publish without permission", method: "POST", path: "/api/site/actions/publish", as: "-", status: 403, want: forbidden},
+		{name: "publish without permission", method: "POST", path: "/api/site/actions/publish", as: "-", status: 403,
+			want: forbidden},
 		{name: "delete", method: "DELETE", path: "/api/site", status: 204},
 		{name: "gone", method: "GET", path: "/api/site?status=draft", status: 404, want: notFound},
 	})
@@ -237,43 +258,65 @@ func TestShapes(t *testing.T) {
 	const scalars = `"title":"A","words":3,"createdAt":"T","updatedAt":"T","publishedAt":"T","locale":"en"`
 	const list = "/api/articles?fields=title&pagination[withCount]=false&"
 	entry := func(rest string) string {
-		return `{"data":[{"id":0,"documentId":"D","title":"A"` + rest + `}],"meta":{"pagination":{"page":1,"pageSize":25}}}`
+		return `{"data":[{"id":0,"documentId":"D","title":"A"` + rest +
+			`}],"meta":{"pagination":{"page":1,"pageSize":25}}}`
 	}
 	entry4 := func(rest string) string {
-		return `{"data":[{"id":0,"documentId":"D","attributes":{"title":"A"` + rest + `}}],"meta":{"pagination":{"page":1,"pageSize":25}}}`
+		return `{"data":[{"id":0,"documentId":"D","attributes":{"title":"A"` + rest +
+			`}}],"meta":{"pagination":{"page":1,"pageSize":25}}}`
 	}
 	run(t, []exchange{
 		{name: "a tag", method: "POST", path: "/api/tags", body: `{"data":{"name":"go"}}`, status: 201, save: "go"},
-		{name: "another tag", method: "POST", path: "/api/tags", body: `{"data":{"name":"db"}}`, status: 201, save: "db"},
-		{name: "create", method: "POST", path: "/api/articles", body: body, status: 201, save: "a", want: `{"data":{"id":0,"documentId":"D",` + scalars + `},"meta":{}}`},
-		{name: "v4", method: "GET", path: "/api/articles/<a>", format: "v4", status: 200, want: `{"data":{"id":0,"documentId":"D","attributes":{` + scalars + `}},"meta":{}}`},
-		{name: "V4 is not v4", method: "GET", path: "/api/articles/<a>", format: "V4", status: 200, want: `{"data":{"id":0,"documentId":"D",` + scalars + `},"meta":{}}`},
-		{name: "v4 with ids alone", method: "GET", path: "/api/tags/<go>?fields=id", format: "v4", status: 200, want: `{"data":{"id":0,"documentId":"D","attributes":{}},"meta":{}}`},
+		{name: "another tag", method: "POST", path: "/api/tags", body: `{"data":{"name":"db"}}`, status: 201,
+			save: "db"},
+		{name: "create", method: "POST", path: "/api/articles", body: body, status: 201, save: "a",
+			want: `{"data":{"id":0,"documentId":"D",` + scalars + `},"meta":{}}`},
+		{name: "v4", method: "GET", path: "/api/articles/<a>", format: "v4", status: 200,
+			want: `{"data":{"id":0,"documentId":"D","attributes":{` + scalars + `}},"meta":{}}`},
+		{name: "V4 is not v4", method: "GET", path: "/api/articles/<a>", format: "V4", status: 200,
+			want: `{"data":{"id":0,"documentId":"D",` + scalars + `},"meta":{}}`},
+		{name: "v4 with ids alone", method: "GET", path: "/api/tags/<go>?fields=id", format: "v4", status: 200,
+			want: `{"data":{"id":0,"documentId":"D","attributes":{}},"meta":{}}`},
 		{name: "to many", method: "GET", path: list + "populate[tags][fields]=name", status: 200,
 			want: entry(`,"tags":[{"id":0,"documentId":"D","name":"go"},{"id":0,"documentId":"D","name":"db"}]`)},
-		{name: "to many, sorted and filtered", method: "GET", path: list + "populate[tags][fields]=name&populate[tags][sort]=name&populate[tags][filters][name][$ne]=x", status: 200,
+		{name: "to many, sorted and filtered", method: "GET", path: list +
+			"populate[tags][fields]=name&populate[tags][sort]=name&populate[tags][filters][name][$ne]=x", status: 200,
 			want: entry(`,"tags":[{"id":0,"documentId":"D","name":"db"},{"id":0,"documentId":"D","name":"go"}]`)},
-		{name: "to many, none left", method: "GET", path: list + "populate[tags][filters][name]=x", status: 200, want: entry(`,"tags":[]`)},
-		{name: "to one, left out", method: "GET", path: list + "populate[writer][filters][name]=x", status: 200, want: entry(`,"writer":null`)},
-		{name: "counts", method: "GET", path: list + "populate[tags][count]=true&populate[writer][count]=true&populate[places][count]=true", status: 200,
+		{name: "to many, none left", method: "GET", path: list + "populate[tags][filters][name]=x", status: 200,
+			want: entry(`,"tags":[]`)},
+		{name: "to one, left out", method: "GET", path: list + "populate[writer][filters][name]=x", status: 200,
+			want: entry(`,"writer":null`)},
+		{name: "counts", method: "GET", path: list +
+			"populate[tags][count]=true&populate[writer][count]=true&populate[places][count]=true", status: 200,
 			want: entry(`,"tags":{"count":2},"writer":{"count":1},"places":{"count":1}`)},
-		{name: "counts in v4", method: "GET", path: list + "populate[tags][count]=true&populate[places][count]=true", format: "v4", status: 200,
+		{name: "counts in v4", method: "GET", path: list + "populate[tags][count]=true&populate[places][count]=true",
+			format: "v4", status: 200,
 			want: entry4(`,"tags":{"data":{"attributes":{"count":2}}},"places":{"count":1}`)},
-		{name: "to one, media, both v4", method: "GET", path: list + "populate[cover]=true&populate[tags][fields]=name&populate[tags][filters][name]=go&populate[writer][fields]=name", format: "v4", status: 200,
+		{name: "to one, media, both v4", method: "GET",
+			path: list + "populate[cover]=true&populate[tags][fields]=name&populate[tags][filters][name]=go&populate[writer][fields]=name", format: "v4", status: 200,
 			want: entry4(`,"cover":{"data":null},"tags":{"data":[{"id":0,"documentId":"D","attributes":{"name":"go"}}]},"writer":{"data":{"id":0,"documentId":"D","attributes":{"name":"go"}}}`)},
-		{name: "components", method: "GET", path: list + "populate[place][populate][tag][fields]=name&populate[places]=true", status: 200,
+		{name: "components", method: "GET",
+			path: list + "populate[place][populate][tag][fields]=name&populate[places]=true", status: 200,
 			want: entry(`,"place":{"id":0,"city":"Rome","tag":{"id":0,"documentId":"D","name":"db"}},"places":[{"id":0,"city":"Oslo"}]`)},
-		{name: "components in v4", method: "GET", path: list + "populate[place][populate][tag][fields]=name", format: "v4", status: 200,
+		{name: "components in v4", method: "GET", path: list + "populate[place][populate][tag][fields]=name",
+			format: "v4", status: 200,
 			want: entry4(`,"place":{"id":0,"city":"Rome","tag":{"data":{"id":0,"documentId":"D","attributes":{"name":"db"}}}}`)},
 		{name: "a zone", method: "GET", path: list + "populate[zone]=true", status: 200,
 			want: entry(`,"zone":[{"__component":"parts.quote","id":0,"text":"q"},{"__component":"parts.place","id":0,"city":"Bern"}]`)},
-		{name: "a morph relation", method: "PUT", path: "/api/articles/<a>?fields=title&populate[about][on][api::tag.tag][fields]=name", body: `{"data":{"about":[{"__type":"api::tag.tag","documentId":"<db>"}]}}`, status: 200,
+		{name: "a morph relation", method: "PUT",
+			path: "/api/articles/<a>?fields=title&populate[about][on][api::tag.tag][fields]=name",
+			body: `{"data":{"about":[{"__type":"api::tag.tag","documentId":"<db>"}]}}`, status: 200,
 			want: `{"data":{"id":0,"documentId":"D","title":"A","about":[{"id":0,"documentId":"D","name":"db","__type":"api::tag.tag"}]},"meta":{}}`},
-		{name: "one component of a zone", method: "GET", path: list + "populate[zone][on][parts.quote]=true", status: 200,
-			want: entry(`,"zone":[{"__component":"parts.quote","id":0,"text":"q"}]`)},
-		{name: "localizations", method: "GET", path: list + "populate=localizations", status: 200, want: entry(`,"localizations":[]`)},
-		{name: "another locale", method: "PUT", path: "/api/articles/<a>?locale=fr&fields=title,locale", body: `{"data":{"title":"F"}}`, status: 200, want: `{"data":{"id":0,"documentId":"D","title":"F","locale":"fr"},"meta":{}}`},
-		{name: "localizations, one", method: "GET", path: list + "populate[localizations][fields]=title", status: 200, want: entry(`,"localizations":[{"id":0,"documentId":"D","title":"F"}]`)},
+		{name: "one component of a zone", method: "GET", path: list + "populate[zone][on][parts.quote]=true",
+			status: 200,
+			want:   entry(`,"zone":[{"__component":"parts.quote","id":0,"text":"q"}]`)},
+		{name: "localizations", method: "GET", path: list + "populate=localizations", status: 200,
+			want: entry(`,"localizations":[]`)},
+		{name: "another locale", method: "PUT", path: "/api/articles/<a>?locale=fr&fields=title,locale",
+			body: `{"data":{"title":"F"}}`, status: 200,
+			want: `{"data":{"id":0,"documentId":"D","title":"F","locale":"fr"},"meta":{}}`},
+		{name: "localizations, one", method: "GET", path: list + "populate[localizations][fields]=title", status: 200,
+			want: entry(`,"localizations":[{"id":0,"documentId":"D","title":"F"}]`)},
 		{name: "what may not be found is left out", method: "GET", path: list + "populate=*", as: "arts", status: 200,
 			want: entry(`,"cover":null,"about":[],"place":{"id":0,"city":"Rome"},"places":[{"id":0,"city":"Oslo"}],"zone":[{"__component":"parts.quote","id":0,"text":"q"},{"__component":"parts.place","id":0,"city":"Bern"}],"localizations":[{"id":0,"documentId":"D","title":"F","words":3,"createdAt":"T","updatedAt":"T","publishedAt":"T","locale":"fr"}]`)},
 	})
@@ -283,7 +326,8 @@ func TestShapes(t *testing.T) {
 // find.
 func TestFiles(t *testing.T) {
 	h, m, service := newProject(t)
-	data, err := jsontree.Parse([]byte(`{"name":"a.png","hash":"a","mime":"image/png","size":1,"url":"/uploads/a.png","provider":"local"}`), 10)
+	data, err := jsontree.Parse(
+		[]byte(`{"name":"a.png","hash":"a","mime":"image/png","size":1,"url":"/uploads/a.png","provider":"local"}`), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,13 +346,15 @@ func TestFiles(t *testing.T) {
 	const article4 = `{"id":0,"documentId":"D","attributes":{"title":"A","words":null,"createdAt":"T","updatedAt":"T","publishedAt":"T","locale":"en","__type":"api::article.article"}}`
 	const cover = "/api/articles/<a>?fields=title&populate[cover][fields]=name"
 	exchangeAll(t, h, known, []exchange{
-		{name: "link", method: "POST", path: "/api/articles?fields=title&populate[cover][fields]=name", body: `{"data":{"title":"A","cover":<file>}}`, status: 201, save: "a",
+		{name: "link", method: "POST", path: "/api/articles?fields=title&populate[cover][fields]=name",
+			body: `{"data":{"title":"A","cover":<file>}}`, status: 201, save: "a",
 			want: `{"data":{"id":0,"documentId":"D","title":"A","cover":{"id":0,"documentId":"D","name":"a.png"}},"meta":{}}`},
 		{name: "not counted", method: "GET", path: cover + "&populate[cover][count]=true", status: 200,
 			want: `{"data":{"id":0,"documentId":"D","title":"A","cover":{"id":0,"documentId":"D","name":"a.png"}},"meta":{}}`},
 		{name: "who uses it", method: "GET", path: cover + "&populate[cover][populate]=related", status: 200,
 			want: `{"data":{"id":0,"documentId":"D","title":"A","cover":{"id":0,"documentId":"D","name":"a.png","related":[` + article + `]}},"meta":{}}`},
-		{name: "who uses it, v4", method: "GET", path: cover + "&populate[cover][populate]=related", format: "v4", status: 200,
-			want: `{"data":{"id":0,"documentId":"D","attributes":{"title":"A","cover":{"data":{"id":0,"documentId":"D","attributes":{"name":"a.png","related":{"data":[` + article4 + `]}}}}}},"meta":{}}`},
+		{name: "who uses it, v4", method: "GET", path: cover + "&populate[cover][populate]=related", format: "v4",
+			status: 200,
+			want:   `{"data":{"id":0,"documentId":"D","attributes":{"title":"A","cover":{"data":{"id":0,"documentId":"D","attributes":{"name":"a.png","related":{"data":[` + article4 + `]}}}}}},"meta":{}}`},
 	})
 }

@@ -55,7 +55,8 @@ func (rt *Route) delete(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access, If: precondition(r.Header), Once: c.Once}
+	gone := documents.Write{Type: rt.Type, DocumentID: c.DocumentID, Access: c.Access, If: precondition(r.Header),
+		Once: c.Once}
 	c.Once.Keep(http.StatusNoContent, new([]byte))
 	if err := rt.api.documents.DeleteEach(r.Context(), gone, locales); err != nil {
 		return err
@@ -107,7 +108,8 @@ func (rt *Route) save(w http.ResponseWriter, r *http.Request, c Call, code int, 
 		return wrong
 	}
 	return rt.carryOut(w, r, c, code, printSingle(written), do, documents.Write{
-		Type: rt.Type, DocumentID: c.DocumentID, Data: data, Status: written.Status, Locale: written.Locale, Access: c.Access,
+		Type: rt.Type, DocumentID: c.DocumentID, Data: data, Status: written.Status, Locale: written.Locale,
+		Access: c.Access,
 	})
 }
 
@@ -123,7 +125,8 @@ func (rt *Route) act(w http.ResponseWriter, r *http.Request, c Call, shows store
 }
 
 // actTimed is act for an action that can be scheduled. times lists the keys that the data of the body may have.
-func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do writeFunc, times ...string) error {
+func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows store.Status, do writeFunc,
+	times ...string) error {
 	timing, err := readTiming(w, r, c, times)
 	if err != nil {
 		return err
@@ -142,7 +145,8 @@ func (rt *Route) actTimed(w http.ResponseWriter, r *http.Request, c Call, shows 
 	timing.By = c.By
 	print := func(p *printer, row store.Record) { p.scheduled(row, written.Selection) }
 	return rt.carryOut(w, r, c, code, print, do, documents.Write{
-		Type: rt.Type, DocumentID: c.DocumentID, Status: shows, Locale: written.Locale, Access: c.Access, Timing: timing,
+		Type: rt.Type, DocumentID: c.DocumentID, Status: shows, Locale: written.Locale, Access: c.Access,
+		Timing: timing,
 	})
 }
 
@@ -207,7 +211,8 @@ func printSingle(written *params.Written) printFunc {
 
 // carryOut carries out a write under the precondition of the request, and answers with what print prints within the
 // transaction.
-func (rt *Route) carryOut(w http.ResponseWriter, r *http.Request, c Call, code int, print printFunc, do writeFunc, write documents.Write) error {
+func (rt *Route) carryOut(w http.ResponseWriter, r *http.Request, c Call, code int, print printFunc, do writeFunc,
+	write documents.Write) error {
 	p := rt.printer(r, c, write.Status, nil)
 	write.If = precondition(r.Header)
 	write.Once = p.keptBy(c, code)

@@ -20,9 +20,11 @@ func (w *writer) filters(s *contenttypes.Schema, name string) {
 
 // filterTypes are the types of filters by kind of value.
 var filterTypes = map[contenttypes.ValueKind]string{
-	contenttypes.TextValue: "TextFilter", contenttypes.JSONValue: "TextFilter", contenttypes.NumberValue: "NumberFilter",
+	contenttypes.TextValue: "TextFilter", contenttypes.JSONValue: "TextFilter",
+	contenttypes.NumberValue:     "NumberFilter",
 	contenttypes.BigIntegerValue: "BigIntegerFilter", contenttypes.BooleanValue: "BooleanFilter",
-	contenttypes.DateValue: "DateFilter", contenttypes.TimeValue: "TimeFilter", contenttypes.DateTimeValue: "DateTimeFilter",
+	contenttypes.DateValue: "DateFilter", contenttypes.TimeValue: "TimeFilter",
+	contenttypes.DateTimeValue: "DateTimeFilter",
 }
 
 // filter returns the type of the filters on an attribute; "" if there are none.

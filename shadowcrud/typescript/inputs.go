@@ -34,7 +34,8 @@ func (w *writer) written(a *contenttypes.Attribute) string {
 	case a.IsRelation():
 		return "RelationInput"
 	case a.Type == contenttypes.DynamicZone:
-		return fmt.Sprintf("readonly ZoneInput<%s>[]", union(componentUIDs(a))) // null is no list: the server refuses it
+		return fmt.Sprintf("readonly ZoneInput<%s>[]",
+			union(componentUIDs(a))) // null is no list: the server refuses it
 	case a.Type == contenttypes.ComponentType:
 		typ := fmt.Sprintf("ComponentInput<%s>", w.names[&a.Component.Schema]+inputSuffix)
 		if a.Repeatable {

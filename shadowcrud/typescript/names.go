@@ -57,7 +57,8 @@ var typeName = regexp.MustCompile(`\b[A-Z][A-Za-z0-9]*\b`)
 // reservedNames returns all words of prelude and client that may be names of types, and a few that Write uses.
 func reservedNames() map[string]bool {
 	taken := map[string]bool{}
-	for _, text := range []string{prelude, client, clientBatch, clientFollowing, clientFiles, clientSchedules, clientUsers, clientMembers,
+	for _, text := range []string{prelude, client, clientBatch, clientFollowing, clientFiles, clientSchedules,
+		clientUsers, clientMembers,
 		"Client Components ContentTypes Schemas Collections Singles Locale ErrorName"} {
 		for _, word := range typeName.FindAllString(text, -1) {
 			taken[word] = true
@@ -82,7 +83,8 @@ func key(name string) string {
 // inherited are the names that every object has from Object.prototype. The compiler takes an object without a property
 // of its own of that name for one that has the inherited one.
 var inherited = map[string]bool{
-	"constructor": true, "hasOwnProperty": true, "isPrototypeOf": true, "propertyIsEnumerable": true, "toLocaleString": true, "toString": true, "valueOf": true,
+	"constructor": true, "hasOwnProperty": true, "isPrototypeOf": true, "propertyIsEnumerable": true,
+	"toLocaleString": true, "toString": true, "valueOf": true,
 }
 
 // optional returns the type of a property that an object need not have. Under an inherited name it allows what is

@@ -85,10 +85,13 @@ func filled(a *contenttypes.Attribute) bool {
 
 // scalarTypes are the TypeScript types of values. An enumeration has a type of its own.
 var scalarTypes = map[contenttypes.Type]string{
-	contenttypes.String: "string", contenttypes.Text: "string", contenttypes.RichText: "string", contenttypes.Email: "string",
-	contenttypes.UID: "string", contenttypes.Password: "string", contenttypes.DocumentID: "string", contenttypes.Locale: "Locale",
+	contenttypes.String: "string", contenttypes.Text: "string", contenttypes.RichText: "string",
+	contenttypes.Email: "string",
+	contenttypes.UID:   "string", contenttypes.Password: "string", contenttypes.DocumentID: "string",
+	contenttypes.Locale: "Locale",
 	contenttypes.Blocks: "Blocks", contenttypes.JSON: "JSONValue", contenttypes.Boolean: "boolean",
-	contenttypes.Integer: "number", contenttypes.Float: "number", contenttypes.Decimal: "number", contenttypes.ID: "number",
+	contenttypes.Integer: "number", contenttypes.Float: "number", contenttypes.Decimal: "number",
+	contenttypes.ID:         "number",
 	contenttypes.BigInteger: "BigIntegerString",
 	contenttypes.Date:       "DateString", contenttypes.Time: "TimeString", contenttypes.DateTime: "DateTimeString",
 }
@@ -138,7 +141,8 @@ func (w *writer) schema(s *contenttypes.Schema, input string, drafts bool) {
 	name := w.names[s]
 	var required, lists []string
 	for _, a := range s.Attributes {
-		if a.Required && a.IsInput() && (a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType && a.Repeatable) {
+		if a.Required && a.IsInput() && (a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType &&
+			a.Repeatable) {
 			lists = append(lists, a.Name)
 		}
 		if drafts && isField(a) && !a.System && a.Required {

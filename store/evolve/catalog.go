@@ -9,8 +9,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// A Catalog holds the definitions of a store's content, and the numbers that stand for names in keys and rows. A number is never given
-// out twice, so a definition can be removed and added again without touching rows of others.
+// A Catalog holds the definitions of a store's content, and the numbers that stand for names in keys and rows. A number
+// is never given out twice, so a definition can be removed and added again without touching rows of others.
 type Catalog struct {
 	Schemas    map[string]*SchemaEntry `json:"schemas"` // by uid
 	Layouts    []LayoutEntry           `json:"layouts"` // by number
@@ -28,8 +28,8 @@ type SchemaEntry struct {
 	Definition json.RawMessage   `json:"definition,omitempty"`
 }
 
-// A LayoutEntry lists the fields of a row in their order. A row carries the number of its layout. An attribute that the layout does not
-// have is null in the row, so adding an attribute rewrites no rows.
+// A LayoutEntry lists the fields of a row in their order. A row carries the number of its layout. An attribute that the
+// layout does not have is null in the row, so adding an attribute rewrites no rows.
 type LayoutEntry struct {
 	Schema uint16   `json:"schema"`
 	Fields []uint16 `json:"fields"`
@@ -59,7 +59,8 @@ func (c *Catalog) Model() (*contenttypes.Model, error) {
 	return contenttypes.FromDefinitions(definitions)
 }
 
-// Number gives numbers to the types, components and attributes of a model that have none yet, and layouts to their rows.
+// Number gives numbers to the types, components and attributes of a model that have none yet, and layouts to their
+// rows.
 func (c *Catalog) Number(m *contenttypes.Model) (err error) {
 	eachSchema(m, func(s *contenttypes.Schema) {
 		if err == nil {
@@ -109,8 +110,8 @@ func (c *Catalog) IsIndexed(a *contenttypes.Attribute) bool {
 	return slices.Contains(e.Indexed, e.Fields[a.Name])
 }
 
-// HasIndex reports whether a store keeps an index of an attribute. It keeps none of documentId: the list of versions finds documents by
-// that.
+// HasIndex reports whether a store keeps an index of an attribute. It keeps none of documentId: the list of versions
+// finds documents by that.
 func HasIndex(a *contenttypes.Attribute) bool {
 	if a.Type == contenttypes.ID {
 		return true

@@ -9,8 +9,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// A comparison compares old definitions (was) with new ones (is). It collects the steps that convert the content, and the refusals of
-// changes that would lose content. It asks about content only where a difference needs it.
+// A comparison compares old definitions (was) with new ones (is). It collects the steps that convert the content, and
+// the refusals of changes that would lose content. It asks about content only where a difference needs it.
 type comparison struct {
 	planner   *Planner
 	catalog   *Catalog
@@ -38,7 +38,8 @@ func (p *Planner) compare(cat *Catalog, is *contenttypes.Model) (*comparison, er
 	c := &comparison{
 		planner: p, catalog: cat, content: content, was: content.Model(), is: is, locale: cmp.Or(p.DefaultLocale, "en"),
 		edits: map[string][]ValueEdit{}, retyped: map[*contenttypes.Attribute]*Retyping{},
-		define: Define{Definitions: definitionsOf(is), Renewed: map[string][]string{}, Reordered: map[string][]string{}},
+		define: Define{Definitions: definitionsOf(is), Renewed: map[string][]string{},
+			Reordered: map[string][]string{}},
 	}
 	c.compare()
 	return c, nil
@@ -115,12 +116,13 @@ func (c *comparison) typeGone(t *contenttypes.ContentType) {
 	for _, uid := range c.successors(&t.Schema) {
 		calls = append(calls, migration(renameType, t.UID, uid))
 	}
-	c.refuse(append(calls, migration(dropType, t.UID)), "content-type %s is gone; it has %s", t.UID, plural(n, "document"))
+	c.refuse(append(calls, migration(dropType, t.UID)), "content-type %s is gone; it has %s", t.UID,
+		plural(n, "document"))
 }
 
-// successors returns up to three types or components that may be a removed one under a new name, the likeliest first. They are new or
-// empty, and one of these holds: attributes that led to the removed one lead to them, they have at least half of its attributes, or they
-// are new and have one for each of its attributes.
+// successors returns up to three types or components that may be a removed one under a new name, the likeliest first.
+// They are new or empty, and one of these holds: attributes that led to the removed one lead to them, they have at
+// least half of its attributes, or they are new and have one for each of its attributes.
 func (c *comparison) successors(gone *contenttypes.Schema) []string {
 	type candidate struct {
 		uid    string
@@ -151,7 +153,8 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 			list = append(list, candidate{s.UID, led, shared})
 		}
 	})
-	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Or(cmp.Compare(y.led, x.led), cmp.Compare(y.shared, x.shared)) })
+	slices.SortStableFunc(
+		list, func(x, y candidate) int { return cmp.Or(cmp.Compare(y.led, x.led), cmp.Compare(y.shared, x.shared)) })
 	var uids []string
 	for _, l := range list[:min(3, len(list))] {
 		uids = append(uids, l.uid)
@@ -159,8 +162,8 @@ func (c *comparison) successors(gone *contenttypes.Schema) []string {
 	return uids
 }
 
-// replaces reports whether each attribute of a removed schema can be paired with one of s. Attributes with the same name are paired
-// first.
+// replaces reports whether each attribute of a removed schema can be paired with one of s. Attributes with the same
+// name are paired first.
 func replaces(s, gone *contenttypes.Schema) bool {
 	taken := map[*contenttypes.Attribute]bool{}
 	for _, loosely := range []bool{false, true} {
@@ -181,7 +184,8 @@ func replaces(s, gone *contenttypes.Schema) bool {
 	return true
 }
 
-// ofOneKind reports whether was may be is under a new name, where the type that a relation leads to may have a new name too.
+// ofOneKind reports whether was may be is under a new name, where the type that a relation leads to may have a new name
+// too.
 func ofOneKind(was, is *contenttypes.Attribute) bool {
 	if was.IsRelation() {
 		return is.IsRelation() && was.Relation == is.Relation && was.Mapped == is.Mapped
@@ -194,7 +198,8 @@ func (c *comparison) led(gone, s *contenttypes.Schema) (n int) {
 	eachSchema(c.was, func(owner *contenttypes.Schema) {
 		is := schemaOf(c.is, owner.UID)
 		for _, a := range owner.Attributes {
-			if is != nil && !a.System && leadsTo(a, gone.UID) && !leadsTo(a, s.UID) && leadsTo(is.Attribute(a.Name), s.UID) {
+			if is != nil && !a.System && leadsTo(a, gone.UID) && !leadsTo(a, s.UID) &&
+				leadsTo(is.Attribute(a.Name), s.UID) {
 				n++
 			}
 		}
@@ -207,7 +212,8 @@ func leadsTo(a *contenttypes.Attribute, uid string) bool {
 	if a == nil {
 		return false
 	}
-	return targetUID(a) == uid || slices.ContainsFunc(a.AllComponents(), func(comp *contenttypes.Component) bool { return comp.UID == uid })
+	return targetUID(a) == uid ||
+		slices.ContainsFunc(a.AllComponents(), func(comp *contenttypes.Component) bool { return comp.UID == uid })
 }
 
 // contentType compares all of a type but its attributes.
@@ -241,7 +247,8 @@ func (c *comparison) contentType(was, is *contenttypes.ContentType) {
 // names refuses a change of names by which documents would be served under another path.
 func (c *comparison) names(was, is *contenttypes.ContentType) {
 	var changes []string
-	for _, n := range []struct{ key, was, is string }{{"singularName", was.Singular, is.Singular}, {"pluralName", was.Plural, is.Plural}} {
+	for _, n := range []struct{ key, was, is string }{{"singularName", was.Singular, is.Singular},
+		{"pluralName", was.Plural, is.Plural}} {
 		if n.was != n.is && n.was != "" { // they are empty after accept-names
 			changes = append(changes, fmt.Sprintf("%s was %s and is %s", n.key, n.was, n.is))
 		}
@@ -264,14 +271,15 @@ func (c *comparison) draftsOff(was, is *contenttypes.ContentType) {
 		if differ > 0 {
 			what = append(what, fmt.Sprintf("%s not as published", plural(differ, "draft")))
 		}
-		c.refuse([]Migration{migration(dropDrafts, uid)}, "drafts are switched off in %s; it has %s", uid, strings.Join(what, " and "))
+		c.refuse([]Migration{migration(dropDrafts, uid)}, "drafts are switched off in %s; it has %s", uid,
+			strings.Join(what, " and "))
 		return
 	}
 	c.before = append(c.before, steps(&DropDrafts{Type: uid})...)
 }
 
-// lostDrafts returns the attributes in which a draft may differ from its published version, so that removing the draft would lose
-// content. Draft links of a relation whose other side keeps its draft links are not lost.
+// lostDrafts returns the attributes in which a draft may differ from its published version, so that removing the draft
+// would lose content. Draft links of a relation whose other side keeps its draft links are not lost.
 func lostDrafts(was, is *contenttypes.ContentType) []*contenttypes.Attribute {
 	return slices.DeleteFunc(slices.Clone(was.Attributes), func(a *contenttypes.Attribute) bool {
 		if a.System || !a.IsRelation() {
@@ -282,7 +290,8 @@ func lostDrafts(was, is *contenttypes.ContentType) []*contenttypes.Attribute {
 	})
 }
 
-// localesOff plans to take the locale from the content of a type. It refuses that if there is content in a locale other than the default.
+// localesOff plans to take the locale from the content of a type. It refuses that if there is content in a locale other
+// than the default.
 func (c *comparison) localesOff(was *contenttypes.ContentType) {
 	uid := was.UID
 	var list []string
@@ -321,7 +330,8 @@ func (c *comparison) surplusIndexes() (list []*Step) {
 }
 
 func (c *comparison) keepsIndex(was, is *contenttypes.Attribute) bool {
-	return is != nil && HasIndex(is) && ordering(was.Type) == ordering(is.Type) && !slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
+	return is != nil && HasIndex(is) && ordering(was.Type) == ordering(is.Type) &&
+		!slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
 }
 
 // missingIndexes plans to build the indexes of types that have rows. Those of new types are complete, see Define.Apply.

@@ -39,7 +39,8 @@ func (c *comparison) attribute(was, is *contenttypes.Attribute) {
 	case is.IsStored() && !was.IsScalar() && !is.IsScalar():
 		c.items(was, is)
 	default:
-		c.refuseValues(was, nil, "attribute %s of %s was %s and is %s", was.Name, was.Owner.UID, describe(was), describe(is))
+		c.refuseValues(was, nil, "attribute %s of %s was %s and is %s", was.Name, was.Owner.UID, describe(was),
+			describe(is))
 		c.renew(was)
 	}
 	if is != nil && was.Localized && !is.Localized {
@@ -75,7 +76,8 @@ func describe(a *contenttypes.Attribute) string {
 func (c *comparison) refuseValues(a *contenttypes.Attribute, calls []Migration, format string, args ...any) {
 	c.ask(a, Value.Exists, func(n int) {
 		if n > 0 {
-			c.refuse(append(calls, migration(dropAttribute, attributeName(a))), format+"; %s", append(args, have(n, "a value for it"))...)
+			c.refuse(append(calls, migration(dropAttribute, attributeName(a))), format+"; %s",
+				append(args, have(n, "a value for it"))...)
 		}
 	})
 }
@@ -103,14 +105,17 @@ func (c *comparison) renames(was *contenttypes.Attribute) (calls []Migration) {
 func alike(was, is *contenttypes.Attribute) bool {
 	switch {
 	case was.IsRelation():
-		return is.IsRelation() && was.Mapped == is.Mapped && (was.Target == nil) == (is.Target == nil) && (was.Target == nil || was.Target.UID == is.Target.UID)
+		return is.IsRelation() && was.Mapped == is.Mapped && (was.Target == nil) == (is.Target == nil) &&
+			(was.Target == nil || was.Target.UID == is.Target.UID)
 	case was.IsScalar():
-		return is.IsScalar() && (was.Type == is.Type || isText(was.Type) && isText(is.Type) || isNumber(was.Type) && isNumber(is.Type))
+		return is.IsScalar() && (was.Type == is.Type || isText(was.Type) && isText(is.Type) || isNumber(was.Type) &&
+			isNumber(is.Type))
 	}
 	return is.IsStored() && was.Type == is.Type
 }
 
-// scalar compares two scalar attributes. It refuses a change of type that some values do not survive, and plans to rewrite the others.
+// scalar compares two scalar attributes. It refuses a change of type that some values do not survive, and plans to
+// rewrite the others.
 func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	if is.Type == contenttypes.Enumeration && (was.Type == contenttypes.Enumeration || isText(was.Type)) {
 		c.enumeration(was, is)
@@ -128,7 +133,8 @@ func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 		return !ok
 	}, func(n int) {
 		if n > 0 {
-			c.refuse([]Migration{migration(dropAttribute, attributeName(was))}, "attribute %s of %s was %s and is %s; %s",
+			c.refuse([]Migration{migration(dropAttribute, attributeName(was))},
+				"attribute %s of %s was %s and is %s; %s",
 				was.Name, was.Owner.UID, was.Type, is.Type, have(n, "a value that cannot become one"))
 		}
 	})
@@ -138,7 +144,8 @@ func (c *comparison) scalar(was, is *contenttypes.Attribute) {
 	c.retyped[is] = &Retyping{was.Type, is.Type}
 	for _, t := range c.is.Types {
 		if c.was.Type(t.UID) != nil && t.Holds(is.Owner) {
-			c.edits[t.UID] = append(c.edits[t.UID], ValueEdit{Schema: is.Owner.UID, Attr: is.Name, Retype: c.retyped[is]})
+			c.edits[t.UID] = append(
+				c.edits[t.UID], ValueEdit{Schema: is.Owner.UID, Attr: is.Name, Retype: c.retyped[is]})
 		}
 	}
 }
@@ -148,7 +155,8 @@ const maxValues = 10
 
 // enumeration refuses the removal of enumeration values that content still has.
 func (c *comparison) enumeration(was, is *contenttypes.Attribute) {
-	if !slices.ContainsFunc(was.Enum, func(v string) bool { return !slices.Contains(is.Enum, v) }) && was.Type == contenttypes.Enumeration {
+	if !slices.ContainsFunc(was.Enum, func(v string) bool { return !slices.Contains(is.Enum, v) }) &&
+		was.Type == contenttypes.Enumeration {
 		return
 	}
 	allowed := map[string]bool{}
@@ -210,7 +218,8 @@ func (c *comparison) items(was, is *contenttypes.Attribute) {
 	if isList(was) && !isList(is) {
 		c.ask(was, func(v Value) bool { return len(v.Components()) > 1 }, func(n int) {
 			if n > 0 {
-				c.refuse([]Migration{migration(keepFirst, attributeName(was))}, "attribute %s of %s holds one component now; %s", was.Name, was.Owner.UID, have(n, "more"))
+				c.refuse([]Migration{migration(keepFirst, attributeName(was))},
+					"attribute %s of %s holds one component now; %s", was.Name, was.Owner.UID, have(n, "more"))
 			}
 		})
 	}
@@ -232,15 +241,18 @@ func (c *comparison) componentGone(a *contenttypes.Attribute, comp *contenttypes
 				calls = append(calls, migration(renameType, comp.UID, uid))
 			}
 		}
-		c.refuse(append(calls, migration(dropItems, attributeName(a), comp.UID)), "attribute %s of %s does not take component %s; %s",
+		c.refuse(append(calls, migration(dropItems, attributeName(a), comp.UID)),
+			"attribute %s of %s does not take component %s; %s",
 			a.Name, a.Owner.UID, comp.UID, have(n, "it"))
 	})
 }
 
-// unshared refuses that an attribute has one value for all locales if localizations of a document have different values.
+// unshared refuses that an attribute has one value for all locales if localizations of a document have different
+// values.
 func (c *comparison) unshared(was, is *contenttypes.Attribute) {
 	t, ok := was.OwnerType()
-	if n := c.is.Type(was.Owner.UID); !ok || n == nil || !n.Localized || was.IsRelation() != is.IsRelation() || was.IsRelation() && (was.Mapped || is.Mapped) {
+	if n := c.is.Type(was.Owner.UID); !ok || n == nil || !n.Localized || was.IsRelation() != is.IsRelation() ||
+		was.IsRelation() && (was.Mapped || is.Mapped) {
 		return
 	}
 	c.ask(was, func(v Value) bool { return !v.IsShared(c.locale) }, func(n int) {
@@ -251,6 +263,7 @@ func (c *comparison) unshared(was, is *contenttypes.Attribute) {
 		c.content.EachLocale(t, func(code string, _ int) {
 			calls = append(calls, migration(shareValue, attributeName(was), code))
 		})
-		c.refuse(calls, "attribute %s of %s has one value for all locales now; %s", was.Name, t.UID, have(n, "another than that of their document's first locale"))
+		c.refuse(calls, "attribute %s of %s has one value for all locales now; %s", was.Name, t.UID,
+			have(n, "another than that of their document's first locale"))
 	})
 }

@@ -6,7 +6,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// relation compares a relation or media attribute with the attribute of that name now, which may be nil or hold no links.
+// relation compares a relation or media attribute with the attribute of that name now, which may be nil or hold no
+// links.
 func (c *comparison) relation(was, is *contenttypes.Attribute) {
 	if was.Mapped {
 		if is != nil && is.IsStored() {
@@ -28,8 +29,8 @@ func (c *comparison) relation(was, is *contenttypes.Attribute) {
 	c.relationFits(was, owning, flipped)
 }
 
-// owner returns the attribute that has the links of a relation under the new definitions, nil if none has. flipped says that it is the
-// other side, because inversedBy has moved there.
+// owner returns the attribute that has the links of a relation under the new definitions, nil if none has. flipped says
+// that it is the other side, because inversedBy has moved there.
 func (c *comparison) owner(was, is *contenttypes.Attribute) (owning *contenttypes.Attribute, flipped bool) {
 	if is != nil && is.IsRelation() && !is.Mapped {
 		return is, false
@@ -76,13 +77,16 @@ func (c *comparison) linksGone(was, is *contenttypes.Attribute) {
 	drop := migration(dropAttribute, attributeName(was))
 	switch {
 	case is == nil:
-		c.refuse(append(c.renames(was), drop), "attribute %s of %s is gone; it has %s", was.Name, was.Owner.UID, plural(n, "link"))
+		c.refuse(append(c.renames(was), drop), "attribute %s of %s is gone; it has %s", was.Name, was.Owner.UID,
+			plural(n, "link"))
 	default:
-		c.refuse([]Migration{drop}, "attribute %s of %s was %s and is %s; it has %s", was.Name, was.Owner.UID, describe(was), describe(is), plural(n, "link"))
+		c.refuse([]Migration{drop}, "attribute %s of %s was %s and is %s; it has %s", was.Name, was.Owner.UID,
+			describe(was), describe(is), plural(n, "link"))
 	}
 }
 
-// relationFits refuses a change of a relation if links lead to a type that it no longer leads to, or are more than it may have now.
+// relationFits refuses a change of a relation if links lead to a type that it no longer leads to, or are more than it
+// may have now.
 func (c *comparison) relationFits(was, is *contenttypes.Attribute, flipped bool) {
 	rule := LinkRule{One: !is.ToMany(), OneBack: onePerTarget(is)}
 	if flipped {
@@ -100,7 +104,8 @@ func (c *comparison) relationFits(was, is *contenttypes.Attribute, flipped bool)
 	case n.Foreign > 0:
 		c.refuse([]Migration{drop}, "%s; it has %s to another type", changed, plural(n.Foreign, "link"))
 	case n.From > 0:
-		c.refuse([]Migration{migration(keepFirst, attributeName(was)), drop}, "%s; %s more than one link", changed, haveLists(n.From))
+		c.refuse([]Migration{migration(keepFirst, attributeName(was)), drop}, "%s; %s more than one link", changed,
+			haveLists(n.From))
 	case n.To > 0:
 		calls := []Migration{drop}
 		if was.Inverse != nil {

@@ -2,7 +2,8 @@ package evolve
 
 import "lectern/contenttypes"
 
-// Content is stored content, read under the definitions of a catalog. The types and attributes in its parameters are those of its Model.
+// Content is stored content, read under the definitions of a catalog. The types and attributes in its parameters are
+// those of its Model.
 type Content interface {
 	Model() *contenttypes.Model
 	// IsEmpty reports whether a type has no documents.
@@ -15,7 +16,8 @@ type Content interface {
 	Document(t *contenttypes.ContentType, documentID string) (number uint64, ok bool)
 	// EachLocale calls f with each locale in which a type has versions, and with their number.
 	EachLocale(t *contenttypes.ContentType, f func(code string, versions int))
-	// Drafts counts the drafts of a type without a published version, and those that differ from it in one of the compared attributes.
+	// Drafts counts the drafts of a type without a published version, and those that differ from it in one of the
+	// compared attributes.
 	Drafts(t *contenttypes.ContentType, compared []*contenttypes.Attribute) (unpublished, different int)
 	// CountLinks counts the links of an owning attribute, and those that break a rule.
 	CountLinks(*contenttypes.Attribute, LinkRule) LinkCounts
@@ -23,7 +25,8 @@ type Content interface {
 	Survey([]*Question)
 }
 
-// A Question asks how many versions hold a certain value in an attribute, which may belong to the type or to a component in the version.
+// A Question asks how many versions hold a certain value in an attribute, which may belong to the type or to a
+// component in the version.
 type Question struct {
 	Attr *contenttypes.Attribute
 	// Concerns reports whether to count a value.
@@ -42,8 +45,8 @@ type Value interface {
 	Text() string
 	// Components lists the components in a component attribute or dynamic zone.
 	Components() []*contenttypes.Component
-	// IsShared reports whether the version has the same value as the localization of its document in locale or, if there is none, as the
-	// first localization.
+	// IsShared reports whether the version has the same value as the localization of its document in locale or, if
+	// there is none, as the first localization.
 	IsShared(locale string) bool
 }
 

@@ -7,16 +7,18 @@ import (
 	"lectern/contenttypes"
 )
 
-// Define replaces the definitions in the catalog. The steps before it see the old definitions, the steps after it the new ones.
+// Define replaces the definitions in the catalog. The steps before it see the old definitions, the steps after it the
+// new ones.
 type Define struct {
 	// Definitions are all new definitions, by uid.
 	Definitions map[string]json.RawMessage `json:"definitions"`
 	// Moved are the types and components with a new uid: the new uid by the old one.
 	Moved map[string]string `json:"moved,omitempty"`
-	// MovedAttributes are the attributes with a new name: the new name by the old one, by the old uid of their type or component.
+	// MovedAttributes are the attributes with a new name: the new name by the old one, by the old uid of their type or
+	// component.
 	MovedAttributes map[string]map[string]string `json:"movedAttributes,omitempty"`
-	// Renewed are attributes, by uid, that replace others of the same name. They get new numbers, so that stored values of the others are
-	// not taken for theirs.
+	// Renewed are attributes, by uid, that replace others of the same name. They get new numbers, so that stored values
+	// of the others are not taken for theirs.
 	Renewed map[string][]string `json:"renewed,omitempty"`
 	// Reordered are attributes, by uid, whose index must be removed because its order does not fit their type any more.
 	Reordered map[string][]string `json:"reordered,omitempty"`
@@ -45,7 +47,8 @@ func (d *Define) Apply(cat *Catalog) error {
 	for uid, raw := range d.Definitions {
 		e := cat.Schemas[uid]
 		fresh[uid] = e.Definition == nil
-		if t := model.Type(uid); e.Definition == nil && t != nil { // a new type has no rows, so its empty indexes are complete
+		if t := model.Type(uid); e.Definition == nil &&
+			t != nil { // a new type has no rows, so its empty indexes are complete
 			for _, a := range t.Attributes {
 				if HasIndex(a) {
 					e.Indexed = append(e.Indexed, e.Fields[a.Name])
@@ -82,8 +85,8 @@ func (d *Define) move(cat *Catalog) {
 	}
 }
 
-// forget removes the numbers of attributes that are gone or renewed, so that their values in rows are never read as those of another
-// attribute. It also marks indexes as incomplete that are removed or in the wrong order.
+// forget removes the numbers of attributes that are gone or renewed, so that their values in rows are never read as
+// those of another attribute. It also marks indexes as incomplete that are removed or in the wrong order.
 func (d *Define) forget(uid string, e *SchemaEntry, s *contenttypes.Schema) {
 	indexed := e.Indexed
 	e.Indexed = nil

@@ -1,11 +1,12 @@
 // Package evolve plans how stored content is converted when its definitions change.
 //
-// A store keeps a Catalog: the definitions under which its content was written, and the numbers that stand for their names in the file.
-// When a Model differs from the catalog (Changed), a Planner compares the two. It returns a Plan, which lists the Steps that convert the
-// content, or a *DefinitionError, which lists the changes that would lose content and the Migrations that settle each of them.
+// A store keeps a Catalog: the definitions under which its content was written, and the numbers that stand for their
+// names in the file. When a Model differs from the catalog (Changed), a Planner compares the two. It returns a Plan,
+// which lists the Steps that convert the content, or a *DefinitionError, which lists the changes that would lose
+// content and the Migrations that settle each of them.
 //
-// The Planner asks the store about its content through the interface Content and changes nothing. The store keeps the steps in its file
-// and carries them out; after a crash it goes on where it stopped.
+// The Planner asks the store about its content through the interface Content and changes nothing. The store keeps the
+// steps in its file and carries them out; after a crash it goes on where it stopped.
 package evolve
 
 import (
@@ -35,8 +36,8 @@ type Plan struct {
 	Retyped map[*contenttypes.Attribute]*Retyping
 }
 
-// Changed reports whether the definitions of a model differ from those of a catalog. A built-in type that is switched off is no
-// difference.
+// Changed reports whether the definitions of a model differ from those of a catalog. A built-in type that is switched
+// off is no difference.
 func Changed(model *contenttypes.Model, cat *Catalog) bool {
 	same := 0
 	differs := func(uid string, definition []byte) bool {
@@ -62,19 +63,20 @@ func Changed(model *contenttypes.Model, cat *Catalog) bool {
 	return same != 0
 }
 
-// Converts reports whether content has to be converted for a model: the definitions differ, or a type lacks an inner index.
+// Converts reports whether content has to be converted for a model: the definitions differ, or a type lacks an inner
+// index.
 func Converts(model *contenttypes.Model, cat *Catalog) bool {
 	return Changed(model, cat) || slices.ContainsFunc(model.Types, cat.lacksInner)
 }
 
-// isDormant reports whether a schema of the catalog is a built-in type that the model does not have because its plugin is switched off.
-// The content of such a type is kept for when the plugin is switched on again.
+// isDormant reports whether a schema of the catalog is a built-in type that the model does not have because its plugin
+// is switched off. The content of such a type is kept for when the plugin is switched on again.
 func isDormant(model *contenttypes.Model, uid string) bool {
 	return strings.Contains(uid, "::") && !strings.HasPrefix(uid, "api::") && model.Type(uid) == nil
 }
 
-// Convert plans the conversion of content from the definitions of a catalog to those of a model. It returns a *DefinitionError when the
-// conversion would lose content.
+// Convert plans the conversion of content from the definitions of a catalog to those of a model. It returns a
+// *DefinitionError when the conversion would lose content.
 func (p *Planner) Convert(cat *Catalog, model *contenttypes.Model) (*Plan, error) {
 	c, err := p.compare(cat, model)
 	if err != nil {
@@ -87,8 +89,8 @@ func (p *Planner) Convert(cat *Catalog, model *contenttypes.Model) (*Plan, error
 	return &Plan{Steps: steps, Define: &c.define, Retyped: c.retyped}, err
 }
 
-// Migrate plans migrations, one after the other. If model is not nil, it refuses the operations in contentOnly that the model does not
-// ask for.
+// Migrate plans migrations, one after the other. If model is not nil, it refuses the operations in contentOnly that the
+// model does not ask for.
 func (p *Planner) Migrate(cat *Catalog, ms Migrations, model *contenttypes.Model) ([]*Step, error) {
 	m := &migrationPlan{planner: p, left: cat}
 	failed := m.addAll(ms, func(call Migration) error { return m.unneeded(call, model) })
@@ -98,8 +100,8 @@ func (p *Planner) Migrate(cat *Catalog, ms Migrations, model *contenttypes.Model
 	return m.steps, errors.Join(failed...)
 }
 
-// Settle plans migrations and then the conversion to a model. The error wraps ErrNotAsked when the model does not ask for one of the
-// migrations. It is a *DefinitionError when the conversion after them would still lose content.
+// Settle plans migrations and then the conversion to a model. The error wraps ErrNotAsked when the model does not ask
+// for one of the migrations. It is a *DefinitionError when the conversion after them would still lose content.
 func (p *Planner) Settle(cat *Catalog, ms Migrations, model *contenttypes.Model) ([]*Step, error) {
 	m := &migrationPlan{planner: p, left: cat}
 	if failed := m.addAll(ms, func(call Migration) error { return m.asked(call, model) }); len(failed) > 0 {

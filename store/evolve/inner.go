@@ -9,8 +9,9 @@ import (
 	"lectern/contenttypes"
 )
 
-// InnerKeys says which keys the inner index of an attribute has: the numbers in each of its UniquePaths, and the order of the values. It is "" if
-// nothing inside the attribute is unique. An index that was built for other keys cannot be used.
+// InnerKeys says which keys the inner index of an attribute has: the numbers in each of its UniquePaths, and the order
+// of the values. It is "" if nothing inside the attribute is unique. An index that was built for other keys cannot be
+// used.
 func (c *Catalog) InnerKeys(a *contenttypes.Attribute) string {
 	var keys []string
 	for _, path := range a.UniquePaths() {
@@ -36,8 +37,8 @@ func (c *Catalog) LacksInner(a *contenttypes.Attribute) bool {
 	return len(a.UniquePaths()) > 0 && !c.HasInner(a)
 }
 
-// settleInner says which inner indexes are complete after the definitions were replaced: all those of new types, which have no rows, and of
-// other types those that keep their keys.
+// settleInner says which inner indexes are complete after the definitions were replaced: all those of new types, which
+// have no rows, and of other types those that keep their keys.
 func (c *Catalog) settleInner(m *contenttypes.Model, isNew func(uid string) bool) {
 	for uid, e := range c.Schemas {
 		complete := map[uint16]string{}

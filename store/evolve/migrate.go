@@ -9,9 +9,9 @@ import (
 	"lectern/contenttypes"
 )
 
-// migrating is the planning of one migration. The model is starts as a copy of was. The operation edits it as a person would edit the
-// definitions, and the edited definitions replace those in the catalog. They are compared with the definitions of the project later, at
-// the next start.
+// migrating is the planning of one migration. The model is starts as a copy of was. The operation edits it as a person
+// would edit the definitions, and the edited definitions replace those in the catalog. They are compared with the
+// definitions of the project later, at the next start.
 type migrating struct {
 	plan    *migrationPlan
 	content Content
@@ -23,8 +23,8 @@ type migrating struct {
 	after   []*Step // run under the new ones
 }
 
-// A migrationPlan is a list of migrations, each planned under the definitions that those before it leave. Content is read as it is now;
-// dropped and pruned record what the migrations before will remove from it.
+// A migrationPlan is a list of migrations, each planned under the definitions that those before it leave. Content is
+// read as it is now; dropped and pruned record what the migrations before will remove from it.
 type migrationPlan struct {
 	planner *Planner
 	left    *Catalog // the catalog after the migrations so far
@@ -79,8 +79,8 @@ func (p *migrationPlan) add(m Migration) error {
 	return nil
 }
 
-// contentOnly are the operations that do not change definitions. Nothing shows that they were carried out, so they are refused unless the
-// definitions ask for them: by mistake, or a second time, they would remove content that fits.
+// contentOnly are the operations that do not change definitions. Nothing shows that they were carried out, so they are
+// refused unless the definitions ask for them: by mistake, or a second time, they would remove content that fits.
 var contentOnly = map[string]bool{keepFirst: true, dropItems: true, dropLinks: true}
 
 // NeedModel reports whether Planner.Migrate needs a model to decide about one of the migrations.
@@ -88,7 +88,8 @@ func (ms Migrations) NeedModel() bool {
 	return slices.ContainsFunc(ms, func(m Migration) bool { return contentOnly[m.Op] })
 }
 
-// unneeded returns an error for an operation in contentOnly that the definitions of the project do not ask for, and nil for all others.
+// unneeded returns an error for an operation in contentOnly that the definitions of the project do not ask for, and nil
+// for all others.
 func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model) error {
 	if model == nil || !contentOnly[m.Op] {
 		return nil
@@ -111,12 +112,14 @@ func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model) error {
 // ErrNotAsked is the error of a migration that cannot be carried out while the store is in use.
 var ErrNotAsked = errors.New("cannot be done while the server runs")
 
-// settledInUse are the migrations that can be carried out while the store is in use. They leave values as they are, so the definitions
-// alone tell whether the content fits afterwards.
-var settledInUse = map[string]bool{renameType: true, renameAttribute: true, acceptNames: true, dropType: true, dropAttribute: true}
+// settledInUse are the migrations that can be carried out while the store is in use. They leave values as they are, so
+// the definitions alone tell whether the content fits afterwards.
+var settledInUse = map[string]bool{renameType: true, renameAttribute: true, acceptNames: true, dropType: true,
+	dropAttribute: true}
 
-// asked returns an error for a migration that cannot be carried out while the store is in use, nil for one that can. A rename must lead
-// from a name that the model does not have to one that it has; other migrations must settle a refusal of the model.
+// asked returns an error for a migration that cannot be carried out while the store is in use, nil for one that can. A
+// rename must lead from a name that the model does not have to one that it has; other migrations must settle a refusal
+// of the model.
 func (p *migrationPlan) asked(m Migration, model *contenttypes.Model) error {
 	notAsked := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrNotAsked}, args...)...)
@@ -148,7 +151,8 @@ func (p *migrationPlan) asked(m Migration, model *contenttypes.Model) error {
 	return nil
 }
 
-// checkRename returns an error if definitions do not ask for a rename: they still have the old name, or do not have the new one.
+// checkRename returns an error if definitions do not ask for a rename: they still have the old name, or do not have the
+// new one.
 func checkRename(from, to, where string, has func(string) bool) error {
 	switch {
 	case has(from):

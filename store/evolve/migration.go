@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Migration is an operation on stored content that a person asks for, to settle a change of definitions that a store does not follow by
-// itself.
+// A Migration is an operation on stored content that a person asks for, to settle a change of definitions that a store
+// does not follow by itself.
 type Migration struct {
 	Op   string   `json:"op"`   // the name of one of Operations
 	Args []string `json:"args"` // the arguments of the operation
@@ -74,7 +74,8 @@ func (m Migration) destroys() bool { return !m.renames() && m.Op != acceptNames 
 // shellWord quotes a word if a shell would change it.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.:/@%+=,", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("_-.:/@%+=,", r)
 	}
 	if s != "" && strings.TrimFunc(s, plain) == "" {
 		return s
@@ -126,25 +127,31 @@ const (
 	fill            = "fill"
 )
 
-// Operations lists all operations. UID is that of a content-type or component; ATTRIBUTE is such a uid, a dot and the name of one of its
-// attributes.
+// Operations lists all operations. UID is that of a content-type or component; ATTRIBUTE is such a uid, a dot and the
+// name of one of its attributes.
 var Operations = []Operation{
 	{Name: renameType, Args: []string{"UID", "NEW-UID"}, Help: "give a content-type or component another uid"},
 	{Name: renameAttribute, Args: []string{"ATTRIBUTE", "NEW-NAME"}, Help: "give an attribute another name"},
-	{Name: renameValue, Args: []string{"ATTRIBUTE", "VALUE", "NEW-VALUE"}, Help: "put one value of an enumeration in the place of another"},
+	{Name: renameValue, Args: []string{"ATTRIBUTE", "VALUE", "NEW-VALUE"},
+		Help: "put one value of an enumeration in the place of another"},
 	{Name: acceptNames, Args: []string{"UID"}, Help: "take the singular and plural name that the definition has now"},
 	{Name: shareValue, Args: []string{"ATTRIBUTE", "LOCALE"}, Help: "give all localizations the value that LOCALE has"},
 	{Name: keepFirst, Args: []string{"ATTRIBUTE"}, Help: "leave the first component or link in each list"},
-	{Name: keepLocale, Args: []string{"UID", "LOCALE"}, Help: "remove all other localizations, and have no locales any more"},
-	{Name: keepDocument, Args: []string{"UID", "DOCUMENT-ID"}, Help: "remove all other documents, and make it a single type"},
+	{Name: keepLocale, Args: []string{"UID", "LOCALE"},
+		Help: "remove all other localizations, and have no locales any more"},
+	{Name: keepDocument, Args: []string{"UID", "DOCUMENT-ID"},
+		Help: "remove all other documents, and make it a single type"},
 	{Name: dropLocale, Args: []string{"UID", "LOCALE"}, Help: "remove one localization"},
 	{Name: dropDrafts, Args: []string{"UID"}, Help: "keep what is published, and remove what never was"},
 	{Name: dropType, Args: []string{"UID"}, Help: "remove a content-type with its documents"},
 	{Name: dropAttribute, Args: []string{"ATTRIBUTE"}, Help: "remove an attribute with its values or links"},
-	{Name: dropValue, Args: []string{"ATTRIBUTE", "VALUE"}, Help: "set a value of an enumeration to null wherever it is"},
-	{Name: dropItems, Args: []string{"ATTRIBUTE", "COMPONENT"}, Help: "remove the components of one definition from an attribute"},
+	{Name: dropValue, Args: []string{"ATTRIBUTE", "VALUE"},
+		Help: "set a value of an enumeration to null wherever it is"},
+	{Name: dropItems, Args: []string{"ATTRIBUTE", "COMPONENT"},
+		Help: "remove the components of one definition from an attribute"},
 	{Name: dropLinks, Args: []string{"ATTRIBUTE"}, Help: "remove all links of a relation or media attribute"},
-	{Name: fill, Args: []string{"ATTRIBUTE"}, Optional: "VALUE", Help: "put VALUE, or the default of the attribute, wherever it has none; also while serving"},
+	{Name: fill, Args: []string{"ATTRIBUTE"}, Optional: "VALUE",
+		Help: "put VALUE, or the default of the attribute, wherever it has none; also while serving"},
 }
 
 func migration(op string, args ...string) Migration { return Migration{Op: op, Args: args} }
@@ -183,7 +190,8 @@ func operationNamed(name string) *Operation {
 	return nil
 }
 
-// Checked checks migrations that did not come from ParseMigrations, such as those in a request: their names and numbers of arguments.
+// Checked checks migrations that did not come from ParseMigrations, such as those in a request: their names and numbers
+// of arguments.
 func (ms Migrations) Checked() (Migrations, error) {
 	var words []string
 	for _, m := range ms {

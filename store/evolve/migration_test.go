@@ -15,7 +15,8 @@ func TestParseMigrations(t *testing.T) {
 		want  string // printed, or the error
 	}{
 		{[]string{"rename-type", "a", "b", "drop-type", "c"}, "rename-type a b drop-type c"},
-		{[]string{"rename-value", "a.b", "two words", "-x", "accept-names", "c"}, "-- rename-value a.b 'two words' -x accept-names c"},
+		{[]string{"rename-value", "a.b", "two words", "-x", "accept-names", "c"},
+			"-- rename-value a.b 'two words' -x accept-names c"},
 		{[]string{"fill", "a.b", "fill", "a.c", "5", "fill", "a.d"}, "fill a.b fill a.c 5 fill a.d"},
 		{[]string{"fill", "a.b", "it's"}, `fill a.b 'it'\''s'`},
 		{nil, "no operation is named"},

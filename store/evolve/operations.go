@@ -8,7 +8,8 @@ import (
 	"lectern/contenttypes"
 )
 
-// operations maps the name of each operation to the function that plans it. Fill is missing, since it is carried out by ordinary writes.
+// operations maps the name of each operation to the function that plans it. Fill is missing, since it is carried out by
+// ordinary writes.
 var operations = map[string]func(*migrating) error{
 	renameType:      (*migrating).renameType,
 	renameAttribute: (*migrating).renameAttribute,
@@ -72,7 +73,8 @@ func (m *migrating) edit(a *contenttypes.Attribute, e ValueEdit) {
 // remove removes attributes from the definitions.
 func remove(gone ...*contenttypes.Attribute) {
 	for _, a := range gone {
-		a.Owner.Attributes = slices.DeleteFunc(a.Owner.Attributes, func(b *contenttypes.Attribute) bool { return a == b })
+		a.Owner.Attributes = slices.DeleteFunc(a.Owner.Attributes,
+			func(b *contenttypes.Attribute) bool { return a == b })
 	}
 }
 
@@ -150,7 +152,8 @@ func (m *migrating) replaceValue() error {
 	if was.Type == contenttypes.Enumeration {
 		i := slices.Index(is.Enum, old)
 		if i < 0 {
-			return fmt.Errorf("%s has no value %q; it has %s", attributeName(was), old, strings.Join(quoted(is.Enum), ", "))
+			return fmt.Errorf("%s has no value %q; it has %s", attributeName(was), old,
+				strings.Join(quoted(is.Enum), ", "))
 		}
 		if r.New == nil || slices.Contains(is.Enum, *r.New) {
 			is.Enum = slices.Delete(is.Enum, i, i+1)
@@ -187,7 +190,8 @@ func (m *migrating) shareValue() error {
 	return nil
 }
 
-// hasLocale returns an error if a type has no content in a locale. With a mistyped code, keep-locale would remove everything.
+// hasLocale returns an error if a type has no content in a locale. With a mistyped code, keep-locale would remove
+// everything.
 func (m *migrating) hasLocale(t *contenttypes.ContentType, code string) error {
 	if !t.Localized {
 		return fmt.Errorf("%s has no locales", t.UID)
@@ -300,7 +304,8 @@ func (m *migrating) dropDrafts() error {
 			if !a.IsRelation() || a.System || a.Mapped {
 				continue
 			}
-			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before && (t == is || !a.HasDraftLinks()) {
+			if before := m.was.Type(t.UID).Attribute(a.Name).HasDraftLinks(); before &&
+				(t == is || !a.HasDraftLinks()) {
 				m.then(&DropDraftLinks{t.UID, a.Name})
 			}
 			if t == is && a.HasDraftLinks() { // replace the links of the drafts before

@@ -10,7 +10,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// twoDocuments is the content of a store with two documents of each type, which have the same JSON under each scalar attribute.
+// twoDocuments is the content of a store with two documents of each type, which have the same JSON under each scalar
+// attribute.
 type twoDocuments struct {
 	model *contenttypes.Model
 	json  string
@@ -56,7 +57,8 @@ func (v scalar) IsShared(string) bool                  { return true }
 func itemModel(t *testing.T, kind, attributes string) *contenttypes.Model {
 	t.Helper()
 	m, problems := contenttypes.LoadFS(fstest.MapFS{"content-types/item.yaml": {Data: []byte(
-		"kind: " + kind + "\ninfo: {singularName: item, pluralName: items, displayName: Item}\nattributes: {" + attributes + "}\n")}}, contenttypes.Options{})
+		"kind: " + kind + "\ninfo: {singularName: item, pluralName: items, displayName: Item}\nattributes: {" +
+			attributes + "}\n")}}, contenttypes.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -91,13 +93,21 @@ func TestConvert(t *testing.T) {
 		name, before, json, after string
 		want                      string // what the steps do, or the refusal's problem and calls
 	}{
-		{"an attribute comes", "a: {type: string}", `"x"`, "a: {type: string}, b: {type: integer}", "taking over the definitions; indexing api::item.item"},
-		{"a value is lost", "a: {type: string}", `"x"`, "b: {type: json}", "attribute a of api::item.item is gone; 2 versions have a value for it: drop-attribute api::item.item.a"},
-		{"null is not lost", "a: {type: string}", "", "b: {type: json}", "taking over the definitions; removing the index of api::item.item.a"},
-		{"a rename", "a: {type: string}", `"x"`, "b: {type: string}", "attribute a of api::item.item is gone; 2 versions have a value for it: rename-attribute api::item.item.a b"},
-		{"a number becomes a text", "a: {type: integer}", "7", "a: {type: string}", "taking over the definitions; removing the index of api::item.item.a; converting api::item.item; indexing api::item.item"},
-		{"a text becomes no number", "a: {type: string}", `"x"`, "a: {type: integer}", "attribute a of api::item.item was string and is integer; 2 versions have a value that cannot become one: drop-attribute api::item.item.a"},
-		{"a value of an enumeration goes", "a: {type: enumeration, enum: [x, y]}", `"x"`, "a: {type: enumeration, enum: [y]}", `the enumeration a of api::item.item has no "x"; 2 versions have it: drop-value api::item.item.a x`},
+		{"an attribute comes", "a: {type: string}", `"x"`, "a: {type: string}, b: {type: integer}",
+			"taking over the definitions; indexing api::item.item"},
+		{"a value is lost", "a: {type: string}", `"x"`, "b: {type: json}",
+			"attribute a of api::item.item is gone; 2 versions have a value for it: drop-attribute api::item.item.a"},
+		{"null is not lost", "a: {type: string}", "", "b: {type: json}",
+			"taking over the definitions; removing the index of api::item.item.a"},
+		{"a rename", "a: {type: string}", `"x"`, "b: {type: string}",
+			"attribute a of api::item.item is gone; 2 versions have a value for it: rename-attribute api::item.item.a b"},
+		{"a number becomes a text", "a: {type: integer}", "7", "a: {type: string}",
+			"taking over the definitions; removing the index of api::item.item.a; converting api::item.item; indexing api::item.item"},
+		{"a text becomes no number", "a: {type: string}", `"x"`, "a: {type: integer}",
+			"attribute a of api::item.item was string and is integer; 2 versions have a value that cannot become one: drop-attribute api::item.item.a"},
+		{"a value of an enumeration goes", "a: {type: enumeration, enum: [x, y]}", `"x"`,
+			"a: {type: enumeration, enum: [y]}",
+			`the enumeration a of api::item.item has no "x"; 2 versions have it: drop-value api::item.item.a x`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cat := catalogOf(t, itemModel(t, "collectionType", test.before))
@@ -128,7 +138,8 @@ func TestSettle(t *testing.T) {
 	if err := settle("rename-attribute api::item.item.a b"); !errors.As(err, &refused) {
 		t.Fatal("what the rename leaves is not refused:", err)
 	}
-	if calls := refused.CallsOf(refused.Refusals[0]); len(calls) != 1 || calls[0] != "lectern migrate DIR rename-attribute api::item.item.a b keep-document api::item.item first" {
+	if calls := refused.CallsOf(refused.Refusals[0]); len(calls) != 1 ||
+		calls[0] != "lectern migrate DIR rename-attribute api::item.item.a b keep-document api::item.item first" {
 		t.Error(calls)
 	}
 }

@@ -9,11 +9,11 @@ import (
 // A DefinitionError lists the changes of definitions that would lose content. Nothing in the store was changed.
 type DefinitionError struct {
 	Refusals []Refusal
-	// Command is the beginning of the calls that settle refusals; "" stands for "lectern migrate DIR". The caller sets it, since the
-	// store does not know the directory of the project.
+	// Command is the beginning of the calls that settle refusals; "" stands for "lectern migrate DIR". The caller sets
+	// it, since the store does not know the directory of the project.
 	Command string
-	// Done are the operations that were asked for but not carried out, because the refusals would remain after them. They are part of
-	// every call that settles a refusal.
+	// Done are the operations that were asked for but not carried out, because the refusals would remain after them.
+	// They are part of every call that settles a refusal.
 	Done Migrations
 }
 
@@ -21,8 +21,8 @@ type DefinitionError struct {
 type Refusal struct {
 	Problem string     // the change, and how much content it would lose
 	Calls   Migrations // each of them alone settles it; if there are none, only undoing the change does
-	// Otherwise are operations that settle the refusal by removing content which a rename in Calls would keep. They are accepted, but not
-	// offered.
+	// Otherwise are operations that settle the refusal by removing content which a rename in Calls would keep. They are
+	// accepted, but not offered.
 	Otherwise Migrations `json:",omitempty"`
 	// After are the renames, assumed to be made, without which this refusal would not show. They come before its calls.
 	After Migrations `json:",omitempty"`
@@ -64,8 +64,8 @@ func (e *DefinitionError) CallsOf(r Refusal) (calls []string) {
 	return calls
 }
 
-// AtOnce returns one command line that settles all refusals. It returns "" when one of them has several calls to choose from, or a call
-// that removes content.
+// AtOnce returns one command line that settles all refusals. It returns "" when one of them has several calls to choose
+// from, or a call that removes content.
 func (e *DefinitionError) AtOnce() string {
 	all := slices.Clone(e.Done)
 	for _, r := range e.Refusals {
@@ -82,7 +82,8 @@ func (e *DefinitionError) AtOnce() string {
 // Hint tells the reader how to settle a refusal if the offered rename is wrong.
 func (e *DefinitionError) Hint() string {
 	program, _, _ := strings.Cut(e.command(), " ")
-	return "what is not the same under another name is settled otherwise: \"" + program + " migrate --help\" lists all operations"
+	return "what is not the same under another name is settled otherwise: \"" + program +
+		" migrate --help\" lists all operations"
 }
 
 // offers reports whether an operation settles one of the refusals, including those in Otherwise.
@@ -90,8 +91,8 @@ func (e *DefinitionError) offers(m Migration) bool {
 	return slices.ContainsFunc(e.Refusals, func(r Refusal) bool { return r.Calls.has(m) || r.Otherwise.has(m) })
 }
 
-// about returns a text that identifies the content of a refusal: its last operation, which removes that content, or its problem if it has
-// no operations.
+// about returns a text that identifies the content of a refusal: its last operation, which removes that content, or its
+// problem if it has no operations.
 func (r Refusal) about() string {
 	if all := append(slices.Clone(r.Calls), r.Otherwise...); len(all) > 0 {
 		return all[len(all)-1].String()
@@ -102,9 +103,9 @@ func (r Refusal) about() string {
 // maxRenameRounds bounds how many times advise assumes renames and compares again.
 const maxRenameRounds = 8
 
-// advise returns the refusals in the order in which to settle them. It assumes that the likeliest renames are made and compares again,
-// since a rename may settle other refusals (a relation follows its type to the new name) and may show new ones (an attribute of the
-// renamed type has another name too). Refusals that the renames settle are left out.
+// advise returns the refusals in the order in which to settle them. It assumes that the likeliest renames are made and
+// compares again, since a rename may settle other refusals (a relation follows its type to the new name) and may show
+// new ones (an attribute of the renamed type has another name too). Refusals that the renames settle are left out.
 func (c *comparison) advise() *DefinitionError {
 	e, seen := &DefinitionError{}, map[string]bool{}
 	first := c.refusals
@@ -120,7 +121,8 @@ func (c *comparison) advise() *DefinitionError {
 	}
 	e.add(c.refusals, made, seen)
 	for i, r := range e.Refusals {
-		if slices.ContainsFunc(first, func(f Refusal) bool { return f.Problem == r.Problem && slices.EqualFunc(f.Calls, r.Calls, same) }) {
+		if slices.ContainsFunc(
+			first, func(f Refusal) bool { return f.Problem == r.Problem && slices.EqualFunc(f.Calls, r.Calls, same) }) {
 			e.Refusals[i].After = nil // this refusal shows without the renames as well
 		}
 	}
@@ -148,8 +150,8 @@ func (c *comparison) settledByRename() (list []Refusal) {
 	return list
 }
 
-// renamed compares again as if the likeliest renames were made, and returns those renames. Each name is renamed, or becomes a new name,
-// once.
+// renamed compares again as if the likeliest renames were made, and returns those renames. Each name is renamed, or
+// becomes a new name, once.
 func (c *comparison) renamed(refusals []Refusal) (*comparison, Migrations) {
 	p := &migrationPlan{planner: c.planner, left: c.catalog}
 	var made Migrations

@@ -6,9 +6,9 @@ import (
 	"lectern/contenttypes"
 )
 
-// Reinterprets reports whether content that was written under the definitions of a catalog may mean something else under the new ones.
-// If it does not, rows and links of earlier versions of documents can be read under the new definitions: attributes that are gone are not
-// shown, and new ones are null.
+// Reinterprets reports whether content that was written under the definitions of a catalog may mean something else
+// under the new ones. If it does not, rows and links of earlier versions of documents can be read under the new
+// definitions: attributes that are gone are not shown, and new ones are null.
 func (d *Define) Reinterprets(cat *Catalog) (bool, error) {
 	was, err := cat.Model()
 	if err != nil {
@@ -45,14 +45,16 @@ func (d *Define) reinterprets(was, is *contenttypes.Schema) bool {
 		if now == nil || slices.Contains(d.Renewed[is.UID], name) {
 			return false
 		}
-		return a.Type != now.Type || a.Localized != now.Localized || a.Component != nil && now.Component != nil && a.Component.UID != now.Component.UID ||
+		return a.Type != now.Type || a.Localized != now.Localized || a.Component != nil && now.Component != nil &&
+			a.Component.UID != now.Component.UID ||
 			a.IsRelation() && !sameLinks(a, now)
 	})
 }
 
 // sameLinks reports whether the links of was are stored and shown as those of is are.
 func sameLinks(was, is *contenttypes.Attribute) bool {
-	return was.Relation == is.Relation && was.Mapped == is.Mapped && was.Multiple == is.Multiple && targetUID(was) == targetUID(is) &&
+	return was.Relation == is.Relation && was.Mapped == is.Mapped && was.Multiple == is.Multiple &&
+		targetUID(was) == targetUID(is) &&
 		(was.Inverse == nil) == (is.Inverse == nil) && (was.Inverse == nil || was.Inverse.Name == is.Inverse.Name) &&
 		was.HasDraftLinks() == is.HasDraftLinks()
 }

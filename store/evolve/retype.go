@@ -19,8 +19,9 @@ func isText(t contenttypes.Type) bool { return t.Kind() == contenttypes.TextValu
 
 func isNumber(t contenttypes.Type) bool { return t.Kind() == contenttypes.NumberValue }
 
-// Retype converts the stored JSON of a value to another type; ok is false if that would lose something. It does not check the value
-// against its new definition (length, pattern, values of an enumeration): that happens when the value is written next.
+// Retype converts the stored JSON of a value to another type; ok is false if that would lose something. It does not
+// check the value against its new definition (length, pattern, values of an enumeration): that happens when the value
+// is written next.
 func Retype(from, to contenttypes.Type, raw []byte) (_ []byte, ok bool) {
 	switch {
 	case from == to:
@@ -90,8 +91,8 @@ func rewrites(from, to contenttypes.Type) bool {
 	return from == contenttypes.Date && to == contenttypes.DateTime
 }
 
-// ordering returns a number for the order in which the index of a type is. Types with the same number can share an index; after a change
-// to another number the index must be rebuilt.
+// ordering returns a number for the order in which the index of a type is. Types with the same number can share an
+// index; after a change to another number the index must be rebuilt.
 func ordering(t contenttypes.Type) int {
 	switch t.Kind() {
 	case contenttypes.NumberValue:

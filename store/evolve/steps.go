@@ -6,8 +6,9 @@ import (
 	"reflect"
 )
 
-// Version grows with each change of what conversions leave in a file or in the log: the steps and what they hold, the Catalog, and the definitions of
-// built-in types. A version of Lectern knows nothing of those that are newer than its own.
+// Version grows with each change of what conversions leave in a file or in the log: the steps and what they hold, the
+// Catalog, and the definitions of built-in types. A version of Lectern knows nothing of those that are newer than its
+// own.
 const Version = 1
 
 // A Step is one part of a conversion. The store keeps it in its file until it is done.
@@ -100,7 +101,8 @@ type DropIndex struct {
 
 func (s *DropIndex) String() string { return "removing the index of " + s.Name }
 
-// BuildIndex builds the indexes that a type lacks. Each gets an entry for every row, also where the value is null: queries rely on that.
+// BuildIndex builds the indexes that a type lacks. Each gets an entry for every row, also where the value is null:
+// queries rely on that.
 type BuildIndex struct {
 	Type string `json:"type"`
 }
@@ -157,7 +159,8 @@ func (s *MoveLocale) String() string {
 	return "moving " + s.Type + " to locale " + s.To
 }
 
-// MoveRefs moves the links to and from documents of a type from one locale to another, as MoveLocale does with the rows.
+// MoveRefs moves the links to and from documents of a type from one locale to another, as MoveLocale does with the
+// rows.
 type MoveRefs struct {
 	Type string `json:"type"`
 	From string `json:"from"`
@@ -171,23 +174,25 @@ func moveLocale(uid, from, to string) []*Step {
 	return steps(&MoveLocale{uid, from, to}, &MoveRefs{uid, from, to})
 }
 
-// AddDrafts gives each published version of a type a draft with the same content, for a type in which drafts were switched on. The draft
-// links of a component in the published version move to the component's copy in the draft.
+// AddDrafts gives each published version of a type a draft with the same content, for a type in which drafts were
+// switched on. The draft links of a component in the published version move to the component's copy in the draft.
 type AddDrafts struct {
 	Type string `json:"type"`
 }
 
 func (s *AddDrafts) String() string { return "making drafts of " + s.Type }
 
-// DropDrafts removes the drafts of a type, for a type in which drafts are switched off. Requests for drafts read the published versions
-// from then on. Content that only drafts have is lost: the step is planned when there is none, or when drop-drafts was asked for.
+// DropDrafts removes the drafts of a type, for a type in which drafts are switched off. Requests for drafts read the
+// published versions from then on. Content that only drafts have is lost: the step is planned when there is none, or
+// when drop-drafts was asked for.
 type DropDrafts struct {
 	Type string `json:"type"`
 }
 
 func (s *DropDrafts) String() string { return "removing the drafts of " + s.Type }
 
-// Prune removes the versions of a type that a rule selects. Where no version of a localization is left, its links are removed too.
+// Prune removes the versions of a type that a rule selects. Where no version of a localization is left, its links are
+// removed too.
 type Prune struct {
 	Type     string    `json:"type"`
 	Rule     PruneRule `json:"rule"`
@@ -208,8 +213,8 @@ const (
 	PruneOtherDocuments PruneRule = "otherDocuments" // versions of documents other than Document
 )
 
-// Share gives all localizations of each document the same value of an attribute: that of the localization in Locale or, in documents
-// without one, of their first localization.
+// Share gives all localizations of each document the same value of an attribute: that of the localization in Locale or,
+// in documents without one, of their first localization.
 type Share struct {
 	Type   string `json:"type"`
 	Attr   string `json:"attr"`

@@ -8,14 +8,17 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestStepNames asserts the names under which steps are kept in files, so that a conversion that another version began goes on.
+// TestStepNames asserts the names under which steps are kept in files, so that a conversion that another version began
+// goes on.
 func TestStepNames(t *testing.T) {
 	for name, work := range map[string]evolve.Work{
 		"define": &evolve.Define{}, "dropIndex": &evolve.DropIndex{}, "buildIndex": &evolve.BuildIndex{},
 		"buildInner": &evolve.BuildInner{}, "values": &evolve.EditValues{},
 		"moveLocale": &evolve.MoveLocale{}, "moveRefs": &evolve.MoveRefs{}, "addDrafts": &evolve.AddDrafts{},
-		"dropDrafts": &evolve.DropDrafts{}, "prune": &evolve.Prune{}, "share": &evolve.Share{}, "copyPlane": &evolve.AddDraftLinks{},
-		"dropPlane": &evolve.DropDraftLinks{}, "dropLinks": &evolve.DropLinks{}, "trimLinks": &evolve.TrimLinks{}, "flipLinks": &evolve.FlipLinks{},
+		"dropDrafts": &evolve.DropDrafts{}, "prune": &evolve.Prune{}, "share": &evolve.Share{},
+		"copyPlane": &evolve.AddDraftLinks{},
+		"dropPlane": &evolve.DropDraftLinks{}, "dropLinks": &evolve.DropLinks{}, "trimLinks": &evolve.TrimLinks{},
+		"flipLinks": &evolve.FlipLinks{},
 	} {
 		raw, err := json.Marshal(&evolve.Step{Work: work})
 		if err != nil {

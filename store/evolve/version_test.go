@@ -16,10 +16,11 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestVersion compares what conversions leave with testdata/version-N.txt, which has it for version N. A node of a cluster judges by the version
-// whether the others can read what it writes, so whatever changes here needs a new one.
+// TestVersion compares what conversions leave with testdata/version-N.txt, which has it for version N. A node of a
+// cluster judges by the version whether the others can read what it writes, so whatever changes here needs a new one.
 func TestVersion(t *testing.T) {
-	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types": {Mode: fs.ModeDir | 0o755}}, contenttypes.Options{})
+	model, problems := contenttypes.LoadFS(fstest.MapFS{"content-types": {Mode: fs.ModeDir | 0o755}},
+		contenttypes.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

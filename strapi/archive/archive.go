@@ -32,13 +32,16 @@ import (
 
 var (
 	// ErrKeyMissing is the error of Open for an encrypted archive without a key.
-	ErrKeyMissing = errors.New("the archive is encrypted, and needs the key that it was exported with (or the file is no archive of `strapi export`)")
+	ErrKeyMissing = errors.New(
+		"the archive is encrypted, and needs the key that it was exported with (or the file is no archive of `strapi export`)")
 
 	// ErrKey is the error of Open for a key that does not decrypt the archive.
-	ErrKey = errors.New("the key is not the one that the archive was exported with, or the file is no archive of `strapi export`")
+	ErrKey = errors.New(
+		"the key is not the one that the archive was exported with, or the file is no archive of `strapi export`")
 
 	// ErrIncomplete is the error of Open for an archive without metadata, which are written last.
-	ErrIncomplete = errors.New("there is no metadata.json: the archive was not written to its end, or it is no archive of `strapi export`")
+	ErrIncomplete = errors.New(
+		"there is no metadata.json: the archive was not written to its end, or it is no archive of `strapi export`")
 )
 
 // Options are the options of Open.

@@ -23,16 +23,21 @@ type entry struct{ name, content string }
 
 // small is an archive with something in every part.
 var small = []entry{
-	{"schemas/schemas_00001.jsonl", `{"uid":"api::article.article","modelType":"contentType"}` + "\n" + `{"uid":"blocks.slider","modelType":"component"}` + "\n"},
-	{"entities/entities_00001.jsonl", `{"type":"api::article.article","id":1,"data":{"documentId":"a","title":"One"}}` + "\n"},
-	{"entities/entities_00002.jsonl", `{"type":"api::article.article","id":"2","data":{"documentId":"b","big":12345678901234567890}}`},
+	{"schemas/schemas_00001.jsonl", `{"uid":"api::article.article","modelType":"contentType"}` + "\n" +
+		`{"uid":"blocks.slider","modelType":"component"}` + "\n"},
+	{"entities/entities_00001.jsonl", `{"type":"api::article.article","id":1,"data":{"documentId":"a","title":"One"}}` +
+		"\n"},
+	{"entities/entities_00002.jsonl",
+		`{"type":"api::article.article","id":"2","data":{"documentId":"b","big":12345678901234567890}}`},
 	{"assets/metadata/pic_1.png.json", `{"id":7,"hash":"pic_1"}`},
 	{"assets/uploads/pic_1.png", "picture"},
 	{"assets/uploads/old.png", ""},
-	{"links/links_00001.jsonl", `{"kind":"relation.morph","relation":"morphToMany","left":{"type":"plugin::upload.file","ref":7,"field":"related"},"right":{"type":"blocks.slider","ref":2,"field":"files","pos":1.5}}
+	{"links/links_00001.jsonl",
+		`{"kind":"relation.morph","relation":"morphToMany","left":{"type":"plugin::upload.file","ref":7,"field":"related"},"right":{"type":"blocks.slider","ref":2,"field":"files","pos":1.5}}
 {"kind":"relation.circular","relation":"oneToMany","left":{"type":"api::article.article","ref":1,"field":"localizations"},"right":{"type":"api::article.article","ref":"a"}}
 `},
-	{"configuration/configuration_00001.jsonl", "\n" + `{"type":"core-store","value":{"key":"plugin_i18n_default_locale","value":"en"}}` + "\n"},
+	{"configuration/configuration_00001.jsonl",
+		"\n" + `{"type":"core-store","value":{"key":"plugin_i18n_default_locale","value":"en"}}` + "\n"},
 	{"metadata.json", `{"createdAt":"2026-11-22T13:13:49.524Z","strapi":{"version":"5.54.0"}}`},
 }
 
@@ -210,9 +215,11 @@ func TestUnusualArchives(t *testing.T) {
 	}{
 		{"backslashes of Windows", []entry{{`entities\entities_00001.jsonl`, small[1].content}}, 1, nil},
 		{"leading ./", []entry{{"./entities/entities_00001.jsonl", small[1].content}}, 1, nil},
-		{"carriage returns", []entry{{"entities/entities_00001.jsonl", "{\"type\":\"a\",\"id\":1,\"data\":{}}\r\n\r\n"}}, 1, nil},
+		{"carriage returns",
+			[]entry{{"entities/entities_00001.jsonl", "{\"type\":\"a\",\"id\":1,\"data\":{}}\r\n\r\n"}}, 1, nil},
 		{"order of numbers", numbered, 3, nil},
-		{"other files", []entry{{"README", "x"}, {"entities/.DS_Store", "x"}}, 0, []string{"README", "entities/.DS_Store"}},
+		{"other files", []entry{{"README", "x"}, {"entities/.DS_Store", "x"}}, 0,
+			[]string{"README", "entities/.DS_Store"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

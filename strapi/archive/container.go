@@ -205,7 +205,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 func damaged(err error) error {
 	var failed *fs.PathError
 	switch {
-	case err == nil, errors.Is(err, errBomb), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed):
+	case err == nil, errors.Is(err, errBomb), errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded), errors.As(err, &failed):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("the file is truncated: %w", io.ErrUnexpectedEOF)

@@ -15,7 +15,8 @@ import (
 // directory.
 func FuzzArchive(f *testing.F) {
 	packed := tarOf(f, small)
-	for _, seed := range [][]byte{packed, gzipOf(f, packed), packed[:1536], tarOf(f, []entry{{"../x", "x"}, small[len(small)-1]})} {
+	for _, seed := range [][]byte{packed, gzipOf(f, packed), packed[:1536],
+		tarOf(f, []entry{{"../x", "x"}, small[len(small)-1]})} {
 		f.Add(seed)
 	}
 	root := f.TempDir()
@@ -59,7 +60,8 @@ func writeAgain(t *testing.T, a *archive.Archive) {
 	second, err := readAll(again)
 	must(t, err)
 	if len(first.Entities) != len(second.Entities) || len(first.Links) != len(second.Links) {
-		t.Fatalf("%d entities and %d links became %d and %d", len(first.Entities), len(first.Links), len(second.Entities), len(second.Links))
+		t.Fatalf("%d entities and %d links became %d and %d", len(first.Entities), len(first.Links),
+			len(second.Entities), len(second.Links))
 	}
 	for i := range first.Entities {
 		if first.Entities[i] != second.Entities[i] {

@@ -54,8 +54,10 @@ func TestWrongFilesAreNamed(t *testing.T) {
 		{"deep", "links/links_00001.jsonl", strings.Repeat("[", 100_000), "links_00001.jsonl:1: "},
 		{"no id", "entities/entities_00001.jsonl", `{"type":"a","id":-1,"data":{}}`, `no id of a row under "id"`},
 		{"no data", "entities/entities_00001.jsonl", `{"type":"a","id":1,"data":[]}`, `no object under "data"`},
-		{"no end", "links/links_00001.jsonl", `{"kind":"relation.basic","relation":"oneToOne","left":{"type":"a","ref":1}}`, `no object under "right"`},
-		{"no type of an end", "links/links_00001.jsonl", `{"kind":"k","relation":"r","left":{"ref":1},"right":{}}`, `left: no text under "type"`},
+		{"no end", "links/links_00001.jsonl",
+			`{"kind":"relation.basic","relation":"oneToOne","left":{"type":"a","ref":1}}`, `no object under "right"`},
+		{"no type of an end", "links/links_00001.jsonl", `{"kind":"k","relation":"r","left":{"ref":1},"right":{}}`,
+			`left: no text under "type"`},
 		{"no uid", "schemas/schemas_00001.jsonl", `{"attributes":{}}`, `schemas_00001.jsonl:1: no text under "uid"`},
 		{"sidecar", "assets/metadata/pic_1.png.json", `{`, "assets/metadata/pic_1.png.json: "},
 		{"metadata", "metadata.json", `{`, "metadata.json: "},
@@ -72,7 +74,8 @@ func TestWrongFilesAreNamed(t *testing.T) {
 
 // hostileUIDs would lead out of a directory, or to a hidden file, if a file were named after them.
 var hostileUIDs = []string{
-	"x./../../../name", "../name.x", "x.../name", "/tmp/x.name", `x.\..\..\name`, "api::../../x.name", "api::x/y.z", "x.na\x00me", "x.name\n",
+	"x./../../../name", "../name.x", "x.../name", "/tmp/x.name", `x.\..\..\name`, "api::../../x.name", "api::x/y.z",
+	"x.na\x00me", "x.name\n",
 	".x", "x.", "x..y", "::x.y", "a::b::c", "x.c:name", " . ", strings.Repeat("x", 300),
 }
 
@@ -86,12 +89,14 @@ func TestHostileUIDsAreRefused(t *testing.T) {
 			"links/links_00001.jsonl":       `{"kind":"k","relation":"r","left":{"type":"a","ref":1},"right":{"type":%s,"ref":1}}`,
 		} {
 			t.Run(uid+" in "+file, func(t *testing.T) {
-				refuses(t, write(t, "a.tar", tarOf(t, with(file, fmt.Sprintf(line, text)))), "", "cannot be the uid of a content-type or component")
+				refuses(t, write(t, "a.tar", tarOf(t, with(file, fmt.Sprintf(line, text)))), "",
+					"cannot be the uid of a content-type or component")
 			})
 		}
 	}
 	for _, uid := range []string{
-		"a", "api::blog-post.blog_post", "plugin::users-permissions.user", "strapi::core-store", "admin::api-token", "blocks.hero banner", "Größe.Maß", "a.b.c",
+		"a", "api::blog-post.blog_post", "plugin::users-permissions.user", "strapi::core-store", "admin::api-token",
+		"blocks.hero banner", "Größe.Maß", "a.b.c",
 	} {
 		if err := archive.CheckUID(uid); err != nil {
 			t.Error(err)
@@ -101,7 +106,8 @@ func TestHostileUIDsAreRefused(t *testing.T) {
 
 func TestEscapesAreRefused(t *testing.T) {
 	for _, name := range []string{
-		"../escaped", "entities/../../escaped", "/tmp/escaped", "assets/uploads/../../../escaped.png", `..\escaped`, `entities\..\..\escaped`,
+		"../escaped", "entities/../../escaped", "/tmp/escaped", "assets/uploads/../../../escaped.png", `..\escaped`,
+		`entities\..\..\escaped`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			refuses(t, write(t, "a.tar", tarOf(t, with(name, "x"))), "", "leads out of the archive")
@@ -132,7 +138,8 @@ func TestOnlyPlainFilesAreTaken(t *testing.T) {
 }
 
 func TestTwiceTheSameFileIsRefused(t *testing.T) {
-	refuses(t, write(t, "a.tar", tarOf(t, append(slices.Clone(small), small[0]))), "", "schemas_00001.jsonl is in the archive twice")
+	refuses(t, write(t, "a.tar", tarOf(t, append(slices.Clone(small), small[0]))), "",
+		"schemas_00001.jsonl is in the archive twice")
 }
 
 func TestDamageIsFound(t *testing.T) {
@@ -155,7 +162,8 @@ func TestDamageIsFound(t *testing.T) {
 		message string
 	}{
 		{"empty", nil, "", "the file is empty"},
-		{"database", []byte("SQLite format 3\x00" + strings.Repeat("x", 4096)), "", "is an SQLite database; make an archive"},
+		{"database", []byte("SQLite format 3\x00" + strings.Repeat("x", 4096)), "",
+			"is an SQLite database; make an archive"},
 		{"tar without its end", packed[:len(packed)-3*1024], "", "metadata.json"},
 		{"tar cut in a file", packed[:1024+100], "", "truncated"},
 		{"tar with a changed header", flipped(packed, 1024), "", ""},
@@ -218,9 +226,10 @@ func TestBombsAreRefused(t *testing.T) {
 	t.Run("holes", func(t *testing.T) {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
-		must(t, w.WriteHeader(&tar.Header{Name: "assets/uploads/holes", Mode: 0o600, Size: 512, Format: tar.FormatPAX, PAXRecords: map[string]string{
-			"LEC.sparse.major": "1", "LEC.sparse.minor": "0", "LEC.sparse.realsize": "1000000000000",
-		}}))
+		must(t, w.WriteHeader(&tar.Header{Name: "assets/uploads/holes", Mode: 0o600, Size: 512, Format: tar.FormatPAX,
+			PAXRecords: map[string]string{
+				"LEC.sparse.major": "1", "LEC.sparse.minor": "0", "LEC.sparse.realsize": "1000000000000",
+			}}))
 		_, err := w.Write(append([]byte("0\n"), make([]byte, 510)...))
 		must(t, err, w.Close())
 		sparse := bytes.ReplaceAll(b.Bytes(), []byte("LEC.sparse"), []byte("GNU.sparse"))
@@ -238,7 +247,8 @@ func headerOf(t *testing.T, size int64) []byte {
 func TestOpenEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, path := range map[string]string{"file": write(t, "a", gzipOf(t, tarOf(t, small))), "directory": writeDirectory(t, small)} {
+	for name, path := range map[string]string{"file": write(t, "a", gzipOf(t, tarOf(t, small))),
+		"directory": writeDirectory(t, small)} {
 		if _, err := archive.Open(ctx, path, archive.Options{Dir: t.TempDir()}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v", name, err)
 		}

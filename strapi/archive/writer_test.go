@@ -147,7 +147,8 @@ func TestDirectoryIsContinued(t *testing.T) {
 		t.Errorf("the continued archive has %d files; want the one of the first writer", len(got.Assets))
 	}
 	if len(got.Entities) != 2 || len(got.Entities[1]) > 200 {
-		t.Errorf("the continued archive has %d rows; want the first one and the second of the second writer", len(got.Entities))
+		t.Errorf("the continued archive has %d rows; want the first one and the second of the second writer",
+			len(got.Entities))
 	}
 
 	// An archive that is being continued is incomplete.

@@ -56,7 +56,8 @@ func (c *converter) add(s *schema, component bool) {
 // ownPlugin reports whether a type is one of those that come with Strapi. Lectern has a counterpart of it or needs
 // none.
 func ownPlugin(uid string) bool {
-	for _, prefix := range []string{"admin::", "strapi::", "plugin::users-permissions.", "plugin::upload.", "plugin::i18n.",
+	for _, prefix := range []string{"admin::", "strapi::", "plugin::users-permissions.", "plugin::upload.",
+		"plugin::i18n.",
 		"plugin::content-releases.", "plugin::review-workflows."} {
 		if strings.HasPrefix(uid, prefix) {
 			return true

@@ -8,7 +8,8 @@ import (
 )
 
 // systemAttributes are the attributes that Strapi adds to each type in an archive. Lectern has its own.
-var systemAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations"}
+var systemAttributes = []string{"id", "documentId", "createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy",
+	"locale", "localizations"}
 
 // attributes converts the attributes of a type or component.
 func (c *converter) attributes(s *schema, n *yamlfile.Node) *yamlfile.Node {
@@ -73,13 +74,15 @@ func (c *converter) attributeType(out *writer, s *schema, e yamlfile.Entry) stri
 		if kind = base; !known {
 			kind = "json"
 			c.note(Changed, s.file, at, "move in from an archive, whose schemas tell the type, or correct it by hand",
-				"the custom field %s is stored as json, since the schema does not say what type it is based on", textOf(custom))
+				"the custom field %s is stored as json, since the schema does not say what type it is based on",
+				textOf(custom))
 		} else {
 			c.note(Changed, s.file, at, "", "the custom field %s is stored as %s", textOf(custom), base)
 		}
 	}
 	if kind == "timestamp" {
-		c.note(Changed, s.file, at, "", "answers show the moment as a datetime such as 2026-05-01T10:20:30.000Z; Strapi shows the milliseconds since 1970 as text")
+		c.note(Changed, s.file, at, "",
+			"answers show the moment as a datetime such as 2026-05-01T10:20:30.000Z; Strapi shows the milliseconds since 1970 as text")
 	}
 	if kind != "" {
 		out.set("type", text(kind))
@@ -127,7 +130,8 @@ var customFields = map[string]string{
 var optionKinds = map[string]func(*yamlfile.Node) *yamlfile.Node{
 	"required": asBool, "unique": asBool, "private": asBool, "multiple": asBool, "repeatable": asBool, "index": asBool,
 	"min": asNumber, "max": asNumber, "minLength": asNumber, "maxLength": asNumber,
-	"regex": asText, "enumName": asText, "targetField": asText, "component": asText, "relation": asText, "target": asText,
+	"regex": asText, "enumName": asText, "targetField": asText, "component": asText, "relation": asText,
+	"target":     asText,
 	"inversedBy": asText, "mappedBy": asText, "morphBy": asText,
 	"enum": textsOf, "allowedTypes": textsOf,
 }
@@ -179,10 +183,13 @@ const (
 
 // ignoredOptions maps keys of an attribute that have no effect on the content API to the reason.
 var ignoredOptions = map[string]string{
-	"configurable": forPanel, "visible": forPanel, "editable": forPanel, "writable": forPanel, "hidden": forPanel, "options": forPanel,
-	"description": forPanel, "displayName": forPanel, "comment": forPanel, "placeholder": forPanel, "pluginType": forPanel,
+	"configurable": forPanel, "visible": forPanel, "editable": forPanel, "writable": forPanel, "hidden": forPanel,
+	"options":     forPanel,
+	"description": forPanel, "displayName": forPanel, "comment": forPanel, "placeholder": forPanel,
+	"pluginType": forPanel,
 	"searchable": "keeps an attribute out of the parameter _q; in Lectern private attributes are kept out",
-	"column":     forDatabase, "columnType": forDatabase, "useJoinTable": forDatabase, "joinTable": forDatabase, "joinColumn": forDatabase,
+	"column":     forDatabase, "columnType": forDatabase, "useJoinTable": forDatabase, "joinTable": forDatabase,
+	"joinColumn":  forDatabase,
 	"morphColumn": forDatabase, "ordered": forDatabase, "unstable_virtual": forDatabase, "columnName": forDatabase,
 	"precision": forDatabase, "scale": forDatabase,
 	"autoPopulate": "has a meaning only in Strapi's own code", "ref": "has a meaning only in Strapi's own code",

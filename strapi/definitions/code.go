@@ -18,9 +18,11 @@ func (c *converter) noteCode(tree fs.FS) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (file == "src/admin" || slices.Contains([]string{"node_modules", "dist", "documentation", "tests", "__tests__"}, e.Name())):
+		case e.IsDir() && (file == "src/admin" ||
+			slices.Contains([]string{"node_modules", "dist", "documentation", "tests", "__tests__"}, e.Name())):
 			return fs.SkipDir
-		case e.IsDir() || !slices.Contains([]string{".js", ".ts", ".mjs", ".cjs"}, path.Ext(file)) || strings.HasSuffix(file, ".d.ts"):
+		case e.IsDir() || !slices.Contains([]string{".js", ".ts", ".mjs", ".cjs"}, path.Ext(file)) ||
+			strings.HasSuffix(file, ".d.ts"):
 			return nil
 		}
 		if rest, ok := strings.CutPrefix(file, "src/plugins/"); ok {
@@ -52,8 +54,10 @@ const counterparts = "docs/coming-from-strapi.md shows the counterpart in Go"
 // codeKind says what the code of a file is, by the directory that Strapi expects it in.
 func codeKind(file string) string {
 	kinds := map[string]string{
-		"controllers": "code of a controller does", "services": "code of a service does", "routes": "routes of the project do",
-		"policies": "code of a policy does", "middlewares": "code of a middleware does", "content-types": "lifecycles of a type do",
+		"controllers": "code of a controller does", "services": "code of a service does",
+		"routes":   "routes of the project do",
+		"policies": "code of a policy does", "middlewares": "code of a middleware does",
+		"content-types": "lifecycles of a type do",
 	}
 	for _, dir := range strings.Split(path.Dir(file), "/") {
 		if kind := kinds[dir]; kind != "" {
@@ -68,8 +72,9 @@ var (
 	spaces   = regexp.MustCompile(`\s+`)
 	imports  = regexp.MustCompile(`(?m)^\s*(import\s.*|(const|let|var)\s.*\brequire\(.*|['"]use strict['"];?)$`)
 	// defaults matches the code, without blanks, that Strapi generates.
-	defaults = regexp.MustCompile(`^((module\.exports=|exportdefault)(\w+\.)?createCore(Controller|Service|Router)\(['"][^'"]+['"](asany)?\);?` +
-		`|(module\.exports=|exportdefault)\{(async)?register\([^)]*\)\{\},(async)?bootstrap\([^)]*\)\{\},?\};?)?$`)
+	defaults = regexp.MustCompile(
+		`^((module\.exports=|exportdefault)(\w+\.)?createCore(Controller|Service|Router)\(['"][^'"]+['"](asany)?\);?` +
+			`|(module\.exports=|exportdefault)\{(async)?register\([^)]*\)\{\},(async)?bootstrap\([^)]*\)\{\},?\};?)?$`)
 )
 
 // generated reports whether source is code that Strapi has generated, so that nothing is lost with it.

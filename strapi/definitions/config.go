@@ -52,7 +52,8 @@ func (c *converter) configFile(tree fs.FS, name string, rules map[string]rule) (
 		}
 		n, unread, err := staticjs.Read(file, source)
 		if err != nil {
-			c.note(Lost, file, "", "write its settings into config/ by hand: docs/configuration.md lists them", "%v", err)
+			c.note(Lost, file, "", "write its settings into config/ by hand: docs/configuration.md lists them", "%v",
+				err)
 			return file, nil
 		}
 		for _, u := range unread {
@@ -100,18 +101,22 @@ func ruleFor(rules map[string]rule, at string) (rule, bool) {
 }
 
 var apiRules = map[string]rule{
-	"rest.prefix": keep("rest.prefix"), "rest.defaultLimit": keep("rest.defaultLimit"), "rest.maxLimit": keep("rest.maxLimit"),
-	"rest.withCount":         keep("rest.withCount"),
-	"rest.strictParams":      ignored("Lectern ignores unknown parameters: docs/differences.md"),
-	"documents":              ignored("Lectern has one way to treat unknown parameters and relations: docs/differences.md"),
-	"responses":              ignored("attributes that it makes private are private in the types that have them"),
-	"rest.port":              ignored("server.yaml has the port"),
-	"rest.privateAttributes": lost("Lectern has no such setting", "list them as options.privateAttributes of the types"),
+	"rest.prefix": keep("rest.prefix"), "rest.defaultLimit": keep("rest.defaultLimit"),
+	"rest.maxLimit":     keep("rest.maxLimit"),
+	"rest.withCount":    keep("rest.withCount"),
+	"rest.strictParams": ignored("Lectern ignores unknown parameters: docs/differences.md"),
+	"documents": ignored(
+		"Lectern has one way to treat unknown parameters and relations: docs/differences.md"),
+	"responses": ignored("attributes that it makes private are private in the types that have them"),
+	"rest.port": ignored("server.yaml has the port"),
+	"rest.privateAttributes": lost("Lectern has no such setting",
+		"list them as options.privateAttributes of the types"),
 }
 
 var serverRules = map[string]rule{
 	"host": keep("host"), "port": keep("port"), "url": {to: "url", convert: absolute},
-	"proxy":                      lost("Lectern trusts the proxies that trustedProxies names", "set trustedProxies in config/server.yaml"),
+	"proxy": lost("Lectern trusts the proxies that trustedProxies names",
+		"set trustedProxies in config/server.yaml"),
 	"app.keys":                   ignored("signs cookies of Strapi's admin panel"),
 	"admin":                      ignored(noAdmin),
 	"webhooks.populateRelations": ignored("is about Strapi's webhooks"),
@@ -121,7 +126,8 @@ var serverRules = map[string]rule{
 	"emitErrors":                 ignored("has a meaning only in Strapi's own code"),
 	"logger":                     ignored("log in config/server.yaml says what is logged"),
 	"socket":                     lost("Lectern listens at an address", ""),
-	"http":                       lost("limits and timeouts in config/server.yaml bound requests", "see docs/configuration.md"),
+	"http": lost("limits and timeouts in config/server.yaml bound requests",
+		"see docs/configuration.md"),
 }
 
 // absolute keeps a URL with a host. Strapi takes a path too, for its admin panel.
@@ -211,13 +217,15 @@ func (c *converter) noteOtherConfig(tree fs.FS) {
 		switch {
 		case !slices.Contains(configExtensions, path.Ext(file)):
 		case strings.HasPrefix(file, "config/env/"):
-			c.note(Lost, file, "", "write the settings that differ into a file of their own, with ${NAME} for what differs",
+			c.note(Lost, file, "",
+				"write the settings that differ into a file of their own, with ${NAME} for what differs",
 				"settings of one environment are not read")
 		case slices.Contains([]string{"api", "server", "middlewares", "plugins"}, name):
 		case name == "admin":
 			c.note(Ignored, file, "", "", "Lectern has no admin panel")
 		case name == "database":
-			c.note(Ignored, file, "", "content comes from an export", "Lectern has a store of its own and no SQL database")
+			c.note(Ignored, file, "", "content comes from an export",
+				"Lectern has a store of its own and no SQL database")
 		case name == "cron-tasks":
 			c.note(Lost, file, "", "run them in a program of your own: docs/extending.md", "Lectern runs no jobs")
 		default:

@@ -86,7 +86,8 @@ func (n Note) String() string {
 }
 
 // ErrNoDefinitions means that a source holds no content-type.
-var ErrNoDefinitions = errors.New("there is no content-type: a Strapi project has them in src/api/*/content-types/*/schema.json")
+var ErrNoDefinitions = errors.New(
+	"there is no content-type: a Strapi project has them in src/api/*/content-types/*/schema.json")
 
 // Convert reads the definitions of a source and converts them. The error says why the source cannot be read; parts that
 // cannot be converted are Notes.
@@ -152,13 +153,15 @@ func sorted(notes []Note) (list []Note) {
 
 func newConverter() *converter {
 	return &converter{
-		project: &Converted{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, code: map[string]bool{}, origins: map[string]string{}, paths: map[string]string{},
+		project: &Converted{files: map[string]*yamlfile.Node{}}, names: map[string]bool{}, code: map[string]bool{},
+		origins: map[string]string{}, paths: map[string]string{},
 	}
 }
 
 // note adds a note about a part of a schema or a file.
 func (c *converter) note(level Level, file, path, advice, format string, args ...any) {
-	c.project.Notes = append(c.project.Notes, Note{Level: level, File: file, Path: path, What: fmt.Sprintf(format, args...), Advice: advice})
+	c.project.Notes = append(c.project.Notes,
+		Note{Level: level, File: file, Path: path, What: fmt.Sprintf(format, args...), Advice: advice})
 }
 
 // ignoredKeys counts keys without an effect, so that one Note stands for all places that have such a key.

@@ -129,11 +129,13 @@ func TestHostileNames(t *testing.T) {
 		if files := schemaFiles(p); !slices.Equal(files, []string{"content-types/article.yaml"}) {
 			t.Errorf("singularName %q: made %v", name, files)
 		}
-		if !slices.ContainsFunc(p.Notes, func(n definitions.Note) bool { return strings.Contains(n.What, "cannot be the uid") }) {
+		if !slices.ContainsFunc(
+			p.Notes, func(n definitions.Note) bool { return strings.Contains(n.What, "cannot be the uid") }) {
 			t.Errorf("singularName %q: no note says why the type is left out: %v", name, p.Notes)
 		}
 	}
-	_, err := definitions.Convert(definitions.Source{Archive: schemas(`{"uid":"x./../../../name","modelType":"component","attributes":{}}`)})
+	_, err := definitions.Convert(
+		definitions.Source{Archive: schemas(`{"uid":"x./../../../name","modelType":"component","attributes":{}}`)})
 	if err == nil || !strings.Contains(err.Error(), "schema 1 of the archive") {
 		t.Errorf("error %v", err)
 	}
@@ -141,9 +143,10 @@ func TestHostileNames(t *testing.T) {
 
 // TestWriteOutside checks that no symbolic link leads the files of a project out of its directory.
 func TestWriteOutside(t *testing.T) {
-	p, err := definitions.Convert(definitions.Source{Archive: schemas(`{"uid":"api::article.article","modelType":"contentType",` +
-		`"kind":"collectionType","info":{"singularName":"article","pluralName":"articles","displayName":"A"},` +
-		`"attributes":{"title":{"type":"string"}}}`)})
+	p, err := definitions.Convert(
+		definitions.Source{Archive: schemas(`{"uid":"api::article.article","modelType":"contentType",` +
+			`"kind":"collectionType","info":{"singularName":"article","pluralName":"articles","displayName":"A"},` +
+			`"attributes":{"title":{"type":"string"}}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ var variable = regexp.MustCompile(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)[:}]`)
 // variables keeps the secret of JWTs, so that users stay logged in, and takes the variables that the configuration
 // refers to from the file .env of the project.
 func (c *converter) variables(tree fs.FS) {
-	const secret, setting = "JWT_SECRET", "users-permissions.config.jwtSecret" // Strapi reads the secret there by default
+	const secret, setting = "JWT_SECRET",
+		"users-permissions.config.jwtSecret" // Strapi reads the secret there by default
 	lines := envLines(tree)
 	if users := c.project.files[pluginsFile].Get("users-permissions").Get("config"); users.Get("jwtSecret") == nil {
 		if lines[secret] != "" {

@@ -25,14 +25,16 @@ func (c *converter) middlewares(file string, n *yamlfile.Node) {
 			if name == "" {
 				name = textOf(item.Get("resolve"))
 			}
-			c.note(Lost, file, name, "write it as a middleware in Go: docs/extending.md", "it is code of the project or of a plugin")
+			c.note(Lost, file, name, "write it as a middleware in Go: docs/extending.md",
+				"it is code of the project or of a plugin")
 		case config.IsNull() || config.Kind == yamlfile.Map && len(config.Entries) == 0:
 		case name == "strapi::cors":
 			(&settings{c, file, name + ".", to, "cors", corsRules}).convert("", c.corsOrigins(file, to, config))
 		case name == "strapi::body":
 			(&settings{c, file, name + ".", to, "limits", bodyRules}).convert("", config)
 		case slices.Contains(answerMiddlewares, name):
-			c.note(Changed, file, name, "compare the headers of answers if clients depend on them: docs/security.md", "Lectern sets headers of its own")
+			c.note(Changed, file, name, "compare the headers of answers if clients depend on them: docs/security.md",
+				"Lectern sets headers of its own")
 		default:
 			c.note(Ignored, file, name, "", "its settings have no counterpart")
 		}
@@ -84,7 +86,8 @@ func (c *converter) corsOrigins(file, to string, config *yamlfile.Node) *yamlfil
 				if originForm.MatchString(origin) {
 					list.Items = append(list.Items, text(origin))
 				} else {
-					c.note(Lost, file, "strapi::cors.origin", "write the origins that it stands for into cors.origin of config/server.yaml",
+					c.note(Lost, file, "strapi::cors.origin",
+						"write the origins that it stands for into cors.origin of config/server.yaml",
 						"%q is no origin that Lectern knows: one is * or a scheme, host and port", origin)
 				}
 			}

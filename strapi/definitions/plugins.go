@@ -13,31 +13,38 @@ const pluginsFile = "config/plugins.yaml"
 var pluginRules = map[string]map[string]rule{
 	"i18n": {"defaultLocale": keep("defaultLocale"), "locales": keep("locales")},
 	"upload": {
-		"sizeLimit": keep("sizeLimit"), "breakpoints": keep("breakpoints"), "security.allowedTypes": keep("security.allowedTypes"),
-		"security.deniedTypes": keep("security.deniedTypes"),
-		"actionOptions":        ignored("Lectern has no options for single actions of a provider"),
-		"providerOptions":      ignored("the provider of Lectern has its own options"),
-		"provider":             {to: "provider", convert: localOnly},
+		"sizeLimit": keep("sizeLimit"), "breakpoints": keep("breakpoints"),
+		"security.allowedTypes": keep("security.allowedTypes"),
+		"security.deniedTypes":  keep("security.deniedTypes"),
+		"actionOptions":         ignored("Lectern has no options for single actions of a provider"),
+		"providerOptions":       ignored("the provider of Lectern has its own options"),
+		"provider":              {to: "provider", convert: localOnly},
 	},
 	"users-permissions": {
-		"jwtSecret": keep("jwtSecret"), "jwt.expiresIn": keep("jwt.expiresIn"), "register.allowedFields": keep("register.allowedFields"),
-		"ratelimit.enabled": keep("ratelimit.enabled"), "ratelimit.max": keep("ratelimit.max"), "ratelimit.interval": keep("ratelimit.interval"),
-		"jwtManagement": lost("Lectern issues one JWT at a login, and no refresh token", "jwt.expiresIn says how long it works"),
-		"sessions":      lost("Lectern issues one JWT at a login, and no refresh token", "jwt.expiresIn says how long it works"),
-		"callback":      lost("Lectern has no login by other providers", ""),
+		"jwtSecret": keep("jwtSecret"), "jwt.expiresIn": keep("jwt.expiresIn"),
+		"register.allowedFields": keep("register.allowedFields"),
+		"ratelimit.enabled":      keep("ratelimit.enabled"), "ratelimit.max": keep("ratelimit.max"),
+		"ratelimit.interval": keep("ratelimit.interval"),
+		"jwtManagement": lost("Lectern issues one JWT at a login, and no refresh token",
+			"jwt.expiresIn says how long it works"),
+		"sessions": lost("Lectern issues one JWT at a login, and no refresh token",
+			"jwt.expiresIn says how long it works"),
+		"callback": lost("Lectern has no login by other providers", ""),
 	},
 	"graphql": {
-		"endpoint": keep("endpoint"), "shadowCRUD": keep("shadowCRUD"), "depthLimit": keep("depthLimit"), "amountLimit": keep("amountLimit"),
+		"endpoint": keep("endpoint"), "shadowCRUD": keep("shadowCRUD"), "depthLimit": keep("depthLimit"),
+		"amountLimit":  keep("amountLimit"),
 		"defaultLimit": keep("defaultLimit"), "maxLimit": keep("maxLimit"), "landingPage": keep("landingPage"),
 		"playgroundAlways": keep("playgroundAlways"), "apolloServer.introspection": keep("apolloServer.introspection"),
 		"apolloServer.allowBatchedHttpRequests":          keep("apolloServer.allowBatchedHttpRequests"),
 		"apolloServer.csrfPrevention":                    keep("apolloServer.csrfPrevention"),
 		"apolloServer.persistedQueries":                  keep("apolloServer.persistedQueries"),
 		"apolloServer.hideSchemaDetailsFromClientErrors": keep("apolloServer.hideSchemaDetailsFromClientErrors"),
-		"generateArtifacts":                              ignored("`lectern schema` prints the schema"), "artifacts": ignored("`lectern schema` prints the schema"),
-		"subscriptions":        ignored("Strapi has none either unless code adds them"),
-		"v4CompatibilityMode":  lost("Lectern has the schema of Strapi 5", ""),
-		"apolloServer.tracing": ignored("answers hold no traces"),
+		"generateArtifacts":                              ignored("`lectern schema` prints the schema"),
+		"artifacts":                                      ignored("`lectern schema` prints the schema"),
+		"subscriptions":                                  ignored("Strapi has none either unless code adds them"),
+		"v4CompatibilityMode":                            lost("Lectern has the schema of Strapi 5", ""),
+		"apolloServer.tracing":                           ignored("answers hold no traces"),
 	},
 }
 
@@ -55,11 +62,12 @@ var otherPlugins = map[string]rule{
 	"seo":              ignored("adds a page to Strapi's admin panel"),
 	"sentry":           ignored("sends errors of Strapi's process"),
 	"content-releases": ignored(noAdmin), "review-workflows": ignored(noAdmin), "content-manager": ignored(noAdmin),
-	"content-type-builder": ignored(noAdmin), "color-picker": ignored("adds a field to Strapi's admin panel; its values are texts"),
-	"tinymce":   ignored("adds a field to Strapi's admin panel; its values are texts"),
-	"ckeditor":  ignored("adds a field to Strapi's admin panel; its values are texts"),
-	"ckeditor5": ignored("adds a field to Strapi's admin panel; its values are texts"),
-	"cloud":     ignored("is about the hosting of Strapi"),
+	"content-type-builder": ignored(noAdmin),
+	"color-picker":         ignored("adds a field to Strapi's admin panel; its values are texts"),
+	"tinymce":              ignored("adds a field to Strapi's admin panel; its values are texts"),
+	"ckeditor":             ignored("adds a field to Strapi's admin panel; its values are texts"),
+	"ckeditor5":            ignored("adds a field to Strapi's admin panel; its values are texts"),
+	"cloud":                ignored("is about the hosting of Strapi"),
 }
 
 // plugins converts config/plugins.
@@ -86,7 +94,8 @@ func (c *converter) plugins(file string, n *yamlfile.Node) {
 		case listed:
 			c.note(other.level, file, e.Key, "", "the plugin %s", other.why)
 		default:
-			c.note(Lost, file, e.Key, "a program can add routes and types of its own: docs/extending.md", "Lectern does not have the plugin")
+			c.note(Lost, file, e.Key, "a program can add routes and types of its own: docs/extending.md",
+				"Lectern does not have the plugin")
 			c.root(pluginsFile).comment("%s of %s has no counterpart: Lectern does not have the plugin", e.Key, file)
 		}
 	}
@@ -112,8 +121,10 @@ func (c *converter) uploadProvider(file, provider string, config *yamlfile.Node)
 	}
 	const at = "upload.config.provider"
 	if !strings.Contains(provider, "aws-s3") {
-		c.note(Lost, file, at, "use the provider local or s3: docs/media.md", "Lectern does not have the provider %s: files are stored in data/uploads", provider)
-		c.root(pluginsFile).comment("%s %s of %s has no counterpart: files are stored in data/uploads", at, provider, file)
+		c.note(Lost, file, at, "use the provider local or s3: docs/media.md",
+			"Lectern does not have the provider %s: files are stored in data/uploads", provider)
+		c.root(pluginsFile).comment("%s %s of %s has no counterpart: files are stored in data/uploads", at, provider,
+			file)
 		return rest.node
 	}
 	options := config.Get("providerOptions")
@@ -147,7 +158,8 @@ func (c *converter) uploadProvider(file, provider string, config *yamlfile.Node)
 	for i, v := range values {
 		if v.n == nil && i < 4 {
 			c.note(Lost, file, at, "write the provider s3 into config/plugins.yaml: docs/media.md",
-				"the provider aws-s3 is not converted, since its %s is not known: files are stored in data/uploads", v.key)
+				"the provider aws-s3 is not converted, since its %s is not known: files are stored in data/uploads",
+				v.key)
 			return rest.node
 		}
 	}
@@ -158,7 +170,8 @@ func (c *converter) uploadProvider(file, provider string, config *yamlfile.Node)
 		}
 	}
 	if root := first(options.Get("rootPath")); root != nil {
-		c.note(Lost, file, "upload.config.providerOptions.rootPath", "move the files to the top of the bucket", "Lectern stores files at the top of the bucket")
+		c.note(Lost, file, "upload.config.providerOptions.rootPath", "move the files to the top of the bucket",
+			"Lectern stores files at the top of the bucket")
 	}
 	return rest.node
 }

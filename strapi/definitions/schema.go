@@ -109,7 +109,8 @@ func (s *schema) origin() string {
 }
 
 // derivedKeys are keys that Strapi itself adds to the schemas of an archive. They repeat what other keys say.
-var derivedKeys = []string{"uid", "modelType", "modelName", "globalId", "plugin", "category", "__schema__", "__filename__", "apiName"}
+var derivedKeys = []string{"uid", "modelType", "modelName", "globalId", "plugin", "category", "__schema__",
+	"__filename__", "apiName"}
 
 // ignoredTypeKeys maps keys of a schema that have no effect on the content API to the reason.
 var ignoredTypeKeys = map[string]string{
@@ -150,7 +151,8 @@ func (c *converter) options(s *schema, n *yamlfile.Node) *yamlfile.Node {
 		case "populateCreatorFields":
 			if asBool(e.Value).Text == "true" {
 				w.leaveOut(e, "Lectern has no createdBy and updatedBy")
-				c.note(Lost, s.file, s.uid+".options."+e.Key, "keep the author in an attribute of your own if clients show it",
+				c.note(Lost, s.file, s.uid+".options."+e.Key,
+					"keep the author in an attribute of your own if clients show it",
 					"answers of Strapi hold createdBy and updatedBy; Lectern has no admin users")
 			}
 		case "reviewWorkflows":
@@ -172,7 +174,8 @@ func (c *converter) privateAttributes(w *writer, s *schema, e yamlfile.Entry) {
 		switch name := item.Text; {
 		case name == "createdBy" || name == "updatedBy": // never in an answer
 		case name == "id" || name == "documentId":
-			c.note(Changed, s.file, s.uid+".options.privateAttributes", "", "%s stays public, since clients tell documents apart by it", name)
+			c.note(Changed, s.file, s.uid+".options.privateAttributes", "",
+				"%s stays public, since clients tell documents apart by it", name)
 		default:
 			list.Items = append(list.Items, asText(item))
 		}
@@ -190,7 +193,8 @@ func (c *converter) addPrivate(w *writer, s *schema) {
 	}
 	before := len(list.Items)
 	for _, name := range c.private {
-		has := s.node.Get("attributes").Get(name) != nil || slices.Contains([]string{"createdAt", "updatedAt", "publishedAt"}, name)
+		has := s.node.Get("attributes").Get(name) != nil ||
+			slices.Contains([]string{"createdAt", "updatedAt", "publishedAt"}, name)
 		if has && !slices.ContainsFunc(list.Items, func(n *yamlfile.Node) bool { return n.Text == name }) {
 			list.Items = append(list.Items, text(name))
 		}

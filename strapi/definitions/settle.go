@@ -53,7 +53,8 @@ func (c *converter) check() (yamlfile.Problems, error) {
 func (c *converter) printed() map[string]*yamlfile.Node {
 	files := map[string]*yamlfile.Node{}
 	for name := range c.project.files {
-		files[name], _ = yamlfile.Parse(name, c.project.File(name), nil) // without variables there are no problems with printed files
+		files[name], _ = yamlfile.Parse(name, c.project.File(name),
+			nil) // without variables there are no problems with printed files
 	}
 	return files
 }

@@ -99,7 +99,8 @@ func (c *converter) defaultValue(out *writer, at string, s *schema, kind string,
 	}
 	if kind == "password" {
 		out.comment("default: a password\n  left out: Lectern gives passwords no default")
-		c.note(Lost, s.file, at+".default", "send a password with each document", "passwords have no default in Lectern")
+		c.note(Lost, s.file, at+".default", "send a password with each document",
+			"passwords have no default in Lectern")
 		return
 	}
 	out.set(e.Key, v)

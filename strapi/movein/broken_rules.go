@@ -139,7 +139,8 @@ func (ms *misfits) list() []Misfit {
 		list = append(list, *m)
 	}
 	slices.SortFunc(list, func(a, b Misfit) int {
-		return cmp.Or(cmp.Compare(a.Attribute, b.Attribute), cmp.Compare(a.Problem, b.Problem), cmp.Compare(a.Outcome, b.Outcome))
+		return cmp.Or(cmp.Compare(a.Attribute, b.Attribute), cmp.Compare(a.Problem, b.Problem),
+			cmp.Compare(a.Outcome, b.Outcome))
 	})
 	return list
 }

@@ -66,7 +66,8 @@ func writeRuled(t *testing.T, drafts bool, rows []string) string {
 	schema := func(uid, attributes string) {
 		head, _, _ := strings.Cut(uid, ".")
 		name := strings.TrimPrefix(head, "api::")
-		text := fmt.Sprintf(`{"uid":%q,"modelType":"component","info":{"displayName":"Item"},"attributes":%s}`, uid, attributes)
+		text := fmt.Sprintf(`{"uid":%q,"modelType":"component","info":{"displayName":"Item"},"attributes":%s}`, uid,
+			attributes)
 		if name != head {
 			text = fmt.Sprintf(`{"uid":%q,"modelType":"contentType","kind":"collectionType","info":{"singularName":%q,"pluralName":"%ss","displayName":%q},
 				"options":{"draftAndPublish":%t},"attributes":%s}`, uid, name, name, name, drafts && uid == ruledUID, attributes)
@@ -140,8 +141,10 @@ func misfitRows() (rows []string) {
 		}
 		rows = append(rows, row+`,"item":{"id":ID0`+item+`}`)
 	}
-	return append(rows, `"short":"a"`, `"name":"n","item":{"id":ID0},"items":[{"id":ID1},{"id":ID2}]`, `"name":"n","item":{"id":ID0},"code":"A"`,
-		`"name":"n","item":{"id":ID0},"code":"A"`, `"name":7,"item":{"id":ID0},"count":"3","flag":1,"day":"2026-01-02T00:00:00.000Z","free":"[1]","low":"1.50"`)
+	return append(rows, `"short":"a"`, `"name":"n","item":{"id":ID0},"items":[{"id":ID1},{"id":ID2}]`,
+		`"name":"n","item":{"id":ID0},"code":"A"`,
+		`"name":"n","item":{"id":ID0},"code":"A"`,
+		`"name":7,"item":{"id":ID0},"count":"3","flag":1,"day":"2026-01-02T00:00:00.000Z","free":"[1]","low":"1.50"`)
 }
 
 // TestMisfits moves in values that the definitions do not allow. They are kept where an attribute can hold them, or
@@ -168,7 +171,8 @@ func testMisfits(t *testing.T, drafts bool, policy movein.Policy) {
 	}
 	listed := map[movein.MisfitValue]movein.Misfit{}
 	for _, m := range report.Misfits {
-		if m.Remedy == "" || m.Count < len(m.Values) || !strings.Contains(printed.String(), m.Values[0].Path+": "+m.Problem) {
+		if m.Remedy == "" || m.Count < len(m.Values) ||
+			!strings.Contains(printed.String(), m.Values[0].Path+": "+m.Problem) {
 			t.Errorf("%+v is not printed", m)
 		}
 		for _, v := range m.Values {
@@ -198,7 +202,8 @@ func testMisfits(t *testing.T, drafts bool, policy movein.Policy) {
 			if c.path == "key" {
 				value = ""
 			}
-			m, ok := listed[movein.MisfitValue{Type: ruledUID, DocumentID: document, Status: status, Path: c.path, Value: value}]
+			m, ok := listed[movein.MisfitValue{Type: ruledUID, DocumentID: document, Status: status, Path: c.path,
+				Value: value}]
 			kept := c.holds != "" && !leaveOut
 			broken := c.draft || status == "published"
 			if ok != broken || ok && (m.Problem != c.problem || (m.Outcome == movein.Kept) != kept) {
@@ -214,7 +219,8 @@ func testMisfits(t *testing.T, drafts bool, policy movein.Policy) {
 		}
 	}
 	testOtherMisfits(t, report, answers, leaveOut)
-	if got := get(t, base+"/graphql?query={ruleds(pagination:{limit:100}){short,documentId}}", key); !strings.Contains(got, fmt.Sprintf("d%023d", 0)) {
+	if got := get(t, base+"/graphql?query={ruleds(pagination:{limit:100}){short,documentId}}", key); !strings.Contains(
+		got, fmt.Sprintf("d%023d", 0)) {
 		t.Errorf("GraphQL answers %s", got)
 	}
 }
@@ -240,7 +246,8 @@ func testOtherMisfits(t *testing.T, report *movein.Report, answers map[string]ma
 	for _, m := range report.Misfits {
 		for _, v := range m.Values {
 			if v.Status == "published" {
-				values[strings.Join([]string{v.DocumentID, v.Path, v.Value, m.Problem, string(m.Outcome)}, " ")] = m.Remedy
+				values[strings.Join([]string{v.DocumentID, v.Path, v.Value, m.Problem, string(m.Outcome)},
+					" ")] = m.Remedy
 			}
 		}
 	}
@@ -248,7 +255,8 @@ func testOtherMisfits(t *testing.T, report *movein.Report, answers map[string]ma
 		name(0) + " name null is required and missing kept",
 		name(0) + " item 0 is required and missing kept",
 		name(1) + " items 2 must have at most 1 items kept",
-		name(3) + ` code "A" must be unique, and another document has the value ` + map[bool]string{false: "kept", true: "left out"}[leaveOut],
+		name(3) + ` code "A" must be unique, and another document has the value ` +
+			map[bool]string{false: "kept", true: "left out"}[leaveOut],
 	}
 	for i := range n + 4 { // the first has the ward
 		want = append(want, fmt.Sprintf(`d%023d ward "d%023d" leads to a document that only one document may link to, as another does left out`, i+1, 1000))
@@ -259,7 +267,8 @@ func testOtherMisfits(t *testing.T, report *movein.Report, answers map[string]ma
 		}
 	}
 	cast := answers["published"+name(4)]
-	got := strings.TrimSpace(fmt.Sprintln(cast["name"], cast["count"], cast["flag"], cast["day"], cast["free"], cast["low"]))
+	got := strings.TrimSpace(fmt.Sprintln(cast["name"], cast["count"], cast["flag"], cast["day"], cast["free"],
+		cast["low"]))
 	if got != "7 3 true 2026-01-02 [1] 1.5" {
 		t.Errorf("cast values are %s", got)
 	}
@@ -284,7 +293,8 @@ func TestMisfitsAsCheck(t *testing.T) {
 	dir, report := move(t, movein.Options{Source: source, Misfits: movein.Keep})
 	got := map[string]int{}
 	for _, m := range report.Misfits {
-		if m.Outcome == movein.Kept && !strings.Contains(m.Problem, "unique") && !strings.Contains(m.Problem, "blocks") { // check does not look into blocks
+		if m.Outcome == movein.Kept && !strings.Contains(m.Problem, "unique") &&
+			!strings.Contains(m.Problem, "blocks") { // check does not look into blocks
 			got[m.Attribute+" "+m.Problem] = m.Count
 		}
 	}
@@ -292,7 +302,8 @@ func TestMisfitsAsCheck(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || len(want) < 10 {
 		t.Errorf("-check +report: %s", diff)
 	}
-	if _, again := move(t, movein.Options{Source: source, Dir: dir, Into: true, DryRun: true, Misfits: movein.Keep}); len(again.Misfits) != len(report.Misfits) {
+	if _, again := move(t, movein.Options{Source: source, Dir: dir, Into: true, DryRun: true,
+		Misfits: movein.Keep}); len(again.Misfits) != len(report.Misfits) {
 		t.Errorf("a dry run into the project lists %v", again.Misfits)
 	}
 
@@ -306,7 +317,8 @@ func TestMisfitsAsCheck(t *testing.T) {
 	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()), transfer.ImportOptions{}); err == nil {
 		t.Error("an import takes values that the definitions do not allow")
 	}
-	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()), transfer.ImportOptions{Keep: true, KeepTaken: true}); err != nil {
+	if _, err := to.Import(t.Context(), bytes.NewReader(exported.Bytes()),
+		transfer.ImportOptions{Keep: true, KeepTaken: true}); err != nil {
 		t.Error(err)
 	}
 	var again bytes.Buffer
@@ -340,7 +352,8 @@ func auditOf(t *testing.T, dir string) map[string]int {
 	}
 	found := map[string]int{}
 	for _, m := range forecast.Audit.Misfits {
-		if !slices.ContainsFunc(forecast.Audit.Misfits, func(audit.Misfit) bool { return strings.Contains(m.Problem, "unique") }) {
+		if !slices.ContainsFunc(forecast.Audit.Misfits,
+			func(audit.Misfit) bool { return strings.Contains(m.Problem, "unique") }) {
 			found[m.Attribute+" "+m.Problem] = m.Versions
 		}
 	}
@@ -370,12 +383,14 @@ func TestUnfitRows(t *testing.T) {
 // what to do about it, and nothing else is.
 func TestMisfitsByDefault(t *testing.T) {
 	const fits = `"name":"n","item":{"id":ID0},`
-	_, report := move(t, movein.Options{Source: writeRuled(t, true, []string{fits + `"mood":"angry","short":"toolong"`})})
+	_, report := move(t,
+		movein.Options{Source: writeRuled(t, true, []string{fits + `"mood":"angry","short":"toolong"`})})
 	if len(report.Misfits) != 2 || report.Misfits[0].Outcome != movein.Kept || report.Misfits[0].Count != 2 {
 		t.Errorf("misfits: %+v", report.Misfits)
 	}
 	dir := filepath.Join(t.TempDir(), "project")
-	o := movein.Options{Source: writeRuled(t, false, []string{fits + `"count":"many"`}), Dir: dir, Project: gateway.Options{LogTo: t.Output()}}
+	o := movein.Options{Source: writeRuled(t, false, []string{fits + `"count":"many"`}), Dir: dir,
+		Project: gateway.Options{LogTo: t.Output()}}
 	_, err := movein.Move(t.Context(), o)
 	const want = "the project differs from its source:\n  api::ruled.ruled d00000000000000000000000 published: count: has a value of another type, and is " +
 		`"many"; --misfits keep leaves it out, or change it, or the definition, in the source`

@@ -110,7 +110,8 @@ func (c *counter) census() Census {
 	}) {
 		census.Versions = append(census.Versions, *v)
 	}
-	for _, l := range slices.SortedFunc(maps.Values(c.links), func(a, b *LinkCount) int { return cmp.Compare(a.Field, b.Field) }) {
+	for _, l := range slices.SortedFunc(maps.Values(c.links),
+		func(a, b *LinkCount) int { return cmp.Compare(a.Field, b.Field) }) {
 		census.Links = append(census.Links, *l)
 	}
 	return census

@@ -34,7 +34,8 @@ func (m *move) check() error {
 	if err != nil {
 		return err
 	}
-	c := &comparer{ctx: m.ctx, model: definition.Model, hasher: newHasher(), into: m.o.Into, want: map[uint64]uint64{}, documents: map[uint64]bool{}, counter: m.counter}
+	c := &comparer{ctx: m.ctx, model: definition.Model, hasher: newHasher(), into: m.o.Into, want: map[uint64]uint64{},
+		documents: map[uint64]bool{}, counter: m.counter}
 	for _, v := range m.counter.versions {
 		v.Arrived = 0
 	}
@@ -190,7 +191,8 @@ func (c *comparer) differences() []string {
 	census := c.counter.census()
 	for _, v := range census.Versions {
 		if v.Arrived != v.Expected() {
-			list = append(list, fmt.Sprintf("%s %s %s: %d versions expected, %d arrived", v.Type, v.Locale, v.Status, v.Expected(), v.Arrived))
+			list = append(list, fmt.Sprintf("%s %s %s: %d versions expected, %d arrived", v.Type, v.Locale, v.Status,
+				v.Expected(), v.Arrived))
 		}
 	}
 	for _, l := range census.Links {

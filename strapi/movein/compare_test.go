@@ -30,36 +30,45 @@ func TestCompare(t *testing.T) {
 		remove string // a file to remove
 		want   string // "" for no difference
 	}{
-		"nothing":     {lines: line(`{"title":"Lunch","dishes":[` + soup + `,` + bread + `]}`)},
-		"value":       {lines: line(`{"title":"Dinner","dishes":[` + soup + `,` + bread + `]}`), want: "has other values"},
-		"component":   {lines: line(`{"title":"Lunch","dishes":[` + soup + `]}`), want: "has other values"},
-		"order":       {lines: line(`{"title":"Lunch","dishes":[` + bread + `,` + soup + `]}`), want: "has other values"},
-		"id":          {lines: line(`{"title":"Lunch","dishes":[` + strings.Replace(soup, `"id":1`, `"id":90`, 1) + `,` + bread + `]}`), want: "has other values"},
-		"link":        {lines: line(`{"title":"Lunch","dishes":[` + strings.Replace(soup, `{"documentId":"qeuux86h04ywnqid4j9xtqnm"},`, "", 1) + `,` + bread + `]}`), want: "default.dish.categories: 5 links expected, 4 arrived"},
-		"links":       {lines: line(`{"title":"Lunch","dishes":[` + strings.Replace(soup, `{"documentId":"qeuux86h04ywnqid4j9xtqnm"}`, `{"documentId":"ji5hgwozosm2hi21an85lrv6"}`, 1) + `,` + bread + `]}`), want: "has other values"},
-		"version":     {lines: `{"type":"api::category.category","documentId":"xl6xs0gjkfljzwxgxfv6081f","status":"draft","id":1,"data":{"name":"Italian"}}`, want: "api::category.category  published: 2 versions expected, 1 arrived"},
-		"one more":    {lines: `{"type":"api::person.person","documentId":"more","data":{"firstName":"More"}}`, want: "is in the store, and not in the source"},
+		"nothing": {lines: line(`{"title":"Lunch","dishes":[` + soup + `,` + bread + `]}`)},
+		"value": {lines: line(`{"title":"Dinner","dishes":[` + soup + `,` + bread + `]}`),
+			want: "has other values"},
+		"component": {lines: line(`{"title":"Lunch","dishes":[` + soup + `]}`), want: "has other values"},
+		"order": {lines: line(`{"title":"Lunch","dishes":[` + bread + `,` + soup + `]}`),
+			want: "has other values"},
+		"id": {lines: line(`{"title":"Lunch","dishes":[` + strings.Replace(soup, `"id":1`, `"id":90`, 1) +
+			`,` + bread + `]}`), want: "has other values"},
+		"link": {lines: line(`{"title":"Lunch","dishes":[` +
+			strings.Replace(soup, `{"documentId":"qeuux86h04ywnqid4j9xtqnm"},`, "", 1) + `,` + bread + `]}`),
+			want: "default.dish.categories: 5 links expected, 4 arrived"},
+		"links": {lines: line(`{"title":"Lunch","dishes":[` +
+			strings.Replace(soup, `{"documentId":"qeuux86h04ywnqid4j9xtqnm"}`,
+				`{"documentId":"ji5hgwozosm2hi21an85lrv6"}`, 1) + `,` + bread + `]}`), want: "has other values"},
+		"version": {lines: `{"type":"api::category.category","documentId":"xl6xs0gjkfljzwxgxfv6081f","status":"draft","id":1,"data":{"name":"Italian"}}`, want: "api::category.category  published: 2 versions expected, 1 arrived"},
+		"one more": {lines: `{"type":"api::person.person","documentId":"more","data":{"firstName":"More"}}`,
+			want: "is in the store, and not in the source"},
 		"lost a file": {remove: "red_b24a153d6b.png", want: "8 files expected, 7 arrived"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "project")
 			built := filepath.Join(filepath.Dir(dir), ".project.move-in", "project")
 			saved := 0
-			_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}, Progress: func(p movein.Progress) {
-				if p.Phase != "saving" {
-					return
-				}
-				if saved++; saved != 3 { // files of the project, uploads, content
-					return
-				}
-				if c.remove != "" {
-					if err := os.Remove(filepath.Join(built, "data", "uploads", c.remove)); err != nil {
-						t.Error(err)
+			_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir,
+				Project: gateway.Options{LogTo: t.Output()}, Progress: func(p movein.Progress) {
+					if p.Phase != "saving" {
+						return
 					}
-					return
-				}
-				importLines(t, built, c.lines)
-			}})
+					if saved++; saved != 3 { // files of the project, uploads, content
+						return
+					}
+					if c.remove != "" {
+						if err := os.Remove(filepath.Join(built, "data", "uploads", c.remove)); err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					importLines(t, built, c.lines)
+				}})
 			if saved < 3 {
 				t.Fatal("nothing was changed")
 			}
@@ -95,7 +104,8 @@ func TestPermissions(t *testing.T) {
 	}})
 	dir, _ := move(t, movein.Options{Source: source})
 	base, _ := servertest.ServeStored(t, dir)
-	resp, err := http.Post(base+"/api/auth/local/register", "application/json", strings.NewReader(`{"username":"carl","email":"carl@example.org","password":"Secret123"}`))
+	resp, err := http.Post(base+"/api/auth/local/register", "application/json",
+		strings.NewReader(`{"username":"carl","email":"carl@example.org","password":"Secret123"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,8 @@ func (f *files) takeOne(data *jsontree.Object) (moved bool) {
 	name, local := strings.CutPrefix(url, uploadsPath)
 	if !local {
 		if name = data.Text("hash") + data.Text("ext"); !f.has[name] || !validName(name) {
-			f.notes.add("uploaded files elsewhere", "the source does not have them; their documents keep the url "+host(url))
+			f.notes.add("uploaded files elsewhere", "the source does not have them; their documents keep the url "+
+				host(url))
 			return false
 		}
 		data.Set("url", uploadsPath+name)
@@ -82,7 +83,8 @@ func (f *files) takeOne(data *jsontree.Object) (moved bool) {
 		f.notes.say("uploaded file "+url, "its name is no name of a file here")
 		return !local
 	}
-	size := fileSize{Kilobytes: number(data.Value("size")).Float(), Bytes: int64(number(data.Value("sizeInBytes")).Float())}
+	size := fileSize{Kilobytes: number(data.Value("size")).Float(),
+		Bytes: int64(number(data.Value("sizeInBytes")).Float())}
 	f.wanted[strings.Clone(name)] = size
 	return !local
 }
@@ -189,7 +191,8 @@ func (m *move) copyFromTree(root *os.Root, missing map[string]fileSize) error {
 // checkSize notes a file whose size is not what its document says.
 func (m *move) checkSize(name string, want fileSize, got int64) {
 	if !want.fits(got) {
-		m.notes.say("uploaded file "+name, "it has %d bytes in the source, which is not the size that its document has", got)
+		m.notes.say("uploaded file "+name, "it has %d bytes in the source, which is not the size that its document has",
+			got)
 	}
 }
 
@@ -200,7 +203,8 @@ func (m *move) copyFile(root *os.Root, name string, size int64, content io.Reade
 	case err == nil && info.Size() == size:
 		return compareFile(root, name, content)
 	case err == nil:
-		return &Difference{[]string{fmt.Sprintf("the project has another uploaded file %s, of %d bytes instead of %d", name, info.Size(), size)}}
+		return &Difference{[]string{fmt.Sprintf("the project has another uploaded file %s, of %d bytes instead of %d",
+			name, info.Size(), size)}}
 	case m.o.DryRun:
 		return nil
 	}

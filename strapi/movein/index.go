@@ -63,12 +63,15 @@ type link struct {
 	attribute uint16  // index in the schema of the owner
 }
 
-func newIndex(model *contenttypes.Model, defaultLocale string, counter *counter, notes *notes, misfits *misfits) *index {
-	x := &index{model: model, defaultLocale: defaultLocale, counter: counter, notes: notes, misfits: misfits, schemas: map[string]*indexedSchema{},
+func newIndex(model *contenttypes.Model, defaultLocale string, counter *counter, notes *notes,
+	misfits *misfits) *index {
+	x := &index{model: model, defaultLocale: defaultLocale, counter: counter, notes: notes, misfits: misfits,
+		schemas: map[string]*indexedSchema{},
 		version: map[uint64]uint32{}, hasher: newHasher(), texts: map[string]string{}, claimed: map[uint64]uint64{}}
 	for _, t := range model.Types {
 		if comesAlong(t) || t.UID == contenttypes.RoleUID {
-			x.schemas[t.UID] = &indexedSchema{Schema: &t.Schema, typ: t, number: uint64(len(x.schemas)), rows: map[uint64]uint32{}}
+			x.schemas[t.UID] = &indexedSchema{Schema: &t.Schema, typ: t, number: uint64(len(x.schemas)),
+				rows: map[uint64]uint32{}}
 		}
 	}
 	for _, c := range model.Components {
@@ -100,7 +103,8 @@ func (x *index) addEntity(e archive.Entity) {
 		x.notes.add("rows of "+e.Type, "they have no documentId")
 		return
 	case !transfer.ValidDocumentID(r.documentID):
-		x.notes.add("rows of "+e.Type, "their documentId has other characters than letters, digits, - and _, or more than 64 of them")
+		x.notes.add("rows of "+e.Type,
+			"their documentId has other characters than letters, digits, - and _, or more than 64 of them")
 		return
 	case !transfer.ValidLocale(r.locale):
 		x.notes.add("rows of "+e.Type, "there can be no such locale")
@@ -247,7 +251,8 @@ func (x *index) keepLink(a *contenttypes.Attribute, owner, other archive.End) (w
 	if !x.comes(to, other.ID) {
 		return "the row that they lead to is not in the archive, or does not come along"
 	}
-	x.links = append(x.links, link{owner: from.owner(owner.ID), attribute: uint16(a.Index), target: to.rows[other.ID], pos: owner.Pos, inverse: other.Pos})
+	x.links = append(x.links, link{owner: from.owner(owner.ID), attribute: uint16(a.Index), target: to.rows[other.ID],
+		pos: owner.Pos, inverse: other.Pos})
 	return ""
 }
 

@@ -39,12 +39,14 @@ func (m *move) convertInto(dir string, w *bufio.Writer) error {
 	}
 	for _, v := range m.counter.census().Versions {
 		if v.Locale != "" && !ours.Settings.I18n.Has(v.Locale) {
-			return &Difference{[]string{fmt.Sprintf("the project has no locale %s, which %d versions of %s have", v.Locale, v.Source, v.Type)}}
+			return &Difference{[]string{fmt.Sprintf("the project has no locale %s, which %d versions of %s have",
+				v.Locale, v.Source, v.Type)}}
 		}
 	}
 	m.report.Definitions = nil
 	if m.o.Misfits != KeepOrStop {
-		m.notes.say("unique values", "they are not compared with those of other documents of the project; `lectern check` lists what is there twice")
+		m.notes.say("unique values",
+			"they are not compared with those of other documents of the project; `lectern check` lists what is there twice")
 	}
 	m.notes.say("definitions, settings, roles and permissions", "those of the project stay")
 	return nil
@@ -81,10 +83,12 @@ func lackingAttributes(ours, theirs *contenttypes.Schema) (list []string) {
 		switch {
 		case own == nil:
 			list = append(list, fmt.Sprintf("there is no attribute %s of %s", a.Name, theirs.UID))
-		case own.Type != a.Type || own.Relation != a.Relation || own.Repeatable != a.Repeatable || own.Mapped != a.Mapped:
+		case own.Type != a.Type || own.Relation != a.Relation || own.Repeatable != a.Repeatable ||
+			own.Mapped != a.Mapped:
 			list = append(list, fmt.Sprintf("attribute %s of %s is of another type", a.Name, theirs.UID))
 		case own.Target != nil && a.Target != nil && own.Target.UID != a.Target.UID:
-			list = append(list, fmt.Sprintf("attribute %s of %s leads to %s, not to %s", a.Name, theirs.UID, own.Target.UID, a.Target.UID))
+			list = append(list, fmt.Sprintf("attribute %s of %s leads to %s, not to %s", a.Name, theirs.UID,
+				own.Target.UID, a.Target.UID))
 		}
 	}
 	return list

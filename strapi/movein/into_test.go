@@ -79,15 +79,18 @@ func TestIntoOther(t *testing.T) {
 		want   []string
 	}{
 		"type": {func(dir string) error {
-			return errors.Join(os.Remove(filepath.Join(dir, "content-types", "setting.yaml")), os.RemoveAll(filepath.Join(dir, "data")))
+			return errors.Join(os.Remove(filepath.Join(dir, "content-types", "setting.yaml")),
+				os.RemoveAll(filepath.Join(dir, "data")))
 		}, []string{"there is no type api::setting.setting"}},
 		"attribute": {func(dir string) error {
 			file := filepath.Join(dir, "content-types", "person.yaml")
 			text, err := os.ReadFile(file)
-			return errors.Join(err, os.WriteFile(file, []byte(strings.Replace(string(text), "  age:", "  years:", 1)), 0o600), os.RemoveAll(filepath.Join(dir, "data")))
+			return errors.Join(err, os.WriteFile(file, []byte(strings.Replace(string(text), "  age:", "  years:", 1)),
+				0o600), os.RemoveAll(filepath.Join(dir, "data")))
 		}, []string{"there is no attribute age of api::person.person"}},
 		"file": {func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt"), []byte("other notes of mine"), 0o600)
+			return os.WriteFile(filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt"),
+				[]byte("other notes of mine"), 0o600)
 		}, []string{"another uploaded file notes_61299e30d1.txt"}},
 		"file of the same size": {func(dir string) error {
 			file := filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt")
@@ -101,7 +104,8 @@ func TestIntoOther(t *testing.T) {
 			if err := c.change(dir); err != nil {
 				t.Fatal(err)
 			}
-			_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Into: true, Project: gateway.Options{LogTo: t.Output()}})
+			_, err := movein.Move(t.Context(),
+				movein.Options{Source: kitchen, Dir: dir, Into: true, Project: gateway.Options{LogTo: t.Output()}})
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("error %v, want one with %q", err, want)

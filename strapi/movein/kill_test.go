@@ -59,7 +59,8 @@ func moveAndDie(at int) error {
 		return err
 	}
 	_, err = movein.Move(context.Background(), movein.Options{
-		Source: os.Getenv(killSource), Dir: os.Getenv(killDir), Into: os.Getenv(killInto) == "true", Project: gateway.Options{LogTo: io.Discard},
+		Source: os.Getenv(killSource), Dir: os.Getenv(killDir), Into: os.Getenv(killInto) == "true",
+		Project: gateway.Options{LogTo: io.Discard},
 		Progress: func(movein.Progress) {
 			if at--; at == 0 {
 				if self.Kill() == nil {
@@ -125,7 +126,8 @@ func TestKilledInto(t *testing.T) {
 		return dir
 	}
 	calls := 0
-	whole, _ := move(t, movein.Options{Source: kitchen, Dir: copyOf(t), Into: true, Progress: func(movein.Progress) { calls++ }})
+	whole, _ := move(t, movein.Options{Source: kitchen, Dir: copyOf(t), Into: true,
+		Progress: func(movein.Progress) { calls++ }})
 	before, want := contents(t, base), contents(t, whole)
 	after := want["content"]
 	want["content"] = ranked(t, after)
@@ -178,7 +180,8 @@ func ranked(t *testing.T, exported string) string {
 		collect(fmt.Sprint(v["type"], " ", v["status"]), v["data"])
 	}
 	for _, list := range links {
-		slices.SortStableFunc(list, func(a, b map[string]any) int { return stdcmp.Compare(a["order"].(float64), b["order"].(float64)) })
+		slices.SortStableFunc(
+			list, func(a, b map[string]any) int { return stdcmp.Compare(a["order"].(float64), b["order"].(float64)) })
 		for rank, link := range list {
 			link["order"] = rank
 		}
@@ -275,7 +278,8 @@ func eachKill(t *testing.T, test func(*testing.T, *rand.Rand)) {
 func killed(t *testing.T, dir string, at int, into bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), killAt+"="+strconv.Itoa(at), killDir+"="+dir, killSource+"="+kitchen, killInto+"="+strconv.FormatBool(into))
+	cmd.Env = append(os.Environ(), killAt+"="+strconv.Itoa(at), killDir+"="+dir, killSource+"="+kitchen,
+		killInto+"="+strconv.FormatBool(into))
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	switch {
@@ -308,7 +312,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path)
-		if err != nil || d.IsDir() || strings.HasPrefix(name, filepath.Join("data", admin.StoreName)) || d.Name() == "jwt-secret" {
+		if err != nil || d.IsDir() || strings.HasPrefix(name, filepath.Join("data", admin.StoreName)) ||
+			d.Name() == "jwt-secret" {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -35,20 +35,27 @@ func writeLarge(t *testing.T, path string, entities int) {
 	}
 	people := entities / 10
 	for i := range people {
-		g.row("api::person.person", uint64(i+1), i, now, `"firstName":"First %d","lastName":"Last","age":40,"email":"p%d@example.org"`, i, i)
+		g.row("api::person.person", uint64(i+1), i, now,
+			`"firstName":"First %d","lastName":"Last","age":40,"email":"p%d@example.org"`, i, i)
 	}
 	for i := 0; g.rows < entities; i++ {
 		for v, published := range []string{"", now} {
 			id := uint64(2*i + v + 1)
-			g.row("api::restaurant.restaurant", id, i, published, `"locale":"en","name":"Restaurant %d","slug":"restaurant-%d","summary":"%s","seats":%d,"vegan":true,`+
-				`"tier":"gold","address":{"id":%d,"street":"Long street","city":"Rome","geo":null},"dz":[]`, i, i, strings.Repeat("text ", 40), 1+i%900, id)
+			g.row("api::restaurant.restaurant", id, i, published,
+				`"locale":"en","name":"Restaurant %d","slug":"restaurant-%d","summary":"%s","seats":%d,"vegan":true,`+
+					`"tier":"gold","address":{"id":%d,"street":"Long street","city":"Rome","geo":null},"dz":[]`, i, i,
+				strings.Repeat("text ", 40), 1+i%900, id)
 			for c := range 3 {
-				g.link("manyToMany", "api::restaurant.restaurant", "categories", id, float64(c+1), "api::category.category", "restaurants", uint64(2*((i+c*7)%100)+v+1), float64(i+1))
+				g.link("manyToMany", "api::restaurant.restaurant", "categories", id, float64(c+1),
+					"api::category.category", "restaurants", uint64(2*((i+c*7)%100)+v+1), float64(i+1))
 			}
-			g.link("manyToOne", "api::restaurant.restaurant", "owner", id, 0, "api::person.person", "restaurants", uint64(i%people+1), float64(i+1))
+			g.link("manyToOne", "api::restaurant.restaurant", "owner", id, 0, "api::person.person", "restaurants",
+				uint64(i%people+1), float64(i+1))
 			g.row("api::review.review", id, 1_000_000+int(id), now, `"stars":4,"comment":"Comment %d"`, i)
-			g.link("manyToOne", "api::review.review", "restaurant", id, 0, "api::restaurant.restaurant", "reviews", uint64(2*i+1), float64(v+1))
-			g.link("manyToOne", "api::review.review", "restaurant", id, 0, "api::restaurant.restaurant", "reviews", uint64(2*i+2), float64(v+1))
+			g.link("manyToOne", "api::review.review", "restaurant", id, 0, "api::restaurant.restaurant", "reviews",
+				uint64(2*i+1), float64(v+1))
+			g.link("manyToOne", "api::review.review", "restaurant", id, 0, "api::restaurant.restaurant", "reviews",
+				uint64(2*i+2), float64(v+1))
 		}
 	}
 	g.check(to.Close(from.Metadata))
@@ -76,16 +83,19 @@ func (g *generator) row(uid string, id uint64, document int, published, format s
 	if published != "" {
 		at = `"` + published + `"`
 	}
-	text := fmt.Sprintf(`{"documentId":"d%023d","createdAt":%q,"updatedAt":%q,"publishedAt":%s,`+format+`}`, append([]any{document, now, now, at}, args...)...)
+	text := fmt.Sprintf(`{"documentId":"d%023d","createdAt":%q,"updatedAt":%q,"publishedAt":%s,`+format+`}`,
+		append([]any{document, now, now, at}, args...)...)
 	data, err := jsontree.Parse([]byte(text), 10)
 	g.check(err)
 	g.check(g.w.WriteEntity(archive.Entity{Type: uid, ID: id, Data: data.(*jsontree.Object)}))
 	g.rows++
 }
 
-func (g *generator) link(kind, fromType, fromField string, from uint64, pos float64, toType, toField string, to uint64, toPos float64) {
+func (g *generator) link(kind, fromType, fromField string, from uint64, pos float64, toType, toField string, to uint64,
+	toPos float64) {
 	g.check(g.w.WriteLink(archive.Link{Kind: "relation.basic", Relation: kind,
-		Left: archive.End{Type: fromType, Field: fromField, ID: from, Pos: pos}, Right: archive.End{Type: toType, Field: toField, ID: to, Pos: toPos}}))
+		Left:  archive.End{Type: fromType, Field: fromField, ID: from, Pos: pos},
+		Right: archive.End{Type: toType, Field: toField, ID: to, Pos: toPos}}))
 	g.links++
 }
 

@@ -99,7 +99,9 @@ func Move(ctx context.Context, o Options) (report *Report, err error) {
 	case m.staging.journal.Done == nothingDone:
 		return nil, errors.Join(err, m.staging.remove())
 	case errors.As(err, &difference) && !o.Into:
-		return &m.report, errors.Join(err, fmt.Errorf("nothing is in %s; what was built is in %s until the next run on another source", o.Dir, m.staging.path), m.staging.close())
+		return &m.report, errors.Join(
+			err, fmt.Errorf("nothing is in %s; what was built is in %s until the next run on another source", o.Dir,
+				m.staging.path), m.staging.close())
 	}
 	return nil, errors.Join(err, m.staging.close())
 }
@@ -317,7 +319,8 @@ func (m *move) spool(definition *config.Definition, set *settings, roles *roles,
 			return err
 		}
 	}
-	sp := &spooler{index: x, w: w, files: &m.files, now: time.Now().UTC().Format(contenttypes.TimeFormat), unique: map[uint64]bool{}}
+	sp := &spooler{index: x, w: w, files: &m.files, now: time.Now().UTC().Format(contenttypes.TimeFormat),
+		unique: map[uint64]bool{}}
 	done := 0
 	for e, err := range m.source.archive.Entities(m.ctx) {
 		if err != nil {
@@ -352,9 +355,10 @@ func (m *move) load() error {
 			return err
 		}
 		defer spool.Close()
-		_, err = p.Import(m.ctx, spool, transfer.ImportOptions{Keep: true, KeepTaken: m.o.Misfits != KeepOrStop, Progress: func(at transfer.ImportProgress) {
-			m.o.Progress(Progress{at.Phase, at.Done, at.Total})
-		}})
+		_, err = p.Import(m.ctx, spool, transfer.ImportOptions{Keep: true, KeepTaken: m.o.Misfits != KeepOrStop,
+			Progress: func(at transfer.ImportProgress) {
+				m.o.Progress(Progress{at.Phase, at.Done, at.Total})
+			}})
 		if err != nil {
 			return m.explain(err)
 		}

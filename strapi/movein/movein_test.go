@@ -105,7 +105,8 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, name := range []string{"kitchen", "morph"} {
 		t.Run(name, func(t *testing.T) {
-			dir, report := move(t, movein.Options{Source: copied(t, copying{source: "testdata/" + name + ".tar.gz", reverse: true})})
+			dir, report := move(
+				t, movein.Options{Source: copied(t, copying{source: "testdata/" + name + ".tar.gz", reverse: true})})
 			for _, l := range report.Census.Links {
 				if l.LeftOut > 0 && l.Field != "plugin::upload.file.folder" {
 					t.Errorf("%d links of %s were left out", l.LeftOut, l.Field)
@@ -131,7 +132,8 @@ func TestLinkSets(t *testing.T) {
 	}})})
 	base, key := servertest.ServeStored(t, dir)
 	for query, want := range map[string]string{"?status=draft&": `"comment":"great"`, "?": `"reviews":[{"id":3,`} {
-		if text := get(t, base+"/api/restaurants/z9l6cu3rsevdaxyv9fwtjteg"+query+"populate=reviews", key); !strings.Contains(text, want) {
+		if text := get(t, base+"/api/restaurants/z9l6cu3rsevdaxyv9fwtjteg"+query+"populate=reviews",
+			key); !strings.Contains(text, want) {
 			t.Errorf("%s: %s, want %s", query, text, want)
 		}
 	}
@@ -216,11 +218,13 @@ func TestTimestamp(t *testing.T) {
 		},
 	})
 	dir, report := move(t, movein.Options{Source: source})
-	if !slices.ContainsFunc(report.Definitions, func(n movein.DefinitionNote) bool { return strings.Contains(n.Text, "restaurant.inspectedAt") }) {
+	if !slices.ContainsFunc(report.Definitions,
+		func(n movein.DefinitionNote) bool { return strings.Contains(n.Text, "restaurant.inspectedAt") }) {
 		t.Errorf("no note about the attribute: %v", report.Definitions)
 	}
 	base, key := servertest.ServeStored(t, dir)
-	if text := get(t, base+"/api/restaurants?fields=inspectedAt", key); !strings.Contains(text, `"inspectedAt":"1969-12-30T23:59:59.500Z"`) {
+	if text := get(t, base+"/api/restaurants?fields=inspectedAt", key); !strings.Contains(
+		text, `"inspectedAt":"1969-12-30T23:59:59.500Z"`) {
 		t.Error(text)
 	}
 }

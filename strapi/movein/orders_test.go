@@ -55,7 +55,8 @@ type twoSided struct {
 func twoSidedRelations(random *rand.Rand) (list []*twoSided) {
 	for i, kind := range []string{"manyToOne", "manyToMany", "oneToOne"} {
 		for n := range 16 {
-			name := string("omx"[i]) + strings.NewReplacer("0", "n", "1", "y").Replace(fmt.Sprintf("%04b", n)) // yes or no for drafts and locales
+			name := string("omx"[i]) + strings.NewReplacer("0", "n", "1", "y").Replace(
+				fmt.Sprintf("%04b", n)) // yes or no for drafts and locales
 			r := &twoSided{kind: kind, sides: [2]side{
 				{name: "a" + name, field: "to", drafts: n&8 > 0, localized: n&4 > 0, many: kind == "manyToMany"},
 				{name: "b" + name, field: "from", drafts: n&2 > 0, localized: n&1 > 0, many: kind != "oneToOne"},
@@ -81,7 +82,8 @@ func (s *side) addRows() {
 	for document := range 5 {
 		for _, locale := range locales {
 			for _, status := range statuses {
-				s.rows = append(s.rows, &orderedRow{id: uint64(len(s.rows) + 1), document: document, status: status, locale: locale})
+				s.rows = append(s.rows, &orderedRow{id: uint64(len(s.rows) + 1), document: document, status: status,
+					locale: locale})
 			}
 		}
 	}
@@ -93,8 +95,10 @@ func (r *twoSided) addLinks(random *rand.Rand) {
 	for _, from := range r.sides[0].rows {
 		for _, to := range r.sides[1].rows {
 			switch {
-			case from.status != "" && to.status != "" && from.status != to.status, from.locale != "" && to.locale != "" && from.locale != to.locale:
-			case r.kind == "manyToOne" && to.document != targets[0], r.kind == "oneToOne" && to.document != targets[from.document]:
+			case from.status != "" && to.status != "" && from.status != to.status, from.locale != "" &&
+				to.locale != "" && from.locale != to.locale:
+			case r.kind == "manyToOne" && to.document != targets[0], r.kind == "oneToOne" &&
+				to.document != targets[from.document]:
 			default:
 				l := &orderedLink{rows: [2]*orderedRow{from, to}}
 				r.links, from.links, to.links = append(r.links, l), append(from.links, l), append(to.links, l)
@@ -140,15 +144,17 @@ func writeOrders(t *testing.T, relations []*twoSided) (dir string, schemas []*js
 					kind = "oneToMany"
 				}
 			}
-			schema, err := jsontree.Parse(fmt.Appendf(nil, `{"uid":%q,"modelType":"contentType","kind":"collectionType","info":{"singularName":%q,"pluralName":"%ss","displayName":%q},
+			schema, err := jsontree.Parse(
+				fmt.Appendf(nil, `{"uid":%q,"modelType":"contentType","kind":"collectionType","info":{"singularName":%q,"pluralName":"%ss","displayName":%q},
 				"options":{"draftAndPublish":%t},"pluginOptions":{"i18n":{"localized":%t}},"attributes":{"name":{"type":"string","pluginOptions":{"i18n":{"localized":%t}}},
 				%q:{"type":"relation","relation":%q,"target":%q,%q:%q}}}`, s.uid(), s.name, s.name, s.name, s.drafts, s.localized, s.localized,
-				s.field, kind, other.uid(), mapped, other.field), 20)
+					s.field, kind, other.uid(), mapped, other.field), 20)
 			g.check(err)
 			schemas = append(schemas, schema.(*jsontree.Object))
 			g.check(w.WriteSchema(archive.Schema{UID: s.uid(), Data: schema.(*jsontree.Object)}))
 			for _, row := range s.rows {
-				data := jsontree.ObjectOf("documentId", fmt.Sprintf("%s%d", s.name, row.document), "name", row.name(), "createdAt", now, "updatedAt", now,
+				data := jsontree.ObjectOf("documentId", fmt.Sprintf("%s%d", s.name, row.document), "name", row.name(),
+					"createdAt", now, "updatedAt", now,
 					"publishedAt", any(now), "locale", nil)
 				if row.status == "draft" {
 					data.Set("publishedAt", nil)
@@ -167,11 +173,13 @@ func writeOrders(t *testing.T, relations []*twoSided) (dir string, schemas []*js
 				}
 				return fmt.Sprintf(`{"type":%q,"field":%q,"ref":%d%s}`, s.uid(), s.field, l.rows[i].id, pos)
 			}
-			fmt.Fprintf(&links, `{"kind":"relation.basic","relation":%q,"left":%s,"right":%s}`+"\n", r.kind, end(0), end(1))
+			fmt.Fprintf(&links, `{"kind":"relation.basic","relation":%q,"left":%s,"right":%s}`+"\n", r.kind, end(0),
+				end(1))
 		}
 	}
 	for id, code := range map[uint64]string{1: "en", 2: "es"} {
-		g.check(w.WriteEntity(archive.Entity{Type: "plugin::i18n.locale", ID: id, Data: jsontree.ObjectOf("documentId", code, "code", code, "name", code)}))
+		g.check(w.WriteEntity(archive.Entity{Type: "plugin::i18n.locale", ID: id,
+			Data: jsontree.ObjectOf("documentId", code, "code", code, "name", code)}))
 	}
 	g.check(w.Close(archive.Metadata{Version: "5.54.0", CreatedAt: now}))
 	g.check(os.MkdirAll(filepath.Join(dir, "links"), 0o700))
@@ -207,7 +215,8 @@ func TestOrders(t *testing.T) {
 	testOrders(t, "out and in again", relations, base2, key2)
 
 	read := t.TempDir()
-	if _, err := remote.Read(t.Context(), read, remote.Options{URL: base, Token: key, Schemas: schemas, Rate: 1e6}); err != nil {
+	if _, err := remote.Read(t.Context(), read,
+		remote.Options{URL: base, Token: key, Schemas: schemas, Rate: 1e6}); err != nil {
 		t.Fatal(err)
 	}
 	from, _ := move(t, movein.Options{Source: remote.Archive(read)})
@@ -239,7 +248,8 @@ func testOrders(t *testing.T, way string, relations []*twoSided, base, key strin
 						}
 						if lists++; !ok {
 							if wrong++; wrong < 10 {
-								t.Errorf("%s: %s %s of row %s, %s: %v, want %v", way, r.kind, s.name, row.name(), status, got, want)
+								t.Errorf("%s: %s %s of row %s, %s: %v, want %v", way, r.kind, s.name, row.name(),
+									status, got, want)
 							}
 						}
 					}

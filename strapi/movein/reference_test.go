@@ -63,7 +63,8 @@ func shownLists(t *testing.T, base, key string, schemas []*jsontree.Object) map[
 			continue
 		}
 		for _, status := range []string{"draft", "published"} {
-			url := fmt.Sprintf("%s/api/%s?populate=*&locale=*&pagination[pageSize]=100&status=%s", base, info.Text("pluralName"), status)
+			url := fmt.Sprintf("%s/api/%s?populate=*&locale=*&pagination[pageSize]=100&status=%s", base,
+				info.Text("pluralName"), status)
 			text := get(t, url, key)
 			var answer struct{ Data []map[string]any }
 			if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Data == nil {
@@ -72,7 +73,8 @@ func shownLists(t *testing.T, base, key string, schemas []*jsontree.Object) map[
 			for _, d := range answer.Data {
 				for _, name := range slices.Sorted(maps.Keys(d)) {
 					if names := namesIn(d[name]); names != "" && name != "localizations" {
-						lists[fmt.Sprint(s.Text("uid"), " ", d["documentId"], " ", d["locale"], " ", status, " ", name)] = names
+						lists[fmt.Sprint(s.Text("uid"), " ", d["documentId"], " ", d["locale"], " ", status, " ",
+							name)] = names
 					}
 				}
 			}

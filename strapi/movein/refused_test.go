@@ -60,8 +60,12 @@ func TestRefused(t *testing.T) {
 		"of Strapi 4": {func(t *testing.T) movein.Options {
 			return movein.Options{Source: copied(t, copying{version: "4.25.1"})}
 		}, "upgrade that project to Strapi 5"},
-		"not there":      {func(t *testing.T) movein.Options { return movein.Options{Source: filepath.Join(t.TempDir(), "none")} }, "no such file"},
-		"no definitions": {func(t *testing.T) movein.Options { return movein.Options{Source: t.TempDir()} }, "this is no Strapi project"},
+		"not there": {func(t *testing.T) movein.Options {
+			return movein.Options{Source: filepath.Join(t.TempDir(),
+				"none")}
+		}, "no such file"},
+		"no definitions": {func(t *testing.T) movein.Options { return movein.Options{Source: t.TempDir()} },
+			"this is no Strapi project"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := c.options(t)
@@ -172,7 +176,8 @@ func TestVacant(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := movein.Move(t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+	_, err := movein.Move(
+		t.Context(), movein.Options{Source: kitchen, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
 	if err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("error %v", err)
 	}
@@ -202,9 +207,12 @@ func TestLeftOut(t *testing.T) {
 	}
 	const missing = "the row that they lead to is not in the archive, or does not come along"
 	for what, count := range map[string]int{
-		"links of api::person.person.avatar: " + missing:                                                              1,
-		"links of api::restaurant.restaurant.gallery: " + missing:                                                     5,
-		"links of blocks.slider.files: " + missing:                                                                    2,
+		"links of api::person.person.avatar: " +
+			missing: 1,
+		"links of api::restaurant.restaurant.gallery: " +
+			missing: 5,
+		"links of blocks.slider.files: " +
+			missing: 2,
 		"rows of api::review.review: another row is the same version of the same document":                            1,
 		"links of api::review.review.restaurant: the row that has them is not in the archive, or does not come along": 2,
 		"links of default.dish.categories: the component that has them is in no row that comes along":                 4,
@@ -242,9 +250,12 @@ func TestDifference(t *testing.T) {
 	}})
 	dir := filepath.Join(t.TempDir(), "project")
 	for range 2 { // the second run goes on, and finds the same
-		_, err := movein.Move(t.Context(), movein.Options{Source: source, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+		_, err := movein.Move(
+			t.Context(), movein.Options{Source: source, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
 		var d *movein.Difference
-		if !errors.As(err, &d) || !strings.Contains(err.Error(), "api::category.category qeuux86h04ywnqid4j9xtqnm published: name: must be unique") {
+		if !errors.As(err, &d) ||
+			!strings.Contains(err.Error(),
+				"api::category.category qeuux86h04ywnqid4j9xtqnm published: name: must be unique") {
 			t.Fatalf("error %v", err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -282,7 +293,8 @@ func TestTree(t *testing.T) {
 			write("src/components/"+strings.Replace(s.UID, ".", "/", 1)+".json", jsontree.Append(nil, s.Data))
 		}
 	}
-	write("config/plugins.js", []byte("module.exports = { 'users-permissions': { config: { jwtSecret: 'a secret of the tree' } } };\n"))
+	write("config/plugins.js",
+		[]byte("module.exports = { 'users-permissions': { config: { jwtSecret: 'a secret of the tree' } } };\n"))
 	write("package.json", []byte(`{"dependencies":{"@strapi/strapi":"5.54.0"}}`))
 	write("public/uploads/notes_61299e30d1.txt", []byte("some notes\n"))
 
@@ -291,7 +303,8 @@ func TestTree(t *testing.T) {
 		t.Errorf("files: %+v", f)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "config", "plugins.yaml"))
-	if err != nil || !strings.Contains(string(text), "a secret of the tree") || !strings.Contains(string(text), "default_role: authenticated") {
+	if err != nil || !strings.Contains(string(text), "a secret of the tree") ||
+		!strings.Contains(string(text), "default_role: authenticated") {
 		t.Errorf("%s %v", text, err)
 	}
 	base, key := servertest.ServeStored(t, dir)
@@ -335,7 +348,8 @@ func TestElsewhere(t *testing.T) {
 	}
 	base, key := servertest.ServeStored(t, dir)
 	for path, want := range map[string]string{
-		"/api/upload/files/3":                     `"url":"` + bucket + `not_in_the_archive.txt","previewUrl":null,"provider":"aws-s3"`,
+		"/api/upload/files/3": `"url":"` + bucket +
+			`not_in_the_archive.txt","previewUrl":null,"provider":"aws-s3"`,
 		"/api/upload/files/4":                     `"url":"/uploads/green_0f3bb45dfa.png","previewUrl":null,"provider":"local"`,
 		"/uploads/thumbnail_green_0f3bb45dfa.png": "PNG",
 	} {

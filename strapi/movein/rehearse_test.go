@@ -45,7 +45,8 @@ func temporaryIn(t *testing.T) {
 // TestHostileNames moves in an archive whose component has a uid that leads out of the directory in which its
 // definition is written. Neither a move nor a dry run writes a file elsewhere.
 func TestHostileNames(t *testing.T) {
-	for _, uid := range []string{"x./../../../name", "x./../../name", "../../../x.name", "x./../../../../../../../../../../../../tmp/lectern-hostile"} {
+	for _, uid := range []string{"x./../../../name", "x./../../name", "../../../x.name",
+		"x./../../../../../../../../../../../../tmp/lectern-hostile"} {
 		source := copied(t, copying{schema: func(s *archive.Schema) {
 			if s.Data.Value("modelType") == "component" && s.UID != uid {
 				s.UID = uid
@@ -56,8 +57,10 @@ func TestHostileNames(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %t", uid, dry), func(t *testing.T) {
 				beside := t.TempDir()
 				temporaryIn(t)
-				o := movein.Options{Source: source, Dir: filepath.Join(beside, "project"), DryRun: dry, Project: gateway.Options{LogTo: t.Output()}}
-				if _, err := movein.Move(t.Context(), o); err == nil || !strings.Contains(err.Error(), "cannot be the uid") {
+				o := movein.Options{Source: source, Dir: filepath.Join(beside, "project"), DryRun: dry,
+					Project: gateway.Options{LogTo: t.Output()}}
+				if _, err := movein.Move(t.Context(), o); err == nil ||
+					!strings.Contains(err.Error(), "cannot be the uid") {
 					t.Errorf("error %v", err)
 				}
 				if left, _ := os.ReadDir(beside); len(left) > 0 {
@@ -104,7 +107,8 @@ func TestDryRunRefuses(t *testing.T) {
 		"directory":    {options: movein.Options{Source: kitchen, Dir: full}, want: "is not empty"},
 		"unique value": {options: movein.Options{Source: renamed, Into: true}, want: "--misfits keep"},
 		"file": {options: movein.Options{Source: kitchen, Into: true}, change: func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt"), []byte("other notes of mine"), 0o600)
+			return os.WriteFile(filepath.Join(dir, "data", "uploads", "notes_61299e30d1.txt"),
+				[]byte("other notes of mine"), 0o600)
 		}, want: "another uploaded file notes_61299e30d1.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +128,8 @@ func TestDryRunRefuses(t *testing.T) {
 			var errs [2]error
 			for i, dry := range []bool{true, false} {
 				o.DryRun = dry
-				if _, errs[i] = movein.Move(t.Context(), o); errs[i] == nil || !strings.Contains(errs[i].Error(), c.want) {
+				if _, errs[i] = movein.Move(t.Context(), o); errs[i] == nil ||
+					!strings.Contains(errs[i].Error(), c.want) {
 					t.Errorf("dry run %t: error %v, want one with %q", dry, errs[i], c.want)
 				}
 			}

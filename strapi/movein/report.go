@@ -61,7 +61,8 @@ func (r *Report) Print(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", l.Field, l.Source, l.LeftOut, l.Joined, l.Arrived)
 	}
 	f := r.Census.Files
-	fmt.Fprintf(t, "\nfiles\tin the source\tmissing\tarrived\t\nuploads\t%d\t%d\t%d\t\n", f.Source, f.Missing, f.Arrived)
+	fmt.Fprintf(t, "\nfiles\tin the source\tmissing\tarrived\t\nuploads\t%d\t%d\t%d\t\n", f.Source, f.Missing,
+		f.Arrived)
 	if err := t.Flush(); err != nil {
 		return err
 	}

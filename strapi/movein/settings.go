@@ -74,13 +74,15 @@ func (s *settings) write(to *definitions.Converted, notes *notes) {
 	}
 	if s.providers != nil {
 		for _, name := range s.providers.Keys {
-			if p, _ := s.providers.Value(name).(*jsontree.Object); name != "email" && p != nil && p.Value("enabled") == true {
+			if p, _ := s.providers.Value(name).(*jsontree.Object); name != "email" && p != nil &&
+				p.Value("enabled") == true {
 				notes.say("login by "+name, "Lectern has no login by other services")
 			}
 		}
 	}
 	if s.upload != nil && s.upload.Value("responsiveDimensions") == false {
-		notes.say("setting responsiveDimensions of uploads", "is off in the source; here upload.config.breakpoints says which formats new images get")
+		notes.say("setting responsiveDimensions of uploads",
+			"is off in the source; here upload.config.breakpoints says which formats new images get")
 	}
 }
 
@@ -93,7 +95,8 @@ func (s *settings) writeLocales(to *definitions.Converted) {
 	for _, l := range s.locales {
 		item := textNode(l.code)
 		if l.name != "" && l.name != l.code && !(l.code == "en" && l.name == "English (en)") {
-			item = &yamlfile.Node{Kind: yamlfile.Map, Entries: []yamlfile.Entry{{Key: "code", Value: item}, {Key: "name", Value: textNode(l.name)}}}
+			item = &yamlfile.Node{Kind: yamlfile.Map,
+				Entries: []yamlfile.Entry{{Key: "code", Value: item}, {Key: "name", Value: textNode(l.name)}}}
 		}
 		list.Items = append(list.Items, item)
 	}
@@ -103,7 +106,8 @@ func (s *settings) writeLocales(to *definitions.Converted) {
 }
 
 // advancedKeys are the advanced settings of users-permissions that Lectern has under the same name.
-var advancedKeys = []string{"unique_email", "allow_register", "email_confirmation", "email_reset_password", "email_confirmation_redirection", "default_role"}
+var advancedKeys = []string{"unique_email", "allow_register", "email_confirmation", "email_reset_password",
+	"email_confirmation_redirection", "default_role"}
 
 func (s *settings) writeAdvanced(to *definitions.Converted, notes *notes) {
 	if s.advanced == nil {
@@ -114,7 +118,8 @@ func (s *settings) writeAdvanced(to *definitions.Converted, notes *notes) {
 		case nil:
 		case bool:
 			if slices.Contains(advancedKeys, key) {
-				to.Set(pluginsFile, &yamlfile.Node{Kind: yamlfile.Bool, Text: fmt.Sprint(v)}, "users-permissions", "config", key)
+				to.Set(pluginsFile, &yamlfile.Node{Kind: yamlfile.Bool, Text: fmt.Sprint(v)}, "users-permissions",
+					"config", key)
 			}
 		case string:
 			if v != "" && slices.Contains(advancedKeys, key) {
@@ -157,7 +162,8 @@ func (s *settings) writeSender(to *definitions.Converted, options *jsontree.Obje
 	from, _ := options.Value("from").(*jsontree.Object)
 	if from != nil {
 		if address := from.Text("email"); address != "" && address != "no-reply@strapi.io" {
-			to.Set(pluginsFile, textNode((&mail.Address{Name: from.Text("name"), Address: address}).String()), "users-permissions", "config", "email", "from")
+			to.Set(pluginsFile, textNode((&mail.Address{Name: from.Text("name"), Address: address}).String()),
+				"users-permissions", "config", "email", "from")
 		}
 	}
 	if reply := options.Text("response_email"); reply != "" {

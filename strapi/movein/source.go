@@ -41,7 +41,8 @@ func paths(o Options) (tree, archivePath string, err error) {
 		archivePath = o.Source
 	}
 	if o.Archive != "" {
-		return "", "", fmt.Errorf("%s is an archive itself; --archive is for the directory of a Strapi project", o.Source)
+		return "", "", fmt.Errorf("%s is an archive itself; --archive is for the directory of a Strapi project",
+			o.Source)
 	}
 	return "", archivePath, nil
 }
@@ -55,7 +56,8 @@ func (s *source) openArchive(ctx context.Context, key, temp string) (err error) 
 		return err
 	}
 	if strings.HasPrefix(s.archive.Metadata.Version, "4.") || strings.HasPrefix(s.archive.Metadata.Version, "3.") {
-		return errors.Join(fmt.Errorf("%s is from Strapi %s; upgrade that project to Strapi 5 first, and export again", s.path, s.archive.Metadata.Version), s.close())
+		return errors.Join(fmt.Errorf("%s is from Strapi %s; upgrade that project to Strapi 5 first, and export again",
+			s.path, s.archive.Metadata.Version), s.close())
 	}
 	return nil
 }
@@ -91,7 +93,8 @@ func identifyPath(h io.Writer, root string) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == ".tmp" || d.Name() == ".cache") {
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == ".tmp" ||
+			d.Name() == ".cache") {
 			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() {

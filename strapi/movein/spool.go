@@ -75,7 +75,8 @@ var systemKeys = []string{"id", "documentId", "createdAt", "updatedAt", "publish
 // appendValues appends the attributes of a row or component that have a value. r is the row that they belong to.
 func (sp *spooler) appendValues(b []byte, s *indexedSchema, id uint64, data *jsontree.Object, r *row) []byte {
 	for _, key := range data.Keys {
-		if a := s.Attribute(key); (a == nil || a.System) && data.Value(key) != nil && !slices.Contains(systemKeys, key) {
+		if a := s.Attribute(key); (a == nil || a.System) && data.Value(key) != nil &&
+			!slices.Contains(systemKeys, key) {
 			sp.notes.add("values of "+s.UID+"."+key, "there is no such attribute")
 		}
 	}

@@ -32,7 +32,8 @@ func (x *index) targets(s *indexedSchema, a *contenttypes.Attribute, id uint64, 
 		case !to.typ.DraftAndPublish, a.IsMorph():
 			draft, published = append(draft, l), append(published, l)
 		case r.typ.DraftAndPublish && to.status != r.status:
-			x.notes.add("links of "+a.Owner.UID+"."+a.Name, "they lead from a draft to a published version, or the other way, and are never shown")
+			x.notes.add("links of "+a.Owner.UID+"."+a.Name,
+				"they lead from a draft to a published version, or the other way, and are never shown")
 		case r.typ.DraftAndPublish:
 			draft, published = append(draft, l), append(published, l)
 		case to.status == store.Draft:

@@ -106,5 +106,6 @@ func (e *exporter) copyAsset(of, sidecar *jsontree.Object) error {
 		return err
 	}
 	defer content.Close()
-	return e.w.WriteAsset(archive.Asset{Name: hash + of.Text("ext"), Size: content.Size, Sidecar: sidecar, Content: ctxio.NewReader(e.ctx, content)})
+	return e.w.WriteAsset(archive.Asset{Name: hash + of.Text("ext"), Size: content.Size, Sidecar: sidecar,
+		Content: ctxio.NewReader(e.ctx, content)})
 }

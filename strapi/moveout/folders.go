@@ -60,7 +60,8 @@ func (e *exporter) folder(at string) (*folder, error) {
 	number := path.Base(at)
 	name := sha256.Sum256([]byte(at))
 	err = e.w.WriteEntity(archive.Entity{Type: folderUID, ID: f.id, Data: jsontree.ObjectOf(
-		"documentId", "f"+hex.EncodeToString(name[:])[:23], "name", number, "pathId", jsontree.Number(number), "path", at,
+		"documentId", "f"+hex.EncodeToString(name[:])[:23], "name", number, "pathId", jsontree.Number(number), "path",
+		at,
 		"createdAt", e.now, "updatedAt", e.now, "publishedAt", e.now, "locale", nil,
 	)})
 	if err != nil || parent == nil {

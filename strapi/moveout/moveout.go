@@ -134,6 +134,7 @@ func (e *exporter) settings() error {
 		return nil
 	}
 	return e.w.WriteSetting(archive.Setting{Type: "core-store", Value: jsontree.ObjectOf(
-		"id", jsontree.Number("1"), "key", "plugin_i18n_default_locale", "value", e.DefaultLocale, "type", "string", "environment", nil, "tag", nil,
+		"id", jsontree.Number("1"), "key", "plugin_i18n_default_locale", "value", e.DefaultLocale, "type", "string",
+		"environment", nil, "tag", nil,
 	)})
 }

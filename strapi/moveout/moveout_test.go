@@ -77,7 +77,8 @@ func readLinks(t *testing.T, a *archive.Archive, c content) map[string]string {
 	for l, err := range a.Links(context.Background()) {
 		must(t, err)
 		all = append(all, l)
-		for key, pos := range map[string]float64{list(l.Left, l.Right): l.Left.Pos, list(l.Right, l.Left): l.Right.Pos} {
+		for key, pos := range map[string]float64{list(l.Left, l.Right): l.Left.Pos,
+			list(l.Right, l.Left): l.Right.Pos} {
 			positions[key] = append(positions[key], pos)
 		}
 	}
@@ -91,7 +92,8 @@ func readLinks(t *testing.T, a *archive.Archive, c content) map[string]string {
 	}
 	links := map[string]string{}
 	for _, l := range all {
-		links[l.Kind+" "+l.Relation+" "+name(l.Left)+" -> "+name(l.Right)] = rank(l.Left, l.Right) + " " + rank(l.Right, l.Left)
+		links[l.Kind+" "+l.Relation+" "+name(l.Left)+" -> "+name(l.Right)] = rank(l.Left, l.Right) + " " +
+			rank(l.Right, l.Left)
 	}
 	return links
 }
@@ -120,7 +122,8 @@ func must(t *testing.T, err error) {
 func moved(t *testing.T, source string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")
-	_, err := movein.Move(t.Context(), movein.Options{Source: source, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
+	_, err := movein.Move(
+		t.Context(), movein.Options{Source: source, Dir: dir, Project: gateway.Options{LogTo: t.Output()}})
 	must(t, err)
 	return dir
 }
@@ -128,7 +131,8 @@ func moved(t *testing.T, source string) string {
 // isMade reports whether rows of a type are made anew in each project, so that they get other ids: those that come from
 // the configuration, and the folders of files, of which Lectern keeps the paths alone.
 func isMade(uid string) bool {
-	return slices.ContainsFunc([]string{"plugin::users-permissions.permission", "plugin::users-permissions.role", "plugin::i18n.locale"}, func(made string) bool {
+	return slices.ContainsFunc([]string{"plugin::users-permissions.permission", "plugin::users-permissions.role",
+		"plugin::i18n.locale"}, func(made string) bool {
 		return strings.Contains(uid, made)
 	}) || strings.Contains(uid, "plugin::upload.folder") && !strings.Contains(uid, "plugin::upload.file ")
 }
@@ -143,7 +147,8 @@ func TestThereAndBack(t *testing.T) {
 	want, _ := read(t, kitchen, "")
 	got, _ := read(t, out, "a key")
 	for name, parts := range map[string][2]map[string]string{
-		"entities": {want.entities, got.entities}, "links": {want.links, got.links}, "assets": {want.assets, got.assets},
+		"entities": {want.entities, got.entities}, "links": {want.links, got.links},
+		"assets": {want.assets, got.assets},
 	} {
 		for _, part := range parts {
 			for key := range part {

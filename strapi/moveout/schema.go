@@ -38,7 +38,8 @@ func typeSchema(t *contenttypes.ContentType) *jsontree.Object {
 		plugins.Set("i18n", jsontree.ObjectOf("localized", true))
 	}
 	schema := jsontree.ObjectOf(
-		"collectionName", t.CollectionName(), "info", info, "options", jsontree.ObjectOf("draftAndPublish", t.DraftAndPublish),
+		"collectionName", t.CollectionName(), "info", info, "options",
+		jsontree.ObjectOf("draftAndPublish", t.DraftAndPublish),
 		"pluginOptions", plugins, "attributes", t.AttributesJSON(), "kind", t.Kind.String(),
 		"modelType", "contentType", "modelName", t.Singular, "uid", t.UID, "globalId", pascal(t.Singular),
 	)

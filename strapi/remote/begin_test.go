@@ -19,12 +19,14 @@ func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
 
 // TestHostileUIDs reads definitions that name a type so that the directory of its rows would lie elsewhere.
 func TestHostileUIDs(t *testing.T) {
-	for _, uid := range []string{"api::/../../../../escape.note", "x./../../../escape", `api::..\..\escape.x`, "api::a\x00.b"} {
+	for _, uid := range []string{"api::/../../../../escape.note", "x./../../../escape", `api::..\..\escape.x`,
+		"api::a\x00.b"} {
 		dir := filepath.Join(t.TempDir(), "a", "b", "c")
 		schema := schemasOf(t, noteSchemas)[:1]
 		schema[0].Set("uid", uid)
-		_, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schema,
-			Clock: newFakeClock(), Transport: cannedTransport{}, Attempts: 1})
+		_, err := remote.Read(t.Context(), dir,
+			remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schema,
+				Clock: newFakeClock(), Transport: cannedTransport{}, Attempts: 1})
 		if err == nil || !strings.Contains(err.Error(), "cannot be the uid") {
 			t.Errorf("%s: error %v", uid, err)
 		}
@@ -49,8 +51,9 @@ func TestMistakenURL(t *testing.T) {
 		{"http://strapi.example", morphServer{}, ""},
 		{"http://other.example", morphServer{}, "holds what was read from another server"},
 	} {
-		_, err := remote.Read(t.Context(), dir, remote.Options{URL: c.url, Token: "key", Schemas: schemasOf(t, morphSchemas), Clock: newFakeClock(),
-			Transport: c.transport, Attempts: 1})
+		_, err := remote.Read(t.Context(), dir,
+			remote.Options{URL: c.url, Token: "key", Schemas: schemasOf(t, morphSchemas), Clock: newFakeClock(),
+				Transport: c.transport, Attempts: 1})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: error %v, want one with %q", c.url, err, c.want)
 		}

@@ -58,7 +58,8 @@ func (e *StatusError) Error() string {
 	case e.Status == http.StatusUnauthorized:
 		return text + ": the server does not know the token, or it has expired; make a new one under Settings → API Tokens"
 	case e.Status == http.StatusForbidden && e.Action != "":
-		return text + ": the token lacks the permission " + e.Action + "; add it under Settings → API Tokens, or use a token with full access"
+		return text + ": the token lacks the permission " + e.Action +
+			"; add it under Settings → API Tokens, or use a token with full access"
 	case e.Message != "" && e.Message != http.StatusText(e.Status):
 		return text + ": " + e.Message
 	}
@@ -137,7 +138,8 @@ func failed(path string, err error) error {
 	var name *net.DNSError
 	var moved *redirectError
 	switch {
-	case errors.Is(err, context.Canceled), errors.As(err, &name) && name.IsNotFound, errors.As(err, &moved), isCertificate(err):
+	case errors.Is(err, context.Canceled), errors.As(err, &name) && name.IsNotFound, errors.As(err, &moved),
+		isCertificate(err):
 		return text
 	}
 	return &temporary{error: text}
@@ -162,7 +164,8 @@ func (c *client) refused(q query, resp *http.Response, body []byte) error {
 // mayPass makes the error temporary if its status says so.
 func (c *client) mayPass(err *StatusError, resp *http.Response) error {
 	switch s := resp.StatusCode; {
-	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500 && s != http.StatusNotImplemented:
+	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s >= 500 &&
+		s != http.StatusNotImplemented:
 		return &temporary{err, c.retryAfter(resp.Header.Get("Retry-After"))}
 	}
 	return err
@@ -203,9 +206,11 @@ func (c *client) retry(ctx context.Context, try func() error) error {
 		case !errors.As(err, &again):
 			return err
 		case again.after > maxRetryAfter:
-			return fmt.Errorf("%w; the server asks to wait for %s: run the command again later, it goes on from here", err, again.after.Round(time.Second))
+			return fmt.Errorf("%w; the server asks to wait for %s: run the command again later, it goes on from here",
+				err, again.after.Round(time.Second))
 		case n == c.attempts:
-			return fmt.Errorf("%w; given up after %d attempts: run the command again later, it goes on from here", err, n)
+			return fmt.Errorf("%w; given up after %d attempts: run the command again later, it goes on from here", err,
+				n)
 		}
 		if again.after > 0 {
 			c.pace.hold(again.after)

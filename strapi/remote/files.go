@@ -94,7 +94,8 @@ func (r *reader) assets(listings []*listing) ([]asset, error) {
 
 // addAssets calls add for a file and for each of its formats.
 func addAssets(row *jsontree.Object, add func(asset)) {
-	add(asset{name: row.Text("hash") + row.Text("ext"), url: row.Text("url"), sidecar: fileRow(row), size: sizeInFile(row)})
+	add(asset{name: row.Text("hash") + row.Text("ext"), url: row.Text("url"), sidecar: fileRow(row),
+		size: sizeInFile(row)})
 	formats := object(row, "formats")
 	for _, name := range formats.Keys {
 		format, ok := formats.Value(name).(*jsontree.Object)
@@ -102,7 +103,8 @@ func addAssets(row *jsontree.Object, add func(asset)) {
 			continue
 		}
 		sidecar := archive.FormatSidecar(row, name, format)
-		add(asset{name: format.Text("hash") + format.Text("ext"), url: format.Text("url"), sidecar: sidecar, size: sizeInFile(format)})
+		add(asset{name: format.Text("hash") + format.Text("ext"), url: format.Text("url"), sidecar: sidecar,
+			size: sizeInFile(format)})
 	}
 }
 

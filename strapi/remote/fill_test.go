@@ -115,8 +115,10 @@ func (s site) fill(n int) {
 	small := s.upload("small.png", picture(s.t, 20, 10))
 	large := s.upload("Crème brûlée.png", picture(s.t, 300, 200))
 	text := s.upload("notes.txt", []byte("some notes\n"))
-	user := s.send("POST", "/api/users", values{"username": "ada", "email": "ada@example.com", "password": "secret-1", "role": 1}).(values)
-	s.send("POST", "/api/users", values{"username": "bob", "email": "bob@example.com", "password": "secret-2", "role": 2, "confirmed": true})
+	user := s.send("POST", "/api/users", values{"username": "ada", "email": "ada@example.com", "password": "secret-1",
+		"role": 1}).(values)
+	s.send("POST", "/api/users", values{"username": "bob", "email": "bob@example.com", "password": "secret-2",
+		"role": 2, "confirmed": true})
 
 	var categories, people, menus []string
 	for i := range 5 {
@@ -133,9 +135,10 @@ func (s site) fill(n int) {
 	for i := range 4 {
 		people = append(people, s.write("POST", "/api/people", values{"firstName": fmt.Sprintf("P%d", i), "age": 20 + i,
 			"email": fmt.Sprintf("p%d@example.com", i), "avatar": small}))
-		menus = append(menus, s.write("POST", "/api/menus", values{"title": fmt.Sprintf("Menu %d", i), "dishes": []values{
-			{"name": "Soup", "price": 4.5, "categories": []string{categories[3], categories[1]}},
-			{"name": "Bread", "categories": []string{categories[4], categories[0]}}}}))
+		menus = append(menus,
+			s.write("POST", "/api/menus", values{"title": fmt.Sprintf("Menu %d", i), "dishes": []values{
+				{"name": "Soup", "price": 4.5, "categories": []string{categories[3], categories[1]}},
+				{"name": "Bread", "categories": []string{categories[4], categories[0]}}}}))
 	}
 	s.fillRestaurants(n, categories, people, menus, small, large, text)
 	s.fillOthers(n, user["documentId"], categories)
@@ -145,8 +148,10 @@ func (s site) fillRestaurants(n int, categories, people, menus []string, small, 
 	s.t.Helper()
 	var restaurants []string
 	for i := range n {
-		data := values{"name": fmt.Sprintf("Restaurant %d", i), "seats": i + 1, "visits": "12345678901234", "tier": "gold", "vegan": i%2 == 0,
-			"categories": []string{categories[i%4], categories[(i+2)%5]}, "owner": people[i%4], "hidden": "private text", "secret": "password"}
+		data := values{"name": fmt.Sprintf("Restaurant %d", i), "seats": i + 1, "visits": "12345678901234",
+			"tier": "gold", "vegan": i%2 == 0,
+			"categories": []string{categories[i%4], categories[(i+2)%5]}, "owner": people[i%4],
+			"hidden": "private text", "secret": "password"}
 		path := "/api/restaurants"
 		switch i % 5 {
 		case 0:
@@ -159,9 +164,11 @@ func (s site) fillRestaurants(n int, categories, people, menus []string, small, 
 			data["address"] = values{"street": "Main", "city": "Graz", "geo": values{"lat": 47.07, "lng": 15.43}}
 		case 1:
 			data["closingPeriods"] = []values{{"label": "B", "media": small}, {"label": "A", "end_date": "2026-01-02"}}
-			data["description"] = []values{{"type": "paragraph", "children": []values{{"type": "text", "text": "Hi & <you>"}}}}
+			data["description"] = []values{{"type": "paragraph",
+				"children": []values{{"type": "text", "text": "Hi & <you>"}}}}
 			data["extra"] = values{"z": []any{1, "two", nil, 1.25}, "a": values{}}
-			data["opensAt"], data["openedOn"], data["inspectedAt"] = "08:30:00.000", "2020-02-29", "2026-11-22T10:00:00.000Z"
+			data["opensAt"], data["openedOn"], data["inspectedAt"] = "08:30:00.000", "2020-02-29",
+				"2026-11-22T10:00:00.000Z"
 		case 2:
 			path += "?status=draft"
 			data["rating"], data["price"], data["contact"] = 4.25, 19.99, "x@example.com"
@@ -175,18 +182,22 @@ func (s site) fillRestaurants(n int, categories, people, menus []string, small, 
 		id := s.write("POST", path, data)
 		restaurants = append(restaurants, id)
 		if i%3 == 0 {
-			s.write("PUT", "/api/restaurants/"+id+"?locale=fr", values{"name": fmt.Sprintf("Resto %d", i), "summary": "en français",
-				"categories": []string{categories[1]}})
+			s.write("PUT", "/api/restaurants/"+id+"?locale=fr",
+				values{"name": fmt.Sprintf("Resto %d", i), "summary": "en français",
+					"categories": []string{categories[1]}})
 		}
 		if i%4 == 0 {
-			s.write("PUT", "/api/restaurants/"+id+"?status=draft", values{"name": fmt.Sprintf("Edited %d", i), "categories": []string{categories[2], categories[1], categories[0]}})
+			s.write("PUT", "/api/restaurants/"+id+"?status=draft", values{"name": fmt.Sprintf("Edited %d", i),
+				"categories": []string{categories[2], categories[1], categories[0]}})
 		}
-		s.write("POST", "/api/reviews", values{"stars": i%5 + 1, "comment": fmt.Sprintf("Review %d", i), "restaurant": id})
+		s.write("POST", "/api/reviews", values{"stars": i%5 + 1, "comment": fmt.Sprintf("Review %d", i),
+			"restaurant": id})
 	}
 	s.write("PUT", "/api/homepage", values{"title": "Home", "featured": []string{restaurants[1], restaurants[0]},
 		"hero": []values{{"__component": "blocks.slider", "caption": "hero", "files": []any{small, large}}}})
 	s.write("PUT", "/api/homepage?locale=de&status=draft", values{"title": "Start", "featured": []string{}})
-	s.write("POST", "/api/meal-plans", values{"title": "Plan of places", "days": 3, "places": []string{restaurants[1], restaurants[0]}})
+	s.write("POST", "/api/meal-plans",
+		values{"title": "Plan of places", "days": 3, "places": []string{restaurants[1], restaurants[0]}})
 }
 
 func (s site) fillOthers(n int, user any, categories []string) {

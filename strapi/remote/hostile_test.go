@@ -35,8 +35,10 @@ func testHostile(t *testing.T, s site) {
 		{"endless pages", "/api/categories", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"data":[%s],"meta":{"pagination":{"total":3}}}`, rows(int(served.Add(1000)), 1000))
 		}, "gives more rows than it counts"},
-		{"the same page again and again", "/api/categories", write(`{"data":[%s]}`, rows(1, 3)), "row 1 comes after row 3"},
-		{"rows out of order", "/api/categories", write(`{"data":[%s,%s]}`, rows(7, 1), rows(5, 1)), "row 5 comes after row 7"},
+		{"the same page again and again", "/api/categories", write(`{"data":[%s]}`, rows(1, 3)),
+			"row 1 comes after row 3"},
+		{"rows out of order", "/api/categories", write(`{"data":[%s,%s]}`, rows(7, 1), rows(5, 1)),
+			"row 5 comes after row 7"},
 		{"a total that is wrong", "/api/categories", func(w http.ResponseWriter, r *http.Request) {
 			list := rows(1, 3)
 			if strings.Contains(r.URL.RawQuery, "[$gt]=3") {
@@ -49,18 +51,29 @@ func testHostile(t *testing.T, s site) {
 		{"null", "/api/categories", write("null"), "the answer has no list"},
 		{"items that are no objects", "/api/categories", write(`{"data":[1]}`), "not an object"},
 		{"deep nesting", "/api/categories", write("%s", strings.Repeat("[", 100_000)), "not JSON"},
-		{"ids that are texts", "/api/categories", write(`{"data":[{"id":"1","documentId":"a"}]}`), "no id that is a positive number"},
-		{"negative ids", "/api/categories", write(`{"data":[{"id":-1,"documentId":"a"}]}`), "no id that is a positive number"},
-		{"ids beyond all bounds", "/api/categories", write(`{"data":[{"id":18446744073709551615,"documentId":"a"}]}`), "no id that is a positive number"},
-		{"rows without documentId", "/api/categories", write(`{"data":[{"id":1,"attributes":{}}]}`), "not older releases"},
-		{"links to texts", "/api/categories", write(`{"data":[{"id":1,"documentId":"a","restaurants":["x"],"parent":null,"children":[]}]}`), "a target has no documentId"},
-		{"attributes that are left out", "/api/categories", write(`{"data":[{"id":1,"documentId":"a"}]}`), "the token lacks the permission api::restaurant.restaurant.find"},
-		{"a component of no definition", "/api/homepage", write(`{"data":{"id":1,"documentId":"a","featured":[],"hero":[{"__component":["x"],"id":1}]}}`), "which the definitions do not have"},
+		{"ids that are texts", "/api/categories", write(`{"data":[{"id":"1","documentId":"a"}]}`),
+			"no id that is a positive number"},
+		{"negative ids", "/api/categories", write(`{"data":[{"id":-1,"documentId":"a"}]}`),
+			"no id that is a positive number"},
+		{"ids beyond all bounds", "/api/categories", write(`{"data":[{"id":18446744073709551615,"documentId":"a"}]}`),
+			"no id that is a positive number"},
+		{"rows without documentId", "/api/categories", write(`{"data":[{"id":1,"attributes":{}}]}`),
+			"not older releases"},
+		{"links to texts", "/api/categories",
+			write(`{"data":[{"id":1,"documentId":"a","restaurants":["x"],"parent":null,"children":[]}]}`),
+			"a target has no documentId"},
+		{"attributes that are left out", "/api/categories", write(`{"data":[{"id":1,"documentId":"a"}]}`),
+			"the token lacks the permission api::restaurant.restaurant.find"},
+		{"a component of no definition", "/api/homepage",
+			write(`{"data":{"id":1,"documentId":"a","featured":[],"hero":[{"__component":["x"],"id":1}]}}`),
+			"which the definitions do not have"},
 		{"a list for a single type", "/api/setting", write(`[]`), "the answer is not an object"},
 		{"locales without codes", "/api/i18n/locales", write(`[{}]`), "a locale has no code"},
 		{"roles that are texts", "/api/users-permissions/roles", write(`{"roles":["x"]}`), "a role has no documentId"},
-		{"definitions that are texts", "/api/content-type-builder/components", write(`{"data":["x"]}`), "a definition is not an object"},
-		{"definitions without uids", "/api/content-type-builder/components", write(`{"data":[{}]}`), "a schema has no uid"},
+		{"definitions that are texts", "/api/content-type-builder/components", write(`{"data":["x"]}`),
+			"a definition is not an object"},
+		{"definitions without uids", "/api/content-type-builder/components", write(`{"data":[{}]}`),
+			"a schema has no uid"},
 		{"no definitions", "/api/content-type-builder/components", write(`{}`), "no list of definitions"},
 		{"files whose names lead elsewhere", "/api/upload/files", files(`"../../escape"`, `"/uploads/x"`), ""},
 		{"files that lead to no web server", "/api/upload/files", files(`"x"`, `"file:///etc/passwd"`), ""},
@@ -79,7 +92,8 @@ func testHostile(t *testing.T, s site) {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			_, err := tryRead(t, f, dir, func(o *remote.Options) { o.PageSize, o.MaxAnswer, o.Attempts = 1000, 1<<20, 2 })
+			_, err := tryRead(t, f, dir,
+				func(o *remote.Options) { o.PageSize, o.MaxAnswer, o.Attempts = 1000, 1<<20, 2 })
 			switch {
 			case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("error %v, want one with %q", err, c.want)
@@ -137,7 +151,8 @@ func files(hash, url string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer := []any{}
 		if strings.Contains(r.URL.RawQuery, "[$gt]=0") {
-			answer = append(answer, map[string]any{"id": 1, "documentId": "f", "name": "f", "hash": json.RawMessage(hash), "ext": "", "url": json.RawMessage(url)})
+			answer = append(answer, map[string]any{"id": 1, "documentId": "f", "name": "f",
+				"hash": json.RawMessage(hash), "ext": "", "url": json.RawMessage(url)})
 		}
 		json.NewEncoder(w).Encode(answer)
 	}

@@ -52,11 +52,13 @@ type farLink struct {
 // hidesLocales reports whether a row does not show all links that it has in a relation: one without locales that holds
 // one document shows one localization of it, and may have a link to each.
 func hidesLocales(owner *schema, relation *attribute, target *schema) bool {
-	return !owner.localized && target.localized && (relation.relation == "manyToOne" || relation.relation == "oneToOne") && !relation.private
+	return !owner.localized && target.localized &&
+		(relation.relation == "manyToOne" || relation.relation == "oneToOne") && !relation.private
 }
 
 func newJoiner(r *reader, out *output) *joiner {
-	return &joiner{r: r, out: out, ids: map[version]uint64{}, inverse: map[edge]int{}, gone: map[version]bool{}, lost: map[string]int64{},
+	return &joiner{r: r, out: out, ids: map[version]uint64{}, inverse: map[edge]int{}, gone: map[version]bool{},
+		lost:   map[string]int64{},
 		morphs: map[morphEdge]bool{}, shown: map[edge]bool{}, texts: map[string]string{}}
 }
 
@@ -99,8 +101,9 @@ func (j *joiner) addAccounts(a *accounts) error {
 		}
 	}
 	if a.defaultLocale != "" {
-		j.out.setting(archive.Setting{Type: "core-store", Value: jsontree.ObjectOf("id", jsontree.Number("1"), "key", "plugin_i18n_default_locale",
-			"value", a.defaultLocale, "type", "string", "environment", nil, "tag", nil)})
+		j.out.setting(archive.Setting{Type: "core-store",
+			Value: jsontree.ObjectOf("id", jsontree.Number("1"), "key", "plugin_i18n_default_locale",
+				"value", a.defaultLocale, "type", "string", "environment", nil, "tag", nil)})
 	}
 	for _, row := range a.roles {
 		if err := j.plain(roleUID, row, "nb_users"); err != nil {
@@ -115,10 +118,13 @@ func (j *joiner) addAccounts(a *accounts) error {
 		}
 		id := uint64(i + 1)
 		times := func(key string) any { return p.role.Value(key) }
-		j.entity(permissionUID, id, jsontree.ObjectOf("documentId", madeID(p.role.Text("documentId")+" "+p.action), "action", p.action,
-			"createdAt", times("createdAt"), "updatedAt", times("updatedAt"), "publishedAt", times("publishedAt"), "locale", nil))
+		j.entity(permissionUID, id, jsontree.ObjectOf("documentId", madeID(p.role.Text("documentId")+" "+p.action),
+			"action", p.action,
+			"createdAt", times("createdAt"), "updatedAt", times("updatedAt"), "publishedAt", times("publishedAt"),
+			"locale", nil))
 		positions[role]++
-		j.link(archive.Link{Kind: basic, Relation: "manyToOne", Left: archive.End{Type: permissionUID, Field: "role", ID: id},
+		j.link(archive.Link{Kind: basic, Relation: "manyToOne",
+			Left:  archive.End{Type: permissionUID, Field: "role", ID: id},
 			Right: archive.End{Type: roleUID, Field: "permissions", ID: role, Pos: positions[role]}})
 	}
 	return nil
@@ -337,7 +343,8 @@ const (
 func (j *joiner) linkTo(l *listing, from linkFrom, target *schema, id uint64, index int) archive.Link {
 	a := from.attribute
 	pos := float64(index + 1)
-	if target.drafts && !from.owner.drafts && l.status != "" { // between the draft and the published version of the next target
+	if target.drafts && !from.owner.drafts &&
+		l.status != "" { // between the draft and the published version of the next target
 		pos = 2*pos - 1
 		if l.again {
 			pos++
@@ -359,7 +366,8 @@ func (j *joiner) linkTo(l *listing, from linkFrom, target *schema, id uint64, in
 	if a.inversedBy != "" {
 		other.Field = a.inversedBy
 		if a.relation != "oneToOne" {
-			other.Pos = float64(j.inverse[edge{a, from.id, id}]) // 0, which stands for none, if the other side does not show it
+			other.Pos = float64(
+				j.inverse[edge{a, from.id, id}]) // 0, which stands for none, if the other side does not show it
 		}
 	}
 	kind := basic

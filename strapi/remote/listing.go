@@ -198,7 +198,9 @@ func checkRow(l *listing, item any) (*jsontree.Object, error) {
 		return nil, fmt.Errorf("GET %s: %w", l.path, err)
 	}
 	if row.Text("documentId") == "" {
-		return nil, fmt.Errorf("GET %s: row %v of the answer has no documentId; Lectern reads Strapi 5, not older releases", l.path, row.Value("id"))
+		return nil, fmt.Errorf(
+			"GET %s: row %v of the answer has no documentId; Lectern reads Strapi 5, not older releases", l.path,
+			row.Value("id"))
 	}
 	return row, nil
 }
@@ -256,7 +258,8 @@ func (r *reader) singleOnce(ctx context.Context, l *listing, locale string) (*js
 
 // outOfOrder returns the error for a row that comes after one with the same or a higher id.
 func (l *listing) outOfOrder(id, last uint64) error {
-	return fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, id, last)
+	return fmt.Errorf("GET %s: row %d comes after row %d, though rows in the order of ids were asked for", l.path, id,
+		last)
 }
 
 // idOf returns the id of a row or component.

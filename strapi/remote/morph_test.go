@@ -48,14 +48,16 @@ func (morphServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	case total > 0:
 		body = fmt.Sprintf(`{"data":[%s],"meta":{"pagination":{"total":%d}}}`, strings.Join(rows, ","), total)
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
 // TestPolymorphicLinks reads each link of a polymorphic relation once, to the version that was linked, and reports none
 // as lost.
 func TestPolymorphicLinks(t *testing.T) {
 	dir := t.TempDir()
-	report, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key", Schemas: schemasOf(t, morphSchemas), Clock: newFakeClock(),
+	report, err := remote.Read(t.Context(), dir, remote.Options{URL: "http://strapi.example", Token: "key",
+		Schemas: schemasOf(t, morphSchemas), Clock: newFakeClock(),
 		Transport: morphServer{}, Attempts: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +83,12 @@ func TestPolymorphicLinks(t *testing.T) {
 		return archive.End{Type: "api::note.note", Field: field, ID: 1, Pos: pos}
 	}
 	want := []archive.Link{
-		{Kind: "relation.morph", Relation: "morphToOne", Left: note("one", 1), Right: archive.End{Type: "api::tag.tag", ID: 1}},
-		{Kind: "relation.morph", Relation: "morphToMany", Left: note("about", 1), Right: archive.End{Type: "api::tag.tag", ID: 3}},
-		{Kind: "relation.morph", Relation: "morphToMany", Left: note("about", 3), Right: archive.End{Type: "api::tag.tag", ID: 1}},
+		{Kind: "relation.morph", Relation: "morphToOne", Left: note("one", 1),
+			Right: archive.End{Type: "api::tag.tag", ID: 1}},
+		{Kind: "relation.morph", Relation: "morphToMany", Left: note("about", 1),
+			Right: archive.End{Type: "api::tag.tag", ID: 3}},
+		{Kind: "relation.morph", Relation: "morphToMany", Left: note("about", 3),
+			Right: archive.End{Type: "api::tag.tag", ID: 1}},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("links\ngot  %v\nwant %v", got, want)

@@ -31,10 +31,12 @@ func testMovedIn(t *testing.T, s site, dir string, want []string) {
 		"/api/restaurants?populate=*&locale=*&pagination[pageSize]=100&status=draft",
 		"/api/restaurants?populate[dz][populate]=*&populate[closingPeriods][populate]=*&populate[address][populate]=*&sort=id&status=draft",
 		"/api/categories?populate=*", "/api/categories?populate=*&status=draft",
-		"/api/menus?populate[dishes][populate]=*&populate[restaurant]=true", "/api/menus?populate[dishes][populate]=*&status=draft",
+		"/api/menus?populate[dishes][populate]=*&populate[restaurant]=true",
+		"/api/menus?populate[dishes][populate]=*&status=draft",
 		"/api/people?populate=*", "/api/people?populate=*&status=draft",
 		"/api/reviews?populate=*", "/api/setting", "/api/meal-plans?populate=*&locale=*",
-		"/api/homepage?populate[hero][populate]=*&populate[featured]=true", "/api/homepage?locale=de&status=draft&populate=*",
+		"/api/homepage?populate[hero][populate]=*&populate[featured]=true",
+		"/api/homepage?locale=de&status=draft&populate=*",
 		"/api/users?populate=role", "/api/upload/files", "/api/i18n/locales", "/api/users-permissions/roles",
 	} {
 		wantStatus, want := s.do("GET", path, "", nil)
@@ -54,7 +56,8 @@ func testMovedIn(t *testing.T, s site, dir string, want []string) {
 // in a new project.
 func withoutConfiguration(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return strings.HasPrefix(line, `["plugin::users-permissions.role"`) || strings.HasPrefix(line, `["plugin::users-permissions.permission"`) ||
+		return strings.HasPrefix(line, `["plugin::users-permissions.role"`) ||
+			strings.HasPrefix(line, `["plugin::users-permissions.permission"`) ||
 			strings.HasPrefix(line, `["plugin::i18n.locale"`)
 	})
 }

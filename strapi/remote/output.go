@@ -77,12 +77,14 @@ func (r *reader) write(ctx context.Context, listings []*listing, a *accounts, as
 	if err != nil {
 		return fmt.Errorf("write archive: %w", err)
 	}
-	return d.Close(archive.Metadata{CreatedAt: r.o.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Version: strapiVersion})
+	return d.Close(archive.Metadata{CreatedAt: r.o.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		Version: strapiVersion})
 }
 
 func (r *reader) writeAssets(d *archive.Directory, assets []asset) error {
 	for _, a := range assets {
-		err := d.LinkAsset(archive.Asset{Name: a.name, Sidecar: a.sidecar}, r.staging.root, stagedFile(a.name), archiveName)
+		err := d.LinkAsset(archive.Asset{Name: a.name, Sidecar: a.sidecar}, r.staging.root, stagedFile(a.name),
+			archiveName)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // noted when it could not be downloaded
 		case err != nil:

@@ -32,7 +32,8 @@ func (r *reader) readListing(ctx context.Context, l *listing) error {
 		cursor = h.cursor
 		count += int64(h.rows)
 		if limit := 2*total + slack; total >= 0 && count > limit || count > maxRows {
-			return fmt.Errorf("GET %s: the server gives more rows than it counts: %d, and it counted %d", l.path, count, total)
+			return fmt.Errorf("GET %s: the server gives more rows than it counts: %d, and it counted %d", l.path, count,
+				total)
 		}
 		r.progress(func(p *Progress) { p.Rows += int64(h.rows) })
 	}

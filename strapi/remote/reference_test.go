@@ -17,7 +17,8 @@ func TestReference(t *testing.T) {
 	if os.Getenv("LECTERN_REFERENCE_FILL") != "" {
 		s.fill(12)
 	}
-	report, err := remote.Read(t.Context(), os.Getenv("LECTERN_REFERENCE_DIR"), remote.Options{URL: s.base, Token: s.key, Rate: 100})
+	report, err := remote.Read(t.Context(), os.Getenv("LECTERN_REFERENCE_DIR"),
+		remote.Options{URL: s.base, Token: s.key, Rate: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

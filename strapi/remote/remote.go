@@ -205,7 +205,8 @@ func (r *reader) read(ctx context.Context) error {
 		}
 		listings = append(listings, of...)
 	}
-	if err := r.each(ctx, len(listings), func(ctx context.Context, i int) error { return r.readListing(ctx, listings[i]) }); err != nil {
+	if err := r.each(ctx, len(listings),
+		func(ctx context.Context, i int) error { return r.readListing(ctx, listings[i]) }); err != nil {
 		return err
 	}
 	if err := r.readChanges(ctx, listings); err != nil {
@@ -247,7 +248,8 @@ func (r *reader) begin(ctx context.Context) (*accounts, error) {
 	}
 	// Not before the server has answered: after a mistake in its URL, a run with the right one can use the same
 	// directory.
-	return accounts, errors.Join(r.staging.use("server", r.client.base.String()), r.staging.use("definitions", digest(schemas)))
+	return accounts, errors.Join(r.staging.use("server", r.client.base.String()),
+		r.staging.use("definitions", digest(schemas)))
 }
 
 // isRead reports whether the rows of a type are asked for page by page.

@@ -205,9 +205,12 @@ func TestRead(t *testing.T) {
 	first := front(t, s, nil)
 	report := read(t, first, dir, nil)
 	want := content(t, dir)
-	counts := map[string]int64{"api::category.category": 9, "api::homepage.homepage": 3, "api::meal-plan.meal-plan": 10, "api::menu.menu": 4,
-		"api::person.person": 4, "api::restaurant.restaurant": 15, "api::review.review": 6, "api::setting.setting": 1, "plugin::i18n.locale": 3,
-		"plugin::upload.file": 3, "plugin::users-permissions.permission": 23, "plugin::users-permissions.role": 2, "plugin::users-permissions.user": 2}
+	counts := map[string]int64{"api::category.category": 9, "api::homepage.homepage": 3, "api::meal-plan.meal-plan": 10,
+		"api::menu.menu":     4,
+		"api::person.person": 4, "api::restaurant.restaurant": 15, "api::review.review": 6, "api::setting.setting": 1,
+		"plugin::i18n.locale": 3,
+		"plugin::upload.file": 3, "plugin::users-permissions.permission": 23, "plugin::users-permissions.role": 2,
+		"plugin::users-permissions.user": 2}
 	if diff := cmp.Diff(counts, report.Rows); diff != "" || report.Files != 4 || report.Reread != 0 {
 		t.Errorf("%d files, %d rows read again, rows (-want +got):\n%s", report.Files, report.Reread, diff)
 	}
@@ -303,7 +306,8 @@ func testResume(t *testing.T, s site, want []string) {
 		mu.Lock()
 		left--
 		refuse := left < 0
-		if !refuse && (strings.Contains(r.URL.RawQuery, "populate") || strings.HasPrefix(r.URL.Path, "/uploads/")) && !strings.HasPrefix(r.URL.Path, "/api/homepage") {
+		if !refuse && (strings.Contains(r.URL.RawQuery, "populate") || strings.HasPrefix(r.URL.Path, "/uploads/")) &&
+			!strings.HasPrefix(r.URL.Path, "/api/homepage") {
 			answered[r.URL.String()]++
 		}
 		mu.Unlock()
@@ -345,7 +349,8 @@ func testRefused(t *testing.T, s site) {
 		{"a token that is unknown", "/api/menus", 401, "the server does not know the token"},
 		{"a permission that is missing", "/api/menus", 403, "the token lacks the permission api::menu.menu.find"},
 		{"locales that may not be read", "/api/i18n/locales", 403, "plugin::i18n.locales.listLocales"},
-		{"definitions that may not be read", "/api/content-type-builder/components", 403, "name the directory of the Strapi project"},
+		{"definitions that may not be read", "/api/content-type-builder/components", 403,
+			"name the directory of the Strapi project"},
 		{"a type without routes", "/api/menus", 404, "GET /api/menus: 404"},
 		{"a query that is refused", "/api/menus", 400, "GET /api/menus: 400"},
 	} {
@@ -409,7 +414,9 @@ func testToken(t *testing.T, s site) {
 	away := front(t, s, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusFound)
 	})
-	if _, err := tryRead(t, away, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "the server redirects to "+elsewhere.URL) || strings.Contains(err.Error(), s.key) {
+	if _, err := tryRead(t, away, t.TempDir(), nil); err == nil ||
+		!strings.Contains(err.Error(), "the server redirects to "+elsewhere.URL) ||
+		strings.Contains(err.Error(), s.key) {
 		t.Errorf("a redirect of an API request: %v", err)
 	}
 }

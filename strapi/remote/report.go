@@ -31,12 +31,14 @@ func (r *reader) describeType(s *schema) {
 			switch {
 			case a.private || a.typ == "password":
 				hidden = append(hidden, a.name)
-			case a.typ == "relation" && !a.isPolymorphic() && !strings.HasPrefix(a.relation, "morph") && !r.definitions.isAsked(&a):
+			case a.typ == "relation" && !a.isPolymorphic() && !strings.HasPrefix(a.relation, "morph") &&
+				!r.definitions.isAsked(&a):
 				elsewhere = append(elsewhere, a.name)
 			}
 		}
 		if len(hidden) > 0 && s.uid != fileUID {
-			r.note(s.uid, "without values, since private attributes and passwords are not shown: %s", strings.Join(hidden, ", "))
+			r.note(s.uid, "without values, since private attributes and passwords are not shown: %s",
+				strings.Join(hidden, ", "))
 		}
 		if len(elsewhere) > 0 && s.uid != fileUID {
 			r.note(s.uid, "without links, since their targets are not shown: %s", strings.Join(elsewhere, ", "))

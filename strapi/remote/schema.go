@@ -96,7 +96,8 @@ func parseSchema(data *jsontree.Object) *schema {
 }
 
 // builtIn are the attributes that Strapi gives to every type. Archives list them in schemas.
-var builtIn = []string{"createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations", "documentId", "id"}
+var builtIn = []string{"createdAt", "updatedAt", "publishedAt", "createdBy", "updatedBy", "locale", "localizations",
+	"documentId", "id"}
 
 func parseAttribute(name string, data *jsontree.Object) attribute {
 	a := attribute{name: name, typ: data.Text("type"), relation: data.Text("relation"), target: data.Text("target"),
@@ -136,7 +137,8 @@ func (c *client) askDefinitions(ctx context.Context) ([]*jsontree.Object, error)
 	} {
 		v, err := c.get(ctx, query{path: part.path, action: part.action}, 4*c.maxAnswer)
 		if statusOf(err) == 403 || statusOf(err) == 404 {
-			return nil, fmt.Errorf("%w; or name the directory of the Strapi project, so that the definitions are read from there", err)
+			return nil, fmt.Errorf(
+				"%w; or name the directory of the Strapi project, so that the definitions are read from there", err)
 		}
 		if err != nil {
 			return nil, err

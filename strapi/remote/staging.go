@@ -57,7 +57,8 @@ func parseHeader(o *jsontree.Object) header {
 		n, _ := v.(jsontree.Number)
 		return n.Float()
 	}
-	h := header{rows: int(number(o.Value("rows"))), total: int64(number(o.Value("total"))), again: o.Value("again") == true, cursor: uint64(number(o.Value("cursor")))}
+	h := header{rows: int(number(o.Value("rows"))), total: int64(number(o.Value("total"))),
+		again: o.Value("again") == true, cursor: uint64(number(o.Value("cursor")))}
 	for _, id := range list(o, "gone") {
 		h.gone = append(h.gone, uint64(number(id)))
 	}

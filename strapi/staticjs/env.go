@@ -41,7 +41,8 @@ func (r *reader) envCall(converter string, args []js.Arg, s *scope) value {
 	case converter == "array" && len(args) == 2:
 		// Lectern has no lists of variables. The default at least says what the setting is without the variable.
 		if v := r.eval(last, s); v.node != nil && v.node.Kind == yamlfile.List {
-			r.unread = append(r.unread, Unread{Path: strings.Join(r.path, "."), Code: "the variable " + name.node.Text + ", whose default is used"})
+			r.unread = append(r.unread, Unread{Path: strings.Join(r.path, "."), Code: "the variable " + name.node.Text +
+				", whose default is used"})
 			return v
 		}
 	case converter != "" && !slices.Contains(converters, converter):

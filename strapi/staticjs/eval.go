@@ -86,7 +86,8 @@ func literal(e *js.LiteralExpr) value {
 		return value{node: &yamlfile.Node{Kind: yamlfile.Null}}
 	case js.DecimalToken, js.IntegerToken, js.HexadecimalToken, js.BinaryToken, js.OctalToken:
 		data = strings.ReplaceAll(data, "_", "")
-		if i, err := strconv.ParseInt(data, 0, 64); err == nil && (data == "0" || data[0] != '0' || e.TokenType != js.DecimalToken) {
+		if i, err := strconv.ParseInt(data, 0, 64); err == nil &&
+			(data == "0" || data[0] != '0' || e.TokenType != js.DecimalToken) {
 			return number(float64(i))
 		}
 		if f, err := strconv.ParseFloat(data, 64); err == nil {

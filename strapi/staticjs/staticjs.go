@@ -245,7 +245,8 @@ func bindContext(binding js.IBinding, s *scope) {
 
 // skip records that the value at the present path, below key, is not known.
 func (r *reader) skip(key string, e js.IExpr) {
-	r.unread = append(r.unread, Unread{Path: strings.Join(append(r.path[:len(r.path):len(r.path)], key), "."), Code: code(e)})
+	r.unread = append(r.unread, Unread{Path: strings.Join(append(r.path[:len(r.path):len(r.path)], key), "."),
+		Code: code(e)})
 }
 
 // code returns an expression as text of one line, of at most 100 characters.

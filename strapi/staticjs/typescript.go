@@ -71,7 +71,8 @@ func endsExpression(t token) bool {
 	case "return", "case", "typeof", "default":
 		return false
 	}
-	return js.IsIdentifierName(t.kind) || js.IsNumeric(t.kind) || t.kind == js.StringToken || t.kind == js.TemplateToken ||
+	return js.IsIdentifierName(t.kind) || js.IsNumeric(t.kind) || t.kind == js.StringToken ||
+		t.kind == js.TemplateToken ||
 		t.kind == js.TemplateEndToken || t.kind == js.RegExpToken
 }
 
@@ -117,7 +118,8 @@ func (b *blanker) token(i int) int {
 		}
 	case t.text == "(":
 		b.parameters(i)
-	case (t.text == "as" || t.text == "satisfies") && i > 0 && endsExpression(b.tokens[i-1]) && !t.newLine && b.at(i+1) != ":" && b.at(i+1) != ",":
+	case (t.text == "as" || t.text == "satisfies") && i > 0 && endsExpression(b.tokens[i-1]) && !t.newLine &&
+		b.at(i+1) != ":" && b.at(i+1) != ",":
 		after := b.typeEnd(i + 1)
 		b.blank(i, after)
 		return after - 1
@@ -139,7 +141,8 @@ func (b *blanker) declaration(i int) int {
 		switch t := b.tokens[k]; {
 		case t.text == ";":
 			return k + 1
-		case t.newLine && endsExpression(b.tokens[k-1]) && t.text != "|" && t.text != "&" && t.text != "from" && t.text != "=":
+		case t.newLine && endsExpression(b.tokens[k-1]) && t.text != "|" && t.text != "&" && t.text != "from" &&
+			t.text != "=":
 			return k
 		case t.text == "{" || t.text == "(" || t.text == "[":
 			k = b.balanced(k) - 1

@@ -35,7 +35,8 @@ func TestChoose(t *testing.T) {
 
 func TestGzip(t *testing.T) {
 	for header, want := range map[string]bool{
-		"": false, "gzip": true, "br, GZIP": true, "gzip;q=0, *": false, "*": true, "*;q=0": false, "br;q=1, *;q=0.1": true, "identity": false,
+		"": false, "gzip": true, "br, GZIP": true, "gzip;q=0, *": false, "*": true, "*;q=0": false,
+		"br;q=1, *;q=0.1": true, "identity": false,
 	} {
 		if got := accept.Gzip(header); got != want {
 			t.Errorf("%q: %v, want %v", header, got, want)

@@ -21,7 +21,8 @@ func (u *routes) roleRoutes() []server.Route {
 		u.keyed("POST", roles, roleAction+"createRole", u.createRole),
 		u.keyed("PUT", roles+"/{id}", roleAction+"updateRole", u.updateRole),
 		u.keyed("DELETE", roles+"/{id}", roleAction+"deleteRole", u.deleteRole),
-		u.route("GET", "/users-permissions/permissions", "plugin::users-permissions.permissions.getPermissions", u.listPermissions),
+		u.route("GET", "/users-permissions/permissions", "plugin::users-permissions.permissions.getPermissions",
+			u.listPermissions),
 	}
 }
 

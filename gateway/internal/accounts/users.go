@@ -72,7 +72,8 @@ func (u *routes) oneUser(w http.ResponseWriter, r *http.Request, who auth.Princi
 // GET /api/users/me: the user who is logged in.
 func (u *routes) me(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	if who.User.ID == 0 {
-		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized", Reason: apierror.Anonymous}
+		return &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Message: "Unauthorized",
+			Reason: apierror.Anonymous}
 	}
 	return u.show(w, r, who, who.User.ID)
 }
@@ -86,7 +87,8 @@ func (u *routes) show(w http.ResponseWriter, r *http.Request, who auth.Principal
 	if err != nil {
 		return err
 	}
-	body, err := u.plain(r.Context(), who).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) store.Record { return u.Users.Row(s, id) })
+	body, err := u.plain(r.Context(), who).One(r.Context(), &one.Query, one.Selection,
+		func(s *store.Snapshot) store.Record { return u.Users.Row(s, id) })
 	if err != nil {
 		return err
 	}
@@ -109,9 +111,10 @@ func (u *routes) createUser(w http.ResponseWriter, r *http.Request, who auth.Pri
 
 // PUT /api/users/{id}: changes a user, and answers with it.
 func (u *routes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
-	return u.saveUser(w, r, who, once, http.StatusOK, func(ctx context.Context, once *store.Once, sent any, show auth.Show) error {
-		return u.Users.Update(ctx, once, pathID(r), sent, show)
-	})
+	return u.saveUser(w, r, who, once, http.StatusOK,
+		func(ctx context.Context, once *store.Once, sent any, show auth.Show) error {
+			return u.Users.Update(ctx, once, pathID(r), sent, show)
+		})
 }
 
 // saveUser answers with the user that save writes from the body of the request.

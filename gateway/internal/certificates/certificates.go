@@ -1,5 +1,5 @@
-// Package certificates provides the TLS certificates of the server: from files, which are read again when they change, or from an ACME
-// authority such as Let's Encrypt, which renews them.
+// Package certificates provides the TLS certificates of the server: from files, which are read again when they change,
+// or from an ACME authority such as Let's Encrypt, which renews them.
 package certificates
 
 import (
@@ -18,8 +18,9 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// FromFiles returns a configuration with the certificate chain and the private key of two PEM files. When the files change, the next
-// handshakes use the new certificate; if the new files cannot be used, failed is called and the former certificate stays.
+// FromFiles returns a configuration with the certificate chain and the private key of two PEM files. When the files
+// change, the next handshakes use the new certificate; if the new files cannot be used, failed is called and the former
+// certificate stays.
 func FromFiles(certificate, key string, failed func(error)) (*tls.Config, error) {
 	f := &files{certificate: certificate, key: key, failed: failed}
 	if err := f.read(); err != nil {
@@ -105,15 +106,16 @@ type Authority struct {
 	Cache     string // the directory that keeps the account and the certificates; it is made when it is needed
 }
 
-// ForDomains returns a configuration with certificates of the authority for the given domains. The authority checks the domains by
-// handshakes at port 443 of each, or by requests at port 80, which the returned handler answers. It redirects all other requests as
-// RedirectTo does. A certificate is obtained in the first handshake for its domain.
+// ForDomains returns a configuration with certificates of the authority for the given domains. The authority checks the
+// domains by handshakes at port 443 of each, or by requests at port 80, which the returned handler answers. It
+// redirects all other requests as RedirectTo does. A certificate is obtained in the first handshake for its domain.
 func (a Authority) ForDomains(port string, domains ...string) (*tls.Config, http.Handler, error) {
 	if len(domains) == 0 {
 		return nil, nil, errors.New("there is no domain to get a certificate for")
 	}
 	m := &autocert.Manager{
-		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(a.Cache), HostPolicy: autocert.HostWhitelist(domains...), Email: a.Email,
+		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(a.Cache), HostPolicy: autocert.HostWhitelist(domains...),
+		Email: a.Email,
 	}
 	if a.Directory != "" {
 		m.Client = &acme.Client{DirectoryURL: a.Directory}
@@ -123,8 +125,8 @@ func (a Authority) ForDomains(port string, domains ...string) (*tls.Config, http
 	return c, m.HTTPHandler(RedirectTo(port)), nil
 }
 
-// RedirectTo answers each request with a redirection to the same host and path by https, at a port; "" is the default port. Requests other
-// than GET and HEAD keep their method.
+// RedirectTo answers each request with a redirection to the same host and path by https, at a port; "" is the default
+// port. Requests other than GET and HEAD keep their method.
 func RedirectTo(port string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := url.URL{Host: r.Host}

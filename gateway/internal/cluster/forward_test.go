@@ -21,10 +21,12 @@ import (
 )
 
 // newLeader returns what a node knows about the leader, and a function that forwards a write to the leader.
-func newLeader(t *testing.T, dial forward.Dialer, address string) (n *Node, write func(http.ResponseWriter, *http.Request) error) {
+func newLeader(t *testing.T, dial forward.Dialer,
+	address string) (n *Node, write func(http.ResponseWriter, *http.Request) error) {
 	n = &Node{options: Options{Settings: &Settings{Name: "follower"}}}
 	n.leader.Store(&address)
-	f := forward.New(forward.Link{To: Leader{n}, Via: via, Transport: &http.Transport{DialContext: dial}}, nil, time.Hour, slog.New(slog.DiscardHandler))
+	f := forward.New(forward.Link{To: Leader{n}, Via: via, Transport: &http.Transport{DialContext: dial}}, nil,
+		time.Hour, slog.New(slog.DiscardHandler))
 	t.Cleanup(f.Close)
 	return n, func(w http.ResponseWriter, r *http.Request) error {
 		end, at, err := f.To.Begin(r.Context())
@@ -55,12 +57,17 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 		rest    time.Duration // from then on until it sends the body
 		unknown time.Duration // when the outcome is told to be unknown; 0: it is known
 	}{
-		{name: "the follower hears nothing from the leader for a moment", changes: []change{{time.Second, ""}, {time.Second, first}}, head: 20 * time.Second},
-		{name: "again and again", changes: []change{{time.Second, ""}, {4 * time.Second, first}, {time.Second, ""}, {4 * time.Second, first}}, head: 20 * time.Second},
-		{name: "another leads, and the former leader answers", changes: []change{{time.Second, ""}, {time.Second, other}}, head: 3 * time.Second},
-		{name: "another leads, and the former leader never answers", changes: []change{{time.Second, ""}, {time.Second, other}}, head: never, unknown: 6 * time.Second},
+		{name: "the follower hears nothing from the leader for a moment",
+			changes: []change{{time.Second, ""}, {time.Second, first}}, head: 20 * time.Second},
+		{name: "again and again", changes: []change{{time.Second, ""}, {4 * time.Second, first}, {time.Second, ""},
+			{4 * time.Second, first}}, head: 20 * time.Second},
+		{name: "another leads, and the former leader answers",
+			changes: []change{{time.Second, ""}, {time.Second, other}}, head: 3 * time.Second},
+		{name: "another leads, and the former leader never answers",
+			changes: []change{{time.Second, ""}, {time.Second, other}}, head: never, unknown: 6 * time.Second},
 		{name: "nobody leads any more", changes: []change{{time.Second, ""}}, head: never, unknown: 6 * time.Second},
-		{name: "another leads while the answer is sent", changes: []change{{2 * time.Second, other}}, head: time.Second, rest: 10 * time.Second},
+		{name: "another leads while the answer is sent", changes: []change{{2 * time.Second, other}}, head: time.Second,
+			rest: 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,11 +95,13 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 					}
 				}()
 				w, began := httptest.NewRecorder(), time.Now()
-				err := write(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)))
+				err := write(w, httptest.NewRequest("POST", "/api/notes",
+					strings.NewReader(`{"data":{"title":"new"}}`)))
 				took := time.Since(began)
 				switch {
 				case c.unknown == 0:
-					if err != nil || w.Code != http.StatusCreated || w.Body.String() != "created" || took != c.head+c.rest {
+					if err != nil || w.Code != http.StatusCreated || w.Body.String() != "created" ||
+						took != c.head+c.rest {
 						t.Errorf("after %v: %d %q %v", took, w.Code, w.Body, err)
 					}
 				case err == nil || !strings.Contains(err.Error(), "it may have written") || took != c.unknown:
@@ -115,7 +124,8 @@ func TestSendsTo(t *testing.T) {
 		n, write := newLeader(t, over.Dial, first)
 		answered := make(chan error)
 		go func() {
-			answered <- write(httptest.NewRecorder(), httptest.NewRequest("POST", "/api/notes", strings.NewReader("{}")))
+			answered <- write(httptest.NewRecorder(),
+				httptest.NewRequest("POST", "/api/notes", strings.NewReader("{}")))
 		}()
 		synctest.Wait()
 		n.setLeader(other)
@@ -148,12 +158,16 @@ func TestForwardedToUnreachedLeader(t *testing.T) {
 		{name: "connections fail for a while", fails: 8, took: 4 * time.Second, status: http.StatusCreated},
 		{name: "no connection succeeds", fails: 1000, took: 5 * time.Second},
 		{name: "another leads", fails: 1000, next: other, took: time.Second, status: http.StatusCreated},
-		{name: "another leads while the connection is opened", hangs: true, next: other, took: 6 * time.Second, status: http.StatusCreated},
+		{name: "another leads while the connection is opened", hangs: true, next: other, took: 6 * time.Second,
+			status: http.StatusCreated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				over := silentnet.New()
-				leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusCreated) })}
+				leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+					r *http.Request) {
+					w.WriteHeader(http.StatusCreated)
+				})}
 				go leader.Serve(over)
 				defer leader.Close()
 				fails := c.fails
@@ -175,7 +189,8 @@ func TestForwardedToUnreachedLeader(t *testing.T) {
 					}
 				})
 				w, began := httptest.NewRecorder(), time.Now()
-				err := write(w, httptest.NewRequest("POST", "/api/notes", strings.NewReader(`{"data":{"title":"new"}}`)))
+				err := write(w, httptest.NewRequest("POST", "/api/notes",
+					strings.NewReader(`{"data":{"title":"new"}}`)))
 				if took := time.Since(began); took != c.took {
 					t.Errorf("the answer took %v, want %v", took, c.took)
 				}
@@ -194,10 +209,14 @@ func TestForwardedToUnreachedLeader(t *testing.T) {
 // TestForwardedAgain forwards writes that have come back: while the lead changes, as often as it does, but not for
 // ever.
 func TestForwardedAgain(t *testing.T) {
-	for times, status := range []int{http.StatusCreated, http.StatusCreated, http.StatusCreated, http.StatusServiceUnavailable} {
+	for times, status := range []int{http.StatusCreated, http.StatusCreated, http.StatusCreated,
+		http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
 			over := silentnet.New()
-			leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusCreated) })}
+			leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+				r *http.Request) {
+				w.WriteHeader(http.StatusCreated)
+			})}
 			go leader.Serve(over)
 			defer leader.Close()
 			_, write := newLeader(t, over.Dial, "leader.example:1")

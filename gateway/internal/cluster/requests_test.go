@@ -32,7 +32,8 @@ func TestNodeConnectionsAreClosedByClients(t *testing.T) {
 				_, err = c.Read(b)
 			}
 			if open, kept := time.Since(opened), newTransport(over.Dial).IdleConnTimeout; open < kept+10*time.Second {
-				t.Errorf("after %q the node closes the connection in %v; other nodes keep it for %v", request, open, kept)
+				t.Errorf("after %q the node closes the connection in %v; other nodes keep it for %v", request, open,
+					kept)
 			}
 		})
 	}

@@ -33,7 +33,8 @@ func (b build) reads(writer build) error {
 	switch {
 	case b.Protocol != writer.Protocol:
 		return fmt.Errorf("version %s of Lectern speaks version %d of the cluster's protocol, and version %s of "+
-			"Lectern version %d: give all nodes the same version of Lectern", b.Version, b.Protocol, writer.Version, writer.Protocol)
+			"Lectern version %d: give all nodes the same version of Lectern", b.Version, b.Protocol, writer.Version,
+			writer.Protocol)
 	case b.Format < writer.Format:
 		return fmt.Errorf("version %s of Lectern reads transactions up to format %d, and version %s writes format "+
 			"%d: give the node the newer version of Lectern", b.Version, b.Format, writer.Version, writer.Format)

@@ -16,7 +16,8 @@ func TestCheckReaders(t *testing.T) {
 		{"the same version", clusterProtocol, store.TransactionFormat, true},
 		{"a newer version", clusterProtocol, store.TransactionFormat + 1, true},
 		{"a version that does not know a step of conversions", clusterProtocol, store.TransactionFormat - 1<<8, false},
-		{"a version that does not know the format of the file", clusterProtocol, store.TransactionFormat - 1<<16, false},
+		{"a version that does not know the format of the file", clusterProtocol, store.TransactionFormat - 1<<16,
+			false},
 		{"a version with another protocol", clusterProtocol + 1, store.TransactionFormat, false},
 	} {
 		n := &Node{}

@@ -109,7 +109,8 @@ func (f *Feed) answer(w http.ResponseWriter, r *http.Request, who auth.Principal
 
 // answerIf answers with the changes after a position, if there are any or it is late. Otherwise it moves the position
 // forward.
-func (f *Feed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, p *params, since *changes.Position, late bool) (answered bool, err error) {
+func (f *Feed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Principal, p *params, since *changes.Position,
+	late bool) (answered bool, err error) {
 	codec := f.Positions.codecs.Get().(*changes.Codec)
 	defer f.Positions.codecs.Put(codec)
 	q, err := f.queryAfter(*since, p, who, codec)
@@ -126,7 +127,8 @@ func (f *Feed) answerIf(w http.ResponseWriter, r *http.Request, who auth.Princip
 }
 
 // answerPage answers with a page, unless wanted is set and does not want it.
-func (f *Feed) answerPage(w http.ResponseWriter, r *http.Request, q *rest.ChangesQuery, wanted func(*changes.Page) bool) error {
+func (f *Feed) answerPage(w http.ResponseWriter, r *http.Request, q *rest.ChangesQuery,
+	wanted func(*changes.Page) bool) error {
 	return f.REST.Changes(r.Context(), *q, f.Answers, func(page changes.Page, text []byte) error {
 		if wanted != nil && !wanted(&page) {
 			return nil
@@ -146,7 +148,8 @@ func (f *Feed) query(p *params, who auth.Principal, codec *changes.Codec) (*rest
 			t = f.types[strings.ToLower(name)]
 		}
 		if t == nil {
-			return nil, apierror.Validation("Invalid parameter types: there is no content-type " + string(jsontree.AppendString(nil, name)))
+			return nil, apierror.Validation("Invalid parameter types: there is no content-type " +
+				string(jsontree.AppendString(nil, name)))
 		}
 		if !slices.Contains(q.Types, t) {
 			q.Types = append(q.Types, t)
@@ -190,7 +193,8 @@ func (f *Feed) permitDocuments(types []*contenttypes.ContentType, who auth.Princ
 
 // queryAfter is query with a position. A caller who may find none of the types gets an error, unless the position says
 // that they could, so that they must learn what they lost.
-func (f *Feed) queryAfter(since changes.Position, p *params, who auth.Principal, codec *changes.Codec) (*rest.ChangesQuery, error) {
+func (f *Feed) queryAfter(since changes.Position, p *params, who auth.Principal,
+	codec *changes.Codec) (*rest.ChangesQuery, error) {
 	q, err := f.query(p, who, codec)
 	if err != nil {
 		return nil, err

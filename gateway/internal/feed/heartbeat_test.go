@@ -45,7 +45,8 @@ func TestHeartbeats(t *testing.T) {
 		{name: "an event", pages: []string{"event\n\n"}, due: true, want: "event\n\n", then: ":\n\n"},
 		{name: "changes of others", pages: []string{""}, then: id},
 		{name: "changes of others for long", pages: []string{"", ""}, due: true, want: id, then: ":\n\n"},
-		{name: "more pages than one turn has", pages: strings.Split(strings.Repeat("x", pagesAtOnce+1), ""), due: true, want: strings.Repeat("x", pagesAtOnce), then: "x"},
+		{name: "more pages than one turn has", pages: strings.Split(strings.Repeat("x", pagesAtOnce+1), ""), due: true,
+			want: strings.Repeat("x", pagesAtOnce), then: "x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := NewSubscriber(nil, &pageDelivery{pages: c.pages, next: moved}, changes.Position{}, time.Hour)
@@ -54,7 +55,8 @@ func TestHeartbeats(t *testing.T) {
 					s.beatAt = time.Now()
 				}
 				var all strings.Builder
-				if _, err := s.deliver(t.Context(), feed, func(text []byte) error { all.Write(text); return nil }); err != nil {
+				if _, err := s.deliver(t.Context(), feed,
+					func(text []byte) error { all.Write(text); return nil }); err != nil {
 					t.Fatal(err)
 				}
 				return all.String()

@@ -110,7 +110,8 @@ const (
 )
 
 // paramNames are the parameters that there are.
-var paramNames = []string{"since", "limit", "feed", "heartbeat", "timeout", "types", "locale", "status", "include", "fields", "populate"}
+var paramNames = []string{"since", "limit", "feed", "heartbeat", "timeout", "types", "locale", "status", "include",
+	"fields", "populate"}
 
 // parseParams reads the parameters of a request for changes. An unknown one is an error: a filter that is not one must
 // not be ignored.

@@ -15,8 +15,10 @@ import (
 func FuzzParams(f *testing.F) {
 	for _, query := range []string{
 		"since=0&limit=3&feed=normal&types=restaurant,menu&types[1]=api::review.review&locale=en&status=draft",
-		"feed=eventsource&heartbeat=true&since=now", "feed=longpoll&timeout=99999999&heartbeat=-1", "limit=10001", "limit[]=1",
-		"include=document&fields[0]=name&populate[menu][fields]=*&locale=*", "fields=name", "types=,&locale= ", "types[a]=b", "Since=1",
+		"feed=eventsource&heartbeat=true&since=now", "feed=longpoll&timeout=99999999&heartbeat=-1", "limit=10001",
+		"limit[]=1",
+		"include=document&fields[0]=name&populate[menu][fields]=*&locale=*", "fields=name", "types=,&locale= ",
+		"types[a]=b", "Since=1",
 	} {
 		f.Add(query)
 	}
@@ -27,15 +29,18 @@ func FuzzParams(f *testing.F) {
 		}
 		p, err := parseParams(q)
 		var refused *apierror.Error
-		if err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusBadRequest || refused.Message == "") {
+		if err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusBadRequest ||
+			refused.Message == "") {
 			t.Errorf("%q: %v", query, err)
 		}
 		if err != nil {
 			return
 		}
 		kinds := []kind{atOnce, longPoll, eventStream}
-		if !slices.Contains(kinds, p.kind) || p.limit < 1 || p.limit > mostLimit || p.heartbeat < leastInterval || p.heartbeat > mostInterval ||
-			p.timeout < leastInterval || p.timeout > mostInterval || p.types != nil && len(p.types) == 0 || slices.Contains(p.types, "") ||
+		if !slices.Contains(kinds, p.kind) || p.limit < 1 || p.limit > mostLimit || p.heartbeat < leastInterval ||
+			p.heartbeat > mostInterval ||
+			p.timeout < leastInterval || p.timeout > mostInterval || p.types != nil && len(p.types) == 0 ||
+			slices.Contains(p.types, "") ||
 			slices.Contains(p.locales, "") || !p.document && len(p.selection.Keys) > 0 {
 			t.Errorf("%q: %+v", query, p)
 		}

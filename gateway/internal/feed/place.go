@@ -29,12 +29,14 @@ const subscriberBytes = 4 << 10
 // memory. The caller must Leave the place when the client no longer waits, unless Serve got it.
 func (s *Subscribers) Admit(w http.ResponseWriter, r *http.Request, conditions, kept int) (*Place, error) {
 	client := admission.ClientOf(r.Context())
-	place := &Place{waiting: s.Waiting.Share(client), count: conditions, memory: s.memory.Reservation(), part: s.part.Reservation()}
+	place := &Place{waiting: s.Waiting.Share(client), count: conditions, memory: s.memory.Reservation(),
+		part: s.part.Reservation()}
 	if err := place.waiting.TryAcquire(); err != nil {
 		place.waiting.Close()
 		limits := s.Waiting.Limits()
-		return nil, errNoPlace(w, fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again",
-			limits.Places, limits.Share))
+		return nil, errNoPlace(
+			w, fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again",
+				limits.Places, limits.Share))
 	}
 	if err := place.reserve(r, kept); err != nil {
 		place.Leave()
@@ -48,8 +50,9 @@ func (s *Subscribers) Admit(w http.ResponseWriter, r *http.Request, conditions, 
 		conditionsOf.Close()
 		place.Leave()
 		limits := s.Conditions.Limits()
-		return nil, errNoPlace(w, fmt.Sprintf("too many conditions in the filters of subscriptions (limits.subscriptionConditions: %d, "+
-			"limits.subscriptionConditionsPerAddress: %d): use fewer, or try again", limits.Places, limits.Share))
+		return nil, errNoPlace(
+			w, fmt.Sprintf("too many conditions in the filters of subscriptions (limits.subscriptionConditions: %d, "+
+				"limits.subscriptionConditionsPerAddress: %d): use fewer, or try again", limits.Places, limits.Share))
 	}
 	place.conditions = conditionsOf
 	return place, nil

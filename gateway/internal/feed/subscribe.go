@@ -18,7 +18,8 @@ import (
 )
 
 // wait answers a client that waits for changes.
-func (f *Feed) wait(w http.ResponseWriter, r *http.Request, who auth.Principal, p *params, since changes.Position) error {
+func (f *Feed) wait(w http.ResponseWriter, r *http.Request, who auth.Principal, p *params,
+	since changes.Position) error {
 	d := &delivery{as: &http.Request{Header: CloneHeaders(r.Header, "Authorization")}, params: p.compact()}
 	kept := d.bytes()
 	if p.kind == longPoll {
@@ -96,7 +97,8 @@ func (f *Feed) await(r *http.Request, committed <-chan struct{}, until time.Time
 }
 
 // poll answers with the changes that there are, or waits until there are some.
-func (f *Feed) poll(w http.ResponseWriter, r *http.Request, who auth.Principal, d *delivery, since changes.Position) error {
+func (f *Feed) poll(w http.ResponseWriter, r *http.Request, who auth.Principal, d *delivery,
+	since changes.Position) error {
 	until := time.Now().Add(d.params.timeout)
 	for late := false; ; {
 		committed := f.Store.NextCommit()
@@ -123,7 +125,8 @@ type delivery struct {
 func (d *delivery) bytes() int { return budget.OfHeaders(d.as.Header) + d.params.bytes() }
 
 // Deliver implements Delivery.
-func (d *delivery) Deliver(ctx context.Context, f *Feed, s *Subscriber, send func([]byte) error) (more bool, err error) {
+func (d *delivery) Deliver(ctx context.Context, f *Feed, s *Subscriber,
+	send func([]byte) error) (more bool, err error) {
 	who, err := f.Authenticate(d.as)
 	if err != nil {
 		return false, err

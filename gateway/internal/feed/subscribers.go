@@ -49,7 +49,8 @@ type Subscribers struct {
 
 // NewSubscribers returns Subscribers within limits. Together they may have a quarter of the memory of all requests:
 // they may wait for days, and must leave the rest to others.
-func NewSubscribers(log *slog.Logger, project Project, memory *budget.Budget, waiting, conditions admission.Limits) *Subscribers {
+func NewSubscribers(log *slog.Logger, project Project, memory *budget.Budget, waiting,
+	conditions admission.Limits) *Subscribers {
 	return &Subscribers{
 		Waiting: admission.New(waiting), Conditions: admission.New(conditions),
 		log: log, project: project, memory: memory, part: budget.New(memory.Limit() / 4),
@@ -86,7 +87,8 @@ type Delivery interface {
 // NewSubscriber returns a subscriber that gets changes after a position, and a heartbeat if nothing was sent for a
 // time.
 func NewSubscriber(place *Place, d Delivery, since changes.Position, heartbeat time.Duration) *Subscriber {
-	return &Subscriber{place: place, delivery: d, Since: since, Sent: since, heartbeat: heartbeat, beatAt: time.Now().Add(heartbeat)}
+	return &Subscriber{place: place, delivery: d, Since: since, Sent: since, heartbeat: heartbeat,
+		beatAt: time.Now().Add(heartbeat)}
 }
 
 // add begins to serve a subscriber. In the end its connection is closed and its place given back.
@@ -254,7 +256,8 @@ func (s *Subscribers) serveOne(feed *Feed, one *Subscriber) {
 	if one.due = one.due || more; one.due {
 		defer s.awake()
 	}
-	if (err == nil || errors.Is(err, store.ErrRedefined)) && !s.ended { // the first round of the next feed concerns all subscribers
+	if (err == nil || errors.Is(err, store.ErrRedefined)) &&
+		!s.ended { // the first round of the next feed concerns all subscribers
 		return
 	}
 	delete(s.streams, one)

@@ -73,7 +73,8 @@ func newCluster(t *testing.T, count int) (nodes []*node, st *store.Store) {
 			},
 		})
 		var err error
-		library, err = media.Open(media.Options{Dir: n.dir, Store: st, Documents: documents.NewService(st, model, "en"), Model: model, Nodes: n.Nodes})
+		library, err = media.Open(media.Options{Dir: n.dir, Store: st, Documents: documents.NewService(st, model, "en"),
+			Model: model, Nodes: n.Nodes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +145,8 @@ func TestUploadNeedsAMajorityOfTheVoters(t *testing.T) {
 			if enough := test.nodes-test.down > test.nodes/2; enough != (err == nil) {
 				t.Fatalf("%v", err)
 			}
-			if refused := (*apierror.Error)(nil); err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable) {
+			if refused := (*apierror.Error)(nil); err != nil &&
+				(!errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable) {
 				t.Errorf("%v", err)
 			}
 			nodes[0].has(t, "a.txt", "") // it is not listed
@@ -216,7 +218,8 @@ func TestFileThatNoNodeHasIsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := nodes[0].Place(t.Context(), []string{"a.txt"}); err == nil || !strings.Contains(err.Error(), "fetch a.txt from another node: no other node has sent it (node2: ") {
+	if err := nodes[0].Place(t.Context(), []string{"a.txt"}); err == nil ||
+		!strings.Contains(err.Error(), "fetch a.txt from another node: no other node has sent it (node2: ") {
 		t.Error(err)
 	}
 }
@@ -266,7 +269,8 @@ func TestScrubReplacesWhatADiskHasDamaged(t *testing.T) {
 	ended := make(chan bool)
 	go func() { n.Scrub(ctx); close(ended) }()
 	<-n.looks
-	if first, then := <-n.logged, <-n.logged; !strings.Contains(first, "is damaged") || !strings.Contains(then, "was replaced") {
+	if first, then := <-n.logged, <-n.logged; !strings.Contains(first, "is damaged") ||
+		!strings.Contains(then, "was replaced") {
 		t.Errorf("it logs %q, then %q", first, then)
 	}
 	n.has(t, "damaged.txt", "content")
@@ -283,7 +287,8 @@ func TestListHasCompleteFilesAndReadsEachOnce(t *testing.T) {
 	write := func(name, content string, at time.Time) {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600), os.Chtimes(file, at, at)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600),
+			os.Chtimes(file, at, at)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -403,7 +408,8 @@ func TestReplicaHasTheFilesOfItsOrigin(t *testing.T) {
 		t.Error("an origin that does not answer is asked")
 	}
 	replica.SetInTouch(true)
-	if !replica.Missing(t.Context(), "a.txt") || replica.Missing(t.Context(), "c.txt") || replica.Missing(t.Context(), "../a.txt") {
+	if !replica.Missing(t.Context(), "a.txt") || replica.Missing(t.Context(), "c.txt") ||
+		replica.Missing(t.Context(), "../a.txt") {
 		t.Error("a client that asks for a file does not make the replica fetch it")
 	}
 	n.has(t, "a.txt", "first")

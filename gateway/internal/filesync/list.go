@@ -1,4 +1,5 @@
-// Package filesync gives several servers the same uploaded files: a replica those of its origin, and each node of a cluster those that the store lists.
+// Package filesync gives several servers the same uploaded files: a replica those of its origin, and each node of a
+// cluster those that the store lists.
 //
 // In a cluster, files that are in no bucket are on the disks of all nodes. For each, a note of the store says which
 // content it has. The leader first stages the content at a majority of the nodes; the transaction that writes the
@@ -22,7 +23,8 @@ import (
 // compareEvery is how often all files are compared, beside when something has changed.
 const compareEvery = 10 * time.Minute
 
-// Sums remembers the checksums of uploaded files, so that each is read once. The zero value is ready for use. Its methods are safe for concurrent use.
+// Sums remembers the checksums of uploaded files, so that each is read once. The zero value is ready for use. Its
+// methods are safe for concurrent use.
 type Sums struct {
 	mu    sync.Mutex
 	known map[string]replication.File

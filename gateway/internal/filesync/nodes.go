@@ -32,7 +32,8 @@ import (
 )
 
 const (
-	// fileNote begins the name of the note that says which content an uploaded file has: a replication.File. The name of the file follows.
+	// fileNote begins the name of the note that says which content an uploaded file has: a replication.File. The name
+	// of the file follows.
 	fileNote = "cluster/file/"
 	// filesNote is the name of a note that is another after each change of these notes.
 	filesNote = "cluster/files"
@@ -59,8 +60,9 @@ type NodesOptions struct {
 	Log     *slog.Logger
 }
 
-// Nodes keeps the uploaded files of a node of a cluster as the notes in the store list them. The leader stages the contents of new files at a majority of
-// the nodes before it proposes the notes, so that a file that is listed can be had. It implements media.Nodes. Its methods are safe for concurrent use.
+// Nodes keeps the uploaded files of a node of a cluster as the notes in the store list them. The leader stages the
+// contents of new files at a majority of the nodes before it proposes the notes, so that a file that is listed can be
+// had. It implements media.Nodes. Its methods are safe for concurrent use.
 type Nodes struct {
 	Damage  Damage
 	options NodesOptions
@@ -169,7 +171,8 @@ func (f *Nodes) openStaged() (*os.Root, error) {
 	return root, nil
 }
 
-// describe returns the file that a content is to be. Its time is later than that of the former content, so that the two differ.
+// describe returns the file that a content is to be. Its time is later than that of the former content, so that the two
+// differ.
 func (f *Nodes) describe(root *os.Root, from media.Staged) (*replication.File, error) {
 	in, err := within.OpenIn(root, from.Spooled)
 	if err != nil {
@@ -193,10 +196,13 @@ func (f *Nodes) describe(root *os.Root, from media.Staged) (*replication.File, e
 }
 
 // errFewNodes is the answer to an upload that a majority of the nodes cannot have.
-var errFewNodes = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Reason: apierror.Origin,
-	Message: "no majority of the nodes of the cluster has taken the file; nothing was written", Details: jsontree.ObjectOf("outcome", "refused")}
+var errFewNodes = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+	Reason:  apierror.Origin,
+	Message: "no majority of the nodes of the cluster has taken the file; nothing was written",
+	Details: jsontree.ObjectOf("outcome", "refused")}
 
-// straggler is how long an upload waits for the other nodes once a majority has the files. A node that takes longer asks for them later.
+// straggler is how long an upload waits for the other nodes once a majority has the files. A node that takes longer
+// asks for them later.
 const straggler = 200 * time.Millisecond
 
 // push gives files that are staged here to the other nodes with a vote. The error is nil if a majority has them.
@@ -253,7 +259,8 @@ func (f *Nodes) voters() (others []consensus.Peer, count int, err error) {
 func (f *Nodes) pushTo(ctx context.Context, n consensus.Peer, files []*replication.File) bool {
 	for _, file := range files {
 		if err := f.send(ctx, n.Address, file); err != nil {
-			f.options.Log.Debug("a node does not take a file, and will ask for it", "node", n.Name, "file", file.Name, "error", err)
+			f.options.Log.Debug("a node does not take a file, and will ask for it", "node", n.Name, "file", file.Name,
+				"error", err)
 			return false
 		}
 	}
@@ -326,7 +333,8 @@ func (f *Nodes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, io.LimitReader(in, file.Size)) // the other node checks what it gets
 }
 
-// receive stages the content of a file, durably. Several may come at the same time: another node gives it, Run fetches it, and clients ask for it.
+// receive stages the content of a file, durably. Several may come at the same time: another node gives it, Run fetches
+// it, and clients ask for it.
 func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 	if f.isStaged(file) || f.inPlace(file) {
 		return nil
@@ -443,7 +451,8 @@ func (f *Nodes) isStaged(file *replication.File) bool {
 }
 
 // fetch has stage take a content that another node has.
-func (f *Nodes) fetch(ctx context.Context, file *replication.File, stage func(*replication.File, io.Reader) error) error {
+func (f *Nodes) fetch(ctx context.Context, file *replication.File,
+	stage func(*replication.File, io.Reader) error) error {
 	list, err := f.options.Peers()
 	if err != nil {
 		return err
@@ -465,7 +474,8 @@ func (f *Nodes) fetch(ctx context.Context, file *replication.File, stage func(*r
 	return fmt.Errorf("no other node has sent it (%s)", strings.Join(reasons, "; "))
 }
 
-func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File, stage func(*replication.File, io.Reader) error) error {
+func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File,
+	stage func(*replication.File, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
 	from, err := fileURL(address, file)

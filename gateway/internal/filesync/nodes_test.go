@@ -38,8 +38,10 @@ func TestHostileNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256([]byte("x"))
-	for _, name := range []string{"../content.db", "a/../../content.db", outside, `..\content.db`, ".hidden", "", "a\x00b", "link.db"} {
-		file, err := json.Marshal(replication.File{Name: name, Size: 1, SHA256: hex.EncodeToString(sum[:]), Modified: info.ModTime()})
+	for _, name := range []string{"../content.db", "a/../../content.db", outside, `..\content.db`, ".hidden", "",
+		"a\x00b", "link.db"} {
+		file, err := json.Marshal(
+			replication.File{Name: name, Size: 1, SHA256: hex.EncodeToString(sum[:]), Modified: info.ModTime()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,12 +54,14 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestSameFileMayArriveTwiceAtOnce sends a node the same file over two connections at once. The second connection breaks off after the first has sent the whole file.
+// TestSameFileMayArriveTwiceAtOnce sends a node the same file over two connections at once. The second connection
+// breaks off after the first has sent the whole file.
 func TestSameFileMayArriveTwiceAtOnce(t *testing.T) {
 	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	content := bytes.Repeat([]byte("x"), 100_000)
 	sum := sha256.Sum256(content)
-	file, err := json.Marshal(replication.File{Name: "a.bin", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:]), Modified: time.Now()})
+	file, err := json.Marshal(replication.File{Name: "a.bin", Size: int64(len(content)),
+		SHA256: hex.EncodeToString(sum[:]), Modified: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,8 @@ func (f *Nodes) Run(ctx context.Context) {
 	}
 }
 
-// look puts in place what has changed in the store since the last look, and with all everything, and removes what is not listed any more.
+// look puts in place what has changed in the store since the last look, and with all everything, and removes what is
+// not listed any more.
 func (f *Nodes) look(ctx context.Context, all bool) error {
 	library := f.options.Library()
 	if library == nil {
@@ -93,7 +94,8 @@ func (f *Nodes) look(ctx context.Context, all bool) error {
 	return nil
 }
 
-// list returns the files that the store lists, and the note that changes with them. The list is nil unless they are wanted.
+// list returns the files that the store lists, and the note that changes with them. The list is nil unless they are
+// wanted.
 func (f *Nodes) list(wanted func(seen string) bool) (seen string, list map[string]replication.File, err error) {
 	err = f.options.Store().View(func(s *store.Snapshot) error {
 		if seen = string(s.Note(filesNote)); !wanted(seen) {

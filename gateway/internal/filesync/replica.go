@@ -13,8 +13,8 @@ import (
 	"lectern/internal/within"
 )
 
-// A Replica keeps the uploaded files of a replica in step with those of its origin: all of them in the background, and one at once when a client
-// asks for it. Its methods are safe for concurrent use.
+// A Replica keeps the uploaded files of a replica in step with those of its origin: all of them in the background, and
+// one at once when a client asks for it. Its methods are safe for concurrent use.
 type Replica struct {
 	uploads string // directory
 	named   func() (map[string]bool, error)
@@ -33,7 +33,8 @@ type Replica struct {
 // listEvery bounds how often clients that ask for missing files make the replica ask its origin for the list.
 const listEvery = time.Second
 
-// NewReplica returns a Replica that keeps files in the directory uploads. named returns the names of the files that the documents of the replica describe.
+// NewReplica returns a Replica that keeps files in the directory uploads. named returns the names of the files that the
+// documents of the replica describe.
 func NewReplica(uploads string, named func() (map[string]bool, error)) *Replica {
 	return &Replica{uploads: uploads, named: named, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
 }
@@ -77,8 +78,9 @@ func (f *Replica) Run(ctx context.Context, origin *replication.Origin, failed fu
 	}
 }
 
-// compare fetches the files that are missing or different, and removes those that the origin does not have. It keeps those that have documents: the
-// origin has lost them, for example because the disk of its uploads is gone, and may get them from here.
+// compare fetches the files that are missing or different, and removes those that the origin does not have. It keeps
+// those that have documents: the origin has lost them, for example because the disk of its uploads is gone, and may get
+// them from here.
 func (f *Replica) compare(ctx context.Context) error {
 	list, err := f.origin.Load().Files(ctx)
 	if err != nil {

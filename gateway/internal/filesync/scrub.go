@@ -27,15 +27,16 @@ type Damage struct {
 	Found, Repaired atomic.Uint64
 }
 
-// Scrub reads the files of this node, each once a day and the first time soon after the start, until ctx ends. A disk may damage a file without anybody
-// noticing; Scrub replaces such a file by the content that another node has.
+// Scrub reads the files of this node, each once a day and the first time soon after the start, until ctx ends. A disk
+// may damage a file without anybody noticing; Scrub replaces such a file by the content that another node has.
 func (f *Nodes) Scrub(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
 	pace := paced.NewPace(scrubRate)
 	for {
 		if err := f.scrub(ctx, pace); err != nil && ctx.Err() == nil {
-			f.options.Log.Error("the uploaded files of the node could not all be checked, and will be tomorrow", "error", err)
+			f.options.Log.Error("the uploaded files of the node could not all be checked, and will be tomorrow",
+				"error", err)
 		}
 		select {
 		case <-tick.C:

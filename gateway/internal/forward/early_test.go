@@ -32,7 +32,8 @@ func closesAtOnce(t *testing.T, text string) string {
 				if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
 					return
 				}
-				answer := http.Response{StatusCode: 413, ProtoMajor: 1, ProtoMinor: 1, Close: true, ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(text))}
+				answer := http.Response{StatusCode: 413, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+					ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(text))}
 				_ = answer.Write(c)
 			}()
 		}
@@ -68,11 +69,13 @@ func TestForwardedAnsweredEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := New(Link{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: (&net.Dialer{}).DialContext}}, nil, time.Hour, slog.New(slog.DiscardHandler))
+			f := New(Link{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: (&net.Dialer{}).DialContext}},
+				nil, time.Hour, slog.New(slog.DiscardHandler))
 			defer f.Close()
 			for range 50 {
 				w := httptest.NewRecorder()
-				err := f.Send(w, httptest.NewRequest("POST", "/api/upload", strings.NewReader(strings.Repeat("y", 8<<20))), at)
+				err := f.Send(w, httptest.NewRequest("POST", "/api/upload",
+					strings.NewReader(strings.Repeat("y", 8<<20))), at)
 				if err != nil || w.Code != 413 || w.Body.String() != text {
 					t.Fatalf("%d with %d bytes: %v", w.Code, w.Body.Len(), err)
 				}

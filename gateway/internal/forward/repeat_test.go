@@ -54,7 +54,8 @@ func TestForwardedOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := New(Link{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: (&net.Dialer{}).DialContext}}, nil, time.Hour, slog.New(slog.DiscardHandler))
+			f := New(Link{fixedUpstream{at}, "1.1 test", &http.Transport{DialContext: (&net.Dialer{}).DialContext}},
+				nil, time.Hour, slog.New(slog.DiscardHandler))
 			defer f.Transport.CloseIdleConnections()
 			for _, method := range []string{http.MethodPost, c.method} { // the second over the connection of the first
 				r := httptest.NewRequest(method, "/api/notes/some", http.NoBody)

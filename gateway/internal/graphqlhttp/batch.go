@@ -24,7 +24,8 @@ const DefaultBatch = 10
 // graphql.config.apolloServer.allowBatchedHttpRequests is set, and answers with the array of their results. Each
 // operation has the limits of one, and counts as a request. Together they may take the time of one request, and their
 // answer may be as long as one.
-func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, mediaType string, list []any, who auth.Principal) error {
+func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, mediaType string, list []any,
+	who auth.Principal) error {
 	ops, wrong := h.operations(r, mediaType, list)
 	if wrong != nil {
 		h.refuse(w, mediaType, wrong)
@@ -48,7 +49,8 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *http.Request, mediaType s
 		b.mutates = b.mutates || mutates
 	}
 	if b.mutates && r.Header[server.IdempotencyKey] != nil {
-		h.refuse(w, mediaType, badRequest("An Idempotency-Key is for one mutation: send each mutation as a request of its own."))
+		h.refuse(w, mediaType,
+			badRequest("An Idempotency-Key is for one mutation: send each mutation as a request of its own."))
 		return nil
 	}
 	if b.mutates && h.Forward != nil {
@@ -82,7 +84,8 @@ func (h *Handler) operations(r *http.Request, mediaType string, list []any) ([]*
 	case len(list) == 0:
 		return nil, badRequest("No operations found in request.")
 	case len(list) > h.MaxBatch:
-		return nil, badRequest(fmt.Sprintf("Too many operations: at most %d are allowed (graphql.config.limits.batch).", h.MaxBatch))
+		return nil, badRequest(fmt.Sprintf("Too many operations: at most %d are allowed (graphql.config.limits.batch).",
+			h.MaxBatch))
 	}
 	ops := make([]*operation, len(list))
 	for i, body := range list {

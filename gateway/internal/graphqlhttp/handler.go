@@ -24,7 +24,8 @@ import (
 )
 
 // Methods are those of the endpoint. Requests with others than GET and POST are answered with a GraphQL error.
-var Methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+var Methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions}
 
 // variableCopies is how many times variables are converted: to the types of the operation, to the data of a write, and
 // to what that writes.
@@ -165,7 +166,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, _ auth.Principal
 	keyed := hasKey && mutates
 	switch {
 	case keyed && mediaType == accept.Events:
-		h.refuse(w, mediaType, badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
+		h.refuse(w, mediaType,
+			badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
 		return nil
 	case keyed:
 		return h.executeOnce(w, r, mediaType, op, who)
@@ -178,7 +180,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, _ auth.Principal
 var anyOrigin = []string{"*"}
 
 // execute executes an operation and answers with its result. once is nil for a request without an idempotency key.
-func (h *Handler) execute(w http.ResponseWriter, r *http.Request, mediaType string, op *operation, who auth.Principal, once *store.Once) error {
+func (h *Handler) execute(w http.ResponseWriter, r *http.Request, mediaType string, op *operation, who auth.Principal,
+	once *store.Once) error {
 	request := h.request(w, r, mediaType, op, who)
 	request.Once = once
 	answer, err := h.Engine.Execute(h.WithCaller(r, who).Context(), request)
@@ -199,11 +202,13 @@ func (h *Handler) sendOn(w http.ResponseWriter, r *http.Request, body []byte, at
 }
 
 // request returns the request of an operation to the engine. mediaType is that of the answer.
-func (h *Handler) request(w http.ResponseWriter, r *http.Request, mediaType string, op *operation, who auth.Principal) *execution.Request {
+func (h *Handler) request(w http.ResponseWriter, r *http.Request, mediaType string, op *operation,
+	who auth.Principal) *execution.Request {
 	request := h.requestAs(w.Header().Get(server.RequestID), r, op, who)
 	request.CountCall = func(name string) error { return h.allow(w, r, name) }
 	if r.Method == http.MethodGet {
-		request.Conditional = &execution.Conditional{Version: h.Version + " " + mediaType, Known: r.Header["If-None-Match"]}
+		request.Conditional = &execution.Conditional{Version: h.Version + " " + mediaType,
+			Known: r.Header["If-None-Match"]}
 	}
 	return request
 }
@@ -211,7 +216,8 @@ func (h *Handler) request(w http.ResponseWriter, r *http.Request, mediaType stri
 // requestAs returns the request of an operation to the engine, without rate limits: these are for mutations.
 func (h *Handler) requestAs(id string, r *http.Request, op *operation, who auth.Principal) *execution.Request {
 	return &execution.Request{
-		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User, By: server.RecordedAs(who), HTTP: r, ID: id,
+		Query: op.query, Operation: op.name, Variables: op.variables, Access: who.Access, User: who.User,
+		By: server.RecordedAs(who), HTTP: r, ID: id,
 		QueriesOnly: r.Method == http.MethodGet, Time: h.Limits.Handle,
 	}
 }
@@ -301,12 +307,14 @@ func (h *Handler) mediaType(headers []string) string {
 // prefersHTML reports whether the client prefers HTML to JSON, as browsers do.
 func prefersHTML(r *http.Request) bool {
 	headers := r.Header["Accept"]
-	return r.Method == http.MethodGet && len(headers) > 0 && accept.Choose(headers, accept.JSON, accept.GraphQL, "text/html") == "text/html"
+	return r.Method == http.MethodGet && len(headers) > 0 &&
+		accept.Choose(headers, accept.JSON, accept.GraphQL, "text/html") == "text/html"
 }
 
 // executeOnce executes a mutation with an Idempotency-Key. Requests are the same if their operation, its name and its
 // variables are.
-func (h *Handler) executeOnce(w http.ResponseWriter, r *http.Request, mediaType string, op *operation, who auth.Principal) error {
+func (h *Handler) executeOnce(w http.ResponseWriter, r *http.Request, mediaType string, op *operation,
+	who auth.Principal) error {
 	w.Header()["Cache-Control"] = server.NoStore
 	return h.Keys.CarryOut(w, r, who, op.appendBody(nil), func(once *store.Once) error {
 		once.ContentType = typeOf(mediaType)[0]

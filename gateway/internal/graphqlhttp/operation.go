@@ -46,7 +46,8 @@ const (
 )
 
 // operation reads the operation of a request. memory is for what the query string of a request by GET is parsed to.
-func (h *Handler) operation(r *http.Request, body any, memory jsontree.Memory) (op *operation, wrong *refusal, err error) {
+func (h *Handler) operation(r *http.Request, body any,
+	memory jsontree.Memory) (op *operation, wrong *refusal, err error) {
 	if !h.preflighted(r.Header) {
 		return nil, badRequest(csrfMessage), nil
 	}
@@ -57,13 +58,15 @@ func (h *Handler) operation(r *http.Request, body any, memory jsontree.Memory) (
 	case http.MethodGet:
 		return fromQuery(r.URL, memory)
 	}
-	return nil, &refusal{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.", code: "BAD_REQUEST", allow: "GET, POST"}, nil
+	return nil, &refusal{status: http.StatusMethodNotAllowed, message: "Apollo Server supports only GET/POST requests.",
+		code: "BAD_REQUEST", allow: "GET, POST"}, nil
 }
 
 // preflighted reports whether a browser sends a CORS preflight before a cross-origin request with these headers, or
 // none is required.
 func (h *Handler) preflighted(header http.Header) bool {
-	if h.PreflightHeaders == nil || slices.ContainsFunc(h.PreflightHeaders, func(name string) bool { return header.Get(name) != "" }) {
+	if h.PreflightHeaders == nil ||
+		slices.ContainsFunc(h.PreflightHeaders, func(name string) bool { return header.Get(name) != "" }) {
 		return true
 	}
 	if header.Get("Content-Type") == "" {
@@ -99,7 +102,8 @@ func fromObject(body any) (*operation, *refusal) {
 	case string:
 		op.query, op.hasQuery = query, query != ""
 	case *jsontree.Object:
-		return nil, noStore(badRequest("GraphQL queries must be strings. It looks like you're sending the internal graphql-js representation of a parsed query in your request instead of a request in the GraphQL query language."))
+		return nil, noStore(
+			badRequest("GraphQL queries must be strings. It looks like you're sending the internal graphql-js representation of a parsed query in your request instead of a request in the GraphQL query language."))
 	default:
 		return nil, noStore(badRequest("GraphQL queries must be strings."))
 	}
@@ -123,7 +127,9 @@ func fromObject(body any) (*operation, *refusal) {
 func objectIn(o *jsontree.Object, key string) (*jsontree.Object, *refusal) {
 	v := o.Value(key)
 	if _, text := v.(string); text {
-		return nil, noStore(badRequest("`" + key + "` in a POST body should be provided as an object, not a recursively JSON-encoded string."))
+		return nil, noStore(
+			badRequest("`" + key +
+				"` in a POST body should be provided as an object, not a recursively JSON-encoded string."))
 	}
 	return objectOrNil(v, "`"+key+"` in a POST body must be an object if provided.")
 }
@@ -173,7 +179,8 @@ func parameter(given url.Values, key string) (*string, *refusal) {
 }
 
 // objectParameter returns a parameter of a query string that is a JSON object, nil if it is missing.
-func objectParameter(given url.Values, key string, memory jsontree.Memory) (o *jsontree.Object, wrong *refusal, err error) {
+func objectParameter(given url.Values, key string,
+	memory jsontree.Memory) (o *jsontree.Object, wrong *refusal, err error) {
 	text, wrong := parameter(given, key)
 	if text == nil {
 		return nil, wrong, nil

@@ -16,14 +16,17 @@ import (
 // with a status of 400, and an operation that is written as a body again is the same operation.
 func FuzzOperation(f *testing.F) {
 	for _, text := range []string{
-		"query={__typename}&variables={}&extensions={}&operationName=A", "query=a&query=b", "variables=[]", "extensions=null&query=%7B", "%zz",
-		`{"query":"{a}","variables":{"x":1},"operationName":"A"}`, `{"query":{}}`, `{"variables":"{}"}`, `[{"query":"{a}"}]`, `{"operationName":1}`, `null`,
+		"query={__typename}&variables={}&extensions={}&operationName=A", "query=a&query=b", "variables=[]",
+		"extensions=null&query=%7B", "%zz",
+		`{"query":"{a}","variables":{"x":1},"operationName":"A"}`, `{"query":{}}`, `{"variables":"{}"}`,
+		`[{"query":"{a}"}]`, `{"operationName":1}`, `null`,
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		check := func(op *operation, wrong *refusal) {
-			if op == nil && wrong == nil || wrong != nil && (wrong.status != http.StatusBadRequest || wrong.message == "") {
+			if op == nil && wrong == nil || wrong != nil &&
+				(wrong.status != http.StatusBadRequest || wrong.message == "") {
 				t.Errorf("%q: %+v, %+v", text, op, wrong)
 			}
 		}
@@ -43,7 +46,8 @@ func FuzzOperation(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		if again, wrong := fromBody(body); wrong != nil || again.query != op.query || (again.name == nil) != (op.name == nil) || (again.variables == nil) != (op.variables == nil) {
+		if again, wrong := fromBody(body); wrong != nil || again.query != op.query ||
+			(again.name == nil) != (op.name == nil) || (again.variables == nil) != (op.variables == nil) {
 			t.Errorf("%q: %+v is written as %+v (%+v)", text, op, again, wrong)
 		}
 	})

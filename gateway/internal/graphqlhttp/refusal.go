@@ -34,7 +34,8 @@ func noStore(e *refusal) *refusal {
 }
 
 // errOtherAnswer answers a query by GET whose header If-Match names other answers.
-var errOtherAnswer = &refusal{status: http.StatusPreconditionFailed, message: rest.ErrOtherAnswer.Message, code: "PRECONDITION_FAILED"}
+var errOtherAnswer = &refusal{status: http.StatusPreconditionFailed, message: rest.ErrOtherAnswer.Message,
+	code: "PRECONDITION_FAILED"}
 
 var errNotAcceptable = &refusal{status: http.StatusNotAcceptable, code: "BAD_REQUEST",
 	message: "The header accept allows neither application/json nor application/graphql-response+json."}

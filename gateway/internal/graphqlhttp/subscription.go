@@ -132,7 +132,8 @@ const (
 )
 
 // noLog is the error of a subscription where the store keeps no log.
-var noLog = &language.Error{Code: "CHANGES_LOST", Message: "There are no changes to subscribe to, since the store keeps no log (log.keep: 0 in config/server.yaml)."}
+var noLog = &language.Error{Code: "CHANGES_LOST",
+	Message: "There are no changes to subscribe to, since the store keeps no log (log.keep: 0 in config/server.yaml)."}
 
 // lostChanges is the error of a subscription that cannot go on from its position.
 var lostChanges = &language.Error{Code: "CHANGES_LOST",
@@ -143,7 +144,8 @@ var errLostChanges = errors.New("the position of a subscription is unknown")
 // errorResponse returns the result of an operation that cannot run.
 func errorResponse(e *language.Error) *execution.Response {
 	errs := []*language.Error{e}
-	return &execution.Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte{'{'}, errs), '}'), Errors: errs}
+	return &execution.Response{Status: http.StatusOK, Body: append(language.AppendErrors([]byte{'{'}, errs), '}'),
+		Errors: errs}
 }
 
 // A subscription delivers the results of a GraphQL subscription. Before each page of changes it authenticates the
@@ -161,7 +163,8 @@ type subscription struct {
 }
 
 // newSubscription returns what is kept of the request of a subscription.
-func (h *Handler) newSubscription(w http.ResponseWriter, r *http.Request, op *operation, s *execution.Subscription) *subscription {
+func (h *Handler) newSubscription(w http.ResponseWriter, r *http.Request, op *operation,
+	s *execution.Subscription) *subscription {
 	kept := &subscription{serving: h.Serving, id: w.Header().Get(server.RequestID), query: strings.Clone(op.query)}
 	if op.name != nil {
 		name := strings.Clone(*op.name)
@@ -170,8 +173,10 @@ func (h *Handler) newSubscription(w http.ResponseWriter, r *http.Request, op *op
 	if declared := s.Declared(op.variables); len(declared.Keys) > 0 {
 		kept.variables = bytes.Clone(jsontree.Append(nil, declared))
 	}
-	kept.request = &http.Request{Method: strings.Clone(r.Method), URL: &url.URL{Path: strings.Clone(r.URL.Path)}, Proto: strings.Clone(r.Proto), ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
-		Header: feed.CloneHeaders(r.Header, "Authorization"), Body: http.NoBody, Host: strings.Clone(r.Host), RemoteAddr: r.RemoteAddr}
+	kept.request = &http.Request{Method: strings.Clone(r.Method), URL: &url.URL{Path: strings.Clone(r.URL.Path)},
+		Proto: strings.Clone(r.Proto), ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+		Header: feed.CloneHeaders(r.Header, "Authorization"), Body: http.NoBody, Host: strings.Clone(r.Host),
+		RemoteAddr: r.RemoteAddr}
 	if h.Extended {
 		kept.request.Header = feed.CloneHeaders(r.Header, slices.Collect(maps.Keys(r.Header))...)
 		kept.request.URL.RawQuery = strings.Clone(r.URL.RawQuery)
@@ -181,7 +186,8 @@ func (h *Handler) newSubscription(w http.ResponseWriter, r *http.Request, op *op
 
 // bytes returns how many bytes are kept.
 func (s *subscription) bytes() int {
-	n := len(s.query) + len(s.variables) + budget.OfHeaders(s.request.Header) + len(s.request.URL.Path) + len(s.request.URL.RawQuery) + len(s.request.Host)
+	n := len(s.query) + len(s.variables) + budget.OfHeaders(s.request.Header) + len(s.request.URL.Path) +
+		len(s.request.URL.RawQuery) + len(s.request.Host)
 	if s.name != nil {
 		n += len(*s.name)
 	}
@@ -207,7 +213,8 @@ func (s *subscription) operation(memory *budget.Tally) (*operation, error) {
 
 // Deliver implements feed.Delivery. The stream ends without an event complete if GraphQL was switched off, so that
 // clients connect again.
-func (s *subscription) Deliver(ctx context.Context, _ *feed.Feed, to *feed.Subscriber, send func([]byte) error) (more bool, err error) {
+func (s *subscription) Deliver(ctx context.Context, _ *feed.Feed, to *feed.Subscriber,
+	send func([]byte) error) (more bool, err error) {
 	h := s.serving()
 	if h == nil {
 		return false, io.EOF
@@ -224,7 +231,8 @@ func (s *subscription) Deliver(ctx context.Context, _ *feed.Feed, to *feed.Subsc
 }
 
 // deliverPage adds the events of the next changes. It returns io.EOF after the last event of a stream.
-func (s *subscription) deliverPage(ctx context.Context, h *Handler, to *feed.Subscriber, events eventWriter) (more bool, err error) {
+func (s *subscription) deliverPage(ctx context.Context, h *Handler, to *feed.Subscriber,
+	events eventWriter) (more bool, err error) {
 	r := s.request.WithContext(ctx)
 	who, err := h.Authenticate(r)
 	if err != nil {
@@ -278,7 +286,8 @@ func (s *subscription) deliverPage(ctx context.Context, h *Handler, to *feed.Sub
 }
 
 // addResult adds the result of a change, if the subscription asks for it.
-func (h *Handler) addResult(ctx context.Context, to *feed.Subscriber, s *execution.Subscription, c *changes.Change, events eventWriter) error {
+func (h *Handler) addResult(ctx context.Context, to *feed.Subscriber, s *execution.Subscription, c *changes.Change,
+	events eventWriter) error {
 	if !s.Concerns(c.DocumentID) {
 		return nil
 	}

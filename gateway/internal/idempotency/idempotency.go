@@ -28,19 +28,24 @@ const replayedHeader = "Idempotency-Replayed"
 
 // Answers to requests with a key to routes that keep no answers.
 var (
-	errNotHere = server.BadRequest("BadRequestError", "this route keeps no answers: send the request without an Idempotency-Key")
+	errNotHere = server.BadRequest("BadRequestError",
+		"this route keeps no answers: send the request without an Idempotency-Key")
 	// ErrSecret is the answer of routes whose answers hold a JWT.
-	ErrSecret = server.BadRequest("BadRequestError", "the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
+	ErrSecret = server.BadRequest("BadRequestError",
+		"the answer may hold a JWT, which the server never stores: send the request without an Idempotency-Key")
 )
 
 var (
 	errReused = &apierror.Error{Status: http.StatusUnprocessableEntity, Name: "UnprocessableEntityError",
 		Message: "the Idempotency-Key was used for another request: send a new key with each new request, and the same key only with the same method, path, query and body"}
-	errAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "pending"),
+	errAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError",
+		Details: jsontree.ObjectOf("outcome", "pending"),
 		Message: "a request with this Idempotency-Key is still at work; try again"}
-	errAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError", Details: jsontree.ObjectOf("outcome", "applied"),
+	errAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError",
+		Details: jsontree.ObjectOf("outcome", "applied"),
 		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions, or which attributes are private, have changed since"}
-	errOff = server.BadRequest("BadRequestError", "this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
+	errOff = server.BadRequest("BadRequestError",
+		"this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
 )
 
 // Options are what Keys are made of.
@@ -101,7 +106,8 @@ func withoutBoundary(r *http.Request, body []byte) ([]byte, error) {
 
 // CarryOut answers a request with an Idempotency-Key. body is what the request says besides its method, path and query.
 // do carries the request out and answers it; it is not called if that was done before.
-func (k *Keys) CarryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte, do func(*store.Once) error) error {
+func (k *Keys) CarryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, body []byte,
+	do func(*store.Once) error) error {
 	once, err := k.once(r, who, body)
 	if err != nil {
 		return err
@@ -164,8 +170,9 @@ func (k *Keys) once(r *http.Request, who auth.Principal, body []byte) (*store.On
 		Access:  hashOf(string(who.Access.AppendFingerprint(nil)), k.hidden()),
 		At:      k.Now(),
 		MaxBody: k.Settings.MaxAnswer,
-		TooLong: apierror.Validation(fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most (idempotency.maxAnswer); nothing was written. "+
-			"Ask for fewer fields, or populate less", config.ByteSize(k.Settings.MaxAnswer))),
+		TooLong: apierror.Validation(
+			fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most (idempotency.maxAnswer); nothing was written. "+
+				"Ask for fewer fields, or populate less", config.ByteSize(k.Settings.MaxAnswer))),
 	}, nil
 }
 
@@ -254,7 +261,8 @@ const maxKey = 255
 // parseKey reads the values of the header Idempotency-Key: a string as structured fields have it (RFC 8941), in double
 // quotes, or the same key without the quotes.
 func parseKey(values []string) (string, error) {
-	malformed := server.BadRequest("BadRequestError", fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxKey))
+	malformed := server.BadRequest("BadRequestError",
+		fmt.Sprintf(`Idempotency-Key must be one text of 1 to %d visible ASCII characters, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"`, maxKey))
 	if len(values) != 1 {
 		return "", malformed
 	}

@@ -10,15 +10,18 @@ import (
 // TestParseKey reads keys in quotes, as structured fields have them, and without.
 func TestParseKey(t *testing.T) {
 	for header, want := range map[string]string{
-		`"8e03978e-40d5-43dd-bc93-6894a57f9324"`: "8e03978e-40d5-43dd-bc93-6894a57f9324", "8e03978e-40d5": "8e03978e-40d5", "a/b+c=": "a/b+c=",
+		`"8e03978e-40d5-43dd-bc93-6894a57f9324"`: "8e03978e-40d5-43dd-bc93-6894a57f9324",
+		"8e03978e-40d5":                          "8e03978e-40d5", "a/b+c=": "a/b+c=",
 		`"a b; c, d"`: "a b; c, d", `"a\"b\\c"`: `a"b\c`, strings.Repeat("k", 255): strings.Repeat("k", 255),
 	} {
 		if got, err := parseKey([]string{header}); err != nil || got != want {
 			t.Errorf("%s is read as %q (%v), want %q", header, got, err, want)
 		}
 	}
-	for _, header := range []string{"", `"`, `""`, `"a`, `a"`, `"a"b"`, `"a\`, `"a\"`, `"a\b"`, "a b", "a,b", "a;b", `a\b`, "ä", `"ä"`, "a\x7f", "\"a\tb\"", `"a";p=1`, strings.Repeat("k", 256)} {
-		if got, err := parseKey([]string{header}); err == nil || !strings.Contains(err.Error(), "1 to 255 visible ASCII characters") {
+	for _, header := range []string{"", `"`, `""`, `"a`, `a"`, `"a"b"`, `"a\`, `"a\"`, `"a\b"`, "a b", "a,b", "a;b",
+		`a\b`, "ä", `"ä"`, "a\x7f", "\"a\tb\"", `"a";p=1`, strings.Repeat("k", 256)} {
+		if got, err := parseKey([]string{header}); err == nil ||
+			!strings.Contains(err.Error(), "1 to 255 visible ASCII characters") {
 			t.Errorf("%q is read as %q (%v)", header, got, err)
 		}
 	}
@@ -56,8 +59,10 @@ func TestCallersHaveOwnKeys(t *testing.T) {
 		who auth.Principal
 		key string
 	}{
-		{auth.Principal{}, "a"}, {auth.Principal{Token: "x"}, "a"}, {auth.Principal{Token: "xa"}, ""}, {auth.Principal{Token: "1"}, "a"},
-		{auth.Principal{User: auth.User{ID: 1}}, "a"}, {auth.Principal{User: auth.User{ID: 11}}, "a"}, {auth.Principal{Token: "public"}, "a"}, {auth.Principal{}, "b"},
+		{auth.Principal{}, "a"}, {auth.Principal{Token: "x"}, "a"}, {auth.Principal{Token: "xa"}, ""},
+		{auth.Principal{Token: "1"}, "a"},
+		{auth.Principal{User: auth.User{ID: 1}}, "a"}, {auth.Principal{User: auth.User{ID: 11}}, "a"},
+		{auth.Principal{Token: "public"}, "a"}, {auth.Principal{}, "b"},
 	} {
 		sum := hashOf(callerName(c.who), c.key)
 		name := callerName(c.who) + " " + c.key

@@ -12,8 +12,8 @@ import (
 	"lectern/internal/budget"
 )
 
-// TestAnswersThatCannotBeShown calls tools whose requests have answers that are too long, or break off. A client must learn that a write was
-// carried out, or it would send it again.
+// TestAnswersThatCannotBeShown calls tools whose requests have answers that are too long, or break off. A client must
+// learn that a write was carried out, or it would send it again.
 func TestAnswersThatCannotBeShown(t *testing.T) {
 	const (
 		find   = `{"name":"find","arguments":{"type":"notes"}}`
@@ -48,7 +48,8 @@ func TestAnswersThatCannotBeShown(t *testing.T) {
 				return !c.cut
 			},
 		})
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.call+`}`))
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/mcp",
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+c.call+`}`))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		w := httptest.NewRecorder()

@@ -73,7 +73,8 @@ type endpoint struct {
 
 // Routes returns the routes of the protocol.
 func Routes(o EndpointOptions) []server.Route {
-	m := &endpoint{EndpointOptions: o, handler: New(Options{Version: o.Version, Prefix: o.Prefix, Types: typesOf(o.REST), Call: o.Call})}
+	m := &endpoint{EndpointOptions: o,
+		handler: New(Options{Version: o.Version, Prefix: o.Prefix, Types: typesOf(o.REST), Call: o.Call})}
 	if u, err := url.Parse(o.URL); err == nil {
 		m.host = u.Hostname()
 	}
@@ -81,10 +82,11 @@ func Routes(o EndpointOptions) []server.Route {
 		{Method: http.MethodPost, Path: Path, Handle: m.serve, Streams: true},
 		// GET is for streams, which there are none of. The protocol wants the answer 405, not 404 as for other paths
 		// without GET.
-		{Method: http.MethodGet, Path: Path, Open: true, Absent: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-			server.NotAllowed(w, r, []string{http.MethodPost})
-			return nil
-		}},
+		{Method: http.MethodGet, Path: Path, Open: true, Absent: true,
+			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+				server.NotAllowed(w, r, []string{http.MethodPost})
+				return nil
+			}},
 	}
 }
 
@@ -110,7 +112,8 @@ func (m *endpoint) serve(w http.ResponseWriter, r *http.Request, who auth.Princi
 	if err != nil {
 		return err
 	}
-	memory := &messageMemory{Tally: m.Memory.Tally(), of: m.Memory} // after the body: a client that sends slowly holds none
+	memory := &messageMemory{Tally: m.Memory.Tally(),
+		of: m.Memory} // after the body: a client that sends slowly holds none
 	defer memory.Release()
 	if err := memory.Tally.Add(messageBytes + messageCopies*int64(len(body))); err != nil {
 		return err
@@ -136,19 +139,22 @@ func (m *endpoint) check(r *http.Request) error {
 		host = name
 	}
 	host = strings.Trim(host, "[]")
-	if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") && (m.host == "" || !strings.EqualFold(host, m.host)) {
+	if _, err := netip.ParseAddr(host); err != nil && !strings.EqualFold(host, "localhost") &&
+		(m.host == "" || !strings.EqualFold(host, m.host)) {
 		return refusedPage("the header Host must be an address, localhost, or the host of url in config/server.yaml")
 	}
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
 		return nil
 	}
-	if from, err := url.Parse(origins[0]); len(origins) > 1 || err != nil || !strings.EqualFold(from.Host, r.Host) && !slices.Contains(m.Origins, origins[0]) {
+	if from, err := url.Parse(origins[0]); len(origins) > 1 || err != nil || !strings.EqualFold(from.Host, r.Host) &&
+		!slices.Contains(m.Origins, origins[0]) {
 		return refusedPage("the header Origin must be an origin that cors.origin in config/server.yaml names")
 	}
 	return nil
 }
 
 func refusedPage(message string) error {
-	return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: message, Reason: apierror.Permission}
+	return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: message,
+		Reason: apierror.Permission}
 }

@@ -1,10 +1,12 @@
-// Package mcp serves the content API to programs that speak the Model Context Protocol, such as assistants: tools that find, read and write
-// documents, and resources that describe the content-types. It alone imports the SDK of the protocol.
+// Package mcp serves the content API to programs that speak the Model Context Protocol, such as assistants: tools that
+// find, read and write documents, and resources that describe the content-types. It alone imports the SDK of the
+// protocol.
 //
-// Each call of a tool becomes one request to the REST API, answered in the same process (Options.Call) with the credential of the caller.
-// So parameters, permissions, validation, limits and errors are those of REST.
+// Each call of a tool becomes one request to the REST API, answered in the same process (Options.Call) with the
+// credential of the caller. So parameters, permissions, validation, limits and errors are those of REST.
 //
-// The protocol's streamable HTTP is served without sessions: each message is a request of its own, and is answered in JSON.
+// The protocol's streamable HTTP is served without sessions: each message is a request of its own, and is answered in
+// JSON.
 package mcp
 
 import (
@@ -52,11 +54,13 @@ func New(o Options) *Handler {
 		h.types[t.UID], h.types[strings.ToLower(t.Name)] = t, t
 	}
 	// The SDK gets no logger: it logs mistakes of clients as errors.
-	server := sdk.NewServer(&sdk.Implementation{Name: "lectern", Title: "Lectern", Version: o.Version}, &sdk.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-	})
+	server := sdk.NewServer(&sdk.Implementation{Name: "lectern", Title: "Lectern", Version: o.Version},
+		&sdk.ServerOptions{
+			Instructions: instructions,
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{},
+				Resources: &sdk.ResourceCapabilities{}},
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+		})
 	for i := range tools {
 		h.addTool(server, &tools[i])
 	}
@@ -88,8 +92,8 @@ const instructions = "This server holds structured content. Call list_types firs
 // IsBatch reports whether a body holds several messages, which the protocol no longer allows.
 func IsBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
 
-// Serve answers a request whose body is one message. access is what its caller may do, and memory is for what the message is parsed to. Its errors are
-// told to the client.
+// Serve answers a request whose body is one message. access is what its caller may do, and memory is for what the
+// message is parsed to. Its errors are told to the client.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, access *permission.Access, memory jsontree.Memory) {
 	ctx := context.WithValue(r.Context(), callerKey{}, &caller{request: r, access: access, memory: memory})
 	h.http.ServeHTTP(w, r.WithContext(ctx))

@@ -168,8 +168,10 @@ func TestEndpoint(t *testing.T) {
 		name string
 		test func(*testing.T, gateway.Ready)
 	}{
-		{"permissions", testPermissions}, {"definitions", testDefinitions}, {"errors", testErrors}, {"transport", testTransport},
-		{"no subscriptions", testNoSubscriptions}, {"cancellation", testCancellation}, {"idempotency key", testIdempotencyKey},
+		{"permissions", testPermissions}, {"definitions", testDefinitions}, {"errors", testErrors},
+		{"transport", testTransport},
+		{"no subscriptions", testNoSubscriptions}, {"cancellation", testCancellation},
+		{"idempotency key", testIdempotencyKey},
 		{"tools", testTools}, {"find", testFind}, {"long answer", testLongAnswer},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, server) })
@@ -188,32 +190,40 @@ func testTools(t *testing.T, server gateway.Ready) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := "create delete discard_draft find list_types publish read unpublish update upload"; strings.Join(names, " ") != want {
+	if want := "create delete discard_draft find list_types publish read unpublish update upload"; strings.Join(
+		names, " ") != want {
 		t.Errorf("tools %v, want %s", names, want)
 	}
 	types, _ := a.call("list_types", nil)
-	if list := types["types"].([]any)[0].(object); list["name"] != "articles" || fmt.Sprint(list["actions"]) != "[find findOne create update delete publish unpublish discardDraft]" {
+	if list := types["types"].([]any)[0].(object); list["name"] != "articles" ||
+		fmt.Sprint(list["actions"]) != "[find findOne create update delete publish unpublish discardDraft]" {
 		t.Errorf("list_types names other actions than there are tools for: %v", list)
 	}
 	if n := len(types["types"].([]any)); n != 4 {
 		t.Errorf("%d types: %v", n, types)
 	}
-	png, _ := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-	file := a.do("upload", object{"fileName": "dot.png", "content": base64.StdEncoding.EncodeToString(png), "caption": "A dot"}).([]any)[0].(object)
+	png, _ := base64.StdEncoding.DecodeString(
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	file := a.do("upload", object{"fileName": "dot.png", "content": base64.StdEncoding.EncodeToString(png),
+		"caption": "A dot"}).([]any)[0].(object)
 	if file["name"] != "dot.png" || file["caption"] != "A dot" || file["mime"] != "image/png" {
 		t.Errorf("uploaded %v", file)
 	}
 	ada := a.do("create", object{"type": "authors", "data": object{"name": "Ada"}}).(object)
-	made := a.do("create", object{"type": "api::article.article", "status": "draft", "populate": []string{"author", "cover"},
-		"data": object{"title": "One & two", "rank": int64(9007199254740993), "author": ada["documentId"], "cover": file["id"], "secret": "x", "parts": []any{object{"label": "a", "hidden": "y"}}}}).(object)
-	if made["author"].(object)["name"] != "Ada" || made["cover"].(object)["name"] != "dot.png" || made["secret"] != nil || made["publishedAt"] != nil {
+	made := a.do("create",
+		object{"type": "api::article.article", "status": "draft", "populate": []string{"author", "cover"},
+			"data": object{"title": "One & two", "rank": int64(9007199254740993), "author": ada["documentId"],
+				"cover": file["id"], "secret": "x", "parts": []any{object{"label": "a", "hidden": "y"}}}}).(object)
+	if made["author"].(object)["name"] != "Ada" || made["cover"].(object)["name"] != "dot.png" ||
+		made["secret"] != nil || made["publishedAt"] != nil {
 		t.Errorf("created %v", made)
 	}
 	id := made["documentId"]
 	one := object{"type": "articles", "documentId": id}
 	a.fails("read", one, "NotFoundError", "Not Found")
 	a.do("publish", one)
-	if read := a.do("read", object{"type": "Articles", "documentId": id, "fields": "title", "populate": object{"author": object{}}}).(object); read["title"] != "One & two" ||
+	if read := a.do("read", object{"type": "Articles", "documentId": id, "fields": "title",
+		"populate": object{"author": object{}}}).(object); read["title"] != "One & two" ||
 		read["rank"] != nil || read["author"].(object)["name"] != "Ada" {
 		t.Errorf("read %v", read)
 	}
@@ -241,22 +251,30 @@ func testFind(t *testing.T, server gateway.Ready) {
 	a := connect(t, server, "full")
 	for i := range 5 {
 		author := a.do("create", object{"type": "authors", "data": object{"name": fmt.Sprint("A", i)}}).(object)["documentId"]
-		a.do("create", object{"type": "articles", "data": object{"title": fmt.Sprint("T", i), "rank": i + 1, "author": author}})
+		a.do("create", object{"type": "articles",
+			"data": object{"title": fmt.Sprint("T", i), "rank": i + 1, "author": author}})
 	}
 	for _, c := range []struct {
 		arguments object
 		query     string
 	}{
 		{object{}, ""},
-		{object{"filters": object{"rank": object{"$gte": 2, "$lt": 4.5}}, "sort": []string{"title:desc"}}, "filters[rank][$gte]=2&filters[rank][$lt]=4.5&sort[0]=title:desc"},
-		{object{"filters": object{"author": object{"name": object{"$in": []string{"A1", "A3"}}}}, "fields": []string{"title"}}, "filters[author][name][$in][0]=A1&filters[author][name][$in][1]=A3&fields[0]=title"},
-		{object{"filters": object{"$or": []any{object{"title": "T0"}, object{"rank": object{"$null": true}}}}}, "filters[$or][0][title]=T0&filters[$or][1][rank][$null]=true"},
-		{object{"populate": "*", "pagination": object{"page": 2, "pageSize": 2}, "sort": "rank"}, "populate=*&pagination[page]=2&pagination[pageSize]=2&sort=rank"},
+		{object{"filters": object{"rank": object{"$gte": 2, "$lt": 4.5}}, "sort": []string{"title:desc"}},
+			"filters[rank][$gte]=2&filters[rank][$lt]=4.5&sort[0]=title:desc"},
+		{object{"filters": object{"author": object{"name": object{"$in": []string{"A1", "A3"}}}},
+			"fields": []string{"title"}},
+			"filters[author][name][$in][0]=A1&filters[author][name][$in][1]=A3&fields[0]=title"},
+		{object{"filters": object{"$or": []any{object{"title": "T0"}, object{"rank": object{"$null": true}}}}},
+			"filters[$or][0][title]=T0&filters[$or][1][rank][$null]=true"},
+		{object{"populate": "*", "pagination": object{"page": 2, "pageSize": 2}, "sort": "rank"},
+			"populate=*&pagination[page]=2&pagination[pageSize]=2&sort=rank"},
 		{object{"_q": "t3", "status": "draft", "locale": "en"}, "_q=t3&status=draft&locale=en"},
 		{object{"populate": object{"author": object{"fields": []string{"name"}}}}, "populate[author][fields][0]=name"},
 		{object{"populate": object{}, "filters": object{}}, ""},
-		{object{"populate": object{"author": object{"populate": object{}, "filters": object{}}}}, "populate[author]=true"},
-		{object{"populate": object{"parts": object{"populate": object{"parts": object{}}}}}, "populate[parts][populate][parts]=true"},
+		{object{"populate": object{"author": object{"populate": object{}, "filters": object{}}}},
+			"populate[author]=true"},
+		{object{"populate": object{"parts": object{"populate": object{"parts": object{}}}}},
+			"populate[parts][populate][parts]=true"},
 	} {
 		c.arguments["type"] = "articles"
 		got, failed := a.call("find", c.arguments)
@@ -303,12 +321,18 @@ func testErrors(t *testing.T, server gateway.Ready) {
 		{"read", object{"type": "articles", "documentId": "x\x00"}, "BadRequestError", "Malicious Path"},
 		{"find", object{"type": "articles", "filter": object{}}, "ValidationError", "no argument filter"},
 		{"find", object{"type": "articles", "filters": object{"nope": 1}}, "ValidationError", "Invalid key nope"},
-		{"find", object{"type": "articles", "filters": object{"title": object{"$in": []string{}}}}, "ValidationError", "filters[title][$in] is empty"},
-		{"find", object{"type": "articles", "filters": object{"title": nil}}, "ValidationError", "filters[title] is empty"},
-		{"find", object{"type": "articles", "filters": object{"title": object{}}}, "ValidationError", "filters[title] is empty"},
-		{"find", object{"type": "articles", "populate": object{"parts": object{"on": object{}}}}, "ValidationError", "populate[parts][on] is empty"},
-		{"find", object{"type": "articles", "populate": object{"author": object{"filters": object{"$or": []any{}}}}}, "ValidationError", "populate[author][filters][$or] is empty"},
-		{"create", object{"type": "articles", "data": object{"title": strings.Repeat("x", 41)}}, "ValidationError", "title must be at most 40 characters"},
+		{"find", object{"type": "articles", "filters": object{"title": object{"$in": []string{}}}}, "ValidationError",
+			"filters[title][$in] is empty"},
+		{"find", object{"type": "articles", "filters": object{"title": nil}}, "ValidationError",
+			"filters[title] is empty"},
+		{"find", object{"type": "articles", "filters": object{"title": object{}}}, "ValidationError",
+			"filters[title] is empty"},
+		{"find", object{"type": "articles", "populate": object{"parts": object{"on": object{}}}}, "ValidationError",
+			"populate[parts][on] is empty"},
+		{"find", object{"type": "articles", "populate": object{"author": object{"filters": object{"$or": []any{}}}}},
+			"ValidationError", "populate[author][filters][$or] is empty"},
+		{"create", object{"type": "articles", "data": object{"title": strings.Repeat("x", 41)}}, "ValidationError",
+			"title must be at most 40 characters"},
 		{"create", object{"type": "articles", "data": "title"}, "ValidationError", ""},
 		{"create", object{"type": "articles"}, "ValidationError", "data is missing"},
 		{"publish", object{"type": "authors", "documentId": "x"}, "MethodNotAllowedError", ""},
@@ -323,9 +347,12 @@ func testErrors(t *testing.T, server gateway.Ready) {
 
 // testPermissions looks at content as callers who may see a part of it.
 func testPermissions(t *testing.T, server gateway.Ready) {
-	full, reader, public, readonly := connect(t, server, "full"), connect(t, server, "reader"), connect(t, server, ""), connect(t, server, "readonly")
+	full, reader, public, readonly := connect(t, server, "full"), connect(t, server, "reader"), connect(t, server, ""),
+		connect(t, server, "readonly")
 	note := full.do("create", object{"type": "notes", "data": object{"text": "hush"}}).(object)["documentId"]
-	article := full.do("create", object{"type": "articles", "data": object{"title": "T", "secret": "hush", "code": "hush", "note": note}}).(object)["documentId"]
+	article := full.do("create",
+		object{"type": "articles", "data": object{"title": "T", "secret": "hush", "code": "hush",
+			"note": note}}).(object)["documentId"]
 	one := object{"type": "articles", "documentId": article}
 
 	for name, a := range map[string]*assistant{"reader": reader, "readonly": readonly} {
@@ -333,17 +360,21 @@ func testPermissions(t *testing.T, server gateway.Ready) {
 			t.Errorf("%s reads %v", name, read)
 		}
 		for tool, arguments := range map[string]object{
-			"create": {"type": "articles", "data": object{"title": "X"}}, "update": {"type": "articles", "documentId": article, "data": object{"title": "X"}},
-			"delete": one, "publish": one, "unpublish": one, "discard_draft": one, "upload": {"fileName": "a.txt", "content": "eA=="},
+			"create": {"type": "articles", "data": object{"title": "X"}},
+			"update": {"type": "articles", "documentId": article, "data": object{"title": "X"}},
+			"delete": one, "publish": one, "unpublish": one, "discard_draft": one,
+			"upload": {"fileName": "a.txt", "content": "eA=="},
 		} {
 			a.fails(tool, arguments, "ForbiddenError", "Forbidden")
 		}
 		for _, key := range []string{"secret", "code"} {
-			a.fails("find", object{"type": "articles", "filters": object{key: "hush"}}, "ValidationError", "Invalid key "+key)
+			a.fails("find", object{"type": "articles", "filters": object{key: "hush"}}, "ValidationError",
+				"Invalid key "+key)
 			a.fails("find", object{"type": "articles", "sort": key}, "ValidationError", "Invalid key "+key)
 		}
 	}
-	reader.fails("find", object{"type": "articles", "filters": object{"note": object{"text": "hush"}}}, "ValidationError", "Invalid key note")
+	reader.fails("find", object{"type": "articles", "filters": object{"note": object{"text": "hush"}}},
+		"ValidationError", "Invalid key note")
 	reader.fails("find", object{"type": "notes"}, "ForbiddenError", "Forbidden")
 	public.fails("find", object{"type": "articles"}, "ForbiddenError", "Forbidden")
 	if list := public.do("find", object{"type": "authors"}).([]any); len(list) != 0 {
@@ -356,7 +387,8 @@ func testPermissions(t *testing.T, server gateway.Ready) {
 
 // testDefinitions reads the resources of callers with different permissions.
 func testDefinitions(t *testing.T, server gateway.Ready) {
-	for _, c := range []struct{ token, types string }{{"full", "articles authors home notes"}, {"reader", "articles authors"}, {"", "authors"}} {
+	for _, c := range []struct{ token, types string }{{"full", "articles authors home notes"},
+		{"reader", "articles authors"}, {"", "authors"}} {
 		a := connect(t, server, c.token)
 		list, err := a.session.ListResources(t.Context(), nil)
 		if err != nil {
@@ -390,7 +422,9 @@ func testDefinitions(t *testing.T, server gateway.Ready) {
 	if want := "map[localized:true maxLength:40 required:true type:string]"; fmt.Sprint(attributes["title"]) != want {
 		t.Errorf("title is %v, want %s", attributes["title"], want)
 	}
-	if want := "map[relation:manyToOne target:api::author.author type:relation]"; fmt.Sprint(attributes["author"]) != want && fmt.Sprint(attributes["author"]) != "map[localized:true relation:manyToOne target:api::author.author type:relation]" {
+	if want := "map[relation:manyToOne target:api::author.author type:relation]"; fmt.Sprint(
+		attributes["author"]) != want &&
+		fmt.Sprint(attributes["author"]) != "map[localized:true relation:manyToOne target:api::author.author type:relation]" {
 		t.Errorf("author is %v, want %s", attributes["author"], want)
 	}
 	if components := got["components"].(object); components["page.part"] == nil || components["page.piece"] == nil {
@@ -399,7 +433,8 @@ func testDefinitions(t *testing.T, server gateway.Ready) {
 	if fmt.Sprint(got["actions"]) != "[find findOne]" {
 		t.Errorf("actions %v", got["actions"])
 	}
-	if _, err := connect(t, server, "").session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
+	if _, err := connect(t, server, "").session.ReadResource(
+		t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("the public reads a definition: %v", err)
 	}
 }
@@ -442,7 +477,8 @@ func TestRateLimit(t *testing.T) {
 	server := serve(t, map[string]string{"config/api.yaml": "rateLimit: {token: {requests: 3, window: 1h}}\n"})
 	const find = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":{"type":"authors"}}}`
 	for i, want := range []int{200, 200, 200, 429} {
-		if status, text := send(t, server, "POST", "", "", "full", find); status != want || want == 200 && !strings.Contains(text, `data`) {
+		if status, text := send(t, server, "POST", "", "", "full", find); status != want || want == 200 &&
+			!strings.Contains(text, `data`) {
 			t.Errorf("%d: %d %s", i, status, text)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // MaxAnswer is how many bytes the result of a tool may have.
 const MaxAnswer = 1 << 20
 
-// handedOn are the headers of a message that its request to the REST API has too: who sends it, from where, and which replicas it has passed.
+// handedOn are the headers of a message that its request to the REST API has too: who sends it, from where, and which
+// replicas it has passed.
 var handedOn = []string{"Authorization", "X-Forwarded-For", "Via", "User-Agent"}
 
 // send sends the request of a call to the REST API and returns its answer.
@@ -29,7 +30,8 @@ func (h *Handler) send(c *call) (string, error) {
 		c.kind, c.body = "application/json", append(jsontree.Append([]byte(`{"data":`), data), '}')
 	}
 	outer := c.caller.request
-	r, err := http.NewRequestWithContext(outer.Context(), c.method, h.options.Prefix+c.path+query, bytes.NewReader(c.body))
+	r, err := http.NewRequestWithContext(outer.Context(), c.method, h.options.Prefix+c.path+query,
+		bytes.NewReader(c.body))
 	if err != nil {
 		return "", apierror.Validation("the arguments make no valid path")
 	}
@@ -63,7 +65,8 @@ type answer struct {
 }
 
 var errTooLong = &apierror.Error{Status: http.StatusBadRequest, Name: "PayloadTooLargeError",
-	Message: "the answer is longer than " + strconv.Itoa(MaxAnswer>>20) + " MB: ask for fewer documents, fields or relations"}
+	Message: "the answer is longer than " + strconv.Itoa(MaxAnswer>>20) +
+		" MB: ask for fewer documents, fields or relations"}
 
 // Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
@@ -85,7 +88,8 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// written is result for a write that was carried out. That its answer cannot be shown is no error, because a client would send the write again.
+// written is result for a write that was carried out. That its answer cannot be shown is no error, because a client
+// would send the write again.
 func (a *answer) written() (string, error) {
 	switch {
 	case a.tooLong:
@@ -98,11 +102,13 @@ func (a *answer) written() (string, error) {
 
 // unseen returns the result of a write whose answer cannot be shown.
 func unseen(because string) string {
-	message := "the write was carried out, and " + because + ": read the document to see it, with few fields and relations"
+	message := "the write was carried out, and " + because +
+		": read the document to see it, with few fields and relations"
 	return string(jsontree.Append(nil, jsontree.ObjectOf("data", nil, "meta", jsontree.ObjectOf("message", message))))
 }
 
-var errCut = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError", Message: "the answer has broken off"}
+var errCut = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
+	Message: "the answer has broken off"}
 
 // result returns the body of the answer, or the error that it tells.
 func (a *answer) result() (string, error) {
@@ -150,11 +156,13 @@ func errorText(err error) string {
 }
 
 func textOf(status int, name, message string) string {
-	return string(jsontree.Append(nil, jsontree.ObjectOf("status", jsontree.Number(strconv.Itoa(status)), "name", name, "message", message)))
+	return string(jsontree.Append(nil, jsontree.ObjectOf("status", jsontree.Number(strconv.Itoa(status)), "name", name,
+		"message", message)))
 }
 
 // notParameters are the arguments that are not parameters of the query string.
-var notParameters = map[string]bool{"type": true, "documentId": true, "data": true, "fileName": true, "content": true, "alternativeText": true, "caption": true}
+var notParameters = map[string]bool{"type": true, "documentId": true, "data": true, "fileName": true, "content": true,
+	"alternativeText": true, "caption": true}
 
 // query returns the arguments that are parameters of REST as a query string.
 func (c *call) query() (string, error) {
@@ -173,8 +181,8 @@ func (c *call) query() (string, error) {
 	return string(dst), nil
 }
 
-// appendOption appends a parameter of a request, or the option with that key of a populate, after a "&". Objects of filters and of populate that are
-// empty say nothing: they are left out.
+// appendOption appends a parameter of a request, or the option with that key of a populate, after a "&". Objects of
+// filters and of populate that are empty say nothing: they are left out.
 func appendOption(dst []byte, name, key string, v any) ([]byte, error) {
 	o, isObject := v.(*jsontree.Object)
 	switch {
@@ -187,7 +195,8 @@ func appendOption(dst []byte, name, key string, v any) ([]byte, error) {
 	return appendParameter(dst, name, v)
 }
 
-// appendPopulate appends what to show of each attribute, or of each component of a zone. One without options is shown all the same.
+// appendPopulate appends what to show of each attribute, or of each component of a zone. One without options is shown
+// all the same.
 func appendPopulate(dst []byte, name string, populate *jsontree.Object) (_ []byte, err error) {
 	for _, shown := range populate.Keys {
 		at := name + "[" + shown + "]"
@@ -221,20 +230,23 @@ const (
 	maxNested = qs.MaxLevels
 )
 
-// checkParameter returns an error if a parameter is nested more deeply than the REST API reads it, or if the query string becomes too long with it.
-// A text of a megabyte may stand for a query string that is a million times longer, since each value of it has all the names that lead there.
+// checkParameter returns an error if a parameter is nested more deeply than the REST API reads it, or if the query
+// string becomes too long with it. A text of a megabyte may stand for a query string that is a million times longer,
+// since each value of it has all the names that lead there.
 func checkParameter(dst []byte, name string) error {
 	switch {
 	case len(dst)+len(name) > maxQuery:
-		return apierror.Validation("the arguments are too long for a query: at most " + strconv.Itoa(maxQuery>>10) + " KiB")
+		return apierror.Validation("the arguments are too long for a query: at most " + strconv.Itoa(maxQuery>>10) +
+			" KiB")
 	case strings.Count(name, "[") > maxNested:
-		return apierror.Validation("the arguments are nested too deeply: at most " + strconv.Itoa(maxNested) + " levels")
+		return apierror.Validation("the arguments are nested too deeply: at most " + strconv.Itoa(maxNested) +
+			" levels")
 	}
 	return nil
 }
 
-// appendParameter appends a value in the nested form of query strings, after a "&". Nothing of a value is left out silently, since a condition that is
-// missing would show documents that nobody asked for.
+// appendParameter appends a value in the nested form of query strings, after a "&". Nothing of a value is left out
+// silently, since a condition that is missing would show documents that nobody asked for.
 func appendParameter(dst []byte, name string, v any) (_ []byte, err error) {
 	if err := checkParameter(dst, name); err != nil {
 		return nil, err
@@ -265,7 +277,8 @@ func appendParameter(dst []byte, name string, v any) (_ []byte, err error) {
 	case bool:
 		return appendPair(dst, name, strconv.FormatBool(v)), nil
 	}
-	return nil, apierror.Validation("the value of " + name + " is empty: leave it out, or use an operator such as $null")
+	return nil, apierror.Validation(
+		"the value of " + name + " is empty: leave it out, or use an operator such as $null")
 }
 
 func appendPair(dst []byte, name, value string) []byte {

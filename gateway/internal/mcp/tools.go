@@ -31,7 +31,8 @@ type tool struct {
 	readOnly, idempotent     bool
 	destroys                 bool // it may remove or replace content
 
-	// request returns the request to the REST API that carries out a call, or nil if the tool needs none: then answer is its result.
+	// request returns the request to the REST API that carries out a call, or nil if the tool needs none: then answer
+	// is its result.
 	request func(h *Handler, c *call) error
 }
 
@@ -68,20 +69,28 @@ var tools = []tool{
 	{name: "read", title: "Read a document", readOnly: true, required: []string{"type"},
 		optional: append([]string{"documentId"}, readParameters...), request: onDocument(http.MethodGet, ""),
 		description: "Reads one document."},
-	{name: "create", title: "Create a document", required: []string{"type", "data"}, optional: writeParameters, request: create,
+	{name: "create", title: "Create a document", required: []string{"type", "data"}, optional: writeParameters,
+		request:     create,
 		description: "Creates a document of a collection type. Of a type with drafts it is published at once, unless status is draft."},
 	{name: "update", title: "Change a document", required: []string{"type", "data"}, destroys: true, idempotent: true,
 		optional: append([]string{"documentId"}, writeParameters...), request: onDocument(http.MethodPut, ""),
 		description: "Changes the attributes in data, and leaves the others as they are. Of a type with drafts the document is published, unless status is draft."},
-	{name: "delete", title: "Delete a document", required: []string{"type"}, optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
+	{name: "delete", title: "Delete a document", required: []string{"type"}, optional: []string{"documentId", "locale"},
+		destroys: true, idempotent: true,
 		request: onDocument(http.MethodDelete, ""), description: "Deletes a document, or one of its locales."},
-	{name: "publish", title: "Publish a document", required: []string{"type"}, optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
+	{name: "publish", title: "Publish a document", required: []string{"type"},
+		optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
 		request: onDocument(http.MethodPost, "/actions/publish"), description: "Publishes the draft of a document."},
-	{name: "unpublish", title: "Unpublish a document", required: []string{"type"}, optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
-		request: onDocument(http.MethodPost, "/actions/unpublish"), description: "Takes back the published version of a document. Its draft stays."},
-	{name: "discard_draft", title: "Discard a draft", required: []string{"type"}, optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
-		request: onDocument(http.MethodPost, "/actions/discard-draft"), description: "Replaces the draft of a document by its published version."},
-	{name: "upload", title: "Upload a file", required: []string{"fileName", "content"}, optional: []string{"alternativeText", "caption"}, request: upload,
+	{name: "unpublish", title: "Unpublish a document", required: []string{"type"},
+		optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
+		request:     onDocument(http.MethodPost, "/actions/unpublish"),
+		description: "Takes back the published version of a document. Its draft stays."},
+	{name: "discard_draft", title: "Discard a draft", required: []string{"type"},
+		optional: []string{"documentId", "locale"}, destroys: true, idempotent: true,
+		request:     onDocument(http.MethodPost, "/actions/discard-draft"),
+		description: "Replaces the draft of a document by its published version."},
+	{name: "upload", title: "Upload a file", required: []string{"fileName", "content"},
+		optional: []string{"alternativeText", "caption"}, request: upload,
 		description: "Uploads a file. Use its id as the value of a media attribute."},
 }
 
@@ -107,12 +116,14 @@ func (h *Handler) addTool(server *sdk.Server, t *tool) {
 	no := false
 	server.AddTool(&sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.schema(),
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent, DestructiveHint: &t.destroys, OpenWorldHint: &no},
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent,
+			DestructiveHint: &t.destroys, OpenWorldHint: &no},
 	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		c := &call{tool: t, caller: callerOf(ctx)}
 		text, err := h.run(c, r.Params.Arguments)
 		if err != nil {
-			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: errorText(err)}}}, nil
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: errorText(err)}}},
+				nil
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	})

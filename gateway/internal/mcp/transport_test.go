@@ -68,7 +68,8 @@ func TestHTTP(t *testing.T) {
 }
 
 // send sends a request to the endpoint.
-func send(t *testing.T, server gateway.Ready, method, host, origin, token, body string, headers ...string) (status int, text string) {
+func send(t *testing.T, server gateway.Ready, method, host, origin, token, body string,
+	headers ...string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), method, server.Base+"/mcp", strings.NewReader(body))
 	if err != nil {
@@ -109,17 +110,20 @@ func testTransport(t *testing.T, server gateway.Ready) {
 	}{
 		{ping, []string{"Mcp-Protocol-Version", "2025-06-18"}, 200, `"result"`},
 		{ping, []string{"Mcp-Protocol-Version", "1999-01-01"}, 400, "Unsupported protocol version"},
-		{ping, []string{"Mcp-Session-Id", "of-a-server-before-this-one"}, 200, `"result"`}, // there are no sessions that could be lost
+		{ping, []string{"Mcp-Session-Id", "of-a-server-before-this-one"}, 200,
+			`"result"`}, // there are no sessions that could be lost
 		{ping, []string{"Accept", "application/json"}, 400, "text/event-stream"},
 		{ping, []string{"Content-Type", "text/plain"}, 415, ""},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, 202, ""},
 		{`{"jsonrpc":"2.0","id":1,"method":"nope"}`, nil, 400, "unsupported"},
 		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, nil, 400, ""},
 		{unknownTool, nil, 200, "-32602"},
-		{`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, nil, 200, "not found"},
+		{`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, nil, 200,
+			"not found"},
 		{`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"lectern://types/api::article.article"}}`, nil, 200, "-32601"},
 	} {
-		if status, text := send(t, server, "POST", "", "", "full", c.body, c.headers...); status != c.status || !strings.Contains(text, c.text) {
+		if status, text := send(t, server, "POST", "", "", "full", c.body, c.headers...); status != c.status ||
+			!strings.Contains(text, c.text) {
 			t.Errorf("%s %v: %d %s", c.body, c.headers, status, text)
 		}
 	}
@@ -131,11 +135,13 @@ func testTransport(t *testing.T, server gateway.Ready) {
 	}
 }
 
-// testNoSubscriptions asks for a stream of notifications, which would hold a place among the requests at work as long as the client likes.
+// testNoSubscriptions asks for a stream of notifications, which would hold a place among the requests at work as long
+// as the client likes.
 func testNoSubscriptions(t *testing.T, server gateway.Ready) {
 	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	_, text := send(t, server, "POST", "", "", "full", listen, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen")
+	_, text := send(t, server, "POST", "", "", "full", listen, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method",
+		"subscriptions/listen")
 	if !strings.Contains(text, "-32601") { // no such method
 		t.Error(text)
 	}
@@ -155,7 +161,8 @@ func testCancellation(t *testing.T, server gateway.Ready) {
 // testIdempotencyKey sends a write with an idempotency key, which the endpoint refuses: it keeps no answers.
 func testIdempotencyKey(t *testing.T, server gateway.Ready) {
 	const create = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create","arguments":{"type":"notes","data":{"text":"with a key"}}}}`
-	status, text := send(t, server, "POST", "", "", "full", create, "Idempotency-Key", "8e03978e-40d5-43dd-bc93-6894a57f9324")
+	status, text := send(t, server, "POST", "", "", "full", create, "Idempotency-Key",
+		"8e03978e-40d5-43dd-bc93-6894a57f9324")
 	if status != 400 || !strings.Contains(text, "without an Idempotency-Key") {
 		t.Errorf("%d %s", status, text)
 	}

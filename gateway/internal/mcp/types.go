@@ -24,7 +24,8 @@ var offered = []string{"find", "findOne", "create", "update", "delete", "publish
 func (t *Type) actions(access *permission.Access) []any {
 	var list []any
 	for _, action := range t.Actions {
-		if slices.Contains(offered, action) && access.Allows(t.ContentType, action) && !slices.Contains(list, any(action)) {
+		if slices.Contains(offered, action) && access.Allows(t.ContentType, action) &&
+			!slices.Contains(list, any(action)) {
 			list = append(list, action)
 		}
 	}
@@ -64,14 +65,16 @@ func (t *Type) summary() *jsontree.Object {
 func (h *Handler) addResources(server *sdk.Server) {
 	for i := range h.options.Types {
 		t := &h.options.Types[i]
-		server.AddResource(&sdk.Resource{URI: resourcePrefix + t.UID, Name: t.Name, Title: t.DisplayName, Description: t.Description, MIMEType: jsonType},
+		server.AddResource(&sdk.Resource{URI: resourcePrefix + t.UID, Name: t.Name, Title: t.DisplayName,
+			Description: t.Description, MIMEType: jsonType},
 			func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 				access := callerOf(ctx).access
 				if len(t.actions(access)) == 0 {
 					return nil, sdk.ResourceNotFoundError(r.Params.URI)
 				}
 				text := string(jsontree.Append(nil, t.definition(access)))
-				return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: jsonType, Text: text}}}, nil
+				return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: jsonType,
+					Text: text}}}, nil
 			})
 	}
 	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
@@ -124,7 +127,8 @@ func (d *definition) attribute(a *contenttypes.Attribute) *jsontree.Object {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"readOnly", a.System}, {"required", a.Required}, {"unique", a.Unique}, {"localized", a.Localized}, {"repeatable", a.Repeatable}, {"multiple", a.Multiple}} {
+	}{{"readOnly", a.System}, {"required", a.Required}, {"unique", a.Unique}, {"localized", a.Localized},
+		{"repeatable", a.Repeatable}, {"multiple", a.Multiple}} {
 		if flag.set {
 			o.Set(flag.name, true)
 		}

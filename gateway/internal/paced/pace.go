@@ -7,12 +7,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Pace limits how many bytes a second all its Writers together write. Long answers that share one leave the processor, the disk and the
-// network to other requests.
+// A Pace limits how many bytes a second all its Writers together write. Long answers that share one leave the
+// processor, the disk and the network to other requests.
 type Pace struct{ limiter *rate.Limiter }
 
-// Burst is how many bytes the Writers of a Pace may write at once after a pause. It lets them keep the rate on a machine where other work
-// delays them by some milliseconds.
+// Burst is how many bytes the Writers of a Pace may write at once after a pause. It lets them keep the rate on a
+// machine where other work delays them by some milliseconds.
 const Burst = 4 * Part
 
 // NewPace returns a Pace of so many bytes a second.

@@ -21,7 +21,8 @@ func TestPace(t *testing.T) {
 			var writing sync.WaitGroup
 			for i := range writers {
 				writing.Go(func() {
-					if n, err := p.Writer(t.Context(), &sent[i]).Write(bytes.Repeat([]byte{byte(i)}, each)); n != each || err != nil {
+					if n, err := p.Writer(t.Context(), &sent[i]).Write(
+						bytes.Repeat([]byte{byte(i)}, each)); n != each || err != nil {
 						t.Errorf("%d bytes are written: %v", n, err)
 					}
 				})

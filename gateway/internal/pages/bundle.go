@@ -107,7 +107,8 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // for its script.
 func (b *bundle) policy() (policy []string, nonce string) {
 	nonce = rand.Text()
-	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce + "'; img-src data:; " +
+	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce +
+		"'; img-src data:; " +
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
 }
 

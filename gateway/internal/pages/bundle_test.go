@@ -27,7 +27,8 @@ func files(names ...string) fstest.MapFS {
 // TestReadBundle expects a build that lacks files of a page, or has several of a kind, to count as a build without the
 // page.
 func TestReadBundle(t *testing.T) {
-	for _, names := range [][]string{{}, {"ide-1.js"}, {"ide-1.js", "style-2.css"}, {"ide-1.js", "ide-2.js", "style-2.css", "licences-3.txt"}} {
+	for _, names := range [][]string{{}, {"ide-1.js"}, {"ide-1.js", "style-2.css"},
+		{"ide-1.js", "ide-2.js", "style-2.css", "licences-3.txt"}} {
 		if readBundle(files(names...), "dist/assets") != nil {
 			t.Errorf("%v are an IDE", names)
 		}
@@ -59,17 +60,20 @@ func TestIDE(t *testing.T) {
 
 	t.Run("page", func(t *testing.T) {
 		nonces := map[string]bool{}
-		for path, below := range map[string]string{"/api/query": "query/assets/", "/api/query/": "assets/", "/api/query?query=x": "query/assets/"} {
+		for path, below := range map[string]string{"/api/query": "query/assets/", "/api/query/": "assets/",
+			"/api/query?query=x": "query/assets/"} {
 			w := ask("GET", path)
 			text := w.Body.String()
-			for _, want := range []string{`src="` + below + `ide-Ab1.js"`, `href="` + below + `style-Cd2.css"`, `href="` + below + `licences-Ef3.txt"`, `data-introspection="off"`} {
+			for _, want := range []string{`src="` + below + `ide-Ab1.js"`, `href="` + below + `style-Cd2.css"`,
+				`href="` + below + `licences-Ef3.txt"`, `data-introspection="off"`} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s: no %s in %s", path, want, text)
 				}
 			}
 			policy := w.Header().Get("Content-Security-Policy")
 			m := regexp.MustCompile(`script-src 'nonce-([A-Z2-7]{26})';`).FindStringSubmatch(policy)
-			if m == nil || strings.Contains(policy, "unsafe") || strings.Count(text, `nonce="`+m[1]+`"`) != 1 || nonces[m[1]] {
+			if m == nil || strings.Contains(policy, "unsafe") || strings.Count(text, `nonce="`+m[1]+`"`) != 1 ||
+				nonces[m[1]] {
 				t.Errorf("%s: %s for %s", path, policy, text)
 				continue
 			}
@@ -85,7 +89,8 @@ func TestIDE(t *testing.T) {
 
 	const script = "/api/query/assets/ide-Ab1.js"
 	t.Run("files", func(t *testing.T) {
-		for name, kind := range map[string]string{"ide-Ab1.js": "text/javascript", "style-Cd2.css": "text/css", "licences-Ef3.txt": "text/plain"} {
+		for name, kind := range map[string]string{"ide-Ab1.js": "text/javascript", "style-Cd2.css": "text/css",
+			"licences-Ef3.txt": "text/plain"} {
 			w := ask("GET", endpoint+"/assets/"+name)
 			if w.Code != 200 || w.Body.String() != "the text of "+name || w.Header().Get("Content-Encoding") != "" {
 				t.Errorf("%s: %d %s", name, w.Code, w.Body)
@@ -103,7 +108,8 @@ func TestIDE(t *testing.T) {
 	})
 
 	t.Run("encodings", func(t *testing.T) {
-		for accept, packed := range map[string]bool{"gzip, deflate, br, zstd": true, "gzip;q=0.5": true, "*": true, "GZIP": true,
+		for accept, packed := range map[string]bool{"gzip, deflate, br, zstd": true, "gzip;q=0.5": true, "*": true,
+			"GZIP":     true,
 			"gzip;q=0": false, "gzip;q=0, *": false, "br": false, "identity": false} {
 			w := ask("GET", script, "Accept-Encoding", accept)
 			if got := w.Header().Get("Content-Encoding") == "gzip"; got != packed {
@@ -116,7 +122,8 @@ func TestIDE(t *testing.T) {
 	})
 
 	t.Run("known", func(t *testing.T) {
-		for match, status := range map[string]int{`W/"ide-Ab1.js"`: 304, `"x", W/"ide-Ab1.js"`: 304, `"x"`: 200, ``: 200} {
+		for match, status := range map[string]int{`W/"ide-Ab1.js"`: 304, `"x", W/"ide-Ab1.js"`: 304, `"x"`: 200,
+			``: 200} {
 			w := ask("GET", script, "If-None-Match", match)
 			if w.Code != status || status == 304 && w.Body.Len() > 0 {
 				t.Errorf("If-None-Match %s: %d %s", match, w.Code, w.Body)

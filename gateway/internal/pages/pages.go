@@ -48,7 +48,8 @@ func GraphQL(endpoint string, introspection bool) Page {
 func OpenAPI(at, document string) Page {
 	b := builtReader()
 	if b == nil {
-		return Page{Handler: newStaticPage("API", `<p>A page that shows the <a href="`+document+`">OpenAPI document</a> belongs here, but this build of the server was made without it. With Node
+		return Page{Handler: newStaticPage("API", `<p>A page that shows the <a href="`+document+
+			`">OpenAPI document</a> belongs here, but this build of the server was made without it. With Node
 and npm, where the program is built, Lectern itself or one that adds to it:</p>
 <pre>`+html.EscapeString(Generate)+`
 go build</pre>
@@ -132,7 +133,8 @@ const postOperations = `<p>This address answers GraphQL operations. Send one by 
 
 var (
 	plainGraphQL   = newStaticPage("GraphQL", postOperations)
-	missingGraphQL = newStaticPage("GraphQL", postOperations+`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
+	missingGraphQL = newStaticPage("GraphQL", postOperations+
+		`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
 where the program is built, Lectern itself or one that adds to it:</p>
 <pre>`+html.EscapeString(Generate)+`
 go build</pre>

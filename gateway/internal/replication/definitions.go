@@ -21,8 +21,9 @@ import (
 	"lectern/internal/yamlfile"
 )
 
-// Definitions are the files that decide how a project answers: its content-types and components, and the files of config/ that are the
-// same on all servers. They contain neither config/server.yaml nor .env, which belong to one server.
+// Definitions are the files that decide how a project answers: its content-types and components, and the files of
+// config/ that are the same on all servers. They contain neither config/server.yaml nor .env, which belong to one
+// server.
 type Definitions struct {
 	Files map[string]string `json:"files"` // text by path
 }
@@ -32,7 +33,8 @@ var sharedConfig = []string{"api", "plugins", "permissions"}
 
 // contains reports whether Definitions contain the file with a path.
 func contains(name string) bool {
-	if !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) || strings.ContainsFunc(name, unicode.IsControl) || !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
+	if !fs.ValidPath(name) || strings.ContainsAny(name, `\:`) || strings.ContainsFunc(name, unicode.IsControl) ||
+		!slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
 		return false
 	}
 	switch dir, rest, _ := strings.Cut(name, "/"); dir {

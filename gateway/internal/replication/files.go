@@ -27,7 +27,8 @@ type File struct {
 	SHA256   string    `json:"sha256"`
 }
 
-// Same reports whether a stored file is the one that the origin has. A replica gives its files the times of the origin's.
+// Same reports whether a stored file is the one that the origin has. A replica gives its files the times of the
+// origin's.
 func (f *File) Same(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && info.Size() == f.Size && info.ModTime().Equal(f.Modified)
 }
@@ -48,7 +49,8 @@ func ParseFiles(text []byte) (list []File, err error) {
 		if err := d.Decode(&f); err != nil {
 			return nil, listError(err)
 		}
-		if sum, err := hex.DecodeString(f.SHA256); !within.IsFileName(f.Name) || f.Size < 0 || err != nil || len(sum) != sha256.Size {
+		if sum, err := hex.DecodeString(f.SHA256); !within.IsFileName(f.Name) || f.Size < 0 || err != nil ||
+			len(sum) != sha256.Size {
 			return nil, listError(fmt.Errorf("%q: %w", f.Name, ErrDamaged))
 		}
 		list = append(list, f)
@@ -81,8 +83,8 @@ func (o *Origin) Files(ctx context.Context) ([]File, error) {
 // Fetched is the directory, among the uploaded files, with those that Fetch has not completed.
 const Fetched = ".fetched"
 
-// Fetch stores a file of the origin below uploads, under its name. It goes on where an attempt before was cut off: until the file is complete and
-// has its checksum, it is in the directory Fetched.
+// Fetch stores a file of the origin below uploads, under its name. It goes on where an attempt before was cut off:
+// until the file is complete and has its checksum, it is in the directory Fetched.
 func (o *Origin) Fetch(ctx context.Context, f *File, uploads *os.Root) error {
 	if err := uploads.MkdirAll(Fetched, 0o700); err != nil {
 		return err

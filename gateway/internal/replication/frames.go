@@ -1,5 +1,5 @@
-// Package replication is what an origin and its replicas say to each other: streams of frames, the definition files of a project, and the
-// client of an origin.
+// Package replication is what an origin and its replicas say to each other: streams of frames, the definition files of
+// a project, and the client of an origin.
 //
 // An origin answers four questions, all below the path /_replica of its REST API:
 //
@@ -12,8 +12,8 @@
 //	GET definitions          the definition files
 //	GET files                the names and checksums of the uploaded files, which are served below /uploads
 //
-// The answers are streams of frames (see Writer). Each frame has a checksum, and a stream that is cut off lacks its last frame, so a
-// replica never takes half of anything for the whole.
+// The answers are streams of frames (see Writer). Each frame has a checksum, and a stream that is cut off lacks its
+// last frame, so a replica never takes half of anything for the whole.
 //
 // # A replica
 //
@@ -61,8 +61,8 @@ const (
 	EndFrame         Kind = 'Z' // the end of a copy; empty
 )
 
-// A Status tells a replica how far the log of its origin goes. An origin sends one whenever it has sent all entries, and at least every
-// Heartbeat.
+// A Status tells a replica how far the log of its origin goes. An origin sends one whenever it has sent all entries,
+// and at least every Heartbeat.
 type Status struct {
 	Position    string `json:"position"`    // behind the last entry
 	Definitions string `json:"definitions"` // the hash of the definition files
@@ -74,7 +74,8 @@ const Heartbeat = 5 * time.Second
 // shortestHeartbeat is the shortest interval that a replica may ask for.
 const shortestHeartbeat = 100 * time.Millisecond
 
-// HeartbeatWithin returns how often a replica asks for a Status that gives up a connection after a silence; 0: three times Heartbeat.
+// HeartbeatWithin returns how often a replica asks for a Status that gives up a connection after a silence; 0: three
+// times Heartbeat.
 func HeartbeatWithin(silence time.Duration) time.Duration {
 	return min(cmp.Or(silence/3, Heartbeat), Heartbeat)
 }
@@ -88,10 +89,11 @@ func HeartbeatOf(asked string) time.Duration {
 	return min(max(d, shortestHeartbeat), Heartbeat)
 }
 
-// longest is how many bytes the payload of a frame may have. An entry is about as long as the body of the request that wrote it. The list of Files takes
-// about 170 bytes a file.
+// longest is how many bytes the payload of a frame may have. An entry is about as long as the body of the request that
+// wrote it. The list of Files takes about 170 bytes a file.
 var longest = map[Kind]int64{
-	StatusFrame: 64 << 10, EntryFrame: 256 << 20, PartFrame: 256 << 20, ResetFrame: 64 << 10, DefinitionsFrame: 16 << 20, ChunkFrame: chunkSize, FilesFrame: 1 << 30,
+	StatusFrame: 64 << 10, EntryFrame: 256 << 20, PartFrame: 256 << 20, ResetFrame: 64 << 10,
+	DefinitionsFrame: 16 << 20, ChunkFrame: chunkSize, FilesFrame: 1 << 30,
 	EndFrame: 0,
 }
 
@@ -171,7 +173,8 @@ type Reader struct {
 	memory budget.Reservation // of the last frame
 }
 
-// NewReader returns a Reader from from, which should be buffered. Frames take the memory of a budget, which may be nil; Release gives it back.
+// NewReader returns a Reader from from, which should be buffered. Frames take the memory of a budget, which may be nil;
+// Release gives it back.
 func NewReader(from io.Reader, memory *budget.Budget) *Reader {
 	return &Reader{from: from, memory: memory.Reservation()}
 }
@@ -188,9 +191,11 @@ func (r *Reader) Next() (kind Kind, payload []byte, err error) {
 	length := int64(binary.BigEndian.Uint32(head[1:]))
 	switch most, known := longest[Kind(head[0])]; {
 	case !known:
-		return 0, nil, fmt.Errorf("%w: it is of the kind %q, which this version of Lectern does not know", ErrDamaged, head[0])
+		return 0, nil, fmt.Errorf("%w: it is of the kind %q, which this version of Lectern does not know", ErrDamaged,
+			head[0])
 	case length > most:
-		return 0, nil, fmt.Errorf("%w: it is of the kind %q and has %d bytes, of which it may have %d at most", ErrDamaged, head[0], length, most)
+		return 0, nil, fmt.Errorf("%w: it is of the kind %q and has %d bytes, of which it may have %d at most",
+			ErrDamaged, head[0], length, most)
 	}
 	buf, err := r.read(int(length) + 4)
 	if errors.Is(err, io.EOF) {

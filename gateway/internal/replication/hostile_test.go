@@ -36,7 +36,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHostileFrames reads frames that are longer than they may be, or than the memory that there is. None takes more memory than may be taken.
+// TestHostileFrames reads frames that are longer than they may be, or than the memory that there is. None takes more
+// memory than may be taken.
 func TestHostileFrames(t *testing.T) {
 	const limit = 64 << 20
 	for _, tt := range []struct {
@@ -68,7 +69,8 @@ func TestHostileFrames(t *testing.T) {
 			if !errors.Is(err, tt.want) || took > tt.most {
 				t.Errorf("%v, and %d bytes were allocated; want %v and %d", err, took, tt.want, tt.most)
 			}
-			if most, known := longest[tt.kind]; known && errors.Is(err, ErrDamaged) && !strings.Contains(err.Error(), fmt.Sprint(most)) {
+			if most, known := longest[tt.kind]; known && errors.Is(err, ErrDamaged) &&
+				!strings.Contains(err.Error(), fmt.Sprint(most)) {
 				t.Errorf("%v: it does not say that %d bytes are allowed", err, most)
 			}
 			r.Release()
@@ -88,7 +90,8 @@ func TestEmptyFiles(t *testing.T) {
 	}
 }
 
-// endlessCopy serves a copy without an end, and says that it has so many bytes; negative: it says nothing. sent counts the bytes of chunks.
+// endlessCopy serves a copy without an end, and says that it has so many bytes; negative: it says nothing. sent counts
+// the bytes of chunks.
 func endlessCopy(t *testing.T, size int64, sent *int64) *Origin {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if size >= 0 {
@@ -110,7 +113,8 @@ func endlessCopy(t *testing.T, size int64, sent *int64) *Origin {
 	return o
 }
 
-// TestEndlessCopy copies an origin that goes on sending: the copy must not get longer than announced, nor fill the disk.
+// TestEndlessCopy copies an origin that goes on sending: the copy must not get longer than announced, nor fill the
+// disk.
 func TestEndlessCopy(t *testing.T) {
 	defer func() { available = diskspace.Available }()
 	const mb = 1 << 20
@@ -159,7 +163,8 @@ func TestFetchWithoutRoom(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
 	defer server.Close()
 	o, uploads := originAt(t, server.URL)
-	if err := o.Fetch(t.Context(), &File{Name: "a.bin", Size: 1 << 50, SHA256: strings.Repeat("0", 64)}, uploads); err == nil || asked > 0 {
+	if err := o.Fetch(t.Context(), &File{Name: "a.bin", Size: 1 << 50, SHA256: strings.Repeat("0", 64)},
+		uploads); err == nil || asked > 0 {
 		t.Errorf("%v, and the origin was asked %d times", err, asked)
 	}
 }

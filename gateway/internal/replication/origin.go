@@ -37,7 +37,8 @@ type Origin struct {
 	client *http.Client
 }
 
-// NewOrigin returns the origin at an address such as https://cms.example.com. If the address has no path, the REST API is below /api.
+// NewOrigin returns the origin at an address such as https://cms.example.com. If the address has no path, the REST API
+// is below /api.
 func NewOrigin(address, token string) (*Origin, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -171,7 +172,8 @@ func failure(answer *http.Response) error {
 // A RefusedError is the answer of an origin that trying again does not change.
 type RefusedError struct{ error }
 
-// Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from there.
+// Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from
+// there.
 func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
 	query := queryOf(o.Part)
 	query.Set("since", since.String())
@@ -215,9 +217,9 @@ func (s *Stream) definitions() (*Definitions, error) {
 	return ParseDefinitions(payload)
 }
 
-// Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the definition files that belong
-// to it. progress is called with the bytes that have arrived. Copy fails if the copy, and so the origin, is damaged, if it is longer than the origin
-// has announced, and if the disk has no room for it.
+// Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the
+// definition files that belong to it. progress is called with the bytes that have arrived. Copy fails if the copy, and
+// so the origin, is damaged, if it is longer than the origin has announced, and if the disk has no room for it.
 func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
 	s, answer, err := o.get(ctx, o.replica("copy?"+queryOf(o.Part).Encode()), nil)
 	if err != nil {

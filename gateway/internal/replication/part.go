@@ -42,13 +42,15 @@ func PartOf(query url.Values) store.Part {
 		}
 		return values
 	}
-	return store.Part{Types: list(typesParameter), Locales: list(localesParameter), Published: query.Get(publishedParameter) == "true"}
+	return store.Part{Types: list(typesParameter), Locales: list(localesParameter),
+		Published: query.Get(publishedParameter) == "true"}
 }
 
 // filledBytes is how many bytes of entries a partial copy applies together.
 const filledBytes = 4 << 20
 
-// copyPart makes the file of a partial replica at path from the entries of a copy, up to the EndFrame. The whole store has size bytes.
+// copyPart makes the file of a partial replica at path from the entries of a copy, up to the EndFrame. The whole store
+// has size bytes.
 func (s *Stream) copyPart(p store.Part, path string, size int64, progress func(int64)) error {
 	r, err := store.NewPartialReplica(path, p)
 	if err != nil {
@@ -65,7 +67,8 @@ func (s *Stream) copyPart(p store.Part, path string, size int64, progress func(i
 	return nil
 }
 
-// fill applies the entries of a copy, of which there may be most bytes: entries of a part are shorter than the pages of the whole. The file is in dir.
+// fill applies the entries of a copy, of which there may be most bytes: entries of a part are shorter than the pages of
+// the whole. The file is in dir.
 func (s *Stream) fill(r *store.Replica, dir *os.File, most int64, progress func(int64)) error {
 	var list []*store.Entry
 	arrived, gathered := int64(0), 0

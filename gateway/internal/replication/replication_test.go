@@ -21,7 +21,8 @@ import (
 func TestFrames(t *testing.T) {
 	var stream bytes.Buffer
 	w := NewWriter(&stream)
-	if err := errors.Join(w.JSON(StatusFrame, Status{Position: "p"}), w.Frame(EntryFrame, []byte("head"), []byte("rest")), w.Frame(EndFrame)); err != nil {
+	if err := errors.Join(w.JSON(StatusFrame, Status{Position: "p"}),
+		w.Frame(EntryFrame, []byte("head"), []byte("rest")), w.Frame(EndFrame)); err != nil {
 		t.Fatal(err)
 	}
 	read := func(b []byte) (text string, err error) {
@@ -34,7 +35,8 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	whole := stream.Bytes()
-	if text, err := read(whole); text != "S{\"position\":\"p\",\"definitions\":\"\"}\nEheadrest\nZ\n" || !errors.Is(err, io.EOF) {
+	if text, err := read(whole); text != "S{\"position\":\"p\",\"definitions\":\"\"}\nEheadrest\nZ\n" ||
+		!errors.Is(err, io.EOF) {
 		t.Errorf("%q %v", text, err)
 	}
 	for i := range whole {
@@ -96,7 +98,8 @@ func TestDefinitions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := &Definitions{Files: map[string]string{"content-types/new.yaml": "1", "components/part/a.json": "2", "config/api.yaml": "3"}}
+	d := &Definitions{Files: map[string]string{"content-types/new.yaml": "1", "components/part/a.json": "2",
+		"config/api.yaml": "3"}}
 	if err := d.Unpack(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +120,10 @@ func TestDefinitions(t *testing.T) {
 
 // hostileNames lead out of a directory, or are no names of files.
 var hostileNames = []string{
-	"../a.yaml", "content-types/../../a.yaml", "components/x/../../../a.yaml", "/tmp/a.yaml", `content-types\..\..\a.yaml`, "content-types//a.yaml",
-	"content-types/./a.yaml", "config/../../api.yaml", "C:/a.yaml", "content-types/a\x00.yaml", "content-types/", "", ".", "..",
+	"../a.yaml", "content-types/../../a.yaml", "components/x/../../../a.yaml", "/tmp/a.yaml",
+	`content-types\..\..\a.yaml`, "content-types//a.yaml",
+	"content-types/./a.yaml", "config/../../api.yaml", "C:/a.yaml", "content-types/a\x00.yaml", "content-types/", "",
+	".", "..",
 }
 
 func TestHostileNames(t *testing.T) {
@@ -159,12 +164,14 @@ func TestLinksInTheWay(t *testing.T) {
 		if err := os.Symlink(outside, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
-		d := &Definitions{Files: map[string]string{"content-types/a.yaml": "1", "components/b/c.yaml": "2", "config/api.yaml": "3"}}
+		d := &Definitions{Files: map[string]string{"content-types/a.yaml": "1", "components/b/c.yaml": "2",
+			"config/api.yaml": "3"}}
 		if err := d.Unpack(dir); err == nil {
 			t.Errorf("definitions were written through the link %s", link)
 		}
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "text") }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "text") }))
 	defer server.Close()
 	o, uploads := originAt(t, server.URL)
 	if err := uploads.Symlink(outside, "link"); err != nil {
@@ -172,7 +179,8 @@ func TestLinksInTheWay(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte("text"))
 	for _, name := range []string{"link/a.txt", "../a.txt", filepath.Join(outside, "a.txt")} {
-		if err := o.Fetch(t.Context(), &File{Name: name, Size: 4, SHA256: hex.EncodeToString(sum[:])}, uploads); err == nil {
+		if err := o.Fetch(t.Context(), &File{Name: name, Size: 4, SHA256: hex.EncodeToString(sum[:])},
+			uploads); err == nil {
 			t.Errorf("%s was fetched", name)
 		}
 	}
@@ -184,7 +192,8 @@ func TestLinksInTheWay(t *testing.T) {
 	}
 }
 
-// TestFetch fetches a file that was cut off before, one whose beginning is wrong, and one that is not what the list says.
+// TestFetch fetches a file that was cut off before, one whose beginning is wrong, and one that is not what the list
+// says.
 func TestFetch(t *testing.T) {
 	text := strings.Repeat("0123456789", 5000)
 	var ranges []string
@@ -199,7 +208,8 @@ func TestFetch(t *testing.T) {
 	}
 	defer o.Close()
 	sum := sha256.Sum256([]byte(text))
-	file := &File{Name: "a.txt", Size: int64(len(text)), Modified: time.Unix(1e9, 5), SHA256: hex.EncodeToString(sum[:])}
+	file := &File{Name: "a.txt", Size: int64(len(text)), Modified: time.Unix(1e9, 5),
+		SHA256: hex.EncodeToString(sum[:])}
 	uploads, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +219,8 @@ func TestFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	part := Fetched + "/" + file.SHA256
-	for _, c := range []struct{ part, ranges string }{{"", ""}, {text[:100], "bytes=100-"}, {text, ""}, {text + "more", ""}} {
+	for _, c := range []struct{ part, ranges string }{{"", ""}, {text[:100], "bytes=100-"}, {text, ""},
+		{text + "more", ""}} {
 		ranges = nil
 		if err := uploads.WriteFile(part, []byte(c.part), 0o600); err != nil {
 			t.Fatal(err)

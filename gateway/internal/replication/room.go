@@ -20,7 +20,8 @@ func AnnounceCopy(h http.Header, size int64) { h.Set(copySizeHeader, strconv.For
 func announcedSize(h http.Header) (int64, error) {
 	size, err := strconv.ParseInt(h.Get(copySizeHeader), 10, 64)
 	if err != nil || size < 0 {
-		return 0, errors.New("the origin does not say how long the copy is: it may be of an older version, which has to be replaced first")
+		return 0, errors.New(
+			"the origin does not say how long the copy is: it may be of an older version, which has to be replaced first")
 	}
 	return size, nil
 }

@@ -32,7 +32,8 @@ type batches struct{ BatchOptions }
 // Batches returns the route of batches. Without a REST API, it has a name but cannot answer.
 func Batches(o BatchOptions) []server.Route {
 	b := &batches{o}
-	return []server.Route{{Method: http.MethodPost, Path: o.Prefix + "/_batch", Whole: true, Handle: b.serve, Keyed: true}}
+	return []server.Route{{Method: http.MethodPost, Path: o.Prefix + "/_batch", Whole: true, Handle: b.serve,
+		Keyed: true}}
 }
 
 // POST /api/_batch: several creates, updates, deletes and publications at once.
@@ -46,7 +47,8 @@ func (b *batches) serve(w http.ResponseWriter, r *http.Request, who auth.Princip
 // carryOut carries out a batch. once is nil for a request without an idempotency key.
 func (b *batches) carryOut(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	return b.REST.Batch(w, r, rest.BatchCall{
-		Call:   rest.Call{Access: who.Access, By: server.RecordedAs(who), ReadBody: b.Limits.ReadBody, Limits: b.Answers, Once: once},
+		Call: rest.Call{Access: who.Access, By: server.RecordedAs(who), ReadBody: b.Limits.ReadBody,
+			Limits: b.Answers, Once: once},
 		Most:   b.Most,
 		Permit: func(route *rest.Route) error { return b.Permit(route, who) },
 		AppendError: func(dst []byte, err error) ([]byte, int) {
@@ -62,6 +64,7 @@ func (b *batches) answerTo(w http.ResponseWriter, r *http.Request, err error) (a
 	if errors.As(err, &answer) {
 		return answer
 	}
-	b.Log.LogAttrs(r.Context(), slog.LevelError, "an operation of a batch failed", server.LogAttrs(w, r, slog.Any("error", err))...)
+	b.Log.LogAttrs(r.Context(), slog.LevelError, "an operation of a batch failed",
+		server.LogAttrs(w, r, slog.Any("error", err))...)
 	return server.ErrInternal
 }

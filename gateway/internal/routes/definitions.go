@@ -23,7 +23,8 @@ func Definitions(prefix string, m *contenttypes.Model) []server.Route {
 	d := definitions{m}
 	const uid = "plugin::content-type-builder."
 	route := func(path, action string, handle server.Handler) server.Route {
-		return server.Route{Method: http.MethodGet, Path: prefix + "/content-type-builder/" + path, Action: uid + action, Handle: handle}
+		return server.Route{Method: http.MethodGet, Path: prefix + "/content-type-builder/" + path,
+			Action: uid + action, Handle: handle}
 	}
 	return []server.Route{
 		route("content-types", "content-types.getContentTypes", d.listContentTypes),
@@ -36,7 +37,8 @@ func Definitions(prefix string, m *contenttypes.Model) []server.Route {
 // GET /api/content-type-builder/content-types: all content-types, or those of a kind.
 func (d definitions) listContentTypes(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	kinds := r.URL.Query()["kind"]
-	if len(kinds) > 0 && kinds[0] != contenttypes.CollectionType.String() && kinds[0] != contenttypes.SingleType.String() {
+	if len(kinds) > 0 && kinds[0] != contenttypes.CollectionType.String() &&
+		kinds[0] != contenttypes.SingleType.String() {
 		return apierror.Validation("kind must be one of the following values: singleType, collectionType")
 	}
 	list := []any{}
@@ -85,7 +87,8 @@ func isBuilderType(t *contenttypes.ContentType) bool { return !strings.HasPrefix
 // builderType describes a content-type as the content-type builder does.
 func builderType(t *contenttypes.ContentType) *jsontree.Object {
 	visible := !t.BuiltIn || t.UID == contenttypes.UserUID
-	schema := jsontree.ObjectOf("draftAndPublish", t.DraftAndPublish, "displayName", t.DisplayName, "singularName", t.Singular,
+	schema := jsontree.ObjectOf("draftAndPublish", t.DraftAndPublish, "displayName", t.DisplayName, "singularName",
+		t.Singular,
 		"pluralName", t.Plural, "description", t.Description)
 	switch {
 	case t.Localized:
@@ -115,7 +118,8 @@ func builderType(t *contenttypes.ContentType) *jsontree.Object {
 // builderComponent describes a component as the content-type builder does.
 func builderComponent(c *contenttypes.Component) *jsontree.Object {
 	return jsontree.ObjectOf("uid", c.UID, "category", c.Category, "apiId", c.Name, "schema", jsontree.ObjectOf(
-		"displayName", c.DisplayName, "description", "", "collectionName", c.CollectionName(), "attributes", builderAttributes(&c.Schema)))
+		"displayName", c.DisplayName, "description", "", "collectionName", c.CollectionName(), "attributes",
+		builderAttributes(&c.Schema)))
 }
 
 // builderAttributes returns the attributes of a schema. Unlike a definition, the content-type builder always says of

@@ -49,7 +49,8 @@ func (l *Locales) Make() error {
 		data := jsontree.NewObject()
 		data.Set("name", locale.Name)
 		data.Set("code", locale.Code)
-		if err := l.Documents.Create(context.Background(), documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
+		if err := l.Documents.Create(context.Background(),
+			documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
 			if store.FollowsAnother(err) {
 				return nil // the origin makes it
 			}

@@ -38,8 +38,10 @@ type openAPIDocument struct {
 }
 
 // OpenAPI returns the route of the document of an API. authenticate returns who sent a request.
-func OpenAPI(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error), limits server.Limits) server.Route {
-	o := &openAPI{api: api, authenticate: authenticate, limits: limits, kept: lru.New[string, *openAPIDocument](keptOpenAPIs, keptOpenAPIBytes)}
+func OpenAPI(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error),
+	limits server.Limits) server.Route {
+	o := &openAPI{api: api, authenticate: authenticate, limits: limits,
+		kept: lru.New[string, *openAPIDocument](keptOpenAPIs, keptOpenAPIBytes)}
 	return server.Route{Method: http.MethodGet, Path: api.Prefix + OpenAPIPath, Handle: o.serve}
 }
 

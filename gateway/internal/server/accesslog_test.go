@@ -56,7 +56,8 @@ func TestAccessLogClient(t *testing.T) {
 	}
 	for peer, want := range map[string]string{"10.0.0.1:1": "192.0.2.7", "192.0.2.1:1": "192.0.2.1"} {
 		r := httptest.NewRequest("GET", "/", nil)
-		r.RemoteAddr, r.Header = peer, http.Header{"X-Forwarded-For": {"203.0.113.9, 192.0.2.7"}, "X-Request-Id": {peer}}
+		r.RemoteAddr, r.Header = peer,
+			http.Header{"X-Forwarded-For": {"203.0.113.9, 192.0.2.7"}, "X-Request-Id": {peer}}
 		s.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		if got := log.request(t, peer)["client"]; got != want {
 			t.Errorf("a connection from %s: client %v, want %s", peer, got, want)

@@ -126,7 +126,8 @@ func BenchmarkServe(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			c := &endlessClient{request: []byte(request), left: b.N, late: make(chan struct{}, 1), closed: make(chan struct{})}
+			c := &endlessClient{request: []byte(request), left: b.N, late: make(chan struct{}, 1),
+				closed: make(chan struct{})}
 			closed := c.closed
 			ln.conns <- c
 			<-closed

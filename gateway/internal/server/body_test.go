@@ -22,7 +22,8 @@ func TestBody(t *testing.T) {
 	tooLarge := bad(413, "PayloadTooLargeError", "request entity too large")
 	notJSON := bad(400, "SyntaxError", "invalid JSON, only supports object and array")
 	text := func(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
-	const json, form, multipart = "application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"
+	const json, form, multipart = "application/json", "application/x-www-form-urlencoded",
+		"multipart/form-data; boundary=b"
 	for _, test := range []struct {
 		name, kind, encoding, body string
 		status                     int
@@ -37,15 +38,20 @@ func TestBody(t *testing.T) {
 		{"blanks", json, "", " ", 400, notJSON},
 		{"a word", json, "", "a=1", 400, notJSON},
 		{"cut off", json, "", `{"a":`, 400, bad(400, "SyntaxError", "Unexpected end of JSON input")},
-		{"a prototype", json, "", `{"__proto__":1}`, 400, bad(400, "SyntaxError", "Object contains forbidden prototype property")},
+		{"a prototype", json, "", `{"__proto__":1}`, 400,
+			bad(400, "SyntaxError", "Object contains forbidden prototype property")},
 		{"a type that is not read", "application/octet-stream", "", "{}", 200, "null"},
 		{"text", "text/plain", "", "{}", 200, "null"},
 		{"a type that is none", ";;", "", "{}", 200, "null"},
 		{"a form", form, "", "data[a]=1+2&data.b=%21", 200, `{"data":{"a":"1 2","b":"!"}}`},
-		{"a multipart form", multipart, "", "--b\r\nContent-Disposition: form-data; name=\"data[a]\"\r\n\r\n1\r\n--b--\r\n", 200, `{"data":{"a":"1"}}`},
-		{"multipart with a file", multipart, "", "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\n1\r\n--b--\r\n", 200, `{}`},
-		{"multipart, cut off", multipart, "", "--b\r\nContent-Dis", 400, bad(400, "BadRequestError", "the multipart body is malformed")},
-		{"multipart without a boundary", "multipart/form-data", "", "--b", 400, bad(400, "BadRequestError", "the multipart body has no boundary")},
+		{"a multipart form", multipart, "",
+			"--b\r\nContent-Disposition: form-data; name=\"data[a]\"\r\n\r\n1\r\n--b--\r\n", 200, `{"data":{"a":"1"}}`},
+		{"multipart with a file", multipart, "",
+			"--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\n1\r\n--b--\r\n", 200, `{}`},
+		{"multipart, cut off", multipart, "", "--b\r\nContent-Dis", 400,
+			bad(400, "BadRequestError", "the multipart body is malformed")},
+		{"multipart without a boundary", "multipart/form-data", "", "--b", 400,
+			bad(400, "BadRequestError", "the multipart body has no boundary")},
 		{"JSON as large as may be", json, "", text(1 << 20), 200, text(1 << 20)},
 		{"JSON too large", json, "", text(1<<20 + 1), 413, tooLarge},
 		{"a form too large", form, "", "a=" + strings.Repeat("x", 57343), 413, tooLarge},
@@ -54,9 +60,11 @@ func TestBody(t *testing.T) {
 		{"deflate", json, "deflate", deflated(`{"a":1}`), 200, `{"a":1}`},
 		{"gzip, too large inside", json, "gzip", gzipped(text(1<<20 + 1)), 413, tooLarge},
 		{"gzip that is none", json, "gzip", "{}", 400, bad(400, "BadRequestError", "the request body cannot be read")},
-		{"gzip, cut off", json, "gzip", gzipped(text(1 << 10))[:20], 400, bad(400, "BadRequestError", "the request body cannot be read")},
+		{"gzip, cut off", json, "gzip", gzipped(text(1 << 10))[:20], 400,
+			bad(400, "BadRequestError", "the request body cannot be read")},
 		{"an unknown encoding", json, "foo", "{}", 415, bad(415, "Error", "Unsupported Content-Encoding: foo")},
-		{"several encodings", json, "gzip|br", gzipped("{}"), 415, bad(415, "Error", "Unsupported Content-Encoding: gzip, br")},
+		{"several encodings", json, "gzip|br", gzipped("{}"), 415,
+			bad(415, "Error", "Unsupported Content-Encoding: gzip, br")},
 	} {
 		r := httptest.NewRequest("POST", "/api/things", strings.NewReader(test.body))
 		r.Header.Set("Content-Type", test.kind)
@@ -90,7 +98,8 @@ func TestHostileBodies(t *testing.T) {
 			t.Errorf("10,000 nested %s: got %d, want 400", name, w.Code)
 		}
 	}
-	for _, form := range []string{strings.Repeat("a[", 10000) + "=1", "a" + strings.Repeat("[b]", 10000) + "=1", strings.Repeat("a=1&", 10000), "\x00=\xff&%00%ff=%"} {
+	for _, form := range []string{strings.Repeat("a[", 10000) + "=1", "a" + strings.Repeat("[b]", 10000) + "=1",
+		strings.Repeat("a=1&", 10000), "\x00=\xff&%00%ff=%"} {
 		r := httptest.NewRequest("POST", "/api/things", strings.NewReader(form))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()

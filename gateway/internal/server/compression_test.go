@@ -16,16 +16,17 @@ import (
 func TestCompression(t *testing.T) {
 	long := strings.Repeat("long ", 1000)
 	answer := func(path string, header http.Header, body string) server.Route {
-		return server.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
-			for name, values := range header {
-				w.Header()[name] = values
-			}
-			if _, ok := w.(http.Flusher); !ok {
-				t.Errorf("%s cannot be flushed", path)
-			}
-			_, err := io.WriteString(w, body)
-			return err
-		}}
+		return server.Route{Method: "GET", Path: path, Open: true,
+			Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+				for name, values := range header {
+					w.Header()[name] = values
+				}
+				if _, ok := w.(http.Flusher); !ok {
+					t.Errorf("%s cannot be flushed", path)
+				}
+				_, err := io.WriteString(w, body)
+				return err
+			}}
 	}
 	s, err := server.New(server.Config{Compress: true}, server.API{Probes: healthy, Routes: []server.Route{
 		answer("/long", http.Header{"Content-Length": {strconv.Itoa(len(long))}}, long),
@@ -34,11 +35,12 @@ func TestCompression(t *testing.T) {
 		answer("/picture", http.Header{"Content-Type": {"image/jpeg"}}, long),
 		answer("/packed", http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Origin, Accept-Encoding"}}, long),
 		answer("/raw", http.Header{"No-Gzip-Compression": {"1"}}, long),
-		{Method: "GET", Path: "/unchanged", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
-			w.Header()["No-Gzip-Compression"] = []string{"1"}
-			w.WriteHeader(http.StatusNotModified)
-			return nil
-		}},
+		{Method: "GET", Path: "/unchanged", Open: true,
+			Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+				w.Header()["No-Gzip-Compression"] = []string{"1"}
+				w.WriteHeader(http.StatusNotModified)
+				return nil
+			}},
 		answer("/varying", http.Header{"Vary": {"Origin", "Accept-Language"}}, long),
 	}})
 	if err != nil {
@@ -93,7 +95,8 @@ func TestCompression(t *testing.T) {
 // also where it cannot read it.
 func TestCompressionForNode(t *testing.T) {
 	s, err := server.New(server.Config{Compress: true}, server.API{Probes: healthy, Routes: []server.Route{{
-		Method: "GET", Path: "/long", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+		Method: "GET", Path: "/long", Open: true,
+		Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			_, err := io.WriteString(w, strings.Repeat("long ", 1000))
 			return err
@@ -116,7 +119,8 @@ func TestCompressionForNode(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
 		if got := w.Header().Get("Content-Encoding"); got != c.encoding || w.Code != 200 {
-			t.Errorf("%q, Accept-Encoding %q: %d, encoded as %q, want %q", c.client, c.accepted, w.Code, got, c.encoding)
+			t.Errorf("%q, Accept-Encoding %q: %d, encoded as %q, want %q", c.client, c.accepted, w.Code, got,
+				c.encoding)
 		}
 	}
 }

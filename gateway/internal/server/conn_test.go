@@ -85,18 +85,19 @@ func TestAnswersInOnePiece(t *testing.T) {
 	s, err := server.New(server.Config{}, server.API{Probes: healthy, Routes: []server.Route{
 		{Method: "POST", Path: "/whole", Open: true, Whole: true, Handle: handle},
 		{Method: "POST", Path: "/parts", Open: true, Handle: handle},
-		{Method: "GET", Path: "/flushed", Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-			w.Header().Set("Content-Length", "5000")
-			for n := 5000; n > 0; n -= 1000 {
-				if _, err := io.WriteString(w, text[:1000]); err != nil {
-					return err
+		{Method: "GET", Path: "/flushed", Open: true,
+			Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+				w.Header().Set("Content-Length", "5000")
+				for n := 5000; n > 0; n -= 1000 {
+					if _, err := io.WriteString(w, text[:1000]); err != nil {
+						return err
+					}
+					if err := http.NewResponseController(w).Flush(); err != nil {
+						return err
+					}
 				}
-				if err := http.NewResponseController(w).Flush(); err != nil {
-					return err
-				}
-			}
-			return nil
-		}},
+				return nil
+			}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -189,21 +190,27 @@ func TestConstantHeaders(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	}}
-	s, err := server.New(server.Config{Compress: true, HTTPS: true, Log: slog.New(slog.DiscardHandler)}, server.API{Probes: healthy, Routes: []server.Route{
-		{Method: "POST", Path: "/whole", Open: true, Whole: true, Handle: answer(10)},
-		{Method: "POST", Path: "/long", Open: true, Whole: true, Handle: answer(20_000)},
-		{Method: "POST", Path: "/head", Open: true, Whole: true, Handle: answer(20_000, "Long", strings.Repeat("b", 9000))},
-		{Method: "POST", Path: "/changed", Open: true, Handle: answer(10, "X-Frame-Options", "", "Referrer-Policy", "origin")},
-		{Method: "POST", Path: "/wrapped", Open: true, Handle: answer(10), Middlewares: wrapped},
-		{Method: "POST", Path: "/panics", Open: true, Whole: true, Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { panic("at work") }},
-		{Method: "POST", Path: "/fails", Open: true, Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { return apierror.Forbidden() }},
-	}})
+	s, err := server.New(server.Config{Compress: true, HTTPS: true, Log: slog.New(slog.DiscardHandler)},
+		server.API{Probes: healthy, Routes: []server.Route{
+			{Method: "POST", Path: "/whole", Open: true, Whole: true, Handle: answer(10)},
+			{Method: "POST", Path: "/long", Open: true, Whole: true, Handle: answer(20_000)},
+			{Method: "POST", Path: "/head", Open: true, Whole: true,
+				Handle: answer(20_000, "Long", strings.Repeat("b", 9000))},
+			{Method: "POST", Path: "/changed", Open: true, Handle: answer(10, "X-Frame-Options", "", "Referrer-Policy",
+				"origin")},
+			{Method: "POST", Path: "/wrapped", Open: true, Handle: answer(10), Middlewares: wrapped},
+			{Method: "POST", Path: "/panics", Open: true, Whole: true,
+				Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { panic("at work") }},
+			{Method: "POST", Path: "/fails", Open: true,
+				Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { return apierror.Forbidden() }},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, base := serveCounted(t, s)
 	// A client that waits for "100 Continue" before it sends its body receives two heads. The first is not the answer.
-	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: 10 * time.Second, DisableCompression: true}}
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: 10 * time.Second,
+		DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	for _, c := range []struct {
 		path    string
@@ -248,7 +255,8 @@ func TestConstantHeaders(t *testing.T) {
 						want = changed
 					}
 					if got := strings.Join(answer.Header[name], "|"); got != want {
-						t.Errorf("%s, expecting %q, taking %q: %s is %q, want %q", c.path, expect, encoding, name, got, want)
+						t.Errorf("%s, expecting %q, taking %q: %s is %q, want %q", c.path, expect, encoding, name, got,
+							want)
 					}
 				}
 			}

@@ -109,8 +109,9 @@ func (h *headers) preflight(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// SetAge tells in the headers of an answer how old it may be, in full seconds: how long ago a replica had the same content as its origin, or a node of a
-// cluster had every write that the cluster had acknowledged. It tells nothing if age is negative, which means that this is not known.
+// SetAge tells in the headers of an answer how old it may be, in full seconds: how long ago a replica had the same
+// content as its origin, or a node of a cluster had every write that the cluster had acknowledged. It tells nothing if
+// age is negative, which means that this is not known.
 func SetAge(h http.Header, age time.Duration) {
 	if age >= 0 {
 		h["Lectern-Replica-Age"] = []string{strconv.FormatInt(int64(age/time.Second), 10)}

@@ -28,12 +28,20 @@ func TestHeaders(t *testing.T) {
 		send, want         map[string]string
 		status             int
 	}{
-		{"plain", "GET", "/api/things", nil, map[string]string{"Vary": "Origin, Authorization", "Access-Control-Allow-Origin": "", "Access-Control-Allow-Credentials": "", "Access-Control-Expose-Headers": ""}, 200},
-		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"}, map[string]string{"Vary": "Origin, Authorization", "Access-Control-Allow-Origin": "http://a.example", "Access-Control-Allow-Credentials": "true",
-			"Access-Control-Expose-Headers": "Accept-Encoding,Allow,Content-Range,ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id"}, 200},
-		{"an error with an origin", "GET", "/api/nope", map[string]string{"Origin": "http://a.example"}, map[string]string{"Access-Control-Allow-Origin": "http://a.example", "Content-Type": "application/json; charset=utf-8"}, 404},
-		{"a preflight", "OPTIONS", "/api/nope", map[string]string{"Origin": "http://a.example", "Access-Control-Request-Method": "PUT"}, preflight, 204},
-		{"an id of a proxy", "GET", "/api/things", map[string]string{"X-Request-Id": "abc-1"}, map[string]string{"Vary": "Origin, Authorization", "X-Request-Id": "abc-1"}, 200},
+		{"plain", "GET", "/api/things", nil,
+			map[string]string{"Vary": "Origin, Authorization", "Access-Control-Allow-Origin": "",
+				"Access-Control-Allow-Credentials": "", "Access-Control-Expose-Headers": ""}, 200},
+		{"with an origin", "GET", "/api/things", map[string]string{"Origin": "http://a.example"},
+			map[string]string{"Vary": "Origin, Authorization", "Access-Control-Allow-Origin": "http://a.example",
+				"Access-Control-Allow-Credentials": "true",
+				"Access-Control-Expose-Headers":    "Accept-Encoding,Allow,Content-Range,ETag,Idempotency-Replayed,Lectern-Forwarded,Lectern-Replica-Age,Lectern-Revision,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id"}, 200},
+		{"an error with an origin", "GET", "/api/nope", map[string]string{"Origin": "http://a.example"},
+			map[string]string{"Access-Control-Allow-Origin": "http://a.example",
+				"Content-Type": "application/json; charset=utf-8"}, 404},
+		{"a preflight", "OPTIONS", "/api/nope",
+			map[string]string{"Origin": "http://a.example", "Access-Control-Request-Method": "PUT"}, preflight, 204},
+		{"an id of a proxy", "GET", "/api/things", map[string]string{"X-Request-Id": "abc-1"},
+			map[string]string{"Vary": "Origin, Authorization", "X-Request-Id": "abc-1"}, 200},
 	} {
 		r := httptest.NewRequest(test.method, test.path, nil)
 		for k, v := range test.send {

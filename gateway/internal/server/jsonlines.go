@@ -55,7 +55,8 @@ func (l *lineSender) open() (done func(), err error) {
 		message := fmt.Sprintf("too many streams are being sent (limits.streams: %d), try again", limits.Places)
 		if errors.Is(err, admission.ErrShare) {
 			message = fmt.Sprintf(
-				"too many streams are being sent to your address (limits.streamsPerAddress: %d), try again", limits.Share)
+				"too many streams are being sent to your address (limits.streamsPerAddress: %d), try again",
+				limits.Share)
 		}
 		return nil, Unavailable(apierror.Places, message)
 	}

@@ -31,7 +31,8 @@ func TestRefusedBeforeTheHead(t *testing.T) {
 		return r.Context().Err()
 	}
 	s, err := server.New(server.Config{After: afterNothing, Log: slog.New(slog.DiscardHandler)}, server.API{
-		Routes: []server.Route{{Method: "GET", Path: "/api/long", Scopes: []string{"api::note.note.find"}, Streams: true, Long: works}},
+		Routes: []server.Route{{Method: "GET", Path: "/api/long", Scopes: []string{"api::note.note.find"},
+			Streams: true, Long: works}},
 		Authenticate: func(*http.Request) (auth.Principal, error) {
 			if lost.Load() {
 				return auth.Principal{Access: none}, nil
@@ -49,7 +50,8 @@ func TestRefusedBeforeTheHead(t *testing.T) {
 	}
 	defer res.Body.Close()
 	text := new(strings.Builder)
-	if err := res.Write(text); err != nil || res.StatusCode != http.StatusForbidden || !strings.Contains(text.String(), "your permissions have changed") {
+	if err := res.Write(text); err != nil || res.StatusCode != http.StatusForbidden ||
+		!strings.Contains(text.String(), "your permissions have changed") {
 		t.Errorf("%v %s", err, text)
 	}
 }

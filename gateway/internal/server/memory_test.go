@@ -20,12 +20,13 @@ func TestMemoryOfCompressors(t *testing.T) {
 	text := strings.Repeat("an answer ", 1000)
 	before := int64(-1) // bytes that were reserved while the request was at work
 	s, err := server.New(server.Config{Compress: true, Memory: memory}, server.API{Routes: []server.Route{
-		{Method: "GET", Path: "/text", Open: true, Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
-			w.Header().Set("Content-Type", "text/plain")
-			before = memory.Stats().Reserved
-			_, err := io.WriteString(w, text)
-			return err
-		}},
+		{Method: "GET", Path: "/text", Open: true,
+			Handle: func(w http.ResponseWriter, _ *http.Request, _ auth.Principal) error {
+				w.Header().Set("Content-Type", "text/plain")
+				before = memory.Stats().Reserved
+				_, err := io.WriteString(w, text)
+				return err
+			}},
 	}})
 	if err != nil {
 		t.Fatal(err)

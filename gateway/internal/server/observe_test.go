@@ -44,8 +44,10 @@ func BenchmarkObserve(b *testing.B) {
 	}{
 		{"off", server.Config{}},
 		{"metrics", server.Config{Metrics: metrics.New("", func() metrics.Reading { return metrics.Reading{} })}},
-		{"log", server.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), AccessLog: server.AccessLog{On: true, Sample: 1}}},
-		{"log of 1%", server.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), AccessLog: server.AccessLog{On: true, Sample: 0.01}}},
+		{"log", server.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+			AccessLog: server.AccessLog{On: true, Sample: 1}}},
+		{"log of 1%", server.Config{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+			AccessLog: server.AccessLog{On: true, Sample: 0.01}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s, err := server.New(c.config, server.API{Routes: []server.Route{route}})

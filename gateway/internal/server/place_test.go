@@ -215,7 +215,8 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	first := served("127.0.0.2")
 	served("127.0.0.2")
 	refused("127.0.0.2")
-	if log := s.log.String(); !strings.Contains(log, "address=127.0.0.2") || !strings.Contains(log, "limits.connectionsPerAddress=2") {
+	if log := s.log.String(); !strings.Contains(log, "address=127.0.0.2") ||
+		!strings.Contains(log, "limits.connectionsPerAddress=2") {
 		t.Errorf("logged: %s", log)
 	}
 	served("127.0.0.3")
@@ -272,7 +273,8 @@ func TestAcceptErrors(t *testing.T) {
 	if got := s.Stats().AcceptErrors; got != 3 {
 		t.Errorf("%d errors were counted, want 3", got)
 	}
-	if text := log.String(); strings.Count(text, "cannot be accepted") != 1 || !strings.Contains(text, "too many open files") {
+	if text := log.String(); strings.Count(text, "cannot be accepted") != 1 ||
+		!strings.Contains(text, "too many open files") {
 		t.Errorf("logged: %s", text)
 	}
 }

@@ -21,18 +21,22 @@ func TestProblemIsNegotiated(t *testing.T) {
 		accept  []string
 		problem bool
 	}{
-		{nil, false}, {[]string{""}, false}, {[]string{"*/*"}, false}, {[]string{"application/*"}, false}, {[]string{"application/json"}, false},
+		{nil, false}, {[]string{""}, false}, {[]string{"*/*"}, false}, {[]string{"application/*"}, false},
+		{[]string{"application/json"}, false},
 		{[]string{"text/html"}, false}, {[]string{"application/problem+xml"}, false},
 		{[]string{problemJSON}, true}, {[]string{"Application/Problem+JSON"}, true},
 		{[]string{"application/json, " + problemJSON}, true}, {[]string{"application/json", problemJSON}, true},
 		{[]string{problemJSON + ", */*"}, true}, {[]string{problemJSON + ";q=0.5, application/json"}, false},
-		{[]string{problemJSON + ";q=0.5, application/json;q=0.4"}, true}, {[]string{problemJSON + ";q=0.5, */*;q=0.6"}, false},
-		{[]string{problemJSON + ";q=0"}, false}, {[]string{problemJSON + ";q=0, text/html"}, false}, {[]string{problemJSON + ";q=x"}, false},
+		{[]string{problemJSON + ";q=0.5, application/json;q=0.4"}, true},
+		{[]string{problemJSON + ";q=0.5, */*;q=0.6"}, false},
+		{[]string{problemJSON + ";q=0"}, false}, {[]string{problemJSON + ";q=0, text/html"}, false},
+		{[]string{problemJSON + ";q=x"}, false},
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/api/broken", nil)
 		r.Header["Accept"] = c.accept
 		s.Handler().ServeHTTP(w, r)
-		if is := w.Header().Get("Content-Type") == problemJSON; is != c.problem || w.Code != 500 || strings.Contains(w.Body.String(), "secret") {
+		if is := w.Header().Get("Content-Type") == problemJSON; is != c.problem || w.Code != 500 ||
+			strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("%q: %v %d %s", c.accept, w.Header(), w.Code, w.Body)
 		}
 	}
@@ -45,7 +49,8 @@ func TestProblemOfProgram(t *testing.T) {
 	fail := func(http.ResponseWriter, *http.Request, auth.Principal) error {
 		return &apierror.Error{Status: 418, Name: "TeapotError", Message: long, Details: []any{"short", "stout"}}
 	}
-	s, err := server.New(server.Config{Compress: true}, server.API{Routes: []server.Route{{Method: "GET", Path: "/tea", Handle: fail, Open: true}}})
+	s, err := server.New(server.Config{Compress: true},
+		server.API{Routes: []server.Route{{Method: "GET", Path: "/tea", Handle: fail, Open: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +64,13 @@ func TestProblemOfProgram(t *testing.T) {
 		return w
 	}
 	plain := ask("X-Request-Id", "7")
-	want := `{"type":"about:blank","title":"I'm a teapot","status":418,"detail":"` + long + `","instance":"#7","name":"TeapotError","details":["short","stout"]}`
+	want := `{"type":"about:blank","title":"I'm a teapot","status":418,"detail":"` + long +
+		`","instance":"#7","name":"TeapotError","details":["short","stout"]}`
 	if plain.Body.String() != want {
 		t.Errorf("got %s\nwant %s", plain.Body, want)
 	}
-	if w := ask("Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Content-Type") != problemJSON || w.Code != 418 {
+	if w := ask("Accept-Encoding", "gzip"); w.Header().Get("Content-Encoding") != "gzip" ||
+		w.Header().Get("Content-Type") != problemJSON || w.Code != 418 {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 }

@@ -20,10 +20,13 @@ import (
 func TestRoutePaths(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"/": true, "/a": true, "/a/{b}": true, "/a/{b}/c/{d}": true, "/a/{b:.*}": true, "/{a}/{b:.*}": true,
-		"": false, "a": false, "/:a": false, "/a/:b": false, "/a/*": false, "/a/{b": false, "/a/b}": false, "/a/{}": false, "/a/{b:[0-9]+}": false,
+		"": false, "a": false, "/:a": false, "/a/:b": false, "/a/*": false, "/a/{b": false, "/a/b}": false,
+		"/a/{}": false, "/a/{b:[0-9]+}": false,
 		"/a/{b}.{c}": false, "/a/x{b}": false, "/{a:.*}/b": false, "/a/{:.*}": false,
 	} {
-		_, err := server.New(server.Config{}, server.API{Routes: []server.Route{{Method: "GET", Path: path, Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { return nil }}}})
+		_, err := server.New(server.Config{},
+			server.API{Routes: []server.Route{{Method: "GET", Path: path,
+				Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { return nil }}}})
 		if (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -52,10 +55,11 @@ func TestRouteChoice(t *testing.T) {
 				continue
 			}
 			patterns = append(patterns, path)
-			routes = append(routes, server.Route{Method: "GET", Path: path, Open: true, Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-				_, err := fmt.Fprint(w, path, mux.Vars(r))
-				return err
-			}})
+			routes = append(routes, server.Route{Method: "GET", Path: path, Open: true,
+				Handle: func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+					_, err := fmt.Fprint(w, path, mux.Vars(r))
+					return err
+				}})
 		}
 		s, err := server.New(server.Config{}, server.API{Prefix: "/a", Routes: routes})
 		if err != nil {

@@ -26,7 +26,8 @@ import (
 )
 
 // healthy is a probe that answers 204.
-var healthy = []server.Probe{{Path: "/_health", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}}
+var healthy = []server.Probe{{Path: "/_health",
+	Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}}
 
 // newServer returns a server with a few test routes, and its log unless c has one.
 func newServer(t *testing.T, c server.Config) (*server.Server, *bytes.Buffer) {
@@ -55,7 +56,8 @@ func newServer(t *testing.T, c server.Config) (*server.Server, *bytes.Buffer) {
 		Probes: healthy,
 		Authenticate: func(r *http.Request) (auth.Principal, error) {
 			if r.Header.Get("Authorization") == "Bearer wrong" {
-				return auth.Principal{}, &apierror.Error{Status: 401, Name: "UnauthorizedError", Message: "Missing or invalid credentials"}
+				return auth.Principal{},
+					&apierror.Error{Status: 401, Name: "UnauthorizedError", Message: "Missing or invalid credentials"}
 			}
 			return auth.Principal{Access: permission.FullAccess}, nil
 		},
@@ -67,10 +69,12 @@ func newServer(t *testing.T, c server.Config) (*server.Server, *bytes.Buffer) {
 			{Method: "DELETE", Path: "/api/things/{id}", Handle: say("gone ")},
 			{Method: "POST", Path: "/api/things/{id}/actions/go", Handle: say("go ")},
 			{Method: "GET", Path: "/files/{path:.*}", Handle: say("file "), Open: true},
-			{Method: "GET", Path: "/api/panic", Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { panic("the secret") }},
-			{Method: "GET", Path: "/api/broken", Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error {
-				return errors.New("the secret")
-			}},
+			{Method: "GET", Path: "/api/panic",
+				Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error { panic("the secret") }},
+			{Method: "GET", Path: "/api/broken",
+				Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error {
+					return errors.New("the secret")
+				}},
 		},
 	})
 	if err != nil {
@@ -119,8 +123,10 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/api/nope", 405, notAllowed, "HEAD, GET"},
 		{"GET", "/_health", 204, "", ""},
 		{"POST", "/_Health/", 204, "", ""},
-		{"GET", "/api/things/%00", 400, `{"data":null,"error":{"status":400,"name":"BadRequestError","message":"Malicious Path"}}`, ""},
-		{"GET", "/api/things/%FF", 400, `{"data":null,"error":{"status":400,"name":"BadRequestError","message":"failed to decode"}}`, ""},
+		{"GET", "/api/things/%00", 400,
+			`{"data":null,"error":{"status":400,"name":"BadRequestError","message":"Malicious Path"}}`, ""},
+		{"GET", "/api/things/%FF", 400,
+			`{"data":null,"error":{"status":400,"name":"BadRequestError","message":"failed to decode"}}`, ""},
 	} {
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, httptest.NewRequest(test.method, test.path, nil))
@@ -169,14 +175,15 @@ func TestInternalErrors(t *testing.T) {
 // TestBusy occupies all places. The server refuses one more request, and accepts it when a place is free.
 func TestBusy(t *testing.T) {
 	entered, leave := make(chan bool), make(chan bool)
-	s, err := server.New(server.Config{Limits: config.Limits{Concurrent: 1}}, server.API{Probes: healthy, Routes: []server.Route{{
-		Method: "GET", Path: "/wait", Open: true,
-		Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error {
-			entered <- true
-			<-leave
-			return nil
-		},
-	}}})
+	s, err := server.New(server.Config{Limits: config.Limits{Concurrent: 1}},
+		server.API{Probes: healthy, Routes: []server.Route{{
+			Method: "GET", Path: "/wait", Open: true,
+			Handle: func(http.ResponseWriter, *http.Request, auth.Principal) error {
+				entered <- true
+				<-leave
+				return nil
+			},
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +260,8 @@ func TestServe(t *testing.T) {
 		}
 		body, _ := io.ReadAll(answer.Body)
 		if string(body) != want || answer.StatusCode != status || answer.Header.Get("Content-Type") != kind {
-			t.Errorf("%q: got %d %s %s, want %d %s %s", request, answer.StatusCode, answer.Header.Get("Content-Type"), body, status, kind, want)
+			t.Errorf("%q: got %d %s %s, want %d %s %s", request, answer.StatusCode, answer.Header.Get("Content-Type"),
+				body, status, kind, want)
 		}
 		c.Close()
 	}
@@ -283,7 +291,8 @@ func TestServe(t *testing.T) {
 // TestSwap replaces the routes of a running server. Routes that are not valid are refused and change nothing.
 func TestSwap(t *testing.T) {
 	s, _ := newServer(t, server.Config{})
-	if err := s.Swap(server.API{Probes: healthy, Routes: []server.Route{{Method: "GET", Path: "no slash"}}}); err == nil {
+	if err := s.Swap(server.API{Probes: healthy,
+		Routes: []server.Route{{Method: "GET", Path: "no slash"}}}); err == nil {
 		t.Error("a path without a slash was taken")
 	}
 	w := httptest.NewRecorder()

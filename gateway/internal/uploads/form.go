@@ -17,7 +17,8 @@ import (
 
 // withForm answers a request by do, with the form that the request sends. A request with an Idempotency-Key is carried
 // out once.
-func (u *routes) withForm(w http.ResponseWriter, r *http.Request, who auth.Principal, do func(*media.Form, *store.Once) error) error {
+func (u *routes) withForm(w http.ResponseWriter, r *http.Request, who auth.Principal,
+	do func(*media.Form, *store.Once) error) error {
 	form, done, err := u.form(w, r)
 	if err != nil {
 		return err
@@ -88,13 +89,15 @@ func (u *routes) readForm(w http.ResponseWriter, r *http.Request) (*media.Form, 
 	if body != io.Reader(r.Body) {
 		body = u.Library.Inflated(body)
 	}
-	form, err := u.Library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]), server.TreeOfFields)
+	form, err := u.Library.ReadForm(r.Context(), multipart.NewReader(bufio.NewReader(body), params["boundary"]),
+		server.TreeOfFields)
 	if err == nil {
 		return form, nil
 	}
 	if errors.Is(err, media.ErrMalformed) {
 		return nil, server.Unreadable(err)
 	}
-	io.CopyN(io.Discard, r.Body, server.Drained) // a client that sends its whole body before it reads receives the answer, too
+	io.CopyN(io.Discard, r.Body,
+		server.Drained) // a client that sends its whole body before it reads receives the answer, too
 	return nil, err
 }

@@ -107,7 +107,8 @@ func (u *routes) change(w http.ResponseWriter, r *http.Request, who auth.Princip
 }
 
 // edit changes what the document of a file says, and answers with the file.
-func (u *routes) edit(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64, info media.Info) error {
+func (u *routes) edit(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64,
+	info media.Info) error {
 	body, show, err := u.shown(r.Context(), who.Access)
 	if err != nil {
 		return err
@@ -125,7 +126,8 @@ var errKeyReplacement = server.BadRequest("BadRequestError",
 	"no answer is kept when the content of a file is replaced: send the request without an Idempotency-Key; sent twice, it leaves the same content")
 
 // replace replaces the content of a file, and answers with the file.
-func (u *routes) replace(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64, form *media.Form) error {
+func (u *routes) replace(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64,
+	form *media.Form) error {
 	if once != nil {
 		return errKeyReplacement
 	}

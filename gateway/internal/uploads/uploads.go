@@ -60,14 +60,16 @@ func Routes(o Options) []server.Route {
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Keyed: true, Streams: true},
 		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
 		{Method: http.MethodGet, Path: prefix + "/files/{id}", Action: findOneFile, Handle: u.one},
-		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, Handle: u.Keys.Once(u.destroy), Keyed: true},
+		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, Handle: u.Keys.Once(u.destroy),
+			Keyed: true},
 		{Method: http.MethodGet, Path: "/uploads/{path:.*}", Handle: u.fetch, Open: true, Streams: true},
 	}
 }
 
 // plain returns a printer of files that prints only what access allows.
 func (u *routes) plain(ctx context.Context, access *permission.Access) *rest.Plain {
-	return &rest.Plain{API: u.REST, Access: access, Limits: u.Answers, Memory: server.AnswerMemory(ctx), Last: `"isUrlSigned":false`}
+	return &rest.Plain{API: u.REST, Access: access, Limits: u.Answers, Memory: server.AnswerMemory(ctx),
+		Last: `"isUrlSigned":false`}
 }
 
 // all returns the selection of all fields of a file, without populate.
@@ -114,12 +116,13 @@ func (u *routes) one(w http.ResponseWriter, r *http.Request, who auth.Principal)
 	if err != nil {
 		return media.ErrNoFile
 	}
-	body, err := u.plain(r.Context(), who.Access).One(r.Context(), &one.Query, one.Selection, func(s *store.Snapshot) (row store.Record) {
-		if doc, status, locale, ok := s.DocumentByRow(u.Library.Type(), id); ok {
-			row = s.Version(u.Library.Type(), doc, status, locale)
-		}
-		return row
-	})
+	body, err := u.plain(r.Context(), who.Access).One(r.Context(), &one.Query, one.Selection,
+		func(s *store.Snapshot) (row store.Record) {
+			if doc, status, locale, ok := s.DocumentByRow(u.Library.Type(), id); ok {
+				row = s.Version(u.Library.Type(), doc, status, locale)
+			}
+			return row
+		})
 	if err != nil {
 		return err
 	}
@@ -147,7 +150,8 @@ func (u *routes) destroy(w http.ResponseWriter, r *http.Request, who auth.Princi
 }
 
 // shown returns a function that prints a file after a write, and the buffer that the function prints into.
-func (u *routes) shown(ctx context.Context, access *permission.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
+func (u *routes) shown(ctx context.Context,
+	access *permission.Access) (*[]byte, func(*store.Snapshot, store.Record) error, error) {
 	all, err := u.all()
 	if err != nil {
 		return nil, nil, err

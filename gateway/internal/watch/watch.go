@@ -21,7 +21,8 @@ import (
 	"lectern/store"
 )
 
-// watchedDirs are the directories of a project that are watched, with everything below them. The file .env is watched too.
+// watchedDirs are the directories of a project that are watched, with everything below them. The file .env is watched
+// too.
 var watchedDirs = []string{"content-types", "components", "config"}
 
 // Changes are collected before the files are read: editors write a file in several steps, and tools write many files.
@@ -29,8 +30,8 @@ const (
 	quiet   = 40 * time.Millisecond  // how long nothing must change before the files are read
 	longest = 300 * time.Millisecond // how long changes are collected at most
 
-	// If the definitions are locked, the reload is tried again after a pause that doubles up to longestPause. The pauses let others lock
-	// them.
+	// If the definitions are locked, the reload is tried again after a pause that doubles up to longestPause. The
+	// pauses let others lock them.
 	pause        = time.Second
 	longestPause = 8 * time.Second
 )
@@ -52,8 +53,8 @@ type Watch struct {
 	events *fsnotify.Watcher
 }
 
-// New begins to watch the files of a project; Run then looks at them. It returns nil if they cannot be watched, and logs
-// why.
+// New begins to watch the files of a project; Run then looks at them. It returns nil if they cannot be watched, and
+// logs why.
 func New(o Options) *Watch {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {

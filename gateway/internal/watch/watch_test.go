@@ -19,7 +19,8 @@ func TestChangesAreReloaded(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

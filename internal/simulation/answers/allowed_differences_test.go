@@ -49,17 +49,20 @@ func allowedDifferences(m *Model, c comparison) (names []string, left *mismatch)
 
 var rules = []rule{
 	// A filter that the reference cannot express in SQL, for example. Lectern answers it, or refuses it.
-	each("the reference answers 500", func(_ *Model, c comparison, _ mismatch) bool { return c.Status == 500 && c.other.Status < 500 }),
+	each("the reference answers 500",
+		func(_ *Model, c comparison, _ mismatch) bool { return c.Status == 500 && c.other.Status < 500 }),
 	// A project with rest.strictParams, as Strapi makes them now. The generator asks for a status that is none.
 	each("the reference is strict about parameters", func(_ *Model, c comparison, _ mismatch) bool {
-		return c.Status == 400 && c.other.Status < 500 && strings.Contains(string(c.Body), "Invalid parameter at 'status'")
+		return c.Status == 400 && c.other.Status < 500 &&
+			strings.Contains(string(c.Body), "Invalid parameter at 'status'")
 	}),
 	{"errors below an object that is null may be missing", onlyErrorsBelowNull},
 	each("the reference hides polymorphic relations beside fields, and those written on the other side", hiddenMorph),
 	each("polymorphic relations show the version that was linked", linkedVersion),
 	// The reference adds the key to what it shows by a database query of its own.
 	each("what morphMany shows has a locale of null", func(m *Model, _ comparison, at mismatch) bool {
-		return at.want == nil && at.got == nothing && strings.HasSuffix(at.path, ".locale") && m.throughMorph(at.path, func(x Morph) bool { return x.Mapped })
+		return at.want == nil && at.got == nothing && strings.HasSuffix(at.path, ".locale") &&
+			m.throughMorph(at.path, func(x Morph) bool { return x.Mapped })
 	}),
 	// Only the routes of users show drafts beside published versions: each relation of ours is a part of theirs.
 	each("users populate drafts", func(_ *Model, c comparison, at mismatch) bool {
@@ -68,26 +71,30 @@ var rules = []rule{
 	// They come from config/permissions.yaml and config/plugins.yaml, where they have neither documentIds nor times.
 	each("roles and locales are made anew", func(_ *Model, c comparison, at mismatch) bool {
 		_, key, _ := cutLast(at.path, ".")
-		made := strings.HasPrefix(c.Path, "/api/i18n/locales") || strings.HasPrefix(c.Path, "/api/users-permissions/roles") ||
+		made := strings.HasPrefix(c.Path, "/api/i18n/locales") ||
+			strings.HasPrefix(c.Path, "/api/users-permissions/roles") ||
 			strings.Contains(at.path, ".role.") || strings.Contains(at.path, ".i18NLocales[]")
 		return made && slices.Contains([]string{"documentId", "createdAt", "updatedAt", "publishedAt"}, key)
 	}),
 	// Lectern lacks actions of Strapi: a role has none of them but those of sessions. It has actions that publish, for
 	// which Strapi has its panel.
 	each("roles list the actions that a server has", func(_ *Model, c comparison, at mismatch) bool {
-		if !strings.HasPrefix(c.Path, "/api/users-permissions/roles/") || !strings.HasPrefix(at.path, ".role.permissions.") {
+		if !strings.HasPrefix(c.Path, "/api/users-permissions/roles/") ||
+			!strings.HasPrefix(at.path, ".role.permissions.") {
 			return false
 		}
 		_, key, _ := cutLast(at.path, ".")
 		off := !strings.Contains(program.JSON(at.want), `"enabled":true`)
-		return at.got == nothing && (off || strings.HasSuffix(at.path, ".auth."+key) && slices.Contains([]string{"getSessions", "revokeSession"}, key)) ||
+		return at.got == nothing && (off || strings.HasSuffix(at.path, ".auth."+key) &&
+			slices.Contains([]string{"getSessions", "revokeSession"}, key)) ||
 			at.want == nothing && slices.Contains([]string{"publish", "unpublish", "discardDraft"}, key)
 	}),
 	{"relations of components are checked for permission", checkedRelation},
 	// The reference names the first in the order of the schema, Lectern the first in that of the query.
 	each("another one of several forbidden keys is named", func(_ *Model, c comparison, at mismatch) bool {
 		const key = `"message":"Invalid key `
-		return c.Query != "" && strings.HasPrefix(at.path, ".errors[]") && strings.Contains(string(c.Body), key) && strings.Contains(string(c.other.Body), key)
+		return c.Query != "" && strings.HasPrefix(at.path, ".errors[]") && strings.Contains(string(c.Body), key) &&
+			strings.Contains(string(c.other.Body), key)
 	}),
 	// `strapi import` gives roles new ids, so the route finds another role or none.
 	each("ids of roles are made anew", func(_ *Model, c comparison, _ mismatch) bool {
@@ -168,7 +175,8 @@ func jsonText(v any) string {
 func hiddenMorph(m *Model, c comparison, at mismatch) bool {
 	if at.path == ".errors" && at.got == nothing {
 		list, _ := at.want.([]any)
-		return !slices.ContainsFunc(list, func(e any) bool { return child(e, "message") != "Missing schema in validateQuery" })
+		return !slices.ContainsFunc(
+			list, func(e any) bool { return child(e, "message") != "Missing schema in validateQuery" })
 	}
 	if at.want != nil && program.JSON(at.want) != "[]" {
 		return false
@@ -243,7 +251,8 @@ func checkedRelation(_ *Model, c comparison) func(mismatch) bool {
 // shows, the values of these come in the same order.
 func equalKeys(_ *Model, c comparison) func(mismatch) bool {
 	sorts := strings.Contains(c.Path, "sort") || strings.Contains(c.Query, "sort")
-	allowed := sorts && c.Status == c.other.Status && program.JSON(unordered(program.Decode(c.Body))) == program.JSON(unordered(program.Decode(c.other.Body)))
+	allowed := sorts && c.Status == c.other.Status && program.JSON(unordered(program.Decode(c.Body))) == program.JSON(
+		unordered(program.Decode(c.other.Body)))
 	for _, key := range sortKeys(c.Path) {
 		values := valuesOf(c.Body, key)
 		allowed = allowed && program.JSON(values) == program.JSON(valuesOf(c.other.Body, key))
@@ -264,7 +273,8 @@ func sortKeys(path string) (keys []string) {
 		}
 		for _, key := range strings.Split(value, ",") {
 			key, _, _ = strings.Cut(key, ":")
-			if name != "sort" && !strings.ContainsAny(name[len("sort["):len(name)-1], "0123456789") || strings.Contains(key, ".") {
+			if name != "sort" && !strings.ContainsAny(name[len("sort["):len(name)-1], "0123456789") ||
+				strings.Contains(key, ".") {
 				return keys
 			}
 			keys = append(keys, key)

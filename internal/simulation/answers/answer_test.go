@@ -32,7 +32,8 @@ func (w *World) Answer(r *Request) (any, []*Issue) {
 		if g.Name != "__typename" {
 			v, ok = x.root(g)
 		}
-		if complete = complete && ok; !complete && !w.Quirk.ErrorsUnordered { // the server does not resolve the remaining root fields
+		if complete = complete && ok; !complete &&
+			!w.Quirk.ErrorsUnordered { // the server does not resolve the remaining root fields
 			break
 		}
 		out = append(out, member{g.key(), v})
@@ -266,7 +267,8 @@ func (w *World) page(instances []instance, page *Paging) []instance {
 
 // connection evaluates nodes and pageInfo. Neither a node nor the list of nodes may be null; a null in them makes the
 // connection null.
-func (x *evaluation) connection(instances []instance, s *Schema, typ string, page *Paging, of []*Selection) (any, bool) {
+func (x *evaluation) connection(instances []instance, s *Schema, typ string, page *Paging,
+	of []*Selection) (any, bool) {
 	out := orderedObject{}
 	for _, g := range collectFields(of, typ) {
 		v, ok := any(typ), true
@@ -356,7 +358,8 @@ func (p *Paging) bounds(m *Model) (start, size int, ok bool) {
 func (p *Paging) info(m *Model, total int, of []*Selection) orderedObject {
 	start, size, _ := p.bounds(m)
 	page, pages := start/size+1, (total+size-1)/size
-	if limit, ok := p.get("limit"); ok && limit == -1 && m.MaxLimit <= 0 && total-start <= size { // the page shows everything that remains
+	if limit, ok := p.get("limit"); ok && limit == -1 && m.MaxLimit <= 0 &&
+		total-start <= size { // the page shows everything that remains
 		page, pages, size = 1, 1, max(total-start, 0)
 	}
 	out := orderedObject{}

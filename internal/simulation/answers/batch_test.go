@@ -182,8 +182,10 @@ func differentRefusal(want []batchResult, status int, answer map[string]any) str
 		if fmt.Sprint(details["operation"]) == fmt.Sprint(i) && result.Status == status {
 			return ""
 		}
-		if !slices.ContainsFunc(want[i+1:], func(b batchResult) bool { return strings.HasPrefix(b.Reason, "locale ") }) {
-			return fmt.Sprintf("status of a refusal: wanted %d of operation %d, got %d of %v", result.Status, i, status, details["operation"])
+		if !slices.ContainsFunc(
+			want[i+1:], func(b batchResult) bool { return strings.HasPrefix(b.Reason, "locale ") }) {
+			return fmt.Sprintf("status of a refusal: wanted %d of operation %d, got %d of %v", result.Status, i, status,
+				details["operation"])
 		}
 	}
 	return "status of a refusal: it names no operation that fails"

@@ -11,9 +11,10 @@ import (
 )
 
 var (
-	serverCommand = flag.String("command", "", "serve with this command in place of the server in the test; PROJECT stands for the project directory")
-	reference     = flag.Bool("reference", false, "the command serves the reference: avoid its known faults")
-	inGraphQL     = flag.Bool("graphql", false, "send queries and mutations in GraphQL to the command")
+	serverCommand = flag.String("command", "",
+		"serve with this command in place of the server in the test; PROJECT stands for the project directory")
+	reference = flag.Bool("reference", false, "the command serves the reference: avoid its known faults")
+	inGraphQL = flag.Bool("graphql", false, "send queries and mutations in GraphQL to the command")
 )
 
 // TestCommandAgreesWithEvaluator compares the server that -command starts with the evaluator. The server must print a

@@ -25,20 +25,23 @@ type Literal struct {
 // Pools of values. They are small, so that conditions often match.
 var (
 	words = []string{
-		"alpha", "Alpha", "beta", "Beta inn", "100% sure", "under_score", `back\slash`, "it's", "", "  pad ", "Zed", "zed",
+		"alpha", "Alpha", "beta", "Beta inn", "100% sure", "under_score", `back\slash`, "it's", "", "  pad ", "Zed",
+		"zed",
 		"élan", "naïve café", `say "hi"`, "null", "日本", "😀 smile", "delta & co", "a+b=c", "12", "[x]",
 	}
-	unfolded   = []string{"Élan", "NAÏVE", "ΟΔΟΣ", "οδος", "Straße", "STRASSE", "ﬁn", "İz"} // need case folding beyond ASCII
-	uids       = []string{"alpha", "Alpha-1", "b_2", "c.d~e", "zed", "12"}
-	emails     = []string{"a@example.org", "B.C@Example.org", "z+9@mail.example.com", "under_score@x.io"}
-	integers   = []int{-3, 0, 1, 2, 3, 5, 7, 12, 20, 35}
-	bigs       = []int64{-9007199254740991, -12, 0, 1, 7, 12, 4200000000, 9007199254740991}
-	biggest    = []int64{9007199254740993, 9223372036854775807, -9223372036854775808}
-	fractions  = []float64{-1.5, 0.25, 0.5, 2.75, 12.34, 1000.125}
-	wholes     = []float64{0, 3, 12, -7}
-	days       = []string{"1969-12-31", "2020-01-05", "2020-02-29", "2024-05-01", "2024-05-02", "2031-11-30"}
-	times      = []string{"00:00:00.000", "08:30:00.000", "08:30:00.250", "12:00:01.000", "23:59:59.999"}
-	moments    = []string{"1969-12-31T23:59:59.500Z", "2020-01-05T00:00:00.000Z", "2024-05-01T10:20:30.456Z", "2024-05-01T10:20:31.000Z", "2031-11-30T08:00:00.000Z"}
+	unfolded = []string{"Élan", "NAÏVE", "ΟΔΟΣ", "οδος", "Straße", "STRASSE", "ﬁn",
+		"İz"} // need case folding beyond ASCII
+	uids      = []string{"alpha", "Alpha-1", "b_2", "c.d~e", "zed", "12"}
+	emails    = []string{"a@example.org", "B.C@Example.org", "z+9@mail.example.com", "under_score@x.io"}
+	integers  = []int{-3, 0, 1, 2, 3, 5, 7, 12, 20, 35}
+	bigs      = []int64{-9007199254740991, -12, 0, 1, 7, 12, 4200000000, 9007199254740991}
+	biggest   = []int64{9007199254740993, 9223372036854775807, -9223372036854775808}
+	fractions = []float64{-1.5, 0.25, 0.5, 2.75, 12.34, 1000.125}
+	wholes    = []float64{0, 3, 12, -7}
+	days      = []string{"1969-12-31", "2020-01-05", "2020-02-29", "2024-05-01", "2024-05-02", "2031-11-30"}
+	times     = []string{"00:00:00.000", "08:30:00.000", "08:30:00.250", "12:00:01.000", "23:59:59.999"}
+	moments   = []string{"1969-12-31T23:59:59.500Z", "2020-01-05T00:00:00.000Z", "2024-05-01T10:20:30.456Z",
+		"2024-05-01T10:20:31.000Z", "2031-11-30T08:00:00.000Z"}
 	jsons      = []string{`{"a":1,"b":[true,null]}`, `[1,2,"plum"]`, `{"b":{"c":"Plum"}}`, `[]`, `{}`}
 	loneJSONs  = []string{`"plum"`, `5`, `true`, `false`, `-1.5`}
 	paragraphs = []string{

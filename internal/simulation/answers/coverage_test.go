@@ -48,7 +48,8 @@ func NewCoverage(quirk Quirks) *Coverage {
 // NewPastCoverage returns a Coverage of what runs that remember must reach, with some more counters.
 func NewPastCoverage(more ...string) *Coverage {
 	c := &Coverage{Hits: map[string]int{}}
-	for _, cell := range append(more, "200 of a seq", "200 of a time", "404 of a seq", "410 of a seq", "410 of a time", "restore 200", "restore 404",
+	for _, cell := range append(more, "200 of a seq", "200 of a time", "404 of a seq", "410 of a seq", "410 of a time",
+		"restore 200", "restore 404",
 		"attribute added", "attribute converted") {
 		c.Hits["past: "+cell] = 0
 	}
@@ -79,16 +80,19 @@ func batchCell(atomic, fails bool) string {
 }
 
 var fixedCells = map[string][]string{
-	"populate": {"star", "list", "indexed", "dotted", "true", "1", "false", "count", "fields", "filters", "sort", "nested",
+	"populate": {"star", "list", "indexed", "dotted", "true", "1", "false", "count", "fields", "filters", "sort",
+		"nested",
 		"on", "zone star", "localizations", "component", "repeatable", "dynamiczone", "media"},
-	"logic":     {"and", "or", "not", "keys", "not below field", "component", "relation", "null operand", "several operands", "several bounds"},
+	"logic": {"and", "or", "not", "keys", "not below field", "component", "relation", "null operand",
+		"several operands", "several bounds"},
 	"sort":      {"indexed", "object", "array of objects", "list", "desc", "through relation", "through component"},
 	"fields":    {"list", "indexed", "repeated"},
 	"page":      {"none", "page", "offset", "odd", "without count"},
 	"read":      {"list", "one", "single type", "search", "publicationFilter", "hasPublishedVersion"},
 	"operation": {"create", "update", "delete"},
 	"edit":      {"bare", "list", "set", "connect", "disconnect", "null", "position", "by id"},
-	"write":     {"refused", "missing", "new localization", "draft", "published", "kept component", "new component", "zone"},
+	"write": {"refused", "missing", "new localization", "draft", "published", "kept component", "new component",
+		"zone"},
 	"publication": {"never-published", "has-published-version", "modified", "unmodified", "never-published-document",
 		"has-published-version-document", "published-without-draft", "published-with-draft"},
 }
@@ -96,7 +100,8 @@ var fixedCells = map[string][]string{
 var relationKinds = []string{
 	"oneToOne one-way", "oneToMany one-way", "manyToOne one-way", "manyToMany one-way", "manyToMany one-way self",
 	"oneToOne two-way owning", "oneToOne two-way mapped", "manyToOne two-way owning", "oneToMany two-way mapped",
-	"manyToMany two-way owning", "manyToMany two-way mapped", "manyToOne two-way owning self", "oneToMany two-way mapped self",
+	"manyToMany two-way owning", "manyToMany two-way mapped", "manyToOne two-way owning self",
+	"oneToMany two-way mapped self",
 	"oneToOne in component", "oneToMany in component", "manyToOne in component", "manyToMany in component",
 }
 
@@ -188,10 +193,12 @@ func (c *Coverage) Print(out io.Writer) {
 }
 
 var (
-	orderOperators = []string{"", "$eq", "$ne", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte", "$between", "$null", "$notNull"}
-	caseOperators  = []string{"$eqi", "$nei"}
-	likeOperators  = []string{
-		"$contains", "$containsi", "$notContains", "$notContainsi", "$startsWith", "$startsWithi", "$endsWith", "$endsWithi",
+	orderOperators = []string{"", "$eq", "$ne", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte", "$between", "$null",
+		"$notNull"}
+	caseOperators = []string{"$eqi", "$nei"}
+	likeOperators = []string{
+		"$contains", "$containsi", "$notContains", "$notContainsi", "$startsWith", "$startsWithi", "$endsWith",
+		"$endsWithi",
 	}
 )
 

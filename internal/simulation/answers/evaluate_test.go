@@ -191,7 +191,8 @@ func (p instance) value(name string) any {
 
 // value returns a scalar of a row, which may be a system attribute.
 func (r *Row) value(name string) any {
-	generated := map[string]*Generated{"id": r.ID, "documentId": r.Doc.ID, "createdAt": r.Created, "updatedAt": r.Updated, "publishedAt": r.Published}
+	generated := map[string]*Generated{"id": r.ID, "documentId": r.Doc.ID, "createdAt": r.Created,
+		"updatedAt": r.Updated, "publishedAt": r.Published}
 	if g, ok := generated[name]; ok {
 		if g == nil {
 			return nil
@@ -308,7 +309,8 @@ func (w *World) holds(f *Filter, p instance, negated bool) bool {
 func (w *World) order(rows []*Row, keys []SortKey, status string) {
 	sort.SliceStable(rows, func(i, j int) bool {
 		for _, k := range keys {
-			c := nullsFirst(w.sortedBy(instance{row: rows[i], status: status}, k), w.sortedBy(instance{row: rows[j], status: status}, k))
+			c := nullsFirst(w.sortedBy(instance{row: rows[i], status: status}, k),
+				w.sortedBy(instance{row: rows[j], status: status}, k))
 			if k.Desc {
 				c = -c
 			}

@@ -12,10 +12,14 @@ import (
 func fixedReads(m *Model, server *program.Server) ([]read, error) {
 	var list []read
 	for _, path := range []string{
-		"/api/users?populate=*&sort=id", "/api/users?filters[username][$contains]=1&sort=username:desc", "/api/users?start=3&limit=5", "/api/users/1?populate=*",
-		"/api/users/count", "/api/users?fields=username&populate[role][fields]=name&filters[role][type]=editor", "/api/users?filters[confirmed]=true&populate=role",
-		"/api/users-permissions/roles", "/api/users-permissions/roles/1", "/api/users-permissions/roles/3", "/api/i18n/locales",
-		"/api/upload/files", "/api/upload/files/1", "/api/upload/files?sort=size:desc", "/api/upload/files?filters[mime][$contains]=image&fields=url,formats",
+		"/api/users?populate=*&sort=id", "/api/users?filters[username][$contains]=1&sort=username:desc",
+		"/api/users?start=3&limit=5", "/api/users/1?populate=*",
+		"/api/users/count", "/api/users?fields=username&populate[role][fields]=name&filters[role][type]=editor",
+		"/api/users?filters[confirmed]=true&populate=role",
+		"/api/users-permissions/roles", "/api/users-permissions/roles/1", "/api/users-permissions/roles/3",
+		"/api/i18n/locales",
+		"/api/upload/files", "/api/upload/files/1", "/api/upload/files?sort=size:desc",
+		"/api/upload/files?filters[mime][$contains]=image&fields=url,formats",
 	} {
 		for _, as := range []string{"full", "public"} {
 			list = append(list, read{As: as, Path: path})
@@ -42,7 +46,8 @@ func (x Morph) reads(m *Model) []read {
 	base := "/api/" + x.Owner.Plural + "?sort=id&pagination[pageSize]=100&populate"
 	for page := 1; page <= 3; page++ {
 		at := fmt.Sprintf("&pagination[page]=%d", page)
-		list = append(list, read{As: "full", Path: base + "=*" + at}, read{As: "full", Path: base + "[" + x.Name + "]=true&locale=fr" + at})
+		list = append(list, read{As: "full", Path: base + "=*" + at},
+			read{As: "full", Path: base + "[" + x.Name + "]=true&locale=fr" + at})
 	}
 	if x.Mapped {
 		return list
@@ -55,7 +60,8 @@ func (x Morph) reads(m *Model) []read {
 			fmt.Fprintf(&shown, "... on %s { documentId createdAt } ", t.word())
 		}
 	}
-	query := fmt.Sprintf(`{ %s(sort: "id", pagination: {limit: 100}) { documentId %s { __typename %s} } }`, x.Owner.listField(), x.Name, shown.String())
+	query := fmt.Sprintf(`{ %s(sort: "id", pagination: {limit: 100}) { documentId %s { __typename %s} } }`,
+		x.Owner.listField(), x.Name, shown.String())
 	return append(list, read{As: "full", Path: "/graphql", Query: query})
 }
 

@@ -111,7 +111,8 @@ func (a *generator) testLink(x *Attribute) *Filter {
 	if a.graphql {
 		return a.linkTest(x)
 	}
-	f := &Filter{Op: "test", Attr: self, Operator: pick(a.rng, []string{"$null", "$notNull", "", "$eq", "$in", "$notIn", "$ne"})}
+	f := &Filter{Op: "test", Attr: self,
+		Operator: pick(a.rng, []string{"$null", "$notNull", "", "$eq", "$in", "$notIn", "$ne"})}
 	if x.Target.Find("id") == nil {
 		f.Operator = pick(a.rng, []string{"$null", "$notNull"})
 	}
@@ -152,7 +153,8 @@ func (a *generator) test(s *Schema) *Filter {
 	owner := a.typeOf(s)
 	var attrs []*Attribute
 	for _, x := range s.Attributes {
-		if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 && x.Name != "publishedAt" && !(x.System && owner == nil && a.graphql) {
+		if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 && x.Name != "publishedAt" &&
+			!(x.System && owner == nil && a.graphql) {
 			attrs = append(attrs, x)
 		}
 	}
@@ -178,7 +180,8 @@ func (a *generator) test(s *Schema) *Filter {
 	switch f.Operator {
 	case "$between":
 		n = 2
-	case "", "$eq", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte", "$startsWith", "$startsWithi", "$endsWith", "$endsWithi":
+	case "", "$eq", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte", "$startsWith", "$startsWithi", "$endsWith",
+		"$endsWithi":
 		n = 1 + a.rng.IntN(3)
 	}
 	if f.Not && f.Operator == "" { // the meaning of $not with a list is not documented
@@ -226,7 +229,8 @@ func (a *generator) operand(f *Filter, owner *Type) Operand {
 		return o
 	}
 	v := a.value(f.Attr)
-	if a.quirk.ASCIICase && strings.HasSuffix(f.Operator, "i") && strings.ContainsFunc(textOf(v), func(r rune) bool { return r > 127 }) {
+	if a.quirk.ASCIICase && strings.HasSuffix(f.Operator, "i") &&
+		strings.ContainsFunc(textOf(v), func(r rune) bool { return r > 127 }) {
 		v = "beta"
 	}
 	text := textOf(v)

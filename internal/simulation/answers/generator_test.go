@@ -103,13 +103,15 @@ func (a *generator) document(t *Type) *Document {
 
 // versions chooses locale, status and publication filter.
 func (a *generator) versions(q *Question) {
-	q.Status = Least(a.cover, a.rng, []string{"", "", published, draft, draft, "junk"}, func(s string) string { return versionCell("none", s) })
+	q.Status = Least(a.cover, a.rng, []string{"", "", published, draft, draft, "junk"},
+		func(s string) string { return versionCell("none", s) })
 	if a.chance(.5) {
 		q.Status = pick(a.rng, []string{"", published, draft})
 	}
 	form := pick(a.rng, []string{"none", "none", "default", "other"})
 	if a.chance(.3) {
-		form = Least(a.cover, a.rng, []string{"none", "default", "other", "all", "unknown", "several"}, func(l string) string { return versionCell(l, q.Status) })
+		form = Least(a.cover, a.rng, []string{"none", "default", "other", "all", "unknown", "several"},
+			func(l string) string { return versionCell(l, q.Status) })
 	}
 	if form == "other" && len(a.world.Model.Locales) == 1 {
 		form = "unknown"
@@ -128,7 +130,8 @@ func (a *generator) versions(q *Question) {
 	}
 	a.cover.Hits[versionCell(form, q.Status)]++
 	if a.chance(.12) {
-		q.Publication = Least(a.cover, a.rng, fixedCells["publication"], func(s string) string { return "publication: " + s })
+		q.Publication = Least(a.cover, a.rng, fixedCells["publication"],
+			func(s string) string { return "publication: " + s })
 		a.cover.Hit("read", "publicationFilter")
 		a.cover.Hit("publication", q.Publication)
 	}
@@ -148,7 +151,8 @@ func (a *generator) canSearch(t *Type) bool {
 
 func (a *generator) search() string {
 	if a.quirk.SearchLeaks && a.world.Samples != nil {
-		return pick(a.rng, []string{"12", "7", "100%", "日本", "[x]", "uid-3", "=", "-"}) // without letters that have two cases, except in lower case alone
+		return pick(a.rng, []string{"12", "7", "100%", "日本", "[x]", "uid-3", "=",
+			"-"}) // without letters that have two cases, except in lower case alone
 	}
 	s := pick(a.rng, append(words[:len(words):len(words)], "7", "12", "-3", "a@", "Green"))
 	if r := []rune(s); len(r) > 3 && a.chance(.4) {

@@ -28,7 +28,8 @@ func graphqlOperators(typ string, quirk Quirks) []string {
 	for _, op := range ops {
 		switch {
 		case op == "$startsWithi" || op == "$endsWithi": // the schema does not have them
-		case typ == "json" && quirk.JSONByText && indexOf([]string{"", "$null", "$notNull", "$contains", "$notContains"}, op) < 0:
+		case typ == "json" && quirk.JSONByText &&
+			indexOf([]string{"", "$null", "$notNull", "$contains", "$notContains"}, op) < 0:
 		case typ == "datetime" && quirk.MomentsInLists && (op == "$in" || op == "$notIn" || op == "$between"):
 		default:
 			kept = append(kept, op)
@@ -123,7 +124,8 @@ func (a *generator) nothing(s *Schema, seen map[string]bool) []*Filter {
 // linkTest returns a condition on the id of a relation's target.
 func (a *generator) linkTest(x *Attribute) *Filter {
 	id := x.Target.Find("documentId")
-	f := &Filter{Op: "test", Attr: id, Operator: pick(a.rng, []string{"$null", "$notNull", "", "$eq", "$in", "$notIn", "$ne"})}
+	f := &Filter{Op: "test", Attr: id,
+		Operator: pick(a.rng, []string{"$null", "$notNull", "", "$eq", "$in", "$notIn", "$ne"})}
 	a.compare(f, x.Target)
 	return f
 }

@@ -70,7 +70,8 @@ const nobody = 1 << 30
 
 // graphqlVersions chooses locale, status and publication filter.
 func (a *generator) graphqlVersions(q *Question) {
-	q.Status = Least(a.cover, a.rng, []string{"", published, draft}, func(s string) string { return versionCell("none", s) })
+	q.Status = Least(a.cover, a.rng, []string{"", published, draft},
+		func(s string) string { return versionCell("none", s) })
 	if q.Type.Localized {
 		form := Least(a.cover, a.rng, graphqlLocales, func(l string) string { return versionCell(l, q.Status) })
 		switch form {
@@ -88,7 +89,8 @@ func (a *generator) graphqlVersions(q *Question) {
 		a.cover.Hits[versionCell("none", q.Status)]++
 	}
 	if a.chance(.15) {
-		q.Publication = Least(a.cover, a.rng, fixedCells["publication"], func(s string) string { return "publication: " + s })
+		q.Publication = Least(a.cover, a.rng, fixedCells["publication"],
+			func(s string) string { return "publication: " + s })
 		a.cover.Hit("publication", q.Publication)
 	}
 	if a.chance(.08) {
@@ -181,7 +183,8 @@ func (a *generator) paging(root bool) *Paging {
 	case "odd":
 		add(pick(a.rng, []string{"page", "pageSize"}), pick(a.rng, []any{0, -2, nil, 500}))
 		if root && a.chance(.6) {
-			p.Fields, p.Values = []string{"start", "limit"}, []any{pick(a.rng, []any{0, 2, nil, -5, 1000}), pick(a.rng, []any{-1, -1, 0, 500, -7, nil})}
+			p.Fields, p.Values = []string{"start", "limit"},
+				[]any{pick(a.rng, []any{0, 2, nil, -5, 1000}), pick(a.rng, []any{-1, -1, 0, 500, -7, nil})}
 			if a.quirk.NullLimit && p.Values[1] == nil {
 				p.Values[0] = nil
 			}
@@ -209,7 +212,8 @@ func (a *generator) spelling(args *Args, names ...string) {
 			args.Variable = append(args.Variable, name)
 			a.cover.Hit("argument", "variable")
 		case args.has(name):
-		case x < .18 && !(a.quirk.NullPagination && name == "pagination") && !(a.quirk.NullHasVersion && name == "hasPublishedVersion"):
+		case x < .18 && !(a.quirk.NullPagination && name == "pagination") &&
+			!(a.quirk.NullHasVersion && name == "hasPublishedVersion"):
 			args.Null = append(args.Null, name)
 			a.cover.Hit("argument", "null")
 		case x < .22:
@@ -362,11 +366,13 @@ func (a *generator) zoneSelection(x *Attribute, drafts bool, depth int) []*Selec
 	}
 	for _, c := range x.Components {
 		if a.chance(.75) || len(list) == 0 {
-			list = append(list, &Selection{Fragment: pick(a.rng, []string{"inline", "named"}), On: c.word(), Of: a.selection(&c.Schema, drafts, depth)})
+			list = append(list, &Selection{Fragment: pick(a.rng, []string{"inline", "named"}), On: c.word(),
+				Of: a.selection(&c.Schema, drafts, depth)})
 		}
 	}
 	if a.chance(.2) {
-		list = append(list, &Selection{Fragment: "inline", On: "Error", Of: []*Selection{{Name: "code"}, {Name: "message"}}})
+		list = append(list, &Selection{Fragment: "inline", On: "Error",
+			Of: []*Selection{{Name: "code"}, {Name: "message"}}})
 	}
 	a.cover.Hit("select", "dynamiczone")
 	return list
@@ -395,7 +401,8 @@ func (a *generator) decorated(list []*Selection, typ string) []*Selection {
 	if a.chance(.15) {
 		from := a.rng.IntN(len(list))
 		to := from + 1 + a.rng.IntN(len(list)-from)
-		f := &Selection{Fragment: pick(a.rng, []string{"named", "inline", "bare"}), On: typ, Of: append([]*Selection(nil), list[from:to]...)}
+		f := &Selection{Fragment: pick(a.rng, []string{"named", "inline", "bare"}), On: typ,
+			Of: append([]*Selection(nil), list[from:to]...)}
 		if a.chance(.25) {
 			a.direct(f)
 		}

@@ -76,7 +76,8 @@ func (r *Run) mutate(op *Operation, o *operationGenerator) error {
 		}
 	}
 	if len(outcomes) == 1 && outcomes[0].Status == 400 {
-		if err := r.refusalOf(r.world.permittedWrite(op.Graph.Roots[0].Args.Write, op.Graph.Limited), issues[0]); err != nil {
+		if err := r.refusalOf(r.world.permittedWrite(op.Graph.Roots[0].Args.Write, op.Graph.Limited),
+			issues[0]); err != nil {
 			return err
 		}
 	}
@@ -123,7 +124,8 @@ func (r *Run) learn() error {
 		if d.ID.Value != nil || len(d.Rows) == 0 {
 			continue
 		}
-		path := fmt.Sprintf("/api/%s?status=draft&locale=%s&sort=id:desc&pagination[limit]=100&fields=documentId", d.Type.Plural, d.Rows[0].Locale)
+		path := fmt.Sprintf("/api/%s?status=draft&locale=%s&sort=id:desc&pagination[limit]=100&fields=documentId",
+			d.Type.Plural, d.Rows[0].Locale)
 		if d.Type.Single {
 			path = fmt.Sprintf("/api/%s?status=draft&locale=%s", d.Type.Singular, d.Rows[0].Locale)
 		}
@@ -147,7 +149,8 @@ func (r *Run) readIDs(op *Operation) error {
 		return nil
 	}
 	for _, row := range doc.Rows {
-		q := &Question{Type: op.Type, Number: doc.Number, Status: row.Status, Locale: []string{row.Locale}, Fields: []string{"id"}}
+		q := &Question{Type: op.Type, Number: doc.Number, Status: row.Status, Locale: []string{row.Locale},
+			Fields: []string{"id"}}
 		if err := r.ask(q); err != nil {
 			return err
 		}
@@ -196,7 +199,8 @@ func (r *Run) refusalOf(op *Operation, f *Issue) error {
 	told, _ := answer["error"].(map[string]any)
 	name, _ := told["name"].(string)
 	if status != 400 || name == "" {
-		return &Difference{r.Seed, len(r.Done) - 1, op.describe(r.world), fmt.Sprintf("status: wanted 400, got %d", status), "a refusal", printed(got)}
+		return &Difference{r.Seed, len(r.Done) - 1, op.describe(r.world),
+			fmt.Sprintf("status: wanted 400, got %d", status), "a refusal", printed(got)}
 	}
 	f.Code = codeOf(name)
 	f.Message, _ = told["message"].(string)

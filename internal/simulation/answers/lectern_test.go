@@ -18,11 +18,12 @@ import (
 )
 
 var (
-	seeds         = flag.Uint64("seeds", 4, "models that the server is asked about")
-	pasts         = flag.Uint64("pasts", 1, "models that the server is asked about as they were")
-	operations    = flag.Int("operations", 200, "operations a seed")
-	tolerate      = flag.Int("tolerate", 0, "answers that may differ before a run ends")
-	shrink        = flag.Int("shrink", 400, "how often a run is repeated with fewer operations to find what a difference takes")
+	seeds      = flag.Uint64("seeds", 4, "models that the server is asked about")
+	pasts      = flag.Uint64("pasts", 1, "models that the server is asked about as they were")
+	operations = flag.Int("operations", 200, "operations a seed")
+	tolerate   = flag.Int("tolerate", 0, "answers that may differ before a run ends")
+	shrink     = flag.Int(
+		"shrink", 400, "how often a run is repeated with fewer operations to find what a difference takes")
 	printCoverage = flag.Bool("coverage", false, "print what was covered")
 	least         = flag.Int("least", 0, "fail when something was covered less often")
 )
@@ -53,7 +54,8 @@ func serveLectern(t *testing.T, model *Model) *lectern {
 	}
 	l.Token = key
 	if len(model.Permitted) > 0 {
-		if _, l.Limited, err = l.project.CreateToken(context.Background(), auth.Declaration{Name: "principal", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
+		if _, l.Limited, err = l.project.CreateToken(context.Background(),
+			auth.Declaration{Name: "principal", Kind: auth.Custom, Permissions: model.Permitted}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +144,8 @@ func (l *lectern) LogEnd() (end store.Position, at time.Time, err error) {
 }
 
 // LinkOrder implements LinkHost.
-func (l *lectern) LinkOrder(a *Attribute, list *Type, documentID, locale, linkSet string) (order []LinkTarget, err error) {
+func (l *lectern) LinkOrder(a *Attribute, list *Type, documentID, locale,
+	linkSet string) (order []LinkTarget, err error) {
 	model := l.project.Definition().Model
 	t := model.Type(list.UID)
 	attr := t.Attribute(a.Name)

@@ -200,7 +200,8 @@ func (m *modelGenerator) types() {
 		m.scalars(&t.Schema, 9, false)
 		m.nested(t)
 		if m.chance(.5) {
-			t.Attributes = append(t.Attributes, &Attribute{Name: m.name("media"), Type: "media", Multiple: m.chance(.5)})
+			t.Attributes = append(
+				t.Attributes, &Attribute{Name: m.name("media"), Type: "media", Multiple: m.chance(.5)})
 		}
 		for _, a := range t.Attributes {
 			a.Localized = t.Localized && (m.chance(.6) || t.Drafts && m.quirk.SyncsPublishedOnly)
@@ -335,7 +336,8 @@ func (m *modelGenerator) system() {
 	}
 	for _, t := range m.model.Types {
 		t.Attributes = append([]*Attribute{sys("id", "id"), sys("documentId", "documentId")}, t.Attributes...)
-		t.Attributes = append(t.Attributes, sys("createdAt", "datetime"), sys("updatedAt", "datetime"), sys("publishedAt", "datetime"))
+		t.Attributes = append(t.Attributes, sys("createdAt", "datetime"), sys("updatedAt", "datetime"),
+			sys("publishedAt", "datetime"))
 		if t.Localized {
 			t.Attributes = append(t.Attributes, sys("locale", "locale"))
 			others := sys("localizations", "localizations")

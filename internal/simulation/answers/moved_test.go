@@ -27,7 +27,8 @@ func TestMovedProjectsAnswerAsBefore(t *testing.T) {
 		settings   string // what the archive does not hold
 		least      int    // recorded reads
 	}{
-		{"kitchen", "", "graphql:\n  config: {depthLimit: 10, amountLimit: 100, defaultLimit: 10, maxLimit: 100}\n", 400},
+		{"kitchen", "", "graphql:\n  config: {depthLimit: 10, amountLimit: 100, defaultLimit: 10, maxLimit: 100}\n",
+			400},
 		{"workshop", "reference/workshop", "", 350},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -37,7 +38,8 @@ func TestMovedProjectsAnswerAsBefore(t *testing.T) {
 			if test.tree != "" {
 				arguments = []string{"move-in", test.tree, dir, "--archive", archive}
 			}
-			if code := command.Main(t.Context(), arguments, command.Program{Stdout: io.Discard, Stderr: io.Discard}); code != 0 {
+			if code := command.Main(t.Context(), arguments,
+				command.Program{Stdout: io.Discard, Stderr: io.Discard}); code != 0 {
 				t.Fatalf("move-in: exit code %d", code)
 			}
 			appendTo(t, filepath.Join(dir, "config", "plugins.yaml"), test.settings)
@@ -56,7 +58,8 @@ func compareRecorded(t *testing.T, server *program.Server, recorded []exchange) 
 	t.Helper()
 	for _, e := range recorded {
 		if e.As != "full" && e.As != "public" && server.Users[e.As] == "" {
-			_, answer, err := server.Do("POST", "/api/auth/local", map[string]any{"identifier": e.As, "password": passwordOf(e.As)})
+			_, answer, err := server.Do("POST", "/api/auth/local",
+				map[string]any{"identifier": e.As, "password": passwordOf(e.As)})
 			if err != nil {
 				t.Fatal(err)
 			}

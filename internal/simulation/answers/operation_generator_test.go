@@ -121,7 +121,8 @@ func sameItems(a, b []*Item) bool {
 			return false
 		}
 		for _, x := range a[i].Component.Attributes {
-			if !sameItems(a[i].Items[x.Name], b[i].Items[x.Name]) || fmt.Sprint(a[i].Ends[x.Name]) != fmt.Sprint(b[i].Ends[x.Name]) {
+			if !sameItems(a[i].Items[x.Name], b[i].Items[x.Name]) ||
+				fmt.Sprint(a[i].Ends[x.Name]) != fmt.Sprint(b[i].Ends[x.Name]) {
 				return false
 			}
 		}
@@ -146,7 +147,8 @@ func (o *operationGenerator) fill(op *Operation, d *Document) {
 		required = 0
 	}
 	for _, a := range op.Type.Attributes {
-		if a.System || a.Type == "media" && !o.graphql || o.rarely(a) || !o.chance(share) && !(row == nil && a.Required && o.chance(required)) {
+		if a.System || a.Type == "media" && !o.graphql || o.rarely(a) || !o.chance(share) &&
+			!(row == nil && a.Required && o.chance(required)) {
 			continue
 		}
 		var items []*Item

@@ -251,7 +251,8 @@ func (op *Operation) describe(w *World) string {
 	case "redefine":
 		return op.Redefinition.describe()
 	case "restore":
-		return fmt.Sprintf("POST %s/actions/restore?locale=%s, %s, of moment %d  (document %d)", op.path(w), op.Locale, op.Status, op.Moment, op.Number)
+		return fmt.Sprintf("POST %s/actions/restore?locale=%s, %s, of moment %d  (document %d)", op.path(w), op.Locale,
+			op.Status, op.Moment, op.Number)
 	case "query", "mutate":
 		return op.Graph.describe(w)
 	}

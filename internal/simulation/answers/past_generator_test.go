@@ -44,7 +44,8 @@ func (o *operationGenerator) remembered() *Operation {
 		return &Operation{Kind: "redefine", Redefinition: d}
 	}
 	x := o.rng.Float64()
-	op := &Operation{Kind: "asOf", Type: pick(o.rng, o.world.Model.Types), Moment: o.rng.IntN(len(o.past.Moments)), ByTime: o.chance(.3)}
+	op := &Operation{Kind: "asOf", Type: pick(o.rng, o.world.Model.Types), Moment: o.rng.IntN(len(o.past.Moments)),
+		ByTime: o.chance(.3)}
 	then := o.generator
 	then.world = o.past.Moments[op.Moment].World
 	number := o.number(op.Type, then)
@@ -117,7 +118,8 @@ func (o *operationGenerator) redefinition() *Redefinition {
 	case moments > 15 && len(o.world.Added) == 0 || o.chance(.01):
 		t := pick(o.rng, o.world.Model.Types)
 		typ := pick(o.rng, []string{"string", "integer", "boolean", "date", "json"})
-		a := &Attribute{Name: fmt.Sprintf("added%d", len(o.world.Added)+1), Type: typ, Localized: t.Localized && o.chance(.6)}
+		a := &Attribute{Name: fmt.Sprintf("added%d", len(o.world.Added)+1), Type: typ, Localized: t.Localized &&
+			o.chance(.6)}
 		return &Redefinition{Type: t, Attr: a}
 	}
 	return nil

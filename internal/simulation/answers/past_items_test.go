@@ -41,12 +41,14 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 	for _, row := range after.Rows {
 		was := before.version(row.Locale, row.Status)
 		changed := p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, row)
-		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() && !rewritten(was, row, changed)) {
+		if was != nil && was.ID == row.ID && (was.Updated == row.Updated || was.Updated.text() == row.Updated.text() &&
+			!rewritten(was, row, changed)) {
 			continue
 		}
 		action := "update"
 		switch {
-		case row.Status == published && after.Type.Drafts && (was == nil || was.ID != row.ID): // a publication makes a new row
+		case row.Status == published && after.Type.Drafts &&
+			(was == nil || was.ID != row.ID): // a publication makes a new row
 			action = "publish"
 		case was == nil:
 			action = "create"
@@ -61,7 +63,8 @@ func (p *Past) itemsBetween(former, m *Moment, before, after *Document) (items [
 		if was.Status == published && after.version(was.Locale, draft) != nil {
 			action = "unpublish"
 		}
-		items = append(items, &PastItem{action, was.Locale, was.Status, p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, nil), m})
+		items = append(items, &PastItem{action, was.Locale, was.Status,
+			p.changedBetween(former.World, m.World, [2]*Document{before, after}, was, nil), m})
 	}
 	return items
 }
@@ -113,7 +116,8 @@ func (p *Past) changedBetween(before, after *World, doc [2]*Document, was, is *R
 			}
 		case a.Type == "relation":
 			set := linkSetOf(a, row.Status)
-			if !slices.Equal(endsContent(before.Ends(a, End{doc[0], row.Locale}, set)), endsContent(after.Ends(a, End{doc[1], row.Locale}, set))) {
+			if !slices.Equal(endsContent(before.Ends(a, End{doc[0], row.Locale}, set)),
+				endsContent(after.Ends(a, End{doc[1], row.Locale}, set))) {
 				names = append(names, a.Name)
 			}
 		case !reflect.DeepEqual(valueOf(was, a), valueOf(is, a)):

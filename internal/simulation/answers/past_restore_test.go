@@ -70,7 +70,8 @@ func (w *World) formerEnds(then *World, row *Row) (lists []formerList) {
 // present returns the ends of a former World that are still there, as ends of this one.
 func (w *World) present(former []End) (ends []End) {
 	for _, e := range former {
-		if d := w.Document(e.Doc.Number); d != nil && (d.version(e.Locale, draft) != nil || d.version(e.Locale, published) != nil) {
+		if d := w.Document(e.Doc.Number); d != nil &&
+			(d.version(e.Locale, draft) != nil || d.version(e.Locale, published) != nil) {
 			ends = append(ends, End{d, e.Locale})
 		}
 	}
@@ -82,7 +83,8 @@ func (w *World) known(added int, a *Attribute) bool { return indexOf(w.Added, a)
 
 // formerFields returns the values of a former version or component as a body. Left out are the relations of a version
 // itself, and attributes that were added after the version was written.
-func (w *World) formerFields(added int, attrs []*Attribute, fields map[string]any, items map[string][]*Item, ends map[string][]End) (data []Field) {
+func (w *World) formerFields(added int, attrs []*Attribute, fields map[string]any, items map[string][]*Item,
+	ends map[string][]End) (data []Field) {
 	for _, a := range attrs {
 		f := Field{Attr: a}
 		switch v := fields[a.Name].(type) {

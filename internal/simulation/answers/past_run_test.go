@@ -96,8 +96,10 @@ func (r *Run) askHistoryPage(path string, all []any) error {
 	}
 	body, _ := got.(map[string]any)
 	list, _ := body["data"].([]any)
-	if want := all[min(len(all), size):min(len(all), page*size)]; status != 200 || program.JSON(list) != program.JSON(want) && len(list)+len(want) > 0 {
-		return &Difference{r.Seed, len(r.Done) - 1, "GET " + path, "a page of the history", printed(want), printed(list)}
+	if want := all[min(len(all), size):min(len(all), page*size)]; status != 200 ||
+		program.JSON(list) != program.JSON(want) && len(list)+len(want) > 0 {
+		return &Difference{r.Seed, len(r.Done) - 1, "GET " + path, "a page of the history", printed(want),
+			printed(list)}
 	}
 	return nil
 }
@@ -127,11 +129,13 @@ func (p *Past) itemsIn(list []any) (items []*PastItem, where string) {
 		if by["kind"] == "system" {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(p.Moments, at.Sequence, func(m *Moment, sequence uint64) int { return cmp.Compare(m.Seq.Sequence, sequence) })
+		i, _ := slices.BinarySearchFunc(p.Moments, at.Sequence,
+			func(m *Moment, sequence uint64) int { return cmp.Compare(m.Seq.Sequence, sequence) })
 		if i == len(p.Moments) {
 			return nil, fmt.Sprintf("seq: %v is that of no write", at)
 		}
-		item := &PastItem{Action: fmt.Sprint(object["action"]), Status: fmt.Sprint(object["status"]), Moment: p.Moments[i]}
+		item := &PastItem{Action: fmt.Sprint(object["action"]), Status: fmt.Sprint(object["status"]),
+			Moment: p.Moments[i]}
 		if by["kind"] != "token" || by["name"] != "full" && by["name"] != "principal" {
 			return nil, fmt.Sprintf("by: %v has written", by)
 		}
@@ -149,7 +153,8 @@ func (p *Past) itemsIn(list []any) (items []*PastItem, where string) {
 // conversion is not compared.
 func differentItems(want, got []*PastItem) string {
 	order := func(x, y *PastItem) int {
-		return cmp.Or(cmp.Compare(y.Moment.Seq.Sequence, x.Moment.Seq.Sequence), cmp.Compare(x.Locale, y.Locale), cmp.Compare(x.Status, y.Status))
+		return cmp.Or(cmp.Compare(y.Moment.Seq.Sequence, x.Moment.Seq.Sequence), cmp.Compare(x.Locale, y.Locale),
+			cmp.Compare(x.Status, y.Status))
 	}
 	slices.SortFunc(want, order)
 	slices.SortFunc(got, order)
@@ -212,7 +217,8 @@ func (r *Run) restore(op *Operation) error {
 	}
 	var want any
 	if out.Row != nil {
-		want = map[string]any{"data": r.world.show(out.Row, view{status: out.Row.Status}, nil, nil), "meta": map[string]any{}}
+		want = map[string]any{"data": r.world.show(out.Row, view{status: out.Row.Status}, nil, nil),
+			"meta": map[string]any{}}
 	}
 	if err := r.compare(request, out.Status, want, status, got); err != nil {
 		return err

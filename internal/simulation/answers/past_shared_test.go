@@ -15,7 +15,8 @@ func TestHistoriesShowSharedValues(t *testing.T) {
 	part := func(number, topic int) func(*sharedModel) Field {
 		return func(m *sharedModel) Field {
 			link := Field{Attr: m.about, Value: &Edit{Form: "set", Set: []Target{{Number: topic}}}}
-			return Field{Attr: m.parts, Value: []*NewItem{{Number: number, Component: m.parts.Component, Fields: []Field{link}}}}
+			return Field{Attr: m.parts,
+				Value: []*NewItem{{Number: number, Component: m.parts.Component, Fields: []Field{link}}}}
 		}
 	}
 	for _, c := range []struct {
@@ -94,13 +95,16 @@ func newSharedModel() *sharedModel {
 		secret: &Attribute{Name: "secret", Type: "string", Private: true},
 		code:   &Attribute{Name: "code", Type: "password"},
 	}
-	m.topic = &Type{Schema: Schema{UID: "api::topic.topic", Attributes: []*Attribute{{Name: "name", Type: "string"}}}, Singular: "topic", Plural: "topics"}
+	m.topic = &Type{Schema: Schema{UID: "api::topic.topic", Attributes: []*Attribute{{Name: "name", Type: "string"}}},
+		Singular: "topic", Plural: "topics"}
 	m.about = &Attribute{Name: "about", Type: "relation", Relation: "manyToMany", Target: m.topic}
-	part := &Component{Schema: Schema{UID: "page.part", Attributes: []*Attribute{m.about}}, Category: "page", Name: "part"}
+	part := &Component{Schema: Schema{UID: "page.part", Attributes: []*Attribute{m.about}}, Category: "page",
+		Name: "part"}
 	m.parts = &Attribute{Name: "parts", Type: "component", Component: part, Repeatable: true}
 	m.page = &Type{Schema: Schema{UID: "api::page.page", Attributes: []*Attribute{m.title, m.secret, m.code, m.parts}},
 		Singular: "page", Plural: "pages", Drafts: true, Localized: true}
-	m.model = &Model{Types: []*Type{m.page, m.topic}, Components: []*Component{part}, Locales: []string{"en", "fr"}, DefaultLimit: 10, MaxLimit: -1}
+	m.model = &Model{Types: []*Type{m.page, m.topic}, Components: []*Component{part}, Locales: []string{"en", "fr"},
+		DefaultLimit: 10, MaxLimit: -1}
 	(&modelGenerator{model: m.model}).system()
 	return m
 }

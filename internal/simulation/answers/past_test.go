@@ -77,7 +77,8 @@ func (r *Run) momentOf(op *Operation) (named, shown *Moment, ok bool) {
 
 // clone returns a copy of the content. It shares the values that the server generates, which may become known later.
 func (w *World) clone() *World {
-	c := &World{Model: w.Model, Quirk: w.Quirk, Files: w.Files, Hashes: w.Hashes, Added: w.Added[:len(w.Added):len(w.Added)]}
+	c := &World{Model: w.Model, Quirk: w.Quirk, Files: w.Files, Hashes: w.Hashes,
+		Added: w.Added[:len(w.Added):len(w.Added)]}
 	copies := map[*Document]*Document{}
 	for _, d := range w.Docs {
 		copies[d] = &Document{Number: d.Number, Type: d.Type, ID: d.ID}

@@ -82,7 +82,8 @@ func (a *generator) options(it *Populated, drafts bool, depth int) {
 	if x.Type == "relation" && a.chance(.35) {
 		it.Filter = a.filter(in, d, 1)
 	}
-	if x.toMany() && a.chance(.4) && !(a.quirk.LocalizationsFilter && x.Type == "localizations") { // the reference orders equal keys as it likes
+	if x.toMany() && a.chance(.4) &&
+		!(a.quirk.LocalizationsFilter && x.Type == "localizations") { // the reference orders equal keys as it likes
 		if path := a.path(in, d, 0); path != nil {
 			it.Sort = []SortKey{{path, a.chance(.5)}}
 			if a.quirk.NumbersAsSQL && it.Fields != nil {
@@ -164,8 +165,10 @@ func (a *generator) countPopulated(it *Populated) {
 	if it.Form != "options" {
 		a.cover.Hit("populate", it.Form)
 	}
-	for word, on := range map[string]bool{"fields": it.Fields != nil, "filters": it.Filter != nil, "sort": it.Sort != nil,
-		"nested": it.Populate != nil, "on": it.On != nil, "zone star": it.Attr.Type == "dynamiczone" && it.Populate != nil} {
+	for word, on := range map[string]bool{"fields": it.Fields != nil, "filters": it.Filter != nil,
+		"sort":   it.Sort != nil,
+		"nested": it.Populate != nil, "on": it.On != nil, "zone star": it.Attr.Type == "dynamiczone" &&
+			it.Populate != nil} {
 		if on {
 			a.cover.Hit("populate", word)
 		}

@@ -17,7 +17,8 @@ func newLinkedModel(drafts bool) *linkedModel {
 		name:  &Attribute{Name: "name", Type: "string"},
 	}
 	m.topics = &Attribute{Name: "topics", Type: "relation", Relation: "manyToMany", Target: m.topic, Owner: m.page}
-	m.pages = &Attribute{Name: "pages", Type: "relation", Relation: "manyToMany", Target: m.page, Owner: m.topic, Mapped: true, Inverse: m.topics}
+	m.pages = &Attribute{Name: "pages", Type: "relation", Relation: "manyToMany", Target: m.page, Owner: m.topic,
+		Mapped: true, Inverse: m.topics}
 	m.topics.Inverse = m.pages
 	m.page.Attributes, m.topic.Attributes = []*Attribute{m.topics}, []*Attribute{m.name, m.pages}
 	m.model = &Model{Types: []*Type{m.page, m.topic}, Locales: []string{"en"}, DefaultLimit: 10, MaxLimit: -1}
@@ -50,25 +51,29 @@ func TestPositionsThatTheServerChooses(t *testing.T) {
 				{Kind: "create", Type: m.topic, Number: 3, Data: linked(m.pages, 1, 2)},
 				{Kind: "update", Type: m.topic, Number: 3, Status: draft, Data: linked(m.pages, 2)},
 				{Kind: "batch", Batch: []*Operation{
-					{Kind: "update", Type: m.topic, Number: 3, Status: draft, Data: []Field{{Attr: m.name, Value: same("one")}}},
+					{Kind: "update", Type: m.topic, Number: 3, Status: draft,
+						Data: []Field{{Attr: m.name, Value: same("one")}}},
 					{Kind: "discard-draft", Type: m.page, Number: 1},
 				}},
 			}
 		}},
-		{"a page is published for the first time in a mutation", false, (*Run).InGraphQL, func(m *linkedModel) []*Operation {
-			id := []*Selection{{Name: "documentId", Attr: m.page.Find("documentId")}}
-			publish := &Operation{Kind: "publish", Type: m.page, Number: 1}
-			rename := &Operation{Kind: "update", Type: m.topic, Number: 3, Status: published, Data: []Field{{Attr: m.name, Value: same("one")}}}
-			return []*Operation{
-				{Kind: "create", Type: m.topic, Number: 3},
-				{Kind: "create", Type: m.page, Number: 1, Status: draft, Data: linked(m.topics, 3)},
-				{Kind: "create", Type: m.page, Number: 2, Data: linked(m.topics, 3)},
-				{Kind: "mutate", Graph: &Request{Mutation: true, Roots: []*Selection{
-					{Name: publish.field(), Args: &Args{Write: publish}, Of: id},
-					{Name: rename.field(), Args: &Args{Write: rename}, Of: []*Selection{{Name: "pages", Attr: m.pages, Args: &Args{}, Of: id}}},
-				}}},
-			}
-		}},
+		{"a page is published for the first time in a mutation", false, (*Run).InGraphQL,
+			func(m *linkedModel) []*Operation {
+				id := []*Selection{{Name: "documentId", Attr: m.page.Find("documentId")}}
+				publish := &Operation{Kind: "publish", Type: m.page, Number: 1}
+				rename := &Operation{Kind: "update", Type: m.topic, Number: 3, Status: published,
+					Data: []Field{{Attr: m.name, Value: same("one")}}}
+				return []*Operation{
+					{Kind: "create", Type: m.topic, Number: 3},
+					{Kind: "create", Type: m.page, Number: 1, Status: draft, Data: linked(m.topics, 3)},
+					{Kind: "create", Type: m.page, Number: 2, Data: linked(m.topics, 3)},
+					{Kind: "mutate", Graph: &Request{Mutation: true, Roots: []*Selection{
+						{Name: publish.field(), Args: &Args{Write: publish}, Of: id},
+						{Name: rename.field(), Args: &Args{Write: rename},
+							Of: []*Selection{{Name: "pages", Attr: m.pages, Args: &Args{}, Of: id}}},
+					}}},
+				}
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newLinkedModel(c.drafts)
@@ -83,14 +88,16 @@ func TestPositionsThatTheServerChooses(t *testing.T) {
 func TestRemovedNeighbourIsRefused(t *testing.T) {
 	node := &Type{Schema: Schema{UID: "api::node.node"}, Singular: "node", Plural: "nodes"}
 	parent := &Attribute{Name: "parent", Type: "relation", Relation: "manyToOne", Target: node, Owner: node}
-	children := &Attribute{Name: "children", Type: "relation", Relation: "oneToMany", Target: node, Owner: node, Mapped: true, Inverse: parent}
+	children := &Attribute{Name: "children", Type: "relation", Relation: "oneToMany", Target: node, Owner: node,
+		Mapped: true, Inverse: parent}
 	parent.Inverse = children
 	node.Attributes = []*Attribute{parent, children}
 	model := &Model{Types: []*Type{node}, Locales: []string{"en"}, DefaultLimit: 10, MaxLimit: -1}
 	(&modelGenerator{model: model}).system()
 
 	server := serveLectern(t, model)
-	beside := Field{Attr: children, Value: &Edit{Form: "change", Connect: []Target{{Number: 3, Wrapped: true, Position: "after", Next: 1}}}}
+	beside := Field{Attr: children,
+		Value: &Edit{Form: "change", Connect: []Target{{Number: 3, Wrapped: true, Position: "after", Next: 1}}}}
 	replayLinks(t, server, NewRun(1, Quirks{}, model, server), []*Operation{
 		{Kind: "create", Type: node, Number: 1},
 		{Kind: "create", Type: node, Number: 2},

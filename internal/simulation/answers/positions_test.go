@@ -23,8 +23,10 @@ func (r *Run) settle() error {
 		if _, told := r.server.(LinkHost); told || u.List.Doc.Row(u.List.Locale, u.LinkSet) == nil {
 			continue
 		}
-		q := &Question{Type: u.List.Doc.Type, Number: u.List.Doc.Number, Status: u.LinkSet, Locale: []string{u.List.Locale}, Fields: []string{"id"},
-			Populate: &Populate{Form: "object", Items: []*Populated{{Attr: u.Attr, Form: "options", Fields: []string{"id"}}}}}
+		q := &Question{Type: u.List.Doc.Type, Number: u.List.Doc.Number, Status: u.LinkSet,
+			Locale: []string{u.List.Locale}, Fields: []string{"id"},
+			Populate: &Populate{Form: "object",
+				Items: []*Populated{{Attr: u.Attr, Form: "options", Fields: []string{"id"}}}}}
 		_, got, err := r.server.Do("GET", q.Path(r.world), nil)
 		if err != nil {
 			return err

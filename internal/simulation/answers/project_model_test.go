@@ -22,7 +22,8 @@ func ModelOfProject(dir string) (*Model, error) {
 			m.Locales = append(m.Locales, l.Code)
 		}
 	}
-	c := &modelConverter{types: map[*contenttypes.ContentType]*Type{}, components: map[*contenttypes.Component]*Component{}}
+	c := &modelConverter{types: map[*contenttypes.ContentType]*Type{},
+		components: map[*contenttypes.Component]*Component{}}
 	for _, t := range d.Model.Types {
 		if t.UID == contenttypes.UserUID || !t.BuiltIn {
 			c.types[t] = &Type{Singular: t.Singular, Plural: t.Plural, Single: t.Kind == contenttypes.SingleType,
@@ -78,8 +79,10 @@ func (c *modelConverter) schema(s *contenttypes.Schema, owner *Type) Schema {
 
 // attribute returns nil for relations that lead to types outside of the Model.
 func (c *modelConverter) attribute(x *contenttypes.Attribute, owner *Type) *Attribute {
-	a := &Attribute{Name: x.Name, Type: x.Type.String(), System: x.System, Required: x.Required, Unique: x.Unique, Private: x.Private,
-		Localized: x.Localized, Enum: x.Enum, Multiple: x.Multiple, Repeatable: x.Repeatable, Component: c.components[x.Component]}
+	a := &Attribute{Name: x.Name, Type: x.Type.String(), System: x.System, Required: x.Required, Unique: x.Unique,
+		Private:   x.Private,
+		Localized: x.Localized, Enum: x.Enum, Multiple: x.Multiple, Repeatable: x.Repeatable,
+		Component: c.components[x.Component]}
 	for _, comp := range x.Components {
 		a.Components = append(a.Components, c.components[comp])
 	}
@@ -179,7 +182,8 @@ func (s *surveyor) row(t *Type, status, locale string, row map[string]any, known
 		g.meet(key, row[key])
 		return g
 	}
-	d.Rows = append(d.Rows, &Row{Doc: d, Locale: locale, Status: status, ID: generated("id", "id"), Created: generated("time", "createdAt"),
+	d.Rows = append(d.Rows, &Row{Doc: d, Locale: locale, Status: status, ID: generated("id", "id"),
+		Created: generated("time", "createdAt"),
 		Updated: generated("time", "updatedAt"), Published: generated("time", "publishedAt")})
 	s.samples(&t.Schema, row)
 }

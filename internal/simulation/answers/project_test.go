@@ -13,11 +13,13 @@ import (
 func WriteProject(dir string, m *Model) error {
 	files := map[string]string{
 		"config/api.yaml": "rest:\n  prefix: /api\n  defaultLimit: 25\n  maxLimit: 100\n  withCount: true\n",
-		"config/plugins.yaml": "i18n:\n  config:\n    defaultLocale: " + m.Locales[0] + "\n    locales: [" + strings.Join(m.Locales, ", ") + "]\n" +
+		"config/plugins.yaml": "i18n:\n  config:\n    defaultLocale: " + m.Locales[0] + "\n    locales: [" +
+			strings.Join(m.Locales, ", ") + "]\n" +
 			fmt.Sprintf("graphql:\n  config:\n    documentActions: true\n    defaultLimit: %d\n    maxLimit: %d\n    limits: {cost: 1000000000}\n", m.DefaultLimit, m.MaxLimit),
 	}
 	if len(m.Permitted) > 0 {
-		files["config/permissions.yaml"] = "tokens:\n  - {name: limited, type: custom, permissions: [" + strings.Join(m.Permitted, ", ") + "]}\n"
+		files["config/permissions.yaml"] = "tokens:\n  - {name: limited, type: custom, permissions: [" +
+			strings.Join(m.Permitted, ", ") + "]}\n"
 	}
 	for _, t := range m.Types {
 		files["content-types/"+t.Singular+".yaml"] = typeYAML(t)
@@ -43,7 +45,8 @@ func typeYAML(t *Type) string {
 	if t.Single {
 		kind = "singleType"
 	}
-	fmt.Fprintf(&b, "kind: %s\ninfo:\n  singularName: %s\n  pluralName: %s\n  displayName: %s\n", kind, t.Singular, t.Plural, t.Singular)
+	fmt.Fprintf(&b, "kind: %s\ninfo:\n  singularName: %s\n  pluralName: %s\n  displayName: %s\n", kind, t.Singular,
+		t.Plural, t.Singular)
 	fmt.Fprintf(&b, "options:\n  draftAndPublish: %t\n", t.Drafts)
 	if t.Localized {
 		b.WriteString("pluginOptions:\n  i18n: {localized: true}\n")

@@ -120,7 +120,8 @@ func (q *Question) query(w *World) string {
 		}
 		out.add(name, l)
 	}
-	for _, kv := range [][2]string{{"status", q.Status}, {"publicationFilter", q.Publication}, {"hasPublishedVersion", q.HasVersion}, {"_q", q.Search}} {
+	for _, kv := range [][2]string{{"status", q.Status}, {"publicationFilter", q.Publication},
+		{"hasPublishedVersion", q.HasVersion}, {"_q", q.Search}} {
 		if kv[1] != "" {
 			out.add(kv[0], kv[1])
 		}
@@ -209,7 +210,8 @@ func (q *query) sort(name string, keys []SortKey, form int) {
 		case 1: // sort[a][b]=desc
 			q.add(name+"["+strings.ReplaceAll(dotted(k.Path), ".", "][")+"]", direction)
 		case 2: // sort[0][a][b]=desc
-			q.add(fmt.Sprintf("%s[%d][%s]", name, i, strings.ReplaceAll(dotted(k.Path), ".", "][")), strings.ToUpper(direction))
+			q.add(fmt.Sprintf("%s[%d][%s]", name, i, strings.ReplaceAll(dotted(k.Path), ".", "][")),
+				strings.ToUpper(direction))
 		default: // sort=a,b:desc
 			if i == 0 {
 				var all []string

@@ -40,9 +40,12 @@ type Quirks struct {
 // ReferenceQuirks are the quirks of the reference server.
 var ReferenceQuirks = Quirks{
 	SearchLeaks: true, OneWayLosesDrafts: true, TakeoverReachesPublished: true, JoinsAllVersions: true, ASCIICase: true,
-	NumbersAsSQL: true, NotInRelation: true, LocalizationsFilter: true, SyncsPublishedOnly: true, SmallBigIntegers: true,
-	OddJSON: true, NoActions: true, SelfLinksLost: true, NoNestedLists: true, OrderMixesVersions: true, OneLosesFilters: true,
-	EmptyListsLost: true, ListsWithinOperators: true, JSONByText: true, MomentsInLists: true, NullPagination: true, PasswordsShown: true,
+	NumbersAsSQL: true, NotInRelation: true, LocalizationsFilter: true, SyncsPublishedOnly: true,
+	SmallBigIntegers: true,
+	OddJSON:          true, NoActions: true, SelfLinksLost: true, NoNestedLists: true, OrderMixesVersions: true,
+	OneLosesFilters: true,
+	EmptyListsLost:  true, ListsWithinOperators: true, JSONByText: true, MomentsInLists: true, NullPagination: true,
+	PasswordsShown:    true,
 	DeleteLosesLocale: true, ErrorsUnordered: true, NestedSortFails: true, NegativePages: true, NoAmountLimit: true,
 	NullLimit: true, NullHasVersion: true, OpenComponents: true,
 }

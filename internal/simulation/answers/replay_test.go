@@ -96,7 +96,8 @@ func contentOf(s *store.Store) (lines []string, err error) {
 				statuses = append(statuses, store.Draft)
 			}
 			for _, status := range statuses {
-				page, err := snap.Find(&store.Query{Type: typ, Status: status, Locales: store.LocaleSet{All: true}, Limit: -1, Count: true})
+				page, err := snap.Find(&store.Query{Type: typ, Status: status, Locales: store.LocaleSet{All: true},
+					Limit: -1, Count: true})
 				if err != nil {
 					return err
 				}
@@ -110,7 +111,8 @@ func contentOf(s *store.Store) (lines []string, err error) {
 		}
 		entries, err := program.WholeLog(snap)
 		for _, e := range entries {
-			lines = append(lines, fmt.Sprintf("entry %d of %s at %s by %v: %v", e.Sequence, e.Epoch, e.Time, e.By, snap.Changes(e)))
+			lines = append(lines, fmt.Sprintf("entry %d of %s at %s by %v: %v", e.Sequence, e.Epoch, e.Time, e.By,
+				snap.Changes(e)))
 		}
 		return err
 	})

@@ -62,7 +62,8 @@ type Difference struct {
 }
 
 func (d *Difference) Error() string {
-	return fmt.Sprintf("seed %d, after %d operations\n%s\n%s\nexpected %s\ngot      %s", d.Seed, d.Index, d.Request, d.Where, d.Expected, d.Got)
+	return fmt.Sprintf("seed %d, after %d operations\n%s\n%s\nexpected %s\ngot      %s", d.Seed, d.Index, d.Request,
+		d.Where, d.Expected, d.Got)
 }
 
 // refused reports whether the status differs from the expected one.
@@ -75,12 +76,14 @@ func ModelOf(seed uint64, quirk Quirks) *Model {
 
 // NewRun returns the run of a seed against a fresh server of ModelOf(seed).
 func NewRun(seed uint64, quirk Quirks, model *Model, server Host) *Run {
-	return &Run{Seed: seed, Quirk: quirk, Model: model, Cover: NewCoverage(quirk), server: server, world: &World{Model: model, Quirk: quirk}}
+	return &Run{Seed: seed, Quirk: quirk, Model: model, Cover: NewCoverage(quirk), server: server,
+		world: &World{Model: model, Quirk: quirk}}
 }
 
 // Random does n random operations. It returns a *Difference, or an error when the server cannot be reached.
 func (r *Run) Random(n int) error {
-	o := &operationGenerator{generator: generator{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk, cover: r.Cover, graphql: r.graphql}}
+	o := &operationGenerator{generator: generator{rng: rand.New(rand.NewPCG(r.Seed, 2)), world: r.world, quirk: r.Quirk,
+		cover: r.Cover, graphql: r.graphql}}
 	o.past, o.batching = r.past, r.batching
 	_, o.restarts = r.server.(Restarter)
 	if err := r.begin(); err != nil {
@@ -220,7 +223,8 @@ func (m *Model) about(text string) string {
 			}
 			out += fmt.Sprintf("\n%s of %s: %s, localized %t", name, owner, a.Type, a.Localized)
 			if a.Type == "relation" {
-				out += fmt.Sprintf(", %s to %s (drafts %t, locales %t)", a.kind(), a.Target.Singular, a.Target.Drafts, a.Target.Localized)
+				out += fmt.Sprintf(", %s to %s (drafts %t, locales %t)", a.kind(), a.Target.Singular, a.Target.Drafts,
+					a.Target.Localized)
 			}
 		}
 	}
@@ -246,7 +250,8 @@ func (r *Run) write(op *Operation, o *operationGenerator) error {
 	o.countWrite(op, out, wasThere)
 	var want any
 	if out.Row != nil && body != nil {
-		want = map[string]any{"data": r.world.show(out.Row, view{status: out.Row.Status}, nil, nil), "meta": map[string]any{}}
+		want = map[string]any{"data": r.world.show(out.Row, view{status: out.Row.Status}, nil, nil),
+			"meta": map[string]any{}}
 	}
 	if out.Reason != "" {
 		request += "\n(to be refused: " + out.Reason + ")" + r.Model.about(out.Reason)
@@ -294,7 +299,8 @@ func (r *Run) compareLinks() error {
 						want = append(want, LinkTarget{e.Doc.ID.text(), e.Locale})
 					}
 					if !slices.Equal(got, want) {
-						where := fmt.Sprintf("%s of %s %s in %q, %s links", a.Name, d.Type.Singular, d.ID.text(), locale, set)
+						where := fmt.Sprintf("%s of %s %s in %q, %s links", a.Name, d.Type.Singular, d.ID.text(),
+							locale, set)
 						return &Difference{r.Seed, len(r.Done), "at the end", where, fmt.Sprint(want), fmt.Sprint(got)}
 					}
 				}
@@ -341,7 +347,8 @@ func (r *Run) readBack(op *Operation, saved bool) error {
 			if !op.Type.Localized && locale != r.Model.Locales[0] {
 				continue
 			}
-			q := &Question{Type: op.Type, Number: doc.Number, Status: status, Locale: []string{locale}, Populate: everything(op.Type.Attributes)}
+			q := &Question{Type: op.Type, Number: doc.Number, Status: status, Locale: []string{locale},
+				Populate: everything(op.Type.Attributes)}
 			if doc.Row(locale, status) == nil {
 				q.Populate = nil
 			}
@@ -352,7 +359,8 @@ func (r *Run) readBack(op *Operation, saved bool) error {
 	}
 	if row := doc.Row(r.world.locale(op.Type, op.Locale), draft); saved && row != nil {
 		if pub := doc.Row(row.Locale, published); pub != nil && pub.Updated.text() >= row.Updated.text() {
-			return &Difference{r.Seed, len(r.Done) - 1, "", "a draft was saved and is not newer than the published row", pub.Updated.text(), row.Updated.text()}
+			return &Difference{r.Seed, len(r.Done) - 1, "", "a draft was saved and is not newer than the published row",
+				pub.Updated.text(), row.Updated.text()}
 		}
 	}
 	return nil

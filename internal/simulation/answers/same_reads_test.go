@@ -19,11 +19,13 @@ import (
 )
 
 var (
-	firstReady  = flag.String("first", "", "file with the line that the first server printed: {\"base\":…,\"tokens\":{\"full\":…}}")
+	firstReady = flag.String(
+		"first", "", "file with the line that the first server printed: {\"base\":…,\"tokens\":{\"full\":…}}")
 	secondReady = flag.String("second", "", "the same of the second server")
 	asked       = flag.String("project", "", "directory of the Lectern project that both servers serve")
 	reads       = flag.Int("reads", 2000, "how many random reads to put to both servers")
-	newIDs      = flag.Bool("newids", false, "the servers have other row ids, as after strapi import: do not compare or use them")
+	newIDs      = flag.Bool("newids", false,
+		"the servers have other row ids, as after strapi import: do not compare or use them")
 	recordReads = flag.String("record", "", "write the reads with the answers of the first server to this file")
 )
 
@@ -120,7 +122,8 @@ func logIn(t *testing.T, first, second *program.Server) (names []string) {
 		}
 		var answers [2]any
 		for i, s := range []*program.Server{first, second} {
-			_, answer, err := s.Do("POST", "/api/auth/local", map[string]any{"identifier": name, "password": passwordOf(name)})
+			_, answer, err := s.Do("POST", "/api/auth/local",
+				map[string]any{"identifier": name, "password": passwordOf(name)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +180,8 @@ func (r read) do(s *program.Server) (exchange, error) {
 	var data []byte
 	var err error
 	if r.Query != "" {
-		status, data, err = s.Send(tokenOf(s, r.As), "POST", r.Path, map[string]any{"query": r.Query, "variables": r.Variables})
+		status, data, err = s.Send(tokenOf(s, r.As), "POST", r.Path,
+			map[string]any{"query": r.Query, "variables": r.Variables})
 	} else {
 		status, data, err = s.Send(tokenOf(s, r.As), "GET", r.Path, nil)
 	}
@@ -205,7 +209,8 @@ type mismatch struct {
 }
 
 func (m mismatch) String() string {
-	return fmt.Sprintf("%s: %s, not %s", m.path, brief([]byte(program.JSON(m.got))), brief([]byte(program.JSON(m.want))))
+	return fmt.Sprintf("%s: %s, not %s", m.path, brief([]byte(program.JSON(m.got))),
+		brief([]byte(program.JSON(m.want))))
 }
 
 // compareOn sends a read to two servers.
@@ -309,7 +314,8 @@ func parseBig(text string) (int64, error)      { return strconv.ParseInt(text, 1
 // randomReads makes n reads about a World, half of them in GraphQL.
 func randomReads(w *World, seed uint64, n int, users []string) []read {
 	rest := &generator{rng: rand.New(rand.NewPCG(seed, 3)), world: w, quirk: w.Quirk, cover: NewCoverage(w.Quirk)}
-	graph := &generator{rng: rand.New(rand.NewPCG(seed, 4)), world: w, quirk: w.Quirk, cover: NewGraphQLCoverage(w.Quirk), graphql: true}
+	graph := &generator{rng: rand.New(rand.NewPCG(seed, 4)), world: w, quirk: w.Quirk,
+		cover: NewGraphQLCoverage(w.Quirk), graphql: true}
 	var list []read
 	limited := append([]string{"public"}, users...)
 	for len(list) < n {

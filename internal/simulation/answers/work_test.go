@@ -230,7 +230,8 @@ func (most readLimit) exceeds(read Reads) string {
 	case read.Links > most.links:
 		return fmt.Sprintf("work: %d links were walked over for %d", read.Links, most.links)
 	case read.Seeks > most.rows+most.links+seeksPerLevel*most.levels:
-		return fmt.Sprintf("work: %d searches for %d rows and %d links on %d levels", read.Seeks, most.rows, most.links, most.levels)
+		return fmt.Sprintf("work: %d searches for %d rows and %d links on %d levels", read.Seeks, most.rows, most.links,
+			most.levels)
 	}
 	return ""
 }

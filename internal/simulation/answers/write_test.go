@@ -130,8 +130,9 @@ func sharedNullsOut(doc *Document, data []Field) []Field {
 
 // localization returns a new row with defaults and with the shared values of the document's rows in the same version.
 func (w *World) localization(doc *Document, locale, version string) *Row {
-	row := &Row{Doc: doc, Locale: locale, Status: version, ID: &Generated{Kind: "id"}, Created: &Generated{Kind: "time"},
-		Fields: map[string]any{}, Items: map[string][]*Item{}}
+	row := &Row{Doc: doc, Locale: locale, Status: version, ID: &Generated{Kind: "id"},
+		Created: &Generated{Kind: "time"},
+		Fields:  map[string]any{}, Items: map[string][]*Item{}}
 	from := doc.other(locale, version)
 	for _, a := range doc.Type.Attributes {
 		switch {
@@ -428,7 +429,8 @@ func (r *Row) copy(same bool) *Row {
 func copyItems(items []*Item, same bool) []*Item {
 	var list []*Item
 	for _, it := range items {
-		c := &Item{Component: it.Component, ID: &Generated{Kind: "id"}, Fields: map[string]any{}, Items: map[string][]*Item{}, Ends: map[string][]End{}}
+		c := &Item{Component: it.Component, ID: &Generated{Kind: "id"}, Fields: map[string]any{},
+			Items: map[string][]*Item{}, Ends: map[string][]End{}}
 		if same {
 			c.Number, c.ID = it.Number, it.ID
 		}

@@ -17,7 +17,8 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-var mostLost = flag.Duration("mostlost", 0, "fail if a backup lacks a write that was acknowledged so long before the kill; 0: no bound")
+var mostLost = flag.Duration(
+	"mostlost", 0, "fail if a backup lacks a write that was acknowledged so long before the kill; 0: no bound")
 
 // A killedBackup is a project with a server, clients that write, and a process that writes a continuous backup.
 type killedBackup struct {
@@ -64,7 +65,8 @@ func TestKilledBackupRestoresWhatWasWrittenFirst(t *testing.T) {
 	if err := b.server.Stop(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d kills, %d acknowledged writes; the backup lacked none that was older than %v", *kills, len(b.load.Acks), b.lost)
+	t.Logf("%d kills, %d acknowledged writes; the backup lacked none that was older than %v", *kills, len(b.load.Acks),
+		b.lost)
 }
 
 func newKilledBackup(t *testing.T) *killedBackup {
@@ -176,7 +178,8 @@ func (b *killedBackup) isPrefix(content []string, killed time.Time) {
 				continue
 			}
 			if w.Received.Before(newest) {
-				b.Errorf("write %d of %s is missing, but one that was sent %v after its acknowledgement is there", n+i+1, e.Key, newest.Sub(w.Received))
+				b.Errorf("write %d of %s is missing, but one that was sent %v after its acknowledgement is there",
+					n+i+1, e.Key, newest.Sub(w.Received))
 			}
 			b.lost = max(b.lost, killed.Sub(w.Received))
 		}

@@ -74,7 +74,8 @@ func newKillBench(t *testing.T) *killBench {
 	b := &killBench{T: t, Notes: program.NewNotes(t, program.Released)}
 	b.base = filepath.Join(b.Dir, "data")
 	dir := t.TempDir()
-	b.file, b.backup, b.renamed = filepath.Join(dir, "more.jsonl"), filepath.Join(dir, "more.tar"), filepath.Join(dir, "renamed")
+	b.file, b.backup, b.renamed = filepath.Join(dir, "more.jsonl"), filepath.Join(dir, "more.tar"),
+		filepath.Join(dir, "renamed")
 	first := filepath.Join(dir, "first.jsonl")
 	b.write(first, boardLines+noteLines(0, killedNotes))
 	b.must("import", b.Dir, first)
@@ -88,7 +89,8 @@ func newKillBench(t *testing.T) *killBench {
 	changed := strings.Join(linesLacking(b.more, b.content), "")
 	for _, line := range b.content {
 		if m := noteOfLine.FindStringSubmatch(line); m != nil && m[1][len(m[1])-1]%2 == 0 {
-			changed += strings.ReplaceAll(strings.Replace(line, `"key":"k`, `"key":"changed`, 1), `"documentId":"board0"`, `"documentId":"board1"`)
+			changed += strings.ReplaceAll(strings.Replace(line, `"key":"k`, `"key":"changed`, 1),
+				`"documentId":"board0"`, `"documentId":"board1"`)
 		}
 	}
 	b.write(b.file, changed)
@@ -237,7 +239,8 @@ func (b *killBench) commands() []killedCommand {
 	load := func(data, _ string) []string { return []string{"import", "--data", data, b.Dir, b.file} }
 	compact := func(data, _ string) []string { return []string{"compact", "--data", data, b.Dir} }
 	migrate := func(data, _ string) []string {
-		return []string{"migrate", "--data", data, b.renamed, "rename-attribute", "api::note.note.number", "count", "drop-attribute", "api::note.note.board"}
+		return []string{"migrate", "--data", data, b.renamed, "rename-attribute", "api::note.note.number", "count",
+			"drop-attribute", "api::note.note.board"}
 	}
 	return []killedCommand{
 		{"backup", backup, unchanged, func(data, out string) error {
@@ -249,7 +252,8 @@ func (b *killBench) commands() []killedCommand {
 			}
 			return repeat(backup, b.content)(data, out)
 		}},
-		{"restore", restore, func(exported []string) error { return sameAsOne(exported, b.content, b.more) }, repeat(restore, b.more)},
+		{"restore", restore, func(exported []string) error { return sameAsOne(exported, b.content, b.more) },
+			repeat(restore, b.more)},
 		{"import", load, b.partlyImported, func(data, out string) error {
 			if _, err := b.run(load(data, out)...); err != nil {
 				return err
@@ -261,7 +265,8 @@ func (b *killBench) commands() []killedCommand {
 		}},
 		{"compact", compact, unchanged, repeat(compact, b.content)},
 		{"migrate", migrate, nil, func(data, out string) error {
-			if _, err := b.run(migrate(data, out)...); err != nil && !strings.Contains(err.Error(), `has no attribute "number"`) { // it was done
+			if _, err := b.run(migrate(data, out)...); err != nil &&
+				!strings.Contains(err.Error(), `has no attribute "number"`) { // it was done
 				return err
 			}
 			return b.migrated(data)
@@ -276,8 +281,10 @@ func (b *killBench) migrated(data string) error {
 		return err
 	}
 	counts := strings.Count(exported, `"count":`)
-	if want := 2 * killedNotes; counts != want || strings.Contains(exported, `"number":`) || strings.Contains(exported, `"board":`) {
-		return fmt.Errorf("after the migration %d versions have a count, want %d, and none a number or board", counts, want)
+	if want := 2 * killedNotes; counts != want || strings.Contains(exported, `"number":`) ||
+		strings.Contains(exported, `"board":`) {
+		return fmt.Errorf("after the migration %d versions have a count, want %d, and none a number or board", counts,
+			want)
 	}
 	return nil
 }

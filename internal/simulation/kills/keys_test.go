@@ -27,10 +27,13 @@ type keyedWrite struct {
 func (w *keyedWrite) request(server *program.Server) *http.Request {
 	path, body := "/api/notes?status=draft", fmt.Sprintf(`{"data":{"number":%d}}`, w.number)
 	if w.graphql {
-		path, body = "/graphql", fmt.Sprintf(`{"query":"mutation{createNote(status:DRAFT,data:{number:%d}){documentId number updatedAt}}"}`, w.number)
+		path, body = "/graphql",
+			fmt.Sprintf(`{"query":"mutation{createNote(status:DRAFT,data:{number:%d}){documentId number updatedAt}}"}`,
+				w.number)
 	}
 	if w.user { // a repeated creation would be refused, since the address is taken
-		path, body = "/api/users", fmt.Sprintf(`{"username":"u%d","email":"u%d@people.test","password":"secret","role":1}`, w.number, w.number)
+		path, body = "/api/users",
+			fmt.Sprintf(`{"username":"u%d","email":"u%d@people.test","password":"secret","role":1}`, w.number, w.number)
 	}
 	r, err := http.NewRequest("POST", server.Base+path, strings.NewReader(body))
 	if err != nil {
@@ -113,7 +116,8 @@ func (k *keyedWriters) send(w *keyedWrite) bool {
 	defer k.mu.Unlock()
 	switch {
 	case answer.StatusCode == http.StatusConflict: // the same write of another client is at work
-	case answer.StatusCode != http.StatusCreated && answer.StatusCode != http.StatusOK || strings.Contains(string(text), `"errors"`):
+	case answer.StatusCode != http.StatusCreated && answer.StatusCode != http.StatusOK ||
+		strings.Contains(string(text), `"errors"`):
 		k.t.Errorf("note %d: %d %s", w.number, answer.StatusCode, text)
 	case w.answer != "":
 		if k.replayed++; string(text) != w.answer || !replayed {
@@ -134,7 +138,8 @@ func (k *keyedWriters) verify() {
 	k.t.Helper()
 	found := map[int][]string{}
 	for page := 1; ; page++ {
-		status, answer, err := k.server.Do("GET", fmt.Sprintf("/api/notes?status=draft&fields=number&sort=id&pagination[pageSize]=100&pagination[page]=%d", page), nil)
+		status, answer, err := k.server.Do(
+			"GET", fmt.Sprintf("/api/notes?status=draft&fields=number&sort=id&pagination[pageSize]=100&pagination[page]=%d", page), nil)
 		if err != nil || status != 200 {
 			k.t.Fatalf("list the notes: %d %v %v", status, answer, err)
 		}
@@ -218,5 +223,6 @@ func TestRepeatedWritesAreMadeOnce(t *testing.T) {
 		<-k.server.Ended()
 		s.Check(t)
 	}
-	t.Logf("%d kills, %d notes; %d answers were repeated, and %d given to clients whose first answer was lost", *kills, notes, replayed, recovered)
+	t.Logf("%d kills, %d notes; %d answers were repeated, and %d given to clients whose first answer was lost", *kills,
+		notes, replayed, recovered)
 }

@@ -25,9 +25,11 @@ func TestSchedulesAreCarriedOutOnce(t *testing.T) {
 	for i := range scheduledNotes {
 		id := newDraft(t, server, fmt.Sprint(i))
 		at := first.Add(time.Duration(i) * 10 * time.Millisecond)
-		status, answer, err := server.Do("POST", "/api/notes/"+id+"/actions/publish", map[string]any{"data": map[string]any{
-			"publishAt": at.Format(time.RFC3339Nano), "unpublishAt": at.Add(100 * time.Millisecond).Format(time.RFC3339Nano),
-		}})
+		status, answer, err := server.Do("POST", "/api/notes/"+id+"/actions/publish",
+			map[string]any{"data": map[string]any{
+				"publishAt": at.Format(time.RFC3339Nano), "unpublishAt": at.Add(100 * time.Millisecond).Format(
+					time.RFC3339Nano),
+			}})
 		if err != nil || status != 202 {
 			t.Fatalf("schedule: %d %v %v", status, answer, err)
 		}
@@ -61,7 +63,8 @@ func TestSchedulesAreCarriedOutOnce(t *testing.T) {
 // newDraft creates a note that is not published, and returns its documentId.
 func newDraft(t *testing.T, server *program.Server, key string) string {
 	t.Helper()
-	status, answer, err := server.Do("POST", "/api/notes?status=draft", map[string]any{"data": map[string]any{"key": key}})
+	status, answer, err := server.Do("POST", "/api/notes?status=draft",
+		map[string]any{"data": map[string]any{"key": key}})
 	if err != nil || status != 201 {
 		t.Fatalf("make a draft: %d %v %v", status, answer, err)
 	}

@@ -33,7 +33,8 @@ type hookReceiver struct {
 }
 
 func newHookReceiver(t *testing.T, seed uint64) *hookReceiver {
-	h := &hookReceiver{rng: rand.New(rand.NewPCG(seed, 8)), seen: map[string]bool{}, numbers: map[string][]int{}, told: make(chan struct{}, 1)}
+	h := &hookReceiver{rng: rand.New(rand.NewPCG(seed, 8)), seen: map[string]bool{}, numbers: map[string][]int{},
+		told: make(chan struct{}, 1)}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
 			Data struct {
@@ -95,7 +96,8 @@ func (h *hookReceiver) await(t *testing.T, id string, number int) {
 func TestChangesAreSentInOrder(t *testing.T) {
 	s := program.NewNotes(t, program.Released)
 	receiver := newHookReceiver(t, *program.Seed)
-	hooks := fmt.Sprintf("webhooks: [{name: a, url: %q, allowPrivate: [127.0.0.1], events: [entry.create, entry.update]}]", receiver.URL)
+	hooks := fmt.Sprintf(
+		"webhooks: [{name: a, url: %q, allowPrivate: [127.0.0.1], events: [entry.create, entry.update]}]", receiver.URL)
 	if err := os.WriteFile(filepath.Join(s.Dir, "config", "webhooks.yaml"), []byte(hooks), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,8 @@ func TestChangesAreSentInOrder(t *testing.T) {
 		for {
 			number++
 			id := notes[rng.IntN(len(notes))]
-			status, _, err := server.Do("PUT", "/api/notes/"+id+"?status=draft", map[string]any{"data": map[string]any{"number": number}})
+			status, _, err := server.Do("PUT", "/api/notes/"+id+"?status=draft",
+				map[string]any{"data": map[string]any{"number": number}})
 			if err != nil || status != http.StatusOK {
 				break
 			}

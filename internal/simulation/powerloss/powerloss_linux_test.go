@@ -127,7 +127,8 @@ func losePower(t *testing.T, d *disk, calls []*call, verify func(dir string, at 
 			err = verify(dir, l.at)
 		}
 		if err != nil {
-			t.Errorf("power lost at line %d of the trace, with %v of the changes kept and %v torn: %v", l.at, l.keep, l.torn, err)
+			t.Errorf("power lost at line %d of the trace, with %v of the changes kept and %v torn: %v", l.at, l.keep,
+				l.torn, err)
 		}
 		partial += d.pending(l.at)
 		if err := os.RemoveAll(dir); err != nil {
@@ -137,7 +138,8 @@ func losePower(t *testing.T, d *disk, calls []*call, verify func(dir string, at 
 	if partial == 0 {
 		t.Error("there was never a change that was not durable")
 	}
-	t.Logf("power lost %d times within %d calls; %d changes were pending on average", *powerLosses, len(calls), partial / *powerLosses)
+	t.Logf("power lost %d times within %d calls; %d changes were pending on average", *powerLosses, len(calls),
+		partial / *powerLosses)
 }
 
 // An acknowledged write, as its answer shows it.
@@ -198,7 +200,8 @@ func verifyAnswers(path string, model *contenttypes.Model, answers []acknowledge
 		}
 		for _, a := range answers {
 			if n, ok := numbers[a.DocumentID]; a.Key != "" && a.at <= at && (!ok || n < a.Number) {
-				return fmt.Errorf("the note %s was acknowledged with number %d; stored is %d, %v", a.Key, a.Number, n, ok)
+				return fmt.Errorf("the note %s was acknowledged with number %d; stored is %d, %v", a.Key, a.Number, n,
+					ok)
 			}
 		}
 	}

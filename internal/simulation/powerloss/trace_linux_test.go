@@ -49,7 +49,8 @@ func newTrace(t *testing.T) *trace {
 // command returns the command line that runs a program under strace; the program and its arguments are to follow.
 func (r *trace) command() []string {
 	// With -D the program is our child and strace is not, so signals reach the program.
-	return []string{r.strace, "-D", "-f", "-y", "-xx", "-s", "1048576", "-qq", "-e", "signal=none", "-e", "trace=" + tracedCalls, "-o", r.pipe}
+	return []string{r.strace, "-D", "-f", "-y", "-xx", "-s", "1048576", "-qq", "-e", "signal=none", "-e",
+		"trace=" + tracedCalls, "-o", r.pipe}
 }
 
 // replay waits for the end of the program, and has the disk take in what it did.

@@ -151,7 +151,8 @@ func TestFailedSyncEndsWrites(t *testing.T) {
 			t.Errorf("a write sent %v after syncs began to fail was acknowledged", a.Sent.Sub(failing))
 		}
 	}
-	if status, _, err := server.Do("POST", "/api/boards", map[string]any{"data": map[string]any{"name": "late"}}); err != nil || status < 500 {
+	if status, _, err := server.Do("POST", "/api/boards",
+		map[string]any{"data": map[string]any{"name": "late"}}); err != nil || status < 500 {
 		t.Errorf("a write after a failed sync: %d %v; wanted a server error", status, err)
 	}
 	server.Kill()

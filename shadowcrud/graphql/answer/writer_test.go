@@ -56,15 +56,17 @@ func TestWriter(t *testing.T) {
 				w.Pop()
 				return w.NullFrom(begin, false)
 			}},
-		{name: "null for all data", want: `{"errors":[{"message":"Cannot","locations":[{"line":1,"column":3}],"path":["a"],` +
-			`"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":null}` + "\n",
+		{name: "null for all data",
+			want: `{"errors":[{"message":"Cannot","locations":[{"line":1,"column":3}],"path":["a"],` +
+				`"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":null}` + "\n",
 			print: func(w *answer.Writer) bool {
 				w.Key(0, []byte(`"a":`))
 				w.AddFault(language.Location{Line: 1, Column: 3}, "a", "Cannot")
 				return w.NullFrom(len(w.Buf), true)
 			}},
-		{name: "an error that clients may not see", logged: "disk on fire", want: `{"errors":[{"message":"Internal Server Error","path":["a"],` +
-			`"extensions":{"code":"INTERNAL_SERVER_ERROR","error":{"name":"InternalServerError","message":"Internal Server Error","details":{}}}}],"data":{"a":null}}` + "\n",
+		{name: "an error that clients may not see", logged: "disk on fire",
+			want: `{"errors":[{"message":"Internal Server Error","path":["a"],` +
+				`"extensions":{"code":"INTERNAL_SERVER_ERROR","error":{"name":"InternalServerError","message":"Internal Server Error","details":{}}}}],"data":{"a":null}}` + "\n",
 			print: func(w *answer.Writer) bool {
 				w.Key(0, []byte(`"a":`))
 				w.AddError("a", errors.New("disk on fire"))

@@ -79,7 +79,8 @@ type Binder struct {
 
 // New makes a Binder. The number of sort keys is limited by l.SortKeys, in place of the limit of the parser.
 func New(s *schema.Schema, types *language.Schema, p *params.Parser, l *limits.Operation) *Binder {
-	return &Binder{schema: s, language: types, params: p.WithSortKeys(l.SortKeys, language.Settings+"sortKeys"), limits: l}
+	return &Binder{schema: s, language: types, params: p.WithSortKeys(l.SortKeys, language.Settings+"sortKeys"),
+		limits: l}
 }
 
 // Bind computes the bindings of all fields of a plan, and how many conditions the filters of the operation have. The

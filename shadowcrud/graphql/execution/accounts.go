@@ -41,7 +41,8 @@ func (x *execution) me(f *plan.Field) bool {
 // rateLimited maps each rate-limited mutation to the REST route that does the same. Calls of either count against one
 // limit.
 var rateLimited = map[schema.Kind]string{
-	schema.Login: "/auth/local", schema.Register: "/auth/local/register", schema.ChangePassword: "/auth/change-password",
+	schema.Login: "/auth/local", schema.Register: "/auth/local/register",
+	schema.ChangePassword: "/auth/change-password",
 	schema.ForgotPassword: "/auth/forgot-password", schema.ResetPassword: "/auth/reset-password",
 	schema.EmailConfirmation: "/auth/email-confirmation",
 }

@@ -15,7 +15,8 @@ func TestAllocationsOfExtensions(t *testing.T) {
 		t.Skip("counts nothing under the race detector")
 	}
 	var e schema.Extensions
-	e.Use(schema.Extension{TypeDefs: "extend type Restaurant { one: Int }", Resolvers: schema.Resolvers{"Restaurant": {"one": value(1)}},
+	e.Use(schema.Extension{TypeDefs: "extend type Restaurant { one: Int }",
+		Resolvers:       schema.Resolvers{"Restaurant": {"one": value(1)}},
 		ResolversConfig: map[string]schema.FieldConfig{"Query.people": {Auth: schema.NoAuth}}})
 	s := newServer(t, limits.Operation{})
 	s.fill(45)

@@ -51,7 +51,8 @@ func BenchmarkQuery(b *testing.B) {
 }
 
 func run(t testing.TB, s *server, query string, vars *jsontree.Object) int {
-	answer, err := s.engine.Execute(context.Background(), &execution.Request{Query: query, Variables: vars, Access: permission.FullAccess})
+	answer, err := s.engine.Execute(context.Background(),
+		&execution.Request{Query: query, Variables: vars, Access: permission.FullAccess})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,8 @@ type rowPosition struct {
 
 // beginCustom prepares the execution for custom fields. The caller calls done at the end of the operation.
 func (x *execution) beginCustom() (done func()) {
-	ctx := schema.WithCaller(x.Ctx, &schema.Caller{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
+	ctx := schema.WithCaller(
+		x.Ctx, &schema.Caller{Access: x.access, User: x.user, HTTP: x.http, Server: x.engine.server})
 	ctx = schema.WithFilterReader(ctx, x.filterReader())
 	cancel := func() {}
 	if x.limit > 0 {

@@ -96,7 +96,8 @@ func (r *customRun) authorize(c *call) error {
 	}
 	for _, policy := range m.Policies {
 		passes, err := r.guarded(func() (any, error) {
-			of := &schema.PolicyContext{Context: r.Ctx, Parent: p.Source, Args: p.Args, Info: p.Info, Config: policy.Config}
+			of := &schema.PolicyContext{Context: r.Ctx, Parent: p.Source, Args: p.Args, Info: p.Info,
+				Config: policy.Config}
 			return policy.Policy(of, r.engine.server)
 		})
 		if err != nil {
@@ -247,7 +248,8 @@ func (r *customRun) rebind(c *call, args map[string]any) (*binding.Binding, erro
 		return r.binding(f), nil
 	}
 	if f.As == plan.AsChange {
-		return nil, fmt.Errorf("a middleware of %s.%s changed arguments, which decide about the events of a subscription",
+		return nil, fmt.Errorf(
+			"a middleware of %s.%s changed arguments, which decide about the events of a subscription",
 			f.Spec.Of.Name, f.Spec.Name)
 	}
 	given, err := r.engine.values.ChangedArguments(f, args, before, c.args)

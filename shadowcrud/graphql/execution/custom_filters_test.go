@@ -28,7 +28,8 @@ func TestFiltersOf(t *testing.T) {
 	e.Use(schema.Extension{
 		TypeDefs: `extend type Query { f(filters: RestaurantFiltersInput!, n: Int): [Restaurant] g(filters: RestaurantFiltersInput): [Restaurant]
 			number(n: Int = 1): [Restaurant] none: [Restaurant] other(filters: RestaurantFiltersInput): [Category] }`,
-		Resolvers: schema.Resolvers{"Query": {"f": find("filters", uid), "g": find("filters", uid), "number": find("n", uid), "none": find("filters", uid),
+		Resolvers: schema.Resolvers{"Query": {"f": find("filters", uid), "g": find("filters", uid),
+			"number": find("n", uid), "none": find("filters", uid),
 			"other": find("filters", "api::category.category")}},
 		ResolversConfig: anybody("f", "g", "number", "none", "other"),
 	})
@@ -44,21 +45,34 @@ func TestFiltersOf(t *testing.T) {
 		want        string
 		logged      string
 	}{
-		{name: "a comparison", query: `{f(filters:{seats:{gte:2}}){seats}}`, want: `{"data":{"f":[{"seats":2},{"seats":3}]}}`},
-		{name: "joined", query: `{f(filters:{or:[{seats:{eq:1}},{name:{contains:"2"}}],not:{seats:{eq:1}}}){seats}}`, want: `{"data":{"f":[{"seats":3}]}}`},
-		{name: "through a relation", query: `{f(filters:{owner:{firstName:{eq:"P1"}}}){seats}}`, want: `{"data":{"f":[{"seats":2}]}}`},
-		{name: "nothing asked", query: `{f(filters:{}){seats}}`, want: `{"data":{"f":[{"seats":1},{"seats":2},{"seats":3}]}}`},
+		{name: "a comparison", query: `{f(filters:{seats:{gte:2}}){seats}}`,
+			want: `{"data":{"f":[{"seats":2},{"seats":3}]}}`},
+		{name: "joined", query: `{f(filters:{or:[{seats:{eq:1}},{name:{contains:"2"}}],not:{seats:{eq:1}}}){seats}}`,
+			want: `{"data":{"f":[{"seats":3}]}}`},
+		{name: "through a relation", query: `{f(filters:{owner:{firstName:{eq:"P1"}}}){seats}}`,
+			want: `{"data":{"f":[{"seats":2}]}}`},
+		{name: "nothing asked", query: `{f(filters:{}){seats}}`,
+			want: `{"data":{"f":[{"seats":1},{"seats":2},{"seats":3}]}}`},
 		{name: "not given", query: `{g{seats}}`, want: `{"data":{"g":[{"seats":1},{"seats":2},{"seats":3}]}}`},
 		{name: "null", query: `{g(filters:null){seats}}`, want: `{"data":{"g":[{"seats":1},{"seats":2},{"seats":3}]}}`},
-		{name: "what is hidden", query: `{f(filters:{owner:{firstName:{eq:"P1"}}}){seats}}`, access: some, want: failure("Invalid key owner")},
-		{name: "what is hidden, without a condition", query: `{f(filters:{owner:{}}){seats}}`, access: some, want: failure("Invalid key owner")},
-		{name: "what is hidden, null", query: `{f(filters:{and:[{owner:null}]}){seats}}`, access: some, want: failure("Invalid key owner")},
-		{name: "a relation that is null", query: `{f(filters:{owner:null}){seats}}`, want: `{"data":{"f":[{"seats":1},{"seats":2},{"seats":3}]}}`},
+		{name: "what is hidden", query: `{f(filters:{owner:{firstName:{eq:"P1"}}}){seats}}`, access: some,
+			want: failure("Invalid key owner")},
+		{name: "what is hidden, without a condition", query: `{f(filters:{owner:{}}){seats}}`, access: some,
+			want: failure("Invalid key owner")},
+		{name: "what is hidden, null", query: `{f(filters:{and:[{owner:null}]}){seats}}`, access: some,
+			want: failure("Invalid key owner")},
+		{name: "a relation that is null", query: `{f(filters:{owner:null}){seats}}`,
+			want: `{"data":{"f":[{"seats":1},{"seats":2},{"seats":3}]}}`},
 		{name: "a password", query: `{f(filters:{secret:{eq:"x"}}){seats}}`, want: failure("Invalid key secret")},
-		{name: "too many conditions", query: `{f(filters:{seats:{in:[` + strings.Repeat("1 ", 100) + `]}}){seats}}`, want: failure("Too many conditions: at most 100 are allowed (graphql.config.limits.conditions)")},
-		{name: "no filters", query: `{number{seats}}`, want: failure("Internal Server Error"), logged: "Int is no input of filters"},
-		{name: "no such argument", query: `{none{seats}}`, want: failure("Internal Server Error"), logged: `Query.none has no argument`},
-		{name: "filters of another type", query: `{other(filters:{seats:{gte:2}}){name}}`, want: failure("Internal Server Error"), logged: "a filter on api::restaurant.restaurant is used for api::category.category"},
+		{name: "too many conditions", query: `{f(filters:{seats:{in:[` + strings.Repeat("1 ", 100) + `]}}){seats}}`,
+			want: failure("Too many conditions: at most 100 are allowed (graphql.config.limits.conditions)")},
+		{name: "no filters", query: `{number{seats}}`, want: failure("Internal Server Error"),
+			logged: "Int is no input of filters"},
+		{name: "no such argument", query: `{none{seats}}`, want: failure("Internal Server Error"),
+			logged: `Query.none has no argument`},
+		{name: "filters of another type", query: `{other(filters:{seats:{gte:2}}){name}}`,
+			want:   failure("Internal Server Error"),
+			logged: "a filter on api::restaurant.restaurant is used for api::category.category"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			access := tt.access

@@ -22,7 +22,8 @@ func TestComputedOverAMap(t *testing.T) {
 				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Sort("seats:desc").First(p.Context)
 			},
 			"none": func(p graphql.ResolveParams) (any, error) {
-				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Where(documents.Eq("name", "none")).First(p.Context)
+				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Where(
+					documents.Eq("name", "none")).First(p.Context)
 			},
 			"sorted": func(p graphql.ResolveParams) (any, error) {
 				return schema.CallerOf(p.Context).Server.Documents().Query(uid).Sort("seats").All(p.Context)
@@ -55,7 +56,9 @@ func TestComputedOverAMap(t *testing.T) {
 		}
 	}
 	log := s.log.String()
-	if !strings.Contains(log, "Restaurant.length is computed of a document, and its parent is a map[string]interface {}") || strings.Contains(log, "panic") {
+	if !strings.Contains(
+		log, "Restaurant.length is computed of a document, and its parent is a map[string]interface {}") ||
+		strings.Contains(log, "panic") {
 		t.Errorf("the log says %s", log)
 	}
 }

@@ -48,17 +48,24 @@ func TestCustomMutations(t *testing.T) {
 					server := schema.CallerOf(p.Context).Server
 					var made schema.Document
 					err := server.Documents().Create(p.Context, documents.Write{
-						Type: server.Documents().Model().Type("api::category.category"), Data: data, Access: permission.FullAccess,
-						After: func(_ *store.Snapshot, r store.Record) error { made = schema.DocumentOf(r); return nil },
+						Type: server.Documents().Model().Type("api::category.category"), Data: data,
+						Access: permission.FullAccess,
+						After: func(_ *store.Snapshot,
+							r store.Record) error {
+							made = schema.DocumentOf(r)
+							return nil
+						},
 					})
 					return made, err
 				}},
 			"Category": {"shout": func(p graphql.ResolveParams) (any, error) {
 				// The resolver can read the store, since the engine holds no snapshot now.
-				return p.Source.(*schema.Row).Get("name").(string) + "!", schema.CallerOf(p.Context).Server.Store().View(func(*store.Snapshot) error { return nil })
+				return p.Source.(*schema.Row).Get("name").(string) + "!",
+					schema.CallerOf(p.Context).Server.Store().View(func(*store.Snapshot) error { return nil })
 			}}},
 		ResolversConfig: map[string]schema.FieldConfig{
-			"Mutation.createCategory": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+			"Mutation.createCategory": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn,
+				p graphql.ResolveParams) (any, error) {
 				data := p.Args["data"].(map[string]any)
 				ran.add("create %v %v", data["name"], data["slugify"])
 				if data["slugify"] == true {
@@ -89,9 +96,12 @@ func TestCustomMutations(t *testing.T) {
 		{`mutation{like(by:0) x:like}`,
 			`{"errors":[{"message":"Cannot return null for non-nullable field Mutation.like.","locations":[{"line":1,"column":10}],"path":["like"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":null}`, []string{"like 0"}},
 		{`mutation{make(name:"made"){name shout}}`, `{"data":{"make":{"name":"made","shout":"made!"}}}`, nil},
-		{`mutation{updateCategory(documentId:"x",data:{name:"n"}){name}}`, `{"errors":[` + policyFailed(`["updateCategory"]`) + `],"data":{"updateCategory":null}}`, []string{"update"}},
-		{`mutation{deleteCategory(documentId:"x"){documentId}}`, `{"data":{"deleteCategory":{"documentId":"x"}}}`, []string{"delete begins", "delete ends", "documentId begins", "documentId ends"}},
-		{`{categories(sort:"name"){shout}}`, `{"data":{"categories":[{"shout":"Bb!"},{"shout":"aa!"},{"shout":"made!"}]}}`, nil},
+		{`mutation{updateCategory(documentId:"x",data:{name:"n"}){name}}`, `{"errors":[` +
+			policyFailed(`["updateCategory"]`) + `],"data":{"updateCategory":null}}`, []string{"update"}},
+		{`mutation{deleteCategory(documentId:"x"){documentId}}`, `{"data":{"deleteCategory":{"documentId":"x"}}}`,
+			[]string{"delete begins", "delete ends", "documentId begins", "documentId ends"}},
+		{`{categories(sort:"name"){shout}}`,
+			`{"data":{"categories":[{"shout":"Bb!"},{"shout":"aa!"},{"shout":"made!"}]}}`, nil},
 	} {
 		got := s.ask(step.query)
 		if got != step.want {
@@ -116,7 +126,8 @@ func TestResolversUseTheStore(t *testing.T) {
 				typ := server.Documents().Model().Type("api::category.category")
 				data := jsontree.NewObject()
 				data.Set("name", "visited")
-				if err := server.Documents().Create(p.Context, documents.Write{Type: typ, Data: data, Access: permission.FullAccess}); err != nil {
+				if err := server.Documents().Create(
+					p.Context, documents.Write{Type: typ, Data: data, Access: permission.FullAccess}); err != nil {
 					return nil, err
 				}
 				err := server.Store().View(func(snap *store.Snapshot) error {
@@ -132,7 +143,9 @@ func TestResolversUseTheStore(t *testing.T) {
 				server, row := schema.CallerOf(p.Context).Server, p.Source.(*schema.Row)
 				data := jsontree.NewObject()
 				data.Set("position", jsontree.Number("7"))
-				return 7, server.Documents().Update(p.Context, documents.Write{Type: server.Documents().Model().Type(row.Type()), DocumentID: row.DocumentID(), Data: data, Access: permission.FullAccess})
+				return 7, server.Documents().Update(
+					p.Context, documents.Write{Type: server.Documents().Model().Type(row.Type()),
+						DocumentID: row.DocumentID(), Data: data, Access: permission.FullAccess})
 			}},
 		},
 	})
@@ -177,25 +190,30 @@ func TestCaller(t *testing.T) {
 		TypeDefs: "extend type Query { who(a: Int): Int }",
 		Resolvers: schema.Resolvers{"Query": {"who": func(p graphql.ResolveParams) (any, error) {
 			a := schema.CallerOf(p.Context)
-			if a.HTTP.Header.Get("X-Test") != "yes" || a.Server == nil || !a.Access.AllowsAction("api::category.category.find") {
+			if a.HTTP.Header.Get("X-Test") != "yes" || a.Server == nil ||
+				!a.Access.AllowsAction("api::category.category.find") {
 				return nil, errors.New("not told who asks")
 			}
 			field := p.Info.FieldASTs[0]
-			if field.Alias.Value != "w" || field.Name.Value != "who" || field.Arguments[0].Value.(*ast.Variable).Name.Value != "v" || len(p.Info.Fragments) != 1 ||
-				p.Info.FieldName != "who" || p.Info.ParentType.Name() != "Query" || p.Info.ReturnType != graphql.Int || p.Info.VariableValues["v"] != 4.0 ||
+			if field.Alias.Value != "w" || field.Name.Value != "who" ||
+				field.Arguments[0].Value.(*ast.Variable).Name.Value != "v" || len(p.Info.Fragments) != 1 ||
+				p.Info.FieldName != "who" || p.Info.ParentType.Name() != "Query" || p.Info.ReturnType != graphql.Int ||
+				p.Info.VariableValues["v"] != 4.0 ||
 				p.Info.Operation.(*ast.OperationDefinition).Name.Value != "Op" {
 				return nil, fmt.Errorf("info: %+v", p.Info)
 			}
 			return int(a.User.ID) + p.Args["a"].(int), nil
 		}}},
-		ResolversConfig: map[string]schema.FieldConfig{"Query.who": {Policies: []schema.PolicyUse{{Name: "in", Config: "c"}},
+		ResolversConfig: map[string]schema.FieldConfig{"Query.who": {Policies: []schema.PolicyUse{{Name: "in",
+			Config: "c"}},
 			Middlewares: []schema.MiddlewareUse{{Name: "add", Options: 100}, {Name: "add", Options: 1000}}}},
 	})
 	s := newExtended(t, limits.Operation{}, &e)
 	r := httptest.NewRequest(http.MethodPost, "/graphql", nil)
 	r.Header.Set("X-Test", "yes")
 	answer, err := s.engine.Execute(context.Background(), &execution.Request{
-		Query: `query Op($v:Int){...F} fragment F on Query{w:who(a:$v)}`, Variables: object(t, `{"v":4}`), User: auth.User{ID: 7}, HTTP: r,
+		Query: `query Op($v:Int){...F} fragment F on Query{w:who(a:$v)}`, Variables: object(t, `{"v":4}`),
+		User: auth.User{ID: 7}, HTTP: r,
 		Access: permission.NewAccess([]string{"api::category.category.find"}),
 	})
 	if err != nil {
@@ -205,14 +223,16 @@ func TestCaller(t *testing.T) {
 	if got, want := string(answer.Body), `{"data":{"w":1111}}`+"\n"; got != want {
 		t.Errorf("got %s want %s%s", got, want, s.log.String())
 	}
-	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" || schema.CallerOf(judged.Context).User.ID != 7 {
+	if judged.Config != "c" || judged.Args["a"] != 4 || judged.Parent != nil || judged.Info.FieldName != "who" ||
+		schema.CallerOf(judged.Context).User.ID != 7 {
 		t.Errorf("the policy saw %+v", judged)
 	}
 }
 
 // TestGoTypes checks that types that an extension made in Go resolve by their own functions.
 func TestGoTypes(t *testing.T) {
-	size := graphql.NewEnum(graphql.EnumConfig{Name: "Size", Values: graphql.EnumValueConfigMap{"SMALL": {Value: 1}, "LARGE": {Value: 2}}})
+	size := graphql.NewEnum(
+		graphql.EnumConfig{Name: "Size", Values: graphql.EnumValueConfigMap{"SMALL": {Value: 1}, "LARGE": {Value: 2}}})
 	cents := graphql.NewScalar(graphql.ScalarConfig{Name: "Cents",
 		Serialize: func(v any) any { return fmt.Sprintf("%v ct", v) },
 		ParseValue: func(v any) any {
@@ -222,36 +242,54 @@ func TestGoTypes(t *testing.T) {
 			return nil
 		},
 		ParseLiteral: func(ast.Value) any { return nil }})
-	named := graphql.NewInterface(graphql.InterfaceConfig{Name: "Named", Fields: graphql.Fields{"name": {Type: graphql.String}}})
-	cup := graphql.NewObject(graphql.ObjectConfig{Name: "Cup", Interfaces: []*graphql.Interface{named}, IsTypeOf: func(p graphql.IsTypeOfParams) bool { _, is := p.Value.(stats); return is },
-		Fields: graphql.Fields{"name": {Type: graphql.String}, "size": {Type: size, Resolve: func(p graphql.ResolveParams) (any, error) { return p.Source.(stats).N, nil }}}})
+	named := graphql.NewInterface(
+		graphql.InterfaceConfig{Name: "Named", Fields: graphql.Fields{"name": {Type: graphql.String}}})
+	cup := graphql.NewObject(graphql.ObjectConfig{Name: "Cup", Interfaces: []*graphql.Interface{named},
+		IsTypeOf: func(p graphql.IsTypeOfParams) bool { _, is := p.Value.(stats); return is },
+		Fields: graphql.Fields{"name": {Type: graphql.String},
+			"size": {Type: size,
+				Resolve: func(p graphql.ResolveParams) (any, error) { return p.Source.(stats).N, nil }}}})
 	pot := graphql.NewObject(graphql.ObjectConfig{Name: "Pot", Fields: graphql.Fields{"litres": {Type: graphql.Float}}})
-	vessel := graphql.NewUnion(graphql.UnionConfig{Name: "Vessel", Types: []*graphql.Object{cup, pot}, ResolveType: func(p graphql.ResolveTypeParams) *graphql.Object {
-		if _, is := p.Value.(stats); is {
-			return cup
-		}
-		return pot
-	}})
-	span := graphql.NewInputObject(graphql.InputObjectConfig{Name: "Span", Fields: graphql.InputObjectConfigFieldMap{"from": {Type: cents}, "size": {Type: size, DefaultValue: 2}}})
+	vessel := graphql.NewUnion(graphql.UnionConfig{Name: "Vessel", Types: []*graphql.Object{cup, pot},
+		ResolveType: func(p graphql.ResolveTypeParams) *graphql.Object {
+			if _, is := p.Value.(stats); is {
+				return cup
+			}
+			return pot
+		}})
+	span := graphql.NewInputObject(
+		graphql.InputObjectConfig{Name: "Span", Fields: graphql.InputObjectConfigFieldMap{"from": {Type: cents},
+			"size": {Type: size, DefaultValue: 2}}})
 	var e schema.Extensions
 	e.Use(schema.ExtensionFunc(func(b *schema.Builder) (schema.Extension, error) {
-		return schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{
-			"vessels": {Type: graphql.NewList(vessel), Resolve: value([]any{stats{N: 1, Other: "c"}, map[string]float64{"litres": 2.5}})},
-			"one":     {Type: named, Resolve: value(stats{N: 2, Other: "d"})},
-			"wrong":   {Type: cup, Resolve: value(5)},
-			"count": {Type: cents, Args: graphql.FieldConfigArgument{"span": {Type: span}, "sizes": {Type: graphql.NewList(size)}},
-				Resolve: func(p graphql.ResolveParams) (any, error) { return fmt.Sprint(p.Args["span"], p.Args["sizes"]), nil }},
-			"first": {Type: b.Type("Category").(graphql.Output), Resolve: value(map[string]any{"name": "x"})},
-		}})}}, nil
+		return schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query",
+			Fields: graphql.Fields{
+				"vessels": {Type: graphql.NewList(vessel),
+					Resolve: value([]any{stats{N: 1, Other: "c"}, map[string]float64{"litres": 2.5}})},
+				"one":   {Type: named, Resolve: value(stats{N: 2, Other: "d"})},
+				"wrong": {Type: cup, Resolve: value(5)},
+				"count": {Type: cents,
+					Args: graphql.FieldConfigArgument{"span": {Type: span}, "sizes": {Type: graphql.NewList(size)}},
+					Resolve: func(p graphql.ResolveParams) (
+						any, error) {
+						return fmt.Sprint(p.Args["span"], p.Args["sizes"]), nil
+					}},
+				"first": {Type: b.Type("Category").(graphql.Output), Resolve: value(map[string]any{"name": "x"})},
+			}})}}, nil
 	}))
 	s := newExtended(t, limits.Operation{}, &e)
 	for _, tt := range []struct{ query, variables, want string }{
-		{`{vessels{__typename ...on Cup{size name} ...on Pot{litres}}}`, "{}", `{"data":{"vessels":[{"__typename":"Cup","size":"SMALL","name":"c"},{"__typename":"Pot","litres":2.5}]}}`},
-		{`{one{name __typename ...on Cup{size}} first{name}}`, "{}", `{"data":{"one":{"name":"d","__typename":"Cup","size":"LARGE"},"first":{"name":"x"}}}`},
-		{`{wrong{name}}`, "{}", `{"errors":[{"message":"Expected value of type \"Cup\" but got: 5.","locations":[{"line":1,"column":2}],"path":["wrong"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":{"wrong":null}}`},
-		{`query($s:Span,$z:[Size]){count(span:$s,sizes:$z)}`, `{"s":{"from":4},"z":["SMALL","LARGE"]}`, `{"data":{"count":"map[from:8 size:2] [1 2] ct"}}`},
+		{`{vessels{__typename ...on Cup{size name} ...on Pot{litres}}}`, "{}",
+			`{"data":{"vessels":[{"__typename":"Cup","size":"SMALL","name":"c"},{"__typename":"Pot","litres":2.5}]}}`},
+		{`{one{name __typename ...on Cup{size}} first{name}}`, "{}",
+			`{"data":{"one":{"name":"d","__typename":"Cup","size":"LARGE"},"first":{"name":"x"}}}`},
+		{`{wrong{name}}`, "{}",
+			`{"errors":[{"message":"Expected value of type \"Cup\" but got: 5.","locations":[{"line":1,"column":2}],"path":["wrong"],"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":{"wrong":null}}`},
+		{`query($s:Span,$z:[Size]){count(span:$s,sizes:$z)}`, `{"s":{"from":4},"z":["SMALL","LARGE"]}`,
+			`{"data":{"count":"map[from:8 size:2] [1 2] ct"}}`},
 		{`{count(span:{from:4,size:SMALL})}`, `{}`, `{"data":{"count":"map[from:8 size:1] <nil> ct"}}`},
-		{`{count(span:{from:"x"})}`, `{}`, `{"errors":[{"message":"Argument \"span\" has invalid value; Expected type \"Cents\".","path":["count"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Argument \"span\" has invalid value; Expected type \"Cents\".","details":{}}}}],"data":{"count":null}}`},
+		{`{count(span:{from:"x"})}`, `{}`,
+			`{"errors":[{"message":"Argument \"span\" has invalid value; Expected type \"Cents\".","path":["count"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Argument \"span\" has invalid value; Expected type \"Cents\".","details":{}}}}],"data":{"count":null}}`},
 	} {
 		if got := s.ask(tt.query, tt.variables); got != tt.want {
 			t.Errorf("%s\ngot  %s\nwant %s", tt.query, got, tt.want)
@@ -269,7 +307,8 @@ func TestReadsOfResolvers(t *testing.T) {
 		TypeDefs: "extend type Restaurant { best: Category words: Int later: Int }",
 		Resolvers: schema.Resolvers{"Restaurant": {
 			"best": func(p graphql.ResolveParams) (any, error) {
-				return schema.Document{Type: "api::category.category", DocumentID: ids[p.Source.(*schema.Row).Get("seats").(int)%len(ids)]}, nil
+				return schema.Document{Type: "api::category.category",
+					DocumentID: ids[p.Source.(*schema.Row).Get("seats").(int)%len(ids)]}, nil
 			},
 			"words": func(p graphql.ResolveParams) (any, error) {
 				return len(p.Source.(*schema.Row).Get("name").(string)), nil
@@ -311,9 +350,11 @@ func TestTimeOfResolvers(t *testing.T) {
 		wait := func(p graphql.ResolveParams) (any, error) { <-p.Context.Done(); return nil, p.Context.Err() }
 		after := func(graphql.ResolveParams) (any, error) { later.Store(true); return nil, nil }
 		e.Use(schema.Extension{TypeDefs: "extend type Query { wait: Int after: Int } extend type Mutation { wait: Int after: Int }",
-			Resolvers: schema.Resolvers{"Query": {"wait": wait, "after": after}, "Mutation": {"wait": wait, "after": after}}})
+			Resolvers: schema.Resolvers{"Query": {"wait": wait, "after": after},
+				"Mutation": {"wait": wait, "after": after}}})
 		s := newExtended(t, limits.Operation{}, &e)
-		_, err := s.engine.Execute(context.Background(), &execution.Request{Query: operation + "{wait after}", Access: permission.FullAccess, Time: 5 * time.Millisecond})
+		_, err := s.engine.Execute(context.Background(), &execution.Request{Query: operation + "{wait after}",
+			Access: permission.FullAccess, Time: 5 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || later.Load() {
 			t.Errorf("%s: error %v, went on: %v", operation, err, later.Load())
 		}
@@ -325,7 +366,10 @@ func TestConcurrentResolvers(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.Extension{
 		TypeDefs: "extend type Query { n(of: Int): Int } extend type Restaurant { words: Int tierOf(t: ENUM_RESTAURANT_TIER): ENUM_RESTAURANT_TIER }",
-		Resolvers: schema.Resolvers{"Query": {"n": func(p graphql.ResolveParams) (any, error) { return p.Args["of"], nil }},
+		Resolvers: schema.Resolvers{"Query": {"n": func(p graphql.ResolveParams) (any,
+			error) {
+			return p.Args["of"], nil
+		}},
 			"Restaurant": {"words": func(p graphql.ResolveParams) (any, error) {
 				return len(p.Source.(*schema.Row).Get("name").(string)), nil
 			},
@@ -342,7 +386,8 @@ func TestConcurrentResolvers(t *testing.T) {
 		wait.Go(func() {
 			for i := range 25 {
 				n := i*10 + worker
-				want := fmt.Sprintf(`{"data":{"n":%d,"restaurants":[{"words":12,"tierOf":"gold","owner":{"firstName":"P0"}},{"words":12,"tierOf":"gold","owner":{"firstName":"P1"}}]}}`, n)
+				want := fmt.Sprintf(
+					`{"data":{"n":%d,"restaurants":[{"words":12,"tierOf":"gold","owner":{"firstName":"P0"}},{"words":12,"tierOf":"gold","owner":{"firstName":"P1"}}]}}`, n)
 				if got := s.ask(`query($n:Int){n(of:$n) restaurants(sort:"seats"){words tierOf(t:gold) owner{firstName}}}`, fmt.Sprintf(`{"n":%d}`, n)); got != want {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
@@ -355,18 +400,26 @@ func TestConcurrentResolvers(t *testing.T) {
 // TestPanicsOfTypes checks that a panic in a function of a type that a program made becomes an error.
 func TestPanicsOfTypes(t *testing.T) {
 	for name, typ := range map[string]graphql.Output{
-		"a scalar": graphql.NewScalar(graphql.ScalarConfig{Name: "Bad", Serialize: func(any) any { panic("at Serialize") }}),
-		"a union": graphql.NewUnion(graphql.UnionConfig{Name: "Bad", ResolveType: func(graphql.ResolveTypeParams) *graphql.Object { panic("at ResolveType") },
-			Types: []*graphql.Object{graphql.NewObject(graphql.ObjectConfig{Name: "One", Fields: graphql.Fields{"x": {Type: graphql.Int}}})}}),
+		"a scalar": graphql.NewScalar(
+			graphql.ScalarConfig{Name: "Bad", Serialize: func(any) any { panic("at Serialize") }}),
+		"a union": graphql.NewUnion(
+			graphql.UnionConfig{Name: "Bad",
+				ResolveType: func(graphql.ResolveTypeParams) *graphql.Object { panic("at ResolveType") },
+				Types: []*graphql.Object{graphql.NewObject(graphql.ObjectConfig{Name: "One",
+					Fields: graphql.Fields{"x": {Type: graphql.Int}}})}}),
 	} {
 		var e schema.Extensions
-		e.Use(schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{"f": {Type: typ, Resolve: value(1)}, "g": {Type: graphql.Int, Resolve: value(2)}}})}})
+		e.Use(schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query",
+			Fields: graphql.Fields{"f": {Type: typ, Resolve: value(1)},
+				"g": {Type: graphql.Int, Resolve: value(2)}}})}})
 		s := newExtended(t, limits.Operation{}, &e)
 		query := "{f g}"
 		if name == "a union" {
 			query = "{f{__typename} g}"
 		}
-		if got := s.ask(query); !strings.HasSuffix(got, `"data":{"f":null,"g":2}}`) || !strings.Contains(got, `"message":"Internal Server Error","path":["f"]`) || !strings.Contains(s.log.String(), "panic: at ") {
+		if got := s.ask(query); !strings.HasSuffix(got, `"data":{"f":null,"g":2}}`) ||
+			!strings.Contains(got, `"message":"Internal Server Error","path":["f"]`) ||
+			!strings.Contains(s.log.String(), "panic: at ") {
 			t.Errorf("%s: %s, logged %s", name, got, s.log.String())
 		}
 	}
@@ -378,7 +431,8 @@ func TestNextElsewhere(t *testing.T) {
 	var e schema.Extensions
 	late := make(chan graphql.FieldResolveFn, 1)
 	e.Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
-		"Query.restaurants": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+		"Query.restaurants": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn,
+			p graphql.ResolveParams) (any, error) {
 			var wait sync.WaitGroup
 			for range 3 {
 				wait.Go(func() { next(p) })
@@ -386,7 +440,8 @@ func TestNextElsewhere(t *testing.T) {
 			wait.Wait()
 			return next(p)
 		}}}},
-		"Restaurant.owner": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+		"Restaurant.owner": {Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn,
+			p graphql.ResolveParams) (any, error) {
 			select {
 			case late <- next:
 			default:
@@ -397,12 +452,14 @@ func TestNextElsewhere(t *testing.T) {
 	s := newExtended(t, limits.Operation{}, &e)
 	s.fill(2)
 	for range 2 {
-		if got, want := s.ask(`{restaurants(sort:"seats"){name owner{firstName}}}`), `{"data":{"restaurants":[{"name":"Restaurant 0","owner":{"firstName":"P0"}},{"name":"Restaurant 1","owner":{"firstName":"P1"}}]}}`; got != want {
+		if got, want := s.ask(`{restaurants(sort:"seats"){name owner{firstName}}}`),
+			`{"data":{"restaurants":[{"name":"Restaurant 0","owner":{"firstName":"P0"}},{"name":"Restaurant 1","owner":{"firstName":"P1"}}]}}`; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 	next := <-late
-	if v, err := next(graphql.ResolveParams{}); v != nil || err == nil || !strings.Contains(err.Error(), "had returned") {
+	if v, err := next(graphql.ResolveParams{}); v != nil || err == nil ||
+		!strings.Contains(err.Error(), "had returned") {
 		t.Errorf("next that is called too late returns %v, %v", v, err)
 	}
 }
@@ -430,7 +487,8 @@ func TestDeepInterfaces(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	s.engine = s.extended(limits.Operation{Cost: 200_000}, &e)
-	if got := s.ask("{node" + strings.Repeat("{kids", 8) + "{n}" + strings.Repeat("}", 8) + "}"); !strings.Contains(got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
+	if got := s.ask("{node" + strings.Repeat("{kids", 8) + "{n}" + strings.Repeat("}", 8) + "}"); !strings.Contains(
+		got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
 		t.Errorf("lists within lists: %s", got)
 	}
 }

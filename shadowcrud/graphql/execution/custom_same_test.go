@@ -23,7 +23,10 @@ func everywhere(t testing.TB) *schema.Extensions {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same := schema.FieldConfig{Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) }}}}
+	same := schema.FieldConfig{Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn,
+		p graphql.ResolveParams) (any, error) {
+		return next(p)
+	}}}}
 	x := schema.Extension{ResolversConfig: map[string]schema.FieldConfig{}}
 	for _, name := range s.TypeNames {
 		if o := s.Object(name); o != nil {
@@ -44,7 +47,8 @@ func TestSameThroughMiddlewares(t *testing.T) {
 	for _, s := range servers {
 		s.fill(4)
 		s.create("api::menu.menu", `{"title":"M","dishes":[{"name":"Soup","price":1.5},{"name":"Cake"}]}`)
-		s.create("api::restaurant.restaurant", `{"name":"All","seats":99,"visits":"9007199254740993","rating":0.1,"price":1234567.89,"openedOn":"2024-05-31","opensAt":"10:00:00","inspectedAt":"2024-05-31T10:00:00.000Z",
+		s.create("api::restaurant.restaurant",
+			`{"name":"All","seats":99,"visits":"9007199254740993","rating":0.1,"price":1234567.89,"openedOn":"2024-05-31","opensAt":"10:00:00","inspectedAt":"2024-05-31T10:00:00.000Z",
 			"vegan":true,"tier":"gold","extra":{"b":[1.50,{"z":null,"y":"<&>"}],"a":12345678901234567890},"secret":"Secret12"}`)
 	}
 	for _, query := range []string{
@@ -53,7 +57,8 @@ func TestSameThroughMiddlewares(t *testing.T) {
 		`{restaurants_connection(sort:"seats",pagination:{page:2,pageSize:2}){a:nodes{name address{city geo{lat}}} pageInfo{total page pageSize pageCount __typename} b:nodes{dz{__typename ...on ComponentBlocksRichText{body} ...on ComponentBlocksSlider{caption}} categories_connection(sort:"name"){nodes{name}}} __typename}}`,
 		`{people(sort:"firstName"){firstName restaurants_connection{nodes{name reviews{stars restaurant{name}}}}} homepage{documentId}}`,
 		`{menus{title dishes{name price categories{name}} dishes_connection:dishes(sort:"name"){name}}}`,
-		`{restaurants(sort:"nope"){name}}`, `{category(documentId:"none"){name}}`, `{me{username}}`, `{__typename x:__typename}`,
+		`{restaurants(sort:"nope"){name}}`, `{category(documentId:"none"){name}}`, `{me{username}}`,
+		`{__typename x:__typename}`,
 		`{restaurants(status:DRAFT,sort:"seats",filters:{seats:{lt:3}}){name} categories(sort:"name",filters:{name:{in:["C1","C2"]}}){name parent{name}}}`,
 		`{restaurants(sort:"seats",pagination:{limit:1}){localizations{name locale} localizations_connection{nodes{name}}}}`,
 		`mutation{createCategory(data:{name:"X",position:5}){name position parent{name}} y:createCategory(data:{name:"X"}){name} updateCategory(documentId:"none",data:{}){name} deleteCategory(documentId:"none"){documentId}}`,

@@ -67,7 +67,8 @@ func (r *customRun) completeList(c *call, to *value, t *ast.Type, v any) error {
 	list := reflect.Indirect(reflect.ValueOf(v))
 	if k := list.Kind(); k != reflect.Slice && k != reflect.Array {
 		m := c.field.Spec
-		return govalues.CoercionError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name + `".`)
+		return govalues.CoercionError(`Expected Iterable, but did not find one for field "` + m.Of.Name + "." + m.Name +
+			`".`)
 	}
 	n := list.Len()
 	if !r.found(n) {
@@ -111,7 +112,8 @@ func (r *customRun) completeObject(c *call, to *value, t *ast.Type, v any) error
 		return impossibleType(o.Name, t.NamedType)
 	}
 	if is := o.GraphQL().IsTypeOf; is != nil && !is(graphql.IsTypeOfParams{Value: v, Info: p.Info, Context: r.Ctx}) {
-		return govalues.CoercionError(fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, govalues.Inspected(v)))
+		return govalues.CoercionError(
+			fmt.Sprintf("Expected value of type %q but got: %s.", o.Name, govalues.Inspected(v)))
 	}
 	to.kind, to.sel, to.items = valueObject, sel, make([]value, len(sel.Fields))
 	for i, f := range sel.Fields {
@@ -138,12 +140,14 @@ func (r *customRun) completeDocument(c *call, to *value, t *ast.Type, d schema.D
 
 func (r *customRun) wrongType(c *call, t *ast.Type, uid string) error {
 	m := c.field.Spec
-	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", m.Of.Name, m.Name, uid, t.NamedType)
+	return fmt.Errorf("what answers %s.%s returned a document of %q, where there is to be a %s", m.Of.Name, m.Name, uid,
+		t.NamedType)
 }
 
 // impossibleType is the error of a value whose type is none of those that an interface or union stands for.
 func impossibleType(object, abstract string) error {
-	return govalues.CoercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", object, abstract))
+	return govalues.CoercionError(fmt.Sprintf("Runtime Object type %q is not a possible type for %q.", object,
+		abstract))
 }
 
 // selectionOfType returns the selection of a field on the object type of a content-type or component.
@@ -220,7 +224,8 @@ func (r *customRun) objectOf(c *call, name string, v any, p *graphql.ResolvePara
 		}
 	}
 	m := c.field.Spec
-	return nil, govalues.CoercionError(fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". `+
-		`Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
-		name, m.Of.Name, m.Name, name))
+	return nil, govalues.CoercionError(
+		fmt.Sprintf(`Abstract type %q must resolve to an Object type at runtime for field "%s.%s". `+
+			`Either the %q type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
+			name, m.Of.Name, m.Name, name))
 }

@@ -21,48 +21,70 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range []struct{ name, query, variables, want string }{
 		{"order of the query", `{restaurants(sort:"seats"){seats name}}`, "",
 			`{"data":{"restaurants":[{"seats":1,"name":"Restaurant 0"},{"seats":2,"name":"Restaurant 1"}]}}`},
-		{"where a field stands first", `{restaurants(sort:"seats"){...F name ...on Restaurant{seats slug}}} fragment F on Restaurant{seats}`, "",
+		{"where a field stands first",
+			`{restaurants(sort:"seats"){...F name ...on Restaurant{seats slug}}} fragment F on Restaurant{seats}`, "",
 			`{"data":{"restaurants":[{"seats":1,"name":"Restaurant 0","slug":"r-0"},{"seats":2,"name":"Restaurant 1","slug":"r-1"}]}}`},
 		{"merged below", `{a:people(sort:"firstName",pagination:{limit:1}){restaurants{name}} a:people(sort:"firstName",pagination:{limit:1}){restaurants{seats} firstName}}`, "",
 			`{"data":{"a":[{"restaurants":[{"name":"Restaurant 0","seats":1}],"firstName":"P0"}]}}`},
-		{"one relation twice", `{restaurants(sort:"seats",pagination:{limit:1}){x:categories(sort:"name"){name} y:categories(sort:"name:desc",pagination:{limit:1}){name}}}`, "",
+		{"one relation twice",
+			`{restaurants(sort:"seats",pagination:{limit:1}){x:categories(sort:"name"){name} y:categories(sort:"name:desc",pagination:{limit:1}){name}}}`, "",
 			`{"data":{"restaurants":[{"x":[{"name":"C0"},{"name":"C1"}],"y":[{"name":"C1"}]}]}}`},
 		{"nodes twice", `{restaurants_connection(sort:"seats",pagination:{limit:1}){a:nodes{name} pageInfo{total} b:nodes{seats} __typename}}`, "",
 			`{"data":{"restaurants_connection":{"a":[{"name":"Restaurant 0"}],"pageInfo":{"total":2},"b":[{"seats":1}],"__typename":"RestaurantEntityResponseCollection"}}}`},
 		{"a zone", `{restaurants(sort:"seats",pagination:{limit:1}){dz{... on ComponentBlocksSlider{caption} __typename ... on ComponentBlocksRichText{body}}}}`, "",
 			`{"data":{"restaurants":[{"dz":[{"__typename":"ComponentBlocksRichText","body":"text"},{"caption":"c","__typename":"ComponentBlocksSlider"}]}]}}`},
-		{"left out by a variable", `query($on:Boolean!){restaurants(sort:"seats",pagination:{limit:1}){name @include(if:$on) seats}}`, `{"on":false}`,
+		{"left out by a variable",
+			`query($on:Boolean!){restaurants(sort:"seats",pagination:{limit:1}){name @include(if:$on) seats}}`,
+			`{"on":false}`,
 			`{"data":{"restaurants":[{"seats":1}]}}`},
-		{"left in by a variable", `query($on:Boolean!){restaurants(sort:"seats",pagination:{limit:1}){name @include(if:$on) seats}}`, `{"on":true}`,
+		{"left in by a variable",
+			`query($on:Boolean!){restaurants(sort:"seats",pagination:{limit:1}){name @include(if:$on) seats}}`,
+			`{"on":true}`,
 			`{"data":{"restaurants":[{"name":"Restaurant 0","seats":1}]}}`},
 		{"a switch that is null", `query($on:Boolean=true){restaurants{name @include(if:$on)}}`, `{"on":null}`,
 			`{"errors":[{"message":"Argument \"if\" of non-null type \"Boolean!\" must not be null.","extensions":{"code":"BAD_USER_INPUT"}}]}`},
-		{"a variable left out is no filter", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`, `{}`,
+		{"a variable left out is no filter", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`,
+			`{}`,
 			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
-		{"a variable of null is one", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`, `{"n":null}`,
+		{"a variable of null is one", `query($n:Int){restaurants(filters:{seats:{eq:$n}},sort:"seats"){seats}}`,
+			`{"n":null}`,
 			`{"data":{"restaurants":[]}}`},
 		{"in an empty list", `{restaurants(filters:{seats:{in:[]}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
-		{"in null", `query($n:[Int]){restaurants(filters:{seats:{in:$n}}){seats}}`, `{"n":null}`, `{"data":{"restaurants":[]}}`},
+		{"in null", `query($n:[Int]){restaurants(filters:{seats:{in:$n}}){seats}}`, `{"n":null}`,
+			`{"data":{"restaurants":[]}}`},
 		{"not in null", `{restaurants(filters:{seats:{notIn:null}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
 		{"null of null", `query($n:Boolean){restaurants(filters:{seats:{null:$n}},sort:"seats"){seats}}`, `{"n":null}`,
 			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
 		{"not null of null", `{restaurants(filters:{seats:{notNull:null}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
-		{"not of null", `{restaurants(filters:{seats:{not:null,eq:1}}){seats}}`, "", `{"data":{"restaurants":[{"seats":1}]}}`},
-		{"no not of null", `{restaurants(filters:{menu:{title:{not:null}}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
-		{"an alternative without conditions", `{restaurants(filters:{or:[{seats:{eq:1}},{}]}){seats}}`, "", `{"data":{"restaurants":[{"seats":1}]}}`},
-		{"an alternative of a variable left out", `query($n:String){restaurants(filters:{or:[{name:{containsi:$n}},{seats:{eq:2}}]}){seats}}`, `{}`,
+		{"not of null", `{restaurants(filters:{seats:{not:null,eq:1}}){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":1}]}}`},
+		{"no not of null", `{restaurants(filters:{menu:{title:{not:null}}}){seats}}`, "",
+			`{"data":{"restaurants":[]}}`},
+		{"an alternative without conditions", `{restaurants(filters:{or:[{seats:{eq:1}},{}]}){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":1}]}}`},
+		{"an alternative of a variable left out",
+			`query($n:String){restaurants(filters:{or:[{name:{containsi:$n}},{seats:{eq:2}}]}){seats}}`, `{}`,
 			`{"data":{"restaurants":[{"seats":2}]}}`},
-		{"alternatives without conditions below", `{restaurants(filters:{or:[{owner:{}},{and:[{}]},{not:{}},{seats:{eq:2}}]}){seats}}`, "",
+		{"alternatives without conditions below",
+			`{restaurants(filters:{or:[{owner:{}},{and:[{}]},{not:{}},{seats:{eq:2}}]}){seats}}`, "",
 			`{"data":{"restaurants":[{"seats":2}]}}`},
-		{"no alternatives", `{restaurants(filters:{or:[{},{owner:{}}]},sort:"seats"){seats}}`, "", `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
-		{"not an alternative without conditions", `{restaurants(filters:{not:{or:[{},{seats:{eq:1}}]}}){seats}}`, "", `{"data":{"restaurants":[{"seats":2}]}}`},
-		{"part of a number in another spelling", `{restaurants(filters:{price:{contains:95e-1}},pagination:{limit:1},sort:"seats"){seats}}`, "", `{"data":{"restaurants":[{"seats":1}]}}`},
-		{"any of values", `{restaurants(filters:{name:{or:["Restaurant 1","x"]}}){seats}}`, "", `{"data":{"restaurants":[{"seats":2}]}}`},
-		{"all of values", `{restaurants(filters:{name:{and:["Restaurant 1","x"]}}){seats}}`, "", `{"data":{"restaurants":[]}}`},
+		{"no alternatives", `{restaurants(filters:{or:[{},{owner:{}}]},sort:"seats"){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"not an alternative without conditions", `{restaurants(filters:{not:{or:[{},{seats:{eq:1}}]}}){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":2}]}}`},
+		{"part of a number in another spelling",
+			`{restaurants(filters:{price:{contains:95e-1}},pagination:{limit:1},sort:"seats"){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":1}]}}`},
+		{"any of values", `{restaurants(filters:{name:{or:["Restaurant 1","x"]}}){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":2}]}}`},
+		{"all of values", `{restaurants(filters:{name:{and:["Restaurant 1","x"]}}){seats}}`, "",
+			`{"data":{"restaurants":[]}}`},
 		{"not, of many", `{restaurants(filters:{categories:{not:{name:{eq:"C0"}}}},sort:"seats"){seats}}`, "",
 			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
-		{"a sort with a null", `{restaurants(sort:["seats:desc",null]){seats}}`, "", `{"data":{"restaurants":[{"seats":2},{"seats":1}]}}`},
-		{"pagination of null", `{restaurants(pagination:null,sort:"seats"){seats}}`, "", `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"a sort with a null", `{restaurants(sort:["seats:desc",null]){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":2},{"seats":1}]}}`},
+		{"pagination of null", `{restaurants(pagination:null,sort:"seats"){seats}}`, "",
+			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
 		{"two errors", `{restaurants(filters:{secret:{eq:"x"}},pagination:{page:1,limit:1}){seats}}`, "",
 			`{"errors":[{"message":"Cannot use both page & offset pagination in the same query","path":["restaurants"],"extensions":{"code":"STRAPI_PAGINATION_ERROR","error":{"name":"PaginationError","message":"Cannot use both page & offset pagination in the same query","details":{}}}}],"data":null}`},
 		{"a password", `{restaurants(pagination:{limit:1}){secret}}`, "", `{"data":{"restaurants":[{"secret":null}]}}`},
@@ -91,25 +113,30 @@ func TestNullPropagation(t *testing.T) {
 	s.create("api::restaurant.restaurant", `{"name":"Whole","seats":1}`)
 	// A draft may lack required attributes.
 	err := s.docs.Create(context.Background(), documents.Write{
-		Type: s.model.Type("api::restaurant.restaurant"), Data: object(t, `{"seats":2,"address":{"street":"x"},"dz":[{"__component":"default.closingperiod"}]}`),
+		Type:   s.model.Type("api::restaurant.restaurant"),
+		Data:   object(t, `{"seats":2,"address":{"street":"x"},"dz":[{"__component":"default.closingperiod"}]}`),
 		Status: store.Draft, Access: permission.FullAccess,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	null := func(field, at, path string) string {
-		return `{"errors":[{"message":"Cannot return null for non-nullable field ` + field + `.","locations":[{"line":1,"column":` + at +
+		return `{"errors":[{"message":"Cannot return null for non-nullable field ` + field +
+			`.","locations":[{"line":1,"column":` + at +
 			`}],"path":` + path + `,"extensions":{"code":"INTERNAL_SERVER_ERROR"}}],"data":`
 	}
 	for _, tt := range []struct{ name, query, want string }{
 		{"of an item", `{restaurants(status:DRAFT,sort:"seats"){seats name}}`,
-			null("Restaurant.name", "47", `["restaurants",1,"name"]`) + `{"restaurants":[{"seats":1,"name":"Whole"},null]}}`},
+			null("Restaurant.name", "47", `["restaurants",1,"name"]`) +
+				`{"restaurants":[{"seats":1,"name":"Whole"},null]}}`},
 		{"of a node", `{restaurants_connection(status:DRAFT,sort:"seats"){nodes{name}}}`,
-			null("Restaurant.name", "58", `["restaurants_connection","nodes",1,"name"]`) + `{"restaurants_connection":null}}`},
+			null("Restaurant.name", "58", `["restaurants_connection","nodes",1,"name"]`) +
+				`{"restaurants_connection":null}}`},
 		{"of a component", `{restaurants(status:DRAFT,sort:"seats"){seats address{street city}}}`,
 			null("ComponentDefaultAddress.city", "62", `["restaurants",1,"address","city"]`) +
 				`{"restaurants":[{"seats":1,"address":null},{"seats":2,"address":null}]}}`},
-		{"of an item of a zone", `{restaurants(status:DRAFT,sort:"seats"){seats dz{...on ComponentDefaultClosingperiod{label}}}}`,
+		{"of an item of a zone",
+			`{restaurants(status:DRAFT,sort:"seats"){seats dz{...on ComponentDefaultClosingperiod{label}}}}`,
 			null("ComponentDefaultClosingperiod.label", "86", `["restaurants",1,"dz",0,"label"]`) +
 				`{"restaurants":[{"seats":1,"dz":[]},{"seats":2,"dz":[null]}]}}`},
 		{"under an alias", `{r:restaurants(status:DRAFT,filters:{seats:{eq:2}}){n:name}}`,
@@ -171,14 +198,17 @@ func TestHiddenLinks(t *testing.T) {
 	access := permission.NewAccess([]string{"api::menu.menu.find", "api::menu.menu.create", "api::menu.menu.update"})
 	const read = `{menus{title restaurant{seats} dishes{name categories{name}}}}`
 	restaurant := idOf(t, s, `{restaurants{documentId}}`)
-	created := s.askAs(access, `mutation{createMenu(data:{title:"M",restaurant:`+restaurant+`,dishes:[{name:"Soup",categories:[`+category+`]}]}){documentId}}`)
-	if got, want := s.ask(read), `{"data":{"menus":[{"title":"M","restaurant":null,"dishes":[{"name":"Soup","categories":[]}]}]}}`; got != want {
+	created := s.askAs(access, `mutation{createMenu(data:{title:"M",restaurant:`+restaurant+
+		`,dishes:[{name:"Soup",categories:[`+category+`]}]}){documentId}}`)
+	if got, want := s.ask(read),
+		`{"data":{"menus":[{"title":"M","restaurant":null,"dishes":[{"name":"Soup","categories":[]}]}]}}`; got != want {
 		t.Errorf("%s made %s", created, got)
 	}
 	id := idOf(t, s, `{menus{documentId}}`)
 	s.ask(`mutation{updateMenu(documentId:` + id + `,data:{restaurant:` + restaurant + `}){title}}`)
 	s.askAs(access, `mutation{updateMenu(documentId:`+id+`,data:{title:"N",restaurant:null}){title}}`)
-	if got, want := s.ask(`{menus{title restaurant{seats}}}`), `{"data":{"menus":[{"title":"N","restaurant":{"seats":1}}]}}`; got != want {
+	if got, want := s.ask(`{menus{title restaurant{seats}}}`),
+		`{"data":{"menus":[{"title":"N","restaurant":{"seats":1}}]}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -234,12 +264,17 @@ func TestRowIDs(t *testing.T) {
 	s.ask(`mutation{a:createPerson(data:{firstName:"A"}){firstName} b:createPerson(data:{firstName:"B"}){firstName}}`)
 	s.ask(`mutation{a:createReview(data:{stars:1}){stars} b:createReview(data:{stars:2}){stars}}`)
 	for _, tt := range []struct{ data, variables, want string }{
-		{`{name:"ab",owner:"2",reviews:[2,"1"]}`, "", `{"data":{"createRestaurant":{"owner":{"firstName":"B"},"reviews":[{"stars":2},{"stars":1}]}}}`},
-		{`{name:"ab",owner:$id,reviews:[$id]}`, `{"id":1}`, `{"data":{"createRestaurant":{"owner":{"firstName":"A"},"reviews":[{"stars":1}]}}}`},
-		{`{name:"ab",owner:"99"}`, "", `{"errors":[{"message":"1 relation(s) of type api::person.person associated with this entity do not exist",`},
-		{`{name:"ab",owner:"9aaaaaaaaaaaaaaaaaaaaaaa"}`, "", `{"errors":[{"message":"Document with id \"9aaaaaaaaaaaaaaaaaaaaaaa\", locale \"null\" not found",`},
+		{`{name:"ab",owner:"2",reviews:[2,"1"]}`, "",
+			`{"data":{"createRestaurant":{"owner":{"firstName":"B"},"reviews":[{"stars":2},{"stars":1}]}}}`},
+		{`{name:"ab",owner:$id,reviews:[$id]}`, `{"id":1}`,
+			`{"data":{"createRestaurant":{"owner":{"firstName":"A"},"reviews":[{"stars":1}]}}}`},
+		{`{name:"ab",owner:"99"}`, "",
+			`{"errors":[{"message":"1 relation(s) of type api::person.person associated with this entity do not exist",`},
+		{`{name:"ab",owner:"9aaaaaaaaaaaaaaaaaaaaaaa"}`, "",
+			`{"errors":[{"message":"Document with id \"9aaaaaaaaaaaaaaaaaaaaaaa\", locale \"null\" not found",`},
 	} {
-		query, variables := `mutation{createRestaurant(data:`+tt.data+`){owner{firstName} reviews{stars}}}`, []string(nil)
+		query, variables := `mutation{createRestaurant(data:`+tt.data+`){owner{firstName} reviews{stars}}}`,
+			[]string(nil)
 		if tt.variables != "" {
 			query, variables = strings.Replace(query, "mutation", "mutation($id:ID)", 1), []string{tt.variables}
 		}
@@ -260,9 +295,11 @@ func TestLocales(t *testing.T) {
 		{`{restaurant(locale:"en",documentId:` + id + `){seats}}`, `{"data":{"restaurant":{"seats":1}}}`},
 		{`{restaurant(locale:"*",documentId:` + id + `){seats}}`, `{"data":{"restaurant":null}}`},
 		{`{restaurants(locale:"*"){seats}}`, `{"data":{"restaurants":[{"seats":1}]}}`},
-		{`mutation{deleteHomepage(locale:"fr"){__typename}}`, `{"data":{"deleteHomepage":{"__typename":"DeleteMutationResponse"}}}`},
+		{`mutation{deleteHomepage(locale:"fr"){__typename}}`,
+			`{"data":{"deleteHomepage":{"__typename":"DeleteMutationResponse"}}}`},
 		{`{homepage{title}}`, `{"data":{"homepage":{"title":"Home"}}}`},
-		{`mutation{deleteHomepage(locale:"*"){__typename}}`, `{"data":{"deleteHomepage":{"__typename":"DeleteMutationResponse"}}}`},
+		{`mutation{deleteHomepage(locale:"*"){__typename}}`,
+			`{"data":{"deleteHomepage":{"__typename":"DeleteMutationResponse"}}}`},
 		{`{homepage{title}}`, `{"data":{"homepage":null}}`},
 	} {
 		if got := s.ask(step.query); got != step.want {
@@ -278,8 +315,10 @@ func TestDocumentActions(t *testing.T) {
 	for _, step := range []struct{ query, want string }{
 		{`mutation{publishCategory(documentId:` + id + `){name}}`, `{"data":{"publishCategory":{"name":"A"}}}`},
 		{`{categories{name}}`, `{"data":{"categories":[{"name":"A"}]}}`},
-		{`mutation{updateCategory(status:DRAFT,documentId:` + id + `,data:{name:"B"}){name}}`, `{"data":{"updateCategory":{"name":"B"}}}`},
-		{`mutation{discardDraftCategory(documentId:` + id + `){name}}`, `{"data":{"discardDraftCategory":{"name":"A"}}}`},
+		{`mutation{updateCategory(status:DRAFT,documentId:` + id + `,data:{name:"B"}){name}}`,
+			`{"data":{"updateCategory":{"name":"B"}}}`},
+		{`mutation{discardDraftCategory(documentId:` + id + `){name}}`,
+			`{"data":{"discardDraftCategory":{"name":"A"}}}`},
 		{`mutation{unpublishCategory(documentId:` + id + `){name}}`, `{"data":{"unpublishCategory":{"name":"A"}}}`},
 		{`{categories{name}}`, `{"data":{"categories":[]}}`},
 	} {
@@ -304,12 +343,15 @@ func TestLimits(t *testing.T) {
 		query  string
 		want   string
 	}{
-		{"no list is longer", limits.Operation{AmountLimit: 2}, `{restaurants(pagination:{limit:-1}){seats}}`, `{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
-		{"pages of a cut list", limits.Operation{AmountLimit: 2}, `{restaurants_connection(pagination:{limit:-1}){pageInfo{total page pageSize pageCount}}}`,
+		{"no list is longer", limits.Operation{AmountLimit: 2}, `{restaurants(pagination:{limit:-1}){seats}}`,
+			`{"data":{"restaurants":[{"seats":1},{"seats":2}]}}`},
+		{"pages of a cut list", limits.Operation{AmountLimit: 2},
+			`{restaurants_connection(pagination:{limit:-1}){pageInfo{total page pageSize pageCount}}}`,
 			`{"data":{"restaurants_connection":{"pageInfo":{"total":3,"page":1,"pageSize":2,"pageCount":2}}}}`},
 		{"cost", limits.Operation{Cost: 50}, `{restaurants(pagination:{limit:10}){categories{name}}}`,
 			`{"errors":[{"message":"The operation may answer with more than 50 objects (graphql.config.limits.cost). Ask for shorter lists, or for fewer lists within lists.","extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`},
-		{"conditions", limits.Operation{Conditions: 2}, `{restaurants_connection(filters:{seats:{gt:0,lt:5}}){nodes{name}}}`,
+		{"conditions", limits.Operation{Conditions: 2},
+			`{restaurants_connection(filters:{seats:{gt:0,lt:5}}){nodes{name}}}`,
 			`{"errors":[{"message":"Too many conditions: at most 2 are allowed (graphql.config.limits.conditions)","path":["restaurants_connection"],"extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"Too many conditions: at most 2 are allowed (graphql.config.limits.conditions)","details":{}}}}],"data":{"restaurants_connection":null}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -332,7 +374,9 @@ func TestTooLarge(t *testing.T) {
 		s := newServer(t, limits)
 		s.fill(5)
 		message := "The answer is too large: " + why + ". Ask for shorter lists, or for fewer lists within lists"
-		want := `{"errors":[{"message":"` + message + `","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"` + message + `","details":{}}}}],"data":null}`
+		want := `{"errors":[{"message":"` + message +
+			`","extensions":{"code":"BAD_USER_INPUT","error":{"name":"ValidationError","message":"` + message +
+			`","details":{}}}}],"data":null}`
 		if got := s.ask(`{restaurants{name categories{name restaurants{name}}}}`); got != want {
 			t.Errorf("%s: %s", why, got)
 		}
@@ -344,7 +388,8 @@ func TestCancelled(t *testing.T) {
 	s.fill(2)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	answer, err := s.engine.Execute(ctx, &execution.Request{Query: `mutation{createCategory(data:{name:"Z"}){name}}`, Access: permission.FullAccess})
+	answer, err := s.engine.Execute(ctx, &execution.Request{Query: `mutation{createCategory(data:{name:"Z"}){name}}`,
+		Access: permission.FullAccess})
 	if err == nil {
 		t.Errorf("a mutation nobody waits for answers %s", answer.Body)
 	}

@@ -62,7 +62,8 @@ func FuzzExecute(f *testing.F) {
 			vars, _ = v.(*jsontree.Object)
 		}
 		answer := func(engine *execution.Engine, access *permission.Access) string {
-			r := &execution.Request{Query: query, Variables: vars, Access: access, QueriesOnly: true, Time: 5 * time.Second}
+			r := &execution.Request{Query: query, Variables: vars, Access: access, QueriesOnly: true,
+				Time: 5 * time.Second}
 			sub, a := engine.Subscribe(context.Background(), r)
 			var err error
 			switch {
@@ -103,7 +104,8 @@ func FuzzExecute(f *testing.F) {
 				t.Errorf("%q with %s answers %s and through middlewares %s", query, variables, plain, through)
 			}
 		}
-		if hidden := answer(s.engine, some); strings.Contains(hidden, `"P0"`) && !strings.Contains(query+variables, "P0") {
+		if hidden := answer(s.engine, some); strings.Contains(hidden, `"P0"`) &&
+			!strings.Contains(query+variables, "P0") {
 			t.Errorf("%q with %s shows %s", query, variables, hidden)
 		}
 	})

@@ -59,7 +59,8 @@ func (s *server) extended(limits limits.Operation, e *schema.Extensions) *execut
 	}
 	limits.Document.Introspection = true
 	return execution.New(execution.Options{
-		Schema: built, Store: s.store, Documents: s.docs, Params: params.New(s.model, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
+		Schema: built, Store: s.store, Documents: s.docs,
+		Params: params.New(s.model, "en", params.ListSettings{DefaultLimit: 25, MaxLimit: 100, WithCount: true}),
 		Limits: limits, Log: slog.New(slog.NewTextHandler(&s.log, nil)), Server: s,
 	})
 }
@@ -124,13 +125,15 @@ func (s *server) fill(n int) (id string) {
 	var people, categories []string
 	for i := range 5 {
 		people = append(people, s.create("api::person.person", fmt.Sprintf(`{"firstName":"P%d"}`, i)))
-		categories = append(categories, s.create("api::category.category", fmt.Sprintf(`{"name":"C%d","position":%d}`, i, i)))
+		categories = append(
+			categories, s.create("api::category.category", fmt.Sprintf(`{"name":"C%d","position":%d}`, i, i)))
 	}
 	for i := range n {
-		id = s.create("api::restaurant.restaurant", fmt.Sprintf(`{"name":"Restaurant %d","slug":"r-%d","seats":%d,"price":9.5,
+		id = s.create("api::restaurant.restaurant",
+			fmt.Sprintf(`{"name":"Restaurant %d","slug":"r-%d","seats":%d,"price":9.5,
 			"owner":%q,"categories":[%q,%q],"address":{"city":"Rome","geo":{"lat":41.9}},
 			"dz":[{"__component":"blocks.rich-text","body":"text"},{"__component":"blocks.slider","caption":"c"}]}`,
-			i, i, i%50+1, people[i%5], categories[i%5], categories[(i+1)%5]))
+				i, i, i%50+1, people[i%5], categories[i%5], categories[(i+1)%5]))
 		s.create("api::review.review", fmt.Sprintf(`{"stars":%d,"comment":"fine","restaurant":%q}`, i%5+1, id))
 	}
 	return id

@@ -47,7 +47,8 @@ func TestListsOfItems(t *testing.T) {
 			}
 			s.create("api::menu.menu", `{"title":"M","dishes":[`+strings.Join(dishes, ",")+`]}`)
 			s.create("api::restaurant.restaurant", `{"name":"Zoned","dz":[`+strings.Join(zone, ",")+`]}`)
-			answer := s.ask(`{menus{dishes` + tt.pagination + `{name}} restaurants{dz{... on ComponentBlocksRichText{body}}}}`)
+			answer := s.ask(`{menus{dishes` + tt.pagination +
+				`{name}} restaurants{dz{... on ComponentBlocksRichText{body}}}}`)
 			_, first, _ := strings.Cut(answer, `"name":"`)
 			first, _, _ = strings.Cut(first, `"`)
 			if got := fmt.Sprintf("%d %s", strings.Count(answer, `"name"`), first); got != tt.dishes {
@@ -79,11 +80,13 @@ func TestDeepLists(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	s.engine = s.extended(limits.Operation{Cost: 200_000}, nil)
-	if got := s.ask(deepLists); !strings.Contains(got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
+	if got := s.ask(deepLists); !strings.Contains(
+		got, "may answer with more than 200000 objects (graphql.config.limits.cost)") {
 		t.Errorf("with an estimate: %s", got)
 	}
 	s.engine = s.extended(limits.Operation{Rows: 100}, nil)
-	if got := s.ask(deepLists); !strings.Contains(got, "more than 100 objects (graphql.config.limits.rows)") || !strings.HasSuffix(got, `"data":null}`) {
+	if got := s.ask(deepLists); !strings.Contains(got, "more than 100 objects (graphql.config.limits.rows)") ||
+		!strings.HasSuffix(got, `"data":null}`) {
 		t.Errorf("with a limit of rows: %s", got)
 	}
 }
@@ -94,7 +97,8 @@ func TestLargeMutation(t *testing.T) {
 	s := newServer(t, limits.Operation{Rows: 1000})
 	s.circle(6)
 	id := idOf(t, s, `{restaurants{documentId}}`)
-	got := s.ask(`mutation{updateRestaurant(documentId:` + id + `,data:{seats:77}){categories{restaurants{categories{name}}}}}`)
+	got := s.ask(`mutation{updateRestaurant(documentId:` + id +
+		`,data:{seats:77}){categories{restaurants{categories{name}}}}}`)
 	if !strings.Contains(got, "more than 100 objects (a tenth of graphql.config.limits.rows, 1000, for a mutation)") {
 		t.Errorf("got %s", got)
 	}
@@ -123,7 +127,8 @@ func TestLargeMutationOfAProgram(t *testing.T) {
 func TestCircledWork(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	s.circle(circled)
-	whole := strings.ReplaceAll(strings.ReplaceAll(deepLists, "categories{", "categories(pagination:{limit:-1}){"), "restaurants{", "restaurants(pagination:{limit:-1}){")
+	whole := strings.ReplaceAll(strings.ReplaceAll(deepLists, "categories{", "categories(pagination:{limit:-1}){"),
+		"restaurants{", "restaurants(pagination:{limit:-1}){")
 	var e schema.Extensions
 	e.Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{"Category.name": {Middlewares: []schema.MiddlewareUse{{
 		Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) { return next(p) },

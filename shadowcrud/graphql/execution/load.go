@@ -62,7 +62,8 @@ func (x *execution) Loads(s *plan.Selection) int { return len(s.Loads) }
 func (x *execution) Load(s *plan.Selection, n int) levels.Load {
 	f := s.Loads[n]
 	b := &x.bindings[f.Slot]
-	load := levels.Load{Kind: levels.Targets, Attr: f.Attr, Query: &b.Query, Levels: len(f.Subs), Union: f.Variants != nil}
+	load := levels.Load{Kind: levels.Targets, Attr: f.Attr, Query: &b.Query, Levels: len(f.Subs),
+		Union: f.Variants != nil}
 	switch {
 	case b.Err != nil:
 		load.Kind = levels.Nothing
@@ -82,7 +83,8 @@ func (x *execution) Member(s *plan.Selection, n int, r store.Record) int {
 	if !ok {
 		return -1
 	}
-	if kind := f.Spec.Kind; (kind == schema.MorphOne || kind == schema.MorphList) && !x.access.Allows(r.Type(), "find") {
+	if kind := f.Spec.Kind; (kind == schema.MorphOne || kind == schema.MorphList) &&
+		!x.access.Allows(r.Type(), "find") {
 		return -1
 	}
 	return k

@@ -160,7 +160,8 @@ type writeFunc func(context.Context, documents.Write) error
 func (m *mutation) write(do writeFunc) error {
 	w := m.target(m.writtenStatus())
 	w.Access = permission.FullAccess // data that the caller may not write is left out
-	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.Spec.Input, m.args.Object("data")), m.access)
+	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.Spec.Input, m.args.Object("data")),
+		m.access)
 	return do(m.Ctx, w)
 }
 

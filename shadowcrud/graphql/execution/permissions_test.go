@@ -26,56 +26,84 @@ func TestRootPermissions(t *testing.T) {
 		grants   []string // any one of them allows the field; none: everybody may use it
 		userOnly bool     // a user may use it without a grant
 	}{
-		{kind: schema.RootOne, field: "Query.restaurant", query: `{restaurant(documentId:"x"){name}}`, grants: []string{restaurantUID + ".findOne"}},
-		{kind: schema.RootList, field: "Query.restaurants", query: `{restaurants{name}}`, grants: []string{restaurantUID + ".find"}},
-		{kind: schema.RootConnection, field: "Query.restaurants_connection", query: `{restaurants_connection{nodes{name}}}`, grants: []string{restaurantUID + ".find"}},
-		{kind: schema.RootSingle, field: "Query.homepage", query: `{homepage{documentId}}`, grants: []string{"api::homepage.homepage.find"}},
-		{kind: schema.RootList, field: "Query.uploadFiles", query: `{uploadFiles{name}}`, grants: []string{"plugin::upload.content-api.find"}},
-		{kind: schema.RootList, field: "Query.i18NLocales", query: `{i18NLocales{code}}`, grants: []string{"plugin::i18n.locales.listLocales"}},
+		{kind: schema.RootOne, field: "Query.restaurant", query: `{restaurant(documentId:"x"){name}}`,
+			grants: []string{restaurantUID + ".findOne"}},
+		{kind: schema.RootList, field: "Query.restaurants", query: `{restaurants{name}}`,
+			grants: []string{restaurantUID + ".find"}},
+		{kind: schema.RootConnection, field: "Query.restaurants_connection",
+			query: `{restaurants_connection{nodes{name}}}`, grants: []string{restaurantUID + ".find"}},
+		{kind: schema.RootSingle, field: "Query.homepage", query: `{homepage{documentId}}`,
+			grants: []string{"api::homepage.homepage.find"}},
+		{kind: schema.RootList, field: "Query.uploadFiles", query: `{uploadFiles{name}}`,
+			grants: []string{"plugin::upload.content-api.find"}},
+		{kind: schema.RootList, field: "Query.i18NLocales", query: `{i18NLocales{code}}`,
+			grants: []string{"plugin::i18n.locales.listLocales"}},
 		{kind: schema.RootList, field: "Query.lecternSchedules", query: `{lecternSchedules{documentId}}`,
 			grants: []string{restaurantUID + ".publish", restaurantUID + ".unpublish"}},
-		{kind: schema.RootConnection, field: "Query.lecternSchedules_connection", query: `{lecternSchedules_connection{nodes{documentId}}}`,
+		{kind: schema.RootConnection, field: "Query.lecternSchedules_connection",
+			query:  `{lecternSchedules_connection{nodes{documentId}}}`,
 			grants: []string{restaurantUID + ".publish", restaurantUID + ".unpublish"}},
 		{kind: schema.Me, field: "Query.me", query: `{me{username}}`},
-		{kind: schema.Custom, field: "Query.greeting", query: `{greeting}`, grants: []string{"Query.greeting"}, userOnly: true},
-		{kind: schema.Custom, field: "Mutation.greet", query: `mutation{greet}`, grants: []string{"Mutation.greet"}, userOnly: true},
-		{kind: schema.Create, field: "Mutation.createRestaurant", query: `mutation{createRestaurant(data:{}){name}}`, grants: []string{restaurantUID + ".create"}},
-		{kind: schema.Update, field: "Mutation.updateRestaurant", query: `mutation{updateRestaurant(documentId:"x",data:{}){name}}`,
+		{kind: schema.Custom, field: "Query.greeting", query: `{greeting}`, grants: []string{"Query.greeting"},
+			userOnly: true},
+		{kind: schema.Custom, field: "Mutation.greet", query: `mutation{greet}`, grants: []string{"Mutation.greet"},
+			userOnly: true},
+		{kind: schema.Create, field: "Mutation.createRestaurant", query: `mutation{createRestaurant(data:{}){name}}`,
+			grants: []string{restaurantUID + ".create"}},
+		{kind: schema.Update, field: "Mutation.updateRestaurant",
+			query:  `mutation{updateRestaurant(documentId:"x",data:{}){name}}`,
 			grants: []string{restaurantUID + ".update"}},
-		{kind: schema.Delete, field: "Mutation.deleteRestaurant", query: `mutation{deleteRestaurant(documentId:"x"){documentId}}`,
+		{kind: schema.Delete, field: "Mutation.deleteRestaurant",
+			query:  `mutation{deleteRestaurant(documentId:"x"){documentId}}`,
 			grants: []string{restaurantUID + ".delete"}},
-		{kind: schema.Publish, field: "Mutation.publishRestaurant", query: `mutation{publishRestaurant(documentId:"x"){name}}`,
+		{kind: schema.Publish, field: "Mutation.publishRestaurant",
+			query:  `mutation{publishRestaurant(documentId:"x"){name}}`,
 			grants: []string{restaurantUID + ".publish"}},
-		{kind: schema.Unpublish, field: "Mutation.unpublishRestaurant", query: `mutation{unpublishRestaurant(documentId:"x"){name}}`,
+		{kind: schema.Unpublish, field: "Mutation.unpublishRestaurant",
+			query:  `mutation{unpublishRestaurant(documentId:"x"){name}}`,
 			grants: []string{restaurantUID + ".unpublish"}},
-		{kind: schema.DiscardDraft, field: "Mutation.discardDraftRestaurant", query: `mutation{discardDraftRestaurant(documentId:"x"){name}}`,
+		{kind: schema.DiscardDraft, field: "Mutation.discardDraftRestaurant",
+			query:  `mutation{discardDraftRestaurant(documentId:"x"){name}}`,
 			grants: []string{restaurantUID + ".discardDraft"}},
-		{kind: schema.CancelSchedule, field: "Mutation.cancelLecternSchedule", query: `mutation{cancelLecternSchedule(documentId:"x"){documentId}}`,
+		{kind: schema.CancelSchedule, field: "Mutation.cancelLecternSchedule",
+			query:  `mutation{cancelLecternSchedule(documentId:"x"){documentId}}`,
 			grants: []string{restaurantUID + ".publish", restaurantUID + ".unpublish"}},
 		{kind: schema.UpdateFile, field: "Mutation.updateUploadFile", query: `mutation{updateUploadFile(id:"1"){name}}`,
 			grants: []string{"plugin::upload.content-api.upload"}},
 		{kind: schema.DeleteFile, field: "Mutation.deleteUploadFile", query: `mutation{deleteUploadFile(id:"1"){name}}`,
 			grants: []string{"plugin::upload.content-api.destroy"}},
-		{kind: schema.CreateRole, field: "Mutation.createUsersPermissionsRole", query: `mutation{createUsersPermissionsRole(data:{}){ok}}`,
+		{kind: schema.CreateRole, field: "Mutation.createUsersPermissionsRole",
+			query:  `mutation{createUsersPermissionsRole(data:{}){ok}}`,
 			grants: []string{users + "role.createRole"}},
-		{kind: schema.UpdateRole, field: "Mutation.updateUsersPermissionsRole", query: `mutation{updateUsersPermissionsRole(id:"1",data:{}){ok}}`,
+		{kind: schema.UpdateRole, field: "Mutation.updateUsersPermissionsRole",
+			query:  `mutation{updateUsersPermissionsRole(id:"1",data:{}){ok}}`,
 			grants: []string{users + "role.updateRole"}},
-		{kind: schema.DeleteRole, field: "Mutation.deleteUsersPermissionsRole", query: `mutation{deleteUsersPermissionsRole(id:"1"){ok}}`,
+		{kind: schema.DeleteRole, field: "Mutation.deleteUsersPermissionsRole",
+			query:  `mutation{deleteUsersPermissionsRole(id:"1"){ok}}`,
 			grants: []string{users + "role.deleteRole"}},
 		{kind: schema.CreateUser, field: "Mutation.createUsersPermissionsUser",
-			query: `mutation{createUsersPermissionsUser(data:{username:"u",email:"e@example.org"}){data{username}}}`, grants: []string{users + "user.create"}},
+			query:  `mutation{createUsersPermissionsUser(data:{username:"u",email:"e@example.org"}){data{username}}}`,
+			grants: []string{users + "user.create"}},
 		{kind: schema.UpdateUser, field: "Mutation.updateUsersPermissionsUser",
 			query: `mutation{updateUsersPermissionsUser(id:"1",data:{username:"u",email:"e@example.org"}){data{username}}}`, grants: []string{users + "user.update"}},
-		{kind: schema.DeleteUser, field: "Mutation.deleteUsersPermissionsUser", query: `mutation{deleteUsersPermissionsUser(id:"1"){data{username}}}`,
+		{kind: schema.DeleteUser, field: "Mutation.deleteUsersPermissionsUser",
+			query:  `mutation{deleteUsersPermissionsUser(id:"1"){data{username}}}`,
 			grants: []string{users + "user.destroy"}},
-		{kind: schema.Login, field: "Mutation.login", query: `mutation{login(input:{identifier:"u",password:"p"}){jwt}}`},
-		{kind: schema.Register, field: "Mutation.register", query: `mutation{register(input:{username:"u",email:"e@example.org",password:"p"}){jwt}}`},
-		{kind: schema.ForgotPassword, field: "Mutation.forgotPassword", query: `mutation{forgotPassword(email:"e@example.org"){ok}}`},
-		{kind: schema.ResetPassword, field: "Mutation.resetPassword", query: `mutation{resetPassword(password:"p",passwordConfirmation:"p",code:"c"){jwt}}`},
+		{kind: schema.Login, field: "Mutation.login",
+			query: `mutation{login(input:{identifier:"u",password:"p"}){jwt}}`},
+		{kind: schema.Register, field: "Mutation.register",
+			query: `mutation{register(input:{username:"u",email:"e@example.org",password:"p"}){jwt}}`},
+		{kind: schema.ForgotPassword, field: "Mutation.forgotPassword",
+			query: `mutation{forgotPassword(email:"e@example.org"){ok}}`},
+		{kind: schema.ResetPassword, field: "Mutation.resetPassword",
+			query: `mutation{resetPassword(password:"p",passwordConfirmation:"p",code:"c"){jwt}}`},
 		{kind: schema.ChangePassword, field: "Mutation.changePassword",
-			query: `mutation{changePassword(currentPassword:"o",password:"p",passwordConfirmation:"p"){jwt}}`, grants: []string{users + "auth.changePassword"}},
-		{kind: schema.EmailConfirmation, field: "Mutation.emailConfirmation", query: `mutation{emailConfirmation(confirmation:"c"){jwt}}`},
-		{kind: schema.Changed, field: "Subscription.restaurantChanged", query: `subscription{restaurantChanged{change}}`, grants: []string{restaurantUID + ".find"}},
+			query:  `mutation{changePassword(currentPassword:"o",password:"p",passwordConfirmation:"p"){jwt}}`,
+			grants: []string{users + "auth.changePassword"}},
+		{kind: schema.EmailConfirmation, field: "Mutation.emailConfirmation",
+			query: `mutation{emailConfirmation(confirmation:"c"){jwt}}`},
+		{kind: schema.Changed, field: "Subscription.restaurantChanged",
+			query: `subscription{restaurantChanged{change}}`, grants: []string{restaurantUID + ".find"}},
 	}
 
 	added := func(around schema.Middleware) *schema.Extensions {
@@ -92,10 +120,11 @@ func TestRootPermissions(t *testing.T) {
 	}
 	ran := false
 	s := newExtended(t, limits.Operation{}, added(nil))
-	plain, wrapped := s.engine, s.extended(limits.Operation{}, added(func(graphql.FieldResolveFn, graphql.ResolveParams) (any, error) {
-		ran = true
-		return nil, nil
-	}))
+	plain, wrapped := s.engine,
+		s.extended(limits.Operation{}, added(func(graphql.FieldResolveFn, graphql.ResolveParams) (any, error) {
+			ran = true
+			return nil, nil
+		}))
 
 	// forbidden reports whether an engine refuses a query to a caller.
 	forbidden := func(engine *execution.Engine, query string, access *permission.Access, user auth.User) bool {
@@ -132,16 +161,19 @@ func TestRootPermissions(t *testing.T) {
 			callers = append(callers, caller{grant, permission.NewAccess([]string{grant}), auth.User{}, true})
 		}
 		for _, c := range callers {
-			if tt.kind != schema.Me && forbidden(plain, tt.query, c.access, c.user) == c.may { // me has no answer without accounts
+			if tt.kind != schema.Me &&
+				forbidden(plain, tt.query, c.access, c.user) == c.may { // me has no answer without accounts
 				t.Errorf("%s for %s: may use it %v, want %v", tt.field, c.name, !c.may, c.may)
 			}
 			ran = false
 			if forbidden(wrapped, tt.query, c.access, c.user) == c.may || ran && !c.may {
-				t.Errorf("%s with a middleware, for %s: may use it %v (the middleware ran: %v), want %v", tt.field, c.name, !c.may, ran, c.may)
+				t.Errorf("%s with a middleware, for %s: may use it %v (the middleware ran: %v), want %v", tt.field,
+					c.name, !c.may, ran, c.may)
 			}
 		}
 	}
-	built, err := schema.Build(s.model, schema.Options{DocumentActions: true, Subscriptions: true, Extensions: added(nil)})
+	built, err := schema.Build(
+		s.model, schema.Options{DocumentActions: true, Subscriptions: true, Extensions: added(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

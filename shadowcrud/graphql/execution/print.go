@@ -111,7 +111,8 @@ func (x *execution) value(f *plan.Field, r *store.Record) bool {
 		x.Long(raw)
 	case plan.AsInteger:
 		if len(raw) > plan.MaxShortInt && !isInt32(raw) {
-			x.AddError(f.Name, answer.Unrepresentable("Int cannot represent non 32-bit signed integer value: "+string(raw)))
+			x.AddError(f.Name, answer.Unrepresentable("Int cannot represent non 32-bit signed integer value: "+
+				string(raw)))
 			return x.orNull(f, len(x.Buf))
 		}
 		x.Buf = append(x.Buf, raw...)

@@ -58,7 +58,8 @@ func newExecution(ctx context.Context, e *Engine, p *binding.Plan, r *Request) *
 	x.user, x.by, x.countCall, x.http = r.User, r.By, r.CountCall, r.HTTP
 	x.once = r.Once
 	x.request, x.code = r, http.StatusOK
-	x.loader.Settings = levels.Settings[*plan.Selection]{Source: x, Access: r.Access, FileUses: e.uses, Most: e.limits.Rows}
+	x.loader.Settings = levels.Settings[*plan.Selection]{Source: x, Access: r.Access, FileUses: e.uses,
+		Most: e.limits.Rows}
 	if !x.Begin(ctx, e.memory.Answer(e.limits.Bytes), &e.answers, r.ID) {
 		x.forget()
 	}

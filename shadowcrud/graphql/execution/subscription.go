@@ -71,7 +71,8 @@ func (e *Engine) Subscribe(ctx context.Context, r *Request) (*Subscription, *Res
 	f := x.plan.Root.Fields[0]
 	b := &x.bindings[f.Slot]
 	s := &Subscription{
-		Filter: changes.Filter{Types: []*contenttypes.ContentType{f.Spec.Type}, Status: b.Query.Status}, Access: r.Access,
+		Filter:     changes.Filter{Types: []*contenttypes.ContentType{f.Spec.Type}, Status: b.Query.Status},
+		Access:     r.Access,
 		Conditions: x.conditions,
 		only:       b.Args.Value("documentId"), engine: e, request: r, plan: x.plan, vars: x.vars,
 	}

@@ -42,7 +42,8 @@ func (s *server) event(sub *execution.Subscription, c *execution.Change) string 
 // changeOf returns a change of a restaurant.
 func changeOf(action store.Action, documentID, locale string) *execution.Change {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 5e6, time.UTC)
-	return &execution.Change{Change: changes.Change{Action: action, DocumentID: documentID, Locale: locale, Time: at}, Seq: "a-1"}
+	return &execution.Change{Change: changes.Change{Action: action, DocumentID: documentID, Locale: locale, Time: at},
+		Seq: "a-1"}
 }
 
 func TestSubscriptionAnswers(t *testing.T) {
@@ -56,25 +57,38 @@ func TestSubscriptionAnswers(t *testing.T) {
 		locale                 string
 		want                   string
 	}{
-		{name: "all fields", query: `subscription{restaurantChanged{__typename change documentId locale seq at document{name owner{firstName}}}}`,
+		{name: "all fields",
+			query:  `subscription{restaurantChanged{__typename change documentId locale seq at document{name owner{firstName}}}}`,
 			action: store.Updated, locale: "en",
-			want: `{"data":{"restaurantChanged":{"__typename":"RestaurantChange","change":"UPDATE","documentId":"` + id +
+			want: `{"data":{"restaurantChanged":{"__typename":"RestaurantChange","change":"UPDATE","documentId":"` +
+				id +
 				`","locale":"en","seq":"a-1","at":"2026-11-22T12:00:00.005Z","document":{"name":"Restaurant 1","owner":{"firstName":"P1"}}}}}`},
-		{name: "aliases", query: `subscription{r:restaurantChanged{k:change x:document{name} y:document{seats}}}`, action: store.Created, locale: "en",
+		{name: "aliases", query: `subscription{r:restaurantChanged{k:change x:document{name} y:document{seats}}}`,
+			action: store.Created, locale: "en",
 			want: `{"data":{"r":{"k":"CREATE","x":{"name":"Restaurant 1"},"y":{"seats":2}}}}`},
-		{name: "a deletion", query: `subscription{restaurantChanged{change documentId document{name}}}`, action: store.Deleted, locale: "en",
+		{name: "a deletion", query: `subscription{restaurantChanged{change documentId document{name}}}`,
+			action: store.Deleted, locale: "en",
 			want: `{"data":{"restaurantChanged":{"change":"DELETE","documentId":"` + id + `","document":null}}}`},
-		{name: "a draft of what was unpublished", query: `subscription{restaurantChanged(status:DRAFT){change document{publishedAt}}}`, action: store.Unpublished,
+		{name: "a draft of what was unpublished",
+			query:  `subscription{restaurantChanged(status:DRAFT){change document{publishedAt}}}`,
+			action: store.Unpublished,
 			locale: "en", want: `{"data":{"restaurantChanged":{"change":"UNPUBLISH","document":{"publishedAt":null}}}}`},
-		{name: "a version that is gone", query: `subscription{restaurantChanged{change document{name}}}`, action: store.Updated, locale: "fr",
+		{name: "a version that is gone", query: `subscription{restaurantChanged{change document{name}}}`,
+			action: store.Updated, locale: "fr",
 			want: `{"data":{"restaurantChanged":{"change":"DELETE","document":null}}}`},
 		{name: "matches", query: `subscription($n:String){restaurantChanged(filters:{name:{eq:$n}}){change document{seats}}}`, variables: `{"n":"Restaurant 1"}`,
-			action: store.Updated, locale: "en", want: `{"data":{"restaurantChanged":{"change":"UPDATE","document":{"seats":2}}}}`},
-		{name: "matches no longer", query: `subscription($n:String){restaurantChanged(filters:{name:{eq:$n}}){change document{seats}}}`, variables: `{"n":"x"}`,
-			action: store.Updated, locale: "en", want: `{"data":{"restaurantChanged":{"change":"DELETE","document":null}}}`},
-		{name: "a filter through a relation", query: `subscription{restaurantChanged(filters:{owner:{firstName:{eq:"P1"}}}){change}}`,
+			action: store.Updated, locale: "en",
+			want: `{"data":{"restaurantChanged":{"change":"UPDATE","document":{"seats":2}}}}`},
+		{name: "matches no longer",
+			query:     `subscription($n:String){restaurantChanged(filters:{name:{eq:$n}}){change document{seats}}}`,
+			variables: `{"n":"x"}`,
+			action:    store.Updated, locale: "en",
+			want: `{"data":{"restaurantChanged":{"change":"DELETE","document":null}}}`},
+		{name: "a filter through a relation",
+			query:  `subscription{restaurantChanged(filters:{owner:{firstName:{eq:"P1"}}}){change}}`,
 			action: store.Updated, locale: "en", want: `{"data":{"restaurantChanged":{"change":"UPDATE"}}}`},
-		{name: "a relation that is hidden", query: `subscription{restaurantChanged{document{name owner{firstName}}}}`, access: limited,
+		{name: "a relation that is hidden", query: `subscription{restaurantChanged{document{name owner{firstName}}}}`,
+			access: limited,
 			action: store.Updated, locale: "en",
 			want: `{"errors":[{"message":"Forbidden access","path":["restaurantChanged","document","owner"],"extensions":{"code":"FORBIDDEN","error":{"name":"ForbiddenError","message":"Forbidden access","details":{}}}}],` +
 				`"data":{"restaurantChanged":{"document":{"name":"Restaurant 1","owner":null}}}}`},
@@ -102,14 +116,18 @@ func TestSubscribe(t *testing.T) {
 	s := newServer(t, limits.Operation{})
 	sub := s.subscribe(s.engine, &execution.Request{Access: permission.FullAccess,
 		Query: `subscription{restaurantChanged(documentId:"abc", status:DRAFT, locale:"fr"){seq}}`})
-	if !reflect.DeepEqual(sub.Filter, changes.Filter{Types: []*contenttypes.ContentType{s.model.Type("api::restaurant.restaurant")}, Status: store.Draft, Locales: []string{"fr"}}) ||
+	if !reflect.DeepEqual(
+		sub.Filter, changes.Filter{Types: []*contenttypes.ContentType{s.model.Type("api::restaurant.restaurant")},
+			Status: store.Draft, Locales: []string{"fr"}}) ||
 		!sub.Concerns("abc") || sub.Concerns("abd") || sub.Access != permission.FullAccess {
 		t.Errorf("%+v", sub)
 	}
-	if sub = s.subscribe(s.engine, &execution.Request{Access: permission.FullAccess, Query: `subscription{restaurantChanged(locale:"*"){seq}}`}); sub.Filter.Locales != nil || !sub.Concerns("abc") {
+	if sub = s.subscribe(s.engine, &execution.Request{Access: permission.FullAccess,
+		Query: `subscription{restaurantChanged(locale:"*"){seq}}`}); sub.Filter.Locales != nil || !sub.Concerns("abc") {
 		t.Errorf("all locales: %+v", sub.Filter)
 	}
-	if sub, refusal := s.engine.Subscribe(t.Context(), &execution.Request{Query: "{__typename}"}); sub != nil || refusal != nil {
+	if sub, refusal := s.engine.Subscribe(t.Context(), &execution.Request{Query: "{__typename}"}); sub != nil ||
+		refusal != nil {
 		t.Errorf("a query: %v, %v", sub, refusal)
 	}
 	for _, c := range []struct {
@@ -118,22 +136,28 @@ func TestSubscribe(t *testing.T) {
 	}{
 		{"invalid", "subscription{x}", `Cannot query field \"x\" on type \"Subscription\".`, false},
 		{"no permission", "subscription{menuChanged{seq}}", `Forbidden access`, true},
-		{"a filter on what is hidden", `subscription{restaurantChanged(filters:{owner:{firstName:{eq:"P1"}}}){seq}}`, `Invalid key`, false},
+		{"a filter on what is hidden", `subscription{restaurantChanged(filters:{owner:{firstName:{eq:"P1"}}}){seq}}`,
+			`Invalid key`, false},
 	} {
-		sub, refusal := s.engine.Subscribe(t.Context(), &execution.Request{Query: c.query, Access: permission.NewAccess([]string{"api::restaurant.restaurant.find"})})
-		if (sub != nil) != c.deletions || refusal == nil || !strings.Contains(string(refusal.Body), c.want) || strings.Contains(string(refusal.Body), `"data"`) {
+		sub, refusal := s.engine.Subscribe(t.Context(), &execution.Request{Query: c.query,
+			Access: permission.NewAccess([]string{"api::restaurant.restaurant.find"})})
+		if (sub != nil) != c.deletions || refusal == nil || !strings.Contains(string(refusal.Body), c.want) ||
+			strings.Contains(string(refusal.Body), `"data"`) {
 			t.Errorf("%s: %v, %+v", c.name, sub, refusal)
 		}
 	}
 	limited := permission.NewAccess(nil)
-	lost, _ := s.engine.Subscribe(t.Context(), &execution.Request{Query: `subscription{restaurantChanged{change document{name}}}`, Access: limited})
+	lost, _ := s.engine.Subscribe(t.Context(),
+		&execution.Request{Query: `subscription{restaurantChanged{change document{name}}}`, Access: limited})
 	if lost == nil || lost.Access != limited {
 		t.Fatalf("without permission: %+v", lost)
 	}
-	if got := s.event(lost, changeOf(store.Updated, s.fill(1), "en")); got != `{"data":{"restaurantChanged":{"change":"DELETE","document":null}}}` {
+	if got := s.event(lost, changeOf(store.Updated, s.fill(1),
+		"en")); got != `{"data":{"restaurantChanged":{"change":"DELETE","document":null}}}` {
 		t.Errorf("without permission, a change is reported as %s", got)
 	}
-	answer, err := s.engine.Execute(t.Context(), &execution.Request{Query: "subscription{menuChanged{seq}}", Access: permission.FullAccess})
+	answer, err := s.engine.Execute(
+		t.Context(), &execution.Request{Query: "subscription{menuChanged{seq}}", Access: permission.FullAccess})
 	if err != nil || answer.Status != 406 || !strings.Contains(string(answer.Body), "text/event-stream") {
 		t.Errorf("without a stream: %+v, %v", answer, err)
 	}
@@ -149,8 +173,12 @@ func TestSubscriptionRunsCode(t *testing.T) {
 			return strings.ToUpper(p.Source.(*schema.Row).Get("name").(string)), nil
 		}}},
 		ResolversConfig: map[string]schema.FieldConfig{"Subscription.restaurantChanged": {
-			Policies: []schema.PolicyUse{{Func: func(*schema.PolicyContext, schema.Server) (bool, error) { return allow, nil }}},
-			Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any, error) {
+			Policies: []schema.PolicyUse{{Func: func(*schema.PolicyContext, schema.Server) (bool,
+				error) {
+				return allow, nil
+			}}},
+			Middlewares: []schema.MiddlewareUse{{Func: func(next graphql.FieldResolveFn, p graphql.ResolveParams) (any,
+				error) {
 				if change {
 					p.Args = map[string]any{"status": "DRAFT"}
 				}
@@ -175,11 +203,13 @@ func TestSubscriptionRunsCode(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, gone)
 	}
 	change = true
-	if got := s.event(sub, changeOf(store.Updated, id, "en")); !strings.Contains(got, "Internal Server Error") || !strings.Contains(s.log.String(), "changed arguments") {
+	if got := s.event(sub, changeOf(store.Updated, id, "en")); !strings.Contains(got, "Internal Server Error") ||
+		!strings.Contains(s.log.String(), "changed arguments") {
 		t.Errorf("a middleware that changes arguments: %s", got)
 	}
 	allow = false
-	if sub, refusal := s.engine.Subscribe(t.Context(), r); sub != nil || !strings.Contains(string(refusal.Body), "Policy Failed") {
+	if sub, refusal := s.engine.Subscribe(t.Context(), r); sub != nil ||
+		!strings.Contains(string(refusal.Body), "Policy Failed") {
 		t.Errorf("a policy that refuses: %v, %+v", sub, refusal)
 	}
 }

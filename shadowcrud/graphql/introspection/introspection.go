@@ -156,7 +156,10 @@ func (x *introspection) typeField(f *plan.Field, t *language.Type) {
 		fields := x.shown(f, t.Fields)
 		x.list(len(fields), func(i int) {
 			d := fields[i]
-			x.object(f.Parts, func(p *plan.Field) { x.inputField(p, d.Name, d.Description, d.Type, d.DefaultValue, d.Directives) })
+			x.object(f.Parts, func(p *plan.Field) {
+				x.inputField(p, d.Name, d.Description, d.Type, d.DefaultValue,
+					d.Directives)
+			})
 		})
 	case "interfaces":
 		if t.Kind != ast.Object && t.Kind != ast.Interface {
@@ -286,7 +289,10 @@ func (x *introspection) arguments(f *plan.Field, list ast.ArgumentDefinitionList
 	}
 	x.list(len(shown), func(i int) {
 		a := shown[i]
-		x.object(f.Parts, func(p *plan.Field) { x.inputField(p, a.Name, a.Description, a.Type, a.DefaultValue, a.Directives) })
+		x.object(f.Parts, func(p *plan.Field) {
+			x.inputField(p, a.Name, a.Description, a.Type, a.DefaultValue,
+				a.Directives)
+		})
 	})
 }
 

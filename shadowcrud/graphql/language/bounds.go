@@ -27,7 +27,8 @@ type DocumentLimits struct {
 }
 
 // DefaultDocumentLimits allow documents far larger than clients usually send.
-var DefaultDocumentLimits = DocumentLimits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100, Aliases: 500, Directives: 500,
+var DefaultDocumentLimits = DocumentLimits{Tokens: 15000, Nesting: 250, Depth: 10, Selections: 10000, RootFields: 100,
+	Aliases: 500, Directives: 500,
 	IntrospectionDepth: 2, Introspection: true}
 
 // bounds checks a document against the limits before it is validated. It reports each selection that is too deep; it
@@ -53,7 +54,8 @@ func (v *validator) bounds() {
 			return
 		}
 		if !v.cyclic && c.size(op.SelectionSet, v.limits.Selections) > v.limits.Selections {
-			v.tooMany("selections with its fragments put in place", v.limits.Selections, "selections", apierror.Selections)
+			v.tooMany("selections with its fragments put in place", v.limits.Selections, "selections",
+				apierror.Selections)
 			return
 		}
 		if n := c.roots(op.SelectionSet, v.limits.RootFields, map[string]bool{}); n > v.limits.RootFields {
@@ -74,7 +76,8 @@ const Settings = "graphql.config.limits."
 func (v *validator) tooMany(what string, limit int, setting string, refusal apierror.Reason) {
 	v.stopped = true
 	v.errors = append(v.errors, &Error{
-		Message: fmt.Sprintf("Document contains more than %d %s (%s).", limit, what, Settings+setting), Code: ValidationFailed, Refusal: refusal,
+		Message: fmt.Sprintf("Document contains more than %d %s (%s).", limit, what, Settings+setting),
+		Code:    ValidationFailed, Refusal: refusal,
 	})
 }
 
@@ -211,7 +214,8 @@ func (d *depths) selection(sel ast.Selection, depth int) {
 		return
 	}
 	if depth > d.v.limits.Depth {
-		d.v.refuse(apierror.Depth, fmt.Sprintf("'%s' exceeds maximum operation depth of %d", d.operation, d.v.limits.Depth), d.v.doc.source.selection(sel))
+		d.v.refuse(apierror.Depth, fmt.Sprintf("'%s' exceeds maximum operation depth of %d", d.operation,
+			d.v.limits.Depth), d.v.doc.source.selection(sel))
 		return
 	}
 	switch sel := sel.(type) {

@@ -89,7 +89,8 @@ func (c *coercer) fail(message string) {
 	case n > maxVariableErrors:
 	case n == maxVariableErrors:
 		c.errors = append(c.errors, &variableError{Error: Error{
-			Message: "Too many errors processing variables, error limit reached. Execution aborted.", Code: BadUserInput}})
+			Message: "Too many errors processing variables, error limit reached. Execution aborted.",
+			Code:    BadUserInput}})
 	default:
 		c.errors = append(c.errors, &variableError{Error: Error{Message: message, Code: BadUserInput}, def: c.at})
 	}
@@ -174,7 +175,8 @@ func (c *coercer) object(t *Type, v any) any {
 	}
 	for _, key := range given.Keys {
 		if t.fields[key] == nil {
-			c.invalid(v, `Field "`+key+`" is not defined by type "`+t.Name+`".`+didYouMean("", suggestions(key, fieldNames(t))))
+			c.invalid(v, `Field "`+key+`" is not defined by type "`+t.Name+`".`+
+				didYouMean("", suggestions(key, fieldNames(t))))
 		}
 	}
 	if t.oneOf() {

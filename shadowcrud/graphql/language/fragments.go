@@ -15,9 +15,11 @@ func (v *validator) inlineFragment(on *Type, f *ast.InlineFragment) {
 	if f.TypeCondition != "" {
 		to = v.schema.types[f.TypeCondition]
 		if to != nil && !to.IsCompositeType() {
-			v.report(`Fragment cannot condition on non composite type "`+f.TypeCondition+`".`, v.doc.source.next(start, 2))
+			v.report(`Fragment cannot condition on non composite type "`+f.TypeCondition+`".`,
+				v.doc.source.next(start, 2))
 		} else if !overlap(on, to) {
-			v.report(`Fragment cannot be spread here as objects of type "`+on.Name+`" can never be of type "`+to.Name+`".`, start)
+			v.report(`Fragment cannot be spread here as objects of type "`+on.Name+`" can never be of type "`+to.Name+
+				`".`, start)
 		}
 	}
 	v.uniqueDirectives(f.Directives)
@@ -37,7 +39,8 @@ func (v *validator) fragmentSpread(on *Type, f *ast.FragmentSpread) {
 	if def == nil {
 		v.report(`Unknown fragment "`+f.Name+`".`, f.Position.Start)
 	} else if to := v.schema.types[def.TypeCondition]; to != nil && to.IsCompositeType() && !overlap(on, to) {
-		v.report(`Fragment "`+f.Name+`" cannot be spread here as objects of type "`+on.Name+`" can never be of type "`+to.Name+`".`, start)
+		v.report(`Fragment "`+f.Name+`" cannot be spread here as objects of type "`+on.Name+`" can never be of type "`+
+			to.Name+`".`, start)
 	}
 	v.uniqueDirectives(f.Directives)
 	v.directives(f.Directives, ast.LocationFragmentSpread)
@@ -191,6 +194,8 @@ func (v *validator) introspectionDepth(f *ast.Field) {
 		return false
 	}
 	if tooDeep(f.SelectionSet, 0) {
-		v.refuse(apierror.IntrospectionDepth, fmt.Sprintf("Maximum introspection depth exceeded (%sintrospectionDepth is %d)", Settings, v.limits.IntrospectionDepth), f.Position.Start)
+		v.refuse(apierror.IntrospectionDepth,
+			fmt.Sprintf("Maximum introspection depth exceeded (%sintrospectionDepth is %d)", Settings,
+				v.limits.IntrospectionDepth), f.Position.Start)
 	}
 }

@@ -24,9 +24,12 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, text := range []string{
-		"{a", "\"", `"""`, "{a(b:1a)}", "query($a:[[Int!]!]=[1]){__typename @skip(if:$a)}", "\ufeff{__typename}", "{\u00e9}", "{__typename}\r\n#x",
-		"fragment F($x:Int) on Query{__typename} {...F}", "type X{a:Int}", "extend type Query{a:Int} {__typename}", `{restaurant(documentId:"\ud83d\ude00"){name}}`,
-		"{...{...{...on Query{__typename}}}}", "{...F} fragment F on Query{...F}", "subscription{a}", "{__type(name:null){name}}",
+		"{a", "\"", `"""`, "{a(b:1a)}", "query($a:[[Int!]!]=[1]){__typename @skip(if:$a)}", "\ufeff{__typename}",
+		"{\u00e9}", "{__typename}\r\n#x",
+		"fragment F($x:Int) on Query{__typename} {...F}", "type X{a:Int}", "extend type Query{a:Int} {__typename}",
+		`{restaurant(documentId:"\ud83d\ude00"){name}}`,
+		"{...{...{...on Query{__typename}}}}", "{...F} fragment F on Query{...F}", "subscription{a}",
+		"{__type(name:null){name}}",
 		"subscription{restaurantChanged(filters:{name:{eq:\"x\"}},locale:\"*\"){change seq document{name}}}",
 		"subscription($a:Boolean!){...F menuChanged{seq}} fragment F on Subscription{restaurantChanged @skip(if:$a){at}}",
 	} {
@@ -46,7 +49,8 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q: an error without words: %+v", text, e)
 			}
 			for _, l := range e.Locations {
-				if l.Line < 1 || l.Column < 1 || l.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 || l.Column > len(text)+1 {
+				if l.Line < 1 || l.Column < 1 || l.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 ||
+					l.Column > len(text)+1 {
 					t.Errorf("%q: %s is said to be at %d:%d", text, e.Message, l.Line, l.Column)
 				}
 			}

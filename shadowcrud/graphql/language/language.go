@@ -50,7 +50,8 @@ func (t *Type) Field(name string) *ast.FieldDefinition {
 // New makes the Schema that validates documents against s.
 func New(s *schema.Schema) *Schema {
 	parsed := s.Tree
-	l := &Schema{spec: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)), Roots: map[ast.Operation]*Type{}}
+	l := &Schema{spec: s, ast: parsed, types: make(map[string]*Type, len(parsed.Types)),
+		Roots: map[ast.Operation]*Type{}}
 	for name, def := range parsed.Types {
 		l.types[name] = newType(def)
 	}
@@ -91,7 +92,8 @@ func newType(def *ast.Definition) *Type {
 }
 
 // introspectionTypes are the types that every schema has, in the order in which introspection lists them.
-var introspectionTypes = []string{"__Schema", "__Type", "__TypeKind", "__Field", "__InputValue", "__EnumValue", "__Directive", "__DirectiveLocation"}
+var introspectionTypes = []string{"__Schema", "__Type", "__TypeKind", "__Field", "__InputValue", "__EnumValue",
+	"__Directive", "__DirectiveLocation"}
 
 // typeNames lists all types in the order of introspection.
 func typeNames(s *schema.Schema, types map[string]*Type) []string {
@@ -183,7 +185,8 @@ func (d *Document) Operation(name *string) (*ast.OperationDefinition, *Error) {
 	case name == nil && len(d.Operations) == 1:
 		return d.Operations[0], nil
 	case name == nil:
-		return nil, &Error{Message: "Must provide operation name if query contains multiple operations.", Code: OperationResolution}
+		return nil, &Error{Message: "Must provide operation name if query contains multiple operations.",
+			Code: OperationResolution}
 	}
 	for _, op := range d.Operations {
 		if op.Name == *name && op.Name != "" {

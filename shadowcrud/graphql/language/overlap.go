@@ -41,7 +41,8 @@ func (v *validator) fieldsMerge(on *Type, set ast.SelectionSet) {
 		return
 	}
 	if v.overlaps == nil {
-		v.overlaps = &overlaps{v: v, sets: map[*ast.Field]*fieldMap{}, fragments: map[string]*fieldMap{}, compared: map[fragmentPair]bool{}}
+		v.overlaps = &overlaps{v: v, sets: map[*ast.Field]*fieldMap{}, fragments: map[string]*fieldMap{},
+			compared: map[fragmentPair]bool{}}
 	}
 	for _, c := range v.overlaps.within(v.overlaps.gather(typedSet{on, set})) {
 		at := make([]int, 0, len(c.a)+len(c.b))
@@ -51,7 +52,8 @@ func (v *validator) fieldsMerge(on *Type, set ast.SelectionSet) {
 		for _, f := range c.b {
 			at = append(at, f.Position.Start)
 		}
-		v.report(`Fields "`+c.name+`" conflict because `+c.reason+`. Use different aliases on the fields to fetch both if this was intentional.`, at...)
+		v.report(`Fields "`+c.name+`" conflict because `+c.reason+
+			`. Use different aliases on the fields to fetch both if this was intentional.`, at...)
 	}
 }
 

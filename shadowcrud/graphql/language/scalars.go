@@ -138,7 +138,8 @@ func (s *Schema) scalarKind(name string) schema.ScalarKind {
 func (t *Type) enumLiteral(v *ast.Value) (any, *scalarError) {
 	if v.Kind != ast.EnumValue {
 		text := printValue(v)
-		return nil, complete(`Enum "` + t.Name + `" cannot represent non-enum value: ` + text + "." + t.suggestion(text))
+		return nil, complete(`Enum "` + t.Name + `" cannot represent non-enum value: ` + text + "." +
+			t.suggestion(text))
 	}
 	return t.enumName(v.Raw)
 }
@@ -165,7 +166,8 @@ func (s *Schema) coerce(t *Type, v any, strict bool) (any, *scalarError) {
 		name, ok := v.(string)
 		if !ok {
 			text := inspect(v)
-			return nil, complete(`Enum "` + t.Name + `" cannot represent non-string value: ` + text + "." + t.suggestion(text))
+			return nil, complete(`Enum "` + t.Name + `" cannot represent non-string value: ` + text + "." +
+				t.suggestion(text))
 		}
 		return t.enumName(name)
 	}
@@ -278,7 +280,8 @@ const maxLongDigits = 400
 func readLong(s string) (any, *scalarError) {
 	t := strings.TrimFunc(s, jsontree.IsBlank)
 	digits := strings.TrimPrefix(strings.TrimPrefix(t, "-"), "+")
-	if digits == "" || len(t)-len(digits) > 1 || len(digits) > maxLongDigits || strings.Trim(digits, "0123456789") != "" {
+	if digits == "" || len(t)-len(digits) > 1 || len(digits) > maxLongDigits ||
+		strings.Trim(digits, "0123456789") != "" {
 		return nil, reason("Cannot convert " + s + " to a BigInt")
 	}
 	digits = strings.TrimLeft(digits, "0")
@@ -302,7 +305,8 @@ func readTime(s string) (any, *scalarError) {
 	const form = "15:04:05"
 	clock, decimals, pointed := strings.Cut(s, ".")
 	_, err := time.Parse(form, clock)
-	if err != nil || len(clock) != len(form) || pointed && decimals == "" || len(decimals) > 3 || strings.Trim(decimals, "0123456789") != "" {
+	if err != nil || len(clock) != len(form) || pointed && decimals == "" || len(decimals) > 3 ||
+		strings.Trim(decimals, "0123456789") != "" {
 		return nil, reason("Invalid time format, expected HH:mm:ss.SSS")
 	}
 	return clock + "." + decimals + "000"[len(decimals):], nil

@@ -43,7 +43,8 @@ func scan(text string, l DocumentLimits) (*source, *Error) {
 			}
 			continue
 		}
-		tok := token{kind: t.Kind, value: t.Value, start: t.Pos.Start, end: t.Pos.End, line: t.Pos.Line, column: t.Pos.Column}
+		tok := token{kind: t.Kind, value: t.Value, start: t.Pos.Start, end: t.Pos.End, line: t.Pos.Line,
+			column: t.Pos.Column}
 		s.tokens = append(s.tokens, tok)
 		switch t.Kind {
 		case lexer.BraceL, lexer.BracketL, lexer.ParenL:
@@ -62,8 +63,10 @@ func scan(text string, l DocumentLimits) (*source, *Error) {
 		case t.Kind == lexer.EOF:
 			return s, nil
 		}
-		if n := len(s.tokens); n > 1 && s.tokens[n-2].isNumber() && s.tokens[n-2].end == tok.start && (tok.kind == lexer.Name || tok.isNumber()) {
-			s.scanError = s.syntaxError("Invalid number, expected digit but got: "+printCodePoint(s.after(tok.start))+".", tok.start)
+		if n := len(s.tokens); n > 1 && s.tokens[n-2].isNumber() && s.tokens[n-2].end == tok.start &&
+			(tok.kind == lexer.Name || tok.isNumber()) {
+			s.scanError = s.syntaxError("Invalid number, expected digit but got: "+printCodePoint(s.after(tok.start))+
+				".", tok.start)
 			return s, nil
 		}
 	}

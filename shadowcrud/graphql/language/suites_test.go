@@ -111,7 +111,8 @@ func TestRecordedErrors(t *testing.T) {
 				want, _ = body.(*jsontree.Object).Value("errors").([]any)
 			}
 			if len(got) != len(want) {
-				t.Errorf("%s, %s: %d errors, recorded are %d:\n%s\n%s", name, step.Name, len(got), len(want), language.AppendErrors(nil, got), jsontree.Append(nil, want))
+				t.Errorf("%s, %s: %d errors, recorded are %d:\n%s\n%s", name, step.Name, len(got), len(want),
+					language.AppendErrors(nil, got), jsontree.Append(nil, want))
 				continue
 			}
 			for i, e := range got {
@@ -123,18 +124,21 @@ func TestRecordedErrors(t *testing.T) {
 				if recorded.Value("message") == "<string>" {
 					recorded.Set("message", parsed.(*jsontree.Object).Value("message"))
 				}
-				if strings.Contains(g.Query, "{{") { // the recorded query had a value of another length in place of {{…}}
+				if strings.Contains(
+					g.Query, "{{") { // the recorded query had a value of another length in place of {{…}}
 					parsed.(*jsontree.Object).Set("locations", recorded.Value("locations"))
 				}
 				if !jsontree.Equal(parsed, recorded) {
-					t.Errorf("%s, %s:\n%s\nrecorded is\n%s", name, step.Name, e.Append(nil), jsontree.Append(nil, want[i]))
+					t.Errorf("%s, %s:\n%s\nrecorded is\n%s", name, step.Name, e.Append(nil),
+						jsontree.Append(nil, want[i]))
 				}
 			}
 		}
 	}
 }
 
-func errorsOf(t testing.TB, s *language.Schema, text string, name *string, variables json.RawMessage, l language.DocumentLimits) []*language.Error {
+func errorsOf(t testing.TB, s *language.Schema, text string, name *string, variables json.RawMessage,
+	l language.DocumentLimits) []*language.Error {
 	t.Helper()
 	d, errs := s.Parse(text, l)
 	if errs != nil {

@@ -54,7 +54,8 @@ func (s *source) syntaxError(message string, start int) *Error {
 }
 
 func (s *source) tooMany(what string, limit int, setting string, refusal apierror.Reason, start int) *Error {
-	e := s.syntaxError(fmt.Sprintf("Document contains more than %d %s (%s). Parsing aborted.", limit, what, Settings+setting), start)
+	e := s.syntaxError(fmt.Sprintf("Document contains more than %d %s (%s). Parsing aborted.", limit, what,
+		Settings+setting), start)
 	e.Refusal = refusal
 	return e
 }
@@ -107,7 +108,8 @@ func (s *source) parseError(failed error) *Error {
 		what, _, _ := strings.Cut(strings.TrimPrefix(message, "Expected "), ", found")
 		return s.expected(describeKind(what), found)
 	case strings.HasPrefix(message, "Unexpected "):
-		if next := s.tokens[min(s.index(found.start)+1, len(s.tokens)-1)]; found.kind == lexer.Dollar && next.kind == lexer.Name && s.depth(found.start) > 0 {
+		if next := s.tokens[min(s.index(found.start)+1, len(s.tokens)-1)]; found.kind == lexer.Dollar &&
+			next.kind == lexer.Name && s.depth(found.start) > 0 {
 			return s.syntaxError(`Unexpected variable "$`+next.value+`" in constant value.`, found.start)
 		}
 		return s.unexpected(found)

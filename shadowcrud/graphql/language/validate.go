@@ -56,8 +56,9 @@ type oneOfVariable struct {
 
 // validate returns the errors of a document.
 func (s *Schema) validate(d *Document, l DocumentLimits) []*Error {
-	v := &validator{schema: s, doc: d, limits: l, definitions: map[string]*definition{}, usedFragment: map[string]bool{},
-		operations: map[string]int{}, fragments: map[string]int{}}
+	v := &validator{schema: s, doc: d, limits: l, definitions: map[string]*definition{},
+		usedFragment: map[string]bool{},
+		operations:   map[string]int{}, fragments: map[string]int{}}
 	v.bounds()
 	if v.stopped {
 		return v.errors
@@ -158,7 +159,8 @@ func (v *validator) fragment(f *ast.FragmentDefinition) {
 	start := f.Position.Start
 	on := v.schema.types[f.TypeCondition]
 	if on != nil && !on.IsCompositeType() {
-		v.report(`Fragment "`+f.Name+`" cannot condition on non composite type "`+f.TypeCondition+`".`, v.doc.source.next(start, 3))
+		v.report(`Fragment "`+f.Name+`" cannot condition on non composite type "`+f.TypeCondition+`".`,
+			v.doc.source.next(start, 3))
 	}
 	name := v.doc.source.next(start, 1)
 	if known, taken := v.fragments[f.Name]; taken {
@@ -272,7 +274,8 @@ func (v *validator) leaf(def *ast.FieldDefinition, to *Type, f *ast.Field) {
 		v.report(`Field "`+f.Name+`" must not have a selection since type "`+def.Type.String()+`" has no subfields.`,
 			v.doc.source.brace(f.SelectionSet))
 	case !to.IsLeafType() && len(f.SelectionSet) == 0:
-		v.report(`Field "`+f.Name+`" of type "`+def.Type.String()+`" must have a selection of subfields. Did you mean "`+f.Name+` { ... }"?`,
+		v.report(`Field "`+f.Name+`" of type "`+def.Type.String()+
+			`" must have a selection of subfields. Did you mean "`+f.Name+` { ... }"?`,
 			f.Position.Start)
 	}
 }
@@ -309,7 +312,8 @@ func (v *validator) unknownField(on *Type, f *ast.Field) {
 func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.ArgumentList, what string, start int) {
 	for _, def := range defs {
 		if def.Type.NonNull && def.DefaultValue == nil && given.ForName(def.Name) == nil {
-			v.report(what+` argument "`+def.Name+`" of type "`+def.Type.String()+`" is required, but it was not provided.`, start)
+			v.report(what+` argument "`+def.Name+`" of type "`+def.Type.String()+
+				`" is required, but it was not provided.`, start)
 		}
 	}
 }

@@ -55,7 +55,8 @@ func (v *validator) object(t *ast.Type, val *ast.Value) {
 	if to != nil {
 		for _, def := range to.Fields {
 			if def.Type.NonNull && def.DefaultValue == nil && val.Children.ForName(def.Name) == nil {
-				v.report(`Field "`+to.Name+"."+def.Name+`" of required type "`+def.Type.String()+`" was not provided.`, val.Position.Start)
+				v.report(`Field "`+to.Name+"."+def.Name+`" of required type "`+def.Type.String()+`" was not provided.`,
+					val.Position.Start)
 			}
 		}
 	}

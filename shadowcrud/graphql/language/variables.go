@@ -71,12 +71,14 @@ func (v *validator) variableRules(op *ast.OperationDefinition) {
 			if def == nil || u.typ == nil || v.schema.of(def.Type) == nil || fits(def, u) {
 				continue
 			}
-			v.report(`Variable "$`+u.node.Raw+`" of type "`+def.Type.String()+`" used in position expecting type "`+u.typ.String()+`".`,
+			v.report(`Variable "$`+u.node.Raw+`" of type "`+def.Type.String()+`" used in position expecting type "`+
+				u.typ.String()+`".`,
 				def.Position.Start, u.node.Position.Start)
 		}
 		for _, c := range d.oneOf {
 			if def := declared[c.node.Raw]; def != nil && !def.Type.NonNull {
-				v.report(`Variable "$`+c.node.Raw+`" is of type "`+def.Type.String()+`" but must be non-nullable to be used for OneOf Input Object "`+c.in.Name+`".`,
+				v.report(`Variable "$`+c.node.Raw+`" is of type "`+def.Type.String()+
+					`" but must be non-nullable to be used for OneOf Input Object "`+c.in.Name+`".`,
 					def.Position.Start, c.node.Position.Start)
 			}
 		}

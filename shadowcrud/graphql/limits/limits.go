@@ -40,7 +40,8 @@ type Operation struct {
 // Default holds the limits that apply where none is set.
 var Default = Operation{
 	Document: language.DefaultDocumentLimits, DefaultLimit: 10, MaxLimit: -1, AmountLimit: 100,
-	Rows: 200_000, Bytes: 16 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000, PlanBytes: 32 << 20,
+	Rows: 200_000, Bytes: 16 << 20, Introspections: 10, Conditions: 4000, SortKeys: 100, Plans: 1000,
+	PlanBytes: 32 << 20,
 }
 
 // OrDefaults returns the limits with Default in place of zeros.
@@ -50,7 +51,8 @@ func (l Operation) OrDefaults() Operation {
 		value     *int
 		otherwise int
 	}{
-		{&l.Document.Tokens, d.Document.Tokens}, {&l.Document.Nesting, d.Document.Nesting}, {&l.Document.Depth, d.Document.Depth},
+		{&l.Document.Tokens, d.Document.Tokens}, {&l.Document.Nesting, d.Document.Nesting},
+		{&l.Document.Depth, d.Document.Depth},
 		{&l.Document.Selections, d.Document.Selections}, {&l.Document.RootFields, d.Document.RootFields},
 		{&l.Document.Aliases, d.Document.Aliases}, {&l.Document.Directives, d.Document.Directives},
 		{&l.Document.IntrospectionDepth, d.Document.IntrospectionDepth},
@@ -97,7 +99,8 @@ func (l *Operation) TooManyObjects(op ast.Operation) error {
 // TooManyBytes is the error of an answer of more than Bytes bytes.
 func (l *Operation) TooManyBytes() error {
 	return refusal(apierror.AnswerSize,
-		fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", l.Bytes, language.Settings, lessAdvice))
+		fmt.Sprintf("The answer is too large: it is longer than %d bytes (%sbytes). %s", l.Bytes, language.Settings,
+			lessAdvice))
 }
 
 // TooExpensive is the error of an operation that may cost more than Cost.
@@ -113,7 +116,8 @@ func (l *Operation) TooExpensive(op ast.Operation) *language.Error {
 // TooManyIntrospections is the error of an operation with more than Introspections fields __schema.
 func (l *Operation) TooManyIntrospections() *language.Error {
 	return &language.Error{
-		Message: fmt.Sprintf("The operation asks more than %d times for __schema (%sintrospections).", l.Introspections, language.Settings),
+		Message: fmt.Sprintf("The operation asks more than %d times for __schema (%sintrospections).", l.Introspections,
+			language.Settings),
 		Code:    language.ValidationFailed,
 		Refusal: apierror.Introspections,
 	}
@@ -121,7 +125,8 @@ func (l *Operation) TooManyIntrospections() *language.Error {
 
 // TooMany is the error of arguments that exceed a limit.
 func TooMany(subject string, most int, setting string, limit apierror.Reason) *apierror.Error {
-	return refusal(limit, fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", subject, most, language.Settings, setting))
+	return refusal(limit, fmt.Sprintf("Too many %s: at most %d are allowed (%s%s)", subject, most, language.Settings,
+		setting))
 }
 
 // refusal is the error of an operation that exceeds a limit.

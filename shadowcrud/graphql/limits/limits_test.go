@@ -24,7 +24,8 @@ func TestShare(t *testing.T) {
 		op          ast.Operation
 		limit, want int
 	}{
-		{ast.Query, 100, 100}, {ast.Subscription, 100, 100}, {ast.Mutation, 100, 10}, {ast.Mutation, 5, 1}, {ast.Mutation, 0, 0},
+		{ast.Query, 100, 100}, {ast.Subscription, 100, 100}, {ast.Mutation, 100, 10}, {ast.Mutation, 5, 1},
+		{ast.Mutation, 0, 0},
 	} {
 		if got := limits.Share(tt.op, tt.limit); got != tt.want {
 			t.Errorf("%s of %d: %d, want %d", tt.op, tt.limit, got, tt.want)

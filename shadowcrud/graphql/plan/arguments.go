@@ -86,7 +86,8 @@ func (a *argument) evaluate(l *language.Schema, vars language.Variables) (value 
 			return v, true, ""
 		}
 		if a.def.DefaultValue == nil && a.def.Type.NonNull {
-			return nil, false, what + ` of required type "` + a.def.Type.String() + `" was provided the variable "$` + given.Raw +
+			return nil, false, what + ` of required type "` + a.def.Type.String() + `" was provided the variable "$` +
+				given.Raw +
 				`" which was not provided a runtime value.`
 		}
 		given = nil

@@ -216,7 +216,8 @@ func (c *compiler) assignSlot(f *Field) {
 
 // leaves maps each kind of field without fields of its own to its printing.
 var leaves = map[schema.Kind]Printing{
-	schema.PageTotal: AsPageTotal, schema.PageNumber: AsPageNumber, schema.PageSize: AsPageSize, schema.PageCount: AsPageCount,
+	schema.PageTotal: AsPageTotal, schema.PageNumber: AsPageNumber, schema.PageSize: AsPageSize,
+	schema.PageCount: AsPageCount,
 	schema.DeletedID: AsDeletedID, schema.OK: AsOK, schema.QueryOK: AsOK, schema.JWT: AsJWT,
 	schema.ChangeKind: AsChangeKind, schema.ChangeDocumentID: AsChangeDocumentID, schema.ChangeLocale: AsChangeLocale,
 	schema.ChangeSeq: AsChangeSeq, schema.ChangeTime: AsChangeTime,

@@ -64,7 +64,8 @@ func fragmentSyntax(fragments map[string]*ast.FragmentDefinition) map[string]sou
 	all := make(map[string]source.Definition, len(fragments))
 	for name, f := range fragments {
 		all[name] = source.NewFragmentDefinition(&source.FragmentDefinition{
-			Name: nameSyntax(name), TypeCondition: typeSyntax(f.TypeCondition), Directives: directiveSyntax(f.Directives),
+			Name: nameSyntax(name), TypeCondition: typeSyntax(f.TypeCondition),
+			Directives:   directiveSyntax(f.Directives),
 			SelectionSet: selectionSyntax(f.SelectionSet),
 		})
 	}

@@ -15,8 +15,10 @@ func (b *builder) declareBaseTypes() {
 	number := func(kind Kind, name string) *FieldSpec {
 		return &FieldSpec{Kind: kind, Name: name, Scalar: b.Scalar("Int"), NonNull: true}
 	}
-	b.plainObject("Pagination", number(PageTotal, "total"), number(PageNumber, "page"), number(PageSize, "pageSize"), number(PageCount, "pageCount"))
-	b.plainObject("DeleteMutationResponse", &FieldSpec{Kind: DeletedID, Name: "documentId", Scalar: b.Scalar("ID"), NonNull: true})
+	b.plainObject("Pagination", number(PageTotal, "total"), number(PageNumber, "page"), number(PageSize, "pageSize"),
+		number(PageCount, "pageCount"))
+	b.plainObject("DeleteMutationResponse", &FieldSpec{Kind: DeletedID, Name: "documentId", Scalar: b.Scalar("ID"),
+		NonNull: true})
 
 	b.plainEnum("PublicationStatus", "DRAFT", "PUBLISHED")
 	var states []string
@@ -28,7 +30,8 @@ func (b *builder) declareBaseTypes() {
 		b.plainEnum("ChangeKind", changeKinds...)
 	}
 
-	for _, scalar := range []string{"ID", "Boolean", "String", "Int", "Long", "Float", "Date", "Time", "DateTime", "JSON"} {
+	for _, scalar := range []string{"ID", "Boolean", "String", "Int", "Long", "Float", "Date", "Time", "DateTime",
+		"JSON"} {
 		b.declareOperators(b.Scalar(scalar))
 	}
 }

@@ -110,7 +110,8 @@ func define(fields []*FieldSpec) graphql.Fields {
 		for _, a := range m.args {
 			args[a.name] = &graphql.ArgumentConfig{Type: a.typ, DefaultValue: a.value, Description: a.description}
 		}
-		defined[m.Name] = &graphql.Field{Name: m.Name, Type: m.out, Args: args, Resolve: m.Resolve, Description: m.description, DeprecationReason: m.deprecated}
+		defined[m.Name] = &graphql.Field{Name: m.Name, Type: m.out, Args: args, Resolve: m.Resolve,
+			Description: m.description, DeprecationReason: m.deprecated}
 	}
 	return defined
 }
@@ -196,7 +197,8 @@ func (b *builder) scalar(s *Scalar, owner string) *Scalar {
 func (b *builder) enum(e *Enum, owner string) *Enum {
 	values := graphql.EnumValueConfigMap{}
 	for _, v := range e.Values {
-		values[v.Name] = &graphql.EnumValueConfig{Value: v.Value, Description: v.description, DeprecationReason: v.deprecated}
+		values[v.Name] = &graphql.EnumValueConfig{Value: v.Value, Description: v.description,
+			DeprecationReason: v.deprecated}
 	}
 	e.GraphQL = graphql.NewEnum(graphql.EnumConfig{Name: e.Name, Description: e.description, Values: values})
 	b.declare(&namedType{name: e.Name, owner: owner, enum: e})
@@ -206,7 +208,8 @@ func (b *builder) enum(e *Enum, owner string) *Enum {
 // input declares an input object.
 func (b *builder) input(name, owner string) *inputType {
 	in := &inputType{name: name}
-	in.graphql = graphql.NewInputObject(graphql.InputObjectConfig{Name: name, Fields: graphql.InputObjectConfigFieldMapThunk(in.define)})
+	in.graphql = graphql.NewInputObject(
+		graphql.InputObjectConfig{Name: name, Fields: graphql.InputObjectConfigFieldMapThunk(in.define)})
 	b.declare(&namedType{name: name, owner: owner, input: in})
 	return in
 }

@@ -81,12 +81,15 @@ func TestTypeDefs(t *testing.T) {
 		{name: "fields of Query and Mutation", defs: `
 			extend type Query { "Says hello." hello(to: String = "you", tags: [String!]! = ["a"]): String! @deprecated(reason: "be quiet") }
 			type Mutation { like(id: ID!): Article }`,
-			want: []string{`  "Says hello."`, `  hello(to: String = "you", tags: [String!]! = ["a"]): String! @deprecated(reason: "be quiet")`, `  like(id: ID!): Article`}},
+			want: []string{`  "Says hello."`,
+				`  hello(to: String = "you", tags: [String!]! = ["a"]): String! @deprecated(reason: "be quiet")`,
+				`  like(id: ID!): Article`}},
 		{name: "fields of generated types and inputs", defs: `
 			extend type Article { words(min: Int = 1): Int, best: ArticleRelationResponseCollection }
 			extend input ArticleInput { slugify: Boolean = true }
 			extend input ArticleFiltersInput { popular: Boolean }`,
-			want: []string{"  words(min: Int = 1): Int", "  best: ArticleRelationResponseCollection", "  slugify: Boolean = true", "  popular: Boolean"}},
+			want: []string{"  words(min: Int = 1): Int", "  best: ArticleRelationResponseCollection",
+				"  slugify: Boolean = true", "  popular: Boolean"}},
 		{name: "new types of each kind, in any order", defs: `
 			extend type Query { stats(of: StatsInput = {by: DAY, n: 2}): [Stats!] any: [Thing] one: Node }
 			"Numbers" type Stats implements Node & Named { id: ID! name: String at(unit: Unit = DAY): Money @deprecated }
@@ -97,24 +100,38 @@ func TestTypeDefs(t *testing.T) {
 			enum Unit { DAY "of seven days" WEEK @deprecated }
 			extend enum Unit { YEAR }
 			scalar Money @specifiedBy(url: "https://example.org/money")`,
-			want: []string{`"Numbers"`, "type Stats implements Node & Named {", `  at(unit: Unit = DAY): Money @deprecated(reason: "No longer supported")`, "union Thing = Article | Stats",
-				"interface Node {", "  n: Int = 1 @deprecated(reason: \"x\")", "enum Unit {", `  "of seven days"`, `  WEEK @deprecated(reason: "No longer supported")`, "  YEAR",
-				`scalar Money @specifiedBy(url: "https://example.org/money")`, "  stats(of: StatsInput = {by:DAY,n:2}): [Stats!]"}},
+			want: []string{`"Numbers"`, "type Stats implements Node & Named {",
+				`  at(unit: Unit = DAY): Money @deprecated(reason: "No longer supported")`,
+				"union Thing = Article | Stats",
+				"interface Node {", "  n: Int = 1 @deprecated(reason: \"x\")", "enum Unit {", `  "of seven days"`,
+				`  WEEK @deprecated(reason: "No longer supported")`, "  YEAR",
+				`scalar Money @specifiedBy(url: "https://example.org/money")`,
+				"  stats(of: StatsInput = {by:DAY,n:2}): [Stats!]"}},
 		{name: "members of a union", defs: "type Extra { x: Int } extend union ArticleZoneDynamicZone = Extra",
 			want: []string{"union ArticleZoneDynamicZone = ComponentAPart | Error | Extra"}},
 		{name: "types that nothing leads to stay", defs: "type Alone { x: Int }", want: []string{"type Alone {"}},
-		{name: "a description with quotes", defs: `extend type Query { "a \"b\" \\ c" x: Int }`, want: []string{`  "a \"b\" \\ c"`}},
+		{name: "a description with quotes", defs: `extend type Query { "a \"b\" \\ c" x: Int }`,
+			want: []string{`  "a \"b\" \\ c"`}},
 
 		{name: "no SDL", defs: "type {", err: "typeDefs:1"},
-		{name: "an unknown type", defs: "extend type Query { x: Nothing }", err: "typeDefs:1: there is no type Nothing"},
-		{name: "an unknown type to extend", defs: "\nextend type Nothing { x: Int }", err: "typeDefs:2: there is no type Nothing to extend"},
-		{name: "a field twice", defs: "extend type Article { title: String }", err: "Article has a field title already"},
-		{name: "an input field twice", defs: "extend input ArticleInput { title: String }", err: "ArticleInput has a field title already"},
-		{name: "another kind", defs: "extend input Article { x: Int }", err: "Article is of the kind OBJECT, not INPUT_OBJECT"},
-		{name: "an input as output", defs: "extend type Query { x: ArticleInput }", err: "field x cannot be of the type ArticleInput"},
-		{name: "an output as input", defs: "extend type Query { x(y: Article): Int }", err: "y cannot be of the type Article"},
-		{name: "values of an attribute's enum", defs: "extend enum ENUM_ARTICLE_LEVEL { EXPERT }", err: "has the values of level of api::article.article"},
-		{name: "an operator", defs: "extend input StringFilterInput { soundsLike: String }", err: "nothing would look at it"},
+		{name: "an unknown type", defs: "extend type Query { x: Nothing }",
+			err: "typeDefs:1: there is no type Nothing"},
+		{name: "an unknown type to extend", defs: "\nextend type Nothing { x: Int }",
+			err: "typeDefs:2: there is no type Nothing to extend"},
+		{name: "a field twice", defs: "extend type Article { title: String }",
+			err: "Article has a field title already"},
+		{name: "an input field twice", defs: "extend input ArticleInput { title: String }",
+			err: "ArticleInput has a field title already"},
+		{name: "another kind", defs: "extend input Article { x: Int }",
+			err: "Article is of the kind OBJECT, not INPUT_OBJECT"},
+		{name: "an input as output", defs: "extend type Query { x: ArticleInput }",
+			err: "field x cannot be of the type ArticleInput"},
+		{name: "an output as input", defs: "extend type Query { x(y: Article): Int }",
+			err: "y cannot be of the type Article"},
+		{name: "values of an attribute's enum", defs: "extend enum ENUM_ARTICLE_LEVEL { EXPERT }",
+			err: "has the values of level of api::article.article"},
+		{name: "an operator", defs: "extend input StringFilterInput { soundsLike: String }",
+			err: "nothing would look at it"},
 		{name: "subscriptions", defs: "type Subscription { x: Int }", err: "there are no subscriptions"},
 		{name: "more subscriptions", defs: "extend type Subscription { x: Int }", err: "there are no subscriptions"},
 		{name: "a directive", defs: "directive @x on FIELD_DEFINITION", err: "directive @x cannot be defined"},
@@ -145,15 +162,18 @@ func TestTypeDefs(t *testing.T) {
 func TestTypes(t *testing.T) {
 	var e schema.Extensions
 	e.Use(schema.ExtensionFunc(func(b *schema.Builder) (schema.Extension, error) {
-		unit := graphql.NewEnum(graphql.EnumConfig{Name: "Unit", Values: graphql.EnumValueConfigMap{"DAY": {Value: 1}, "WEEK": {Value: 7}}})
-		span := graphql.NewInputObject(graphql.InputObjectConfig{Name: "Span", Fields: graphql.InputObjectConfigFieldMap{
-			"unit": {Type: unit, DefaultValue: 7}, "n": {Type: graphql.Int}}})
+		unit := graphql.NewEnum(
+			graphql.EnumConfig{Name: "Unit", Values: graphql.EnumValueConfigMap{"DAY": {Value: 1}, "WEEK": {Value: 7}}})
+		span := graphql.NewInputObject(
+			graphql.InputObjectConfig{Name: "Span", Fields: graphql.InputObjectConfigFieldMap{
+				"unit": {Type: unit, DefaultValue: 7}, "n": {Type: graphql.Int}}})
 		stats := graphql.NewObject(graphql.ObjectConfig{Name: "Stats", Description: "Numbers", Fields: graphql.Fields{
 			"views": {Type: graphql.NewNonNull(graphql.Int)}, "article": {Type: b.Type("Article").(graphql.Output)},
 			"grid": {Type: graphql.NewList(graphql.NewList(graphql.Int))}}})
 		query := graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{
 			"stats": {Type: graphql.NewList(graphql.NewNonNull(stats)), Args: graphql.FieldConfigArgument{
-				"to": {Type: span, DefaultValue: map[string]any{"unit": 1, "n": 2}}, "from": {Type: graphql.NewList(graphql.String), DefaultValue: []string{`a"b`}}},
+				"to":   {Type: span, DefaultValue: map[string]any{"unit": 1, "n": 2}},
+				"from": {Type: graphql.NewList(graphql.String), DefaultValue: []string{`a"b`}}},
 				Resolve: func(graphql.ResolveParams) (any, error) { return nil, nil }}}})
 		return schema.Extension{Types: []graphql.Type{query}, TypeDefs: "extend type Query { more: Stats }"}, nil
 	}))
@@ -165,7 +185,8 @@ func TestTypes(t *testing.T) {
 	}}}, answered)
 	s := build(t, loadFiles(t, blog), schema.Options{Extensions: &e})
 	for _, want := range []string{
-		"  stats(from: [String] = [\"a\\\"b\"], to: Span = {n: 2, unit: DAY}): [Stats!]\n  more: Stats\n", "\"Numbers\"\ntype Stats {\n  article: Article\n  grid: [[Int]]\n  views: Int!\n}\n",
+		"  stats(from: [String] = [\"a\\\"b\"], to: Span = {n: 2, unit: DAY}): [Stats!]\n  more: Stats\n",
+		"\"Numbers\"\ntype Stats {\n  article: Article\n  grid: [[Int]]\n  views: Int!\n}\n",
 		"input Span {\n  n: Int\n  unit: Unit = WEEK\n}\n", "enum Unit {\n  DAY\n  WEEK\n}\n", "  late: Int\n",
 	} {
 		if !strings.Contains(s.SDL, want) {
@@ -173,7 +194,8 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	m := s.Query.Field("stats")
-	if m.Kind != schema.Custom || m.Object != s.Object("Stats") || !m.List || !m.NonNulls || m.NonNull || m.Resolve == nil {
+	if m.Kind != schema.Custom || m.Object != s.Object("Stats") || !m.List || !m.NonNulls || m.NonNull ||
+		m.Resolve == nil {
 		t.Errorf("stats: %+v", m)
 	}
 	if m := s.FieldSpec("Stats", "article"); m.Object != s.ObjectOf("api::article.article") || m.Type == nil {
@@ -185,26 +207,38 @@ func TestTypes(t *testing.T) {
 }
 
 func TestGoTypes(t *testing.T) {
-	stats := graphql.NewObject(graphql.ObjectConfig{Name: "Stats", Fields: graphql.Fields{"views": {Type: graphql.Int}}})
+	stats := graphql.NewObject(
+		graphql.ObjectConfig{Name: "Stats", Fields: graphql.Fields{"views": {Type: graphql.Int}}})
 	for _, c := range []struct {
 		name      string
 		extension schema.Extension
 		want      string
 		err       string
 	}{
-		{name: "listed", extension: schema.Extension{Types: []graphql.Type{stats}, TypeDefs: "extend type Query { more: [Stats!]! }"}, want: "  more: [Stats!]!\n"},
+		{name: "listed", extension: schema.Extension{Types: []graphql.Type{stats},
+			TypeDefs: "extend type Query { more: [Stats!]! }"}, want: "  more: [Stats!]!\n"},
 		{name: "merged", extension: schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Article", Fields: graphql.Fields{
-			"stats": {Type: stats, Description: "How it does", Args: graphql.FieldConfigArgument{"n": {Type: graphql.Int, DefaultValue: 3}}}}})}},
+			"stats": {Type: stats, Description: "How it does",
+				Args: graphql.FieldConfigArgument{"n": {Type: graphql.Int, DefaultValue: 3}}}}})}},
 			want: "  \"How it does\"\n  stats(n: Int = 3): Stats\n"},
-		{name: "not to be merged", extension: schema.Extension{Types: []graphql.Type{graphql.NewScalar(graphql.ScalarConfig{Name: "Date", Serialize: func(v any) any { return v }})}},
+		{name: "not to be merged",
+			extension: schema.Extension{Types: []graphql.Type{graphql.NewScalar(graphql.ScalarConfig{Name: "Date",
+				Serialize: func(v any) any { return v }})}},
 			err: "type Date (a scalar), which every schema has already"},
-		{name: "another of a name", extension: schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query", Fields: graphql.Fields{
-			"x": {Type: graphql.NewObject(graphql.ObjectConfig{Name: "Article", Fields: graphql.Fields{"y": {Type: graphql.Int}}})}}})}},
+		{name: "another of a name",
+			extension: schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "Query",
+				Fields: graphql.Fields{
+					"x": {Type: graphql.NewObject(graphql.ObjectConfig{Name: "Article",
+						Fields: graphql.Fields{"y": {Type: graphql.Int}}})}}})}},
 			err: "a type Article of its own"},
-		{name: "extended", extension: schema.Extension{Types: []graphql.Type{stats}, TypeDefs: "extend type Stats { x: Int }"}, err: "made in Go"},
-		{name: "a bad name", extension: schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "a b", Fields: graphql.Fields{}})}}, err: "a b"},
+		{name: "extended", extension: schema.Extension{Types: []graphql.Type{stats},
+			TypeDefs: "extend type Stats { x: Int }"}, err: "made in Go"},
+		{name: "a bad name",
+			extension: schema.Extension{Types: []graphql.Type{graphql.NewObject(graphql.ObjectConfig{Name: "a b",
+				Fields: graphql.Fields{}})}}, err: "a b"},
 		{name: "nil", extension: schema.Extension{Types: []graphql.Type{nil}}, err: "nil"},
-		{name: "a plugin that fails", extension: schema.Extension{Plugins: []func(*schema.Builder) error{func(*schema.Builder) error { return errors.New("no luck") }}}, err: "no luck"},
+		{name: "a plugin that fails",
+			extension: schema.Extension{Plugins: []func(*schema.Builder) error{func(*schema.Builder) error { return errors.New("no luck") }}}, err: "no luck"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := buildExtended(t, loadFiles(t, blog), c.extension, c.err)
@@ -222,7 +256,8 @@ func TestGoTypes(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	var e schema.Extensions
 	o := e.ShadowCRUD("api::article.article")
-	if !o.IsEnabled() || o.IsDisabled() || !o.AreQueriesEnabled() || o.AreQueriesDisabled() || !o.AreMutationsEnabled() || o.AreMutationsDisabled() ||
+	if !o.IsEnabled() || o.IsDisabled() || !o.AreQueriesEnabled() || o.AreQueriesDisabled() ||
+		!o.AreMutationsEnabled() || o.AreMutationsDisabled() ||
 		!o.IsActionEnabled("find") || o.IsActionDisabled("find") {
 		t.Error("nothing was left out yet")
 	}
@@ -232,7 +267,8 @@ func TestLeftOut(t *testing.T) {
 	}
 	copied := e.Clone()
 	o.DisableQueries().DisableMutations().DisableAction("find").DisableActions([]string{"create", "update"}).Disable()
-	if o.IsEnabled() || o.AreQueriesEnabled() || o.AreMutationsEnabled() || o.IsActionEnabled("find") || o.IsActionEnabled("create") || !o.IsActionEnabled("delete") {
+	if o.IsEnabled() || o.AreQueriesEnabled() || o.AreMutationsEnabled() || o.IsActionEnabled("find") ||
+		o.IsActionEnabled("create") || !o.IsActionEnabled("delete") {
 		t.Error("everything was left out")
 	}
 	f.DisableInput()
@@ -242,14 +278,16 @@ func TestLeftOut(t *testing.T) {
 	if f.Disable(); !f.IsDisabled() || f.HasOutputEnabled() || f.HasFiltersEnabled() {
 		t.Error("the field was left out")
 	}
-	if c := copied.ShadowCRUD("api::article.article"); c.IsDisabled() || !c.IsActionEnabled("find") || c.Field("title").IsDisabled() {
+	if c := copied.ShadowCRUD("api::article.article"); c.IsDisabled() || !c.IsActionEnabled("find") ||
+		c.Field("title").IsDisabled() {
 		t.Error("the copy changed")
 	}
 	e.ShadowCRUD("api::article.article").Field("titel").Disable()
 	e.ShadowCRUD("api::article.article").DisableAction("erase")
 	e.ShadowCRUD("lectern::api-token").Disable()
 	_, err := schema.Build(loadFiles(t, blog), schema.Options{Extensions: &e})
-	for _, want := range []string{`api::article.article: there is no attribute "titel"`, `api::article.article: there is no action "erase"`, `"lectern::api-token": there is no such`} {
+	for _, want := range []string{`api::article.article: there is no attribute "titel"`,
+		`api::article.article: there is no action "erase"`, `"lectern::api-token": there is no such`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
@@ -263,12 +301,14 @@ func TestBuiltInMutations(t *testing.T) {
 	e.ShadowCRUD("plugin::users-permissions.role").DisableAction("create")
 	e.ShadowCRUD("plugin::users-permissions.user").Disable()
 	s := build(t, load(t, filepath.Join(projects, "kitchen")), schema.Options{Extensions: &e})
-	for _, name := range []string{"updateUploadFile", "deleteUploadFile", "createUsersPermissionsRole", "createUsersPermissionsUser"} {
+	for _, name := range []string{"updateUploadFile", "deleteUploadFile", "createUsersPermissionsRole",
+		"createUsersPermissionsUser"} {
 		if s.Mutation.Field(name) != nil {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	if s.Mutation.Field("updateUsersPermissionsRole") == nil || s.Mutation.Field("login") == nil || s.Query.Field("me") == nil {
+	if s.Mutation.Field("updateUsersPermissionsRole") == nil || s.Mutation.Field("login") == nil ||
+		s.Query.Field("me") == nil {
 		t.Error("too much is gone")
 	}
 	if s.FieldSpec("MealPlan", "author") != nil {
@@ -328,8 +368,10 @@ func TestNothingLeft(t *testing.T) {
 // FuzzTypeDefs checks that for any definitions Build returns either an error or a schema that can be parsed.
 func FuzzTypeDefs(f *testing.F) {
 	for _, seed := range []string{
-		"extend type Query { a(b: [Int!] = [1]): Article! }", "enum E { A } extend enum E { B }", "input I { a: I b: Int! = 3 }", "union U = Article | Error",
-		"scalar S @specifiedBy(url: \"x\")", "interface A { a: Int } type B implements A { a: Int }", "type Query { x: Int @deprecated }", "\"\"\"a\nb\"\"\" type X { x: X }",
+		"extend type Query { a(b: [Int!] = [1]): Article! }", "enum E { A } extend enum E { B }",
+		"input I { a: I b: Int! = 3 }", "union U = Article | Error",
+		"scalar S @specifiedBy(url: \"x\")", "interface A { a: Int } type B implements A { a: Int }",
+		"type Query { x: Int @deprecated }", "\"\"\"a\nb\"\"\" type X { x: X }",
 		"extend input ArticleInput { x: Int }", "type X { x(a: Y = {b: [A]}): Int } input Y { b: [Z] } enum Z { A }",
 	} {
 		f.Add(seed)

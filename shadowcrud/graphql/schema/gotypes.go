@@ -126,7 +126,8 @@ func (b *builder) declareGoType(t graphql.Type) *namedType {
 
 // goEnum reads an enum of graphql-go, and sorts its values by name since graphql-go keeps them in a map.
 func goEnum(t *graphql.Enum) *Enum {
-	e := &Enum{Name: t.Name(), GraphQL: t, description: t.Description(), byName: map[string]string{}, byValue: map[string]string{}}
+	e := &Enum{Name: t.Name(), GraphQL: t, description: t.Description(), byName: map[string]string{},
+		byValue: map[string]string{}}
 	values := slices.Clone(t.Values())
 	slices.SortFunc(values, func(a, b *graphql.EnumValueDefinition) int { return compare(a.Name, b.Name) })
 	for _, v := range values {
@@ -220,7 +221,8 @@ func (b *builder) merge(r *namedType, t graphql.Type) {
 			return
 		}
 	}
-	b.errorf("an extension has a type %s (%s), which %s has already and which cannot be added to that", t.Name(), kindOf(t), r.owner)
+	b.errorf("an extension has a type %s (%s), which %s has already and which cannot be added to that", t.Name(),
+		kindOf(t), r.owner)
 }
 
 // kindOf names the kind of a type, for messages.
@@ -255,7 +257,8 @@ func goField(f *graphql.FieldDefinition) *FieldSpec {
 	args := slices.Clone(f.Args)
 	slices.SortFunc(args, func(a, b *graphql.Argument) int { return compare(a.Name(), b.Name()) })
 	for _, a := range args {
-		m.args = append(m.args, &argument{name: a.Name(), description: a.Description(), typ: a.Type, value: a.DefaultValue, literal: defaultLiteral(a.DefaultValue, a.Type)})
+		m.args = append(m.args, &argument{name: a.Name(), description: a.Description(), typ: a.Type,
+			value: a.DefaultValue, literal: defaultLiteral(a.DefaultValue, a.Type)})
 	}
 	return m
 }
@@ -263,7 +266,8 @@ func goField(f *graphql.FieldDefinition) *FieldSpec {
 func goInputFields(t *graphql.InputObject) (fields []*argument) {
 	for _, name := range sortedKeys(t.Fields()) {
 		f := t.Fields()[name]
-		fields = append(fields, &argument{name: name, description: f.Description(), typ: f.Type, value: f.DefaultValue, literal: defaultLiteral(f.DefaultValue, f.Type)})
+		fields = append(fields, &argument{name: name, description: f.Description(), typ: f.Type, value: f.DefaultValue,
+			literal: defaultLiteral(f.DefaultValue, f.Type)})
 	}
 	return fields
 }

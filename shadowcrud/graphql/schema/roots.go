@@ -49,7 +49,8 @@ func (b *builder) fillQuery() {
 
 func (b *builder) querySingle(s *shapes) {
 	if s.off.IsActionEnabled("find") {
-		b.root(b.Query, s, &FieldSpec{Kind: RootSingle, Name: fieldName(s.name), Object: s.object, args: b.versionArgs()}, "find", queryLocale)
+		b.root(b.Query, s, &FieldSpec{Kind: RootSingle, Name: fieldName(s.name), Object: s.object,
+			args: b.versionArgs()}, "find", queryLocale)
 	}
 }
 
@@ -63,8 +64,10 @@ func (b *builder) queryCollection(s *shapes) {
 		return
 	}
 	many := fieldName(pluralName(s.typ))
-	pages := &FieldSpec{Kind: RootConnection, Name: many + "_connection", Object: s.page, Filters: s.filters, Paged: true}
-	list := &FieldSpec{Kind: RootList, Name: many, Object: s.object, List: true, NonNull: true, Filters: s.filters, Paged: true}
+	pages := &FieldSpec{Kind: RootConnection, Name: many + "_connection", Object: s.page, Filters: s.filters,
+		Paged: true}
+	list := &FieldSpec{Kind: RootList, Name: many, Object: s.object, List: true, NonNull: true, Filters: s.filters,
+		Paged: true}
 	for _, m := range []*FieldSpec{pages, list} {
 		m.args = append(b.listArgs(s.filters), b.versionArgs()...)
 		b.root(b.Query, s, m, "find", queryLocale)

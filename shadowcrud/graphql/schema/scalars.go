@@ -23,11 +23,14 @@ var valueScalars = []struct {
 	kind              ScalarKind
 	specifiedBy       string
 }{
-	{name: "JSON", kind: JSONScalar, specifiedBy: jsonURL, description: "Any JSON value: an object, a list, a text, a number, true, false or null."},
-	{name: "DateTime", kind: DateTimeScalar, description: "A moment as RFC 3339 writes it, such as 2024-05-31T18:30:00.000Z. Answers are in UTC with milliseconds."},
+	{name: "JSON", kind: JSONScalar, specifiedBy: jsonURL,
+		description: "Any JSON value: an object, a list, a text, a number, true, false or null."},
+	{name: "DateTime", kind: DateTimeScalar,
+		description: "A moment as RFC 3339 writes it, such as 2024-05-31T18:30:00.000Z. Answers are in UTC with milliseconds."},
 	{name: "Time", kind: TimeScalar, description: "A time of day as HH:mm:ss or HH:mm:ss.SSS."},
 	{name: "Date", kind: DateScalar, description: "A day as YYYY-MM-DD."},
-	{name: "Long", kind: LongScalar, description: "An integer of up to 64 bits: a number, or a text of digits beyond what a number of JSON holds exactly."},
+	{name: "Long", kind: LongScalar,
+		description: "An integer of up to 64 bits: a number, or a text of digits beyond what a number of JSON holds exactly."},
 }
 
 const localeDescription = "The code of a locale, such as en or pt-BR; * stands for all of them."

@@ -53,7 +53,8 @@ func (b *builder) parse() (err error) {
 			DefaultValue: &ast.Value{Kind: ast.BooleanValue, Raw: "false"}}}
 	}
 	if t := b.Tree.Types["__Directive"]; t.Fields.ForName("isDeprecated") == nil {
-		t.Fields = append(t.Fields, &ast.FieldDefinition{Name: "isDeprecated", Type: ast.NonNullNamedType("Boolean", nil)},
+		t.Fields = append(t.Fields,
+			&ast.FieldDefinition{Name: "isDeprecated", Type: ast.NonNullNamedType("Boolean", nil)},
 			&ast.FieldDefinition{Name: "deprecationReason", Type: ast.NamedType("String", nil)})
 	}
 	return nil

@@ -198,7 +198,8 @@ func (s *ShadowCRUD) check(m *contenttypes.Model) (errs []error) {
 		t := s.types[uid]
 		for _, action := range slices.Sorted(maps.Keys(t.actions)) {
 			if !isAction(action) {
-				errs = append(errs, fmt.Errorf("shadowCRUD of %s: there is no action %q; there are %s", uid, action, oneOf(actions)))
+				errs = append(errs, fmt.Errorf("shadowCRUD of %s: there is no action %q; there are %s", uid, action,
+					oneOf(actions)))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(t.fields)) {

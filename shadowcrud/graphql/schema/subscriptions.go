@@ -15,7 +15,8 @@ const (
 
 // changeKinds are the names of the enum ChangeKind.
 var changeKinds = []string{
-	store.Created: "CREATE", store.Updated: "UPDATE", store.Deleted: "DELETE", store.PublishedAction: "PUBLISH", store.Unpublished: "UNPUBLISH",
+	store.Created: "CREATE", store.Updated: "UPDATE", store.Deleted: "DELETE", store.PublishedAction: "PUBLISH",
+	store.Unpublished: "UNPUBLISH",
 }
 
 // ChangeKindOf returns the value of the enum ChangeKind for an action.
@@ -49,7 +50,8 @@ func (b *builder) changesOf(s *shapes) {
 	m := &FieldSpec{Kind: Changed, Name: fieldName(s.name) + "Changed", Object: change, NonNull: true}
 	if s.typ.Kind == contenttypes.CollectionType {
 		m.Filters = s.filters
-		m.args = []*argument{{name: "documentId", typ: b.Scalar("ID").GraphQL}, {name: "filters", typ: s.filters.in.graphql}}
+		m.args = []*argument{{name: "documentId", typ: b.Scalar("ID").GraphQL},
+			{name: "filters", typ: s.filters.in.graphql}}
 	}
 	m.args = append(m.args, b.statusArg())
 	b.root(b.Subscription, s, m, "find", changesIn)

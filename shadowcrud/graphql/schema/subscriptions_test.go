@@ -22,7 +22,9 @@ func TestSubscriptions(t *testing.T) {
 		"type Subscription {\n",
 		"enum ChangeKind {\n  CREATE\n  UPDATE\n  DELETE\n  PUBLISH\n  UNPUBLISH\n}\n",
 		"  reviewChanged(documentId: ID, filters: ReviewFiltersInput, status: PublicationStatus = PUBLISHED): ReviewChange!\n",
-		"    status: PublicationStatus = PUBLISHED\n    \"" + "The locale whose changes are asked for; the default one where none is named, and every one for *." + "\"\n    locale: I18NLocaleCode\n  ): HomepageChange!\n",
+		"    status: PublicationStatus = PUBLISHED\n    \"" +
+			"The locale whose changes are asked for; the default one where none is named, and every one for *." +
+			"\"\n    locale: I18NLocaleCode\n  ): HomepageChange!\n",
 		"type RestaurantChange {\n  change: ChangeKind!\n  documentId: ID!\n  locale: String\n  seq: String!\n  at: DateTime!\n  document: Restaurant\n}\n",
 	} {
 		if !strings.Contains(s.SDL, want) {
@@ -53,7 +55,8 @@ func TestSubscriptions(t *testing.T) {
 func TestSubscriptionExtensions(t *testing.T) {
 	answer := func(graphql.ResolveParams) (any, error) { return nil, nil }
 	refuse := func(*schema.PolicyContext, schema.Server) (bool, error) { return false, nil }
-	own := graphql.NewObject(graphql.ObjectConfig{Name: "Subscription", Fields: graphql.Fields{"x": {Type: graphql.Int, Resolve: answer}}})
+	own := graphql.NewObject(
+		graphql.ObjectConfig{Name: "Subscription", Fields: graphql.Fields{"x": {Type: graphql.Int, Resolve: answer}}})
 	for _, c := range []struct {
 		name      string
 		extension schema.Extension
@@ -63,9 +66,11 @@ func TestSubscriptionExtensions(t *testing.T) {
 			"Subscription.articleChanged": {Policies: []schema.PolicyUse{{Func: refuse}}}}}},
 		{name: "computed fields of documents", extension: schema.Extension{TypeDefs: "extend type Article { n: Int }",
 			Resolvers: schema.Resolvers{"Article": {"n": answer}}}},
-		{name: "fields", extension: schema.Extension{TypeDefs: "extend type Subscription { x: Int }", Resolvers: schema.Resolvers{"Subscription": {"x": answer}}},
+		{name: "fields", extension: schema.Extension{TypeDefs: "extend type Subscription { x: Int }",
+			Resolvers: schema.Resolvers{"Subscription": {"x": answer}}},
 			err: "Subscription.x: an extension cannot add fields of Subscription"},
-		{name: "fields in Go", extension: schema.Extension{Types: []graphql.Type{own}}, err: "Subscription.x: an extension cannot add fields of Subscription"},
+		{name: "fields in Go", extension: schema.Extension{Types: []graphql.Type{own}},
+			err: "Subscription.x: an extension cannot add fields of Subscription"},
 		{name: "resolvers", extension: schema.Extension{Resolvers: schema.Resolvers{"Subscription": {"articleChanged": answer}}},
 			err: "resolver of Subscription.articleChanged: fields of Subscription cannot have one"},
 	} {
@@ -78,7 +83,8 @@ func TestSubscriptionExtensions(t *testing.T) {
 	}
 	var e schema.Extensions
 	e.Use(schema.Extension{Types: []graphql.Type{own}})
-	if _, err := schema.Build(loadFiles(t, blog), schema.Options{Extensions: &e}); !strings.Contains(errorText(err), "there are no subscriptions") {
+	if _, err := schema.Build(loadFiles(t, blog), schema.Options{Extensions: &e}); !strings.Contains(
+		errorText(err), "there are no subscriptions") {
 		t.Errorf("a type Subscription where there are none: %v", err)
 	}
 }

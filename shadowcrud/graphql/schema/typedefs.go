@@ -204,7 +204,8 @@ func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 	m.description, m.deprecated = f.Description, deprecation(f.Directives)
 	for _, arg := range f.Arguments {
 		b.checkDirectives(arg.Directives, "deprecated")
-		if a := b.argument(arg.Name, arg.Description, arg.Type, arg.DefaultValue, arg.Directives, arg.Position); a != nil {
+		if a := b.argument(arg.Name, arg.Description, arg.Type, arg.DefaultValue, arg.Directives,
+			arg.Position); a != nil {
 			m.args = append(m.args, a)
 		}
 	}
@@ -213,7 +214,8 @@ func (b *builder) customField(f *ast.FieldDefinition) *FieldSpec {
 
 // argument makes an argument, or a field of an input, from its definition. For an invalid definition it adds an error
 // and returns nil.
-func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Value, directives ast.DirectiveList, at *ast.Position) *argument {
+func (b *builder) argument(name, description string, typ *ast.Type, def *ast.Value, directives ast.DirectiveList,
+	at *ast.Position) *argument {
 	t := b.typeOf(typ, at)
 	if t == nil {
 		return nil
@@ -259,7 +261,8 @@ func (b *builder) typeOf(t *ast.Type, at *ast.Position) graphql.Type {
 func (b *builder) checkDirectives(directives ast.DirectiveList, allowed string) {
 	for _, d := range directives {
 		if d.Name != allowed {
-			b.refuse(d.Position, "directive @%s has no effect here; there are @deprecated, on fields, arguments and values, and @specifiedBy, on scalars", d.Name)
+			b.refuse(d.Position,
+				"directive @%s has no effect here; there are @deprecated, on fields, arguments and values, and @specifiedBy, on scalars", d.Name)
 		}
 	}
 }

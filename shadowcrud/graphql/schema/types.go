@@ -27,7 +27,8 @@ type shapes struct {
 }
 
 // builtIns are the built-in types that the schema always shows, in order.
-var builtIns = []string{contenttypes.FileUID, contenttypes.LocaleUID, contenttypes.PermissionUID, contenttypes.RoleUID, contenttypes.UserUID}
+var builtIns = []string{contenttypes.FileUID, contenttypes.LocaleUID, contenttypes.PermissionUID, contenttypes.RoleUID,
+	contenttypes.UserUID}
 
 // shownTypes returns the content-types that the schema shows, in order.
 func (b *builder) shownTypes() (types []*contenttypes.ContentType) {
@@ -36,7 +37,8 @@ func (b *builder) shownTypes() (types []*contenttypes.ContentType) {
 			types = append(types, t)
 		}
 	}
-	if t := b.Model.Type(contenttypes.ScheduleUID); t != nil && b.options.DocumentActions && b.shadow.of(t.UID).IsEnabled() {
+	if t := b.Model.Type(contenttypes.ScheduleUID); t != nil && b.options.DocumentActions &&
+		b.shadow.of(t.UID).IsEnabled() {
 		types = append(types, t)
 	}
 	for _, t := range b.Model.Types {
@@ -106,7 +108,8 @@ func (b *builder) enumOf(s *shapes, a *contenttypes.Attribute) *Enum {
 		if slices.Equal(first.enum.Values, e.Values) {
 			return first.enum
 		}
-		b.errorf("the GraphQL enum %s has other values at %s than at %s of %s; give one of them another enumName", e.Name, first.owner, a.Name, s.schema.UID)
+		b.errorf("the GraphQL enum %s has other values at %s than at %s of %s; give one of them another enumName",
+			e.Name, first.owner, a.Name, s.schema.UID)
 		return first.enum
 	}
 	return b.enum(e, a.Name+" of "+s.schema.UID)
@@ -153,7 +156,8 @@ func (b *builder) fillShapes(s *shapes) {
 	b.fillFilters(s)
 	b.fillInput(s)
 	nodes := func() *FieldSpec {
-		return &FieldSpec{Kind: Nodes, Name: "nodes", Type: s.typ, Object: s.object, List: true, NonNull: true, NonNulls: true}
+		return &FieldSpec{Kind: Nodes, Name: "nodes", Type: s.typ, Object: s.object, List: true, NonNull: true,
+			NonNulls: true}
 	}
 	if s.response != nil {
 		b.field(s.response, &FieldSpec{Kind: UserData, Name: "data", Type: s.typ, Object: s.object})
@@ -188,7 +192,8 @@ func (b *builder) output(s *shapes, a *contenttypes.Attribute) {
 	if a.Private || !s.off.field(a.Name).HasOutputEnabled() {
 		return
 	}
-	m := &FieldSpec{Name: a.Name, Attr: a, NonNull: a.Required || a.Type == contenttypes.DocumentID || a.Type == contenttypes.ID}
+	m := &FieldSpec{Name: a.Name, Attr: a, NonNull: a.Required || a.Type == contenttypes.DocumentID ||
+		a.Type == contenttypes.ID}
 	switch {
 	case a.Type == contenttypes.ID && s.typ != nil: // documents show their documentId instead
 	case a.IsMorph():
@@ -286,7 +291,8 @@ func (b *builder) fillFilters(s *shapes) {
 			add(&FilterField{Kind: FilterValue, Name: a.Name, Attr: a, Operators: operators}, operators.in.graphql)
 		default:
 			if to := b.target(a); to != nil {
-				add(&FilterField{Kind: FilterThrough, Name: a.Name, Attr: a, Filters: to.filters}, to.filters.in.graphql)
+				add(&FilterField{Kind: FilterThrough, Name: a.Name, Attr: a, Filters: to.filters},
+					to.filters.in.graphql)
 			}
 		}
 	}

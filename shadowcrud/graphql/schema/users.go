@@ -46,7 +46,8 @@ func (b *builder) declareUsers() {
 func (b *builder) shows(o *Object, s *contenttypes.Schema, required []string, optional ...string) {
 	for i, name := range slices.Concat(required, optional) {
 		a := s.Attribute(name)
-		b.field(o, &FieldSpec{Kind: Value, Name: name, Attr: a, Scalar: b.Scalar(a.Type.GraphQL()), NonNull: i < len(required)})
+		b.field(o, &FieldSpec{Kind: Value, Name: name, Attr: a, Scalar: b.Scalar(a.Type.GraphQL()),
+			NonNull: i < len(required)})
 	}
 }
 
@@ -75,8 +76,10 @@ func (b *builder) mutateFiles() {
 	}
 	s, info := b.shapes[&t.Schema], b.Input("FileInfoInput")
 	if s.off.allows("update") {
-		b.field(b.Mutation, &FieldSpec{Kind: UpdateFile, Name: "updateUploadFile", Type: t, Object: s.object, NonNull: true, Input: info,
-			Scope: permission.ActionOn(t.UID, "upload"), args: []*argument{b.idArg("id"), {name: "info", typ: info.in.graphql}}})
+		b.field(b.Mutation, &FieldSpec{Kind: UpdateFile, Name: "updateUploadFile", Type: t, Object: s.object,
+			NonNull: true, Input: info,
+			Scope: permission.ActionOn(t.UID, "upload"),
+			args:  []*argument{b.idArg("id"), {name: "info", typ: info.in.graphql}}})
 	}
 	if s.off.allows("delete") {
 		b.field(b.Mutation, &FieldSpec{Kind: DeleteFile, Name: "deleteUploadFile", Type: t, Object: s.object,
@@ -93,7 +96,8 @@ func (b *builder) mutateUsers() {
 	b.administer(role, []administered{
 		{CreateRole, "create", "createRole", "UsersPermissionsCreateRolePayload", "Make a role."},
 		{UpdateRole, "update", "updateRole", "UsersPermissionsUpdateRolePayload", "Change a role."},
-		{DeleteRole, "delete", "deleteRole", "UsersPermissionsDeleteRolePayload", "Delete a role; its users get the public one."},
+		{DeleteRole, "delete", "deleteRole", "UsersPermissionsDeleteRolePayload",
+			"Delete a role; its users get the public one."},
 	})
 	const response = "UsersPermissionsUserEntityResponse"
 	b.administer(user, []administered{
@@ -122,8 +126,9 @@ func (b *builder) administer(t *contenttypes.ContentType, operations []administe
 		if !s.off.allows(op.action) {
 			continue
 		}
-		m := &FieldSpec{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.Object(op.payload), NonNull: t.UID == contenttypes.UserUID,
-			Scope: permission.ActionOn(t.UID, op.permission), description: op.description}
+		m := &FieldSpec{Kind: op.kind, Name: mutationName(op.action, s.name), Type: t, Object: b.Object(op.payload),
+			NonNull: t.UID == contenttypes.UserUID,
+			Scope:   permission.ActionOn(t.UID, op.permission), description: op.description}
 		if op.action != "create" {
 			m.args = append(m.args, b.idArg("id"))
 		}
@@ -146,14 +151,19 @@ func (b *builder) authenticate(user *contenttypes.ContentType) {
 	payload := b.Object("UsersPermissionsLoginPayload")
 	login, register := b.Input("UsersPermissionsLoginInput"), b.Input("UsersPermissionsRegisterInput")
 	for _, m := range []*FieldSpec{
-		{Kind: Login, Name: "login", Object: payload, NonNull: true, Input: login, args: []*argument{b.dataArg("input", login)}},
-		{Kind: Register, Name: "register", Object: payload, NonNull: true, Input: register, args: []*argument{b.dataArg("input", register)},
+		{Kind: Login, Name: "login", Object: payload, NonNull: true, Input: login,
+			args: []*argument{b.dataArg("input", login)}},
+		{Kind: Register, Name: "register", Object: payload, NonNull: true, Input: register,
+			args:        []*argument{b.dataArg("input", register)},
 			description: "Register a user with the default role."},
-		{Kind: ForgotPassword, Name: "forgotPassword", Object: b.Object("UsersPermissionsPasswordPayload"), args: texts("email"),
+		{Kind: ForgotPassword, Name: "forgotPassword", Object: b.Object("UsersPermissionsPasswordPayload"),
+			args:        texts("email"),
 			description: "Ask for a mail with the code that resets the password."},
-		{Kind: ResetPassword, Name: "resetPassword", Object: payload, args: texts("password", "passwordConfirmation", "code"),
+		{Kind: ResetPassword, Name: "resetPassword", Object: payload,
+			args:        texts("password", "passwordConfirmation", "code"),
 			description: "Set a new password with the code from the mail."},
-		{Kind: ChangePassword, Name: "changePassword", Object: payload, args: texts("currentPassword", "password", "passwordConfirmation"),
+		{Kind: ChangePassword, Name: "changePassword", Object: payload,
+			args:  texts("currentPassword", "password", "passwordConfirmation"),
 			Scope: authUID + ".changePassword", description: "Change one's own password."},
 		{Kind: EmailConfirmation, Name: "emailConfirmation", Object: payload, args: texts("confirmation"),
 			description: "Confirm the address with the code from the mail."},

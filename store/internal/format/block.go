@@ -9,7 +9,8 @@ import (
 //
 //	count u16 · end of each entry u16 … · the entries, each its whole key and doc u64 · checksum u32 (see checksum.go)
 //
-// The ends give the k-th entry directly and allow binary search for a key. A write to an index mostly replaces one block.
+// The ends give the k-th entry directly and allow binary search for a key. A write to an index mostly replaces one
+// block.
 type Block []byte
 
 const (
@@ -43,7 +44,8 @@ func (b Block) Search(key []byte) int {
 	})
 }
 
-// Each calls yield with up to n entries, beginning with the i-th, until yield returns false. It returns the number of calls.
+// Each calls yield with up to n entries, beginning with the i-th, until yield returns false. It returns the number of
+// calls.
 func (b Block) Each(i, n int, yield func(key, doc []byte) bool) int {
 	n = min(n, b.Len()-i)
 	ends, payload := b[2:2+2*b.Len()], b[2+2*b.Len():]
@@ -96,8 +98,8 @@ func NewBlock(entries []BlockEntry) Block {
 	return b
 }
 
-// SplitEntries divides entries into lists for one block each. If all fit into one block, it returns one list; otherwise the lists leave
-// room for more entries.
+// SplitEntries divides entries into lists for one block each. If all fit into one block, it returns one list; otherwise
+// the lists leave room for more entries.
 func SplitEntries(entries []BlockEntry) [][]BlockEntry {
 	if fits(entries, maxBlockEntries, maxBlockBytes) {
 		return [][]BlockEntry{entries}

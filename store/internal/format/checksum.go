@@ -8,10 +8,11 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// Every value has a CRC-32C checksum of its key, itself and the name of its bucket. A value that was damaged, or that another program
-// changed, does not have the right one. Nothing in a value can switch the comparison off. The checksum is in the 4 bytes behind a value,
-// except for those with a number that never needs its upper 16 bits: the document of a link or of a list of versions, the entries of a
-// group or span, a counter. These bits hold the lower half of the checksum, or 1 if that is 0.
+// Every value has a CRC-32C checksum of its key, itself and the name of its bucket. A value that was damaged, or that
+// another program changed, does not have the right one. Nothing in a value can switch the comparison off. The checksum
+// is in the 4 bytes behind a value, except for those with a number that never needs its upper 16 bits: the document of
+// a link or of a list of versions, the entries of a group or span, a counter. These bits hold the lower half of the
+// checksum, or 1 if that is 0.
 const (
 	ChecksumLen = 4
 	NumberMask  = 1<<48 - 1
@@ -28,7 +29,8 @@ var (
 // Number reads a number without the checksum in its upper bits.
 func Number(v []byte) uint64 { return be.Uint64(v) & NumberMask }
 
-// ChecksumAt returns the offset, in the value of a key, of the number that holds the checksum, or -1 if that is behind the value.
+// ChecksumAt returns the offset, in the value of a key, of the number that holds the checksum, or -1 if that is behind
+// the value.
 func ChecksumAt(n Bucket, key []byte) int {
 	switch {
 	case n == Links:
@@ -42,7 +44,8 @@ func ChecksumAt(n Bucket, key []byte) int {
 // holdsText reports whether the value of a key of the bucket meta is a text. The others are numbers.
 func holdsText(key []byte) bool {
 	switch string(key) {
-	case string(KeyCatalog), string(KeyLocales), string(KeyPending), string(KeyIdentity), string(KeyEpoch), string(KeyPart), string(KeyPartHash):
+	case string(KeyCatalog), string(KeyLocales), string(KeyPending), string(KeyIdentity), string(KeyEpoch),
+		string(KeyPart), string(KeyPartHash):
 		return true
 	}
 	return len(key) >= len(PrefixNote) && string(key[:len(PrefixNote)]) == PrefixNote
@@ -66,15 +69,15 @@ func WithoutChecksum(v []byte) []byte {
 	return v[:at:at]
 }
 
-// checksum returns the checksum of a value. It covers the name of the bucket, so that a search in damaged pages takes no value for one of
-// another bucket.
+// checksum returns the checksum of a value. It covers the name of the bucket, so that a search in damaged pages takes
+// no value for one of another bucket.
 func checksum(n Bucket, key, value []byte) uint32 {
 	sum := crc32.Update(crc32.Update(0, castagnoli, n.Name()), castagnoli, key)
 	return crc32.Update(sum, castagnoli, value)
 }
 
-// shortChecksum returns the 16-bit checksum of a value, which is stored in the two bytes at an offset and does not cover them. It is never
-// 0, so that zeros are no checksum.
+// shortChecksum returns the 16-bit checksum of a value, which is stored in the two bytes at an offset and does not
+// cover them. It is never 0, so that zeros are no checksum.
 func shortChecksum(n Bucket, key, value []byte, at int) uint16 {
 	sum := checksum(n, key, value[:at])
 	return max(1, uint16(crc32.Update(sum, castagnoli, value[at+2:])))
@@ -92,7 +95,8 @@ func CheckPage(n Bucket) func(pages.Page) error {
 	}
 }
 
-// CheckValue compares a value with its checksum. It also checks that a key, and a value that holds a number, have their least lengths.
+// CheckValue compares a value with its checksum. It also checks that a key, and a value that holds a number, have their
+// least lengths.
 func CheckValue(n Bucket, key, v []byte) error {
 	at := ChecksumAt(n, key)
 	if least := minValueLen[n]; at >= 0 && (len(v) < least || len(v) > least && n != Docs) || len(key) < minKeyLen[n] {
@@ -111,6 +115,7 @@ func CheckValue(n Bucket, key, v []byte) error {
 
 // minKeyLen are the least lengths of keys, and minValueLen those of values with a number, by bucket.
 var (
-	minKeyLen   = [BucketCount]int{Rows: RowKeyLen, Docs: 2, Index: SpaceLen, Groups: SpaceLen, Spans: SpaceLen, Links: LinkKeyLen, Meta: 1, Log: 8, History: 8, Answers: 9}
+	minKeyLen = [BucketCount]int{Rows: RowKeyLen, Docs: 2, Index: SpaceLen, Groups: SpaceLen, Spans: SpaceLen,
+		Links: LinkKeyLen, Meta: 1, Log: 8, History: 8, Answers: 9}
 	minValueLen = [BucketCount]int{Docs: 8, Groups: 12, Spans: 12, Links: LinkLen - LinkKeyLen, Meta: 8}
 )

@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// FuzzStoredValues stores any bytes as a value of any bucket. The value must be taken with its checksum, and not without it or with another bit
-// changed. Nothing may panic.
+// FuzzStoredValues stores any bytes as a value of any bucket. The value must be taken with its checksum, and not
+// without it or with another bit changed. Nothing may panic.
 func FuzzStoredValues(f *testing.F) {
 	key := AppendRowKey(nil, 1, 2, 1)
 	f.Add(uint8(Rows), key, make([]byte, RowHeader))
-	f.Add(uint8(Index), key, []byte(NewBlock([]BlockEntry{{Key: append(AppendSpace(nil, 1, 1, 2), make([]byte, 8)...), Doc: 3}})))
+	f.Add(uint8(Index), key,
+		[]byte(NewBlock([]BlockEntry{{Key: append(AppendSpace(nil, 1, 1, 2), make([]byte, 8)...), Doc: 3}})))
 	f.Add(uint8(Links), bytes.Repeat([]byte{1}, LinkKeyLen), NewLink(End{Schema: 1, Doc: 9}, PosStep))
 	f.Add(uint8(Docs), []byte("\x00\x01d1"), []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 2})
 	f.Add(uint8(Groups), key[:SpaceLen], NewTally(3, 1))

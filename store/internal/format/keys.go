@@ -1,5 +1,5 @@
-// Package format has the bytes of a store file: its buckets and keys, the checksums of values, rows, blocks of the index, links, and values that
-// sort as bytes. It reads and writes byte slices and knows nothing of transactions.
+// Package format has the bytes of a store file: its buckets and keys, the checksums of values, rows, blocks of the
+// index, links, and values that sort as bytes. It reads and writes byte slices and knows nothing of transactions.
 package format
 
 import "encoding/binary"
@@ -19,7 +19,8 @@ var be = binary.BigEndian
 //	history sequence u64                                          → which entries changed which documents
 //	answers a · sequence u64, k · key, c · caller, o · caller · sequence → answers that are kept under idempotency keys
 //
-// The names of counters and texts are below. An index key is schema u16 · field u16 · slot u16 · value · id u64. That of an inner index has the path of the value before it.
+// The names of counters and texts are below. An index key is schema u16 · field u16 · slot u16 · value · id u64. That
+// of an inner index has the path of the value before it.
 //
 // A slot is a locale and a status: the number of the locale shifted left by one, plus one for drafts.
 type Bucket int
@@ -41,7 +42,8 @@ const (
 
 // BucketNames are the names of the buckets in the file, by number.
 var BucketNames = [BucketCount][]byte{
-	Rows: []byte("rows"), Docs: []byte("docs"), Index: []byte("index"), Groups: []byte("groups"), Spans: []byte("spans"), Links: []byte("links"),
+	Rows: []byte("rows"), Docs: []byte("docs"), Index: []byte("index"), Groups: []byte("groups"),
+	Spans: []byte("spans"), Links: []byte("links"),
 	Meta: []byte("meta"), Log: []byte("log"), History: []byte("history"), Answers: []byte("answers"),
 }
 
@@ -74,7 +76,8 @@ var (
 	PrefixNote       = "note/"
 )
 
-// A Status distinguishes the draft of a document from its published version. Types without draft & publish have published rows only.
+// A Status distinguishes the draft of a document from its published version. Types without draft & publish have
+// published rows only.
 type Status uint8
 
 const (

@@ -2,8 +2,9 @@ package format
 
 import "bytes"
 
-// A LinkSet is one of the two sets of links that a relation can have: the one that published versions show, or the one that drafts
-// show. A relation with draft & publish on neither side has PublishedLinks only (see contenttypes.Attribute.HasDraftLinks).
+// A LinkSet is one of the two sets of links that a relation can have: the one that published versions show, or the one
+// that drafts show. A relation with draft & publish on neither side has PublishedLinks only (see
+// contenttypes.Attribute.HasDraftLinks).
 type LinkSet uint8
 
 // Sets of links.
@@ -18,14 +19,16 @@ func (s Status) Links() LinkSet { return LinkSet(s) }
 // Name names a set in content that leaves the store, by the versions that show it: draft or published.
 func (s LinkSet) Name() string { return Status(s).String() }
 
-// PosStep is the distance between the positions of neighbouring links when links are numbered again, or added at an end.
+// PosStep is the distance between the positions of neighbouring links when links are numbered again, or added at an
+// end.
 const PosStep = 1 << 32
 
 // A Side says which end of a link a list is of. Each link is stored twice, in the list of either end. The key is
 //
 //	schema u16 · field u16 of the owning attribute · side u8 · link set u8 · locale u16 · doc u64 · position u64
 //
-// and the value is the other end: schema u16 · locale u16 · doc u64 · position u64. The upper bits of doc hold a checksum (see checksum.go).
+// and the value is the other end: schema u16 · locale u16 · doc u64 · position u64. The upper bits of doc hold a
+// checksum (see checksum.go).
 type Side uint8
 
 // Sides of a link.
@@ -54,7 +57,8 @@ func SetLinkOwner(list []byte, r End) {
 	be.PutUint64(list[8:], r.Doc)
 }
 
-// NewLink returns the value of a link in the list of one end: the other end, and the position of the link in the list there.
+// NewLink returns the value of a link in the list of one end: the other end, and the position of the link in the list
+// there.
 func NewLink(r End, pos uint64) []byte {
 	b := make([]byte, 0, LinkLen-LinkKeyLen)
 	b = be.AppendUint16(b, r.Schema)
@@ -63,7 +67,8 @@ func NewLink(r End, pos uint64) []byte {
 	return be.AppendUint64(b, pos)
 }
 
-// OwnEnd returns the end that lists a link with this key. Its schema is that of the attribute, which the end has on FromSide.
+// OwnEnd returns the end that lists a link with this key. Its schema is that of the attribute, which the end has on
+// FromSide.
 func OwnEnd(k []byte) End {
 	return End{Schema: be.Uint16(k), Locale: be.Uint16(k[6:]), Doc: be.Uint64(k[8:])}
 }
@@ -82,7 +87,8 @@ func LinkIs(v []byte, r End, pos uint64) bool {
 	return end == r && endPos == pos
 }
 
-// LinkPrefix returns the prefix of the keys of all links of an attribute. more may hold a side, and a link set after it.
+// LinkPrefix returns the prefix of the keys of all links of an attribute. more may hold a side, and a link set after
+// it.
 func LinkPrefix(schema, field uint16, more ...byte) []byte {
 	return append(be.AppendUint16(be.AppendUint16(nil, schema), field), more...)
 }

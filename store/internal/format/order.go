@@ -9,13 +9,14 @@ import (
 	"lectern/contenttypes"
 )
 
-// Index values are encoded so that their bytes sort as the values do: null first, numbers by value, text by bytes. An encoding has a fixed
-// length or a terminator, so that the row id can follow it.
+// Index values are encoded so that their bytes sort as the values do: null first, numbers by value, text by bytes. An
+// encoding has a fixed length or a terminator, so that the row id can follow it.
 const (
 	OrdNull  = 0x00
 	OrdValue = 0x01
 
-	// MaxIndexed is how many bytes of a text an index holds. Longer texts are cut and marked as cut; their full text is in the row.
+	// MaxIndexed is how many bytes of a text an index holds. Longer texts are cut and marked as cut; their full text is
+	// in the row.
 	MaxIndexed = 64
 
 	endWhole = 0x00 // after 0x00: the text ends here
@@ -48,7 +49,8 @@ func AppendOrdered(b []byte, t contenttypes.Type, raw []byte) []byte {
 	return AppendText(b, Unquote(raw))
 }
 
-// AppendOrderedValue appends the encoding of a value of a Compare. ok is false if attributes of the type cannot hold the value.
+// AppendOrderedValue appends the encoding of a value of a Compare. ok is false if attributes of the type cannot hold
+// the value.
 func AppendOrderedValue(b []byte, t contenttypes.Type, v any) (_ []byte, ok bool) {
 	if v == nil {
 		return append(b, OrdNull), true
@@ -112,7 +114,8 @@ func IsCut(ord []byte) bool {
 	return len(ord) >= MaxIndexed+3 && ord[0] == OrdValue && ord[len(ord)-2] == 0 && ord[len(ord)-1] == endCut
 }
 
-// OrderedText returns the text of an encoding that is not cut. The result is a part of ord unless the text holds zero bytes.
+// OrderedText returns the text of an encoding that is not cut. The result is a part of ord unless the text holds zero
+// bytes.
 func OrderedText(ord []byte) []byte {
 	body := ord[1 : len(ord)-2]
 	if bytes.IndexByte(body, 0) >= 0 {
@@ -131,8 +134,8 @@ func unescapeZeros(body []byte) []byte {
 	return out
 }
 
-// packTime turns the JSON text "yyyy-MM-ddTHH:mm:ss.SSSZ" into a number; later times have greater numbers. A year outside 0 to 9999 has six
-// digits and a sign, as JavaScript writes it.
+// packTime turns the JSON text "yyyy-MM-ddTHH:mm:ss.SSSZ" into a number; later times have greater numbers. A year
+// outside 0 to 9999 has six digits and a sign, as JavaScript writes it.
 func packTime(raw []byte) (uint64, bool) {
 	if len(raw) < 2 {
 		return 0, false
@@ -150,7 +153,8 @@ func packTime(raw []byte) (uint64, bool) {
 	default:
 		return 0, false
 	}
-	parts := [...]int64{digits(s[1:3]), digits(s[4:6]), digits(s[7:9]), digits(s[10:12]), digits(s[13:15]), digits(s[16:19])}
+	parts := [...]int64{digits(s[1:3]), digits(s[4:6]), digits(s[7:9]), digits(s[10:12]), digits(s[13:15]),
+		digits(s[16:19])}
 	bases := [...]int64{13, 32, 24, 60, 61, 1000}
 	n := sign*year + 1_000_000
 	for i, p := range parts {
@@ -190,7 +194,8 @@ func ParseFloat(raw []byte) float64 {
 			return float64(n)
 		}
 	}
-	f, _ := strconv.ParseFloat(string(raw), 64) // what is stored was printed by us; a range error still gives ±Inf, which orders
+	f, _ := strconv.ParseFloat(
+		string(raw), 64) // what is stored was printed by us; a range error still gives ±Inf, which orders
 	return f
 }
 

@@ -13,8 +13,9 @@ import "bytes"
 // A field can be read without decoding the others, and copied into a response as it is.
 const RowHeader = 2 + 2 + 8
 
-// FieldSpan returns where the field at a position of the layout begins and ends. An attribute that is not in the layout, at position -1, is
-// empty as null is. The compiler inlines FieldSpan, which keeps printing as fast as one loop over the directory.
+// FieldSpan returns where the field at a position of the layout begins and ends. An attribute that is not in the
+// layout, at position -1, is empty as null is. The compiler inlines FieldSpan, which keeps printing as fast as one loop
+// over the directory.
 func FieldSpan(ends []byte, position int16) (start, end uint32) {
 	p := int(position)
 	if p > 0 {

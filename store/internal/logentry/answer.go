@@ -10,7 +10,8 @@ import (
 // A Hash identifies a key of a caller, a request, or the permissions of a caller.
 type Hash [sha256.Size]byte
 
-// KeyOf returns the Hash of a key of a caller, given the hashes of the caller and of both: half of either, so that the key tells whose it is.
+// KeyOf returns the Hash of a key of a caller, given the hashes of the caller and of both: half of either, so that the
+// key tells whose it is.
 func KeyOf(caller, key Hash) Hash {
 	copy(key[:CallerLen], caller[:])
 	return key

@@ -1,5 +1,6 @@
-// Package logentry has the entries of the log as bytes: what a transaction changed, with the rows that it replaced, the hash of the entry before,
-// the answer that is kept, and the transactions of entries to which the nodes of a cluster agree.
+// Package logentry has the entries of the log as bytes: what a transaction changed, with the rows that it replaced, the
+// hash of the entry before, the answer that is kept, and the transactions of entries to which the nodes of a cluster
+// agree.
 package logentry
 
 import (
@@ -13,9 +14,9 @@ import (
 
 var be = binary.BigEndian
 
-// An Entry is one entry of the log: a batch, a transaction of a conversion, or the beginning of an epoch. Entries hold numbers in place of
-// names and pointers, so that an entry can be read and applied without a Model. The entries of conversions hold the definitions, in which
-// the numbers are explained.
+// An Entry is one entry of the log: a batch, a transaction of a conversion, or the beginning of an epoch. Entries hold
+// numbers in place of names and pointers, so that an entry can be read and applied without a Model. The entries of
+// conversions hold the definitions, in which the numbers are explained.
 type Entry struct {
 	Sequence uint64
 	Epoch    Epoch
@@ -83,15 +84,16 @@ type DocChange struct {
 	Action     Action
 }
 
-// A Conversion is what the entry of a conversion adds to the changes of rows and links. The definitions and what is left to do are
-// stored as they stand. Work on indexes is not recorded: a replica repeats the step on its own rows.
+// A Conversion is what the entry of a conversion adds to the changes of rows and links. The definitions and what is
+// left to do are stored as they stand. Work on indexes is not recorded: a replica repeats the step on its own rows.
 type Conversion struct {
 	Catalog []byte // the definitions after the transaction; nil if they have not changed
 	Pending []byte // what is left of the conversion; nil if nothing is
 	Step    []byte // the step before the transaction, if it works on indexes
 	Rows    uint64 // how many rows the step went through at most
 
-	// Converted says that the transaction converted content, or that stored content means something else under the new definitions.
+	// Converted says that the transaction converted content, or that stored content means something else under the new
+	// definitions.
 	Converted bool
 }
 
@@ -175,7 +177,8 @@ func ParseEntry(sequence uint64, raw []byte) (*Entry, error) {
 	}
 	e.Answer = d.answer()
 	if e.Kind == ConversionEntry {
-		e.Conversion = Conversion{Catalog: d.counted(), Pending: d.counted(), Step: d.counted(), Rows: d.number(1 << 20), Converted: d.byte() > 0}
+		e.Conversion = Conversion{Catalog: d.counted(), Pending: d.counted(), Step: d.counted(),
+			Rows: d.number(1 << 20), Converted: d.byte() > 0}
 	}
 	if !d.failed {
 		ops, ok := unpack(d.raw)
@@ -197,7 +200,8 @@ func EntryTime(raw []byte) (time.Time, error) {
 	return time.Time{}, ErrEntry
 }
 
-// An entryDecoder reads the parts of an entry one after the other. Once a part cannot be read it has failed, and returns zero values.
+// An entryDecoder reads the parts of an entry one after the other. Once a part cannot be read it has failed, and
+// returns zero values.
 type entryDecoder struct {
 	raw    []byte
 	failed bool

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// An Epoch is a random number that names a history of content. A restored store begins a new one, because its history differs from the
-// one after its backup was taken.
+// An Epoch is a random number that names a history of content. A restored store begins a new one, because its history
+// differs from the one after its backup was taken.
 type Epoch [8]byte
 
 // NewEpoch returns a new random epoch.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// The log is a chain: each entry holds the hash of the entry before it. So the hash of the last entry stands for all entries up to it. Whoever
-// keeps that hash elsewhere can tell later whether an entry was changed, removed, added or moved. The oldest entry of a trimmed log holds the
-// hash of the one that was removed last.
+// The log is a chain: each entry holds the hash of the entry before it. So the hash of the last entry stands for all
+// entries up to it. Whoever keeps that hash elsewhere can tell later whether an entry was changed, removed, added or
+// moved. The oldest entry of a trimmed log holds the hash of the one that was removed last.
 //
-// The hash is a plain SHA-256 without a key. A key would have to lie where the server can read it, and who can change the log can read what
-// the server reads.
+// The hash is a plain SHA-256 without a key. A key would have to lie where the server can read it, and who can change
+// the log can read what the server reads.
 
 // An EntryHash is the SHA-256 of the sequence of an entry, 8 bytes, and of the entry as it is stored.
 type EntryHash [sha256.Size]byte
@@ -49,7 +49,8 @@ var ErrBroken = errors.New("the chain of the log is broken")
 // FollowsOn returns an error unless the entry holds the hash of the one before it.
 func (e *Entry) FollowsOn(before *Entry, hash EntryHash) error {
 	if e.Previous != hash {
-		return fmt.Errorf("%w: entry %d does not hold the hash of entry %d; one of them was changed or replaced", ErrBroken, e.Sequence, before.Sequence)
+		return fmt.Errorf("%w: entry %d does not hold the hash of entry %d; one of them was changed or replaced",
+			ErrBroken, e.Sequence, before.Sequence)
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ type LinkOp struct {
 	FromPos, ToPos uint64
 }
 
-// AppendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length · the replaced row (see
-// ReplacedRow). The upper bits of the kind are those of the replaced row.
+// AppendRowOp appends the change of a row: kind u8 · schema · slot · doc · the row or documentId with its length · the
+// replaced row (see ReplacedRow). The upper bits of the kind are those of the replaced row.
 func AppendRowOp(b []byte, o Op) []byte {
 	b = binary.AppendUvarint(append(b, byte(o.Kind)|byte(o.Replaced.Kind)<<replacedShift), uint64(o.Schema))
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(o.Slot)), o.Doc)
@@ -55,7 +55,8 @@ func AppendRowOp(b []byte, o Op) []byte {
 	return o.Replaced.append(b)
 }
 
-// AppendLinkOp appends the change of a link: kind u8 · schema · field · set u8 · (schema · locale · doc · position) of either end.
+// AppendLinkOp appends the change of a link: kind u8 · schema · field · set u8 · (schema · locale · doc · position) of
+// either end.
 func AppendLinkOp(b []byte, kind OpKind, l LinkOp) []byte {
 	b = binary.AppendUvarint(append(b, byte(kind)), uint64(l.Schema))
 	b = append(binary.AppendUvarint(b, uint64(l.Field)), byte(l.Set))
@@ -100,8 +101,8 @@ func (d *entryDecoder) end() format.End {
 	return format.End{Schema: d.short(), Locale: d.short(), Doc: d.number(format.NumberMask)}
 }
 
-// A ReplacedRow is what an entry holds of the row that one of its changes replaced or removed. So a row can be read as it was before each
-// entry of the log, even if the entry that put it has been removed.
+// A ReplacedRow is what an entry holds of the row that one of its changes replaced or removed. So a row can be read as
+// it was before each entry of the log, even if the entry that put it has been removed.
 type ReplacedRow struct {
 	Kind replacedKind
 	Data []byte // of ReplacedWhole: the row; of ReplacedFields: see appendReplacedFields
@@ -120,7 +121,8 @@ const (
 
 const replacedShift = 4
 
-// ReplacedOf returns what the entry of a change holds of old, which is nil if there was no row. The result refers to scratch, or to old.
+// ReplacedOf returns what the entry of a change holds of old, which is nil if there was no row. The result refers to
+// scratch, or to old.
 func ReplacedOf(old []byte, o Op, scratch []byte) ReplacedRow {
 	return ReplacedOfRow(format.WithoutChecksum(old), o, scratch)
 }
@@ -136,8 +138,8 @@ func ReplacedOfRow(old []byte, o Op, scratch []byte) ReplacedRow {
 	return ReplacedRow{Kind: ReplacedWhole, Data: old}
 }
 
-// appendReplacedFields appends the fields of old that differ from those of row, which has the same header: for each its distance to the last
-// one, and its bytes with their length before them.
+// appendReplacedFields appends the fields of old that differ from those of row, which has the same header: for each its
+// distance to the last one, and its bytes with their length before them.
 func appendReplacedFields(b, old, row []byte) []byte {
 	n := format.Fields(row)
 	was, is := old[format.RowHeader:], row[format.RowHeader:]
@@ -168,7 +170,8 @@ func (d *entryDecoder) replaced(kind replacedKind, o Op) (f ReplacedRow) {
 	removed := o.Kind.RemovesRow()
 	switch {
 	case d.failed:
-	case kind >= replacedKinds, removed && kind == ReplacedFields, removed && kind == ReplacedNone, kind == ReplacedWhole && len(f.Data) < format.RowHeader:
+	case kind >= replacedKinds, removed && kind == ReplacedFields, removed && kind == ReplacedNone,
+		kind == ReplacedWhole && len(f.Data) < format.RowHeader:
 		d.failed = true
 	case kind == ReplacedFields:
 		_, err := f.row(o.Data)

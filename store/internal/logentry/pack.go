@@ -6,8 +6,8 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// The changes of an entry are the end of its encoding. Where that makes them shorter, they are compressed: an update of a published document
-// holds nearly the same row three times.
+// The changes of an entry are the end of its encoding. Where that makes them shorter, they are compressed: an update of
+// a published document holds nearly the same row three times.
 //
 //	0 u8 · the changes
 //	1 u8 · the changes as a block of S2
@@ -19,7 +19,8 @@ const (
 const (
 	// leastPacked is how long changes are that are compressed.
 	leastPacked = 256
-	// mostPacked is how many times longer than their block changes are at most, which bounds the memory that an entry takes when it is read.
+	// mostPacked is how many times longer than their block changes are at most, which bounds the memory that an entry
+	// takes when it is read.
 	mostPacked = 64
 )
 

@@ -32,7 +32,8 @@ func IDSubjectOf(documentID []byte) uint64 {
 	return IDSubject | h.Sum64()&subjectMask
 }
 
-// A stretch ends at each entry whose sequence BlockEntries divides, or at the entry with which it has BlockTouches. Only tests change them.
+// A stretch ends at each entry whose sequence BlockEntries divides, or at the entry with which it has BlockTouches.
+// Only tests change them.
 var (
 	BlockEntries uint64 = 1024
 	BlockTouches        = 4096
@@ -42,7 +43,8 @@ const touchLen = 2 + 8 + 2
 
 // CompareTouches orders touches by schema, subject and sequence.
 func CompareTouches(x, y Touch) int {
-	return cmp.Or(cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Subject, y.Subject), cmp.Compare(x.Sequence, y.Sequence))
+	return cmp.Or(cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Subject, y.Subject),
+		cmp.Compare(x.Sequence, y.Sequence))
 }
 
 // AppendTouches appends what an entry changed.
@@ -52,7 +54,8 @@ func (e *Entry) AppendTouches(list []Touch) []Touch {
 		case PutRow, AddRow:
 			list = append(list, Touch{o.Schema, RowsSubject | o.Doc, e.Sequence})
 		case DeleteRow:
-			list = append(list, Touch{o.Schema, RowsSubject | o.Doc, e.Sequence}, Touch{o.Schema, IDSubjectOf(o.Data), e.Sequence})
+			list = append(list, Touch{o.Schema, RowsSubject | o.Doc, e.Sequence},
+				Touch{o.Schema, IDSubjectOf(o.Data), e.Sequence})
 		case PutLink, DeleteLink:
 			list = append(list, Touch{o.Link.From.Schema, LinksSubject | o.Link.From.Doc, e.Sequence},
 				Touch{o.Link.To.Schema, LinksSubject | o.Link.To.Doc, e.Sequence})
@@ -62,7 +65,8 @@ func (e *Entry) AppendTouches(list []Touch) []Touch {
 	return list
 }
 
-// A TouchBlock holds the touches of a stretch in order, each once: schema u16 · subject u64 · distance of its entry from the last u16.
+// A TouchBlock holds the touches of a stretch in order, each once: schema u16 · subject u64 · distance of its entry
+// from the last u16.
 type TouchBlock struct {
 	Last uint64 // the sequence of the last entry
 	Data []byte

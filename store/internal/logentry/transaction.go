@@ -7,7 +7,8 @@ import (
 	"lectern/store/internal/format"
 )
 
-// A Transaction is what the nodes of a cluster apply together: the entries that it adds to the log, and the notes that it changes.
+// A Transaction is what the nodes of a cluster apply together: the entries that it adds to the log, and the notes that
+// it changes.
 type Transaction struct {
 	Entries []EncodedEntry
 	Notes   []NoteChange
@@ -56,7 +57,8 @@ func (t *Transaction) Size() (n int) {
 
 var (
 	errTransaction        = errors.New("the transaction of the cluster is malformed")
-	errTransactionVersion = errors.New("the transaction of the cluster was written by another version of Lectern, which this one cannot read: give all nodes the same version")
+	errTransactionVersion = errors.New(
+		"the transaction of the cluster was written by another version of Lectern, which this one cannot read: give all nodes the same version")
 )
 
 // ParseTransaction decodes what Append has encoded, and checks all of it.

@@ -30,7 +30,8 @@ func metaChecksum(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// ReadMeta reads a meta page from its first bytes. valid is false if it is damaged or no meta page; then only Tx may be right.
+// ReadMeta reads a meta page from its first bytes. valid is false if it is damaged or no meta page; then only Tx may be
+// right.
 func ReadMeta(p []byte) (m Meta, valid bool) {
 	if len(p) < MetaLen {
 		return Meta{}, false
@@ -74,11 +75,14 @@ func (u Use) claim(id, n uint64, as byte) *Error {
 	return nil
 }
 
-// Audit checks all pages of a state. It calls visit with each undamaged leaf and report with the error of each damaged page, both with
-// the name of the bucket. Below a damaged page it does not go further. check returns the Tree.Check of a bucket.
+// Audit checks all pages of a state. It calls visit with each undamaged leaf and report with the error of each damaged
+// page, both with the name of the bucket. Below a damaged page it does not go further. check returns the Tree.Check of
+// a bucket.
 //
-// A Meta without Freelist leaves the free pages unchecked. If ctx ends, Audit returns its error, and has not checked all pages.
-func (f *File) Audit(ctx context.Context, m Meta, check func(bucket []byte) func(Page) error, visit func(bucket []byte, p Page), report func(bucket []byte, err error)) (Use, error) {
+// A Meta without Freelist leaves the free pages unchecked. If ctx ends, Audit returns its error, and has not checked
+// all pages.
+func (f *File) Audit(ctx context.Context, m Meta, check func(bucket []byte) func(Page) error,
+	visit func(bucket []byte, p Page), report func(bucket []byte, err error)) (Use, error) {
 	use := make(Use, f.Len())
 	undamaged, tell := true, report
 	report = func(bucket []byte, err error) {
@@ -121,7 +125,8 @@ func (f *File) Audit(ctx context.Context, m Meta, check func(bucket []byte) func
 	return use, nil
 }
 
-// auditFree checks that no free page is in use. If the trees are undamaged it also checks that every page is either free or in use.
+// auditFree checks that no free page is in use. If the trees are undamaged it also checks that every page is either
+// free or in use.
 func (f *File) auditFree(m Meta, use Use, undamaged bool, report func(error)) {
 	if m.Freelist == 0 {
 		return
@@ -195,7 +200,8 @@ func (f *File) Free(m Meta) (int, error) {
 	return len(ids), err
 }
 
-// WithTx returns a copy of a meta page with another transaction number. The copy must be written to page tx%2 of the file.
+// WithTx returns a copy of a meta page with another transaction number. The copy must be written to page tx%2 of the
+// file.
 func WithTx(meta []byte, tx uint64) []byte {
 	p := bytes.Clone(meta)
 	order.PutUint64(p, tx%2)
@@ -252,8 +258,9 @@ func (a *audit) page(t *Tree, id uint64, first []byte, depth int, visit func(Pag
 	}
 }
 
-// Pieces calls visit with everything that may be a key and a value in the pages that an Audit did not reach: damaged leaves, leaves below
-// a damaged page and, if the list of free pages is damaged, leaves of earlier states. visit has to find out which are real.
+// Pieces calls visit with everything that may be a key and a value in the pages that an Audit did not reach: damaged
+// leaves, leaves below a damaged page and, if the list of free pages is damaged, leaves of earlier states. visit has to
+// find out which are real.
 func (f *File) Pieces(use Use, visit func(k, v []byte)) {
 	for id := uint64(2); id < f.Len(); id++ {
 		if use[id] != unused {

@@ -1,11 +1,11 @@
 package pages
 
-// Diff compares two states of a bucket. It calls removed with each leaf that only the old state has, and added with each leaf that only
-// the new one has, each in order of key. A key whose leaf was written again is in both, even if its value is the same. A nil Tree has no
-// leaves. Diff returns the first error of removed and added.
+// Diff compares two states of a bucket. It calls removed with each leaf that only the old state has, and added with
+// each leaf that only the new one has, each in order of key. A key whose leaf was written again is in both, even if its
+// value is the same. A nil Tree has no leaves. Diff returns the first error of removed and added.
 //
-// A reader must keep the old state meanwhile. No page of it is then written again, so a page to which both trees lead is the same in both,
-// with everything below it, and Diff does not look at it.
+// A reader must keep the old state meanwhile. No page of it is then written again, so a page to which both trees lead
+// is the same in both, with everything below it, and Diff does not look at it.
 func Diff(old, new *Tree, removed, added func(Page) error) error {
 	from, err := newFrontier(old, removed)
 	if err != nil {
@@ -45,7 +45,8 @@ type pointer struct {
 	first []byte
 }
 
-// newFrontier returns the frontier at the root of a tree. It calls leaf with the page of an inline bucket, which has no other.
+// newFrontier returns the frontier at the root of a tree. It calls leaf with the page of an inline bucket, which has no
+// other.
 func newFrontier(t *Tree, leaf func(Page) error) (*frontier, error) {
 	f := &frontier{tree: t, leaf: leaf}
 	if t == nil {

@@ -9,8 +9,8 @@ import (
 	"lectern/store/internal/pages"
 )
 
-// TestDiff changes a file while a reader keeps an earlier state open. It applies the result of Diff to a copy of the earlier state, and
-// expects the newest state.
+// TestDiff changes a file while a reader keeps an earlier state open. It applies the result of Diff to a copy of the
+// earlier state, and expects the newest state.
 func TestDiff(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine")
@@ -51,8 +51,10 @@ func TestDiff(t *testing.T) {
 						copied[string(p.Key(i))] = string(p.Value(i))
 					}
 				}
-				if most := 12 * (puts + deletes); leaves+len(added) > most { // a change moves a leaf and merges it with others
-					t.Errorf("seed %d, round %d: %d leaves differ after %d changes", seed, round, leaves+len(added), 3*(puts+deletes))
+				if most := 12 * (puts + deletes); leaves+
+					len(added) > most { // a change moves a leaf and merges it with others
+					t.Errorf("seed %d, round %d: %d leaves differ after %d changes", seed, round, leaves+len(added),
+						3*(puts+deletes))
 				}
 				return err
 			}); err != nil {

@@ -2,8 +2,8 @@ package pages
 
 import "unsafe"
 
-// This file has all uses of unsafe in the project. bbolt returns the address of its mapping as a number, and only the address of a slice
-// tells where in the file it is.
+// This file has all uses of unsafe in the project. bbolt returns the address of its mapping as a number, and only the
+// address of a slice tells where in the file it is.
 
 // Mapped returns the memory to which a file is mapped at an address. It is valid as long as the mapping is.
 func Mapped(address uintptr, size int) []byte {

@@ -1,7 +1,8 @@
 // Package pages reads the pages of a bbolt file, and checks each page before it uses it.
 //
-// bbolt trusts its pages: a bit that flipped on the disk makes it read other memory, loop forever, or miss keys that are there. A Cursor
-// of this package walks over the same trees, but returns an error at a page that bbolt cannot have written. It relies on these facts:
+// bbolt trusts its pages: a bit that flipped on the disk makes it read other memory, loop forever, or miss keys that
+// are there. A Cursor of this package walks over the same trees, but returns an error at a page that bbolt cannot have
+// written. It relies on these facts:
 //
 //   - A page contains its own number and its kind.
 //   - The elements of a page are in ascending order of key, and their keys and values follow without gaps, so each number in the table
@@ -60,8 +61,8 @@ type File struct {
 	sound    *Marks
 }
 
-// NewFile returns the File of the pages in data. Pages that are marked in sound are not checked again, and pages that pass the check are
-// marked. sound may be nil.
+// NewFile returns the File of the pages in data. Pages that are marked in sound are not checked again, and pages that
+// pass the check are marked. sound may be nil.
 func NewFile(data []byte, pageSize int, sound *Marks) *File {
 	return &File{data, pageSize, uint64(len(data) / pageSize), sound}
 }
@@ -157,7 +158,8 @@ func (p Page) search(key []byte, n int) (i int, found bool) {
 	return low, false
 }
 
-// check returns an error unless bbolt can have written this page under this number. buckets says whether its values may be buckets.
+// check returns an error unless bbolt can have written this page under this number. buckets says whether its values may
+// be buckets.
 func (f *File) check(p Page, id uint64, buckets bool) *Error {
 	if p.id() != id {
 		return damaged(id, "says that it is page %d", p.id())
@@ -233,7 +235,8 @@ func (m *Marks) has(id uint64) bool {
 	return w != nil && id/64 < uint64(len(*w)) && (*w)[id/64].Load()&(1<<(id%64)) != 0
 }
 
-// add marks a page. When it needs more room it may lose marks that others set at the same moment; those pages are then checked again.
+// add marks a page. When it needs more room it may lose marks that others set at the same moment; those pages are then
+// checked again.
 func (m *Marks) add(id uint64) {
 	if m == nil {
 		return

@@ -29,7 +29,8 @@ var bucketName = []byte("things")
 
 func newTwin(t *testing.T, seed uint64) *twin {
 	path := filepath.Join(t.TempDir(), "file")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, InitialMmapSize: 1 << 28, FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(
+		path, 0o600, &bolt.Options{NoSync: true, InitialMmapSize: 1 << 28, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,8 @@ func (w *twin) compare(got *pages.Cursor, want *bolt.Cursor, space int) {
 	}
 }
 
-// next moves a cursor to the next key, k. Some moves use Step, which must not move it to another key, and must reach k most of the time.
+// next moves a cursor to the next key, k. Some moves use Step, which must not move it to another key, and must reach k
+// most of the time.
 func (w *twin) next(c *pages.Cursor, k []byte) (key, v []byte) {
 	if k == nil || w.rnd.IntN(2) == 0 {
 		return c.Next()
@@ -220,8 +222,8 @@ func (w *twin) next(c *pages.Cursor, k []byte) (key, v []byte) {
 	return c.Next()
 }
 
-// TestNoFlippedBitIsMissed flips the used bits of a file, one at a time. Each read must return the former content or an error, and an Audit
-// must report each page that differs.
+// TestNoFlippedBitIsMissed flips the used bits of a file, one at a time. Each read must return the former content or an
+// error, and an Audit must report each page that differs.
 func TestNoFlippedBitIsMissed(t *testing.T) {
 	w := newTwin(t, 9)
 	w.change(150, 20, 400)
@@ -234,7 +236,8 @@ func TestNoFlippedBitIsMissed(t *testing.T) {
 	}
 	size := m.PageSize
 	live := map[int]int{} // the bytes in use of each page
-	use, err := f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums }, func(_ []byte, p pages.Page) {}, func(_ []byte, err error) { t.Fatal(err) })
+	use, err := f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums },
+		func(_ []byte, p pages.Page) {}, func(_ []byte, err error) { t.Fatal(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +260,8 @@ func TestNoFlippedBitIsMissed(t *testing.T) {
 		data[bit/8] ^= 1 << (bit % 8)
 		f := pages.NewFile(data[:int(m.Pages)*size], size, &pages.Marks{})
 		found := false
-		_, err = f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums }, func([]byte, pages.Page) {}, func([]byte, error) { found = true })
+		_, err = f.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return checkSums },
+			func([]byte, pages.Page) {}, func([]byte, error) { found = true })
 		if wrong := answer(f, m, seeks, w.keys); wrong != "" || err != nil {
 			t.Errorf("bit %d of page %d: %s", bit%(size*8), bit/8/size, wrong)
 		}
@@ -328,7 +332,8 @@ func FuzzPages(f *testing.F) {
 		}
 		file := pages.NewFile(data[:len(data)/size*size], size, nil)
 		m := pages.Meta{PageSize: size, Root: root, Freelist: 2, Pages: file.Len()}
-		use, _ := file.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return nil }, func(_ []byte, p pages.Page) { touch(p) }, func([]byte, error) {})
+		use, _ := file.Audit(t.Context(), m, func([]byte) func(pages.Page) error { return nil },
+			func(_ []byte, p pages.Page) { touch(p) }, func([]byte, error) {})
 		file.Pieces(use, func([]byte, []byte) {})
 		if tree, err := file.Root(root).Bucket(bucketName); err == nil && tree != nil {
 			c := tree.Cursor()

@@ -7,7 +7,8 @@ type Tree struct {
 	file   *File
 	root   uint64
 	inline Page // the only page of a small bucket, which is stored inside the page of its parent; nil if the bucket has pages
-	// Check, if set, returns an error if a key or value in a leaf is damaged. It is called once for each page that is not marked.
+	// Check, if set, returns an error if a key or value in a leaf is damaged. It is called once for each page that is
+	// not marked.
 	Check func(Page) error
 	// buckets says whether values may be buckets.
 	buckets bool
@@ -51,8 +52,8 @@ func (t *Tree) checkInline(id uint64) error {
 	return nil
 }
 
-// page returns a page of the tree. It returns an error if the page fails the check, or if its first key is not first; a nil first allows
-// any.
+// page returns a page of the tree. It returns an error if the page fails the check, or if its first key is not first; a
+// nil first allows any.
 func (t *Tree) page(id uint64, first []byte) (Page, *Error) {
 	p, err := t.file.take(id)
 	if err != nil {
@@ -85,8 +86,8 @@ func (t *Tree) check(p Page, id uint64) *Error {
 // Cursor returns a new cursor over the tree.
 func (t *Tree) Cursor() *Cursor { return &Cursor{tree: t} }
 
-// A Cursor walks over the keys of a tree, as bbolt's does. At a damaged page it returns nil, as it does at the end; Err then returns the
-// error, until Seek, First or Last move the cursor.
+// A Cursor walks over the keys of a tree, as bbolt's does. At a damaged page it returns nil, as it does at the end; Err
+// then returns the error, until Seek, First or Last move the cursor.
 type Cursor struct {
 	tree  *Tree
 	stack []frame // from the root to a leaf
@@ -167,7 +168,8 @@ func (c *Cursor) here() (k, v []byte) {
 	return f.page.leafElement(f.i)
 }
 
-// near reports whether key lies between the first and the last key of the current leaf, so that Seek need not begin at the root.
+// near reports whether key lies between the first and the last key of the current leaf, so that Seek need not begin at
+// the root.
 func (c *Cursor) near(key []byte) bool {
 	if c.err != nil || len(c.stack) == 0 {
 		return false
@@ -210,8 +212,8 @@ func (c *Cursor) Seek(key []byte) (k, v []byte) {
 	}
 }
 
-// Step moves to key and returns its value, if key is the next key in the leaf or the first key of the next leaf. Otherwise it does not
-// move, and ok is false. It reads no page in which key cannot be.
+// Step moves to key and returns its value, if key is the next key in the leaf or the first key of the next leaf.
+// Otherwise it does not move, and ok is false. It reads no page in which key cannot be.
 func (c *Cursor) Step(key []byte) (v []byte, ok bool) {
 	if c.err != nil || len(c.stack) == 0 {
 		return nil, false
@@ -287,8 +289,8 @@ func (c *Cursor) Prev() (k, v []byte) {
 	return c.turn(func(f *frame) bool { return f.i > 0 }, -1)
 }
 
-// turn moves by one element in the nearest branch page above that has a next element in that direction (more), and from there down to a
-// leaf.
+// turn moves by one element in the nearest branch page above that has a next element in that direction (more), and from
+// there down to a leaf.
 func (c *Cursor) turn(more func(*frame) bool, by int) (k, v []byte) {
 	for depth := len(c.stack) - 2; depth >= 0; depth-- {
 		if f := &c.stack[depth]; more(f) {
@@ -303,8 +305,9 @@ func (c *Cursor) turn(more func(*frame) bool, by int) (k, v []byte) {
 	return nil, nil
 }
 
-// Around checks the leaves before and after the current one. It returns the range of keys whose leaves have now been checked: from low on
-// and below high, where nil means no limit. To change a key in that range, bbolt touches no other leaves.
+// Around checks the leaves before and after the current one. It returns the range of keys whose leaves have now been
+// checked: from low on and below high, where nil means no limit. To change a key in that range, bbolt touches no other
+// leaves.
 func (c *Cursor) Around() (low, high []byte, err error) {
 	if c.err != nil {
 		return nil, nil, c.err

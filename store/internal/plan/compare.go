@@ -7,7 +7,8 @@ import (
 	"lectern/store/internal/format"
 )
 
-// Predicate compiles a comparison to a test of JSON that is not null. It returns nil if the comparison is unknown for every value.
+// Predicate compiles a comparison to a test of JSON that is not null. It returns nil if the comparison is unknown for
+// every value.
 func Predicate(f Compare) func(raw []byte) bool {
 	values := make([]any, 0, len(f.Values))
 	for _, v := range f.Values {
@@ -77,7 +78,8 @@ func oneOf(a *contenttypes.Attribute, values []any) func(raw []byte) bool {
 	}
 }
 
-// comparer returns a function that compares stored JSON with v. Its result is negative if the stored value is less, and 0 if they are equal.
+// comparer returns a function that compares stored JSON with v. Its result is negative if the stored value is less, and
+// 0 if they are equal.
 func comparer(a *contenttypes.Attribute, v any) func(raw []byte) int {
 	switch v := v.(type) {
 	case float64:

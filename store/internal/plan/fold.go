@@ -11,11 +11,12 @@ import (
 // folding is Unicode's full case folding. Several goroutines may use it at a time.
 var folding = cases.Fold()
 
-// Fold returns the case folding of s. Texts that differ in case alone have the same fold: Σ, σ and ς become σ, and ß, ẞ and SS become ss. The fold may
-// be longer than s.
+// Fold returns the case folding of s. Texts that differ in case alone have the same fold: Σ, σ and ς become σ, and ß, ẞ
+// and SS become ss. The fold may be longer than s.
 func Fold(s string) string { return folding.String(s) }
 
-// equalFold reports whether the fold of text is folded. Like startsFold and endsFold, it does not copy texts that are ASCII.
+// equalFold reports whether the fold of text is folded. Like startsFold and endsFold, it does not copy texts that are
+// ASCII.
 func equalFold(text []byte, folded string) bool {
 	if isASCII(text) {
 		return len(text) == len(folded) && matchesFold(text, folded)
@@ -53,7 +54,8 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// ContainsFold returns a function that reports whether a text contains needle, ignoring case. It does not copy texts that are ASCII.
+// ContainsFold returns a function that reports whether a text contains needle, ignoring case. It does not copy texts
+// that are ASCII.
 func ContainsFold(needle string) func(text []byte) bool {
 	folded := Fold(needle)
 	if folded == "" {
@@ -85,8 +87,8 @@ var lowerASCII = func() (t [256]byte) {
 	return t
 }()
 
-// matchesFold reports whether text begins with folded, ignoring the case of ASCII letters. folded must be a fold, and no longer than text. No text that
-// is ASCII begins with a fold that is not.
+// matchesFold reports whether text begins with folded, ignoring the case of ASCII letters. folded must be a fold, and
+// no longer than text. No text that is ASCII begins with a fold that is not.
 func matchesFold(text []byte, folded string) bool {
 	for i := range len(folded) {
 		if lowerASCII[text[i]] != folded[i] {

@@ -40,7 +40,8 @@ func TestFold(t *testing.T) {
 		{"é", "", false, true, true, true},
 	} {
 		for op, want := range map[plan.Op]bool{
-			plan.EqI: c.equal, plan.NeI: !c.equal, plan.StartsWithI: c.starts, plan.EndsWithI: c.ends, plan.ContainsI: c.contains, plan.NotContainsI: !c.contains,
+			plan.EqI: c.equal, plan.NeI: !c.equal, plan.StartsWithI: c.starts, plan.EndsWithI: c.ends,
+			plan.ContainsI: c.contains, plan.NotContainsI: !c.contains,
 		} {
 			if got := plan.TextTest(op, c.text)([]byte(c.stored)); got != want {
 				t.Errorf("%q, operator %d with %q: %v, want %v", c.stored, op, c.text, got, want)
@@ -53,7 +54,8 @@ func TestFold(t *testing.T) {
 func TestFoldOfASCII(t *testing.T) {
 	stored := []byte(strings.Repeat("The Quick Brown Fox ", 20))
 	for _, text := range []string{"quick", "the quick", "fox ", "ΟΔΟΣ", strings.ToLower(string(stored))} {
-		for _, op := range []plan.Op{plan.EqI, plan.NeI, plan.StartsWithI, plan.EndsWithI, plan.ContainsI, plan.NotContainsI} {
+		for _, op := range []plan.Op{plan.EqI, plan.NeI, plan.StartsWithI, plan.EndsWithI, plan.ContainsI,
+			plan.NotContainsI} {
 			test := plan.TextTest(op, text)
 			if n := testing.AllocsPerRun(10, func() { test(stored) }); n > 0 {
 				t.Errorf("operator %d with %q: %v allocations", op, text, n)

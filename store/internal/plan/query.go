@@ -1,5 +1,5 @@
-// Package plan has queries as plain values, and what can be said of them without the content: the test that a comparison is of a stored value,
-// the ranges of an index that hold what it finds, and texts in the same case.
+// Package plan has queries as plain values, and what can be said of them without the content: the test that a
+// comparison is of a stored value, the ranges of an index that hold what it finds, and texts in the same case.
 package plan
 
 import (
@@ -25,9 +25,9 @@ type LocaleSet struct {
 	Codes []string
 }
 
-// A SortKey orders rows by the scalar attribute at the end of Path; the attributes before it are relations and components.
-// Null comes first in ascending order and last in descending order. If the path leads to several values, the least counts in
-// ascending order and the greatest in descending order.
+// A SortKey orders rows by the scalar attribute at the end of Path; the attributes before it are relations and
+// components. Null comes first in ascending order and last in descending order. If the path leads to several values,
+// the least counts in ascending order and the greatest in descending order.
 type SortKey struct {
 	Path []*contenttypes.Attribute
 	Desc bool
@@ -48,14 +48,14 @@ type (
 	Compare struct {
 		Attr *contenttypes.Attribute
 		Op   Op
-		// Values holds one value, for Between two, for In and NotIn any number, for Null and NotNull none. A value is nil
-		// (null), bool, float64 (id, integer, float, decimal), int64 (biginteger), or string: texts as they are, date
-		// yyyy-MM-dd, time HH:mm:ss.SSS, datetime yyyy-MM-ddTHH:mm:ss.SSSZ, json its JSON text.
-		// The LIKE-like operators (Contains … EndsWithI) take a string for every type and look at the text form.
+		// Values holds one value, for Between two, for In and NotIn any number, for Null and NotNull none. A value is
+		// nil (null), bool, float64 (id, integer, float, decimal), int64 (biginteger), or string: texts as they are,
+		// date yyyy-MM-dd, time HH:mm:ss.SSS, datetime yyyy-MM-ddTHH:mm:ss.SSSZ, json its JSON text. The LIKE-like
+		// operators (Contains … EndsWithI) take a string for every type and look at the text form.
 		Values []any
 	}
-	// Through follows a relation, media, component or localizations attribute and holds if Filter holds for some target. As in an
-	// outer join, a row without targets has one target whose attributes are all null.
+	// Through follows a relation, media, component or localizations attribute and holds if Filter holds for some
+	// target. As in an outer join, a row without targets has one target whose attributes are all null.
 	Through struct {
 		Attr   *contenttypes.Attribute
 		Filter Filter

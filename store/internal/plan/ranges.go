@@ -30,7 +30,8 @@ func Conjuncts(f Filter) []Filter {
 	return list
 }
 
-// A RangeBuilder turns a comparison into ranges of an index. Space, Type and Exact, which is true at first, are set before Add is called.
+// A RangeBuilder turns a comparison into ranges of an index. Space, Type and Exact, which is true at first, are set
+// before Add is called.
 type RangeBuilder struct {
 	Space []byte // with which all keys of the index begin
 	Type  contenttypes.Type

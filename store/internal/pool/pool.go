@@ -3,8 +3,9 @@ package pool
 
 import "sync"
 
-// A Pool keeps values that are not in use. It keeps none during a write, because a writer may need all readers to end, and because
-// an idle reader would keep pages of the file from being reused. Several goroutines may use it at the same time.
+// A Pool keeps values that are not in use. It keeps none during a write, because a writer may need all readers to end,
+// and because an idle reader would keep pages of the file from being reused. Several goroutines may use it at the same
+// time.
 type Pool[T any] struct {
 	// Close is called with each value that the Pool does not keep.
 	Close func(T)
@@ -17,14 +18,16 @@ type Pool[T any] struct {
 	idle    []T
 }
 
-// An Epoch is the time between two writes. A Pool keeps a value only if it is put back in the epoch in which it was made.
+// An Epoch is the time between two writes. A Pool keeps a value only if it is put back in the epoch in which it was
+// made.
 type Epoch int64
 
-// never is the epoch of values that were made during a write. They are not kept, since they may read the state before or after it.
+// never is the epoch of values that were made during a write. They are not kept, since they may read the state before
+// or after it.
 const never Epoch = -1
 
-// Get returns a value that is not in use; ok is false if there is none. The caller then makes a value and later passes it to Put
-// with the epoch that Get returned.
+// Get returns a value that is not in use; ok is false if there is none. The caller then makes a value and later passes
+// it to Put with the epoch that Get returned.
 func (p *Pool[T]) Get() (value T, epoch Epoch, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +56,8 @@ func (p *Pool[T]) Put(value T, made Epoch) {
 	}
 }
 
-// Drain closes all values that are not in use; Put will close those that are in use. After a call of release, the Pool keeps values
-// again, but only those made after the call.
+// Drain closes all values that are not in use; Put will close those that are in use. After a call of release, the Pool
+// keeps values again, but only those made after the call.
 func (p *Pool[T]) Drain() (release func()) {
 	p.mu.Lock()
 	idle := p.idle

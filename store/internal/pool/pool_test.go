@@ -14,8 +14,8 @@ type reader struct {
 	closed bool
 }
 
-// TestAgreesWithNone reads and writes at random, and compares the pool with a new reader for each read. Each pooled reader must see the
-// same state and be closed once, and none may be kept during a write.
+// TestAgreesWithNone reads and writes at random, and compares the pool with a new reader for each read. Each pooled
+// reader must see the same state and be closed once, and none may be kept during a write.
 func TestAgreesWithNone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state, open := 0, map[*reader]bool{}
@@ -29,7 +29,8 @@ func TestAgreesWithNone(t *testing.T) {
 		var using []*reader
 		var releases []func()
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"get", "get", "put", "put", "write", "commit", "release"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"get", "get", "put", "put", "write", "commit", "release"}).Draw(
+				t, "step") {
 			case "get":
 				r, epoch, ok := p.Get()
 				if !ok {
@@ -61,14 +62,15 @@ func TestAgreesWithNone(t *testing.T) {
 				}
 			}
 			if idle := p.Idle(); idle > p.Size || idle > 0 && len(releases) > 0 || idle+len(using) != len(open) {
-				t.Fatalf("%d readers are kept of at most %d while %d write; %d are open, and %d in use", idle, p.Size, len(releases), len(open), len(using))
+				t.Fatalf("%d readers are kept of at most %d while %d write; %d are open, and %d in use", idle, p.Size,
+					len(releases), len(open), len(using))
 			}
 		}
 	})
 }
 
-// TestConcurrent reads in several goroutines while another one writes. No reader may see a state from before the last write that had ended
-// when it was taken from the pool, and all must be closed at the end.
+// TestConcurrent reads in several goroutines while another one writes. No reader may see a state from before the last
+// write that had ended when it was taken from the pool, and all must be closed at the end.
 func TestConcurrent(t *testing.T) {
 	var mu sync.Mutex // of state and open
 	state, open := 0, 0

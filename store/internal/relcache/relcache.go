@@ -1,13 +1,13 @@
-// Package relcache caches the targets of relations, so that a relation that was followed once can be followed again without reading
-// its links or searching for their targets.
+// Package relcache caches the targets of relations, so that a relation that was followed once can be followed again
+// without reading its links or searching for their targets.
 //
-// A Cache holds no content. It stores a target as a location: a number that says where the target's row lies in one state of the file.
-// Each state of the file therefore needs a new Cache. A Cache allocates memory in chunks up to a bound; when it is full, it ignores
-// further lists.
+// A Cache holds no content. It stores a target as a location: a number that says where the target's row lies in one
+// state of the file. Each state of the file therefore needs a new Cache. A Cache allocates memory in chunks up to a
+// bound; when it is full, it ignores further lists.
 //
-// A Cache is a hash table. The lists and their locations stand one after the other in the chunks, each as an entry of a few words. A cell
-// of the table is one word, too: it says where an entry begins. Readers take no lock, because an entry is complete before a cell leads
-// to it, and does not change afterwards.
+// A Cache is a hash table. The lists and their locations stand one after the other in the chunks, each as an entry of a
+// few words. A cell of the table is one word, too: it says where an entry begins. Readers take no lock, because an
+// entry is complete before a cell leads to it, and does not change afterwards.
 package relcache
 
 import (
@@ -21,8 +21,9 @@ type Key [2]uint64
 
 // A Cache maps lists of links to the locations of their targets. Several goroutines may use it at the same time.
 type Cache struct {
-	// cells is the hash table. The low bits of a cell (hashBits) hold a part of the hash of an entry's key, and the other bits the
-	// position of the entry, counted in words from the beginning of the first chunk. A cell of 0 is empty.
+	// cells is the hash table. The low bits of a cell (hashBits) hold a part of the hash of an entry's key, and the
+	// other bits the position of the entry, counted in words from the beginning of the first chunk. A cell of 0 is
+	// empty.
 	cells  []atomic.Uint64
 	chunks []atomic.Pointer[chunk]
 
@@ -31,8 +32,9 @@ type Cache struct {
 	full   atomic.Bool
 }
 
-// A chunk holds entries. An entry is a sequence of words: the two words of the key of a list, one word with the number of its targets that
-// are known (times two, plus one if the list has no others), and the location of each of these targets.
+// A chunk holds entries. An entry is a sequence of words: the two words of the key of a list, one word with the number
+// of its targets that are known (times two, plus one if the list has no others), and the location of each of these
+// targets.
 type chunk [chunkWords]uint64
 
 const (
@@ -43,8 +45,8 @@ const (
 	groupSize = 4 // number of cells in which a key may be
 )
 
-// New returns a Cache for about this many lists, rounded up to a power of two. It allocates 8 bytes per list at once, and at most
-// 40 bytes per list in total.
+// New returns a Cache for about this many lists, rounded up to a power of two. It allocates 8 bytes per list at once,
+// and at most 40 bytes per list in total.
 func New(lists int) *Cache {
 	cells := 1 << bits.Len(uint(max(lists, groupSize)-1))
 	return &Cache{
@@ -54,8 +56,8 @@ func New(lists int) *Cache {
 	}
 }
 
-// Get returns the locations of the first targets of a list, as many as are known; all reports that the list has no others. The caller
-// must not change the slice.
+// Get returns the locations of the first targets of a list, as many as are known; all reports that the list has no
+// others. The caller must not change the slice.
 func (c *Cache) Get(key Key) (locations []uint64, all bool) {
 	first, hash := c.group(key)
 	for i := first; i < first+groupSize; i++ {
@@ -70,8 +72,8 @@ func (c *Cache) Get(key Key) (locations []uint64, all bool) {
 	return nil, false
 }
 
-// Put stores the locations of the first targets of a list; all says that the list has no others. It does nothing if at least as many
-// locations are stored already, or if there is no room.
+// Put stores the locations of the first targets of a list; all says that the list has no others. It does nothing if at
+// least as many locations are stored already, or if there is no room.
 func (c *Cache) Put(key Key, locations []uint64, all bool) {
 	if c.Full() {
 		return
@@ -112,8 +114,8 @@ func (c *Cache) Words() int {
 	return c.used
 }
 
-// allocate allocates an entry of size words in one chunk, and returns its position and its words. It returns no words if there is no
-// room.
+// allocate allocates an entry of size words in one chunk, and returns its position and its words. It returns no words
+// if there is no room.
 func (c *Cache) allocate(size int) (at int, entry []uint64) {
 	if size > chunkWords {
 		return 0, nil
@@ -135,14 +137,15 @@ func (c *Cache) allocate(size int) (at int, entry []uint64) {
 	return at, words[at%chunkWords:][:size]
 }
 
-// entry returns the words of the entry that a cell leads to. Words of later entries may follow them: the caller reads as many as the entry
-// says that it has.
+// entry returns the words of the entry that a cell leads to. Words of later entries may follow them: the caller reads
+// as many as the entry says that it has.
 func (c *Cache) entry(cell uint64) []uint64 {
 	at := int(cell >> hashBits)
 	return c.chunks[at/chunkWords].Load()[at%chunkWords:]
 }
 
-// group returns the first of the groupSize cells in which a key may be, and the part of the key's hash that its cell holds.
+// group returns the first of the groupSize cells in which a key may be, and the part of the key's hash that its cell
+// holds.
 func (c *Cache) group(key Key) (first int, hash uint64) {
 	h := Hash(key)
 	return int(h>>hashBits) & (len(c.cells) - 1) &^ (groupSize - 1), h & (1<<hashBits - 1)

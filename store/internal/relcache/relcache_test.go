@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAgreesWithLists puts the first targets of lists in any order and number, and compares what the cache returns with the lists.
+// TestAgreesWithLists puts the first targets of lists in any order and number, and compares what the cache returns with
+// the lists.
 func TestAgreesWithLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lists := rapid.MapOfN(rapid.Custom(func(t *rapid.T) Key {
@@ -44,7 +45,8 @@ func TestAgreesWithLists(t *testing.T) {
 	})
 }
 
-// TestRemembers puts fewer lists than there is room for, and expects to find nearly all of them: a few lose their cell to others.
+// TestRemembers puts fewer lists than there is room for, and expects to find nearly all of them: a few lose their cell
+// to others.
 func TestRemembers(t *testing.T) {
 	const lists = 1000
 	c := New(4 * lists)

@@ -169,7 +169,8 @@ func (n *Raft) apply(list []store.Transaction) bool {
 		if n.stuck.Store(err != nil); err == nil {
 			return true
 		}
-		n.config.Log.Error("the node cannot apply what the cluster has agreed to, and tries again", "index", list[0].Index, "error", err)
+		n.config.Log.Error("the node cannot apply what the cluster has agreed to, and tries again", "index",
+			list[0].Index, "error", err)
 		if n.raft.State() == raft.Leader {
 			_ = n.raft.LeadershipTransfer() // best effort: the node stays behind until it can go on
 		}

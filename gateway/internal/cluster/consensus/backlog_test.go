@@ -100,7 +100,8 @@ func TestCloseWithBacklog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	follower.wait(t, "what was agreed to", func() bool { return follower.Figures().Committed == leader.Figures().Committed })
+	follower.wait(t, "what was agreed to",
+		func() bool { return follower.Figures().Committed == leader.Figures().Committed })
 	follower.stop()
 	follower.start()
 	textsUpTo(t, nodes, "text 2")

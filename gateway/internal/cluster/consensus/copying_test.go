@@ -180,7 +180,8 @@ func TestReceivedCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := consensus.Start(consensus.Config{Name: "n2", Address: ln.Addr().String(), Dir: dir, Port: plainPort{ln}, Machine: l, Log: slog.New(slog.DiscardHandler), Heartbeat: time.Hour})
+	n, err := consensus.Start(consensus.Config{Name: "n2", Address: ln.Addr().String(), Dir: dir, Port: plainPort{ln},
+		Machine: l, Log: slog.New(slog.DiscardHandler), Heartbeat: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,16 +43,21 @@ func newFakeLeader(t *testing.T) *fakeLeader {
 	}
 	t.Cleanup(func() { _ = transport.Close() })
 	return &fakeLeader{NetworkTransport: transport, t: t, to: n, term: 3,
-		header: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n1"), Addr: transport.EncodePeer("n1", transport.LocalAddr())}}
+		header: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n1"),
+			Addr: transport.EncodePeer("n1", transport.LocalAddr())}}
 }
 
 // install sends a copy of the state after an entry of term 2.
 func (l *fakeLeader) install(index uint64) error {
 	text := fmt.Sprintf(`{"Index":%d,"Texts":["copy"]}`, index)
-	members := raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{{ID: "n1", Address: l.LocalAddr()}, {ID: "n2", Address: raft.ServerAddress(l.to.address)}}})
+	members := raft.EncodeConfiguration(
+		raft.Configuration{Servers: []raft.Server{{ID: "n1", Address: l.LocalAddr()},
+			{ID: "n2", Address: raft.ServerAddress(l.to.address)}}})
 	var answer raft.InstallSnapshotResponse
-	err := l.InstallSnapshot("n2", raft.ServerAddress(l.to.address), &raft.InstallSnapshotRequest{RPCHeader: l.header, SnapshotVersion: raft.SnapshotVersionMax,
-		Term: l.term, LastLogIndex: index, LastLogTerm: 2, Configuration: members, ConfigurationIndex: 1, Size: int64(len(text))}, &answer, strings.NewReader(text))
+	err := l.InstallSnapshot("n2", raft.ServerAddress(l.to.address),
+		&raft.InstallSnapshotRequest{RPCHeader: l.header, SnapshotVersion: raft.SnapshotVersionMax,
+			Term: l.term, LastLogIndex: index, LastLogTerm: 2, Configuration: members, ConfigurationIndex: 1,
+			Size: int64(len(text))}, &answer, strings.NewReader(text))
 	if err == nil && !answer.Success {
 		l.t.Fatal("the copy was not taken, and there is no error")
 	}
@@ -65,11 +70,14 @@ func (l *fakeLeader) append(previous, previousTerm, last, committed uint64) {
 	l.t.Helper()
 	var entries []*raft.Log
 	for i := previous + 1; i <= last; i++ {
-		entries = append(entries, &raft.Log{Index: i, Term: l.term, Type: raft.LogCommand, Data: fmt.Appendf(make([]byte, 16), "%d", i)})
+		entries = append(entries,
+			&raft.Log{Index: i, Term: l.term, Type: raft.LogCommand, Data: fmt.Appendf(make([]byte, 16), "%d", i)})
 	}
 	var answer raft.AppendEntriesResponse
-	if err := l.AppendEntries("n2", raft.ServerAddress(l.to.address), &raft.AppendEntriesRequest{RPCHeader: l.header, Term: l.term,
-		PrevLogEntry: previous, PrevLogTerm: previousTerm, Entries: entries, LeaderCommitIndex: committed}, &answer); err != nil {
+	if err := l.AppendEntries("n2", raft.ServerAddress(l.to.address),
+		&raft.AppendEntriesRequest{RPCHeader: l.header, Term: l.term,
+			PrevLogEntry: previous, PrevLogTerm: previousTerm, Entries: entries, LeaderCommitIndex: committed},
+		&answer); err != nil {
 		l.t.Fatal(err)
 	}
 	if !answer.Success {

@@ -33,12 +33,14 @@ func TestTransferBeforeLead(t *testing.T) {
 	voter := &testNode{t: t, name: "n2", dir: t.TempDir(), heartbeat: time.Minute} // it does not want the lead
 	voter.start()
 	t.Cleanup(func() { voter.stop() })
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // where nobody answers, so that the transfer takes as long as it may
+	silent, err := net.Listen(
+		"tcp", "127.0.0.1:0") // where nobody answers, so that the transfer takes as long as it may
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
-	for _, to := range [][2]string{{voter.name, voter.address}, {"silent", silent.Addr().String()}} { // the first makes a majority with n
+	for _, to := range [][2]string{{voter.name, voter.address},
+		{"silent", silent.Addr().String()}} { // the first makes a majority with n
 		somehow(t, []*testNode{n}, func(leader *testNode) error { return leader.Add(t.Context(), to[0], to[1], true) })
 	}
 	voter.wait(t, "the first copy", func() bool { return voter.state.Moved > 0 })

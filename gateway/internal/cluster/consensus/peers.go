@@ -38,7 +38,8 @@ func (n *Raft) Peers() ([]Peer, error) {
 // Has reports whether the cluster has a node of that name, as this node knows.
 func (n *Raft) Has(name string) bool {
 	f := n.raft.GetConfiguration()
-	return f.Error() == nil && slices.ContainsFunc(f.Configuration().Servers, func(s raft.Server) bool { return s.ID == raft.ServerID(name) })
+	return f.Error() == nil &&
+		slices.ContainsFunc(f.Configuration().Servers, func(s raft.Server) bool { return s.ID == raft.ServerID(name) })
 }
 
 // Peer returns the node with a name. The error lists the names that there are.
@@ -144,8 +145,9 @@ type Figures struct {
 // Figures returns the figures of now.
 func (n *Raft) Figures() Figures {
 	f := Figures{
-		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(), Applied: n.appliedIndex(),
-		Stuck: n.stuck.Load(), LastContact: n.LastContact(), Proposals: n.proposals.Load(), Failed: n.failed.Load(),
+		Leads: n.Leading(), Term: n.raft.CurrentTerm(), LastIndex: n.raft.LastIndex(), Committed: n.raft.CommitIndex(),
+		Applied: n.appliedIndex(),
+		Stuck:   n.stuck.Load(), LastContact: n.LastContact(), Proposals: n.proposals.Load(), Failed: n.failed.Load(),
 	}
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
 		if f.Nodes++; s.Suffrage == raft.Voter {

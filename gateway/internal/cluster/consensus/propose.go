@@ -29,7 +29,8 @@ type proposal struct {
 // Propose implements store.Propose.
 func (n *Raft) Propose(transaction []byte) (store.Agreement, error) {
 	n.proposals.Add(1)
-	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}), after: n.raft.LastIndex(), ended: make(chan struct{})}
+	p := &proposal{agreed: make(chan uint64, 1), committed: make(chan error, 1), abandoned: make(chan struct{}),
+		after: n.raft.LastIndex(), ended: make(chan struct{})}
 	_, _ = rand.Read(p.id[:]) // never fails
 	n.mu.Lock()
 	if n.restoring || !n.backlog.empty() { // see enqueue

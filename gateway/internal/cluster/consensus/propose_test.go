@@ -77,7 +77,8 @@ func TestCommitFails(t *testing.T) {
 	leader.wait(t, "a at the former leader", func() bool { return len(leader.state.Texts) > 0 })
 	last := proposeSomehow(t, nodes)
 	for _, n := range nodes {
-		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
+		n.wait(t, last+" at "+n.name,
+			func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
 	}
 }
 
@@ -112,7 +113,8 @@ func TestProposeWhileApplied(t *testing.T) {
 	gate <- struct{}{}
 	last := proposeSomehow(t, nodes)
 	for _, n := range nodes {
-		n.wait(t, last+" at "+n.name, func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
+		n.wait(t, last+" at "+n.name,
+			func() bool { return slices.Contains(n.state.Texts, last) && n.state.Texts[0] == "a" })
 	}
 }
 

@@ -225,7 +225,8 @@ func Bootstrap(c Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
-	alone := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(c.Name), Address: raft.ServerAddress(c.Address)}}}
+	alone := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(c.Name),
+		Address: raft.ServerAddress(c.Address)}}}
 	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, alone); err != nil {
 		return fmt.Errorf("begin a cluster: %w", err)
 	}
@@ -361,9 +362,10 @@ func (n *Raft) look(ctx context.Context) {
 // each of the others in turn: Raft would pass it to the same one each time, which may not be able to lead either. Once
 // all had their turn, the node waits before it passes the lead on.
 func (n *Raft) giveUp(ctx context.Context) {
-	others := slices.DeleteFunc(slices.Clone(n.raft.GetConfiguration().Configuration().Servers), func(s raft.Server) bool {
-		return s.Suffrage != raft.Voter || s.ID == raft.ServerID(n.config.Name)
-	})
+	others := slices.DeleteFunc(slices.Clone(n.raft.GetConfiguration().Configuration().Servers),
+		func(s raft.Server) bool {
+			return s.Suffrage != raft.Voter || s.ID == raft.ServerID(n.config.Name)
+		})
 	if len(others) == 0 {
 		n.wakeLater(ctx)
 		return

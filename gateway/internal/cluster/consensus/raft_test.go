@@ -20,7 +20,8 @@ func TestNodes(t *testing.T) {
 	first.stop()
 	c := proposeSomehow(t, nodes)
 	first.start()
-	texts := slices.DeleteFunc(textsUpTo(t, nodes, c), func(text string) bool { return text != a && text != c }) // what nobody knew the outcome of
+	texts := slices.DeleteFunc(textsUpTo(t, nodes, c),
+		func(text string) bool { return text != a && text != c }) // what nobody knew the outcome of
 	if !slices.Equal(texts, []string{a, c}) {
 		t.Errorf("of %q and %q, the nodes have %q", a, c, texts)
 	}
@@ -28,7 +29,8 @@ func TestNodes(t *testing.T) {
 		n.wait(t, n.name+" knows three members, and which of them leads", func() bool {
 			members, err := n.Peers()
 			return err == nil && len(members) == 3 && slices.ContainsFunc(members, func(m consensus.Peer) bool {
-				return m.Leader && slices.ContainsFunc(nodes, func(n *testNode) bool { return n.name == m.Name && n.Leading() })
+				return m.Leader && slices.ContainsFunc(
+					nodes, func(n *testNode) bool { return n.name == m.Name && n.Leading() })
 			})
 		})
 	}
@@ -102,7 +104,8 @@ func TestNoMajority(t *testing.T) {
 			n.start()
 		}
 	}
-	textsUpTo(t, nodes, proposeSomehow(t, nodes)) // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
+	textsUpTo(t, nodes, proposeSomehow(t,
+		nodes)) // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
 }
 
 // TestApplied has a follower whose machine fails for a while. Transactions that wait for the machine must not count as
@@ -124,7 +127,8 @@ func TestApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	follower.wait(t, "what was agreed to", func() bool { return follower.Figures().Committed == leader.Figures().Committed })
+	follower.wait(t, "what was agreed to",
+		func() bool { return follower.Figures().Committed == leader.Figures().Committed })
 	if f := follower.Figures(); f.Applied != before || f.Committed < before+3 {
 		t.Errorf("a machine has nothing after %d: %+v", before, f)
 	}

@@ -38,7 +38,8 @@ const retryStore = 100 * time.Millisecond
 // 1.8.0). Without it, a node that has to replace all entries after the copy could not.
 func (l *raftLog) GetLog(index uint64, to *raft.Log) error {
 	err := l.WAL.GetLog(index, to)
-	if !errors.Is(err, raft.ErrLogNotFound) || index == 1 { // a leader would send the first entry, which it does not have, to a node without any
+	if !errors.Is(err, raft.ErrLogNotFound) ||
+		index == 1 { // a leader would send the first entry, which it does not have, to a node without any
 		return err
 	}
 	newest, failed := l.snapshots.newest()
@@ -111,7 +112,8 @@ func (l *raftLog) Close() error { return errors.Join(l.WAL.Close(), l.meta.Close
 func openLog(dir string, files types.VFS, size int, snapshots *snapshots, log hclog.Logger) (*raftLog, error) {
 	segments := segment.NewFiler(dir, files)
 	meta := &logState{segments: segments}
-	opened, err := wal.Open(dir, wal.WithSegmentSize(size), wal.WithLogger(log), wal.WithMetaStore(meta), wal.WithSegmentFiler(segments))
+	opened, err := wal.Open(dir, wal.WithSegmentSize(size), wal.WithLogger(log), wal.WithMetaStore(meta),
+		wal.WithSegmentFiler(segments))
 	if err != nil {
 		return nil, errors.Join(err, meta.Close())
 	}
@@ -137,7 +139,8 @@ func (l *logState) Load(dir string) (types.PersistentState, error) {
 	if err != nil || full == nil {
 		return state, err
 	}
-	last.ID, last.BaseIndex, last.SizeLimit = state.NextSegmentID, last.MinIndex, 2*last.SizeLimit // without the entries that were removed
+	last.ID, last.BaseIndex, last.SizeLimit = state.NextSegmentID, last.MinIndex,
+		2*last.SizeLimit // without the entries that were removed
 	state.NextSegmentID++
 	larger, err := l.segments.Create(*last)
 	if err == nil {

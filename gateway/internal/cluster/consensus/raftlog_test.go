@@ -39,7 +39,8 @@ func TestLogOnFullDisk(t *testing.T) {
 	var full atomic.Bool
 	open := func() *raftLog {
 		t.Helper()
-		log, err := openLog(dir, segmentFiles{fullDisk{walfs.New(), &full}}, 4096, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
+		log, err := openLog(dir, segmentFiles{fullDisk{walfs.New(), &full}}, 4096, &snapshots{dir: t.TempDir()},
+			newLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,8 @@ func TestLogClosedWithFullSegment(t *testing.T) {
 	dir := t.TempDir()
 	const count = 60
 	for n := uint64(1); n <= count; n++ {
-		log, err := openLog(dir, newSegmentFiles(), 4096, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
+		log, err := openLog(dir, newSegmentFiles(), 4096, &snapshots{dir: t.TempDir()},
+			newLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +132,8 @@ func TestLogClosedWithFullSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log, err := openLog(dir, newSegmentFiles(), 4096, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
+	log, err := openLog(dir, newSegmentFiles(), 4096, &snapshots{dir: t.TempDir()},
+		newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +187,10 @@ func (f growingFile) WriteAt(p []byte, off int64) (int, error) {
 // follower must take the entry once there is space, and must be able to end before.
 func TestFullDiskAtNewLeader(t *testing.T) {
 	var full atomic.Bool
-	c := Config{Name: "follower", Address: "follower", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Heartbeat: time.Minute}
-	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, &snapshots{dir: t.TempDir()}, newLogger(c.Log))
+	c := Config{Name: "follower", Address: "follower", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+		Heartbeat: time.Minute}
+	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20,
+		&snapshots{dir: t.TempDir()}, newLogger(c.Log))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +199,8 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	_, transport := raft.NewInmemTransport("follower")
 	leader.Connect("follower", transport)
 	snaps := newSnapshots(&c)
-	members := raft.Configuration{Servers: []raft.Server{{ID: "follower", Address: "follower"}, {ID: "leader", Address: "leader"}}}
+	members := raft.Configuration{Servers: []raft.Server{{ID: "follower", Address: "follower"},
+		{ID: "leader", Address: "leader"}}}
 	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, members); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +244,8 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 // know at once, since it may lead.
 func TestFullDiskAfterCopy(t *testing.T) {
 	var full atomic.Bool
-	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
+	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20,
+		&snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +272,8 @@ func entries(indexes ...uint64) (list []*raft.Log) {
 // TestLogNotEmptiedAfterCopy stores an entry that follows on a copy, while the log still has entries of before. Raft
 // goes on if it cannot remove them.
 func TestLogNotEmptiedAfterCopy(t *testing.T) {
-	log, err := openLog(t.TempDir(), newSegmentFiles(), 1<<20, &snapshots{dir: t.TempDir()}, newLogger(slog.New(slog.DiscardHandler)))
+	log, err := openLog(t.TempDir(), newSegmentFiles(), 1<<20, &snapshots{dir: t.TempDir()},
+		newLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,8 @@ func Recover(c Config, peers []Peer) (err error) {
 		if p.Voter {
 			suffrage = raft.Voter
 		}
-		to.Servers = append(to.Servers, raft.Server{ID: raft.ServerID(p.Name), Address: raft.ServerAddress(p.Address), Suffrage: suffrage})
+		to.Servers = append(to.Servers, raft.Server{ID: raft.ServerID(p.Name), Address: raft.ServerAddress(p.Address),
+			Suffrage: suffrage})
 	}
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
 	snaps.machine, snaps.gap = durableMachine{c.Machine}, recoveryGap

@@ -51,7 +51,9 @@ func TestRecover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a:1"}, {ID: "b", Address: "b:1"}, {ID: "c", Address: "c:1", Suffrage: raft.Nonvoter}}})
+	others := raft.EncodeConfiguration(
+		raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a:1"}, {ID: "b", Address: "b:1"},
+			{ID: "c", Address: "c:1", Suffrage: raft.Nonvoter}}})
 	id := make([]byte, len(proposalID{}))
 	if err := errors.Join(log.StoreLogs([]*raft.Log{
 		{Index: before.LastIndex + 1, Term: 1, Type: raft.LogConfiguration, Data: others},
@@ -60,7 +62,8 @@ func TestRecover(t *testing.T) {
 	}), log.Close()); err != nil {
 		t.Fatal(err)
 	}
-	want := Record{LastIndex: before.LastIndex + 3, Peers: []Peer{{Name: "a", Address: "a:1", Voter: true}, {Name: "b", Address: "b:1", Voter: true}, {Name: "c", Address: "c:1"}}}
+	want := Record{LastIndex: before.LastIndex + 3, Peers: []Peer{{Name: "a", Address: "a:1", Voter: true},
+		{Name: "b", Address: "b:1", Voter: true}, {Name: "c", Address: "c:1"}}}
 	expect := func(want Record) {
 		t.Helper()
 		if got, err := Read(c); err != nil || !cmp.Equal(got, want) {
@@ -80,7 +83,8 @@ func TestRecover(t *testing.T) {
 	if err := Recover(c, alone); err != nil {
 		t.Fatal(err)
 	}
-	applied := []store.Transaction{{Index: before.LastIndex + 2, Data: []byte("first")}, {Index: before.LastIndex + 3, Data: []byte("second")}}
+	applied := []store.Transaction{{Index: before.LastIndex + 2, Data: []byte("first")},
+		{Index: before.LastIndex + 3, Data: []byte("second")}}
 	if !cmp.Equal(m.applied, applied) {
 		t.Error(cmp.Diff(applied, m.applied))
 	}

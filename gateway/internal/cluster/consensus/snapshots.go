@@ -104,11 +104,15 @@ func (s *snapshots) taken() error {
 }
 
 // Create implements raft.SnapshotStore.
-func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
+	configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	index += s.gap
-	return &snapshotSink{to: s, silent: time.AfterFunc(s.silence, s.giveUp), snapshot: snapshot{SnapshotMeta: raft.SnapshotMeta{
-		Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex,
-	}}}, nil
+	return &snapshotSink{to: s, silent: time.AfterFunc(s.silence, s.giveUp),
+		snapshot: snapshot{SnapshotMeta: raft.SnapshotMeta{
+			Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term,
+			Configuration:      configuration,
+			ConfigurationIndex: configurationIndex,
+		}}}, nil
 }
 
 // List implements raft.SnapshotStore.

@@ -49,7 +49,8 @@ type testNode struct {
 
 func (n *testNode) config() consensus.Config {
 	log := slog.New(slog.NewTextHandler(cmp.Or(n.log, io.Discard), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	return consensus.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log, Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence, Trailing: n.trailing}
+	return consensus.Config{Name: n.name, Address: n.address, Dir: n.dir, Machine: n.list, Log: log,
+		Heartbeat: cmp.Or(n.heartbeat, heartbeat), Silence: n.silence, Trailing: n.trailing}
 }
 
 // start starts the node at the address that it had before, if any.

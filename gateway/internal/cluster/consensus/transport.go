@@ -23,14 +23,16 @@ type transport struct {
 // sends that follower nothing any more, and cannot be closed.
 func newTransport(port Port, log hclog.Logger) *transport {
 	open := newConnections()
-	return &transport{open: open, acks: acks{last: map[raft.ServerID]ack{}}, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream{port.Raft(), port, open}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
-	})}
+	return &transport{open: open, acks: acks{last: map[raft.ServerID]ack{}},
+		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+			Stream: stream{port.Raft(), port, open}, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: ioTimeout, Logger: log,
+		})}
 }
 
 // AppendEntries implements raft.Transport. It notes what other nodes acknowledge, heartbeats included: Raft sends them
 // as messages without entries.
-func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	round := t.acks.round.Load()
 	err := t.NetworkTransport.AppendEntries(id, target, args, resp)
 	if err == nil && resp.Success {

@@ -27,7 +27,8 @@ func TestNoPipelines(t *testing.T) {
 	}
 	transport := newTransport(rawPort{ln}, newLogger(slog.New(slog.DiscardHandler)))
 	defer transport.Close()
-	if _, err := transport.AppendEntriesPipeline("n1", transport.LocalAddr()); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
+	if _, err := transport.AppendEntriesPipeline("n1", transport.LocalAddr()); !errors.Is(
+		err, raft.ErrPipelineReplicationNotSupported) {
 		t.Errorf("a pipeline: %v", err)
 	}
 }

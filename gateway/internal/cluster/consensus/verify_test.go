@@ -52,11 +52,15 @@ func (c heldConn) Read(b []byte) (int, error) {
 func TestVerifyAfterPause(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)
-	paused := &testNode{t: t, name: "n3", dir: t.TempDir(), heartbeat: time.Minute, // it does not notice by itself that it hears nothing
-		port: func(ln net.Listener) consensus.Port { return heldPort{plainPort{ln}, &held} }}
+	paused := &testNode{t: t, name: "n3", dir: t.TempDir(),
+		heartbeat: time.Minute, // it does not notice by itself that it hears nothing
+		port:      func(ln net.Listener) consensus.Port { return heldPort{plainPort{ln}, &held} }}
 	paused.start()
 	t.Cleanup(paused.stop)
-	somehow(t, nodes, func(leader *testNode) error { return leader.Add(t.Context(), paused.name, paused.address, true) })
+	somehow(t, nodes, func(leader *testNode) error {
+		return leader.Add(t.Context(), paused.name, paused.address,
+			true)
+	})
 	paused.wait(t, "the first copy", func() bool { return paused.state.Moved > 0 })
 	for all := append(nodes, paused); leaderOf(t, all) != paused; {
 		_ = leaderOf(t, all).Transfer(t.Context(), paused.name) // is tried again if it takes too long

@@ -23,7 +23,8 @@ import (
 	"lectern/internal/durable"
 )
 
-// lifetimeYears is how long the certificates of Create are valid: those of nodes end with that of their authority at the latest.
+// lifetimeYears is how long the certificates of Create are valid: those of nodes end with that of their authority at
+// the latest.
 const lifetimeYears = 10
 
 // backdated is how long before its creation a certificate becomes valid, for nodes whose clocks are behind.
@@ -42,9 +43,9 @@ type Created struct {
 	Expires    time.Time
 }
 
-// Create makes the credentials of nodes: a directory dir/NAME for each, which Load reads on that node. If dir has no certificate authority
-// and cluster key yet, Create makes them, too. It overwrites nothing: a node that has credentials for its hosts keeps them, and it is an error
-// if it has credentials for other hosts.
+// Create makes the credentials of nodes: a directory dir/NAME for each, which Load reads on that node. If dir has no
+// certificate authority and cluster key yet, Create makes them, too. It overwrites nothing: a node that has credentials
+// for its hosts keeps them, and it is an error if it has credentials for other hosts.
 func Create(dir string, nodes []Node) (Created, error) {
 	var made Created
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -92,7 +93,8 @@ func openAuthority(dir string) (*authority, error) {
 	a := &authority{}
 	var keyPEM []byte
 	var missing []string
-	for name, text := range map[string]*[]byte{authorityFile: &a.pem, authorityKeyFile: &keyPEM, clusterKeyFile: &a.clusterKey} {
+	for name, text := range map[string]*[]byte{authorityFile: &a.pem, authorityKeyFile: &keyPEM,
+		clusterKeyFile: &a.clusterKey} {
 		var err error
 		if *text, err = os.ReadFile(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, name)
@@ -106,7 +108,8 @@ func openAuthority(dir string) (*authority, error) {
 		return nil, fs.ErrNotExist
 	default:
 		slices.Sort(missing)
-		return nil, fmt.Errorf("%s lacks %s, which belong to the other files of its certificate authority; put them back, or name another directory",
+		return nil, fmt.Errorf(
+			"%s lacks %s, which belong to the other files of its certificate authority; put them back, or name another directory",
 			dir, strings.Join(missing, " and "))
 	}
 	pair, err := tls.X509KeyPair(a.pem, keyPEM)
@@ -115,7 +118,8 @@ func openAuthority(dir string) (*authority, error) {
 	}
 	a.certificate, a.key = pair.Leaf, pair.PrivateKey.(crypto.Signer)
 	if time.Now().After(a.certificate.NotAfter) {
-		return nil, fmt.Errorf("the certificate authority in %s expired on %s; make another in another directory", dir, day(a.certificate.NotAfter))
+		return nil, fmt.Errorf("the certificate authority in %s expired on %s; make another in another directory", dir,
+			day(a.certificate.NotAfter))
 	}
 	return a, nil
 }
@@ -126,8 +130,9 @@ func makeAuthority(dir string) (*authority, error) {
 	var id [4]byte // tells authorities apart, for people and in errors
 	rand.Read(id[:])
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: fmt.Sprintf("Lectern cluster %x", id)}, NotBefore: now.Add(-backdated), NotAfter: now.AddDate(lifetimeYears, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: fmt.Sprintf("Lectern cluster %x", id)}, NotBefore: now.Add(-backdated),
+		NotAfter: now.AddDate(lifetimeYears, 0, 0),
+		IsCA:     true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	key, keyPEM, err := makeKey()
 	if err != nil {
@@ -148,7 +153,8 @@ func makeAuthority(dir string) (*authority, error) {
 		writeNew(filepath.Join(dir, clusterKeyFile), a.clusterKey))
 }
 
-// hasSigned reports whether a node has a valid certificate of the authority for all its hosts. It returns an error if it has another one.
+// hasSigned reports whether a node has a valid certificate of the authority for all its hosts. It returns an error if
+// it has another one.
 func (a *authority) hasSigned(dir string, n Node) (bool, error) {
 	file := filepath.Join(dir, n.Name, certificateFile)
 	if _, err := os.Lstat(filepath.Dir(file)); errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +171,8 @@ func (a *authority) hasSigned(dir string, n Node) (bool, error) {
 	}
 	for _, host := range n.Hosts {
 		if err := chain[0].VerifyHostname(host); err != nil {
-			return false, fmt.Errorf("%s is there already and not for the host %s; move the directory away to have another made", file, host)
+			return false, fmt.Errorf(
+				"%s is there already and not for the host %s; move the directory away to have another made", file, host)
 		}
 	}
 	return true, nil
@@ -180,8 +187,9 @@ func (a *authority) makeNode(dir string, n Node) error {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: n.Name}, NotBefore: time.Now().Add(-backdated),
 		NotAfter: earlier(time.Now().AddDate(lifetimeYears, 0, 0), a.certificate.NotAfter), BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		DNSNames: []string{n.Name},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames:    []string{n.Name},
 	}
 	for _, host := range n.Hosts {
 		if ip := net.ParseIP(host); ip != nil {

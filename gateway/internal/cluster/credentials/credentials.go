@@ -1,7 +1,8 @@
-// Package credentials has what the nodes of a cluster prove themselves by: certificates of an authority that the cluster has to itself, and a
-// key that all nodes share, with which secrets in the replicated log are sealed.
+// Package credentials has what the nodes of a cluster prove themselves by: certificates of an authority that the
+// cluster has to itself, and a key that all nodes share, with which secrets in the replicated log are sealed.
 //
-// Create makes the credentials of all nodes on one machine. Each node is given a directory of its own, which it reads with Load.
+// Create makes the credentials of all nodes on one machine. Each node is given a directory of its own, which it reads
+// with Load.
 package credentials
 
 import (
@@ -53,8 +54,9 @@ func (c *Credentials) Expires() time.Time {
 	return present.Leaf.NotAfter
 }
 
-// Load reads the credentials of a node from dir: ca.crt, node.crt, node.key and cluster.key. It refuses credentials that other nodes would
-// refuse, and keys that other users of the machine can read. When node.crt and node.key change, later handshakes use the new ones.
+// Load reads the credentials of a node from dir: ca.crt, node.crt, node.key and cluster.key. It refuses credentials
+// that other nodes would refuse, and keys that other users of the machine can read. When node.crt and node.key change,
+// later handshakes use the new ones.
 func Load(dir string, log *slog.Logger) (*Credentials, error) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{keyFile, clusterKeyFile} {
@@ -90,30 +92,35 @@ func Load(dir string, log *slog.Logger) (*Credentials, error) {
 	}
 	c.name = chain[0].Subject.CommonName
 	if expires := chain[0].NotAfter; time.Until(expires) < warnBefore {
-		log.Warn("the certificate of this node expires soon; renew it", "certificate", path(certificateFile), "expires", expires)
+		log.Warn("the certificate of this node expires soon; renew it", "certificate", path(certificateFile), "expires",
+			expires)
 	}
 	return c, nil
 }
 
-// check returns an error if other nodes would refuse a certificate, which is first in a chain with those that lead to an authority.
+// check returns an error if other nodes would refuse a certificate, which is first in a chain with those that lead to
+// an authority.
 func check(chain []*x509.Certificate, roots *x509.CertPool, path, authorityPath string) error {
 	now, leaf, between := time.Now(), chain[0], x509.NewCertPool()
 	for _, c := range chain[1:] {
 		between.AddCert(c)
 	}
 	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
-		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage}})
+		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
+			KeyUsages: []x509.ExtKeyUsage{usage}})
 		var unknown x509.UnknownAuthorityError
 		var invalid x509.CertificateInvalidError
 		switch {
 		case err == nil:
 		case errors.As(err, &unknown):
 			return fmt.Errorf("%s is not signed by %s; copy all files of the node from one directory that `lectern cluster init` made", path, authorityPath)
-		case errors.As(err, &invalid) && invalid.Reason == x509.Expired && now.After(invalid.Cert.NotAfter) && invalid.Cert.Equal(leaf):
+		case errors.As(err, &invalid) && invalid.Reason == x509.Expired && now.After(invalid.Cert.NotAfter) &&
+			invalid.Cert.Equal(leaf):
 			return fmt.Errorf("%s expired on %s; renew it: move the node's directory away where `lectern cluster init` made it, run that "+
 				"again, and copy the new files", path, day(leaf.NotAfter))
 		case errors.As(err, &invalid) && invalid.Reason == x509.Expired && now.After(invalid.Cert.NotAfter):
-			return fmt.Errorf("%s expired on %s; make new credentials of all nodes with `lectern cluster init`", authorityPath, day(invalid.Cert.NotAfter))
+			return fmt.Errorf("%s expired on %s; make new credentials of all nodes with `lectern cluster init`",
+				authorityPath, day(invalid.Cert.NotAfter))
 		case errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage:
 			return fmt.Errorf("%s is not for both ends of a connection; it needs the extended key usages serverAuth and clientAuth", path)
 		default:

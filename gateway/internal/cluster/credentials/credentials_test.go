@@ -23,7 +23,8 @@ var quiet = slog.New(slog.DiscardHandler)
 func created(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if _, err := credentials.Create(dir, []credentials.Node{{"node1", []string{"127.0.0.1"}}, {"node2", []string{"127.0.0.1", "node2.lan"}}}); err != nil {
+	if _, err := credentials.Create(dir, []credentials.Node{{"node1", []string{"127.0.0.1"}},
+		{"node2", []string{"127.0.0.1", "node2.lan"}}}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -38,8 +39,8 @@ func load(t *testing.T, dir string) *credentials.Credentials {
 	return c
 }
 
-// shake connects a client with a server over a pipe, and returns what both have seen and their errors. The client's error includes that of its
-// first read: only that tells it, in TLS 1.3, whether the server has let it in.
+// shake connects a client with a server over a pipe, and returns what both have seen and their errors. The client's
+// error includes that of its first read: only that tells it, in TLS 1.3, whether the server has let it in.
 func shake(t *testing.T, client, server *tls.Config) (atServer tls.ConnectionState, clientErr, serverErr error) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -84,24 +85,31 @@ func TestHandshake(t *testing.T) {
 	}{
 		{"by address", node1.Client("127.0.0.1", "a"), node2.Server("b", "a"), "", ""},
 		{"by name", node1.Client("node2.lan", "a"), node2.Server("b", "a"), "", ""},
-		{"another host", node1.Client("10.0.0.9", "a"), node2.Server("a"), "client", "certificate is valid for 127.0.0.1, not 10.0.0.9"},
-		{"a client of another authority", trusting, node2.Server("a"), "server", "certificate signed by unknown authority"},
-		{"a server of another authority", node1.Client("127.0.0.1", "a"), forged, "client", "certificate signed by unknown authority"},
+		{"another host", node1.Client("10.0.0.9", "a"), node2.Server("a"), "client",
+			"certificate is valid for 127.0.0.1, not 10.0.0.9"},
+		{"a client of another authority", trusting, node2.Server("a"), "server",
+			"certificate signed by unknown authority"},
+		{"a server of another authority", node1.Client("127.0.0.1", "a"), forged, "client",
+			"certificate signed by unknown authority"},
 		{"no certificate of the client", plain, node2.Server("a"), "server", "client didn't provide a certificate"},
 		{"an old version of TLS", old, node2.Server("a"), "server", "unsupported versions"},
-		{"another protocol", node1.Client("127.0.0.1", "c"), node2.Server("a"), "server", "unsupported application protocols"},
+		{"another protocol", node1.Client("127.0.0.1", "c"), node2.Server("a"), "server",
+			"unsupported application protocols"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			state, clientErr, serverErr := shake(t, tt.client, tt.server)
 			if tt.want == "" {
-				if clientErr != nil || serverErr != nil || credentials.PeerName(state) != "node1" || state.NegotiatedProtocol != "a" {
-					t.Errorf("the peer is %q and speaks %q; %v; %v", credentials.PeerName(state), state.NegotiatedProtocol, clientErr, serverErr)
+				if clientErr != nil || serverErr != nil || credentials.PeerName(state) != "node1" ||
+					state.NegotiatedProtocol != "a" {
+					t.Errorf("the peer is %q and speaks %q; %v; %v", credentials.PeerName(state),
+						state.NegotiatedProtocol, clientErr, serverErr)
 				}
 				return
 			}
 			err := map[string]error{"client": clientErr, "server": serverErr}[tt.refuses]
 			if clientErr == nil || serverErr == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("the client says %v, the server %v; want of the %s %q", clientErr, serverErr, tt.refuses, tt.want)
+				t.Errorf("the client says %v, the server %v; want of the %s %q", clientErr, serverErr, tt.refuses,
+					tt.want)
 			}
 		})
 	}
@@ -121,8 +129,10 @@ func TestFiles(t *testing.T) {
 	if got := names(before); !slices.Equal(got, append([]string{"ca.crt", "ca.key", "cluster.key"}, want...)) {
 		t.Errorf("the first run makes %v", got)
 	}
-	result, err := credentials.Create(dir, []credentials.Node{{"node2", []string{"node2.lan"}}, {"node3", []string{"::1", "node3"}}})
-	if err != nil || result.Authority || !slices.Equal(result.Made, []string{"node3"}) || !slices.Equal(result.Kept, []string{"node2"}) {
+	result, err := credentials.Create(
+		dir, []credentials.Node{{"node2", []string{"node2.lan"}}, {"node3", []string{"::1", "node3"}}})
+	if err != nil || result.Authority || !slices.Equal(result.Made, []string{"node3"}) ||
+		!slices.Equal(result.Kept, []string{"node2"}) {
 		t.Errorf("the second run: %+v, %v", result, err)
 	}
 	after := files(t, dir)
@@ -140,7 +150,8 @@ func TestFiles(t *testing.T) {
 	if plain, _, err := node3.Open("a", node1.Seal("a", []byte("secret"))); err != nil || string(plain) != "secret" {
 		t.Errorf("node3 opens %q, %v", plain, err)
 	}
-	if result, err := credentials.Create(dir, []credentials.Node{{"node4", []string{"a"}}, {"node1", []string{"10.0.0.1"}}}); err == nil || result.Made != nil {
+	if result, err := credentials.Create(dir, []credentials.Node{{"node4", []string{"a"}},
+		{"node1", []string{"10.0.0.1"}}}); err == nil || result.Made != nil {
 		t.Errorf("credentials of node1 for another host: %+v, %v", result, err)
 	}
 	if !slices.Equal(names(files(t, dir)), names(after)) {
@@ -218,7 +229,8 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestReplaceClusterKey replaces the cluster key of two nodes in three steps, after each of which both can open what the other seals.
+// TestReplaceClusterKey replaces the cluster key of two nodes in three steps, after each of which both can open what
+// the other seals.
 func TestReplaceClusterKey(t *testing.T) {
 	dir := created(t)
 	path := filepath.Join(dir, "node1", "cluster.key")
@@ -246,11 +258,13 @@ func TestReplaceClusterKey(t *testing.T) {
 		{next, next + former, true},
 	} {
 		sealed := with(test.seals).Seal("jwt", []byte("secret"))
-		if plain, current, err := with(test.opens).Open("jwt", sealed); string(plain) != "secret" || current != test.current || err != nil {
+		if plain, current, err := with(test.opens).Open("jwt", sealed); string(plain) != "secret" ||
+			current != test.current || err != nil {
 			t.Errorf("sealed with %q, opened with %q: %q, %v, %v", test.seals, test.opens, plain, current, err)
 		}
 	}
-	if _, _, err := with(next).Open("jwt", with(former).Seal("jwt", []byte("secret"))); !errors.Is(err, credentials.ErrSealed) {
+	if _, _, err := with(next).Open("jwt", with(former).Seal("jwt", []byte("secret"))); !errors.Is(
+		err, credentials.ErrSealed) {
 		t.Errorf("opened with another key: %v", err)
 	}
 }
@@ -271,7 +285,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"another authority", copied(filepath.Join(other, "ca.crt"), "ca.crt"), "is not signed by "},
 		{"another key", copied(filepath.Join(other, "node1/node.key"), "node.key"), "does not match"},
 		{"no PEM", copied(filepath.Join(other, "cluster.key"), "ca.crt"), "it has no certificate in PEM"},
-		{"no cluster key", copied(filepath.Join(other, "ca.crt"), "cluster.key"), "it does not hold a cluster key, which is 64 hexadecimal digits"},
+		{"no cluster key", copied(filepath.Join(other, "ca.crt"), "cluster.key"),
+			"it does not hold a cluster key, which is 64 hexadecimal digits"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(created(t), "node1")

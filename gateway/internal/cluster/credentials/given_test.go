@@ -68,8 +68,10 @@ func (i issuer) sign(t *testing.T, template *x509.Certificate, public crypto.Pub
 
 // nodeTemplate returns a certificate as nodes need it, for an hour.
 func nodeTemplate(name string) *x509.Certificate {
-	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 }
 
 // give writes a node's certificate and key to dir, the certificate followed by those of the issuers between.
@@ -112,10 +114,14 @@ func TestGivenCertificates(t *testing.T) {
 	}{
 		{"for an hour", func(*x509.Certificate) {}, "", true},
 		{"for a year", func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(1, 0, 0) }, "", false},
-		{"expired", func(c *x509.Certificate) { c.NotAfter = past }, "node.crt expired on " + past.UTC().Format(time.DateOnly) + "; renew it", false},
-		{"not valid yet", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }, "look at the clock of this machine", false},
-		{"for servers only", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] }, "serverAuth and clientAuth", false},
-		{"for clients only", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[1:] }, "serverAuth and clientAuth", false},
+		{"expired", func(c *x509.Certificate) { c.NotAfter = past }, "node.crt expired on " +
+			past.UTC().Format(time.DateOnly) + "; renew it", false},
+		{"not valid yet", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) },
+			"look at the clock of this machine", false},
+		{"for servers only", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] },
+			"serverAuth and clientAuth", false},
+		{"for clients only", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[1:] },
+			"serverAuth and clientAuth", false},
 		{"of nobody", func(c *x509.Certificate) { c.Subject.CommonName = "" }, "names no node", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,7 +143,8 @@ func TestGivenCertificates(t *testing.T) {
 			if err != nil || c.Name() != "given1" || !c.Expires().Equal(template.NotAfter.Truncate(time.Second)) {
 				t.Fatalf("%+v, %v", c, err)
 			}
-			if state, err1, err2 := shake(t, c.Client("127.0.0.1"), load(t, filepath.Join(dir, "node2")).Server()); credentials.PeerName(state) != "given1" {
+			if state, err1, err2 := shake(t, c.Client("127.0.0.1"),
+				load(t, filepath.Join(dir, "node2")).Server()); credentials.PeerName(state) != "given1" {
 				t.Errorf("node2 sees %q; %v; %v", credentials.PeerName(state), err1, err2)
 			}
 		})
@@ -150,7 +157,8 @@ func TestExpiredAuthority(t *testing.T) {
 	expired := newIssuer(t, -time.Minute)
 	expired.give(t, filepath.Join(dir, "node1"), nodeTemplate("node1"))
 	write(t, dir, "node1/ca.crt", inPEM(expired.certificate))
-	if _, err := credentials.Load(filepath.Join(dir, "node1"), quiet); err == nil || !strings.Contains(err.Error(), "ca.crt expired on ") {
+	if _, err := credentials.Load(filepath.Join(dir, "node1"), quiet); err == nil ||
+		!strings.Contains(err.Error(), "ca.crt expired on ") {
 		t.Errorf("load: %v", err)
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(expired.key)
@@ -159,7 +167,8 @@ func TestExpiredAuthority(t *testing.T) {
 	}
 	write(t, dir, "ca.crt", inPEM(expired.certificate))
 	write(t, dir, "ca.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	if _, err := credentials.Create(dir, []credentials.Node{{"node3", []string{"127.0.0.1"}}}); err == nil || !strings.Contains(err.Error(), "expired on ") {
+	if _, err := credentials.Create(dir, []credentials.Node{{"node3", []string{"127.0.0.1"}}}); err == nil ||
+		!strings.Contains(err.Error(), "expired on ") {
 		t.Errorf("create: %v", err)
 	}
 }
@@ -171,7 +180,8 @@ func TestExpiredPeer(t *testing.T) {
 	later := func() time.Time { return time.Now().AddDate(20, 0, 0) }
 	server, client := node2.Server(), node1.Client("127.0.0.1")
 	server.Time = later
-	if _, _, err := shake(t, node1.Client("127.0.0.1"), server); err == nil || !strings.Contains(err.Error(), "expired") {
+	if _, _, err := shake(t, node1.Client("127.0.0.1"), server); err == nil ||
+		!strings.Contains(err.Error(), "expired") {
 		t.Errorf("the server: %v", err)
 	}
 	client.Time = later
@@ -180,7 +190,8 @@ func TestExpiredPeer(t *testing.T) {
 	}
 }
 
-// TestChangeOfAuthority moves nodes to another authority one by one: while they trust both, nodes of either can connect.
+// TestChangeOfAuthority moves nodes to another authority one by one: while they trust both, nodes of either can
+// connect.
 func TestChangeOfAuthority(t *testing.T) {
 	dir := created(t)
 	former := issuerOf(t, dir)
@@ -192,10 +203,12 @@ func TestChangeOfAuthority(t *testing.T) {
 	}
 	between.give(t, filepath.Join(dir, "node2"), nodeTemplate("node2"), between.certificate)
 	node1, node2 := load(t, filepath.Join(dir, "node1")), load(t, filepath.Join(dir, "node2"))
-	if state, err1, err2 := shake(t, node1.Client("127.0.0.1"), node2.Server()); credentials.PeerName(state) != "node1" {
+	if state, err1, err2 := shake(t, node1.Client("127.0.0.1"), node2.Server()); credentials.PeerName(
+		state) != "node1" {
 		t.Errorf("node1 to node2: %v", errors.Join(err1, err2))
 	}
-	if state, err1, err2 := shake(t, node2.Client("127.0.0.1"), node1.Server()); credentials.PeerName(state) != "node2" {
+	if state, err1, err2 := shake(t, node2.Client("127.0.0.1"), node1.Server()); credentials.PeerName(
+		state) != "node2" {
 		t.Errorf("node2 to node1: %v", errors.Join(err1, err2))
 	}
 }
@@ -273,7 +286,8 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(strings.TrimSpace(key)) != 64 || !strings.Contains(authority, "BEGIN CERTIFICATE") || c.Name() != "node1" {
+		if len(strings.TrimSpace(key)) != 64 || !strings.Contains(authority, "BEGIN CERTIFICATE") ||
+			c.Name() != "node1" {
 			t.Errorf("%q is loaded with the key %q for authority %q", c.Name(), key, authority)
 		}
 		if plain, _, err := c.Open("a", c.Seal("a", []byte(key))); err != nil || string(plain) != key {

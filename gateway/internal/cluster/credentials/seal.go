@@ -20,16 +20,17 @@ const clusterKeySize = 32
 const sealedFormat = 1
 
 // ErrSealed is the error of Open for bytes that no node of the cluster has sealed for the purpose.
-var ErrSealed = errors.New("the sealed value was changed, or sealed with another cluster.key: all nodes must have the same")
+var ErrSealed = errors.New(
+	"the sealed value was changed, or sealed with another cluster.key: all nodes must have the same")
 
-// Seal encrypts a value with the first cluster key, so that nodes of the cluster alone can read it, by Open with the same purpose. It never returns the
-// same bytes twice.
+// Seal encrypts a value with the first cluster key, so that nodes of the cluster alone can read it, by Open with the
+// same purpose. It never returns the same bytes twice.
 func (c *Credentials) Seal(purpose string, plain []byte) []byte {
 	return c.sealing[0].Seal([]byte{sealedFormat}, nil, plain, additionalData(purpose))
 }
 
-// Open decrypts what Seal has returned, with any of the cluster keys. current reports whether that was the key with which Seal encrypts. The error is
-// ErrSealed if a byte was changed, or the purpose or the cluster key was another one.
+// Open decrypts what Seal has returned, with any of the cluster keys. current reports whether that was the key with
+// which Seal encrypts. The error is ErrSealed if a byte was changed, or the purpose or the cluster key was another one.
 func (c *Credentials) Open(purpose string, sealed []byte) (plain []byte, current bool, err error) {
 	if len(sealed) == 0 || sealed[0] != sealedFormat {
 		return nil, false, ErrSealed
@@ -71,7 +72,8 @@ func readClusterKeys(path string) (list []cipher.AEAD, err error) {
 	return list, nil
 }
 
-var errNoClusterKey = fmt.Errorf("it does not hold a cluster key, which is %d hexadecimal digits; copy the file of another node", 2*clusterKeySize)
+var errNoClusterKey = fmt.Errorf(
+	"it does not hold a cluster key, which is %d hexadecimal digits; copy the file of another node", 2*clusterKeySize)
 
 // parseClusterKey returns the cipher of a cluster key in hexadecimal, AES-256-GCM with a key that is derived from it.
 func parseClusterKey(text string) (cipher.AEAD, error) {

@@ -17,26 +17,29 @@ func (p *Port) DialRaft(address string, timeout time.Duration) (net.Conn, error)
 	return p.dial(ctx, address, raftProtocol)
 }
 
-// DialHTTP connects to the port of another node for HTTP requests. It is meant for DialTLSContext of an http.Transport, with https URLs.
+// DialHTTP connects to the port of another node for HTTP requests. It is meant for DialTLSContext of an http.Transport,
+// with https URLs.
 func (p *Port) DialHTTP(ctx context.Context, _, address string) (net.Conn, error) {
 	return p.dial(ctx, address, httpProtocol)
 }
 
-// dial connects to a node and completes the handshake. If that node refuses our certificate, the first read returns its error, because
-// TLS 1.3 has no earlier word of it.
+// dial connects to a node and completes the handshake. If that node refuses our certificate, the first read returns its
+// error, because TLS 1.3 has no earlier word of it.
 func (p *Port) dial(ctx context.Context, address, protocol string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the node at %q: %w", address, err)
 	}
-	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: p.config.HandshakeTimeout}, Config: p.config.Credentials.Client(host, protocol)}
+	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: p.config.HandshakeTimeout},
+		Config: p.config.Credentials.Client(host, protocol)}
 	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the node at %s: %w", address, explain(err))
 	}
 	if c.(*tls.Conn).ConnectionState().NegotiatedProtocol != protocol {
 		_ = c.Close() // nothing has been sent on it
-		return nil, fmt.Errorf("connect to the node at %s: it does not speak %s; is that the port of its cluster?", address, protocol)
+		return nil, fmt.Errorf("connect to the node at %s: it does not speak %s; is that the port of its cluster?",
+			address, protocol)
 	}
 	return c, nil
 }

@@ -1,5 +1,5 @@
-// Package port is the one TCP port of a cluster's node. Other nodes connect to it by mutual TLS, either for Raft or for HTTP requests; the
-// protocol that TLS negotiates (ALPN) tells the two apart.
+// Package port is the one TCP port of a cluster's node. Other nodes connect to it by mutual TLS, either for Raft or for
+// HTTP requests; the protocol that TLS negotiates (ALPN) tells the two apart.
 package port
 
 import (
@@ -81,8 +81,8 @@ const warnEvery = 10 * time.Second
 // Raft returns the listener for connections of Raft. Its address is the advertised one.
 func (p *Port) Raft() net.Listener { return p.raft }
 
-// AwaitRaft waits until another node connects for Raft, which it closes, and reports false if ctx ends before. It must not be called once Raft accepts
-// connections.
+// AwaitRaft waits until another node connects for Raft, which it closes, and reports false if ctx ends before. It must
+// not be called once Raft accepts connections.
 func (p *Port) AwaitRaft(ctx context.Context) bool {
 	select {
 	case c := <-p.raft.accepted:
@@ -93,14 +93,15 @@ func (p *Port) AwaitRaft(ctx context.Context) bool {
 	}
 }
 
-// HTTP returns the listener for connections of HTTP clients of other nodes. Each connection is a *tls.Conn whose handshake is complete, so that
-// credentials.PeerName of a request's TLS state is the name of the node that sends it.
+// HTTP returns the listener for connections of HTTP clients of other nodes. Each connection is a *tls.Conn whose
+// handshake is complete, so that credentials.PeerName of a request's TLS state is the name of the node that sends it.
 func (p *Port) HTTP() net.Listener { return p.http }
 
 // Addr returns the address that the port listens on.
 func (p *Port) Addr() net.Addr { return p.listener.Addr() }
 
-// Close closes the port and both of its listeners, and waits until no handshake is under way. Connections that were accepted stay open.
+// Close closes the port and both of its listeners, and waits until no handshake is under way. Connections that were
+// accepted stay open.
 func (p *Port) Close() error {
 	p.stop()
 	err := p.listener.Close()
@@ -113,7 +114,8 @@ func (p *Port) Close() error {
 	return err
 }
 
-// acceptAgain is how long the port waits after connections could not be accepted, for instance because there are too many open files.
+// acceptAgain is how long the port waits after connections could not be accepted, for instance because there are too
+// many open files.
 const acceptAgain = 100 * time.Millisecond
 
 // accept accepts connections until the port is closed.
@@ -167,7 +169,8 @@ func (p *Port) admit(c net.Conn) {
 	})
 }
 
-// protocols returns what the port speaks now. A client that is refused in the handshake knows that nothing it wanted to send has arrived.
+// protocols returns what the port speaks now. A client that is refused in the handshake knows that nothing it wanted to
+// send has arrived.
 func (p *Port) protocols() (list []string) {
 	if !p.raft.isClosed() {
 		list = append(list, raftProtocol)
@@ -178,7 +181,8 @@ func (p *Port) protocols() (list []string) {
 	return list
 }
 
-// deliver gives a connection to the listener of its protocol. It waits until the listener's owner accepts it, or ctx ends.
+// deliver gives a connection to the listener of its protocol. It waits until the listener's owner accepts it, or ctx
+// ends.
 func (p *Port) deliver(ctx context.Context, c *tls.Conn) error {
 	to := p.http
 	switch protocol := c.ConnectionState().NegotiatedProtocol; protocol {
@@ -186,7 +190,8 @@ func (p *Port) deliver(ctx context.Context, c *tls.Conn) error {
 		to = p.raft
 	case httpProtocol:
 	default:
-		return fmt.Errorf("%s speaks neither of the protocols %s and %s", credentials.PeerName(c.ConnectionState()), raftProtocol, httpProtocol)
+		return fmt.Errorf("%s speaks neither of the protocols %s and %s", credentials.PeerName(c.ConnectionState()),
+			raftProtocol, httpProtocol)
 	}
 	select {
 	case to.accepted <- c:
@@ -198,8 +203,8 @@ func (p *Port) deliver(ctx context.Context, c *tls.Conn) error {
 	}
 }
 
-// refused logs that a connection was refused: as a warning, unless one was logged within warnEvery or the client only looked whether the port
-// is open.
+// refused logs that a connection was refused: as a warning, unless one was logged within warnEvery or the client only
+// looked whether the port is open.
 func (p *Port) refused(message string, from net.Addr, err error) {
 	level := slog.LevelDebug
 	if !errors.Is(err, io.EOF) {

@@ -42,7 +42,8 @@ func newCluster(t *testing.T) cluster {
 	t.Helper()
 	dir := t.TempDir()
 	local := []string{"127.0.0.1"}
-	if _, err := credentials.Create(dir, []credentials.Node{{Name: "node1", Hosts: local}, {Name: "node2", Hosts: local}}); err != nil {
+	if _, err := credentials.Create(
+		dir, []credentials.Node{{Name: "node1", Hosts: local}, {Name: "node2", Hosts: local}}); err != nil {
 		t.Fatal(err)
 	}
 	return cluster{dir}
@@ -180,7 +181,8 @@ func TestAdvertisedAddress(t *testing.T) {
 	}
 }
 
-// TestRefused connects with what the port must refuse, and looks for the reason in the log. Other nodes are accepted all the while.
+// TestRefused connects with what the port must refuse, and looks for the reason in the log. Other nodes are accepted
+// all the while.
 func TestRefused(t *testing.T) {
 	nodes, strangers := newCluster(t), newCluster(t)
 	from, _ := nodes.open(t, "node1", port.Config{})
@@ -194,11 +196,15 @@ func TestRefused(t *testing.T) {
 		want    string // in the log
 	}{
 		{"a node of another cluster", func() error { return refuse(stranger, address) }, "remote error: tls: "},
-		{"a stranger that connects to anybody", func() error { return strangers.speak(address, "lectern-raft") }, "signed by unknown authority; the two nodes"},
-		{"no protocol", func() error { return nodes.speak(address) }, "node1 speaks neither of the protocols lectern-raft and http/1.1"},
+		{"a stranger that connects to anybody", func() error { return strangers.speak(address, "lectern-raft") },
+			"signed by unknown authority; the two nodes"},
+		{"no protocol", func() error { return nodes.speak(address) },
+			"node1 speaks neither of the protocols lectern-raft and http/1.1"},
 		{"another protocol", func() error { return nodes.speak(address, "h2") }, "unsupported application protocols"},
-		{"no TLS", func() error { return send(address, "GET / HTTP/1.1\r\nHost: node2\r\n\r\n") }, "does not look like a TLS handshake"},
-		{"nothing", func() error { return send(address, "") }, "level=DEBUG msg=\"a connection to the cluster's port is refused\" error=EOF"},
+		{"no TLS", func() error { return send(address, "GET / HTTP/1.1\r\nHost: node2\r\n\r\n") },
+			"does not look like a TLS handshake"},
+		{"nothing", func() error { return send(address, "") },
+			"level=DEBUG msg=\"a connection to the cluster's port is refused\" error=EOF"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.connect(); err != nil {
@@ -215,7 +221,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// speak connects as node1 with any protocols, whoever is at the other end, and reads until the other end closes the connection.
+// speak connects as node1 with any protocols, whoever is at the other end, and reads until the other end closes the
+// connection.
 func (c cluster) speak(address string, protocols ...string) error {
 	node1, err := credentials.Load(filepath.Join(c.dir, "node1"), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -259,7 +266,8 @@ func send(address, text string) error {
 	return nil
 }
 
-// TestSlowHandshake fills the handshakes of one address with connections that send nothing. They are closed in time, and nodes are accepted then.
+// TestSlowHandshake fills the handshakes of one address with connections that send nothing. They are closed in time,
+// and nodes are accepted then.
 func TestSlowHandshake(t *testing.T) {
 	nodes := newCluster(t)
 	from, _ := nodes.open(t, "node1", port.Config{})
@@ -314,7 +322,8 @@ func TestUnaccepted(t *testing.T) {
 	log.await(t, "this node did not accept the connection in 1s")
 }
 
-// TestSilentNode dials an address at which something accepts connections and says nothing, such as a process that was stopped.
+// TestSilentNode dials an address at which something accepts connections and says nothing, such as a process that was
+// stopped.
 func TestSilentNode(t *testing.T) {
 	from, _ := newCluster(t).open(t, "node1", port.Config{HandshakeTimeout: 10 * time.Millisecond})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -330,7 +339,8 @@ func TestSilentNode(t *testing.T) {
 	}
 }
 
-// TestClosedProtocol dials a node that does not take HTTP any more, and still speaks Raft. The connection must fail before a request is sent over it.
+// TestClosedProtocol dials a node that does not take HTTP any more, and still speaks Raft. The connection must fail
+// before a request is sent over it.
 func TestClosedProtocol(t *testing.T) {
 	nodes := newCluster(t)
 	from, _ := nodes.open(t, "node1", port.Config{})
