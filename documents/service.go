@@ -1,14 +1,14 @@
 // Package documents is the document service: it validates and carries out writes of documents, with drafts, locales,
 // components and relations, and describes what a read may see.
 //
-// A document is a documentId with at most one row per locale and version (draft, published). A write of a type with
+// A document is a documentId with at most one row per locale and status (draft, published). A write of a type with
 // draft & publish changes the draft and, unless only the draft is meant, publishes it: the published row becomes a copy
 // of the draft. Each write is computed completely from one state of the store before it is applied, so a refused write
 // changes nothing.
 //
 // Reading the source: service.go has the methods of a Service, writing.go the state of one write, save.go creates and
-// updates, publish.go publishes; schedule.go and schedule_due.go do that at a given time. input.go reads a body,
-// relationinput.go the relations in it; links.go and links_order.go edit the lists of links. transaction.go combines
+// updates, publish.go publishes; schedule.go and schedule_due.go do that at a given time. body.go reads a body,
+// body_relations.go the relations in it; links.go and links_order.go edit the lists of links. transaction.go combines
 // several writes, and write_all.go those of one call. replace.go is for imports, which package transfer reads.
 //
 // # Schedules

@@ -9,8 +9,8 @@
 //
 //   - The files of a document are durable before the document, and both before the client gets an answer.
 //   - Each upload, replacement and removal is in the journal, durably, before its first step.
-//   - After a crash, Recover finishes or undoes the operations in the journal. It never touches a file that the journal does
-//     not name.
+//   - After a crash, Recover finishes or undoes the operations in the journal. It never touches a file that the journal
+//     does not name.
 //
 // The content of a file decides its type (kinds.go): whether it may be uploaded, whether it is processed as an image,
 // and how it is served. The type that the client declared is stored and not trusted.

@@ -41,8 +41,8 @@
 //
 // # Damage
 //
-//   - Checksums. Every value carries a checksum (CRC-32C) of its bucket, its key and itself: behind it, or in the upper bits
-//     of a number, so that links keep their size. It is compared before the value is used.
+//   - Checksums. Every value carries a checksum (CRC-32C) of its bucket, its key and itself: behind it, or in the upper
+//     bits of a number, so that links keep their size. It is compared before the value is used.
 //   - Pages. Reads do not use bbolt's cursors, which trust every page. They use those of store/internal/pages, which
 //     check each page once before they use it: its number, the order and places of its elements, the checksums of a
 //     leaf. Each step down the tree compares the key that leads to a page with the first key of that page, so a damaged
@@ -104,8 +104,9 @@
 //     action. It reads no row, since rows may be gone: an entry has whole rows that were put, and the documentIds of
 //     those that were deleted. Store.NextCommit returns a channel that the next commit closes. All who wait share it,
 //     so a commit costs the same whether nobody or thousands wait.
-//   - Positions. A position is an epoch and a sequence. The epoch is random: Open of a new file and lectern restore begin a new one, and Snapshot.Entries refuses positions of others. A file that
-//     somebody puts back by hand keeps its epoch.
+//   - Positions. A position is an epoch and a sequence. The epoch is random: Open of a new file and lectern restore
+//     begin a new one, and Snapshot.Entries refuses positions of others. A file that somebody puts back by hand keeps
+//     its epoch.
 //   - Chain. Each entry holds the SHA-256 of the one before it, so the hash of the last entry stands for all. A
 //     transaction reads the last entry to get its hash, so nothing else needs to be kept in step. Replicas store
 //     entries byte for byte, and refuse one that does not continue their chain.
@@ -124,7 +125,8 @@
 // applier, which works under the definitions in the catalog. So it needs no Model, and can go through any number of
 // conversions.
 //
-//   - Changed definitions. The first entry of a conversion pins readers on the state before, as Redefine does. When it has all entries of the conversion, Store.Adopt makes the Store for the new Model.
+//   - Changed definitions. The first entry of a conversion pins readers on the state before, as Redefine does. When it
+//     has all entries of the conversion, Store.Adopt makes the Store for the new Model.
 //   - Parts. A partial replica has a store.Part. Its origin reduces each entry to the rows and links of the part, and
 //     makes the copy of entries too, so that nothing else ever leaves. A link is kept if both its ends are. An entry of
 //     which nothing is left still moves the position. The entry of a conversion cannot be reduced; the replica begins

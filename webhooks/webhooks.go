@@ -3,12 +3,14 @@
 //
 // It promises:
 //
-//   - At least once. An event counts as delivered when its receiver has answered 2xx. How far a hook has come is kept in the store; after a
-//     crash, the events of the last second are sent again, with the same ids.
-//   - In order for each document. The events of a document are sent one after the other. One that fails holds back the later events of its
-//     document, and nothing else.
-//   - For three days. A failed event is tried again after pauses that grow up to six hours. It then becomes a dead letter, which is kept and
-//     can be replayed.
+//   - At least once. An event counts as delivered when its receiver has answered 2xx. How far a hook has come is kept
+//     in the store. After a crash, events that were delivered after the oldest one that was still waiting or under way
+//     may be sent again, with the same ids: mostly those of the last second, and with a slow receiver those of the last
+//     20 seconds or more.
+//   - In order for each document. The events of a document are sent one after the other. One that fails holds back the
+//     later events of its document, and nothing else.
+//   - For three days. A failed event is tried again after pauses that grow up to six hours. It then becomes a dead
+//     letter, which is kept and can be replayed.
 //   - Only to public addresses, unless a hook names others (see guard.go).
 //
 // A Dispatcher runs one sender for each hook. Reading the source: sender.go holds the loop of a sender, and queue.go

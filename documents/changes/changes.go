@@ -15,12 +15,15 @@
 // the pages say has the same documents as a list of the content API, as soon as a page has nothing pending: it puts
 // each document that was created, updated, published or unpublished, and removes each that was deleted.
 //
-//   - A document counts as deleted when the reader no longer sees it, for whatever reason: it was deleted, its published version was
-//     withdrawn and the reader sees only those, or the reader lost the permission to find its type. It counts as created when the reader
-//     sees it for the first time, and also when the reader gets the permission.
-//   - Several changes of a document in a page become one, unless Query.Each is set. The order is that of the last change of each.
-//   - While the first documents are listed, content may change, and each page shows them as they are then. The pages after them begin at
-//     the state in which the first page was read. So a reader may get a change twice, but it misses nothing.
+//   - A document counts as deleted when the reader no longer sees it, for whatever reason: it was deleted, its
+//     published version was withdrawn and the reader sees only those, or the reader lost the permission to find its
+//     type. It counts as created when the reader sees it for the first time, and also when the reader gets the
+//     permission.
+//   - Several changes of a document in a page become one, unless Query.Each is set. The order is that of the last
+//     change of each.
+//   - While the first documents are listed, content may change, and each page shows them as they are then. The pages
+//     after them begin at the state in which the first page was read. So a reader may get a change twice, but it misses
+//     nothing.
 //
 // A Position is opaque, and holds for the Filter that it was made with. A reader whose position the log no longer
 // reaches gets a page with Reset, and has to begin anew. To wait for changes, see store.Store.NextCommit.

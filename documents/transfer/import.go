@@ -93,9 +93,10 @@ func (ps LineProblems) sorted() LineProblems {
 //
 //   - Check (check.go, claims.go) reads all lines. If one is invalid, Import stores nothing, unless o.Partial is set.
 //   - Store (load.go, store.go) stores the documents, many in each transaction, type by type: those that others link to
-//     first. A document that links to one that does not exist yet waits for the next phase; if it is new, its versions are stored without
-//     links.
-//   - Link stores what waited. A link to a localization that an existing document gets only in this phase may still have no target.
+//     first. A document that links to one that does not exist yet waits for the next phase; if it is new, its versions
+//     are stored without links.
+//   - Link stores what waited. A link to a localization that an existing document gets only in this phase may still
+//     have no target.
 //   - Complete adds those links.
 //
 // A document that existed before is replaced in one transaction, with all its versions and links, except for those of

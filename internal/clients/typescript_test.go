@@ -29,10 +29,11 @@ const tsconfig = `{
 // use it:
 //
 //   - typescript/types.ts and batch-use.ts say what the compiler must accept and what it must refuse;
-//   - recorded.ts holds the answers of the reference to the requests of the conformance suites, as constants of the types that the client
-//     would return;
+//   - recorded.ts holds the answers of the reference to the requests of the conformance suites, as constants of the
+//     types that the client would return;
 //   - the programs of docs/typescript.md, with the example project of `lectern init`;
-//   - a model with names that TypeScript has itself, one in which every type refers to many others, and one whose lists are not counted.
+//   - a model with names that TypeScript has itself, one in which every type refers to many others, and one whose lists
+//     are not counted.
 //
 // Then it runs the client under Node against a server.
 func TestTypeScript(t *testing.T) {

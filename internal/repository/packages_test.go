@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -27,8 +29,8 @@ func TestPackagesPageIsFresh(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(packagesHead)
 	for _, line := range packages(t, "{{.Doc}}") {
-		path, said, _ := strings.Cut(line, " ")
-		name := inModule(path)
+		importPath, said, _ := strings.Cut(line, " ")
+		name := inModule(importPath)
 		if name == "" {
 			name = "main.go"
 		}
@@ -37,7 +39,7 @@ func TestPackagesPageIsFresh(t *testing.T) {
 		_, said, _ = strings.Cut(said, " ")
 		if !strings.HasSuffix(said, ".") {
 			t.Errorf("%s: the comment of the package must begin with a sentence that says what it does, and is %q",
-				path, said)
+				importPath, said)
 		}
 		fmt.Fprintf(&page, "| `%s` | %s |\n", name, strings.ReplaceAll(strings.TrimSuffix(said, "."), "|", `\|`))
 	}
@@ -52,5 +54,32 @@ func TestPackagesPageIsFresh(t *testing.T) {
 	}
 	if string(text) != page.String() {
 		t.Error(packagesPage + " differs from the comments of the packages: run go generate ./internal/repository")
+	}
+}
+
+// namedFile matches the name of a Go file in a comment.
+var namedFile = regexp.MustCompile(`[\w/]+\.go\b`)
+
+// TestNamedFilesOfPackagesExist looks for each file that the comment of a package names, in the folder of the package
+// or, if it names a folder too, in the repository.
+func TestNamedFilesOfPackagesExist(t *testing.T) {
+	tracked := trackedPaths(t)
+	for name := range tracked {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, _, ok := strings.Cut(string(text), "\npackage ")
+		if !ok { // the file begins with its package
+			continue
+		}
+		for _, file := range namedFile.FindAllString(comment, -1) {
+			if !tracked[path.Join(path.Dir(name), file)] && !tracked[file] {
+				t.Errorf("%s names %s, which does not exist", name, file)
+			}
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (l Leader) Instead(ctx context.Context, unreached *url.URL, since time.Time
 }
 
 // AwaitLoss implements forward.Upstream. It waits for maxElection longer than this node does without that leader. On a
-// busy machine a follower may hear nothing from the leader for a heartbeat, and take it for lost, although it leads on.
+// busy machine a node may hear nothing from the leader for a heartbeat, and take it for lost, although it leads on.
 // And a node that has lost the lead answers what it was sent: that the write was made or refused, or that the outcome
 // is unknown.
 func (l Leader) AwaitLoss(ctx context.Context, at *url.URL) error {
@@ -136,7 +136,7 @@ func (l Leader) AwaitLoss(ctx context.Context, at *url.URL) error {
 }
 
 // awaitLeader returns the address of the leader. It waits for maxElection at most until there is a leader with another
-// address than former.
+// address than old.
 func (n *Node) awaitLeader(ctx context.Context, old string) (leader string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, n.maxElection())
 	defer cancel()

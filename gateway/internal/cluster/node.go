@@ -2,10 +2,10 @@
 // transactions in the same order, to which they agree by the package consensus.
 //
 // Begin with node.go (how a node begins and ends), machine.go (how it applies transactions, and leads), leader.go (how
-// writes reach the leader) and consistency.go (how recent reads are). join.go, change.go and watch.go are about who
-// belongs to the cluster, and requests.go has what nodes ask of each other.
+// writes reach the leader) and consistency.go (how recent reads are). join.go, membership.go and watch.go are about who
+// belongs to the cluster, and requests.go answers requests of other nodes.
 //
-// # Members
+// # Which nodes belong to a cluster
 //
 //   - A node that is added has no vote until it answers and has the content: a majority that needs its vote could agree
 //     to nothing before. The leader refuses changes after which too few of the voters answer.

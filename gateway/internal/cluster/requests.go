@@ -198,7 +198,7 @@ func (n *Node) nodesOnly(h http.Handler) http.Handler {
 	})
 }
 
-// running returns the node, or an error if it has not begun.
+// running returns the Raft of this node, or an error if it has not begun.
 func (n *Node) running() (*consensus.Raft, error) {
 	if raft := n.raft.Load(); raft != nil {
 		return raft, nil

@@ -1,16 +1,17 @@
 // Package replication is what an origin and its replicas say to each other: streams of frames, the definition files of
 // a project, and the client of an origin.
 //
-// An origin answers four questions, all below the path /_replica of its REST API:
+// An origin answers five questions, all below the path /_replica of its REST API:
 //
 //	GET log?since=POSITION   the entries of the log after a position, and those to come, until either side ends the connection;
 //	                         heartbeat=DURATION asks for a Status more often than every Heartbeat
 //	GET copy                 the definition files, and a copy of the store that has their definitions
-//
-//	                         both take which part a partial replica wants: types=UID,…, locales=CODE,… and published=true
-//
+//	GET position             the position behind the last entry of the log
 //	GET definitions          the definition files
 //	GET files                the names and checksums of the uploaded files, which are served below /uploads
+//
+// The parameters of log and copy also say which part a partial replica wants: types=UID,…, locales=CODE,… and
+// published=true.
 //
 // The answers are streams of frames (see Writer). Each frame has a checksum, and a stream that is cut off lacks its
 // last frame, so a replica never takes half of anything for the whole.

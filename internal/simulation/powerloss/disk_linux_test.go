@@ -20,7 +20,8 @@ import (
 //
 //   - Writes of a file are lost or kept one by one, and a write may be torn: each of its sectors is lost or kept.
 //   - The length of a file (ftruncate, fallocate) needs fsync; fdatasync keeps only the length that its writes need.
-//   - Names (created, renamed, removed) need an fsync of their directory. The last ones of each directory are lost, as in a journal.
+//   - Names (created, renamed, removed) need an fsync of their directory. The last ones of each directory are lost, as
+//     in a journal.
 type disk struct {
 	root   string
 	before map[string]*inode // what was there first; it is durable

@@ -5,8 +5,8 @@
 // written. It relies on these facts:
 //
 //   - A page contains its own number and its kind.
-//   - The elements of a page are in ascending order of key, and their keys and values follow without gaps, so each number in the table
-//     of elements can be computed from the others.
+//   - The elements of a page are in ascending order of key, and their keys and values follow without gaps, so each
+//     number in the table of elements can be computed from the others.
 //   - The key under which a branch page leads to a page is the first key of that page.
 //
 // This does not cover the bytes of keys and values. The user of a Tree checks those: see Tree.Check.

@@ -20,8 +20,8 @@ const joiningNote = "cluster/joining"
 // A peerChange changes the cluster. Only the leader can.
 type peerChange func(*Node, context.Context, newNode) error
 
-// leading returns the node if it leads, or else an error. If the node was elected but will lead only in a moment,
-// leading waits for that, for maxElection at most: a node that joins must get what Lead puts into the store.
+// leading returns the Raft of this node if it leads, or else an error. If the node was elected but will lead only in a
+// moment, leading waits for that, for maxElection at most: a node that joins must get what Lead puts into the store.
 func (n *Node) leading(ctx context.Context) (*consensus.Raft, error) {
 	raft, err := n.running()
 	if err != nil {
