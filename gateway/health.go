@@ -118,7 +118,7 @@ func (p *Project) probes(g *generation) []server.Probe {
 		return conditionProbes(nil, p.unready.Load, nil)
 	}
 	probes := conditionProbes(g.health, p.readiness, p.role.ReplicaState)
-	if token := mainPortToken(g.Settings.Server.Metrics); token != "" { // metrics are read from the open store
+	if token := mainPortToken(g.Settings.Server.Metrics); token != "" && p.observed.metrics != nil {
 		probes = append(probes,
 			server.Probe{Path: "/_metrics", Handler: authorized(token, p.observed.metrics.Handler())})
 	}

@@ -24,8 +24,8 @@ const (
 	TooLong = "Password must be less than 73 bytes"
 	// MaxWaiting is the maximum number of passwords of one client that wait to be hashed.
 	MaxWaiting = 32
-	// DefaultCost is the cost of new hashes, unless a program demands another.
-	DefaultCost = bcrypt.DefaultCost
+	// defaultCost is the cost of new hashes, unless a program demands another.
+	defaultCost = bcrypt.DefaultCost
 	// maxCost is the maximum bcrypt cost of an imported hash.
 	maxCost = 14
 )
@@ -37,9 +37,9 @@ var hashPattern = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 func IsHash(s string) bool { return hashPattern.MatchString(s) }
 
 // Default is the Hasher of this process, so that its limits hold for all of it.
-var Default = NewHasher(DefaultCost)
+var Default = NewHasher(defaultCost)
 
-// nobodysHash is a hash of the DefaultCost.
+// nobodysHash is a hash of the defaultCost.
 const nobodysHash = "$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO"
 
 // A Hasher hashes passwords. It limits how many are hashed at a time, because each keeps a processor busy. The clients
@@ -58,7 +58,7 @@ func NewHasher(cost int) *Hasher {
 		cost: cost, nobody: []byte(nobodysHash),
 		turns: admission.New(admission.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1), Waiting: MaxWaiting}),
 	}
-	if cost != DefaultCost {
+	if cost != defaultCost {
 		h.nobody, _ = bcrypt.GenerateFromPassword([]byte("nobody"), cost)
 	}
 	return h

@@ -13,9 +13,9 @@ import (
 	"lectern/store"
 )
 
-// ExportVersion is the version of the line format that Export writes; docs/export.md describes it. Import also reads
+// exportVersion is the version of the line format that Export writes; docs/export.md describes it. Import also reads
 // version 1, in which lines and components have no ids.
-const ExportVersion = 2
+const exportVersion = 2
 
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"
@@ -56,7 +56,7 @@ func Export(ctx context.Context, st *store.Store, model *contenttypes.Model, w i
 	reserve func(bytes int64) error) error {
 	return st.View(func(s *store.Snapshot) error {
 		e := &exporter{ctx: ctx, s: s, model: model, w: bufio.NewWriterSize(w, 64<<10), reserve: reserve}
-		fmt.Fprintf(e.w, `{"format":%q,"version":%d}`+"\n", exportFormat, ExportVersion)
+		fmt.Fprintf(e.w, `{"format":%q,"version":%d}`+"\n", exportFormat, exportVersion)
 		for _, t := range model.Types {
 			if !Exported(t) {
 				continue

@@ -13,9 +13,9 @@ var (
 	notBuffered     = []string{"no"}
 )
 
-// EmptyComment is a comment of an event stream. It shows that the connection is alive. Streams begin with one, since
+// emptyComment is a comment of an event stream. It shows that the connection is alive. Streams begin with one, since
 // some clients see the head of an answer only when a byte follows.
-var EmptyComment = []byte(":\n\n")
+var emptyComment = []byte(":\n\n")
 
 // SetEventHeaders sets the headers of an event stream.
 func SetEventHeaders(h http.Header) {
@@ -36,8 +36,8 @@ type EventWriter struct {
 	failed error // of the first write that failed
 }
 
-// Comment adds an EmptyComment.
-func (e *EventWriter) Comment() { e.text = append(e.text, EmptyComment...) }
+// Comment adds an emptyComment.
+func (e *EventWriter) Comment() { e.text = append(e.text, emptyComment...) }
 
 // Event adds an event. Clients that connect again send its id, unless that is empty, in the header Last-Event-ID.
 func (e *EventWriter) Event(name, id string, data []byte) {

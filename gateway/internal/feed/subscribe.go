@@ -62,7 +62,7 @@ func take(w http.ResponseWriter, r *http.Request) (net.Conn, error) {
 	head := bytes.NewBufferString("HTTP/1.1 200 OK\r\nConnection: close\r\n")
 	_ = w.Header().Write(head) // into memory
 	head.WriteString("\r\n")
-	head.Write(EmptyComment)
+	head.Write(emptyComment)
 	_ = conn.SetWriteDeadline(time.Now().Add(tick)) // it fits any buffer
 	_, _ = conn.Write(head.Bytes())                 // whoever serves the subscriber meets the error, too
 	return conn, nil
@@ -168,7 +168,7 @@ func (s *Subscribers) stream(w http.ResponseWriter, r *http.Request, to *Subscri
 		}
 		return nil
 	}
-	if err := send(EmptyComment); err != nil {
+	if err := send(emptyComment); err != nil {
 		return nil // the client is gone
 	}
 	for late := true; ; feed = s.project.Feed() {

@@ -322,7 +322,7 @@ func (s *Subscriber) deliver(ctx context.Context, feed *Feed, send func([]byte) 
 // since the log may lose the one that it knows.
 func (s *Subscriber) heartbeatText(p *Positions) []byte {
 	if s.Since == s.Sent {
-		return EmptyComment
+		return emptyComment
 	}
 	s.Sent = s.Since
 	return []byte("id: " + p.Text(s.Since) + "\n\n")

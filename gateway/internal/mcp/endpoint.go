@@ -118,7 +118,7 @@ func (m *endpoint) serve(w http.ResponseWriter, r *http.Request, who auth.Princi
 	if err := memory.Tally.Add(messageBytes + messageCopies*int64(len(body))); err != nil {
 		return err
 	}
-	if IsBatch(body) {
+	if isBatch(body) {
 		return server.BadRequest("BadRequestError", "send one message in each request")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), m.Limits.Handle+m.Overhead) // a call itself has m.Limits.Handle

@@ -89,8 +89,8 @@ func withoutSubscriptions(next sdk.MethodHandler) sdk.MethodHandler {
 const instructions = "This server holds structured content. Call list_types first: it names the content-types and what you may do with them. " +
 	"Read the resource of a type for its attributes. Documents are identified by their documentId. Parameters are those of the Strapi 5 REST API."
 
-// IsBatch reports whether a body holds several messages, which the protocol no longer allows.
-func IsBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
+// isBatch reports whether a body holds several messages, which the protocol no longer allows.
+func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
 
 // Serve answers a request whose body is one message. access is what its caller may do, and memory is for what the
 // message is parsed to. Its errors are told to the client.

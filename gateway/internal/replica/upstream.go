@@ -61,11 +61,11 @@ func (o *upstream) CatchUp(ctx context.Context, _ *http.Response) error {
 	if err != nil {
 		return err
 	}
-	return Reach(ctx, o.project, want)
+	return reach(ctx, o.project, want)
 }
 
-// Reach waits until reads show all that was written up to a position.
-func Reach(ctx context.Context, p Project, want store.Position) error {
+// reach waits until reads show all that was written up to a position.
+func reach(ctx context.Context, p Project, want store.Position) error {
 	for {
 		content, _ := p.Served()
 		committed := content.Store.NextCommit() // before the position is read

@@ -16,8 +16,8 @@ import (
 // request is then retried from authentication on, by the handlers of the new definitions. The part of its body that was
 // read is kept for that.
 
-// MaxRetries is how often a request is retried before it fails.
-const MaxRetries = 20
+// maxRetries is how often a request is retried before it fails.
+const maxRetries = 20
 
 // retryKey is the context key of the number of retries of a request, an int.
 type retryKey struct{}
@@ -29,7 +29,7 @@ func IsRetry(ctx context.Context) bool { return ctx.Value(retryKey{}) != nil }
 func (h *handlers) retry(w http.ResponseWriter, r *http.Request, kept *replayableBody) {
 	s := h.server
 	times, _ := r.Context().Value(retryKey{}).(int)
-	if times == MaxRetries || kept != nil && !kept.rewind() {
+	if times == maxRetries || kept != nil && !kept.rewind() {
 		s.fail(w, r, store.ErrRedefined)
 		return
 	}
