@@ -37,11 +37,11 @@ type files struct {
 	certificate, key string
 	failed           func(error)
 
-	mu      sync.Mutex
-	present *tls.Certificate
-	stamps  [2]stamp
-	looked  time.Time
-	told    string // the error that failed was last called with
+	mu       sync.Mutex
+	present  *tls.Certificate
+	stamps   [2]stamp
+	looked   time.Time
+	reported string // the error that failed was last called with
 }
 
 // A stamp changes when a file does.
@@ -66,10 +66,10 @@ func (f *files) tell(err error) {
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != f.told {
+	if text != "" && text != f.reported {
 		f.failed(err)
 	}
-	f.told = text
+	f.reported = text
 }
 
 // read reads the files if they have changed. A file that could not be used is not read again until it changes.

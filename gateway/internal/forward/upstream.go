@@ -33,7 +33,7 @@ type Upstream interface {
 	// Looped returns the answer to a request that this server has forwarded so many times before; nil if it is to be
 	// forwarded again.
 	Looped(times int) *apierror.Error
-	// Name returns how clients are told of the server.
+	// Name returns the name of the server in messages to clients.
 	Name() string
 	Close()
 }

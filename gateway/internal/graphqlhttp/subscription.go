@@ -236,11 +236,11 @@ func (s *subscription) deliverPage(ctx context.Context, h *Handler, to *feed.Sub
 	r := s.request.WithContext(ctx)
 	who, err := h.Authenticate(r)
 	if err != nil {
-		var told *apierror.Error
-		if !errors.As(err, &told) {
+		var refusal *apierror.Error
+		if !errors.As(err, &refusal) {
 			return false, err
 		}
-		events.lastResult(errorResponse(&language.Error{Message: told.Message, Code: "UNAUTHENTICATED"}))
+		events.lastResult(errorResponse(&language.Error{Message: refusal.Message, Code: "UNAUTHENTICATED"}))
 		return false, io.EOF
 	}
 	memory := h.Memory.Tally()

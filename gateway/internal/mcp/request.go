@@ -148,9 +148,9 @@ func errorText(err error) string {
 		}
 		return textOf(refused.status, name, http.StatusText(refused.status))
 	}
-	var told *apierror.Error
-	if errors.As(err, &told) {
-		return textOf(told.Status, told.Name, told.Message)
+	var refusal *apierror.Error
+	if errors.As(err, &refusal) {
+		return textOf(refusal.Status, refusal.Name, refusal.Message)
 	}
 	return textOf(http.StatusInternalServerError, "InternalServerError", "Internal Server Error")
 }

@@ -39,7 +39,7 @@ type Replica struct {
 	dir     dir
 	origin  *replication.Origin
 	files   *filesync.Replica
-	address string // of the origin, as writers are told it
+	address string // of the origin, in the errors of refused writes
 	id      string // names the running server among replicas that forward writes to one another
 	changed uint64 // the revision of the documents of files when the files were last compared
 

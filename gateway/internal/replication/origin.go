@@ -152,17 +152,17 @@ func causeOf(ctx context.Context, err error) error {
 
 // failure returns the error that an answer tells.
 func failure(answer *http.Response) error {
-	var told struct {
+	var body struct {
 		Error struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // without the text, the status tells enough
-	_ = json.Unmarshal(text, &told)
+	_ = json.Unmarshal(text, &body)
 	if answer.StatusCode == http.StatusGone {
-		return fmt.Errorf("%w: %s", ErrReset, told.Error.Message)
+		return fmt.Errorf("%w: %s", ErrReset, body.Error.Message)
 	}
-	err := fmt.Errorf("the origin answers %s: %s", answer.Status, told.Error.Message)
+	err := fmt.Errorf("the origin answers %s: %s", answer.Status, body.Error.Message)
 	if answer.StatusCode/100 == 4 && answer.StatusCode != http.StatusTooManyRequests {
 		return &RefusedError{err}
 	}

@@ -172,8 +172,8 @@ func (u *routes) fetch(w http.ResponseWriter, r *http.Request, _ auth.Principal)
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
 	to, name := server.ExtendDeadlines(w, r, u.Limits.Write), mux.Vars(r)["path"]
 	err := u.Library.ServeFile(to, r, name)
-	var told *apierror.Error
-	if u.Missing != nil && errors.As(err, &told) && told.Status == http.StatusNotFound && u.Missing(r.Context(), name) {
+	var missing *apierror.Error
+	if u.Missing != nil && errors.As(err, &missing) && missing.Status == http.StatusNotFound && u.Missing(r.Context(), name) {
 		return u.Library.ServeFile(to, r, name)
 	}
 	return err

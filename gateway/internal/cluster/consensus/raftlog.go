@@ -75,12 +75,12 @@ func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 	}
 	replaces := entries[0].Index == l.cut // not those that a node stores after it received a copy, maybe as the leader
 	l.cut = 0
-	for told := false; ; told = true {
+	for logged := false; ; logged = true {
 		err := l.WAL.StoreLogs(entries)
 		if err == nil || !replaces {
 			return err
 		}
-		if !told {
+		if !logged {
 			l.log.Error("entries of the leader cannot be stored in place of others, and are tried again", "error", err)
 		}
 		select {
