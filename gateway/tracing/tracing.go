@@ -55,7 +55,9 @@ type Tracer struct {
 }
 
 // New returns a Tracer. The environment variables of OpenTelemetry for the exporter, the batches and the resource are
-// heeded where o says nothing. It does not connect to the collector.
+// heeded where o says nothing, except OTEL_EXPORTER_OTLP_PROTOCOL: the protocol is always http/protobuf. New does not
+// connect to the collector. It fails, so that the server does not start, if a certificate that the environment names
+// (OTEL_EXPORTER_OTLP_CERTIFICATE) cannot be used, be it that the endpoint is not https.
 func New(o Options) (*Tracer, error) {
 	endpoint, err := url.JoinPath(strings.TrimSuffix(o.Endpoint, tracesPath), tracesPath)
 	if err != nil {

@@ -165,6 +165,14 @@ func TestSamplingFollowsTheParentOnlyIfItIsTrusted(t *testing.T) {
 	}
 }
 
+// message returns an answer in protocol buffers.
+func message(text string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/x-protobuf")
+		w.Write([]byte(text))
+	}
+}
+
 func TestCollectorMayAskForAPauseOrReject(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -182,10 +190,16 @@ func TestCollectorMayAskForAPauseOrReject(t *testing.T) {
 			"401 Unauthorized: \"no such key\""},
 		{"an error of its own", func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, 1,
 			"500"},
-		{"a part rejected", func(w http.ResponseWriter) { w.Write([]byte("\x0a\x0c\x08\x02\x12\x08too long")) }, 1,
+		{"a part rejected", message("\x0a\x0c\x08\x02\x12\x08too long"), 1,
 			"the collector rejects 2 spans: too long"},
-		{"nothing rejected", func(w http.ResponseWriter) { w.Write([]byte("\x0a\x00")) }, 1, ""},
-		{"an answer that is no message", func(w http.ResponseWriter) { w.Write([]byte("<html>")) }, 1, ""},
+		{"nothing rejected", message("\x0a\x00"), 1, ""},
+		{"an empty message", message(""), 1, ""},
+		{"a malformed message", message("<html>"), 1, "malformed answer"},
+		{"a message with a malformed part", message("\x0a\x01\x08"), 1, "malformed answer"},
+		{"an answer of another type", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte("\x0a\x0c\x08\x02\x12\x08too long"))
+		}, 1, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			first := true
@@ -210,14 +224,21 @@ func TestCollectorMayAskForAPauseOrReject(t *testing.T) {
 	}
 }
 
-func TestEnvironmentAppliesWhereOptionsSayNothing(t *testing.T) {
-	c, uploads := collect(t, nil)
-	c.StartTLS()
+// authorityOf returns a file with the certificate of a collector.
+func authorityOf(t *testing.T, c *httptest.Server) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+func TestEnvironmentAppliesWhereOptionsSayNothing(t *testing.T) {
+	c, uploads := collect(t, nil)
+	c.StartTLS()
+	file := authorityOf(t, c)
 	if errs := trace(t, tracing.Options{Endpoint: c.URL, Sample: 1}, nil); len(errs) != 1 {
 		t.Errorf("a collector with a certificate of an unknown authority is sent to: %v", errs)
 	}
@@ -245,16 +266,41 @@ func TestEnvironmentAppliesWhereOptionsSayNothing(t *testing.T) {
 }
 
 func TestNewRefusesWhatItCannotUse(t *testing.T) {
+	c, _ := collect(t, nil)
+	c.StartTLS()
+	authority := authorityOf(t, c)
 	for _, test := range []struct{ name, endpoint, certificate, want string }{
 		{"no URL", "http://[::1", "", "missing ']'"},
 		{"no file", "https://127.0.0.1:1", "nowhere.pem", "nowhere.pem"},
 		{"no certificate", "https://127.0.0.1:1", os.DevNull, "has no certificate in PEM"},
+		{"a certificate without TLS", "http://127.0.0.1:1", authority, "endpoint is not https"},
+		{"a certificate without TLS, in capitals", "HTTP://127.0.0.1:1", authority, "endpoint is not https"},
+		{"a certificate with TLS", "HTTPS://127.0.0.1:1", authority, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", test.certificate)
-			if _, err := tracing.New(tracing.Options{Endpoint: test.endpoint}); err == nil ||
-				!strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v, want %s", err, test.want)
+			tracer, err := tracing.New(tracing.Options{Endpoint: test.endpoint})
+			tracer.Shutdown()
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// A wrapped transport is what a program that extends the server may put into http.DefaultTransport.
+type wrapped struct{ http.RoundTripper }
+
+func TestDefaultTransportMayBeAnother(t *testing.T) {
+	standard := http.DefaultTransport
+	defer func() { http.DefaultTransport = standard }()
+	for name, other := range map[string]http.RoundTripper{"wrapped": wrapped{standard}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			http.DefaultTransport = other
+			c, uploads := collect(t, nil)
+			c.Start()
+			if errs := trace(t, tracing.Options{Endpoint: c.URL, Sample: 1}, nil); errs != nil || len(uploads) != 1 {
+				t.Errorf("%d uploads, %v", len(uploads), errs)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"mime"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,14 +19,18 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"golang.org/x/net/http/httpguts"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"lectern/internal/backoff"
 )
 
+const protobuf = "application/x-protobuf"
+
 const (
 	uploadTimeout = 10 * time.Second // of one attempt, unless the environment names another
+	uploadLimit   = time.Minute      // of a batch, after which it is not sent again
 	maxAnswer     = 64 << 10         // bytes that are read of an answer
 )
 
@@ -45,7 +49,8 @@ type uploader struct {
 var _ otlptrace.Client = (*uploader)(nil)
 
 // newUploader returns an uploader to an endpoint. Where headers is empty, and for all that Options do not have, it
-// heeds the environment variables of OpenTelemetry for exporters.
+// heeds the environment variables of OpenTelemetry for exporters. It fails if a certificate that these name cannot be
+// used.
 func newUploader(endpoint string, headers map[string]string) (*uploader, error) {
 	u := &uploader{endpoint: endpoint, headers: http.Header{}, gzip: environment("COMPRESSION") == "gzip"}
 	if len(headers) == 0 {
@@ -54,13 +59,17 @@ func newUploader(endpoint string, headers map[string]string) (*uploader, error) 
 	for name, value := range headers {
 		u.headers.Set(name, value)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	var err error
-	if transport.TLSClientConfig, err = tlsOf(environment("CERTIFICATE"), environment("CLIENT_CERTIFICATE"),
-		environment("CLIENT_KEY")); err != nil {
+	config, err := tlsOf(environment("CERTIFICATE"), environment("CLIENT_CERTIFICATE"), environment("CLIENT_KEY"))
+	if err != nil {
 		return nil, err
 	}
-	u.client = &http.Client{Transport: transport, Timeout: uploadTimeout}
+	if config != nil && !strings.HasPrefix(endpoint, "https:") {
+		return nil, errors.New("the environment names a certificate, but the endpoint is not https")
+	}
+	u.client = &http.Client{Timeout: uploadTimeout, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+	}}
 	if ms, err := strconv.Atoi(environment("TIMEOUT")); err == nil && ms > 0 {
 		u.client.Timeout = time.Duration(ms) * time.Millisecond
 	}
@@ -77,12 +86,14 @@ func environment(name string) string {
 }
 
 // headersOf parses headers as the environment has them: name=value,name=value, with values that are escaped as in URLs.
+// It skips what cannot be sent.
 func headersOf(text string) map[string]string {
 	headers := map[string]string{}
 	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(pair, "=")
+		name, value, found := strings.Cut(pair, "=")
+		name = strings.TrimSpace(name)
 		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); name != "" && err == nil {
+		if found && err == nil && httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(value) {
 			headers[name] = value
 		}
 	}
@@ -126,8 +137,9 @@ func (u *uploader) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements otlptrace.Client. It tries again until ctx or the uploader ends, as long as the collector
-// does not answer or says that it may take the spans later.
+// UploadTraces implements otlptrace.Client. It tries again after timeouts and temporary errors of the network, and
+// after the statuses 429, 502, 503 and 504, until ctx, the uploader or uploadLimit ends. It returns other errors at
+// once, and also these if the collector asks for a longer wait than is left.
 func (u *uploader) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
 	body, err := proto.Marshal(
 		&otlp.TracesData{ResourceSpans: spans}) // on the wire the same as the collector's ExportTraceServiceRequest
@@ -140,13 +152,15 @@ func (u *uploader) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(u.stopped, cancel)()
+	limit, end := context.WithTimeout(ctx, uploadLimit) // bounds the waits; each attempt has its timeout
+	defer end()
 	for b := backoff.New(); ; {
 		err := u.send(ctx, body)
-		var later *laterError
-		if !errors.As(err, &later) {
+		later, ok := errors.AsType[*laterError](err)
+		if !ok {
 			return err
 		}
-		if waited := later.wait(ctx, b); waited != nil {
+		if waited := later.wait(limit, b); waited != nil {
 			return errors.Join(err, waited)
 		}
 	}
@@ -166,14 +180,35 @@ type laterError struct {
 	after time.Duration // that the collector asks for; 0 if it says nothing
 }
 
-// wait waits as long as the collector asks for, and in any case as b says.
+// wait waits as long as the collector asks for or as b says, whichever is longer. It fails at once if ctx ends before
+// the collector's time.
 func (l *laterError) wait(ctx context.Context, b *backoff.Backoff) error {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < l.after {
+		return context.DeadlineExceeded
+	}
+	asked := time.NewTimer(l.after)
+	defer asked.Stop()
+	if err := b.Wait(ctx); err != nil {
+		return err
+	}
 	select {
-	case <-time.After(l.after):
-		return b.Wait(ctx)
+	case <-asked.C:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// retryAfter returns the wait that a header Retry-After asks for, in seconds or until a date.
+func retryAfter(value string) time.Duration {
+	seconds, err := strconv.ParseUint(value, 10, 16) // the largest stands for all that are too large
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return time.Until(at)
+	}
+	return 0
 }
 
 // send sends a body once. A laterError means that it may be sent again.
@@ -183,13 +218,13 @@ func (u *uploader) send(ctx context.Context, body []byte) error {
 		return err
 	}
 	r.Header = u.headers.Clone()
-	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Type", protobuf)
 	if u.gzip {
 		r.Header.Set("Content-Encoding", "gzip")
 	}
 	res, err := u.client.Do(r)
 	if err != nil {
-		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		if failed, ok := errors.AsType[*url.Error](err); ok && (failed.Timeout() || failed.Temporary()) {
 			return &laterError{error: err}
 		}
 		return err
@@ -200,13 +235,15 @@ func (u *uploader) send(ctx context.Context, body []byte) error {
 	case err != nil:
 		return err
 	case res.StatusCode/100 == 2:
-		return rejection(answer)
+		if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == protobuf {
+			return rejection(answer)
+		}
+		return nil
 	}
 	err = fmt.Errorf("%s answers %s: %q", u.endpoint, res.Status, bytes.TrimSpace(answer))
 	switch res.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16)
-		return &laterError{err, time.Duration(seconds) * time.Second}
+		return &laterError{err, retryAfter(res.Header.Get("Retry-After"))}
 	}
 	return err
 }
@@ -215,35 +252,38 @@ func (u *uploader) send(ctx context.Context, body []byte) error {
 // its answer says: field 1 is the partial success, in which field 1 is the number of spans that were rejected, and
 // field 2 says why.
 func rejection(answer []byte) error {
-	partial, _ := field(answer, 1)
-	_, rejected := field(partial, 1)
-	why, _ := field(partial, 2)
-	if rejected == 0 && len(why) == 0 {
-		return nil
+	partial, _, err := field(answer, 1)
+	if err != nil {
+		return err
+	}
+	_, rejected, err := field(partial, 1)
+	if err != nil {
+		return err
+	}
+	why, _, err := field(partial, 2)
+	if err != nil || rejected == 0 && len(why) == 0 {
+		return err
 	}
 	return fmt.Errorf("the collector rejects %d spans: %s", rejected, why)
 }
 
-// field returns the value of a field of a message, if it has it as bytes or as an integer. In what is no message there
-// is none.
-func field(m []byte, want protowire.Number) (text []byte, number uint64) {
+// field returns the value of a field of a message, if it has it as bytes or as an integer.
+func field(m []byte, want protowire.Number) (text []byte, number uint64, err error) {
 	for len(m) > 0 {
-		n, kind, tag := protowire.ConsumeTag(m)
-		if tag < 0 {
-			return nil, 0
+		n, kind, size := protowire.ConsumeField(m)
+		if size < 0 {
+			return nil, 0, fmt.Errorf("the collector gives a malformed answer: %w", protowire.ParseError(size))
 		}
-		m = m[tag:]
-		size := protowire.ConsumeFieldValue(n, kind, m)
+		_, _, tag := protowire.ConsumeTag(m)
+		value := m[tag:size]
 		switch {
-		case size < 0:
-			return nil, 0
 		case n != want:
 		case kind == protowire.BytesType:
-			text, _ = protowire.ConsumeBytes(m)
+			text, _ = protowire.ConsumeBytes(value)
 		case kind == protowire.VarintType:
-			number, _ = protowire.ConsumeVarint(m)
+			number, _ = protowire.ConsumeVarint(value)
 		}
 		m = m[size:]
 	}
-	return text, number
+	return text, number, nil
 }
