@@ -143,6 +143,5 @@ func (*stoppedNode) OpenStore(o store.Options, model *contenttypes.Model, open o
 	return st, err
 }
 
-var errHalfConverted = errors.New("the content of the node was half converted to changed definitions when it was " +
-	"stopped: " +
-	"serve it with --cluster, so that it goes on")
+var errHalfConverted = errors.New("the content of the node was half converted to changed definitions when it " +
+	"was stopped: serve it with --cluster, so that it goes on")

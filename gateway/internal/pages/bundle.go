@@ -108,8 +108,7 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (b *bundle) policy() (policy []string, nonce string) {
 	nonce = rand.Text()
 	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce +
-		"'; img-src data:; " +
-		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
+		"'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
 }
 
 // links returns the elements of the head of a page at a path that load the bundle.
