@@ -63,8 +63,13 @@ func TestSnapshotWhileCopying(t *testing.T) {
 	reader.start()
 	open := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(open) })
+	gate := make(chan struct{})
 	t.Cleanup(func() {
 		letGo()
+		select {
+		case gate <- struct{}{}: // the test has failed while the machine waited
+		default:
+		}
 		reader.stop()
 	})
 	if err := leader.Add(t.Context(), reader.name, reader.address, false); err != nil {
@@ -72,7 +77,6 @@ func TestSnapshotWhileCopying(t *testing.T) {
 	}
 	reader.wait(t, "the first copy", func() bool { return reader.state.Moved > 0 })
 	before := reader.state.Moved
-	gate := make(chan struct{})
 	reader.setGate(gate)
 	var texts []string
 	propose := func() {
