@@ -9,8 +9,8 @@ import (
 )
 
 // FromDefinitions makes a Model from the output of Definition. A store uses it to read content that was written under
-// older definitions. The Model has the rules that values are checked by only if DefinitionsWithRules made the
-// definitions. A target or component that is not among the definitions is nil.
+// older definitions. The Model can check values, for example by their length, only if DefinitionsWithRules made the
+// definitions: those of Definition have no such rules. A target or component that is not among the definitions is nil.
 func FromDefinitions(definitions [][]byte) (*Model, error) {
 	m := &Model{types: map[string]*ContentType{}, components: map[string]*Component{}}
 	parsed := make([]definitionJSON, len(definitions))

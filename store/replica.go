@@ -432,9 +432,9 @@ func isConversion(list []*Entry) bool {
 	return slices.ContainsFunc(list, func(e *Entry) bool { return e.Kind == ConversionEntry })
 }
 
-// keepReading keeps the content as it is readable if a conversion is to be applied, and goes on with that until Adopt
-// or Lead. stop must be called when the entries at hand are applied. redefined reports whether readers see the content
-// as it was before a conversion.
+// keepReading lets readers go on with the content as it was before a conversion, if one is to be applied; they see the
+// converted content after Adopt or Lead. stop must be called when the entries at hand are applied. redefined reports
+// whether readers see the content as it was before a conversion.
 func (s *Store) keepReading(converts bool) (redefined bool, stop func(), err error) {
 	pinned := s.current.Load().pinned.Load()
 	if pinned == nil && converts {
