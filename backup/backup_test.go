@@ -19,6 +19,7 @@ import (
 	"lectern/internal/objects"
 	"lectern/internal/storetest"
 	"lectern/store"
+	"lectern/store/frames"
 )
 
 func timeOf(t *testing.T, text string) time.Time {
@@ -197,7 +198,7 @@ func (p *project) update(after *store.Position) (u Update, err error) {
 			if err != nil {
 				return err
 			}
-			raw = AppendEntry(raw, e)
+			raw = frames.AppendEntry(raw, e)
 			after.Sequence = e.Sequence
 			p.mu.Lock()
 			for _, name := range p.names[e.Sequence] {

@@ -9,13 +9,14 @@ import (
 	"hash/crc32"
 
 	"lectern/store"
+	"lectern/store/frames"
 )
 
 // A segment is one object with entries of the log that follow one another. It begins with
 //
 //	the text segmentMagic · epoch 8 bytes · sequence of the first entry u64 · CRC-32C of all that u32
 //
-// Then come frames (see appendFrame): one for each entry and, once the segment is complete, one of the kind closeFrame
+// Then come frames (see store/frames): one for each entry and, once the segment is complete, one of the kind closeFrame
 // with the number of entries u64 and the SHA-256 of all bytes before the frame. A segment without that frame is open:
 // its last frame may be torn, because the program or the machine that wrote it died.
 const (
@@ -23,75 +24,13 @@ const (
 	segmentHeader = len(segmentMagic) + 8 + 8 + 4
 )
 
-// A frameKind says what is in a frame.
-type frameKind byte
-
-const (
-	entryFrame    frameKind = 1 // sequence u64 · the entry as Entry.Raw returns it
-	closeFrame    frameKind = 2
-	uploadsFrame  frameKind = 3 // names of uploaded files, as JSON; only in a stream
-	positionFrame frameKind = 4 // Heartbeat as JSON; only in a stream
-)
+// closeFrame is the kind of the frame that closes a segment.
+const closeFrame frames.Kind = 'Z'
 
 var (
 	crcTable = crc32.MakeTable(crc32.Castagnoli)
 	be       = binary.BigEndian
 )
-
-// frameHead is the length of the head of a frame.
-const frameHead = 4 + 4 + 1
-
-// maxFrame bounds a frame. No entry is as long: its batch has to fit into memory several times.
-const maxFrame = 1 << 30
-
-// appendFrame appends a frame: length of the body u32 · CRC-32C of kind and body u32 · kind u8 · body.
-func appendFrame(b []byte, kind frameKind, body ...[]byte) []byte {
-	at := len(b)
-	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0, byte(kind))
-	for _, part := range body {
-		b = append(b, part...)
-	}
-	be.PutUint32(b[at:], uint32(len(b)-at-frameHead))
-	be.PutUint32(b[at+4:], crc32.Checksum(b[at+8:], crcTable))
-	return b
-}
-
-func appendEntry(b []byte, e *store.Entry) []byte {
-	return appendFrame(b, entryFrame, be.AppendUint64(nil, e.Sequence), e.Raw())
-}
-
-// A frame is a frame that was read.
-type frame struct {
-	kind frameKind
-	body []byte
-	size int // of the whole frame
-}
-
-var errFrame = errors.New("a part of it is damaged")
-
-// parseFrame parses the frame at the beginning of b. It fails if there is none, or if its checksum is wrong.
-func parseFrame(b []byte) (frame, error) {
-	if len(b) < frameHead {
-		return frame{}, errFrame
-	}
-	n := int64(be.Uint32(b))
-	if n > maxFrame || n > int64(len(b)-frameHead) {
-		return frame{}, errFrame
-	}
-	whole := b[8 : frameHead+n]
-	if crc32.Checksum(whole, crcTable) != be.Uint32(b[4:]) {
-		return frame{}, errFrame
-	}
-	return frame{frameKind(whole[0]), whole[1:len(whole):len(whole)], frameHead + int(n)}, nil
-}
-
-// entry parses the entry in a frame.
-func (f frame) entry() (*store.Entry, error) {
-	if f.kind != entryFrame || len(f.body) < 8 {
-		return nil, errFrame
-	}
-	return store.ParseEntry(be.Uint64(f.body), f.body[8:])
-}
 
 // A segment is the contents of a segment.
 type segment struct {
@@ -119,7 +58,7 @@ func newSegment(epoch store.Epoch, first uint64) []byte {
 // closeSegment appends the frame that closes a segment of count entries.
 func closeSegment(raw []byte, count int) []byte {
 	sum := sha256.Sum256(raw)
-	return appendFrame(raw, closeFrame, be.AppendUint64(nil, uint64(count)), sum[:])
+	return frames.Append(raw, closeFrame, be.AppendUint64(nil, uint64(count)), sum[:])
 }
 
 // parseSegment parses a segment and checks all of it. The error wraps errDamaged, unless an entry is of a newer version
@@ -132,20 +71,20 @@ func parseSegment(raw []byte) (*segment, error) {
 	s := &segment{epoch: store.Epoch(raw[len(segmentMagic):]), first: be.Uint64(raw[len(segmentMagic)+8:]),
 		whole: segmentHeader}
 	for s.whole < len(raw) && !s.closed {
-		f, err := parseFrame(raw[s.whole:])
+		f, err := frames.Parse(raw[s.whole:])
 		if err != nil {
 			return s, s.end(raw)
 		}
-		if f.kind == closeFrame {
+		if f.Kind == closeFrame {
 			sum := sha256.Sum256(raw[:s.whole])
-			if want := append(be.AppendUint64(nil, uint64(len(s.entries))), sum[:]...); !bytes.Equal(f.body, want) {
+			if want := append(be.AppendUint64(nil, uint64(len(s.entries))), sum[:]...); !bytes.Equal(f.Payload, want) {
 				return s, fmt.Errorf("%w: its last part does not fit the others", errDamaged)
 			}
 			s.closed = true
 		} else if err := s.add(f); err != nil {
 			return s, err
 		}
-		s.whole += f.size
+		s.whole += f.Size()
 	}
 	if s.closed && s.whole < len(raw) {
 		return s, fmt.Errorf("%w: something follows its end", errDamaged)
@@ -154,8 +93,8 @@ func parseSegment(raw []byte) (*segment, error) {
 }
 
 // add adds the entry in a frame.
-func (s *segment) add(f frame) error {
-	e, err := f.entry()
+func (s *segment) add(f frames.Frame) error {
+	e, err := f.Entry()
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w after entry %d: %w", errDamaged, s.last(), err)
@@ -171,16 +110,17 @@ func (s *segment) add(f frame) error {
 // can be read.
 func (s *segment) end(raw []byte) error {
 	rest := raw[s.whole:]
-	for at := 1; at+frameHead < len(rest); at++ {
-		switch kind := frameKind(rest[at+8]); {
-		case kind == entryFrame && at+frameHead+8 <= len(rest):
-			if n := be.Uint64(rest[at+frameHead:]); n <= s.last() || n > s.last()+uint64(len(rest)/frameHead) {
+	for at := 1; at+frames.Overhead <= len(rest); at++ {
+		switch kind := frames.Kind(rest[at]); {
+		case kind == frames.Entry && at+frames.Overhead+8 <= len(rest):
+			n := be.Uint64(rest[at+frames.Head:])
+			if n <= s.last() || n > s.last()+uint64(len(rest)/frames.Overhead) {
 				continue
 			}
-		case kind != closeFrame || be.Uint32(rest[at:]) != 8+sha256.Size:
+		case kind != closeFrame || be.Uint32(rest[at+1:]) != 8+sha256.Size:
 			continue
 		}
-		if _, err := parseFrame(rest[at:]); err == nil {
+		if _, err := frames.Parse(rest[at:]); err == nil {
 			return fmt.Errorf("%w after entry %d, and others follow", errDamaged, s.last())
 		}
 	}

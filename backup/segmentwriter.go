@@ -6,6 +6,7 @@ import (
 
 	"lectern/internal/objects"
 	"lectern/store"
+	"lectern/store/frames"
 )
 
 // A segmentWriter adds entries to segments. Entries that were added are in the backup when save has returned nil.
@@ -44,7 +45,7 @@ func (w *segmentWriter) add(e *store.Entry) (full bool) {
 		w.name, w.raw, w.opened = segmentName(e.Epoch, e.Sequence), newSegment(e.Epoch, e.Sequence), time.Now()
 		w.count = 0
 	}
-	w.raw = appendEntry(w.raw, e)
+	w.raw = frames.AppendEntry(w.raw, e)
 	w.last = &store.Position{Epoch: e.Epoch, Sequence: e.Sequence}
 	w.count++
 	if full = len(w.raw) >= w.size; full {

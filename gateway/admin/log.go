@@ -12,6 +12,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/media"
 	"lectern/store"
+	"lectern/store/frames"
 )
 
 const (
@@ -105,7 +106,7 @@ func appendLog(s *store.Snapshot, c Content,
 		if err != nil {
 			return nil, after, nil, err
 		}
-		part = backup.AppendEntry(part, e)
+		part = frames.AppendEntry(part, e)
 		if err := addUploads(s, c, e, uploads); err != nil {
 			return nil, after, nil, err
 		}

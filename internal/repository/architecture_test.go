@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"store/internal/format", "store/internal/diskfile"},
 	{"store/internal/logentry", "store/internal/plan"},
 	{"store"},
+	{"store/frames"},
 	{"internal/storetest", "backup"},
 	{"documents/permission"},
 	{"documents/changes"},

@@ -11,6 +11,7 @@ import (
 
 	"lectern/gateway/internal/replication"
 	"lectern/store"
+	"lectern/store/frames"
 )
 
 // A frameQueue reads the stream of an origin's log ahead, so that all entries that have arrived share a transaction.
@@ -25,7 +26,7 @@ type frameQueue struct {
 
 // A frameStream is a replication.Stream.
 type frameStream interface {
-	Next() (kind replication.Kind, payload []byte, err error)
+	Next() (frames.Frame, error)
 	Close() error
 }
 
@@ -73,24 +74,24 @@ func (q *frameQueue) read(ctx context.Context) {
 }
 
 func (q *frameQueue) readFrame() (f logFrame, err error) {
-	kind, payload, err := q.stream.Next()
-	f.size = min(int64(len(payload)), maxQueuedBytes)
+	frame, err := q.stream.Next()
+	f.size = min(int64(len(frame.Payload)), maxQueuedBytes)
 	switch {
 	case errors.Is(err, io.EOF):
 		return f, errors.New("the origin has ended the connection")
 	case err != nil:
 		return f, err
-	case kind == replication.EntryFrame:
-		f.entry, err = replication.ParseEntry(payload)
-	case kind == replication.PartFrame:
-		f.entry, err = replication.ParsePartEntry(payload)
-	case kind == replication.ResetFrame:
-		err = fmt.Errorf("%w: %s", replication.ErrReset, payload)
-	case kind == replication.StatusFrame:
+	case frame.Kind == frames.Entry:
+		f.entry, err = frame.Entry()
+	case frame.Kind == replication.PartFrame:
+		f.entry, err = replication.ParsePartEntry(frame.Payload)
+	case frame.Kind == replication.ResetFrame:
+		err = fmt.Errorf("%w: %s", replication.ErrReset, frame.Payload)
+	case frame.Kind == replication.StatusFrame:
 		f.status = &replication.Status{}
-		err = json.Unmarshal(payload, f.status)
+		err = json.Unmarshal(frame.Payload, f.status)
 	default:
-		err = replication.ErrDamaged
+		err = frames.ErrDamaged
 	}
 	return f, err
 }

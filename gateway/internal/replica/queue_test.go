@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"lectern/gateway/internal/replication"
+	"lectern/store/frames"
 )
 
 // endlessFrames is the stream of an origin that sends long frames without end.
@@ -15,9 +16,9 @@ type endlessFrames struct {
 	read    atomic.Int64 // bytes
 }
 
-func (e *endlessFrames) Next() (replication.Kind, []byte, error) {
+func (e *endlessFrames) Next() (frames.Frame, error) {
 	e.read.Add(int64(len(e.payload)))
-	return replication.StatusFrame, e.payload, nil
+	return frames.Frame{Kind: replication.StatusFrame, Payload: e.payload}, nil
 }
 
 func (e *endlessFrames) Close() error { return nil }

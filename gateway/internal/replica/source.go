@@ -73,7 +73,7 @@ func errReset(err error) *apierror.Error {
 // frames begins an answer that is a stream of frames. Its client must read at limits.answerRate. A pace, if there is
 // one, limits the rate at which the frames are sent.
 func (s *Source) frames(w http.ResponseWriter, r *http.Request, l *server.LongAnswer,
-	pace *paced.Pace) (*replication.Writer, *bufio.Writer) {
+	pace *paced.Pace) (replication.Writer, *bufio.Writer) {
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
 	content, _ := s.options.Project.Served()
@@ -142,7 +142,7 @@ func (s *Source) sendLog(w http.ResponseWriter, r *http.Request, l *server.LongA
 // A logSender sends the entries of the log to one replica.
 type logSender struct {
 	source  *Source
-	frames  *replication.Writer
+	frames  replication.Writer
 	part    store.Part // what the replica gets
 	flush   func() error
 	since   store.Position // behind the last entry that was sent

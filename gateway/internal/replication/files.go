@@ -70,14 +70,14 @@ func (o *Origin) Files(ctx context.Context) ([]File, error) {
 		return nil, err
 	}
 	defer s.Close()
-	kind, payload, err := s.Next()
+	f, err := s.Next()
 	if err != nil {
 		return nil, err
 	}
-	if kind != FilesFrame {
+	if f.Kind != FilesFrame {
 		return nil, ErrDamaged
 	}
-	return ParseFiles(payload)
+	return ParseFiles(f.Payload)
 }
 
 // Fetched is the directory, among the uploaded files, with those that Fetch has not completed.
@@ -138,7 +138,7 @@ func (o *Origin) download(ctx context.Context, f *File, uploads *os.Root, part s
 		if _, err := to.Seek(have, io.SeekStart); err != nil {
 			return err
 		}
-		n, err := io.Copy(to, io.LimitReader(s.from, f.Size-have))
+		n, err := io.Copy(to, io.LimitReader(s.text, f.Size-have))
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 
 	"lectern/internal/budget"
 	"lectern/internal/diskspace"
+	"lectern/store/frames"
 )
 
 // zeros is an endless stream of zero bytes.
@@ -42,13 +43,13 @@ func TestHostileFrames(t *testing.T) {
 	const limit = 64 << 20
 	for _, tt := range []struct {
 		name   string
-		kind   Kind
+		kind   frames.Kind
 		length uint32
 		sent   int64 // bytes of the payload
 		want   error
 		most   uint64 // bytes that may be allocated
 	}{
-		{"an entry of 900 MB", EntryFrame, 900 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
+		{"an entry of 900 MB", frames.Entry, 900 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"an entry of 4 GB", PartFrame, math.MaxUint32, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"a status of 1 MB", StatusFrame, 1 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"definitions of 100 MB", DefinitionsFrame, 100 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
@@ -57,15 +58,16 @@ func TestHostileFrames(t *testing.T) {
 		{"a chunk of 1 MB", ChunkFrame, 1 << 20, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"an end with a payload", EndFrame, 1, math.MaxInt64, ErrDamaged, 1 << 20},
 		{"of an unknown kind", 'x', 1, math.MaxInt64, ErrDamaged, 1 << 20},
-		{"announced, and not sent", EntryFrame, 200 << 20, 1000, io.ErrUnexpectedEOF, 1 << 20},
-		{"longer than the memory", EntryFrame, 200 << 20, math.MaxInt64, budget.ErrExhausted, 2 * limit},
+		{"announced, and not sent", frames.Entry, 200 << 20, 1000, io.ErrUnexpectedEOF, 1 << 20},
+		{"longer than the memory", frames.Entry, 200 << 20, math.MaxInt64, budget.ErrExhausted, 2 * limit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			head := binary.BigEndian.AppendUint32([]byte{byte(tt.kind)}, tt.length)
 			memory := budget.New(limit)
-			r := NewReader(io.MultiReader(strings.NewReader(string(head)), io.LimitReader(zeros{}, tt.sent)), memory)
+			r := frames.NewReader(io.MultiReader(strings.NewReader(string(head)), io.LimitReader(zeros{}, tt.sent)),
+				longest, memory)
 			var err error
-			took := allocated(func() { _, _, err = r.Next() })
+			took := allocated(func() { _, err = r.Next() })
 			if !errors.Is(err, tt.want) || took > tt.most {
 				t.Errorf("%v, and %d bytes were allocated; want %v and %d", err, took, tt.want, tt.most)
 			}
@@ -98,10 +100,10 @@ func endlessCopy(t *testing.T, size int64, sent *int64) *Origin {
 			AnnounceCopy(w.Header(), size)
 		}
 		to := bufio.NewWriter(w)
-		frames := NewWriter(to)
-		err := frames.JSON(DefinitionsFrame, &Definitions{})
+		stream := NewWriter(to)
+		err := stream.JSON(DefinitionsFrame, &Definitions{})
 		for chunk := make([]byte, chunkSize); err == nil; *sent += chunkSize {
-			err = frames.Frame(ChunkFrame, chunk)
+			err = stream.Frame(ChunkFrame, chunk)
 		}
 	}))
 	t.Cleanup(server.Close)

@@ -16,6 +16,7 @@ import (
 
 	"lectern/internal/budget"
 	"lectern/store"
+	"lectern/store/frames"
 )
 
 // ErrReset: the origin cannot continue from the position of the replica, which must begin anew with a copy.
@@ -75,8 +76,9 @@ func (o *Origin) silence() time.Duration {
 
 // A Stream is an answer of the origin.
 type Stream struct {
-	*Reader
+	*frames.Reader
 	body   io.ReadCloser
+	text   io.Reader // of the body, while it shows that the connection is alive
 	cancel context.CancelCauseFunc
 	alive  *time.Timer
 	most   time.Duration
@@ -121,7 +123,8 @@ func (o *Origin) get(ctx context.Context, address string, header http.Header) (*
 		err := failure(answer)
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	s.Reader = NewReader(bufio.NewReaderSize(&watched{s, streaming}, 64<<10), o.Memory)
+	s.text = bufio.NewReaderSize(&watched{s, streaming}, 64<<10)
+	s.Reader = frames.NewReader(s.text, longest, o.Memory)
 	return s, answer, nil
 }
 
@@ -207,14 +210,14 @@ func (o *Origin) Definitions(ctx context.Context) (*Definitions, error) {
 }
 
 func (s *Stream) definitions() (*Definitions, error) {
-	kind, payload, err := s.Next()
+	f, err := s.Next()
 	if err != nil {
 		return nil, err
 	}
-	if kind != DefinitionsFrame {
+	if f.Kind != DefinitionsFrame {
 		return nil, ErrDamaged
 	}
-	return ParseDefinitions(payload)
+	return ParseDefinitions(f.Payload)
 }
 
 // Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the
@@ -256,27 +259,27 @@ func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*
 	return d, nil
 }
 
-// chunks writes the chunks of a copy to f, up to the EndFrame. There may be size bytes.
-func (s *Stream) chunks(f *os.File, size int64, progress func(int64)) error {
+// chunks writes the chunks of a copy to a file, up to the EndFrame. There may be size bytes.
+func (s *Stream) chunks(to *os.File, size int64, progress func(int64)) error {
 	for arrived := int64(0); ; {
-		kind, payload, err := s.Next()
+		f, err := s.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return io.ErrUnexpectedEOF
 		case err != nil:
 			return err
-		case kind == EndFrame:
+		case f.Kind == EndFrame:
 			return nil
-		case kind != ChunkFrame:
+		case f.Kind != ChunkFrame:
 			return ErrDamaged
 		}
-		if arrived += int64(len(payload)); arrived > size {
+		if arrived += int64(len(f.Payload)); arrived > size {
 			return errTooLong
 		}
-		if _, err := f.Write(payload); err != nil {
+		if _, err := to.Write(f.Payload); err != nil {
 			return err
 		}
-		if err := requireSpace(f, 0); err != nil { // others fill the disk as well
+		if err := requireSpace(to, 0); err != nil { // others fill the disk as well
 			return err
 		}
 		progress(arrived)

@@ -73,23 +73,23 @@ func (s *Stream) fill(r *store.Replica, dir *os.File, most int64, progress func(
 	var list []*store.Entry
 	arrived, gathered := int64(0), 0
 	for {
-		kind, payload, err := s.Next()
+		f, err := s.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return io.ErrUnexpectedEOF
 		case err != nil:
 			return err
-		case kind == EndFrame:
+		case f.Kind == EndFrame:
 			return r.Fill(list...)
-		case kind != PartFrame:
+		case f.Kind != PartFrame:
 			return fmt.Errorf("%w: an origin of an older version may not know partial replicas", ErrDamaged)
 		}
-		e, err := ParsePartEntry(payload)
+		e, err := ParsePartEntry(f.Payload)
 		if err != nil {
 			return err
 		}
 		list = append(list, e)
-		arrived, gathered = arrived+int64(len(payload)), gathered+len(payload)
+		arrived, gathered = arrived+int64(len(f.Payload)), gathered+len(f.Payload)
 		if arrived > most {
 			return errTooLong
 		}

