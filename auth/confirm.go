@@ -8,17 +8,17 @@ import (
 	"lectern/store"
 )
 
-// ConfirmEmail answers {confirmation}, the code from a mail, with a JWT. The code works once.
-func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (jwt string, err error) {
+// ConfirmEmail answers {confirmation}, the code from a mail, with credentials. The code works once.
+func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (c Credentials, err error) {
 	form := newForm(query)
 	code := form.text("confirmation")
 	if err := form.err(); err != nil {
-		return "", err
+		return c, err
 	}
 	data := jsontree.NewObject()
 	data.Set("confirmed", true)
 	data.Set("confirmationToken", nil)
-	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+	return u.updateAndIssue(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		r := u.withCode(s, u.confirmCode, code)
 		if !r.Exists() {
 			return r, apierror.Validation("Invalid token")

@@ -21,13 +21,13 @@ var (
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password} with a JWT. If the user does not exist or has no password, it hashes the given
-// password anyway, so that the answer takes as long.
-func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err error) {
+// Login answers {identifier, password} with credentials. If the user does not exist or has no password, it hashes the
+// given password anyway, so that the answer takes as long.
+func (u *Users) Login(ctx context.Context, body any, show Show) (c Credentials, err error) {
 	form := newForm(body)
 	identifier, password := form.text("identifier"), form.text("password")
 	if err := form.err(); err != nil {
-		return "", err
+		return c, err
 	}
 	var who account
 	err = u.o.Store.View(func(s *store.Snapshot) error {
@@ -37,20 +37,20 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err
 		return nil
 	})
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	if !who.local {
 		who.hash = nil
 	}
 	switch same, err := who.hasPassword(ctx, u.o.Documents.Passwords, password); {
 	case err != nil:
-		return "", err
+		return c, err
 	case !same:
-		return "", errLogin
+		return c, errLogin
 	case !who.confirmed && u.o.Settings.EmailConfirmation:
-		return "", errUnconfirmed
+		return c, errUnconfirmed
 	case who.blocked:
-		return "", errBlocked
+		return c, errBlocked
 	}
 	err = u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, who.id)
@@ -60,9 +60,9 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (jwt string, err
 		return show(s, r)
 	})
 	if err != nil {
-		return "", err
+		return c, err
 	}
-	return u.signer.sign(who.id, who.hash)
+	return u.issue(ctx, who, "")
 }
 
 // identified returns the user with this identifier: their address, in any case, or their name. It looks for the address
@@ -87,24 +87,24 @@ func MayRegister(a *contenttypes.Attribute) bool {
 	return !a.System
 }
 
-// Register answers {username, email, password} with a JWT, or without one if the address must be confirmed first. The
-// settings list the other attributes that the body may contain.
-func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, err error) {
+// Register answers {username, email, password} with credentials, which are empty if the address must be confirmed
+// first. The settings list the other attributes that the body may contain.
+func (u *Users) Register(ctx context.Context, body any, show Show) (c Credentials, err error) {
 	if !u.o.Settings.AllowRegister {
-		return "", apierror.Application("Register action is currently disabled")
+		return c, apierror.Application("Register action is currently disabled")
 	}
 	form := newForm(body)
 	if others := form.others(slices.Concat(registered, u.o.Settings.RegisterFields)...); len(others) > 0 {
-		return "", apierror.Validation("Invalid parameters: " + strings.Join(others, ", "))
+		return c, apierror.Validation("Invalid parameters: " + strings.Join(others, ", "))
 	}
 	email, username := lower(form.email("email")), form.text("username")
 	form.password("password")
 	if err := form.err(); err != nil {
-		return "", err
+		return c, err
 	}
 	role, err := u.defaultRole(ctx)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	code := newCode(u.o.Now())
 	data := form.values(u.typ)
@@ -118,12 +118,12 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 	var made account
 	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, &made))
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		if u.isTaken(tx.Snapshot, email, username) {
@@ -132,13 +132,13 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (jwt string, 
 		return tx.Create(p)
 	})
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	if u.o.Settings.EmailConfirmation {
 		u.mailConfirmation(made, code)
-		return "", nil
+		return c, nil
 	}
-	return u.signer.sign(made.id, made.hash)
+	return u.issue(ctx, made, "")
 }
 
 // isTaken reports whether a user has this address or name. It compares each with both, because users may log in with

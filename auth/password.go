@@ -23,18 +23,18 @@ var (
 	errCode      = apierror.Validation("Incorrect code provided")
 )
 
-// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with this id with a new JWT; all
-// earlier JWTs become invalid. The id is 0 for a request without a user, which is refused.
-func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show Show) (jwt string, err error) {
+// ChangePassword answers {currentPassword, password, passwordConfirmation} of the user with this id with new
+// credentials; all earlier JWTs become invalid. The id is 0 for a request without a user, which is refused.
+func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show Show) (c Credentials, err error) {
 	if user == 0 {
-		return "", errAnonymous
+		return c, errAnonymous
 	}
 	form := newForm(body)
 	form.repeated("passwordConfirmation", "password")
 	password, current := form.password("password"), form.text("currentPassword")
 	form.only("currentPassword", "password", "passwordConfirmation")
 	if err := form.err(); err != nil {
-		return "", err
+		return c, err
 	}
 	var who account
 	err = u.o.Store.View(func(s *store.Snapshot) error {
@@ -46,20 +46,20 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 		return nil
 	})
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	switch same, err := who.hasPassword(ctx, u.o.Documents.Passwords, current); {
 	case err != nil:
-		return "", err
+		return c, err
 	case !same:
-		return "", apierror.Validation("The provided current password is invalid")
+		return c, apierror.Validation("The provided current password is invalid")
 	case current == password:
-		return "", apierror.Validation("Your new password must be different than your current password")
+		return c, apierror.Validation("Your new password must be different than your current password")
 	}
 	data := jsontree.NewObject()
 	data.Set("password", password)
 	data.Set(u.resetCode.Name, nil) // whoever could read the mailbox until now must not change it back
-	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+	return u.updateAndIssue(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		now := u.Row(s, who.id)
 		if string(now.JSON(u.password)) != string(who.hash) {
 			return now, errGone // another request changed it first
@@ -68,14 +68,14 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	})
 }
 
-// updateAndSign changes the user that find returns, and returns a JWT for them. find is called in the transaction of
-// the change, perhaps more than once; its error is returned.
-func (u *Users) updateAndSign(ctx context.Context, data *jsontree.Object, show Show,
-	find func(*store.Snapshot) (store.Record, error)) (jwt string, err error) {
+// updateAndIssue changes the user that find returns, and returns credentials for them. find is called in the
+// transaction of the change, perhaps more than once; its error is returned.
+func (u *Users) updateAndIssue(ctx context.Context, data *jsontree.Object, show Show,
+	find func(*store.Snapshot) (store.Record, error)) (c Credentials, err error) {
 	var made account
 	p, err := u.prepare(ctx, data, show, &made)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		r, err := find(tx.Snapshot)
@@ -85,9 +85,9 @@ func (u *Users) updateAndSign(ctx context.Context, data *jsontree.Object, show S
 		return tx.Update(r.DocumentID(), p)
 	})
 	if err != nil {
-		return "", err
+		return c, err
 	}
-	return u.signer.sign(made.id, made.hash)
+	return u.issue(ctx, made, "")
 }
 
 // ForgotPassword answers {email} and queues a mail with a code if a user has that address. The answer does not reveal
@@ -150,20 +150,20 @@ func (u *Users) values(who account, url, code string) map[string]string {
 	}
 }
 
-// ResetPassword answers {code, password, passwordConfirmation} with a JWT. The code works once. The password is hashed
-// before the code is looked up, so that a wrong code takes as long as a right one.
-func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (jwt string, err error) {
+// ResetPassword answers {code, password, passwordConfirmation} with credentials. The code works once. The password is
+// hashed before the code is looked up, so that a wrong code takes as long as a right one.
+func (u *Users) ResetPassword(ctx context.Context, body any, show Show) (c Credentials, err error) {
 	form := newForm(body)
 	form.repeated("passwordConfirmation", "password")
 	password, code := form.password("password"), form.text("code")
 	form.only("code", "password", "passwordConfirmation")
 	if err := form.err(); err != nil {
-		return "", err
+		return c, err
 	}
 	data := jsontree.NewObject()
 	data.Set("password", password)
 	data.Set("resetPasswordToken", nil)
-	return u.updateAndSign(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+	return u.updateAndIssue(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		r := u.withCode(s, u.resetCode, code)
 		if !r.Exists() || isTrue(r, u.blocked) || u.isLate(code) {
 			return r, errCode

@@ -59,13 +59,13 @@ func (f *fixture) userOptions(granted map[string][]string) auth.UserOptions {
 func register(t testing.TB, u *auth.Users, name string) (*http.Request, uint64) {
 	t.Helper()
 	var id uint64
-	jwt, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", name+"@people.test",
+	c, err := u.Register(context.Background(), jsontree.ObjectOf("username", name, "email", name+"@people.test",
 		"password", "secret"),
 		func(_ *store.Snapshot, r store.Record) error { id = r.ID(); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Request{Header: http.Header{"Authorization": {"Bearer " + jwt}}}, id
+	return &http.Request{Header: http.Header{"Authorization": {"Bearer " + c.JWT}}}, id
 }
 
 // TestRolesAreNoticed changes permissions in the store without calling Users. The next request has the changed

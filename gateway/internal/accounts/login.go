@@ -50,7 +50,7 @@ func (u *routes) register(w http.ResponseWriter, r *http.Request, who auth.Princ
 
 // POST /api/auth/change-password: changes the password of the user who is logged in.
 func (u *routes) changePassword(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	return u.session(w, r, who, false, func(ctx context.Context, body any, show auth.Show) (string, error) {
+	return u.session(w, r, who, false, func(ctx context.Context, body any, show auth.Show) (auth.Credentials, error) {
 		return u.Users.ChangePassword(ctx, who.User.ID, body, show)
 	})
 }
@@ -60,26 +60,32 @@ func (u *routes) resetPassword(w http.ResponseWriter, r *http.Request, who auth.
 	return u.session(w, r, who, false, u.Users.ResetPassword)
 }
 
-// session answers with a user and a JWT, as begin prints and returns them. The JWT is "" until the email address is
-// confirmed.
+// session answers with a user and credentials, as begin prints and returns them from the body of the request.
 func (u *routes) session(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
-	begin func(context.Context, any, auth.Show) (string, error)) error {
+	begin func(context.Context, any, auth.Show) (auth.Credentials, error)) error {
 	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
 		return err
 	}
+	return u.loggedIn(w, r, who, role, func(show auth.Show) (auth.Credentials, error) {
+		return begin(r.Context(), sent, show)
+	})
+}
+
+// loggedIn answers with a user and credentials, as begin prints and returns them. Every route that logs a user in ends
+// with it. There are no credentials until the email address is confirmed.
+func (u *routes) loggedIn(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
+	begin func(auth.Show) (auth.Credentials, error)) error {
 	user := []byte(`"user":`)
-	jwt, err := begin(r.Context(), sent, u.shown(r, who, role, &user))
+	c, err := begin(u.shown(r, who, role, &user))
 	if err != nil {
 		return err
 	}
 	body := []byte{'{'}
-	if jwt != "" {
-		body = append(append(jsontree.AppendString(append(body, `"jwt":`...), jwt), ','), user...)
-	} else {
-		body = append(body, user...)
+	if c.JWT != "" {
+		body = append(jsontree.AppendString(append(body, `"jwt":`...), c.JWT), ',')
 	}
-	return server.SendJSON(w, http.StatusOK, append(body, '}'))
+	return server.SendJSON(w, http.StatusOK, append(append(body, user...), '}'))
 }
 
 // POST /api/auth/forgot-password: mails a code for POST /api/auth/reset-password.

@@ -63,16 +63,16 @@ func (m *mutation) account() error {
 	case schema.DeleteRole:
 		return m.ok(users.DeleteRole(m.Ctx, m.keptBy(m.printOK), m.id()))
 	case schema.CreateUser:
-		return m.user(func(once *store.Once, show auth.Show) (string, error) {
-			return "", users.Create(m.Ctx, once, m.userBody(), show)
+		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
+			return auth.Credentials{}, users.Create(m.Ctx, once, m.userBody(), show)
 		})
 	case schema.UpdateUser:
-		return m.user(func(once *store.Once, show auth.Show) (string, error) {
-			return "", users.Update(m.Ctx, once, m.id(), m.userBody(), show)
+		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
+			return auth.Credentials{}, users.Update(m.Ctx, once, m.id(), m.userBody(), show)
 		})
 	case schema.DeleteUser:
-		return m.user(func(once *store.Once, show auth.Show) (string, error) {
-			return "", users.Delete(m.Ctx, once, m.id(), show)
+		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
+			return auth.Credentials{}, users.Delete(m.Ctx, once, m.id(), show)
 		})
 	case schema.Login:
 		body := m.body("input")
@@ -86,7 +86,7 @@ func (m *mutation) account() error {
 		return m.session(users.ResetPassword, m.texts("password", "passwordConfirmation", "code"))
 	case schema.ChangePassword:
 		body := m.texts("currentPassword", "password", "passwordConfirmation")
-		return m.user(func(_ *store.Once, show auth.Show) (string, error) {
+		return m.user(func(_ *store.Once, show auth.Show) (auth.Credentials, error) {
 			return users.ChangePassword(m.Ctx, m.execution.user.ID, body, show)
 		})
 	case schema.ForgotPassword:
@@ -171,8 +171,9 @@ func (m *mutation) printOK() {
 }
 
 // session runs an operation that answers with a JWT.
-func (m *mutation) session(begin func(context.Context, any, auth.Show) (string, error), body *jsontree.Object) error {
-	return m.user(func(_ *store.Once, show auth.Show) (string, error) { return begin(m.Ctx, body, show) })
+func (m *mutation) session(begin func(context.Context, any, auth.Show) (auth.Credentials, error),
+	body *jsontree.Object) error {
+	return m.user(func(_ *store.Once, show auth.Show) (auth.Credentials, error) { return begin(m.Ctx, body, show) })
 }
 
 var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "User not found"}
@@ -180,14 +181,14 @@ var errNoUser = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundErro
 // user prints {jwt, user} or {data} of the user that do changes or finds. The user is printed in the callback of do,
 // while the row can be read; the JWT is known only when do returns. A do without a JWT has its answer kept by the Once,
 // which is nil for a request without an idempotency key.
-func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error)) error {
+func (m *mutation) user(do func(*store.Once, auth.Show) (auth.Credentials, error)) error {
 	var parts [][]byte
 	shown, kept := false, false
 	once := m.keptBy(func() {
 		m.userPayload("", parts)
 		kept = true
 	})
-	jwt, err := do(once, func(s *store.Snapshot, row store.Record) error {
+	c, err := do(once, func(s *store.Snapshot, row store.Record) error {
 		m.takeBack()
 		m.loader.Snapshot, m.loader.Status, shown = s, store.Published, true
 		if m.captured != nil {
@@ -208,14 +209,14 @@ func (m *mutation) user(do func(*store.Once, auth.Show) (jwt string, err error))
 	}
 	if m.captured != nil {
 		payload := map[string]any{"ok": true, "user": m.captured.value, "data": m.captured.value}
-		if jwt != "" {
-			payload["jwt"] = jwt
+		if c.JWT != "" {
+			payload["jwt"] = c.JWT
 		}
 		m.captured.value = payload
 		return nil
 	}
 	if !kept {
-		m.userPayload(jwt, parts)
+		m.userPayload(c.JWT, parts)
 	}
 	return nil
 }
