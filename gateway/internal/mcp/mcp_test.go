@@ -4,9 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -71,19 +70,9 @@ tokens:
 // serve serves the project, with other files added or replaced.
 func serve(t *testing.T, others map[string]string) gateway.Ready {
 	t.Helper()
-	dir := t.TempDir()
-	for _, set := range []map[string]string{files, others} {
-		for name, text := range set {
-			name = filepath.Join(dir, name)
-			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return servertest.Serve(t, dir, nil)
+	all := maps.Clone(files)
+	maps.Copy(all, others)
+	return servertest.Serve(t, servertest.WriteProject(t, all), nil)
 }
 
 // An assistant is a client of the SDK.
