@@ -55,7 +55,7 @@ func (t *Tokens) FollowFile(ctx context.Context) (revoked []Token, err error) {
 		}
 		return nil
 	})
-	if store.FollowsAnother(err) {
+	if store.WritesElsewhere(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -91,7 +91,7 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		return nil, err
 	}
 	err = u.grantDeclared(ctx)
-	follows := store.FollowsAnother(err) // the roles come with the content
+	follows := store.WritesElsewhere(err) // the roles come with the content
 	if err != nil && !follows {
 		return nil, fmt.Errorf("grant the permissions of permissions.yaml: %w", err)
 	}

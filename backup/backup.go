@@ -7,11 +7,11 @@
 //	uploads/EPOCH-SEQUENCE-….json             which uploaded file had which content (uploads.go)
 //	files/XX/SHA256                           the contents of uploaded files
 //
-// A Follower writes them. It takes a base now and then, and adds entries of the log a moment after they were committed.
+// A Shipper writes them. It takes a base now and then, and adds entries of the log a moment after they were committed.
 // PlanFor finds the last base at or before a moment, and the entries from there up to that moment. Whoever applies
 // these to the base by store.Replica has the content of that moment.
 //
-// Reading the source: segment.go is the format of segments, stream.go that of a running server's log. follower.go and
+// Reading the source: segment.go is the format of segments, stream.go that of a running server's log. shipper.go and
 // keeper.go write a backup; plan.go reads it.
 package backup
 
@@ -91,7 +91,7 @@ type listedSegment struct {
 // A catalogue lists what is in a backup.
 type catalogue struct {
 	bases     []Base          // those that are complete, the oldest first
-	broken    []Base          // those whose list of uploads is missing, because the Follower died
+	broken    []Base          // those whose list of uploads is missing, because the Shipper died
 	segments  []listedSegment // by epoch and first entry
 	manifests []listedManifest
 }

@@ -48,7 +48,7 @@ type project struct {
 	refuse    error               // returned by Log
 	breakOff  error               // returned by Log once, after the next update
 	age       time.Duration       // by which bases seem to be older than they are
-	lastFlush time.Duration       // of Followers
+	lastFlush time.Duration       // of Shippers
 	trimmed   bool                // whether Log says once that its entries are gone
 	pinned    int
 }
@@ -215,7 +215,7 @@ func (p *project) update(after *store.Position) (u Update, err error) {
 	return NewUpdateReader(bytes.NewReader(raw)).Next()
 }
 
-// A running is a Follower that runs.
+// A running is a Shipper that runs.
 type running struct {
 	*project
 	cancel context.CancelFunc
@@ -225,11 +225,11 @@ type running struct {
 	notes  []string
 }
 
-// follow starts a Follower.
-func (p *project) follow(to objects.Store, every, keep time.Duration) *running {
+// ship starts a Shipper.
+func (p *project) ship(to objects.Store, every, keep time.Duration) *running {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	r := &running{project: p, cancel: cancel, ended: make(chan error, 1)}
-	f := &Follower{From: p, To: to, Every: every, Keep: keep, lastFlush: p.lastFlush, Report: func(x Progress) {
+	f := &Shipper{From: p, To: to, Every: every, Keep: keep, lastFlush: p.lastFlush, Report: func(x Progress) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if x.Note != "" {
@@ -335,7 +335,7 @@ func newDirectory(t testing.TB) *objects.Directory {
 	return to
 }
 
-// TestMoments writes at random while a Follower runs, which is stopped and started now and then and takes many bases.
+// TestMoments writes at random while a Shipper runs, which is stopped and started now and then and takes many bases.
 // Each moment that is restored has the content that the store had.
 func TestMoments(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
@@ -351,7 +351,7 @@ func TestMoments(t *testing.T) {
 				p.write() // while none runs
 				models[p.store.Revision()] = content(t, p.store)
 			}
-			f = p.follow(to, 20*time.Millisecond, time.Hour)
+			f = p.ship(to, 20*time.Millisecond, time.Hour)
 		}
 		p.write()
 		models[p.store.Revision()] = content(t, p.store)
@@ -401,7 +401,7 @@ func TestMomentsAcrossDefinitions(t *testing.T) {
 	}
 	write()
 	for half := range 2 {
-		f := p.follow(to, time.Hour, time.Hour)
+		f := p.ship(to, time.Hour, time.Hour)
 		f.caughtUp()
 		for range 10 {
 			write()

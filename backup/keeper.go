@@ -33,8 +33,8 @@ type keeper struct {
 
 	mu     sync.Mutex // guards the following; held while files and bases are copied
 	newest Base
-	taken  time.Time       // when, by the clock that only goes on; or when this Follower began
-	behind bool            // whether files may be missing, because an earlier Follower died before it copied those that the entries name
+	taken  time.Time       // when, by the clock that only goes on; or when this Shipper began
+	behind bool            // whether files may be missing, because an earlier Shipper died before it copied those that the entries name
 	known  manifest        // the files of the directory, as they are in the backup
 	files  map[string]bool // the names of objects in files/
 }
@@ -109,7 +109,7 @@ func (k *keeper) work(ctx context.Context, at store.Position) error {
 	return err
 }
 
-// catchUp copies the files that an earlier Follower may have left out.
+// catchUp copies the files that an earlier Shipper may have left out.
 func (k *keeper) catchUp(ctx context.Context, at store.Position) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

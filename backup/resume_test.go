@@ -16,7 +16,7 @@ import (
 	"lectern/store"
 )
 
-// TestTornBackups cuts the last segment off at random, as the death of the machine may, and starts a Follower again.
+// TestTornBackups cuts the last segment off at random, as the death of the machine may, and starts a Shipper again.
 // The backup that is torn has a beginning of what was written, and the one that goes on has all.
 func TestTornBackups(t *testing.T) {
 	p := newProject(t)
@@ -31,7 +31,7 @@ func TestTornBackups(t *testing.T) {
 		p.write()
 		models[p.store.Revision()] = content(t, p.store)
 	}
-	f := p.follow(to, time.Hour, time.Hour)
+	f := p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	for range 6 {
 		for range 3 {
@@ -56,7 +56,7 @@ func TestTornBackups(t *testing.T) {
 			at+1 < last.first {
 			t.Fatalf("torn: restored %d: %v", at, err)
 		}
-		f = p.follow(to, time.Hour, time.Hour)
+		f = p.ship(to, time.Hour, time.Hour)
 		f.caughtUp()
 	}
 	f.stop()
@@ -78,7 +78,7 @@ func TestBackupsWithFaults(t *testing.T) {
 	began := time.Now().Add(-time.Minute)
 	p.write()
 	for range 3 {
-		f := p.follow(to, time.Hour, time.Hour)
+		f := p.ship(to, time.Hour, time.Hour)
 		f.caughtUp()
 		p.write()
 		p.write()
@@ -127,14 +127,14 @@ func TestBackupsWithFaults(t *testing.T) {
 func TestTrimmedLog(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
-	f := p.follow(to, time.Hour, time.Hour)
+	f := p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	f.stop()
 	p.write()
 	p.write()
 	missed := p.store.Revision() - 1
 	p.trimmed = true
-	f = p.follow(to, time.Hour, time.Hour)
+	f = p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	f.stop()
 	if _, _, err := p.restore(to, Moment{Sequence: missed}); !errors.Is(err, errMissing) ||
@@ -146,13 +146,13 @@ func TestTrimmedLog(t *testing.T) {
 	}
 }
 
-// TestTwoFollowers runs two Followers that write to the same place. One of them ends, and says once why.
-func TestTwoFollowers(t *testing.T) {
+// TestTwoShippers runs two Shippers that write to the same place. One of them ends, and says once why.
+func TestTwoShippers(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
-	one := p.follow(to, time.Hour, time.Hour)
+	one := p.ship(to, time.Hour, time.Hour)
 	p.write()
 	one.caughtUp()
-	two := p.follow(to, time.Hour, time.Hour)
+	two := p.ship(to, time.Hour, time.Hour)
 	var err error
 	until(t, "one of them has ended", func() bool {
 		p.write()
@@ -167,7 +167,7 @@ func TestTwoFollowers(t *testing.T) {
 	})
 	if !errors.Is(err, objects.ErrChanged) ||
 		strings.Count(err.Error(), "only one process may write to a backup") != 1 {
-		t.Errorf("a Follower ended with %v", err)
+		t.Errorf("a Shipper ended with %v", err)
 	}
 	one.stop()
 }
@@ -176,7 +176,7 @@ func TestTwoFollowers(t *testing.T) {
 func TestUploads(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
-	f := p.follow(to, time.Hour, time.Hour)
+	f := p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	put := func(name, text string) uint64 {
 		t.Helper()
@@ -212,7 +212,7 @@ func TestUploads(t *testing.T) {
 		t.Errorf("the contents are stored as %v, %v", files, err)
 	}
 	p.write()
-	f = p.follow(to, time.Nanosecond, time.Nanosecond) // a new base, and nothing before it is kept
+	f = p.ship(to, time.Nanosecond, time.Nanosecond) // a new base, and nothing before it is kept
 	until(t, "the old base is removed", func() bool {
 		p.write()
 		c, err := list(t.Context(), to)
@@ -247,7 +247,7 @@ func (o *outage) Extend(ctx context.Context, name string, content []byte, from i
 	return o.Store.Extend(ctx, name, content, from)
 }
 
-// TestOutageAtTheEndOfALog has the log break off while the backup cannot be written for longer than a Follower waits
+// TestOutageAtTheEndOfALog has the log break off while the backup cannot be written for longer than a Shipper waits
 // for its last entries. Each entry is in the backup once.
 func TestOutageAtTheEndOfALog(t *testing.T) {
 	p, to := newProject(t), &outage{Store: newDirectory(t)}
@@ -255,7 +255,7 @@ func TestOutageAtTheEndOfALog(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var at atomic.Uint64
 	var broke atomic.Bool
-	f := &Follower{From: p, To: to, Every: time.Hour, Keep: time.Hour, lastFlush: time.Millisecond,
+	f := &Shipper{From: p, To: to, Every: time.Hour, Keep: time.Hour, lastFlush: time.Millisecond,
 		Report: func(x Progress) {
 			if strings.HasPrefix(x.Note, "follow the log") {
 				broke.Store(true)
@@ -319,19 +319,19 @@ func (p *project) wantUpload(from objects.Store, name string, sequence uint64, w
 	}
 }
 
-// TestReplacedAfterBase replaces a file that a base has before the backup has a later entry, and while no Follower
+// TestReplacedAfterBase replaces a file that a base has before the backup has a later entry, and while no Shipper
 // runs.
 func TestReplacedAfterBase(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	first := p.upload("a.txt", "one")
-	f := p.follow(to, time.Hour, time.Hour)
+	f := p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	second := p.upload("a.txt", "another")
 	f.caughtUp()
 	p.hasFiles(to, 2)
 	f.stop()
 	third := p.upload("a.txt", "the third")
-	f = p.follow(to, time.Hour, time.Hour)
+	f = p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	p.hasFiles(to, 3)
 	f.stop()
@@ -345,13 +345,13 @@ func TestReplacedAfterBase(t *testing.T) {
 func TestUploadsGone(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.upload("a.txt", "one")
-	f := p.follow(to, time.Hour, time.Hour)
+	f := p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	f.stop()
 	mounted := p.uploads
 	p.uploads = filepath.Join(mounted, "unmounted")
 	p.write()
-	f = p.follow(to, time.Nanosecond, time.Nanosecond)
+	f = p.ship(to, time.Nanosecond, time.Nanosecond)
 	until(t, "the old base is removed", func() bool {
 		p.write()
 		c, err := list(t.Context(), to)
@@ -366,21 +366,21 @@ func TestUploadsGone(t *testing.T) {
 	}
 }
 
-// TestClockAhead takes a base while the clock is years ahead. When it is right again, the next Follower takes another,
+// TestClockAhead takes a base while the clock is years ahead. When it is right again, the next Shipper takes another,
 // and moments are found.
 func TestClockAhead(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
 	p.age = -10 * 365 * 24 * time.Hour
-	f := p.follow(to, time.Hour, 24*time.Hour)
+	f := p.ship(to, time.Hour, 24*time.Hour)
 	f.caughtUp()
 	p.write()
 	f.caughtUp()
 	f.stop()
 	p.age = 0
-	f = p.follow(to, time.Hour, 24*time.Hour)
+	f = p.ship(to, time.Hour, 24*time.Hour)
 	until(t, "another base is taken", func() bool {
-		p.upload("a.txt", "one") // has the Follower look whether a base is due
+		p.upload("a.txt", "one") // has the Shipper look whether a base is due
 		c, err := list(t.Context(), to)
 		return err == nil && len(c.bases) == 2
 	})
@@ -397,14 +397,14 @@ func TestClockAhead(t *testing.T) {
 	}
 }
 
-// TestBaseAhead ends a Follower that could not store the entries before its newest base. The next one backs up a file
+// TestBaseAhead ends a Shipper that could not store the entries before its newest base. The next one backs up a file
 // that came meanwhile.
 func TestBaseAhead(t *testing.T) {
 	p, to := newProject(t), &outage{Store: newDirectory(t)}
 	p.write()
 	p.age, p.lastFlush = 2*time.Hour,
 		time.Millisecond // the next base is due, and entries that cannot be stored are left soon
-	f := p.follow(to, time.Hour, 3*time.Hour)
+	f := p.ship(to, time.Hour, 3*time.Hour)
 	f.caughtUp()
 	p.write()
 	f.caughtUp()
@@ -421,7 +421,7 @@ func TestBaseAhead(t *testing.T) {
 	<-f.ended
 	second := p.upload("a.txt", "another")
 	to.on.Store(false)
-	f = p.follow(to, time.Hour, 3*time.Hour)
+	f = p.ship(to, time.Hour, 3*time.Hour)
 	f.caughtUp()
 	p.hasFiles(to, 2)
 	f.stop()

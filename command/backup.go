@@ -91,7 +91,7 @@ func (c *backupCommand) ship(s *session, args []string) error {
 		}
 		p.clear()
 	}()
-	err = c.directory(s, dir).Follow(s.ctx, admin.FollowOptions{
+	err = c.directory(s, dir).Ship(s.ctx, admin.ShipOptions{
 		To: to, Every: time.Duration(c.every), Keep: time.Duration(c.keep),
 		Report: func(r backup.Progress) { reports <- r },
 	})

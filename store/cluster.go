@@ -111,7 +111,7 @@ func (s *Store) ApplyTransactions(ctx context.Context, list []Transaction) (rede
 		if err := s.health.err(); err != nil {
 			return err
 		}
-		if err := s.follow(); err != nil {
+		if err := s.stopLeading(); err != nil {
 			return err
 		}
 		last, err := s.appliedIndex()
@@ -134,8 +134,8 @@ func (s *Store) ApplyTransactions(ctx context.Context, list []Transaction) (rede
 	return redefined, err
 }
 
-// follow has the store take no writes. The writer goroutine calls it.
-func (f *file) follow() error {
+// stopLeading has the store take no writes. The writer goroutine calls it.
+func (f *file) stopLeading() error {
 	if f.applier != nil {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (s *Store) Lead(ctx context.Context, model *contenttypes.Model, opts Option
 		if err := s.health.err(); err != nil {
 			return err
 		}
-		if err := s.follow(); err != nil {
+		if err := s.stopLeading(); err != nil {
 			return err
 		}
 		same := s.bound.model == model && s.pinned.Load() == nil && !s.applier.needs(model) && !s.applier.lacks(model)
@@ -261,10 +261,10 @@ func (s *Store) Lead(ctx context.Context, model *contenttypes.Model, opts Option
 	return r.made, err
 }
 
-// Follow has the store of a node take no writes, until Lead is called again.
-func (s *Store) Follow(ctx context.Context) error {
+// StopLeading has the store of a node take no writes, until Lead is called again.
+func (s *Store) StopLeading(ctx context.Context) error {
 	s.leads.Store(false)
-	return s.byWriter(ctx, s.follow)
+	return s.byWriter(ctx, s.stopLeading)
 }
 
 // ResetAppliedIndex forgets the index of the last transaction, for a store that begins a new cluster. The store must

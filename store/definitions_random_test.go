@@ -168,7 +168,7 @@ func (m *randomModel) populate(t *testing.T, s *store.Store, r *rand.Rand) {
 		w.Access = permission.FullAccess
 		var refused *apierror.Error
 		err := f(context.Background(), w)
-		lost := store.FollowsAnother(err) || errors.Is(err, store.ErrOutcome) // by the leader of a cluster
+		lost := store.WritesElsewhere(err) || errors.Is(err, store.ErrOutcome) // by the leader of a cluster
 		if err != nil && !lost && !errors.As(err, &refused) {
 			t.Fatal(err)
 		}

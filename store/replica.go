@@ -352,9 +352,9 @@ func (f *file) refused() error {
 	return nil
 }
 
-// FollowsAnother reports whether a write failed because the content of the store comes from another: it is a replica,
+// WritesElsewhere reports whether a write failed because another store takes the writes: this one is that of a replica,
 // or a node that does not lead.
-func FollowsAnother(err error) bool {
+func WritesElsewhere(err error) bool {
 	var replica *ReplicaError
 	return errors.As(err, &replica) || errors.Is(err, ErrNotLeader)
 }
@@ -500,8 +500,8 @@ func (s *Store) Abandon(ctx context.Context) error {
 	})
 }
 
-// Following returns the position of a replica's content: behind the last entry that was applied.
-func (s *Store) Following(ctx context.Context) (p Position, err error) {
+// AppliedPosition returns the position of a replica's content: behind the last entry that was applied.
+func (s *Store) AppliedPosition(ctx context.Context) (p Position, err error) {
 	err = s.byWriter(ctx, func() error {
 		p = Position{s.log.epoch, s.revised.Load()}
 		return nil

@@ -27,7 +27,7 @@ type Restored struct {
 	Kept    string   // the directory with what was there before; "" if there was nothing
 }
 
-// RestoreAt replaces the store and the uploads by those of a moment, from a backup that Follow has written. Otherwise
+// RestoreAt replaces the store and the uploads by those of a moment, from a backup that Ship has written. Otherwise
 // it does what Restore does. progress may be nil.
 func (d *Directory) RestoreAt(ctx context.Context, from objects.Store, m backup.Moment,
 	progress func(entries int)) (done Restored, err error) {

@@ -171,7 +171,7 @@ func (n *Node) Follow(leader string) {
 	n.endLead()
 	before := *n.leader.Load()
 	n.setLeader(leader)
-	if err := n.store().Follow(n.ctx); err != nil && n.ctx.Err() == nil {
+	if err := n.store().StopLeading(n.ctx); err != nil && n.ctx.Err() == nil {
 		n.log.Error("the node cannot follow the leader of the cluster", "error", err)
 	}
 	if leader != "" && leader != before {

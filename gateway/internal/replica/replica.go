@@ -245,7 +245,7 @@ func (r *Replica) Run(ctx context.Context) {
 
 // connect follows the log of the origin until the connection ends.
 func (r *Replica) connect(ctx context.Context) (err error) {
-	if r.known, err = r.project.Store().Following(ctx); err != nil {
+	if r.known, err = r.project.Store().AppliedPosition(ctx); err != nil {
 		return err
 	}
 	if !r.project.Store().Part().Equal(r.options.Part) {

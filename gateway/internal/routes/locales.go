@@ -51,7 +51,7 @@ func (l *Locales) Make() error {
 		data.Set("code", locale.Code)
 		if err := l.Documents.Create(context.Background(),
 			documents.Write{Type: t, Data: data, Access: permission.FullAccess}); err != nil {
-			if store.FollowsAnother(err) {
+			if store.WritesElsewhere(err) {
 				return nil // the origin makes it
 			}
 			return err

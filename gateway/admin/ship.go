@@ -19,17 +19,17 @@ import (
 	"lectern/store"
 )
 
-// FollowOptions say how to write a continuous backup.
-type FollowOptions struct {
+// ShipOptions say how to write a continuous backup.
+type ShipOptions struct {
 	To     objects.Store
 	Every  time.Duration // how long after a base the next one is taken
 	Keep   time.Duration // each moment of this time can be restored
 	Report func(backup.Progress)
 }
 
-// Follow writes a continuous backup of the project until ctx ends. It asks the server that runs on the data directory,
+// Ship writes a continuous backup of the project until ctx ends. It asks the server that runs on the data directory,
 // and waits for one while none runs.
-func (d *Directory) Follow(ctx context.Context, o FollowOptions) error {
+func (d *Directory) Ship(ctx context.Context, o ShipOptions) error {
 	if node, err := d.IsNode(); err != nil {
 		return err
 	} else if !node { // a node need not have definitions beside it
@@ -37,31 +37,31 @@ func (d *Directory) Follow(ctx context.Context, o FollowOptions) error {
 			return err
 		}
 	}
-	f := &backup.Follower{From: follower{d}, To: o.To, Every: o.Every, Keep: o.Keep, Report: o.Report}
-	return f.Run(ctx)
+	s := &backup.Shipper{From: shipped{d}, To: o.To, Every: o.Every, Keep: o.Keep, Report: o.Report}
+	return s.Run(ctx)
 }
 
-// A follower is the project as the server on its data directory shows it. It connects anew for each call, since the
+// shipped is the project as the server on its data directory shows it. It connects anew for each call, since the
 // server may be started again.
-type follower struct{ d *Directory }
+type shipped struct{ d *Directory }
 
-var _ backup.Source = follower{}
+var _ backup.Source = shipped{}
 
 // do connects to the server and calls f.
-func (f follower) do(ctx context.Context, do func(*remote) error) error {
-	r, err := dial(ctx, f.d.DataPath())
+func (s shipped) do(ctx context.Context, do func(*remote) error) error {
+	r, err := dial(ctx, s.d.DataPath())
 	if err != nil {
-		return fmt.Errorf("%w; start it with %s", err, f.d.Command("serve"))
+		return fmt.Errorf("%w; start it with %s", err, s.d.Command("serve"))
 	}
 	return errors.Join(do(r), r.Close())
 }
 
 // Uploads implements backup.Source.
-func (f follower) Uploads() string { return filepath.Join(f.d.DataPath(), UploadsName) }
+func (s shipped) Uploads() string { return filepath.Join(s.d.DataPath(), UploadsName) }
 
 // Base implements backup.Source.
-func (f follower) Base(ctx context.Context, put func(backup.Base, io.Reader) error) error {
-	return f.do(ctx, func(r *remote) error {
+func (s shipped) Base(ctx context.Context, put func(backup.Base, io.Reader) error) error {
+	return s.do(ctx, func(r *remote) error {
 		return r.do(ctx, http.MethodGet, "/base", nil, func(body io.Reader) error {
 			var begin bytes.Buffer // what was read to find the head
 			base, err := readBase(io.TeeReader(body, &begin))
@@ -89,8 +89,8 @@ func readBase(r io.Reader) (b backup.Base, err error) {
 }
 
 // Log implements backup.Source.
-func (f follower) Log(ctx context.Context, after store.Position, next func(backup.Update) error) error {
-	return f.do(ctx, func(r *remote) error {
+func (s shipped) Log(ctx context.Context, after store.Position, next func(backup.Update) error) error {
+	return s.do(ctx, func(r *remote) error {
 		return r.do(ctx, http.MethodGet, "/log?after="+url.QueryEscape(after.String()), nil,
 			func(body io.Reader) error {
 				for updates := backup.NewUpdateReader(body); ; {
@@ -107,11 +107,11 @@ func (f follower) Log(ctx context.Context, after store.Position, next func(backu
 }
 
 // Pin implements backup.Source.
-func (f follower) Pin(ctx context.Context) (unpin func(), err error) {
+func (s shipped) Pin(ctx context.Context) (unpin func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pinned, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- f.do(ctx, func(r *remote) error {
+		ended <- s.do(ctx, func(r *remote) error {
 			return r.do(ctx, http.MethodGet, "/pin", nil, func(body io.Reader) error {
 				close(pinned)
 				_, err := io.Copy(io.Discard, body)

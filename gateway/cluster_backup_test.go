@@ -31,8 +31,8 @@ func TestContinuousBackupOfNode(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	based, ended := make(chan struct{}, 1), make(chan error, 1)
 	go func() {
-		ended <- gateway.Directory(nodes[2].dir, gateway.Options{}).Follow(
-			ctx, admin.FollowOptions{To: to, Every: time.Hour, Keep: time.Hour, Report: func(p backup.Progress) {
+		ended <- gateway.Directory(nodes[2].dir, gateway.Options{}).Ship(
+			ctx, admin.ShipOptions{To: to, Every: time.Hour, Keep: time.Hour, Report: func(p backup.Progress) {
 				if p.Note != "" {
 					select {
 					case based <- struct{}{}:

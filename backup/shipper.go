@@ -27,13 +27,13 @@ type Source interface {
 	Uploads() string
 }
 
-// A Follower writes a continuous backup. Only one may write to the same place.
-type Follower struct {
+// A Shipper writes a continuous backup. Only one may write to the same place.
+type Shipper struct {
 	From  Source
 	To    objects.Store
 	Every time.Duration // how long after a base the next one is taken
 	Keep  time.Duration // each moment of this time can be restored; what only older moments need is removed
-	// Report is called with the progress, and with problems that the Follower copes with. Several goroutines may call
+	// Report is called with the progress, and with problems that the Shipper copes with. Several goroutines may call
 	// it.
 	Report func(Progress)
 
@@ -49,7 +49,7 @@ type Follower struct {
 type Progress struct {
 	Position store.Position // behind the last entry in the backup
 	Behind   time.Duration  // the age of the oldest entry that is not in the backup
-	Entries  int            // how many the Follower has added
+	Entries  int            // how many the Shipper has added
 	Bytes    int64          // the length of these
 	Note     string         // if it is set, the others are not: a base was taken, or a problem
 }
@@ -59,39 +59,39 @@ const (
 	flushEvery = 250 * time.Millisecond
 	// flushAt is how many bytes of entries do not wait.
 	flushAt = 4 << 20
-	// retryEvery is how long a Follower waits until it tries again what failed.
+	// retryEvery is how long a Shipper waits until it tries again what failed.
 	retryEvery = time.Second
-	// lastFlush is how long the Follower may take to store the last entries when it was told to stop.
+	// lastFlush is how long the Shipper may take to store the last entries when it has to stop.
 	lastFlush = 10 * time.Second
 )
 
 // Run writes the backup until ctx ends. It goes on where an earlier one ended. If the server or the backup cannot be
 // reached, it tries again.
-func (f *Follower) Run(ctx context.Context) error {
-	f.segment = newSegmentWriter(f.To)
-	f.keeper = &keeper{from: f.From, to: f.To, every: f.Every, keep: f.Keep, note: f.note,
+func (s *Shipper) Run(ctx context.Context) error {
+	s.segment = newSegmentWriter(s.To)
+	s.keeper = &keeper{from: s.From, to: s.To, every: s.Every, keep: s.Keep, note: s.note,
 		pending: map[string]uint64{}, known: manifest{}, wake: make(chan struct{}, 1)}
-	if err := f.retry(ctx, "read the backup", f.resume); err != nil {
+	if err := s.retry(ctx, "read the backup", s.resume); err != nil {
 		return ended(ctx, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	defer stop()
-	keeping.Go(func() { f.keeper.run(ctx, &f.position) })
+	keeping.Go(func() { s.keeper.run(ctx, &s.position) })
 	for {
-		if f.position.Load() == nil {
-			if err := f.retry(ctx, "take a base", f.begin); err != nil {
+		if s.position.Load() == nil {
+			if err := s.retry(ctx, "take a base", s.begin); err != nil {
 				return ended(ctx, err)
 			}
 		}
-		if err := f.retry(ctx, "follow the log", f.follow); err != nil {
+		if err := s.retry(ctx, "follow the log", s.shipLog); err != nil {
 			return ended(ctx, err)
 		}
 	}
 }
 
-// ended returns err, or nil if the Follower was told to stop.
+// ended returns err, or nil if the Shipper had to stop.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -103,7 +103,7 @@ func ended(ctx context.Context, err error) error {
 var errShared = errors.New("only one process may write to a backup")
 
 // retry calls do until it succeeds. It returns an error if ctx ends, or if trying again is of no use.
-func (f *Follower) retry(ctx context.Context, what string, do func(context.Context) error) error {
+func (s *Shipper) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	for {
 		err := do(ctx)
 		switch {
@@ -116,7 +116,7 @@ func (f *Follower) retry(ctx context.Context, what string, do func(context.Conte
 		case errors.Is(err, objects.ErrChanged):
 			return fmt.Errorf("%s: %w; %w", what, err, errShared)
 		}
-		f.note(fmt.Sprintf("%s: %v; trying again", what, err))
+		s.note(fmt.Sprintf("%s: %v; trying again", what, err))
 		if err := wait(ctx, retryEvery); err != nil {
 			return err
 		}
@@ -134,9 +134,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resume finds out where an earlier Follower ended.
-func (f *Follower) resume(ctx context.Context) error {
-	c, err := list(ctx, f.To)
+// resume finds out where an earlier Shipper ended.
+func (s *Shipper) resume(ctx context.Context) error {
+	c, err := list(ctx, s.To)
 	if err != nil {
 		return err
 	}
@@ -144,39 +144,39 @@ func (f *Follower) resume(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if err := f.keeper.resume(ctx, &c, base); err != nil {
+	if err := s.keeper.resume(ctx, &c, base); err != nil {
 		return err
 	}
 	at := base.Position
 	if segments := c.segmentsOf(at.Epoch); len(segments) > 0 {
-		last, err := f.segment.resume(ctx, segments[len(segments)-1])
+		last, err := s.segment.resume(ctx, segments[len(segments)-1])
 		switch {
 		case errors.Is(err, errDamaged):
-			f.note(fmt.Sprintf("%s: %v; a new base replaces it", segments[len(segments)-1].name, err))
+			s.note(fmt.Sprintf("%s: %v; a new base replaces it", segments[len(segments)-1].name, err))
 			return nil
 		case err != nil:
 			return err
 		}
 		at.Sequence = last
 	}
-	f.position.Store(&at)
+	s.position.Store(&at)
 	return nil
 }
 
-// begin takes a base, after which the log can be followed.
-func (f *Follower) begin(ctx context.Context) error {
-	b, err := f.keeper.takeBase(ctx, store.Position{})
+// begin takes a base, after which the log can be shipped.
+func (s *Shipper) begin(ctx context.Context) error {
+	b, err := s.keeper.takeBase(ctx, store.Position{})
 	if err == nil {
-		f.position.Store(&b.Position)
+		s.position.Store(&b.Position)
 	}
 	return err
 }
 
-// follow adds entries to the backup as they are committed. It returns nil if the log does not have the next ones, so
+// shipLog adds entries to the backup as they are committed. It returns nil if the log does not have the next ones, so
 // that a base is needed.
-func (f *Follower) follow(ctx context.Context) error {
-	if err := f.store(ctx, nil,
-		true); err != nil { // the last entries of an earlier call, if it could not store them in time
+func (s *Shipper) shipLog(ctx context.Context) error {
+	// the last entries of an earlier call, if it could not store them in time
+	if err := s.store(ctx, nil, true); err != nil {
 		return err
 	}
 	updates := make(chan Update, 4)
@@ -185,7 +185,7 @@ func (f *Follower) follow(ctx context.Context) error {
 	var failed error
 	go func() {
 		defer close(updates)
-		failed = f.From.Log(reading, *f.position.Load(), func(u Update) error {
+		failed = s.From.Log(reading, *s.position.Load(), func(u Update) error {
 			select {
 			case updates <- u:
 				return nil
@@ -194,7 +194,7 @@ func (f *Follower) follow(ctx context.Context) error {
 			}
 		})
 	}()
-	err := f.ship(ctx, updates)
+	err := s.storeUpdates(ctx, updates)
 	stop()
 	for range updates { // until the goroutine has ended
 	}
@@ -202,15 +202,15 @@ func (f *Follower) follow(ctx context.Context) error {
 	case err != nil:
 		return err
 	case errors.Is(failed, store.ErrTrimmed), errors.Is(failed, store.ErrOtherEpoch):
-		f.note(fmt.Sprintf("%v; a new base is taken", failed))
-		f.position.Store(nil)
+		s.note(fmt.Sprintf("%v; a new base is taken", failed))
+		s.position.Store(nil)
 		return nil
 	}
 	return failed
 }
 
-// ship stores the entries of updates until there are no more.
-func (f *Follower) ship(ctx context.Context, updates <-chan Update) error {
+// storeUpdates stores the entries of updates until there are no more.
+func (s *Shipper) storeUpdates(ctx context.Context, updates <-chan Update) error {
 	var entries []*store.Entry
 	size := 0
 	flush := time.NewTimer(time.Hour)
@@ -219,74 +219,74 @@ func (f *Follower) ship(ctx context.Context, updates <-chan Update) error {
 		select {
 		case u, more := <-updates:
 			if !more {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(f.lastFlush, lastFlush))
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(s.lastFlush, lastFlush))
 				defer cancel()
-				return f.store(ctx, entries, true)
+				return s.store(ctx, entries, true)
 			}
-			f.keeper.add(u)
+			s.keeper.add(u)
 			if len(entries) == 0 && len(u.Entries) > 0 {
 				flush.Reset(flushEvery)
 			}
 			for _, e := range u.Entries {
 				entries, size = append(entries, e), size+e.Size()
 			}
-			if size < flushAt && (len(entries) > 0 || !f.segment.old()) {
-				f.report(entries)
+			if size < flushAt && (len(entries) > 0 || !s.segment.old()) {
+				s.report(entries)
 				continue
 			}
 		case <-flush.C:
 		}
-		if err := f.store(ctx, entries, f.segment.old()); err != nil {
+		if err := s.store(ctx, entries, s.segment.old()); err != nil {
 			return err
 		}
 		entries, size = nil, 0
-		f.report(nil)
+		s.report(nil)
 	}
 }
 
 // store adds entries to the backup, and closes the segment if asked to. If it fails, the segment still has what could
 // not be stored, and the next call stores that first.
-func (f *Follower) store(ctx context.Context, entries []*store.Entry, closing bool) error {
+func (s *Shipper) store(ctx context.Context, entries []*store.Entry, closing bool) error {
 	for _, e := range entries {
-		f.progress.Entries++
-		f.progress.Bytes += int64(len(e.Raw()))
-		if f.segment.add(e) {
-			if err := f.save(ctx); err != nil {
+		s.progress.Entries++
+		s.progress.Bytes += int64(len(e.Raw()))
+		if s.segment.add(e) {
+			if err := s.save(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	if closing {
-		f.segment.close()
+		s.segment.close()
 	}
-	return f.save(ctx)
+	return s.save(ctx)
 }
 
 // save stores what was added to the segment.
-func (f *Follower) save(ctx context.Context) error {
-	if err := f.retry(ctx, "write to the backup", f.segment.save); err != nil {
+func (s *Shipper) save(ctx context.Context) error {
+	if err := s.retry(ctx, "write to the backup", s.segment.save); err != nil {
 		return err
 	}
-	if f.segment.last != nil {
-		f.position.Store(f.segment.last)
-		f.segment.last = nil
+	if s.segment.last != nil {
+		s.position.Store(s.segment.last)
+		s.segment.last = nil
 	}
 	return nil
 }
 
 // report reports the progress, given the entries that are not in the backup yet.
-func (f *Follower) report(waiting []*store.Entry) {
-	f.progress.Position, f.progress.Behind = *f.position.Load(), 0
+func (s *Shipper) report(waiting []*store.Entry) {
+	s.progress.Position, s.progress.Behind = *s.position.Load(), 0
 	if len(waiting) > 0 {
-		f.progress.Behind = time.Since(waiting[0].Time)
+		s.progress.Behind = time.Since(waiting[0].Time)
 	}
-	f.Report(f.progress)
+	s.Report(s.progress)
 }
 
-// note reports a note, unless it is the same as a moment ago.
-func (f *Follower) note(text string) {
-	if f.notes.fresh(text) {
-		f.Report(Progress{Note: text})
+// note reports a note, unless it is the same as just before.
+func (s *Shipper) note(text string) {
+	if s.notes.fresh(text) {
+		s.Report(Progress{Note: text})
 	}
 }
 
