@@ -14,7 +14,7 @@ func IsEmail(s string) bool {
 	if !ok {
 		var local string
 		local, domain, ok = strings.Cut(s, "@")
-		for _, word := range strings.Split(local, ".") {
+		for word := range strings.SplitSeq(local, ".") {
 			ok = ok && word != "" && strings.IndexFunc(word, notAtom) < 0
 		}
 	}

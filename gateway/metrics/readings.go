@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -131,9 +132,7 @@ func age(h webhooks.Status) float64 {
 // withRelationCache adds the relation cache of the store to the caches that count their entries.
 func withRelationCache(r *Reading) map[string]lru.Stats {
 	all := map[string]lru.Stats{"relations": {Hits: int64(r.Store.RelationHits), Misses: int64(r.Store.RelationMisses)}}
-	for name, stats := range r.Caches {
-		all[name] = stats
-	}
+	maps.Copy(all, r.Caches)
 	return all
 }
 

@@ -1,5 +1,7 @@
 package anyjpeg
 
+import "slices"
+
 // A scan is a pass over some components.
 type scan struct {
 	components  []*component
@@ -66,10 +68,8 @@ func (d *decoder) readScan(header []byte) (*scan, error) {
 				found = &d.components[at]
 			}
 		}
-		for _, c := range s.components {
-			if c == found {
-				return nil, errFormat
-			}
+		if slices.Contains(s.components, found) {
+			return nil, errFormat
 		}
 		tables := header[2+2*i]
 		if found == nil || tables>>4 > 3 || tables&15 > 3 {

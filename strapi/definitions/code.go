@@ -59,7 +59,7 @@ func codeKind(file string) string {
 		"policies": "code of a policy does", "middlewares": "code of a middleware does",
 		"content-types": "lifecycles of a type do",
 	}
-	for _, dir := range strings.Split(path.Dir(file), "/") {
+	for dir := range strings.SplitSeq(path.Dir(file), "/") {
 		if kind := kinds[dir]; kind != "" {
 			return kind
 		}

@@ -239,13 +239,14 @@ func (sp *spooler) isTaken(a *contenttypes.Attribute, v any, r *row) bool {
 	if v == nil || v == "" || !a.IsUnique() {
 		return false
 	}
-	where := fieldName(a)
+	var where strings.Builder
+	where.WriteString(fieldName(a))
 	for _, name := range sp.misfits.path {
 		if _, err := strconv.Atoi(name); err != nil { // a name, not an index in a list
-			where += " " + name
+			where.WriteString(" " + name)
 		}
 	}
-	key := sp.hash(r.typ.UID, r.locale, where, string(jsontree.Append(nil, v)))
+	key := sp.hash(r.typ.UID, r.locale, where.String(), string(jsontree.Append(nil, v)))
 	taken := sp.unique[key]
 	sp.unique[key] = true
 	return taken

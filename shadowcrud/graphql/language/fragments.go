@@ -2,6 +2,7 @@ package language
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -52,10 +53,8 @@ func overlap(a, b *Type) bool {
 		return true
 	}
 	for _, x := range a.possible {
-		for _, y := range b.possible {
-			if x == y {
-				return true
-			}
+		if slices.Contains(b.possible, x) {
+			return true
 		}
 	}
 	return false

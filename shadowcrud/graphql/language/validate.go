@@ -1,6 +1,7 @@
 package language
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -387,12 +388,7 @@ func (v *validator) directives(list ast.DirectiveList, place ast.DirectiveLocati
 }
 
 func mayStand(def *ast.DirectiveDefinition, place ast.DirectiveLocation) bool {
-	for _, l := range def.Locations {
-		if l == place {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(def.Locations, place)
 }
 
 // knownType reports the name of a type that the schema does not have.
