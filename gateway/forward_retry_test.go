@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,12 +14,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
 	"lectern/auth"
 	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/server"
+	"lectern/internal/storetest"
 	"lectern/media"
 	"lectern/store"
 )
@@ -120,10 +123,15 @@ func TestRetryElsewhere(t *testing.T) {
 		_, err := (&server.Limits{}).ReadAll(r, 1<<10)
 		return err
 	}
+	library, err := media.Open(media.Options{Dir: t.TempDir(), Model: storetest.Model(t, fstest.MapFS{"content-types": {Mode: fs.ModeDir}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
 	for _, c := range []struct {
-		name, encoding, sent string
-		read                 func(*http.Request) error
-		status               int
+		name, encoding, kind, sent string
+		read                       func(*http.Request) error
+		status                     int
 	}{
 		{name: "not read", sent: text, read: func(*http.Request) error { return nil }, status: http.StatusCreated},
 		{name: "read as a whole", sent: text, read: wholly, status: http.StatusCreated},
@@ -132,9 +140,8 @@ func TestRetryElsewhere(t *testing.T) {
 			_, err := r.Body.Read(make([]byte, 3))
 			return err
 		}, status: http.StatusCreated},
-		{name: "a form", sent: text, read: func(r *http.Request) error {
-			server.KeepForm(r, &media.Form{})
-			_, err := io.Copy(io.Discard, server.StreamedBody(r.Body))
+		{name: "a form", kind: "multipart/form-data; boundary=x", sent: "--x--\r\n", read: func(r *http.Request) error {
+			_, _, err := (&server.Limits{}).ReadForm(nil, r, library)
 			return err
 		}, status: http.StatusServiceUnavailable},
 	} {
@@ -179,6 +186,7 @@ func TestRetryElsewhere(t *testing.T) {
 			if c.encoding != "" {
 				r.Header.Set("Content-Encoding", c.encoding)
 			}
+			r.Header.Set("Content-Type", c.kind)
 			s.Handler().ServeHTTP(w, r)
 			if w.Code != c.status || c.status >= 400 && !strings.Contains(w.Body.String(), "refused") {
 				t.Errorf("%d %s", w.Code, w.Body)

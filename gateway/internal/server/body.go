@@ -20,13 +20,15 @@ import (
 // MaxJSONDepth is how deep the JSON of a body may nest.
 const MaxJSONDepth = 512
 
-// Drained is how many bytes of a body that is too large are read and dropped. A client that sends all of its body
+// drained is how many bytes of a body that is too large are read and dropped. A client that sends all of its body
 // before it reads then gets the answer.
-const Drained = 1 << 20
+const drained = 1 << 20
 
 var (
 	errTooLarge = tooLarge("request entity too large")
 	errNotJSON  = BadRequest("SyntaxError", "invalid JSON, only supports object and array")
+
+	errNoBoundary = BadRequest("BadRequestError", "the multipart body has no boundary")
 )
 
 // tooLarge returns an answer 413, without details.
@@ -35,12 +37,6 @@ func tooLarge(message string) *apierror.Error {
 		Status: http.StatusRequestEntityTooLarge, Name: "PayloadTooLargeError", Message: message, NoDetails: true,
 		Reason: apierror.BodySize,
 	}
-}
-
-// ReadBody reads the body of a request, JSON or a form, as a jsontree value. It returns nil if there is no body or if
-// it has another type.
-func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request) (any, error) {
-	return s.limits.ReadBody(w, r)
 }
 
 // ReadBody reads the body of a request, JSON or a form, as a jsontree value. It returns nil if there is no body or if
@@ -134,7 +130,7 @@ func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Res
 	if r.ContentLength > limit && r.Header["Expect"] != nil && r.Header["Content-Encoding"] == nil {
 		return nil, errTooLarge // the client waits for 100 before it sends the body, and is spared that
 	}
-	body, err := Inflate(source, r.Header["Content-Encoding"])
+	body, err := inflate(source, r.Header["Content-Encoding"])
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +139,9 @@ func readFrom(r *http.Request, source io.Reader, limit int64, memory *budget.Res
 	case errors.Is(err, budget.ErrExhausted):
 		return nil, err
 	case err != nil:
-		return nil, Unreadable(err)
+		return nil, unreadable(err)
 	case int64(len(text)) > limit:
-		io.CopyN(io.Discard, source, Drained)
+		io.CopyN(io.Discard, source, drained)
 		return nil, errTooLarge
 	}
 	return text, nil
@@ -178,8 +174,8 @@ func readText(body io.Reader, length int64, memory *budget.Reservation) ([]byte,
 	}
 }
 
-// Unreadable returns the answer to a request whose body could not be read.
-func Unreadable(err error) error {
+// unreadable returns the answer to a request whose body could not be read.
+func unreadable(err error) error {
 	var answer *apierror.Error
 	if errors.As(err, &answer) { // for example a body that arrived too slowly
 		return answer
@@ -190,9 +186,9 @@ func Unreadable(err error) error {
 // acceptedEncodings is the header Accept-Encoding of answers to bodies in another encoding (RFC 9110, section 15.5.16).
 var acceptedEncodings = []string{"gzip, deflate"}
 
-// Inflate returns a reader that decompresses a body. header is Content-Encoding: several encodings, on one line or on
+// inflate returns a reader that decompresses a body. header is Content-Encoding: several encodings, on one line or on
 // several, are not supported.
-func Inflate(body io.Reader, header []string) (io.Reader, error) {
+func inflate(body io.Reader, header []string) (io.Reader, error) {
 	var inflated io.Reader
 	var err error
 	encoding := strings.Join(header, ", ")
@@ -210,7 +206,7 @@ func Inflate(body io.Reader, header []string) (io.Reader, error) {
 		}
 	}
 	if err != nil {
-		return nil, Unreadable(err)
+		return nil, unreadable(err)
 	}
 	return inflated, nil
 }
@@ -249,7 +245,7 @@ func parseForm(text string, memory jsontree.Memory) (any, error) {
 // parseMultipart reads the fields of a multipart form as a tree.
 func parseMultipart(text []byte, boundary string, memory jsontree.Memory) (any, error) {
 	if boundary == "" {
-		return nil, BadRequest("BadRequestError", "the multipart body has no boundary")
+		return nil, errNoBoundary
 	}
 	fields, err := MultipartFields(text, boundary, memory)
 	switch {
@@ -258,11 +254,11 @@ func parseMultipart(text []byte, boundary string, memory jsontree.Memory) (any, 
 	case err != nil:
 		return nil, BadRequest("BadRequestError", "the multipart body is malformed")
 	}
-	return TreeOfFields(fields, memory)
+	return treeOfFields(fields, memory)
 }
 
-// TreeOfFields returns names and values of a form as a tree.
-func TreeOfFields(fields [][2]string, memory jsontree.Memory) (*jsontree.Object, error) {
+// treeOfFields returns names and values of a form as a tree.
+func treeOfFields(fields [][2]string, memory jsontree.Memory) (*jsontree.Object, error) {
 	for _, f := range fields {
 		if err := memory.Add(qs.MemoryOfForm(f[0])); err != nil {
 			return nil, err

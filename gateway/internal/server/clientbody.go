@@ -123,10 +123,3 @@ func (b *clientBody) tooSlow() *apierror.Error {
 	return &apierror.Error{Status: http.StatusRequestTimeout, Name: "RequestTimeoutError",
 		Message: "the request body came too slowly (" + limit + ")", NoDetails: true}
 }
-
-// LimitRateOnly lets the body of a request take longer than timeouts.read, as files do. limits.bodyRate still holds.
-func LimitRateOnly(r *http.Request) {
-	if c := connOf(r); c != nil && c.body != nil {
-		c.body.end = time.Time{}
-	}
-}

@@ -125,32 +125,14 @@ type streamedBody struct {
 	kept *replayableBody // keeps the form; may be nil
 }
 
-// StreamedBody returns a body whose bytes are not kept for a retry. If some have been read already, the replayable body
+// streamed returns a body whose bytes are not kept for a retry. If some have been read already, the replayable body
 // keeps the rest too.
-func StreamedBody(body io.ReadCloser) io.ReadCloser {
+func streamed(body io.ReadCloser) io.ReadCloser {
 	p := &streamedBody{ReadCloser: body, kept: replayableBodyOf(body)}
 	if p.kept != nil && len(p.kept.begun) == 0 {
 		p.ReadCloser = p.kept.ReadCloser
 	}
 	return p
-}
-
-// KeptForm returns the form that an earlier try has read from the body of a request; nil if there is none.
-func KeptForm(r *http.Request) *media.Form {
-	if kept := replayableBodyOf(r.Body); kept != nil {
-		return kept.form
-	}
-	return nil
-}
-
-// KeepForm keeps the form that was read from the body of a request, and closes it when the request is answered. It
-// returns false if it cannot: the caller then closes the form.
-func KeepForm(r *http.Request, form *media.Form) bool {
-	kept := replayableBodyOf(r.Body)
-	if kept != nil {
-		kept.form = form
-	}
-	return kept != nil
 }
 
 // replayableBodyOf returns the replayableBody behind a request's body, or nil.
@@ -173,7 +155,7 @@ func Unread(r *http.Request) (_ *http.Request, ok bool) {
 	kept := replayableBodyOf(r.Body)
 	switch {
 	case kept == nil || !kept.whole && kept.form == nil:
-		r.Body = StreamedBody(r.Body)
+		r.Body = streamed(r.Body)
 		return r, true
 	case !kept.whole:
 		return nil, false

@@ -21,10 +21,6 @@ func (u *routes) upload(w http.ResponseWriter, r *http.Request, who auth.Princip
 	if err != nil {
 		return err
 	}
-	if r.Body != nil {
-		server.LimitRateOnly(r)
-		r.Body = server.StreamedBody(r.Body)
-	}
 	switch id := q.Value("id").(type) {
 	case nil:
 		return u.add(w, r, who)
