@@ -40,7 +40,7 @@ func addRelationJSON(o *jsontree.Object, a *Attribute) {
 	case Media:
 		o.Set("multiple", a.Multiple)
 		if len(a.AllowedTypes) > 0 {
-			o.Set("allowedTypes", textsJSON(a.AllowedTypes))
+			o.Set("allowedTypes", jsontree.ListOf(a.AllowedTypes))
 		}
 	case RelationType:
 		o.Set("relation", a.Relation.String())
@@ -69,7 +69,7 @@ func addComponentsJSON(o *jsontree.Object, a *Attribute) {
 		for _, c := range a.Components {
 			uids = append(uids, c.UID)
 		}
-		o.Set("components", textsJSON(uids))
+		o.Set("components", jsontree.ListOf(uids))
 	}
 }
 
@@ -85,7 +85,7 @@ func addRulesJSON(o *jsontree.Object, a *Attribute) {
 		{"minLength", pointedTo(a.MinLength), a.MinLength != nil},
 		{"maxLength", pointedTo(a.MaxLength), a.MaxLength != nil},
 		{"regex", a.RegexSource, a.RegexSource != ""}, {"targetField", a.TargetField, a.TargetField != ""},
-		{"enum", textsJSON(a.Enum), a.Enum != nil}, {"enumName", a.EnumName(), a.EnumName() != ""},
+		{"enum", jsontree.ListOf(a.Enum), a.Enum != nil}, {"enumName", a.EnumName(), a.EnumName() != ""},
 		{"default", a.Default, a.HasDefault},
 	}
 	for _, rule := range rules {
@@ -101,13 +101,4 @@ func pointedTo[T int | float64](p *T) any {
 		return nil
 	}
 	return *p
-}
-
-// textsJSON returns a list of texts as JSON.
-func textsJSON(list []string) []any {
-	values := make([]any, len(list))
-	for i, text := range list {
-		values[i] = text
-	}
-	return values
 }

@@ -180,7 +180,8 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 		}
 	}
 	if body {
-		e.Data = clone(w.Data).(*jsontree.Object)
+		// Hooks must not change the caller's data.
+		e.Data = jsontree.Clone(w.Data, func(v any) any { return v }).(*jsontree.Object)
 	}
 	for _, e.Action = range e.actions {
 		for _, f := range h.before[e.Action] {
@@ -199,25 +200,6 @@ func (s *Service) before(ctx context.Context, h *hooksOf, w *Write, action Actio
 		}
 	}
 	return e, nil
-}
-
-// clone copies a JSON value, so that hooks do not change the caller's data.
-func clone(v any) any {
-	switch v := v.(type) {
-	case *jsontree.Object:
-		o := jsontree.NewObjectOf(len(v.Keys))
-		for _, k := range v.Keys {
-			o.Set(k, clone(v.Value(k)))
-		}
-		return o
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = clone(item)
-		}
-		return list
-	}
-	return v
 }
 
 // call calls a hook and turns a panic in it into an error.

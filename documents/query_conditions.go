@@ -48,9 +48,11 @@ func Ne(path string, value any) Condition {
 }
 
 // In holds if the attribute's value is one of values. NotIn holds if it has a different value.
-func In[T any](path string, values ...T) Condition { return compared(path, store.In, anys(values)...) }
+func In[T any](path string, values ...T) Condition {
+	return compared(path, store.In, jsontree.ListOf(values)...)
+}
 func NotIn[T any](path string, values ...T) Condition {
-	return compared(path, store.NotIn, anys(values)...)
+	return compared(path, store.NotIn, jsontree.ListOf(values)...)
 }
 
 // Lt, Lte, Gt and Gte hold if the attribute's value is less than, at most, greater than, or at least value.
@@ -218,14 +220,6 @@ func follow(s *contenttypes.Schema, name string) (a *contenttypes.Attribute, tar
 		return a, target, nil
 	}
 	return nil, nil, fmt.Errorf("%s of %s is of the type %s, which leads to no one schema", name, s.UID, a.Type)
-}
-
-func anys[T any](values []T) []any {
-	list := make([]any, len(values))
-	for i, v := range values {
-		list[i] = v
-	}
-	return list
 }
 
 // operandOf converts a value to the form in which the store compares the attribute with it.

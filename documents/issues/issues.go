@@ -56,20 +56,12 @@ func Error(list ...Issue) *apierror.Error {
 	for _, f := range list[:min(len(list), Max)] {
 		entries = append(entries, f.details())
 	}
-	details := jsontree.NewObject()
-	details.Set("errors", entries)
-	return &apierror.Error{Status: 400, Name: "ValidationError", Message: message, Details: details}
+	return &apierror.Error{Status: 400, Name: "ValidationError", Message: message,
+		Details: jsontree.ObjectOf("errors", entries)}
 }
 
 func (f Issue) details() *jsontree.Object {
-	path := make([]any, len(f.Path))
-	for i, p := range f.Path {
-		path[i] = p
-	}
-	o := jsontree.NewObject()
-	o.Set("path", path)
-	o.Set("message", f.Message)
-	o.Set("name", "ValidationError")
+	o := jsontree.ObjectOf("path", jsontree.ListOf(f.Path), "message", f.Message, "name", "ValidationError")
 	if f.HasValue {
 		o.Set("value", f.Value)
 	}

@@ -15,7 +15,7 @@ import (
 // turn.
 func object(pairs ...any) *jsontree.Object {
 	properties := jsontree.ObjectOf(pairs...)
-	return jsontree.ObjectOf("type", "object", "required", list(properties.Keys), "properties", properties)
+	return jsontree.ObjectOf("type", "object", "required", jsontree.ListOf(properties.Keys), "properties", properties)
 }
 
 // answer describes a response in JSON. example may be nil.

@@ -182,7 +182,7 @@ func (b *builder) history(op *operation, t *contenttypes.ContentType, id string)
 	if t.Localized {
 		op.parameters = append(
 			op.parameters, queryParameter("locale", "Only what was done in this locale; `*`: in any, as without it.",
-				typed("string", "enum", append(list(b.Locales), "*"))))
+				typed("string", "enum", append(jsontree.ListOf(b.Locales), "*"))))
 	}
 	op.parameters = append(op.parameters, b.status(""), b.pagination())
 	item := b.schema("HistoryItem", func() any {

@@ -26,7 +26,7 @@ func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
 				". A draft (`status=draft`) does not.")
 		}
 		if len(always) > 0 {
-			o.Set("required", list(always))
+			o.Set("required", jsontree.ListOf(always))
 		}
 		return o
 	})

@@ -102,12 +102,3 @@ func sorted(m map[string]any) *jsontree.Object {
 	}
 	return o
 }
-
-// list converts a list of any type to a JSON array.
-func list[T any](items []T) []any {
-	all := make([]any, len(items))
-	for i, item := range items {
-		all[i] = item
-	}
-	return all
-}

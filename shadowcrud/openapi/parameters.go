@@ -54,7 +54,7 @@ func (b *builder) status(otherwise string) *jsontree.Object {
 
 // locale returns the parameter locale. several says whether it may name several locales, and `*` all of them.
 func (b *builder) locale(several bool) *jsontree.Object {
-	codes := list(b.Locales)
+	codes := jsontree.ListOf(b.Locales)
 	if !several {
 		return b.parameter("locale", func() *jsontree.Object {
 			return queryParameter("locale", "The locale to read or write.",
@@ -110,7 +110,7 @@ func (b *builder) publicationFilters(*contenttypes.ContentType) []any {
 	return []any{
 		b.parameter("publicationFilter", func() *jsontree.Object {
 			return queryParameter("publicationFilter", "The state of publication that documents must have.",
-				typed("string", "enum", list(params.PublicationFilters())))
+				typed("string", "enum", jsontree.ListOf(params.PublicationFilters())))
 		}),
 		b.parameter("hasPublishedVersion", func() *jsontree.Object {
 			return queryParameter("hasPublishedVersion",

@@ -145,7 +145,7 @@ func scalar(a *contenttypes.Attribute) *jsontree.Object {
 	case contenttypes.BooleanValue:
 		return nullable("boolean")
 	case contenttypes.EnumValue:
-		return nullable("string", "enum", append(list(a.Enum), nil))
+		return nullable("string", "enum", append(jsontree.ListOf(a.Enum), nil))
 	case contenttypes.DateValue:
 		return nullable("string", "format", "date")
 	case contenttypes.TimeValue:

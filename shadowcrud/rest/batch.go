@@ -399,31 +399,19 @@ func (r *operationReader) query() *jsontree.Object {
 	query := jsontree.NewObject()
 	for _, key := range []string{"locale", "status", "fields", "populate"} {
 		if v, given := r.from.Get(key); given {
-			query.Set(key, asParameter(v))
+			query.Set(key, jsontree.Clone(v, asParameter))
 		}
 	}
 	return query
 }
 
-// asParameter returns a JSON value as a query string would have it: with texts in place of numbers and booleans.
+// asParameter returns a number or a boolean as a query string would have it: as a text.
 func asParameter(v any) any {
 	switch v := v.(type) {
 	case jsontree.Number:
 		return string(v)
 	case bool:
 		return strconv.FormatBool(v)
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = asParameter(item)
-		}
-		return list
-	case *jsontree.Object:
-		o := jsontree.NewObjectOf(len(v.Keys))
-		for _, key := range v.Keys {
-			o.Set(key, asParameter(v.Value(key)))
-		}
-		return o
 	}
 	return v
 }

@@ -153,7 +153,7 @@ func (d *definition) attribute(a *contenttypes.Attribute) *jsontree.Object {
 		o.Set("regex", a.RegexSource)
 	}
 	if len(a.Enum) > 0 {
-		o.Set("enum", texts(a.Enum))
+		o.Set("enum", jsontree.ListOf(a.Enum))
 	}
 	if a.HasDefault {
 		o.Set("default", a.Default)
@@ -172,7 +172,7 @@ func (d *definition) addTarget(o *jsontree.Object, a *contenttypes.Attribute) {
 		}
 	case contenttypes.Media:
 		if len(a.AllowedTypes) > 0 {
-			o.Set("allowedTypes", texts(a.AllowedTypes))
+			o.Set("allowedTypes", jsontree.ListOf(a.AllowedTypes))
 		}
 	case contenttypes.ComponentType:
 		o.Set("component", d.component(a.Component))
@@ -192,12 +192,4 @@ func (d *definition) component(c *contenttypes.Component) string {
 		d.components.Set(c.UID, d.attributes(&c.Schema))
 	}
 	return c.UID
-}
-
-func texts(list []string) []any {
-	all := make([]any, len(list))
-	for i, s := range list {
-		all[i] = s
-	}
-	return all
 }
