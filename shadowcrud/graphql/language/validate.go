@@ -321,19 +321,7 @@ func (v *validator) required(defs ast.ArgumentDefinitionList, given ast.Argument
 
 // uniqueArguments reports arguments that are given more than once.
 func (v *validator) uniqueArguments(args ast.ArgumentList) {
-	if len(args) < 2 {
-		return
-	}
-	places := map[string][]int{}
-	for _, a := range args {
-		places[a.Name] = append(places[a.Name], a.Position.Start)
-	}
-	for _, a := range args {
-		if at := places[a.Name]; len(at) > 1 {
-			v.report(`There can be only one argument named "`+a.Name+`".`, at...)
-			delete(places, a.Name)
-		}
-	}
+	reportRepeated(v, args, "argument", func(a *ast.Argument) (string, int) { return a.Name, a.Position.Start })
 }
 
 // uniqueDirectives reports directives that occur more than once in a list but are not repeatable.
@@ -362,7 +350,7 @@ func (v *validator) directives(list ast.DirectiveList, place ast.DirectiveLocati
 		switch {
 		case def == nil:
 			v.report(`Unknown directive "@`+d.Name+`".`, start)
-		case !mayStand(def, place):
+		case !slices.Contains(def.Locations, place):
 			v.report(`Directive "@`+d.Name+`" may not be used on `+string(place)+`.`, start)
 		}
 		if def != nil {
@@ -385,10 +373,6 @@ func (v *validator) directives(list ast.DirectiveList, place ast.DirectiveLocati
 			v.required(def.Arguments, d.Arguments, `Directive "@`+d.Name+`"`, start)
 		}
 	}
-}
-
-func mayStand(def *ast.DirectiveDefinition, place ast.DirectiveLocation) bool {
-	return slices.Contains(def.Locations, place)
 }
 
 // knownType reports the name of a type that the schema does not have.

@@ -6,14 +6,26 @@ import (
 
 // uniqueVariables reports variables that are declared more than once.
 func (v *validator) uniqueVariables(op *ast.OperationDefinition) {
-	places := map[string][]int{}
-	for _, def := range op.VariableDefinitions {
-		places[def.Variable] = append(places[def.Variable], v.doc.source.next(def.Position.Start, 1))
+	reportRepeated(v, op.VariableDefinitions, "variable", func(def *ast.VariableDefinition) (string, int) {
+		return "$" + def.Variable, v.doc.source.next(def.Position.Start, 1)
+	})
+}
+
+// reportRepeated reports the names that several items have, each with the places of all of them.
+func reportRepeated[T any](v *validator, items []T, what string, nameAndPlace func(T) (string, int)) {
+	if len(items) < 2 {
+		return
 	}
-	for _, def := range op.VariableDefinitions {
-		if at := places[def.Variable]; len(at) > 1 {
-			v.report(`There can be only one variable named "$`+def.Variable+`".`, at...)
-			delete(places, def.Variable)
+	places := map[string][]int{}
+	for _, item := range items {
+		name, at := nameAndPlace(item)
+		places[name] = append(places[name], at)
+	}
+	for _, item := range items {
+		name, _ := nameAndPlace(item)
+		if at := places[name]; len(at) > 1 {
+			v.report(`There can be only one `+what+` named "`+name+`".`, at...)
+			delete(places, name)
 		}
 	}
 }
