@@ -12,6 +12,8 @@ import (
 	"runtime/trace"
 	"slices"
 	"time"
+
+	"lectern/internal/clock"
 )
 
 // A Recording is what Debug records of a running server.
@@ -83,28 +85,16 @@ func (rec Recording) write(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		defer pprof.StopCPUProfile()
-		return wait(ctx, rec.Time)
+		return clock.Sleep(ctx, rec.Time)
 	case ExecutionTrace:
 		if err := trace.Start(w); err != nil {
 			return err
 		}
 		defer trace.Stop()
-		return wait(ctx, rec.Time)
+		return clock.Sleep(ctx, rec.Time)
 	case HeapProfile:
 		runtime.GC() // a heap profile describes the heap after the last collection
 		return pprof.Lookup("heap").WriteTo(w, 0)
 	}
 	return pprof.Lookup("goroutine").WriteTo(w, 2)
-}
-
-// wait returns nil after d, or the error of ctx when it ends before.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

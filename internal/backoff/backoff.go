@@ -5,6 +5,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"lectern/internal/clock"
 )
 
 const (
@@ -22,13 +24,7 @@ func New() *Backoff { return &Backoff{shortest} }
 
 // Wait waits before the next attempt. It returns the error of ctx if that ends.
 func (b *Backoff) Wait(ctx context.Context) error {
-	timer := time.NewTimer(b.next/2 + rand.N(b.next))
-	defer timer.Stop()
+	d := b.next/2 + rand.N(b.next)
 	b.next = min(2*b.next, Longest)
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.Sleep(ctx, d)
 }

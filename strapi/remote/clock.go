@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"lectern/internal/clock"
 )
 
 // A Clock tells the time and waits. Tests replace it.
@@ -15,18 +17,8 @@ type Clock interface {
 
 type systemClock struct{}
 
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (systemClock) Now() time.Time                                   { return time.Now() }
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return clock.Sleep(ctx, d) }
 
 // A pacer spaces requests evenly, so that there are never more than one in each interval.
 type pacer struct {
