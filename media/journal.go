@@ -15,6 +15,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/internal/durable"
 	"lectern/internal/within"
 	"lectern/jsontree"
 	"lectern/store"
@@ -80,7 +81,7 @@ func (l *Library) newEntry(text []byte) (name string, err error) {
 	if err := f.root.Rename(f.name, name); err != nil {
 		return "", errors.Join(err, l.spool.remove(f.name))
 	}
-	if err := syncDir(f.root, incoming); err != nil {
+	if err := durable.SyncIn(f.root, incoming); err != nil {
 		return "", errors.Join(err, l.spool.remove(name))
 	}
 	return name, nil

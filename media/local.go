@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"lectern/internal/durable"
 )
 
 // local is the Storage that keeps files in a directory.
@@ -38,7 +40,7 @@ func (s *local) Put(_ context.Context, files []Stored) error {
 			return fmt.Errorf("store %q: %w", f.Name, err)
 		}
 	}
-	return syncDir(root, ".")
+	return durable.SyncIn(root, ".")
 }
 
 // Open implements Storage. It refuses symbolic links and everything else that is not a regular file, as if it did not

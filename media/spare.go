@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"lectern/internal/durable"
 )
 
 // A spare is a file whose disk space is allocated in advance, so that the journal entry of a removal can be written on
@@ -91,7 +93,7 @@ func (s *spare) take(ctx context.Context, text []byte, lacking error) (name stri
 		return "", err
 	}
 	s.entry.Store(&name)
-	if err := syncDir(root, incoming); err != nil {
+	if err := durable.SyncIn(root, incoming); err != nil {
 		_, failed := s.giveBack(name)
 		return "", errors.Join(err, failed)
 	}

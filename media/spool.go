@@ -99,12 +99,3 @@ func (s *spool) remove(names ...string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// syncDir makes the names in a directory below root durable.
-func syncDir(root *os.Root, dir string) error {
-	d, err := root.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
