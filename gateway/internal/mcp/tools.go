@@ -64,13 +64,13 @@ var tools = []tool{
 	{name: "list_types", title: "List content-types", readOnly: true, request: listTypes,
 		description: "Lists the content-types that you may use, with their names and what you may do with each."},
 	{name: "find", title: "Find documents", readOnly: true, required: []string{"type"},
-		optional: append([]string{"filters", "sort", "pagination", "_q"}, readParameters...), request: find,
+		optional: append([]string{"filters", "sort", "pagination", "_q"}, readParameters...), request: onCollection(http.MethodGet, "read"),
 		description: "Finds documents of a collection type. The answer is a page of documents and, in meta, how many there are."},
 	{name: "read", title: "Read a document", readOnly: true, required: []string{"type"},
 		optional: append([]string{"documentId"}, readParameters...), request: onDocument(http.MethodGet, ""),
 		description: "Reads one document."},
 	{name: "create", title: "Create a document", required: []string{"type", "data"}, optional: writeParameters,
-		request:     create,
+		request:     onCollection(http.MethodPost, "update"),
 		description: "Creates a document of a collection type. Of a type with drafts it is published at once, unless status is draft."},
 	{name: "update", title: "Change a document", required: []string{"type", "data"}, destroys: true, idempotent: true,
 		optional: append([]string{"documentId"}, writeParameters...), request: onDocument(http.MethodPut, ""),
@@ -202,28 +202,20 @@ func (h *Handler) typ(c *call) (*Type, error) {
 	return t, nil
 }
 
-func find(h *Handler, c *call) error {
-	t, err := h.typ(c)
-	if err != nil {
-		return err
+// onCollection returns the request of a tool for all documents of a collection type. forSingle names the tool for the
+// document of a single type.
+func onCollection(method, forSingle string) func(h *Handler, c *call) error {
+	return func(h *Handler, c *call) error {
+		t, err := h.typ(c)
+		if err != nil {
+			return err
+		}
+		if t.Kind == contenttypes.SingleType {
+			return apierror.Validation(t.UID + " has a single document: use " + forSingle)
+		}
+		c.method, c.path = method, "/"+t.Name
+		return nil
 	}
-	if t.Kind == contenttypes.SingleType {
-		return apierror.Validation(t.UID + " has a single document: use read")
-	}
-	c.method, c.path = http.MethodGet, "/"+t.Name
-	return nil
-}
-
-func create(h *Handler, c *call) error {
-	t, err := h.typ(c)
-	if err != nil {
-		return err
-	}
-	if t.Kind == contenttypes.SingleType {
-		return apierror.Validation(t.UID + " has a single document: use update")
-	}
-	c.method, c.path = http.MethodPost, "/"+t.Name
-	return nil
 }
 
 // onDocument returns the request of a tool for one document. below is the rest of its path.
