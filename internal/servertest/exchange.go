@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -70,6 +71,9 @@ func (e Exchange) Send(t testing.TB, to gateway.Ready) string {
 	text := string(body)
 	if answer.StatusCode != e.Status || e.Want == "-" && text != "" || e.Want != "-" && !strings.Contains(text, e.Want) {
 		t.Errorf("%s %s of %q: %d %s\nwant %d %s", e.Method, e.Path, e.As, answer.StatusCode, text, e.Status, e.Want)
+	}
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json") && text != "" && !json.Valid(body) {
+		t.Errorf("%s %s: the answer is no JSON: %s", e.Method, e.Path, text)
 	}
 	return text
 }
