@@ -44,12 +44,12 @@ func newClusterStatus(s *session) *cobra.Command {
 func printCluster(to io.Writer, status admin.ClusterStatus) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tADDRESS\tROLE\tREVISION\tBEHIND\tVERSION")
-	for _, m := range status.Members {
-		revision, behind, version := fmt.Sprint(m.Revision), fmt.Sprint(m.Behind), m.Version
-		if m.Error != "" {
-			revision, behind, version = "-", "-", "does not answer: "+m.Error
+	for _, n := range status.Nodes {
+		revision, behind, version := fmt.Sprint(n.Revision), fmt.Sprint(n.Behind), n.Version
+		if n.Error != "" {
+			revision, behind, version = "-", "-", "does not answer: "+n.Error
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Address, clusterRole(m), revision, behind, version)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Address, clusterRole(n), revision, behind, version)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -60,13 +60,13 @@ func printCluster(to io.Writer, status admin.ClusterStatus) error {
 }
 
 // clusterRole returns what a node does in a word.
-func clusterRole(m admin.ClusterMember) string {
+func clusterRole(n admin.NodeStatus) string {
 	switch {
-	case m.Leader:
+	case n.Leader:
 		return "leader"
-	case m.Voter:
-		return "follower"
-	case m.Joining:
+	case n.Voter:
+		return "voter"
+	case n.Joining:
 		return "joining" // gets a vote
 	}
 	return "reader" // without a vote

@@ -42,8 +42,8 @@ func (c *clusterRecoverCommand) run(s *session, dir string, args []string) error
 		return inCommand("cluster recover", err)
 	}
 	fmt.Fprintf(s.Stdout, "the log of %s ends at %d\n", r.Node, r.LastIndex)
-	fmt.Fprintf(s.Stdout, "members before: %s\n", strings.Join(r.Before, ", "))
-	fmt.Fprintf(s.Stdout, "members after:  %s\n", strings.Join(r.After, ", "))
+	fmt.Fprintf(s.Stdout, "nodes before: %s\n", strings.Join(r.Before, ", "))
+	fmt.Fprintf(s.Stdout, "nodes after:  %s\n", strings.Join(r.After, ", "))
 	if c.yes {
 		fmt.Fprintf(s.Stdout, "recovered. Serve %s, and let every other node join anew with an empty data directory\n",
 			shell.Path(display(dir)))

@@ -138,14 +138,14 @@ func (n *clusterNode) stopFollower(others []*clusterNode) *clusterNode {
 			n.t.Error(err)
 			return nil
 		}
-		i := slices.IndexFunc(status.Members, func(m admin.ClusterMember) bool {
-			return m.Name != n.options.Cluster.Name && !m.Leader && m.Error == "" && m.Behind == 0
+		i := slices.IndexFunc(status.Nodes, func(s admin.NodeStatus) bool {
+			return s.Name != n.options.Cluster.Name && !s.Leader && s.Error == "" && s.Behind == 0
 		})
 		if status.Leader == "" || i < 0 {
 			continue
 		}
 		for _, o := range others {
-			if o.options.Cluster.Name == status.Members[i].Name {
+			if o.options.Cluster.Name == status.Nodes[i].Name {
 				if err := o.stop(); err != nil {
 					n.t.Error(err)
 				}

@@ -71,7 +71,7 @@ func TestAddNode(t *testing.T) {
 	if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.member(true)) }); err != nil {
 		t.Fatal(err)
 	}
-	leader.awaitMember("n2", func(m admin.ClusterMember) bool { return m.Joining && !m.Voter })
+	leader.awaitStatus("n2", func(s admin.NodeStatus) bool { return s.Joining && !s.Voter })
 	leader.write("POST", "/api/articles?status=draft", token, `{"data":{"title":"Alone","slug":"alone"}}`, `"alone"`)
 	stop()
 

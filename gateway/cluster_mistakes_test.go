@@ -88,7 +88,7 @@ func TestSameNodeTwice(t *testing.T) {
 	}
 	status, err := gateway.Directory(nodes[0].dir, gateway.Options{}).Cluster(t.Context())
 	if err != nil || !slices.ContainsFunc(
-		status.Members, func(m admin.ClusterMember) bool { return m.Address == node.options.Cluster.Address }) {
+		status.Nodes, func(s admin.NodeStatus) bool { return s.Address == node.options.Cluster.Address }) {
 		t.Errorf("the cluster has taken the copy for the node: %+v, %v", status, err)
 	}
 	stop()

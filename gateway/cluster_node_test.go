@@ -118,17 +118,17 @@ func (n *clusterNode) start() {
 		n.t.Fatalf("%s does not answer", n.dir)
 	}
 	if joins {
-		n.awaitMember(n.options.Cluster.Name, func(m admin.ClusterMember) bool { return m.Voter })
+		n.awaitStatus(n.options.Cluster.Name, func(s admin.NodeStatus) bool { return s.Voter })
 	}
 }
 
-// awaitMember waits until the node knows a member of the cluster as it should be.
-func (n *clusterNode) awaitMember(name string, is func(admin.ClusterMember) bool) {
+// awaitStatus waits until the node knows a member of the cluster as it should be.
+func (n *clusterNode) awaitStatus(name string, is func(admin.NodeStatus) bool) {
 	n.t.Helper()
 	for late := time.Now().Add(clusterPatience); ; {
 		status, err := gateway.Directory(n.dir, gateway.Options{}).Cluster(n.t.Context())
 		if err == nil && slices.ContainsFunc(
-			status.Members, func(m admin.ClusterMember) bool { return m.Name == name && is(m) }) {
+			status.Nodes, func(s admin.NodeStatus) bool { return s.Name == name && is(s) }) {
 			return
 		}
 		if time.Now().After(late) {

@@ -66,7 +66,7 @@ func TestLostNodeComesBack(t *testing.T) {
 	if _, err := repeats(func() error { return operator.AddNode(t.Context(), lost.member(true)) }); err != nil {
 		t.Fatal(err)
 	}
-	left.awaitMember("n1", func(m admin.ClusterMember) bool { return m.Voter })
+	left.awaitStatus("n1", func(s admin.NodeStatus) bool { return s.Voter })
 	create(left, "last")
 	want := append([]string{"both"}, append(slugs, "last")...)
 	for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {

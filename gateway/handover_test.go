@@ -69,7 +69,7 @@ func TestHandoverLosesNoWrite(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
-		nodes[1].awaitMember("n1", func(m admin.ClusterMember) bool { return m.Leader })
+		nodes[1].awaitStatus("n1", func(s admin.NodeStatus) bool { return s.Leader })
 		if again == 3 {
 			awaitWrites()
 		}

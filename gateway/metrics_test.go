@@ -307,7 +307,7 @@ func scrapeOthers(t *testing.T) scraped {
 	t.Helper()
 	m := metrics.New("", func() metrics.Reading {
 		return metrics.Reading{
-			Cluster: &metrics.Cluster{Leads: true, Members: 3, Voters: 2, LastContact: time.Second},
+			Cluster: &metrics.Cluster{Leads: true, Nodes: 3, Voters: 2, LastContact: time.Second},
 			Replica: &metrics.Replica{Age: 7},
 		}
 	})
@@ -320,7 +320,7 @@ func scrapeOthers(t *testing.T) scraped {
 	}
 	s := scraped(families)
 	for name, want := range map[string]float64{
-		"cluster_leader": 1, "cluster_members": 3, "cluster_voters": 2, "cluster_last_contact_seconds": 1,
+		"cluster_leader": 1, "cluster_nodes": 3, "cluster_voters": 2, "cluster_last_contact_seconds": 1,
 		"replica_in_step": 0, "replica_age_seconds": 7,
 	} {
 		if got := s.value("lectern_" + name); got != want {

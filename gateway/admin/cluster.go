@@ -10,13 +10,13 @@ import (
 
 // A ClusterStatus is what a node knows of its cluster.
 type ClusterStatus struct {
-	Node    string          `json:"node"`   // the name of the node that tells it
-	Leader  string          `json:"leader"` // the name of the leader; "" if there is none
-	Members []ClusterMember `json:"members"`
+	Node   string       `json:"node"`   // the name of the node that was asked
+	Leader string       `json:"leader"` // the name of the leader; "" if there is none
+	Nodes  []NodeStatus `json:"nodes"`
 }
 
-// A ClusterMember is a node of a cluster.
-type ClusterMember struct {
+// A NodeStatus is what is known of a node of a cluster.
+type NodeStatus struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Voter   bool   `json:"voter"`             // false: it only reads
@@ -29,7 +29,7 @@ type ClusterMember struct {
 	Behind   uint64 `json:"behind"`             // how many writes the node lacks that the leader has
 }
 
-// A ClusterNode names a node of a cluster.
+// A ClusterNode is a node that a cluster is to have. To remove a node or to make it the leader, its name is enough.
 type ClusterNode struct {
 	Name    string `json:"name"`
 	Address string `json:"address,omitempty"`

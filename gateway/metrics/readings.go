@@ -49,7 +49,7 @@ type Cluster struct {
 	Term                          uint64
 	LastIndex, Committed, Applied uint64
 	LastContact                   time.Duration // 0 at the leader, negative if there was none
-	Members, Voters               int
+	Nodes, Voters                 int
 	Proposals, FailedProposals    uint64
 	DamagedFiles, RepairedFiles   uint64 // of the uploads on this node's disk
 }
@@ -279,7 +279,7 @@ var families = []family{
 	ofCluster(gauge, "last_contact_seconds",
 		"How long ago this node last heard from the leader; 0 at the leader, -1 if that never was.",
 		func(c *Cluster) float64 { return max(c.LastContact.Seconds(), -1) }),
-	ofCluster(gauge, "members", "Nodes of the cluster.", func(c *Cluster) float64 { return float64(c.Members) }),
+	ofCluster(gauge, "nodes", "Nodes of the cluster.", func(c *Cluster) float64 { return float64(c.Nodes) }),
 	ofCluster(gauge, "voters", "Nodes that have a vote.", func(c *Cluster) float64 { return float64(c.Voters) }),
 	ofCluster(counter, "proposals_total", "Transactions that this node has proposed as the leader.",
 		func(c *Cluster) float64 { return float64(c.Proposals) }),

@@ -104,8 +104,8 @@ func (w *world) awaitVotes() {
 	w.Helper()
 	servertest.Await(w, "all nodes have a vote", func() error {
 		status, err := gateway.Directory(w.nodes[0].dir, gateway.Options{}).Cluster(w.Context())
-		without := func(m admin.ClusterMember) bool { return !m.Voter }
-		if err != nil || len(status.Members) != len(w.nodes) || slices.ContainsFunc(status.Members, without) {
+		without := func(s admin.NodeStatus) bool { return !s.Voter }
+		if err != nil || len(status.Nodes) != len(w.nodes) || slices.ContainsFunc(status.Nodes, without) {
 			return fmt.Errorf("%+v, %v\n%s", status, err, w.logs())
 		}
 		return nil

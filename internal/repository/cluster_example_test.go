@@ -53,8 +53,8 @@ func TestClusterExample(t *testing.T) {
 	}
 	node1, node3 := filepath.Join(dir, "node1"), filepath.Join(dir, "node3")
 	var status struct {
-		Leader  string
-		Members []struct{ Voter bool }
+		Leader string
+		Nodes  []struct{ Voter bool }
 	}
 	voters := 0
 	servertest.Await(t, "three nodes have a vote", func() error {
@@ -63,7 +63,7 @@ func TestClusterExample(t *testing.T) {
 			err = json.Unmarshal([]byte(out), &status)
 		}
 		voters = 0
-		for _, m := range status.Members {
+		for _, m := range status.Nodes {
 			if m.Voter {
 				voters++
 			}
@@ -83,7 +83,7 @@ func TestClusterExample(t *testing.T) {
 	at := func(i int) *client {
 		return &client{base: "http://127.0.0.1:" + strconv.Itoa(api+i), keys: map[string]string{"editor": key}}
 	}
-	for i := range 3 { // a member of the cluster may have yet to open its project
+	for i := range 3 { // a node of the cluster may have yet to open its project
 		awaitReady(t, at(i).base)
 	}
 	made, text := at(1).do(t, "editor", "POST", "/api/articles",

@@ -31,37 +31,37 @@ func (a clusterAdmin) Status(ctx context.Context) (admin.ClusterStatus, error) {
 		return admin.ClusterStatus{}, err
 	}
 	slices.SortFunc(list, func(a, b consensus.Peer) int { return strings.Compare(a.Name, b.Name) })
-	status := admin.ClusterStatus{Node: a.options.Name, Members: make([]admin.ClusterMember, len(list))}
+	status := admin.ClusterStatus{Node: a.options.Name, Nodes: make([]admin.NodeStatus, len(list))}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	var asked sync.WaitGroup
 	for i, p := range list {
-		asked.Go(func() { status.Members[i] = a.statusOf(ctx, p) })
+		asked.Go(func() { status.Nodes[i] = a.statusOf(ctx, p) })
 	}
 	asked.Wait()
 	var latest uint64
-	for _, m := range status.Members {
-		if m.Leader {
-			status.Leader, latest = m.Name, m.Revision
+	for _, s := range status.Nodes {
+		if s.Leader {
+			status.Leader, latest = s.Name, s.Revision
 		}
 	}
 	joining, err := a.joining()
 	if err != nil {
 		return status, err
 	}
-	for i := range status.Members {
-		m := &status.Members[i]
-		m.Joining = !m.Voter && slices.Contains(joining, m.Name)
-		if m.Error == "" && m.Revision < latest {
-			m.Behind = latest - m.Revision
+	for i := range status.Nodes {
+		s := &status.Nodes[i]
+		s.Joining = !s.Voter && slices.Contains(joining, s.Name)
+		if s.Error == "" && s.Revision < latest {
+			s.Behind = latest - s.Revision
 		}
 	}
 	return status, nil
 }
 
 // statusOf asks a node for its state.
-func (a clusterAdmin) statusOf(ctx context.Context, p consensus.Peer) admin.ClusterMember {
-	status := admin.ClusterMember{Name: p.Name, Address: p.Address, Voter: p.Voter, Leader: p.Leader}
+func (a clusterAdmin) statusOf(ctx context.Context, p consensus.Peer) admin.NodeStatus {
+	status := admin.NodeStatus{Name: p.Name, Address: p.Address, Voter: p.Voter, Leader: p.Leader}
 	var state nodeState
 	if p.Name == a.options.Name {
 		state = a.state()

@@ -65,7 +65,7 @@ func (n *Node) Restore(from io.Reader) error {
 		})
 	}
 	switch {
-	case errors.Is(err, store.ErrOtherDefinitions): // the former content is served until the rest is converted
+	case errors.Is(err, store.ErrOtherDefinitions): // the content before is served until the rest is converted
 		old = nil
 	case err != nil:
 		return fmt.Errorf("serve the copy of another node: %w", err)

@@ -62,7 +62,7 @@ func (n *Node) load(dir string, served ownFiles) (Definition, error) {
 	if failed != nil {
 		return nil, err
 	}
-	n.log.Warn("the files of this node have a problem, and will keep it from starting; it goes on with the former ones",
+	n.log.Warn("the files of this node have a problem, and will keep it from starting; it goes on with those it serves",
 		"project", n.options.Dir, "error", err)
 	return d, nil
 }

@@ -23,7 +23,7 @@ import (
 // newLeader returns what a node knows about the leader, and a function that forwards a write to the leader.
 func newLeader(t *testing.T, dial forward.Dialer,
 	address string) (n *Node, write func(http.ResponseWriter, *http.Request) error) {
-	n = &Node{options: Options{Settings: &Settings{Name: "follower"}}}
+	n = &Node{options: Options{Settings: &Settings{Name: "n2"}}}
 	n.leader.Store(&address)
 	f := forward.New(forward.Link{To: Leader{n}, Via: via, Transport: &http.Transport{DialContext: dial}}, nil,
 		time.Hour, slog.New(slog.DiscardHandler))
@@ -41,8 +41,8 @@ func newLeader(t *testing.T, dial forward.Dialer,
 // via names the node in the header Via.
 const via = "1.1 test"
 
-// TestForwardedWhileLeadChanges changes the leader while it carries out a write that a follower has forwarded. The
-// follower gives the answer if there is one.
+// TestForwardedWhileLeadChanges changes the leader while it carries out a write that another node has forwarded. That
+// node gives the answer if there is one.
 func TestForwardedWhileLeadChanges(t *testing.T) {
 	const first, other = "first.example:1", "other.example:1"
 	type change struct {
@@ -55,15 +55,15 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 		changes []change
 		head    time.Duration // until the leader sends the headers of its answer
 		rest    time.Duration // from then on until it sends the body
-		unknown time.Duration // when the outcome is told to be unknown; 0: it is known
+		unknown time.Duration // when the write fails with an unknown outcome; 0: it is known
 	}{
-		{name: "the follower hears nothing from the leader for a moment",
+		{name: "nothing is heard from the leader for a second",
 			changes: []change{{time.Second, ""}, {time.Second, first}}, head: 20 * time.Second},
 		{name: "again and again", changes: []change{{time.Second, ""}, {4 * time.Second, first}, {time.Second, ""},
 			{4 * time.Second, first}}, head: 20 * time.Second},
-		{name: "another leads, and the former leader answers",
+		{name: "another leads, and the first leader answers",
 			changes: []change{{time.Second, ""}, {time.Second, other}}, head: 3 * time.Second},
-		{name: "another leads, and the former leader never answers",
+		{name: "another leads, and the first leader never answers",
 			changes: []change{{time.Second, ""}, {time.Second, other}}, head: never, unknown: 6 * time.Second},
 		{name: "nobody leads any more", changes: []change{{time.Second, ""}}, head: never, unknown: 6 * time.Second},
 		{name: "another leads while the answer is sent", changes: []change{{2 * time.Second, other}}, head: time.Second,
@@ -73,7 +73,7 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				over := silentnet.New()
 				leader := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					_, _ = io.Copy(io.Discard, r.Body) // net/http notices only then that a follower is gone
+					_, _ = io.Copy(io.Discard, r.Body) // net/http notices only then that the client is gone
 					select {
 					case <-time.After(c.head):
 					case <-r.Context().Done():
@@ -113,7 +113,7 @@ func TestForwardedWhileLeadChanges(t *testing.T) {
 }
 
 // TestSendsTo changes the leader while it carries out a write. Until that is answered, the node tells that it has sent
-// it: the former leader may be about to end.
+// it: the leader before may be about to end.
 func TestSendsTo(t *testing.T) {
 	const first, other = "first.example:1", "other.example:1"
 	synctest.Test(t, func(t *testing.T) {

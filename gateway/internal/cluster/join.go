@@ -101,12 +101,12 @@ func (n *Node) findOrBegin(ctx context.Context, path string) (begun bool, err er
 	for logged := false; ; {
 		found := n.found(ctx)
 		if slices.ContainsFunc(found, func(s nodeState) bool {
-			return s.Member &&
+			return s.Belongs &&
 				slices.Contains(s.Voters, n.options.Name)
 		}) {
 			return false, n.errForgotten()
 		}
-		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Member }) {
+		if slices.ContainsFunc(found, func(s nodeState) bool { return s.Belongs }) {
 			if _, err := os.Stat(path); err == nil {
 				return false, fmt.Errorf("%s has content of its own: a node that joins a cluster gets its content, "+
 					"so take another directory, or move %s away", n.options.Dir, path)
@@ -247,7 +247,7 @@ func (n *Node) Close() (err error) {
 type nodeState struct {
 	Name    string `json:"name"`
 	Process string `json:"process"` // tells this process from others that run as the same node
-	Member  bool   `json:"member"`  // of a cluster
+	Belongs bool   `json:"belongs"` // to a cluster
 	Content bool   `json:"content"` // it has a store
 	Leader  string `json:"leader"`  // address; "" if unknown
 	// SendsTo are the addresses of nodes to which the node has sent writes that are not answered. A node that is
@@ -262,7 +262,7 @@ type nodeState struct {
 
 func (n *Node) state() nodeState {
 	_, err := os.Stat(filepath.Join(n.options.Data, admin.StoreName))
-	s := nodeState{Name: n.options.Name, Process: n.via, Member: n.belongs.Load(), Content: err == nil,
+	s := nodeState{Name: n.options.Name, Process: n.via, Belongs: n.belongs.Load(), Content: err == nil,
 		Leader: *n.leader.Load(), build: n.build()}
 	s.SendsTo = n.sends.addresses() // after Leader was read
 	if raft := n.raft.Load(); raft != nil {

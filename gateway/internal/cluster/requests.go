@@ -34,7 +34,7 @@ const nodePaths = "/cluster/"
 // Paths of requests of other nodes. Those that change the cluster are for the leader.
 const (
 	statePath    = "/cluster/state"
-	membersPath  = "/cluster/members"
+	nodesPath    = "/cluster/nodes"
 	addPath      = "/cluster/add"
 	removePath   = "/cluster/remove"
 	transferPath = "/cluster/transfer"
@@ -57,7 +57,7 @@ func (n *Node) nodeRoutes() http.Handler {
 		})
 	}
 	handle("GET "+statePath, func(*http.Request) (any, error) { return n.state(), nil })
-	handle("GET "+membersPath, func(*http.Request) (any, error) { return n.peers() })
+	handle("GET "+nodesPath, func(*http.Request) (any, error) { return n.peers() })
 	change := func(pattern string, change peerChange) {
 		handle("POST "+pattern, func(r *http.Request) (any, error) {
 			var to newNode
@@ -181,7 +181,7 @@ var errRemoved = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "S
 func (n *Node) nodesOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case statePath, addPath, membersPath: // a node learns from the others that it was removed while it was down
+		case statePath, addPath, nodesPath: // a node learns from the others that it was removed while it was down
 		default:
 			name := credentials.PeerName(*r.TLS)
 			if raft := n.raft.Load(); raft == nil || raft.Has(name) {
@@ -203,7 +203,7 @@ func (n *Node) running() (*consensus.Raft, error) {
 	if raft := n.raft.Load(); raft != nil {
 		return raft, nil
 	}
-	return nil, errors.New("this node is not a member of the cluster yet")
+	return nil, errors.New("this node does not belong to the cluster yet")
 }
 
 func (n *Node) peers() ([]consensus.Peer, error) {

@@ -123,7 +123,7 @@ func (n *Node) Read(r *metrics.Reading) {
 	r.Cluster = &metrics.Cluster{
 		Leads: f.Leads, Term: f.Term, LastIndex: f.LastIndex, Committed: f.Committed, Applied: f.Applied,
 		LastContact: f.LastContact,
-		Members:     f.Nodes, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
+		Nodes:       f.Nodes, Voters: f.Voters, Proposals: f.Proposals, FailedProposals: f.Failed,
 		DamagedFiles: n.uploads.Damage.Found.Load(), RepairedFiles: n.uploads.Damage.Repaired.Load(),
 	}
 }

@@ -94,7 +94,7 @@ func (n *Node) lookAtPeers(ctx context.Context) {
 		return
 	}
 	if n.removed.Swap(false) {
-		n.log.Info("the node is a member of its cluster again", "node", n.options.Name)
+		n.log.Info("the node belongs to its cluster again", "node", n.options.Name)
 	}
 	if list[own].Address == n.options.Address {
 		return
@@ -153,7 +153,7 @@ func (n *Node) statesOf(ctx context.Context, list []consensus.Peer) map[string]n
 func (n *Node) latestPeers(ctx context.Context, list []consensus.Peer, states map[string]nodeState) []consensus.Peer {
 	for _, o := range list {
 		var newer []consensus.Peer
-		if states[o.Name].Leader != "" && n.ask(ctx, o.Address, membersPath, nil, &newer) == nil && len(newer) > 0 {
+		if states[o.Name].Leader != "" && n.ask(ctx, o.Address, nodesPath, nil, &newer) == nil && len(newer) > 0 {
 			return newer
 		}
 	}

@@ -9,14 +9,15 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestBacklog has a follower whose machine takes long to apply a transaction. It must apply those that arrive meanwhile
-// together, and a snapshot must wait for them: Raft takes all that is before a snapshot for applied, and removes it.
+// TestBacklog has a node that does not lead, and whose machine takes long to apply a transaction. It must apply those
+// that arrive meanwhile together, and a snapshot must wait for them: Raft takes all that is before a snapshot for
+// applied, and removes it.
 func TestBacklog(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
-	follower := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	other := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
 	gate := make(chan struct{})
-	follower.setGate(gate)
+	other.setGate(gate)
 	const more = 10
 	var texts []string
 	propose := func() {
@@ -32,30 +33,30 @@ func TestBacklog(t *testing.T) {
 	}
 	backlog := func(want, wantWaiting int) func() bool {
 		return func() bool {
-			transactions, waiting := follower.Backlog()
+			transactions, waiting := other.Backlog()
 			return transactions == want && waiting == wantWaiting
 		}
 	}
-	follower.wait(t, "the backlog", backlog(more, 0))
+	other.wait(t, "the backlog", backlog(more, 0))
 	snapshot := make(chan error, 1)
 	go func() {
-		err := follower.TakeSnapshot()
-		if has := follower.texts(); !slices.Equal(has, texts) {
+		err := other.TakeSnapshot()
+		if has := other.texts(); !slices.Equal(has, texts) {
 			t.Errorf("there is a snapshot, and the machine has %q", has)
 		}
 		snapshot <- err
 	}()
-	follower.wait(t, "the snapshot to wait for the machine", backlog(more, 1))
+	other.wait(t, "the snapshot to wait for the machine", backlog(more, 1))
 	gate <- struct{}{} // the first is applied
 	<-gate
-	if transactions, _ := follower.Backlog(); transactions != 0 {
+	if transactions, _ := other.Backlog(); transactions != 0 {
 		t.Errorf("%d transactions were not applied together with others", transactions)
 	}
 	gate <- struct{}{}
 	if err := <-snapshot; err != nil {
 		t.Error(err)
 	}
-	follower.setGate(nil)
+	other.setGate(nil)
 }
 
 // TestPassedWhileApplying has Raft pass on an entry that is not for the machine, while the machine applies a
@@ -63,22 +64,22 @@ func TestBacklog(t *testing.T) {
 func TestPassedWhileApplying(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
-	follower := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	other := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
 	gate := make(chan struct{})
-	follower.setGate(gate)
+	other.setGate(gate)
 	if err := leader.propose("a"); err != nil {
 		t.Fatal(err)
 	}
 	<-gate
-	follower.setGate(nil)
+	other.setGate(nil)
 	if err := leader.Add(t.Context(), "n4", servertest.FreeAddress(t), false); err != nil {
 		t.Fatal(err)
 	}
 	last := leader.Figures().Committed
-	follower.wait(t, "the new member", func() bool { return follower.Passed() >= last })
+	other.wait(t, "the new node", func() bool { return other.Passed() >= last })
 	gate <- struct{}{}
 	snapshot := make(chan error, 1)
-	go func() { snapshot <- follower.TakeSnapshot() }()
+	go func() { snapshot <- other.TakeSnapshot() }()
 	select {
 	case err := <-snapshot:
 		if err != nil {
@@ -89,20 +90,20 @@ func TestPassedWhileApplying(t *testing.T) {
 	}
 }
 
-// TestCloseWithBacklog closes a follower whose machine has not applied everything, and starts it again.
+// TestCloseWithBacklog closes a node whose machine has not applied everything, and starts it again.
 func TestCloseWithBacklog(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
-	follower := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
-	follower.setBroken(true)
+	other := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	other.setBroken(true)
 	for i := range 3 {
 		if err := leader.propose(fmt.Sprint("text ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	follower.wait(t, "what was agreed to",
-		func() bool { return follower.Figures().Committed == leader.Figures().Committed })
-	follower.stop()
-	follower.start()
+	other.wait(t, "what was agreed to",
+		func() bool { return other.Figures().Committed == leader.Figures().Committed })
+	other.stop()
+	other.start()
 	textsUpTo(t, nodes, "text 2")
 }

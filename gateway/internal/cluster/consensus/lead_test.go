@@ -67,7 +67,7 @@ func TestTransferBeforeLead(t *testing.T) {
 }
 
 // TestFailedTransfer transfers the leadership to a node that is down, and proposes texts until one is refused. The
-// machine of the leader must then be told again to lead, since the refused proposal may have been a part of a
+// machine of the leader must then be asked again to lead, since the refused proposal may have been a part of a
 // conversion.
 func TestFailedTransfer(t *testing.T) {
 	nodes := newNodes(t, 3)
@@ -147,7 +147,7 @@ func TestCloseUnableToLead(t *testing.T) {
 }
 
 // TestLeadWithoutMachine transfers the lead to a node whose machine fails. The node passes it on, and its machine must
-// be told who leads then, so that the node can forward writes.
+// learn who leads then, so that the node can forward writes.
 func TestLeadWithoutMachine(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
@@ -187,7 +187,7 @@ func TestOneAbleToLead(t *testing.T) {
 }
 
 // TestLeadOnce passes the lead on right after a transaction, which the next leader then gets from Raft as one of the
-// former leader. It must begin to lead once: to lead again would interrupt what it does as the leader.
+// earlier leader. It must begin to lead once: to lead again would interrupt what it does as the leader.
 func TestLeadOnce(t *testing.T) {
 	nodes := newNodes(t, 2)
 	for range 6 {

@@ -19,7 +19,7 @@ type list struct {
 	path    string
 	state   listState
 	leads   bool
-	leader  string                               // that Follow was told last
+	leader  string                               // that Follow was called with last
 	led     int                                  // how often Lead succeeded
 	broken  bool                                 // Apply fails
 	unable  bool                                 // Lead fails

@@ -49,11 +49,11 @@ func (n *Raft) Peer(name string) (Peer, error) {
 		return Peer{}, err
 	}
 	var names []string
-	for _, m := range list {
-		if m.Name == name {
-			return m, nil
+	for _, p := range list {
+		if p.Name == name {
+			return p, nil
 		}
-		names = append(names, m.Name)
+		names = append(names, p.Name)
 	}
 	return Peer{}, fmt.Errorf("the cluster has no node %s; its nodes are %s", name, strings.Join(names, ", "))
 }
@@ -65,11 +65,11 @@ func (n *Raft) Add(ctx context.Context, name, address string, voter bool) error 
 		return err
 	}
 	demoted := false
-	for _, m := range list {
-		if m.Address == address && m.Name != name {
-			return fmt.Errorf("the node %s has the address %s already", m.Name, address)
+	for _, p := range list {
+		if p.Address == address && p.Name != name {
+			return fmt.Errorf("the node %s has the address %s already", p.Name, address)
 		}
-		demoted = demoted || m.Name == name && m.Voter && !voter
+		demoted = demoted || p.Name == name && p.Voter && !voter
 	}
 	id, at := raft.ServerID(name), raft.ServerAddress(address)
 	if voter {

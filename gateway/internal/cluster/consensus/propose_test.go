@@ -74,7 +74,7 @@ func TestCommitFails(t *testing.T) {
 		}
 	}
 	leader.setBroken(false)
-	leader.wait(t, "a at the former leader", func() bool { return len(leader.state.Texts) > 0 })
+	leader.wait(t, "a at the first leader", func() bool { return len(leader.state.Texts) > 0 })
 	last := proposeSomehow(t, nodes)
 	for _, n := range nodes {
 		n.wait(t, last+" at "+n.name,
@@ -119,8 +119,8 @@ func TestProposeWhileApplied(t *testing.T) {
 }
 
 // TestProposeWhileLeadIsLost holds up all that a leader would read, while it proposes, until it has lost the lead. The
-// others have the proposal, and agree to it under another leader. The former leader must say so, and not that the
-// outcome is unknown.
+// others have the proposal, and agree to it under another leader. The node that has lost the lead must say that they
+// have agreed, and not that the outcome is unknown.
 func TestProposeWhileLeadIsLost(t *testing.T) {
 	var held sync.RWMutex
 	nodes := newNodes(t, 2)

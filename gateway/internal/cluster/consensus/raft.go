@@ -267,7 +267,7 @@ func Start(c Config) (*Raft, error) {
 }
 
 // reached reports whether the node has committed entries of Raft's log after an index, or entries of the present
-// leader. Others may be replaced: a former leader sent them. Only Raft, when it receives a copy, may call reached.
+// leader. Others may be replaced: an earlier leader sent them. Only Raft, when it receives a copy, may call reached.
 func (n *Raft) reached(index uint64) (bool, error) {
 	<-n.running
 	if n.raft.AppliedIndex() > index {
@@ -337,7 +337,7 @@ func (n *Raft) look(ctx context.Context) {
 		n.wakeLater(ctx) // Raft takes no barrier while it passes the lead on, which may fail
 		return
 	}
-	// Raft has passed on all transactions of former leaders, each of which counts as a loss.
+	// Raft has passed on all transactions of earlier leaders, each of which counts as a loss.
 	if before = n.lost(); n.raft.CurrentTerm() != term {
 		n.wake()
 		return

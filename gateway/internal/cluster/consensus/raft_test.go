@@ -26,11 +26,11 @@ func TestNodes(t *testing.T) {
 		t.Errorf("of %q and %q, the nodes have %q", a, c, texts)
 	}
 	for _, n := range nodes {
-		n.wait(t, n.name+" knows three members, and which of them leads", func() bool {
-			members, err := n.Peers()
-			return err == nil && len(members) == 3 && slices.ContainsFunc(members, func(m consensus.Peer) bool {
-				return m.Leader && slices.ContainsFunc(
-					nodes, func(n *testNode) bool { return n.name == m.Name && n.Leading() })
+		n.wait(t, n.name+" knows three nodes, and which of them leads", func() bool {
+			peers, err := n.Peers()
+			return err == nil && len(peers) == 3 && slices.ContainsFunc(peers, func(s consensus.Peer) bool {
+				return s.Leader && slices.ContainsFunc(
+					nodes, func(n *testNode) bool { return n.name == s.Name && n.Leading() })
 			})
 		})
 	}
@@ -108,33 +108,33 @@ func TestNoMajority(t *testing.T) {
 		nodes)) // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
 }
 
-// TestApplied has a follower whose machine fails for a while. Transactions that wait for the machine must not count as
-// applied. Entries of Raft's own, such as the one that begins a term, are not for the machine, and must not count as
-// missing.
+// TestApplied has the machine of a node that does not lead fail for a while. Transactions that wait for the machine must
+// not count as applied. Entries of Raft's own, such as the one that begins a term, are not for the machine, and must not
+// count as missing.
 func TestApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)
-	follower := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
+	other := nodes[(slices.Index(nodes, leader)+1)%len(nodes)]
 	hasAll := func() bool {
-		f := follower.Figures()
+		f := other.Figures()
 		return f.Applied == f.Committed && f.Committed == leader.Figures().Committed
 	}
-	follower.wait(t, "all of the beginning", hasAll)
-	before := follower.Figures().Applied
-	follower.setBroken(true)
+	other.wait(t, "all of the beginning", hasAll)
+	before := other.Figures().Applied
+	other.setBroken(true)
 	for i := range 3 {
 		if err := leader.propose(fmt.Sprint("text ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	follower.wait(t, "what was agreed to",
-		func() bool { return follower.Figures().Committed == leader.Figures().Committed })
-	if f := follower.Figures(); f.Applied != before || f.Committed < before+3 {
+	other.wait(t, "what was agreed to",
+		func() bool { return other.Figures().Committed == leader.Figures().Committed })
+	if f := other.Figures(); f.Applied != before || f.Committed < before+3 {
 		t.Errorf("a machine has nothing after %d: %+v", before, f)
 	}
-	follower.setBroken(false)
-	follower.wait(t, "the rest", hasAll)
-	follower.stop()
-	follower.start()
-	follower.wait(t, "all after a start", hasAll)
+	other.setBroken(false)
+	other.wait(t, "the rest", hasAll)
+	other.stop()
+	other.start()
+	other.wait(t, "all after a start", hasAll)
 }

@@ -33,7 +33,7 @@ type raftLog struct {
 const retryStore = 100 * time.Millisecond
 
 // GetLog implements raft.LogStore. After a node has received a copy of the content, its log begins with the entry after
-// the copy. For the last entry that the copy includes, GetLog returns an entry with nothing but its term. A follower
+// the copy. For the last entry that the copy includes, GetLog returns an entry with nothing but its term. A node
 // compares that with the term that the leader names before it takes the next entries (appendEntries in hashicorp/raft
 // 1.8.0). Without it, a node that has to replace all entries after the copy could not.
 func (l *raftLog) GetLog(index uint64, to *raft.Log) error {
@@ -65,10 +65,10 @@ func (l *raftLog) DeleteRange(first, last uint64) error {
 	return err
 }
 
-// StoreLogs implements raft.LogStore. A follower removes entries of a former leader before it stores those of the
-// leader in their place. If it cannot store them, Raft takes the removed entries for present, and the follower can
-// never store any again (appendEntries in hashicorp/raft 1.8.0). In this case, StoreLogs tries again until there is
-// space on the disk or endRetries is called. The node does not vote meanwhile.
+// StoreLogs implements raft.LogStore. A node removes entries of an earlier leader before it stores those of the present
+// one in their place. If it cannot store them, Raft takes the removed entries for present, and the node can never store
+// any again (appendEntries in hashicorp/raft 1.8.0). In this case, StoreLogs tries again until there is space on the
+// disk or endRetries is called. The node does not vote meanwhile.
 func (l *raftLog) StoreLogs(entries []*raft.Log) error {
 	if err := l.empty(entries[0].Index); err != nil {
 		return err

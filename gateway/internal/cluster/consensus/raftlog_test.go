@@ -91,7 +91,7 @@ func TestLogOnFullDisk(t *testing.T) {
 	}
 	next -= 30
 	full.Store(true)
-	fill("after entries of a former leader were removed")
+	fill("after entries of an earlier leader were removed")
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestLogClosedWithFullSegment(t *testing.T) {
 		if err := log.StoreLog(&raft.Log{Index: n, Data: fmt.Append(nil, n, make([]byte, 500))}); err != nil {
 			t.Fatalf("entry %d: %v", n, err)
 		}
-		if n == 30 { // Raft removes entries that all nodes have, and those of a former leader
+		if n == 30 { // Raft removes entries that all nodes have, and those of an earlier leader
 			if err := log.DeleteRange(1, 25); err != nil {
 				t.Fatal(err)
 			}
@@ -183,11 +183,11 @@ func (f growingFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.WritableFile.WriteAt(p, off)
 }
 
-// TestFullDiskAtNewLeader has a follower whose disk is full when a new leader replaces an entry of the former one. The
-// follower must take the entry once there is space, and must be able to end before.
+// TestFullDiskAtNewLeader has a node whose disk is full when a new leader replaces an entry of the one before. The node
+// must take the entry once there is space, and must be able to end before.
 func TestFullDiskAtNewLeader(t *testing.T) {
 	var full atomic.Bool
-	c := Config{Name: "follower", Address: "follower", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	c := Config{Name: "n1", Address: "n1", Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		Heartbeat: time.Minute}
 	log, err := openLog(t.TempDir(), segmentFiles{packedDisk{fullDisk{walfs.New(), &full}}}, 1<<20,
 		&snapshots{dir: t.TempDir()}, newLogger(c.Log))
@@ -196,12 +196,12 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 	}
 	defer log.Close()
 	_, leader := raft.NewInmemTransport("leader")
-	_, transport := raft.NewInmemTransport("follower")
-	leader.Connect("follower", transport)
+	_, transport := raft.NewInmemTransport("n1")
+	leader.Connect("n1", transport)
 	snaps := newSnapshots(&c)
-	members := raft.Configuration{Servers: []raft.Server{{ID: "follower", Address: "follower"},
+	nodes := raft.Configuration{Servers: []raft.Server{{ID: "n1", Address: "n1"},
 		{ID: "leader", Address: "leader"}}}
-	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, members); err != nil {
+	if err := raft.BootstrapCluster(c.settings(), log, log, snaps, transport, nodes); err != nil {
 		t.Fatal(err)
 	}
 	node, err := raft.NewRaft(c.settings(), noopFSM{}, log, log, snaps, transport)
@@ -216,7 +216,7 @@ func TestFullDiskAtNewLeader(t *testing.T) {
 			ask.Entries = append(ask.Entries, &raft.Log{Index: uint64(i + 2), Term: term, Data: []byte("entry")})
 		}
 		var answer raft.AppendEntriesResponse
-		err = leader.AppendEntries("follower", "follower", ask, &answer)
+		err = leader.AppendEntries("n1", "n1", ask, &answer)
 		return answer.Success, err
 	}
 	if taken, err := send(2, 2); !taken {

@@ -35,7 +35,7 @@ func Read(c Config) (r Record, err error) {
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(c.Address))
 	configuration, err := raft.GetConfiguration(c.settings(), noopFSM{}, log, log, snaps, transport)
 	if err != nil {
-		return r, fmt.Errorf("read the members of the cluster: %w", err)
+		return r, fmt.Errorf("read the nodes of the cluster: %w", err)
 	}
 	for _, s := range configuration.Servers {
 		r.Peers = append(r.Peers, Peer{Name: string(s.ID), Address: string(s.Address), Voter: s.Suffrage == raft.Voter})
@@ -43,7 +43,7 @@ func Read(c Config) (r Record, err error) {
 	return r, nil
 }
 
-// recoveryGap is how far the log of a recovered cluster goes on after the end of the former one. A lost node may have
+// recoveryGap is how far after the end of the node's log that of the recovered cluster begins. A lost node may have
 // entries after that end, and may have applied them. If it comes back, its log must not have the index of an entry of
 // the recovered cluster: the leader would take the contents of both for the same. So the leader finds a gap, and sends
 // the node a copy, which replaces what the node has.

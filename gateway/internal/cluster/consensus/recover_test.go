@@ -90,6 +90,6 @@ func TestRecover(t *testing.T) {
 	}
 	expect(Record{LastIndex: before.LastIndex + 3 + recoveryGap, Peers: alone})
 	if err := Recover(c, nil); err == nil {
-		t.Error("recovered a cluster without members")
+		t.Error("recovered a cluster without nodes")
 	}
 }

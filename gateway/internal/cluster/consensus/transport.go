@@ -19,8 +19,8 @@ type transport struct {
 }
 
 // newTransport returns a transport without pipelines. The leader proposes one transaction after the other, so that they
-// gain nothing. When a follower refuses an entry while Raft sends more, a pipeline may wait for itself: the leader then
-// sends that follower nothing any more, and cannot be closed.
+// gain nothing. When a node refuses an entry while the leader sends it more, a pipeline may wait for itself: the leader
+// then sends that node nothing any more, and cannot be closed.
 func newTransport(port Port, log hclog.Logger) *transport {
 	open := newConnections()
 	return &transport{open: open, acks: acks{last: map[raft.ServerID]ack{}},

@@ -26,7 +26,7 @@ func (n *Raft) Verify(ctx context.Context) error {
 	if last == nil || committed <= last.after { // other transactions are in the machine: a node proposes one after the other
 		return nil
 	}
-	select { // followers may show the transaction already
+	select { // other nodes may show the transaction already
 	case <-last.ended:
 		return nil
 	case <-ctx.Done():

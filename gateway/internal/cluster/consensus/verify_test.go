@@ -47,7 +47,7 @@ func (c heldConn) Read(b []byte) (int, error) {
 }
 
 // TestVerifyAfterPause holds up the answers to heartbeats of a leader until the other nodes have elected another
-// leader. The answers say that the former one leads, since they were sent before. It must not take them for a proof
+// leader. The answers say that the one before leads, since they were sent before. It must not take them for a proof
 // that it still does.
 func TestVerifyAfterPause(t *testing.T) {
 	var held sync.RWMutex
@@ -81,7 +81,7 @@ func TestVerifyAfterPause(t *testing.T) {
 	held.Unlock()
 	for range many {
 		if err := <-answers; err == nil && !slices.Contains(paused.texts(), text) {
-			t.Error("a former leader has everything, it says")
+			t.Error("an earlier leader says that it has everything")
 		}
 	}
 	<-first

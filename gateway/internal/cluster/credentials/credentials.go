@@ -77,7 +77,7 @@ func Load(dir string, log *slog.Logger) (*Credentials, error) {
 		c.roots.AddCert(a)
 	}
 	files, err := certificates.FromFiles(path(certificateFile), path(keyFile), func(err error) {
-		log.Error("the former certificate of this node is still used", "error", err)
+		log.Error("the certificate that this node has is still used", "error", err)
 	})
 	if err != nil {
 		return nil, explainMissing(dir, err)

@@ -42,7 +42,7 @@ type Port struct {
 	listener   net.Listener
 	raft, http *listener
 	handshakes *admission.Semaphore
-	warned     rate.Sometimes // bounds how often the log is told of connections that are refused
+	warned     rate.Sometimes // bounds how often refused connections are logged
 
 	ctx   context.Context // ends when the port is closed
 	stop  context.CancelFunc
