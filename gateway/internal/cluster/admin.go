@@ -17,7 +17,7 @@ import (
 // A clusterAdmin administers the cluster of a node.
 type clusterAdmin struct{ *Node }
 
-// statusTimeout bounds how long a node may take to tell its state.
+// statusTimeout bounds how long a node may take to answer with its state.
 const statusTimeout = 2 * time.Second
 
 // Status implements admin.Cluster. It asks all nodes at once.

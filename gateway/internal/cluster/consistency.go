@@ -46,6 +46,8 @@ func (n *Node) awaitRecent(w http.ResponseWriter, r *http.Request) (waited bool,
 	return true, err
 }
 
+// await waits until this node has everything that the values of revisionHeader and consistencyHeader demand, for
+// maxElection at most.
 func (n *Node) await(ctx context.Context, least, consistency string) *apierror.Error {
 	if n.waitUntilServed() != nil {
 		return errBehind
@@ -97,8 +99,8 @@ func (n *Node) latest(ctx context.Context) (revision uint64, err error) {
 	}
 }
 
-// shown returns the revision of the content that reads of this node show from now on. Store.Revision may be behind it
-// for a moment: reads see a write before it is answered.
+// shown returns the revision of the content that reads of this node show from now on. It may be higher than
+// Store.Revision: reads see a write before it is answered.
 func (n *Node) shown() (revision uint64, err error) {
 	err = n.project.Store().View(func(s *store.Snapshot) error {
 		revision = s.Sequence()
@@ -107,8 +109,8 @@ func (n *Node) shown() (revision uint64, err error) {
 	return revision, err
 }
 
-// A revisedWriter sets the header Lectern-Revision when an answer begins: all that the answer tells was written up to
-// that revision.
+// A revisedWriter sets the header Lectern-Revision when an answer begins. The answer shows nothing that was written
+// after that revision.
 type revisedWriter struct {
 	http.ResponseWriter
 	node  *Node

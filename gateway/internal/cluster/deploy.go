@@ -126,8 +126,8 @@ func differences(old, next *replication.Definitions) (list []string) {
 	return list
 }
 
-// tellDifferences logs how the files beside the node differ from the definitions of the cluster, which it serves.
-func (n *Node) tellDifferences(files *replication.Definitions) error {
+// logDifferences logs how the files beside the node differ from the definitions of the cluster, which it serves.
+func (n *Node) logDifferences(files *replication.Definitions) error {
 	own, err := replication.ReadDefinitions(os.DirFS(n.options.Dir))
 	if err != nil || len(own.Files) == 0 { // a node needs none of its own
 		return err

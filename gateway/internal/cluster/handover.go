@@ -90,7 +90,7 @@ func (o *outgoing) add(address string, n int) {
 	}
 }
 
-// addresses returns where writes are on their way to.
+// addresses returns the addresses to which writes are sent that are not answered yet.
 func (o *outgoing) addresses() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,8 +177,8 @@ func (n *Node) successor(ctx context.Context, raft *consensus.Raft, name string)
 	return name, nil
 }
 
-// Retire hands the lead over before the node ends, if it leads, or will in a moment, and another node can. Otherwise
-// the others would have to find out that it is gone.
+// Retire hands the lead over before the node ends, if it is elected and another node can lead. Otherwise the others
+// would have to find out that it is gone.
 func (n *Node) Retire(ctx context.Context) {
 	raft := n.raft.Load()
 	if raft == nil || !raft.Elected() || raft.Figures().Voters == 1 {

@@ -243,10 +243,10 @@ func (n *Node) Close() (err error) {
 	return err
 }
 
-// A nodeState is what a node tells the others of itself.
+// A nodeState is what a node answers when another one asks for its state.
 type nodeState struct {
 	Name    string `json:"name"`
-	Process string `json:"process"` // tells this process from others that run as the same node
+	Process string `json:"process"` // the same only for requests to one process: two may run as the same node
 	Belongs bool   `json:"belongs"` // to a cluster
 	Content bool   `json:"content"` // it has a store
 	Leader  string `json:"leader"`  // address; "" if unknown

@@ -17,8 +17,8 @@ import (
 	"lectern/store"
 )
 
-// revisionHeader is the header in which nodes of a cluster tell up to which write an answer goes, and in which clients
-// ask that an answer goes at least so far.
+// revisionHeader is the header of answers with the number of the last write that they may show, and of requests with
+// the number of the write that their answer must show at least.
 const revisionHeader = "Lectern-Revision"
 
 // maxElection returns how long a request waits for the cluster to have a leader, and for this node to have what was
@@ -117,10 +117,9 @@ func (l Leader) Instead(ctx context.Context, unreached *url.URL, since time.Time
 	return &url.URL{Scheme: "http", Host: leader}
 }
 
-// AwaitLoss implements forward.Upstream. It waits for maxElection longer than this node does without that leader. On a
-// busy machine a node may hear nothing from the leader for a heartbeat, and take it for lost, although it leads on.
-// And a node that has lost the lead answers what it was sent: that the write was made or refused, or that the outcome
-// is unknown.
+// AwaitLoss implements forward.Upstream. It returns nil once the leader at an address has not been this node's leader
+// for maxElection. Until then its answer may still come: on a busy machine a node may hear nothing from the leader for
+// a heartbeat, although it leads on; and a node that has lost the lead answers what it was sent.
 func (l Leader) AwaitLoss(ctx context.Context, at *url.URL) error {
 	for {
 		if err := l.node.awaitLead(ctx, func(leader string) bool { return leader != at.Host }); err != nil {
@@ -171,8 +170,8 @@ func (n *Node) awaitLead(ctx context.Context, is func(leader string) bool) error
 }
 
 // leaderAddress returns the address of the node that takes the writes, as far as this node knows, "" if there is none.
-// A node that was elected hears of that before others do, so what they forward to it does not go back to the former
-// leader.
+// There is none while this node is elected and takes no writes yet. Otherwise it would send back to the leader before
+// it what others forward to it already.
 func (n *Node) leaderAddress() string {
 	switch leader, own := *n.leader.Load(), n.options.Address; {
 	case !n.elected() && leader != own:
@@ -195,8 +194,8 @@ func (l Leader) CatchUp(ctx context.Context, answer *http.Response) error {
 // commandPath is the path at which the leader answers the requests of control sockets of other nodes.
 const commandPath = "/cluster/command"
 
-// byLeader wraps the handler of those requests of control sockets that are for the leader: it answers them. They are
-// writes, for a hand-over.
+// byLeader returns a handler that has the leader answer requests of a control socket. They count as writes, for which a
+// hand-over waits. h answers them if this node leads.
 func (n *Node) byLeader(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		end, at, err := Leader{n}.Begin(r.Context())
@@ -309,8 +308,8 @@ func (n *Node) confirm(ctx context.Context, refused *apierror.Error) *apierror.E
 	return refused
 }
 
-// advance notes that reads show all that the store has. The store may have more for a moment: while the node has yet to
-// serve the definitions of what follows, reads show the content before.
+// advance notes that reads show all that the store has. It must not be called while the store has content of
+// definitions that are not served yet: reads show the content before until then.
 func (n *Node) advance() {
 	n.advanceTo(n.project.Store().Revision())
 	n.advanced.send()

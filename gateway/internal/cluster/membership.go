@@ -20,8 +20,8 @@ const joiningNote = "cluster/joining"
 // A peerChange changes the cluster. Only the leader can.
 type peerChange func(*Node, context.Context, newNode) error
 
-// leading returns the Raft of this node if it leads, or else an error. If the node was elected but will lead only in a
-// moment, leading waits for that, for maxElection at most: a node that joins must get what Lead puts into the store.
+// leading returns the Raft of this node if it leads, or else an error. If the node was elected and does not lead yet,
+// leading waits for that, for maxElection at most: a node that joins must get what Lead puts into the store.
 func (n *Node) leading(ctx context.Context) (*consensus.Raft, error) {
 	raft, err := n.running()
 	if err != nil {
@@ -30,7 +30,7 @@ func (n *Node) leading(ctx context.Context) (*consensus.Raft, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.maxElection())
 	defer cancel()
 	leads := false
-	_ = n.awaitLead(ctx, func(string) bool { // its error tells that ctx has ended
+	_ = n.awaitLead(ctx, func(string) bool { // its error means that ctx has ended
 		leads = n.Leads()
 		return leads || !raft.Elected()
 	})

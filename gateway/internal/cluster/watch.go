@@ -72,8 +72,8 @@ func (n *Node) leadSound(ctx context.Context) {
 	}
 }
 
-// lookAtPeers learns what the other nodes can read and whether this node was removed, and tells the leader when this
-// node has another address than before.
+// lookAtPeers notes what the other nodes can read and whether this node was removed, and has the leader change the
+// address of this node if the cluster knows another one.
 func (n *Node) lookAtPeers(ctx context.Context) {
 	raft := n.raft.Load()
 	list, err := raft.Peers()

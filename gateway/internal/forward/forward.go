@@ -1,3 +1,5 @@
+// Package forward sends the writes that clients send to this server to the one that takes them: the origin of a
+// replica, or the leader of a cluster.
 package forward
 
 import (

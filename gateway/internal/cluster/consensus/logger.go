@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// newLogger returns a logger of Raft that writes to the log of the server.
+// newLogger returns a logger for hashicorp/raft that writes to the log of the server.
 func newLogger(to *slog.Logger) hclog.Logger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: "raft", Level: hclog.Info, Output: io.Discard})
 	l.RegisterSink(&logSink{to: to, warned: map[warning]time.Time{}})
@@ -22,7 +22,7 @@ func newLogger(to *slog.Logger) hclog.Logger {
 // logs each failure.
 const warnEvery = 10 * time.Minute
 
-// A logSink gives what Raft tells to the log of the server. It is safe for concurrent use.
+// A logSink writes the messages of hashicorp/raft to the log of the server. It is safe for concurrent use.
 type logSink struct {
 	to *slog.Logger
 
@@ -33,8 +33,8 @@ type logSink struct {
 // A warning is what Raft could not do, and with which node. Raft has few messages and few nodes, so there are few.
 type warning struct{ message, node string }
 
-// Accept implements hclog.SinkAdapter. What Raft tells is for those who look for a fault: who leads, and what a node
-// cannot do, is logged by Raft.
+// Accept implements hclog.SinkAdapter. Errors are logged as warnings, each at most once in warnEvery, and all else at
+// the level Debug: this package and the machine log themselves who leads, and what a node cannot do.
 func (s *logSink) Accept(name string, level hclog.Level, message string, args ...any) {
 	at := slog.LevelDebug
 	if level >= hclog.Error && s.isNews(warning{message, nodeOf(args)}) {

@@ -62,8 +62,8 @@ func (n *Raft) leadAgain() {
 func (n *Raft) propose(p *proposal, transaction []byte) (store.Agreement, error) {
 	failed := make(chan error, 1)
 	// Apply waits while Raft receives a copy, and the machine takes the copy over only when nothing is proposed any
-	// more.
-	go func() { failed <- n.raft.Apply(append(p.id[:], transaction...), 0).Error() }() // ends when Raft knows the outcome, or is shut down
+	// more. The goroutine ends when Raft knows the outcome, or is shut down.
+	go func() { failed <- n.raft.Apply(append(p.id[:], transaction...), 0).Error() }()
 	var err error
 	select {
 	case index := <-p.agreed:

@@ -1,48 +1,3 @@
-// Package consensus lets the nodes of a cluster agree to transactions by Raft (hashicorp/raft). Each node applies them
-// in the same order to a state machine of its own, which is the store.
-//
-// # A transaction
-//
-// The leader runs a write in a transaction of the store with those of other clients. Before the commit it encodes what
-// the transaction adds, its entries of the log and the notes that it changes, proposes that to Raft, and waits until a
-// majority has it on disk, under the next leader too if the lead is lost meanwhile. Then the transaction is committed,
-// together with its index in Raft's log, and the writes are answered.
-//
-//   - The other nodes apply the transaction from the same bytes. The index, which is stored in the transaction, tells
-//     after a crash which ones are missing. A transaction that does not follow on the present state is skipped, by all
-//     nodes alike: the first entry names the sequence and the hash of the one before. One that follows on more than the
-//     store has is an error: something was lost.
-//   - They are applied several together: one that arrives waits up to 20 ms for others, unless a request waits for it.
-//     As long as some wait, the node refuses to propose transactions of its own, since they would have to wait for each
-//     other.
-//   - Raft's log cannot read an entry of more than 64 MiB. A transaction of several writes therefore takes no further
-//     one after 8 MiB, nor does one of a conversion go through a further row, and one of more than 60 MiB is refused
-//     before it is proposed. Raft sends at most eight in one message, which is in memory as a whole.
-//   - A new leader first applies all transactions that were agreed to. Then the store goes on with a conversion that
-//     was interrupted, and takes writes. When the lead is lost, the store forgets what a transaction that was not
-//     committed has left in memory.
-//
-// # Snapshots and the log
-//
-// Snapshots of Raft have no content, because the store is durable: each is a note that the store has everything up to
-// an index. A node that lags too far behind, or is new, gets a copy of the leader's store as it is stored then, which
-// during a conversion is further than what readers see. If the content of the copy is half converted to other
-// definitions, the node applies the transactions that follow on it, and serves the content before until the conversion
-// has ended. So does a node that starts with half converted content, but it has nothing to serve meanwhile. While a
-// node receives a copy it can neither vote nor follow, so it gives up one of which nothing arrives any more.
-//
-// Raft's log is kept by raft-wal. It takes no entries any more after some faults, most of them of a full disk, so some
-// things are added:
-//
-//   - A new segment is made also where the disk has no space for all of it. A segment that was filled just before the
-//     process ended is replaced when the log is opened. Entries of a new leader are tried again if there is no space
-//     for them in place of others.
-//   - Entries of before a copy, which Raft could not remove, are removed when those after it are stored. The term of
-//     the last entry that a copy stands for is known, though the entry is not there. A copy that arrives late, when the
-//     node has more, is refused: Raft would go back to it, and lose entries that the leader counts as stored by this
-//     node.
-//   - After a copy Raft goes on as if the last entry before it were in the log; where that matters, the log and the
-//     transport tell it otherwise.
 package consensus
 
 import (
@@ -93,7 +48,7 @@ type Port interface {
 	DialRaft(address string, timeout time.Duration) (net.Conn, error)
 }
 
-// A stream is a Port as Raft uses it.
+// A stream is the raft.StreamLayer of a Port. Its connections are in open.
 type stream struct {
 	net.Listener
 	port Port
@@ -155,13 +110,17 @@ type Raft struct {
 }
 
 const (
-	transactionSize    = 4 << 10 // bytes, about: a file of Raft's log has as many transactions as are kept, so that older ones go
+	// transactionSize is about how many bytes a transaction has: a file of Raft's log has as many as are kept, so that
+	// older ones go.
+	transactionSize    = 4 << 10
 	ioTimeout          = 10 * time.Second
 	defaultHeartbeat   = time.Second
 	defaultTrailing    = 4096
 	electionHeartbeats = 3  // within which another node leads, mostly
 	snapshotHeartbeats = 10 // between looks whether transactions may go
-	maxAppendEntries   = 8  // transactions in one message, which is in memory as a whole and must arrive within ioTimeout. Most have at most 8 MiB
+	// maxAppendEntries bounds the transactions in one message, which is in memory as a whole and must arrive within
+	// ioTimeout. Most have at most 8 MiB.
+	maxAppendEntries = 8
 )
 
 // Heartbeat is that of Config, or its default.
@@ -266,8 +225,9 @@ func Start(c Config) (*Raft, error) {
 	return n, nil
 }
 
-// reached reports whether the node has committed entries of Raft's log after an index, or entries of the present
-// leader. Others may be replaced: an earlier leader sent them. Only Raft, when it receives a copy, may call reached.
+// reached reports whether the node must not go back to a copy up to an index, because it has entries after it that were
+// committed or are of the present leader. Entries of an earlier leader may be replaced. Only Raft, when it receives a
+// copy, may call reached.
 func (n *Raft) reached(index uint64) (bool, error) {
 	<-n.running
 	if n.raft.AppliedIndex() > index {
@@ -288,7 +248,7 @@ func (n *Raft) Close() error {
 	n.wakeWaiting()
 	n.log.endRetries()
 	if n.raft.State() == raft.Leader {
-		_ = n.raft.LeadershipTransfer().Error() // best effort: the others need not find out by themselves that the leader is gone
+		_ = n.raft.LeadershipTransfer().Error() // best effort: the others find out by themselves that the leader is gone
 	}
 	ended := n.raft.Shutdown()
 	n.transport.open.cut() // Raft may wait for a node that sends or receives a copy
@@ -297,7 +257,7 @@ func (n *Raft) Close() error {
 	return errors.Join(err, n.transport.Close(), n.log.Close())
 }
 
-// watch tells the machine who leads, until ctx ends.
+// watch calls look whenever another node may lead, until ctx ends.
 func (n *Raft) watch(ctx context.Context) {
 	changes := make(chan raft.Observation, 1) // one that waits stands for all
 	observer := raft.NewObserver(changes, false, func(o *raft.Observation) bool {
@@ -320,7 +280,7 @@ func (n *Raft) watch(ctx context.Context) {
 	}
 }
 
-// look tells the machine who leads now.
+// look calls Lead or Follow of the machine, according to who leads now.
 func (n *Raft) look(ctx context.Context) {
 	before := n.lost()
 	term := n.raft.CurrentTerm() // the lead may be lost and won again meanwhile

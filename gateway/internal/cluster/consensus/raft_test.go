@@ -108,9 +108,9 @@ func TestNoMajority(t *testing.T) {
 		nodes)) // what nobody knew the outcome of was agreed to, or was not, at all nodes alike
 }
 
-// TestApplied has the machine of a node that does not lead fail for a while. Transactions that wait for the machine must
-// not count as applied. Entries of Raft's own, such as the one that begins a term, are not for the machine, and must not
-// count as missing.
+// TestApplied has the machine of a node that does not lead fail for a while. Transactions that wait for the machine
+// must not count as applied. Entries of Raft's own, such as the one that begins a term, are not for the machine, and
+// must not count as missing.
 func TestApplied(t *testing.T) {
 	nodes := newNodes(t, 3)
 	leader := leaderOf(t, nodes)

@@ -25,7 +25,9 @@ type raftLog struct {
 	snapshots *snapshots
 	log       hclog.Logger
 
-	cut    uint64        // from this entry on all were removed, and none were stored since; 0: no. Only the goroutine of Raft that stores entries uses it
+	// cut is the entry from which on all were removed, if none were stored since; otherwise 0. Only the goroutine of
+	// Raft that stores entries uses it.
+	cut    uint64
 	closed chan struct{} // when no attempt to store entries is repeated any more
 }
 

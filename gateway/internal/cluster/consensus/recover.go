@@ -11,13 +11,13 @@ import (
 	"lectern/store"
 )
 
-// A Record is what the files of a stopped node tell of its cluster.
+// A Record is what the files of a stopped node say about its cluster.
 type Record struct {
 	Peers     []Peer
 	LastIndex uint64 // of Raft's log
 }
 
-// Read returns what the files of a stopped node tell.
+// Read returns the Record of a stopped node.
 func Read(c Config) (r Record, err error) {
 	log, snaps, err := c.files()
 	if err != nil {

@@ -24,12 +24,14 @@ import (
 //
 // Only the newest snapshot is kept.
 type snapshots struct {
-	closing sync.Mutex // held while a snapshot is made the newest: Raft takes one in another goroutine than it receives one
+	// closing is held while a snapshot is made the newest: Raft takes one in another goroutine than it receives one.
+	closing sync.Mutex
 	dir     string
 	machine Machine
 	gap     uint64        // is added to the index of a snapshot that is taken: see recoveryGap
 	silence time.Duration // how long nothing of a copy may arrive before giveUp is called
-	giveUp  func()        // ends the connection over which a copy is received; Start sets it, and nothing is received before
+	// giveUp ends the connection over which a copy is received. Start sets it, and nothing is received before.
+	giveUp func()
 	// reached reports whether the node has more than a received snapshot up to an index, which it must keep. Start sets
 	// it, as giveUp.
 	reached func(index uint64) (bool, error)

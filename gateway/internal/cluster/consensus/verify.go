@@ -23,7 +23,8 @@ func (n *Raft) Verify(ctx context.Context) error {
 	if err := n.verifyTerm(ctx, term); err != nil {
 		return err
 	}
-	if last == nil || committed <= last.after { // other transactions are in the machine: a node proposes one after the other
+	// other transactions are in the machine: a node proposes one after the other
+	if last == nil || committed <= last.after {
 		return nil
 	}
 	select { // other nodes may show the transaction already

@@ -16,8 +16,8 @@ import (
 	"lectern/store"
 )
 
-// Copy implements consensus.Machine. The copy has all transactions that were applied. A snapshot would not have those
-// of a conversion, and they may not be in the log any more.
+// Copy implements consensus.Machine. The copy has all transactions that were applied, also those of a conversion that
+// has not ended: a snapshot of the store would lack them, and they may not be in Raft's log any more.
 func (n *Node) Copy() (int64, io.ReadCloser, error) {
 	if err := n.waitForStore(); err != nil {
 		return 0, nil, err
@@ -78,7 +78,7 @@ func (n *Node) Restore(from io.Reader) error {
 	return n.leave(old)
 }
 
-// restoreUnopened is Restore before the project opens the store. It reports whether that was so.
+// restoreUnopened writes a copy if the project has not opened the store yet, and reports whether that is so.
 func (n *Node) restoreUnopened(path string, write func(io.Writer) error) (unopened bool, err error) {
 	n.taking.Lock()
 	defer n.taking.Unlock()
@@ -95,8 +95,8 @@ func (n *Node) restoreUnopened(path string, write func(io.Writer) error) (unopen
 	return true, nil
 }
 
-// openCopy opens the copy of another node's content. If that is half converted, it becomes n.halfConverted, and the
-// error is store.ErrOtherDefinitions.
+// openCopy opens a copy of another node's content under the definitions of d. If its content is half converted to them,
+// it becomes n.halfConverted, and the error is store.ErrOtherDefinitions.
 func (n *Node) openCopy(_ context.Context, _ *store.Store, d *config.Definition) (*store.Store, error) {
 	st, err := n.project.OpenStore(d)
 	if err == nil && st.Model() != d.Model {
@@ -117,7 +117,7 @@ func (n *Node) serveConverted(st *store.Store, convert Redefiner) error {
 	return n.leave(old)
 }
 
-// leave ends the use of a store that is not served any more, unless it is nil.
+// leave abandons a store that is not served any more, and closes it later. old may be nil.
 func (n *Node) leave(old *store.Store) error {
 	if old == nil {
 		return nil
@@ -137,7 +137,8 @@ func (n *Node) closeLater(st *store.Store) {
 	})
 }
 
-// store returns the store with what the node has of the cluster's content. It is served, but for n.halfConverted.
+// store returns the store to which transactions of the cluster are applied: n.halfConverted if there is one, or else
+// the one that is served.
 func (n *Node) store() *store.Store {
 	if st := n.halfConverted.Load(); st != nil {
 		return st
@@ -148,8 +149,8 @@ func (n *Node) store() *store.Store {
 // lockTimeout is how long a node waits for the lock of a store that it has not open.
 const lockTimeout = 20 * time.Millisecond
 
-// takeStored writes what a store that is not open has for all nodes, the definitions and the secret for JWTs, where the
-// server reads them.
+// takeStored writes the definitions of the cluster and the secret of JWTs, both from a store that is not open, to the
+// files from which the server reads them.
 func (n *Node) takeStored(path string) (err error) {
 	r, err := store.OpenReplica(path, store.Options{LockTimeout: lockTimeout})
 	if err != nil {
@@ -164,7 +165,7 @@ func (n *Node) takeStored(path string) (err error) {
 		}
 		files, err := replication.ParseDefinitions(text)
 		if err == nil {
-			err = n.tellDifferences(files)
+			err = n.logDifferences(files)
 		}
 		if err != nil {
 			return err

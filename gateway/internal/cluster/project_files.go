@@ -10,14 +10,11 @@ import (
 	"lectern/store"
 )
 
-// A node reads the project from a directory of its own, in which it puts together the definitions of the cluster, from
-// the store, and copies of the files that belong to each node.
-
-// ProjectDir returns that directory below a data directory.
+// ProjectDir returns the directory below a data directory from which a node reads the project. The node writes to it
+// the definitions of the cluster, which the store has, and copies of the files of its own.
 func ProjectDir(data string) string { return filepath.Join(data, admin.ClusterName, "project") }
 
-// unpackStored writes the definitions of the cluster, which a store has, and the files of this node's own, where the
-// project is read from.
+// unpackStored is unpack for the definitions of the cluster that a store has.
 func (n *Node) unpackStored(from *store.Store) error {
 	n.unpacking.Lock() // the last to write must have read the latest definitions
 	defer n.unpacking.Unlock()
@@ -30,7 +27,8 @@ func (n *Node) unpackStored(from *store.Store) error {
 	})
 }
 
-// unpack is unpackStored for definitions that were read already.
+// unpack writes the definitions of the cluster, and the files of this node's own, to the directory from which the
+// project is read.
 func (n *Node) unpack(files *replication.Definitions) error { return n.unpackTo(n.Files(), files) }
 
 // unpackTo is unpack for another directory.
@@ -45,9 +43,9 @@ func (n *Node) unpackTo(dir string, files *replication.Definitions) error {
 	return own.write(dir)
 }
 
-// load reads the project in a directory, after unpack. If the files of this node's own have a mistake now, load takes
-// those that are served at the moment: while somebody edits them, a node that runs must still follow the cluster, and
-// be able to lead it.
+// load reads the project in a directory, after unpack. If the files of this node's own have a mistake, load replaces
+// them there by those that are served: a node must be able to take over definitions, and to lead, while somebody edits
+// its files.
 func (n *Node) load(dir string, served ownFiles) (Definition, error) {
 	d, err := n.project.Load(dir)
 	if err == nil {
@@ -70,6 +68,7 @@ func (n *Node) load(dir string, served ownFiles) (Definition, error) {
 // ownFiles are the files of a project that belong to each node, by their names.
 type ownFiles map[string][]byte
 
+// ownFileNames are the names of all files that belong to each node.
 var ownFileNames = []string{".env", "config/server.yaml", "config/server.yml", "config/server.json",
 	"config/webhooks.yaml", "config/webhooks.yml", "config/webhooks.json"}
 
