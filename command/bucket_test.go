@@ -189,7 +189,7 @@ func (b *blog) begin(args ...string) (stop func() string) {
 // content.
 func (b *blog) add(texts ...string) (sequence string, content string) {
 	b.Helper()
-	lines := `{"format":"lectern-content","version":2}` + "\n"
+	lines := `{"format":"lectern-content","version":1}` + "\n"
 	for _, text := range texts {
 		b.authors++
 		lines += fmt.Sprintf(`{"type":"api::author.author","documentId":"a%023d","data":{"name":"someone","bio":%q}}`,

@@ -44,7 +44,7 @@ attributes: {heading: {type: string}}
 // the next two.
 func exportedArticles(n int) []byte {
 	var lines bytes.Buffer
-	lines.WriteString(`{"format":"lectern-content","version":2}` + "\n")
+	lines.WriteString(`{"format":"lectern-content","version":1}` + "\n")
 	item, order := 0, 0
 	for s, status := range []string{"draft", "published"} {
 		for i := range n {

@@ -13,9 +13,8 @@ import (
 	"lectern/store"
 )
 
-// exportVersion is the version of the line format that Export writes; docs/export.md describes it. Import also reads
-// version 1, in which lines and components have no ids.
-const exportVersion = 2
+// exportVersion is the version of the line format, which docs/export.md describes.
+const exportVersion = 1
 
 // exportFormat identifies the format in the first line of a file.
 const exportFormat = "lectern-content"

@@ -123,6 +123,16 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
+// TestImportRefusesOtherVersions imports a file of another version of the line format.
+func TestImportRefusesOtherVersions(t *testing.T) {
+	model := testModel(t)
+	_, err := transfer.Import(t.Context(), documents.NewService(storetest.Open(t, model), model, "en"),
+		strings.NewReader(`{"format":"lectern-content","version":2}`), transfer.ImportOptions{})
+	if err == nil || !strings.Contains(err.Error(), "this program reads version 1") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestImportKeepsOthers imports new versions of documents that have links from other documents, and then reads the
 // relations from all sides.
 func TestImportKeepsOthers(t *testing.T) {

@@ -66,8 +66,8 @@ func isHeader(o *jsontree.Object) (header bool, err error) {
 	if format != exportFormat {
 		return true, fmt.Errorf("the format is %q, want one written by lectern export", fmt.Sprint(format))
 	}
-	if v, _ := o.Get("version"); v != jsontree.Number("1") && v != jsontree.Number(strconv.Itoa(exportVersion)) {
-		return true, fmt.Errorf("the file is of version %v and this program reads versions 1 to %d", v, exportVersion)
+	if v, _ := o.Get("version"); v != jsontree.Number(strconv.Itoa(exportVersion)) {
+		return true, fmt.Errorf("the file is of version %v and this program reads version %d", v, exportVersion)
 	}
 	return true, nil
 }

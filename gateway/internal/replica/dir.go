@@ -148,9 +148,6 @@ func (d dir) fits(def *config.Definition) error {
 	return errors.Join(r.Fits(def.Model), r.Close())
 }
 
-// removeOldFetched removes files that had not arrived completely, from where they were before replication.Fetched.
-func (d dir) removeOldFetched() error { return os.RemoveAll(d.path("incoming")) }
-
 // copyName is the name of a copy of the origin's store while it arrives. A store that is opened removes what is left of
 // one.
 const copyName = admin.StoreName + ".copy.new"
@@ -180,9 +177,6 @@ func (d dir) prepare(ctx context.Context, o Options) error {
 	if missing == nil && follows == "" {
 		return fmt.Errorf("%s has content of its own: take another directory for the replica, or remove replica "+
 			"from config/server.yaml if it has it", d.project)
-	}
-	if err := d.removeOldFetched(); err != nil {
-		return err
 	}
 	if missing == nil {
 		if err := d.restore(o.Load); !errors.Is(err, store.ErrOtherDefinitions) {

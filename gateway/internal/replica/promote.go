@@ -54,8 +54,7 @@ func Promote(o Options, partial bool) (err error) {
 	if err := errors.Join(r.BeginEpoch(), r.Close()); err != nil {
 		return err
 	}
-	if err := errors.Join(os.RemoveAll(filepath.Join(d.data, admin.UploadsName, replication.Fetched)),
-		d.removeOldFetched()); err != nil {
+	if err := os.RemoveAll(filepath.Join(d.data, admin.UploadsName, replication.Fetched)); err != nil {
 		return err
 	}
 	if err := os.Remove(d.path(admin.ReplicaMarkName)); err != nil {
