@@ -14,10 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
 	"lectern/auth"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/passwords"
 	"lectern/documents/permission"
 	"lectern/internal/storetest"
 	"lectern/store"
@@ -45,13 +48,20 @@ type fixture struct {
 	clock  atomic.Int64 // unix seconds
 }
 
+// serviceOf returns the service of a store. Its hashes of passwords cost little, because the tests create many users.
+func serviceOf(st *store.Store, model *contenttypes.Model) *documents.Service {
+	s := documents.NewService(st, model, "en")
+	s.Passwords = passwords.NewHasher(bcrypt.MinCost)
+	return s
+}
+
 func newFixture(t testing.TB, declared ...auth.Declaration) *fixture {
 	model := storetest.Model(t, project)
 	st, err := store.Open(filepath.Join(t.TempDir(), "content.db"), model, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{t: t, model: model, store: st, docs: documents.NewService(st, model, "en")}
+	f := &fixture{t: t, model: model, store: st, docs: serviceOf(st, model)}
 	f.clock.Store(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC).Unix())
 	f.open(declared...)
 	t.Cleanup(func() {

@@ -17,22 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/crypto/bcrypt"
-
 	"lectern/auth"
 	"lectern/documents"
 	"lectern/documents/apierror"
-	"lectern/documents/passwords"
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
-
-// TestMain lowers the cost of password hashes, because the tests create many users.
-func TestMain(m *testing.M) {
-	passwords.Default = passwords.NewHasher(bcrypt.MinCost)
-	os.Exit(m.Run())
-}
 
 // users opens the users of a fixture and closes them when the test ends.
 func (f *fixture) users(granted map[string][]string) *auth.Users {
@@ -159,7 +150,7 @@ func TestRegisterAtOnce(t *testing.T) {
 		})
 	}
 	for range 32 { // this takes long enough for all of them to reach the store
-		if _, err := passwords.Default.Hash(context.Background(), "secret"); err != nil {
+		if _, err := f.docs.Passwords.Hash(context.Background(), "secret"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +206,7 @@ func TestMailIsSentAfterDefinitionsChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.store, f.docs = next, documents.NewService(next, f.model, "en")
+	f.store, f.docs = next, serviceOf(next, f.model)
 	if err := u.ForgotPassword(jsontree.ObjectOf("email", "ann@people.test")); err != nil {
 		t.Fatal(err)
 	}
@@ -341,11 +332,11 @@ func TestSameWork(t *testing.T) {
 		}
 	}
 	work := func(try func() error) uint64 {
-		before := passwords.Default.Stats().Rounds
+		before := f.docs.Passwords.Stats().Rounds
 		if err := try(); err == nil {
 			t.Fatal("let in")
 		}
-		return passwords.Default.Stats().Rounds - before
+		return f.docs.Passwords.Stats().Rounds - before
 	}
 	login := func(identifier, password string) func() error {
 		return func() error {

@@ -45,7 +45,8 @@ type Service struct {
 	Failed func(error)
 	// Limits limits each write; set it before the service is used.
 	Limits WriteLimits
-	// Passwords hashes the passwords in bodies; NewService sets it to passwords.Default.
+	// Passwords hashes the passwords in bodies, a few at a time; NewService makes one for the service. Services that
+	// clients share have one together: set it before the service is used.
 	Passwords *passwords.Hasher
 	// Retired is the set of locales that were removed from the configuration. Create, Update and Publish in such a
 	// locale return an Error 400; its content can still be read, unpublished and deleted.
@@ -68,7 +69,7 @@ type Service struct {
 func NewService(st *store.Store, model *contenttypes.Model, defaultLocale string) *Service {
 	return &Service{
 		Now:           time.Now,
-		Passwords:     passwords.Default,
+		Passwords:     passwords.NewHasher(passwords.Cost),
 		store:         st,
 		model:         model,
 		defaultLocale: defaultLocale,

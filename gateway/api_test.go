@@ -6,21 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
-	"golang.org/x/crypto/bcrypt"
-
-	"lectern/documents/passwords"
 	"lectern/gateway"
 )
-
-// TestMain lowers the cost of password hashes, because the tests create many users.
-func TestMain(m *testing.M) {
-	passwords.Default = passwords.NewHasher(bcrypt.MinCost)
-	os.Exit(m.Run())
-}
 
 // peopleFiles are the files of a project in which users write articles.
 var peopleFiles = map[string]string{

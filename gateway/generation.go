@@ -93,6 +93,7 @@ func (g *generation) open() (err error) {
 	g.docs = documents.NewService(g.store, g.Model, g.Settings.I18n.DefaultLocale)
 	limits := g.Settings.Server.Limits.WithDefaults()
 	g.docs.Limits = documents.WriteLimits{Links: limits.Links, Components: limits.Components}
+	g.docs.Passwords = g.project.passwords
 	g.docs.Failed = func(err error) { g.project.log.Error(err.Error()) }
 	g.docs.Now, g.docs.Scheduled = g.project.clock.Now, g.project.scheduler.wake
 	if err := g.extensions.hook(g.docs); err != nil {

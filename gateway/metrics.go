@@ -10,7 +10,6 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
-	"lectern/documents/passwords"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/graphqlhttp"
 	"lectern/gateway/internal/server"
@@ -68,7 +67,7 @@ func (p *Project) reading() metrics.Reading {
 	r := metrics.Reading{
 		Store: g.store.Stats(), State: g.store.Health().State,
 		Places: map[string]metrics.Places{
-			"passwords":  {Stats: passwords.Default.Stats().Stats, Limit: passwords.Default.Limits().Places},
+			"passwords":  {Stats: p.passwords.Stats().Stats, Limit: p.passwords.Limits().Places},
 			"listeners":  {Stats: p.subscribers.Waiting.Stats(), Limit: p.subscribers.Waiting.Limits().Places},
 			"conditions": {Stats: p.subscribers.Conditions.Stats(), Limit: p.subscribers.Conditions.Limits().Places},
 			"processors": {Stats: p.processors.Stats(), Limit: p.processors.Limits().Places},

@@ -14,6 +14,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
+	"lectern/documents/passwords"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/feed"
@@ -138,6 +139,7 @@ type Project struct {
 	webhooks    *webhooks.Dispatcher
 	reports     *contentReports
 	subscribers *feed.Subscribers
+	passwords   *passwords.Hasher
 	processors  *admission.Semaphore // of reads that take long; see store.Options
 
 	memory  *budget.Budget // of all requests
@@ -220,9 +222,13 @@ func (p *Project) read() (*Definition, error) {
 	p.answers = limits.Answers(p.memory)
 	p.replicas = p.newSource(limits)
 	p.subscribers = p.newSubscribers(limits)
+	p.passwords = passwords.NewHasher(hashCost)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
 	return d, nil
 }
+
+// hashCost is the cost of hashes of passwords. The tests, which create many users, have a lower one.
+var hashCost = passwords.Cost
 
 // processorsOfReads returns how many processors reads that take long may have together. One is left for everything
 // else, if there are several: where all of them are busy, Go takes up to ten milliseconds to notice that a request has

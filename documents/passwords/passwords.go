@@ -24,8 +24,8 @@ const (
 	TooLong = "Password must be less than 73 bytes"
 	// MaxWaiting is the maximum number of passwords of one client that wait to be hashed.
 	MaxWaiting = 32
-	// defaultCost is the cost of new hashes, unless a program demands another.
-	defaultCost = bcrypt.DefaultCost
+	// Cost is the cost of new hashes in a server.
+	Cost = bcrypt.DefaultCost
 	// maxCost is the maximum bcrypt cost of an imported hash.
 	maxCost = 14
 )
@@ -36,15 +36,12 @@ var hashPattern = regexp.MustCompile(`^\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}$`)
 // IsHash reports whether a text has the form of the bcrypt hash of a password.
 func IsHash(s string) bool { return hashPattern.MatchString(s) }
 
-// Default is the Hasher of this process, so that its limits hold for all of it.
-var Default = NewHasher(defaultCost)
-
-// nobodysHash is a hash of the defaultCost.
+// nobodysHash is a hash of the Cost of servers.
 const nobodysHash = "$2a$10$z39LUjMA.G5OwZ48Uw.c5ekMZfbA0ZGZxGsHoUtD/1ThteVt0myNO"
 
 // A Hasher hashes passwords. It limits how many are hashed at a time, because each keeps a processor busy. The clients
 // whose passwords wait (admission.ClientOf) take turns, so that a client with many passwords does not delay the others.
-// Its methods are safe for concurrent use.
+// So a process that serves clients has one. Its methods are safe for concurrent use.
 type Hasher struct {
 	cost   int    // of new hashes
 	nobody []byte // a hash of that cost, to compare with if there is no other
@@ -58,7 +55,7 @@ func NewHasher(cost int) *Hasher {
 		cost: cost, nobody: []byte(nobodysHash),
 		turns: admission.New(admission.Limits{Places: max(1, runtime.GOMAXPROCS(0)-1), Waiting: MaxWaiting}),
 	}
-	if cost != defaultCost {
+	if cost != Cost {
 		h.nobody, _ = bcrypt.GenerateFromPassword([]byte("nobody"), cost)
 	}
 	return h
