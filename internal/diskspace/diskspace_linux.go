@@ -1,4 +1,3 @@
-// Package diskspace says how much space a file system has left.
 package diskspace
 
 import (

@@ -1,6 +1,5 @@
 //go:build !linux
 
-// Package diskspace says how much space a file system has left.
 package diskspace
 
 import (

@@ -3,6 +3,8 @@ package repository
 import (
 	"flag"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
 	"regexp"
@@ -54,6 +56,24 @@ func TestPackagesPageIsFresh(t *testing.T) {
 	}
 	if string(text) != page.String() {
 		t.Error(packagesPage + " differs from the comments of the packages: run go generate ./internal/repository")
+	}
+}
+
+// TestPackageCommentsAreInTheirFile has the comment of each package in doc.go, or in the file that has the name of the
+// package or of its folder.
+func TestPackageCommentsAreInTheirFile(t *testing.T) {
+	for name := range trackedPaths(t) {
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := strings.TrimSuffix(path.Base(name), ".go")
+		if file.Doc != nil && in != "doc" && in != file.Name.Name && in != path.Base(path.Dir(name)) {
+			t.Errorf("%s has the comment of the package %s, which belongs in doc.go", name, file.Name.Name)
+		}
 	}
 }
 

@@ -1,0 +1,2 @@
+// Package diskspace says how much space a file system has left.
+package diskspace
