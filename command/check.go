@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lectern/auth"
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/shell"
@@ -77,7 +77,7 @@ func (c *checkCommand) checkFiles(s *session, dir string) error {
 		case err != nil:
 			return err
 		}
-		if n := s.printMisfits(c.directory(s, dir), forecast.Audit); n > 0 {
+		if n := s.printMisfits(c.directory(s, dir), forecast.Content); n > 0 {
 			wrong = append(wrong, count(n, "rule")+" that stored content breaks")
 		}
 		if err := s.warnOfTokens(c.directory(s, dir), d, forecast.Tokens); err != nil {
@@ -105,8 +105,8 @@ func (c *checkCommand) checkFiles(s *session, dir string) error {
 
 // printMisfits prints the stored content that breaks rules of the definitions, with examples and the commands that
 // repair it. It returns how many rules the content breaks.
-func (s *session) printMisfits(d *admin.Directory, a audit.Report) int {
-	for _, m := range a.Misfits {
+func (s *session) printMisfits(d *admin.Directory, r misfits.Report) int {
+	for _, m := range r.Misfits {
 		examples := make([]string, len(m.Examples))
 		for i, e := range m.Examples {
 			examples[i] = e.String()
@@ -119,10 +119,10 @@ func (s *session) printMisfits(d *admin.Directory, a audit.Report) int {
 			fmt.Fprintln(s.Stdout, "    "+d.DropLocaleCommand(m))
 		}
 	}
-	for _, name := range a.Unindexed {
+	for _, name := range r.Unindexed {
 		fmt.Fprintf(s.Stdout, "whether %s is unique can be told after the next start, which makes its index\n", name)
 	}
-	return len(a.Misfits)
+	return len(r.Misfits)
 }
 
 // warnOfTokens tells which tokens permissions.yaml does not declare. Those of a replica are the matter of its origin.

@@ -55,7 +55,7 @@ func TestAllowedTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var misfits []string
-	for _, m := range forecast.Audit.Misfits {
+	for _, m := range forecast.Content.Misfits {
 		misfits = append(misfits, m.String())
 	}
 	if want := []string{

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/gateway/admin"
 	"lectern/store"
 )
@@ -16,11 +16,11 @@ import (
 // check` finds more.
 type contentReports struct {
 	log  *slog.Logger
-	fill func(audit.Misfit) string // a command that fills values in; "" if there is none
+	fill func(misfits.Misfit) string // a command that fills values in; "" if there is none
 	next chan admin.Content
 }
 
-func newContentReports(log *slog.Logger, fill func(audit.Misfit) string) *contentReports {
+func newContentReports(log *slog.Logger, fill func(misfits.Misfit) string) *contentReports {
 	return &contentReports{log: log, fill: fill, next: make(chan admin.Content, 1)}
 }
 
@@ -58,7 +58,7 @@ func (c *contentReports) report(ctx context.Context, content admin.Content) {
 		case <-ctx.Done():
 		}
 	})
-	missing, err := audit.MissingIn(ctx, content.Store, content.Definition.Model)
+	missing, err := misfits.MissingIn(ctx, content.Store, content.Definition.Model)
 	for _, m := range missing {
 		args := []any{"attribute", m.Attribute, "type", m.Type, "versions", m.Versions, "drafts", m.Drafts}
 		if call := c.fill(m); call != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lectern/documents"
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/shell"
@@ -99,7 +99,7 @@ const takenInside = "part.line.mark in api::dish.dish is unique and has a value 
 func TestMisfits(t *testing.T) {
 	dir := misfitProject(t)
 	o := gateway.Options{}
-	check := func() (lines []string, report audit.Report) {
+	check := func() (lines []string, report misfits.Report) {
 		t.Helper()
 		d, problems, _, err := gateway.Check(dir, o)
 		if len(problems) > 0 || err != nil {
@@ -109,13 +109,13 @@ func TestMisfits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range forecast.Audit.Misfits {
+		for _, m := range forecast.Content.Misfits {
 			lines = append(lines, m.String())
 			if len(m.Examples) != min(3, m.Versions) {
 				t.Errorf("%s: examples %v", m, m.Examples)
 			}
 		}
-		return lines, forecast.Audit
+		return lines, forecast.Content
 	}
 	before, report := check()
 	if diff := cmp.Diff(wantMisfits, before); diff != "" || report.Versions != 1527 ||
@@ -124,7 +124,7 @@ func TestMisfits(t *testing.T) {
 	}
 	for _, m := range report.Misfits {
 		if strings.Contains(m.Problem, "greater than") {
-			want := []audit.Example{{DocumentID: "d000", Locale: "en", Status: "published"},
+			want := []misfits.Example{{DocumentID: "d000", Locale: "en", Status: "published"},
 				{DocumentID: "d001", Locale: "en", Status: "published"},
 				{DocumentID: "d002", Locale: "en", Status: "published"}}
 			if diff := cmp.Diff(want, m.Examples); diff != "" {

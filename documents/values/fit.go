@@ -15,9 +15,9 @@ type Fitted struct {
 	Problem string // the rule that the value breaks, such as "must be at most 3 characters"; "" if it breaks none
 }
 
-// Fit casts a value and checks it as an audit does: that of a published version by all rules, that of a draft by the
-// rules of drafts. A value that breaks a rule stays as long as the attribute can hold it: answers show it, and a write
-// of it is refused. Fit does not check whether a unique value is taken.
+// Fit casts a value and checks it as the search for misfits does: that of a published version by all rules, that of a
+// draft by the rules of drafts. A value that breaks a rule stays as long as the attribute can hold it: answers show it,
+// and a write of it is refused. Fit does not check whether a unique value is taken.
 func Fit(a *contenttypes.Attribute, v any, published bool) Fitted {
 	kind := a.Type.Kind()
 	switch {

@@ -21,7 +21,7 @@ import (
 
 	"lectern/auth"
 	"lectern/documents"
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/documents/transfer"
 	"lectern/gateway/config"
 	"lectern/internal/spelling"
@@ -62,8 +62,8 @@ type Project interface {
 	// transfer.LineProblems, unless o.Partial is set. It sets o.Reserve by itself.
 	Import(ctx context.Context, file io.ReadSeeker, o transfer.ImportOptions) (transfer.ImportResult, error)
 	// Fill sets attributes that have no value. progress may be nil; a running server does not call it.
-	Fill(ctx context.Context, fillings []audit.Filling, progress func(what string, done, total int)) (
-		audit.Filled, error)
+	Fill(ctx context.Context, fillings []misfits.Filling, progress func(what string, done, total int)) (
+		misfits.Filled, error)
 	// Webhooks tells how the webhooks are doing.
 	Webhooks(ctx context.Context) ([]webhooks.Status, error)
 	// WebhookLog returns what is known about the deliveries of a webhook.
@@ -304,10 +304,10 @@ func (l *Local) Import(ctx context.Context, file io.ReadSeeker,
 }
 
 // Fill implements Project.
-func (l *Local) Fill(ctx context.Context, fillings []audit.Filling,
-	progress func(what string, done, total int)) (filled audit.Filled, err error) {
+func (l *Local) Fill(ctx context.Context, fillings []misfits.Filling,
+	progress func(what string, done, total int)) (filled misfits.Filled, err error) {
 	err = l.Update(ctx, func(ctx context.Context, c Content) error {
-		filled, err = audit.Fill(ctx, c.Store, c.Definition.Model, fillings, progress)
+		filled, err = misfits.Fill(ctx, c.Store, c.Definition.Model, fillings, progress)
 		return err
 	})
 	return filled, err

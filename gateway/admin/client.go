@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/documents/transfer"
 	"lectern/store"
 	"lectern/store/evolve"
@@ -64,8 +64,8 @@ func (r *remote) RevokeToken(ctx context.Context, nameOrID string) (auth.Token, 
 	return call[auth.Token](ctx, r, http.MethodDelete, "/tokens/"+url.PathEscape(nameOrID), nil)
 }
 
-func (r *remote) Fill(ctx context.Context, fillings []audit.Filling, _ func(string, int, int)) (audit.Filled, error) {
-	return call[audit.Filled](ctx, r, http.MethodPost, "/fill", fillings)
+func (r *remote) Fill(ctx context.Context, fillings []misfits.Filling, _ func(string, int, int)) (misfits.Filled, error) {
+	return call[misfits.Filled](ctx, r, http.MethodPost, "/fill", fillings)
 }
 
 func (r *remote) Webhooks(ctx context.Context) ([]webhooks.Status, error) {

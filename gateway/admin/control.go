@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"lectern/auth"
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/documents/transfer"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
@@ -55,7 +55,7 @@ import (
 //	GET    /problems        the problems of the store: a list of texts
 //	POST   /import?partial=&keep=&taken= JSON Lines → importEvents, one a line
 //	POST   /foresee         sentDefinitions → foreseen
-//	POST   /fill            []audit.Filling → audit.Filled
+//	POST   /fill            []misfits.Filling → misfits.Filled
 //	POST   /migrate         evolve.Migrations → evolve.Removed
 //	GET    /cluster         ClusterStatus; this and the next are answered by nodes of a cluster
 //	POST   /cluster/add, /cluster/remove, /cluster/transfer: ClusterNode → {}
@@ -261,7 +261,7 @@ func (c *Control) Handler() http.Handler {
 	mux.HandleFunc("POST /import", c.importFile)
 	mux.Handle("POST /foresee", answerJSON(maxDefinitions, c.foresee))
 	mux.Handle("POST /fill",
-		answerJSON(maxFillings, func(ctx context.Context, fillings []audit.Filling) (audit.Filled, error) {
+		answerJSON(maxFillings, func(ctx context.Context, fillings []misfits.Filling) (misfits.Filled, error) {
 			return p.Fill(ctx, fillings, nil)
 		}))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))

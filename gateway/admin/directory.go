@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/gateway/config"
 	"lectern/internal/shell"
 	"lectern/store"
@@ -176,7 +176,7 @@ func (d *Directory) settling() string {
 }
 
 // FillCommand returns the command that fills the missing value that m reports, or "" if no command can.
-func (d *Directory) FillCommand(m audit.Misfit) string {
+func (d *Directory) FillCommand(m misfits.Misfit) string {
 	if !m.Fillable {
 		return ""
 	}
@@ -188,6 +188,6 @@ func (d *Directory) FillCommand(m audit.Misfit) string {
 }
 
 // DropLocaleCommand returns the command that removes the versions in the locale of m, which is not configured.
-func (d *Directory) DropLocaleCommand(m audit.Misfit) string {
+func (d *Directory) DropLocaleCommand(m misfits.Misfit) string {
 	return d.Command(d.settling()) + " " + evolve.DropLocaleCall(m.Type, m.Locale).String()
 }

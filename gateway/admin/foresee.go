@@ -11,7 +11,7 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/gateway/config"
 	"lectern/store"
 	"lectern/store/evolve"
@@ -20,8 +20,8 @@ import (
 // A Forecast tells how a start with changed definitions would convert the content, and which content does not fit them.
 type Forecast struct {
 	store.Outlook
-	Audit  audit.Report
-	Tokens auth.TokenForecast
+	Content misfits.Report // which content does not fit
+	Tokens  auth.TokenForecast
 }
 
 // Foresee tells how a start with def would convert the content in the data directory. If the start would fail, the
@@ -49,7 +49,7 @@ func (f files) foresee(ctx context.Context, d *config.Definition) (o Forecast, e
 // are not declared.
 func (f *Forecast) look(ctx context.Context, locales, tokens []string) func(*store.Preview) error {
 	return func(p *store.Preview) (err error) {
-		if f.Audit, err = audit.Run(ctx, p, locales); err == nil {
+		if f.Content, err = misfits.Find(ctx, p, locales); err == nil {
 			f.Tokens, err = auth.ForeseeTokens(ctx, p, tokens)
 		}
 		return err

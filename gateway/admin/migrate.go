@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/store"
 	"lectern/store/evolve"
 )
@@ -71,11 +71,11 @@ func (d *Directory) requireStore() error {
 
 // Fill carries out the migrations that fill in values.
 func (d *Directory) Fill(ctx context.Context, ms evolve.Migrations,
-	progress func(what string, done, total int)) (filled audit.Filled, err error) {
+	progress func(what string, done, total int)) (filled misfits.Filled, err error) {
 	if err := d.requireStore(); err != nil {
 		return filled, err
 	}
-	fillings := make([]audit.Filling, len(ms))
+	fillings := make([]misfits.Filling, len(ms))
 	for i, m := range ms {
 		if fillings[i].Attribute = m.Args[0]; len(m.Args) > 1 {
 			fillings[i].Value = &m.Args[1]

@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"documents/permission"},
 	{"documents/changes"},
 	{"documents/unique"},
-	{"documents/audit"},
+	{"documents/misfits"},
 	{"documents"},
 	{"documents/transfer"},
 	{"media/images"},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"lectern/documents/audit"
+	"lectern/documents/misfits"
 	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/internal/servertest"
@@ -351,9 +351,9 @@ func auditOf(t *testing.T, dir string) map[string]int {
 		t.Fatal(err)
 	}
 	found := map[string]int{}
-	for _, m := range forecast.Audit.Misfits {
-		if !slices.ContainsFunc(forecast.Audit.Misfits,
-			func(audit.Misfit) bool { return strings.Contains(m.Problem, "unique") }) {
+	for _, m := range forecast.Content.Misfits {
+		if !slices.ContainsFunc(forecast.Content.Misfits,
+			func(misfits.Misfit) bool { return strings.Contains(m.Problem, "unique") }) {
 			found[m.Attribute+" "+m.Problem] = m.Versions
 		}
 	}

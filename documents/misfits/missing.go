@@ -1,4 +1,4 @@
-package audit
+package misfits
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 const maxScanned = 100_000
 
 // MissingIn counts the required values that stored documents lack. It uses an index of the attribute if there is one;
-// otherwise it reads all versions of the type, unless there are more than maxScanned. Run counts without that limit.
+// otherwise it reads all versions of the type, unless there are more than maxScanned. Find counts without that limit.
 func MissingIn(ctx context.Context, st *store.Store, model *contenttypes.Model) (found []Misfit, err error) {
 	for _, t := range model.Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {

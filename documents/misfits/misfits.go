@@ -1,6 +1,6 @@
-// Package audit finds stored content that breaks the rules of the present definitions, and fills in values that are
+// Package misfits finds stored content that breaks the rules of the present definitions, and fills in values that are
 // missing.
-package audit
+package misfits
 
 import (
 	"cmp"
@@ -75,37 +75,37 @@ type Report struct {
 	Unindexed []string `json:"unindexed,omitempty"`
 }
 
-// Run finds all stored content that violates a model or is in a locale that the configuration does not have. It checks
+// Find finds all stored content that violates a model or is in a locale that the configuration does not have. It checks
 // drafts by the rules of drafts and other versions by all rules, as writes are checked. Its memory does not grow with
 // the content.
-func Run(ctx context.Context, p *store.Preview, locales []string) (Report, error) {
-	au := auditor{preview: p, locales: locales, found: map[misfitKey]*misfit{}}
+func Find(ctx context.Context, p *store.Preview, locales []string) (Report, error) {
+	f := finder{preview: p, locales: locales, found: map[misfitKey]*misfit{}}
 	for _, t := range p.Model().Types {
 		if t.BuiltIn && t.UID != contenttypes.UserUID {
 			continue // only the server writes these types
 		}
-		au.typ, au.unique, au.rules = t, nil, map[*contenttypes.Schema][]*contenttypes.Attribute{}
+		f.typ, f.unique, f.rules = t, nil, map[*contenttypes.Schema][]*contenttypes.Attribute{}
 		for _, attrs := range t.UniquePaths() {
 			indexed := len(attrs) > 1 && p.IndexedInside(attrs[0]) || len(attrs) == 1 && p.Indexed(attrs[0])
 			if !indexed {
-				au.Unindexed = append(au.Unindexed, t.UID+"."+contenttypes.PathName(attrs))
+				f.Unindexed = append(f.Unindexed, t.UID+"."+contenttypes.PathName(attrs))
 			}
-			au.unique = append(au.unique, uniquePath{attrs, indexed})
+			f.unique = append(f.unique, uniquePath{attrs, indexed})
 		}
-		if err := p.Each(ctx, t, au.version); err != nil {
+		if err := p.Each(ctx, t, f.version); err != nil {
 			return Report{}, err
 		}
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(au.found), misfitKey.compare) {
-		if m := au.found[key]; m.Versions > 0 {
-			au.Misfits = append(au.Misfits, m.Misfit)
+	for _, key := range slices.SortedFunc(maps.Keys(f.found), misfitKey.compare) {
+		if m := f.found[key]; m.Versions > 0 {
+			f.Misfits = append(f.Misfits, m.Misfit)
 		}
 	}
-	return au.Report, nil
+	return f.Report, nil
 }
 
-// An auditor checks all stored versions, one type after the other.
-type auditor struct {
+// A finder checks all stored versions, one type after the other.
+type finder struct {
 	Report
 	preview *store.Preview
 	locales []string
@@ -133,24 +133,24 @@ type misfit struct {
 }
 
 // version checks one version of a document.
-func (au *auditor) version(r store.Record) {
-	if r.Status() == store.Draft && !au.typ.DraftAndPublish {
+func (f *finder) version(r store.Record) {
+	if r.Status() == store.Draft && !f.typ.DraftAndPublish {
 		return // a draft of a type without draft & publish will be removed
 	}
-	au.Versions++
-	au.row, au.stage = r, values.PublishStage
+	f.Versions++
+	f.row, f.stage = r, values.PublishStage
 	if r.Status() == store.Draft {
-		au.stage = values.DraftStage
+		f.stage = values.DraftStage
 	}
-	if l := r.Locale(); au.typ.Localized && l != "" && !slices.Contains(au.locales, l) {
-		m := au.misfit("", "has content in the locale "+l+", which config/plugins.yaml does not list")
+	if l := r.Locale(); f.typ.Localized && l != "" && !slices.Contains(f.locales, l) {
+		m := f.misfit("", "has content in the locale "+l+", which config/plugins.yaml does not list")
 		m.Locale = l
-		au.count(m)
+		f.count(m)
 	}
-	au.record(&au.typ.Schema, r)
-	if au.stage == values.PublishStage {
-		for _, u := range au.unique {
-			au.checkUnique(u)
+	f.record(&f.typ.Schema, r)
+	if f.stage == values.PublishStage {
+		for _, u := range f.unique {
+			f.checkUnique(u)
 		}
 	}
 }
@@ -158,38 +158,38 @@ func (au *auditor) version(r store.Record) {
 func attributeOf(a *contenttypes.Attribute) string { return a.Owner.UID + "." + a.Name }
 
 // misfit returns the misfit of a problem, and creates it if there is none yet.
-func (au *auditor) misfit(attribute, problem string) *misfit {
-	key := misfitKey{au.typ.UID, attribute, problem}
-	m := au.found[key]
+func (f *finder) misfit(attribute, problem string) *misfit {
+	key := misfitKey{f.typ.UID, attribute, problem}
+	m := f.found[key]
 	if m == nil {
-		m = &misfit{Misfit: Misfit{Type: au.typ.UID, Attribute: attribute, Problem: problem}}
-		au.found[key] = m
+		m = &misfit{Misfit: Misfit{Type: f.typ.UID, Attribute: attribute, Problem: problem}}
+		f.found[key] = m
 	}
 	return m
 }
 
 // count adds the current version to the count of a misfit.
-func (au *auditor) count(m *misfit) {
-	if m.counted == au.Versions {
+func (f *finder) count(m *misfit) {
+	if m.counted == f.Versions {
 		return
 	}
-	m.counted = au.Versions
+	m.counted = f.Versions
 	m.Versions++
 	if len(m.Examples) < maxExamples {
-		m.Examples = append(m.Examples, Example{au.row.DocumentID(), au.row.Locale(), au.row.Status().String()})
+		m.Examples = append(m.Examples, Example{f.row.DocumentID(), f.row.Locale(), f.row.Status().String()})
 	}
 }
 
 // missing counts a required value that is null. Drafts may lack it, but a GraphQL query that reads it gets an error.
-func (au *auditor) missing(a *contenttypes.Attribute) {
-	m := au.misfit(attributeOf(a), values.RequiredAndMissing)
+func (f *finder) missing(a *contenttypes.Attribute) {
+	m := f.misfit(attributeOf(a), values.RequiredAndMissing)
 	if !m.Missing {
-		m.Misfit = *missingMisfit(au.typ, a)
+		m.Misfit = *missingMisfit(f.typ, a)
 	}
-	if au.stage != values.DraftStage {
-		au.count(m)
-	} else if m.counted != au.Versions {
-		m.counted = au.Versions
+	if f.stage != values.DraftStage {
+		f.count(m)
+	} else if m.counted != f.Versions {
+		m.counted = f.Versions
 		m.Drafts++
 	}
 }
@@ -200,29 +200,29 @@ func missingMisfit(t *contenttypes.ContentType, a *contenttypes.Attribute) *Misf
 }
 
 // record checks the attributes of a version, or of a component in it.
-func (au *auditor) record(s *contenttypes.Schema, r store.Record) {
-	checked, ok := au.rules[s]
+func (f *finder) record(s *contenttypes.Schema, r store.Record) {
+	checked, ok := f.rules[s]
 	if !ok {
 		checked = slices.DeleteFunc(slices.Clone(s.Attributes),
 			func(a *contenttypes.Attribute) bool { return !hasRules(a) })
-		au.rules[s] = checked
+		f.rules[s] = checked
 	}
 	for _, a := range checked {
 		if a.IsRelation() {
-			au.files(a, r)
+			f.files(a, r)
 			continue
 		}
 		if a.IsScalar() {
-			au.scalar(a, au.preview.JSON(r, a))
+			f.scalar(a, f.preview.JSON(r, a))
 			continue
 		}
 		n := 0
 		r.Each(a, func(item store.Record) bool {
 			n++
-			au.record(&item.Component().Schema, item)
+			f.record(&item.Component().Schema, item)
 			return true
 		})
-		au.items(a, n)
+		f.items(a, n)
 	}
 }
 
@@ -250,11 +250,11 @@ func hasRules(a *contenttypes.Attribute) bool {
 }
 
 // scalar checks one value as a write does.
-func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
+func (f *finder) scalar(a *contenttypes.Attribute, raw []byte) {
 	switch {
 	case raw == nil:
 		if a.Required {
-			au.missing(a)
+			f.missing(a)
 		}
 		return
 	case a.Type == contenttypes.Password:
@@ -266,31 +266,31 @@ func (au *auditor) scalar(a *contenttypes.Attribute, raw []byte) {
 		a.MinLength == nil && a.Regex == nil {
 		return // such a value cannot violate a rule
 	}
-	for _, rule := range values.Problems(a, values.Decode(raw), au.stage) {
-		au.count(au.misfit(attributeOf(a), rule))
+	for _, rule := range values.Problems(a, values.Decode(raw), f.stage) {
+		f.count(f.misfit(attributeOf(a), rule))
 	}
 }
 
 // files checks the types of the files that a media attribute holds.
-func (au *auditor) files(a *contenttypes.Attribute, r store.Record) {
+func (f *finder) files(a *contenttypes.Attribute, r store.Record) {
 	mime := a.Target.Attribute("mime")
-	au.preview.Related(r, a, au.row.Status(), func(file store.Record) bool {
+	f.preview.Related(r, a, f.row.Status(), func(file store.Record) bool {
 		text, _ := values.Decode(file.JSON(mime)).(string)
 		fits := a.AllowsFile(text)
 		if !fits {
-			au.count(au.misfit(attributeOf(a), values.TakesOnly(a)+", and a file is of another type"))
+			f.count(f.misfit(attributeOf(a), values.TakesOnly(a)+", and a file is of another type"))
 		}
 		return fits
 	})
 }
 
 // items checks the number of components of an attribute.
-func (au *auditor) items(a *contenttypes.Attribute, n int) {
+func (f *finder) items(a *contenttypes.Attribute, n int) {
 	switch problem := values.FitItems(a, n); {
 	case problem == values.RequiredAndMissing:
-		au.missing(a)
-	case problem != "" && au.stage != values.DraftStage:
-		au.count(au.misfit(attributeOf(a), problem))
+		f.missing(a)
+	case problem != "" && f.stage != values.DraftStage:
+		f.count(f.misfit(attributeOf(a), problem))
 	}
 }
 
@@ -302,18 +302,18 @@ type uniquePath struct {
 
 // checkUnique counts the values of a unique attribute of the current version that are taken: by another document, or by
 // another component.
-func (au *auditor) checkUnique(u uniquePath) {
+func (f *finder) checkUnique(u uniquePath) {
 	leaf := u.attrs[len(u.attrs)-1]
 	var there map[string]bool // values in components before
-	au.row.EachInside(u.attrs, func(raw []byte) bool {
+	f.row.EachInside(u.attrs, func(raw []byte) bool {
 		if len(u.attrs) == 1 {
-			raw = au.preview.JSON(au.row, leaf)
+			raw = f.preview.JSON(f.row, leaf)
 		}
 		if unique.IsFree(raw) {
 			return true
 		}
 		if there[string(raw)] {
-			au.count(au.misfit(attributeOf(leaf), "is unique and has one value in several components of a version"))
+			f.count(f.misfit(attributeOf(leaf), "is unique and has one value in several components of a version"))
 			return true
 		}
 		if len(u.attrs) > 1 {
@@ -322,8 +322,8 @@ func (au *auditor) checkUnique(u uniquePath) {
 			}
 			there[string(raw)] = true
 		}
-		if u.indexed && au.isTaken(u.attrs, raw) {
-			au.count(au.misfit(attributeOf(leaf), "is unique and has a value that another document has"))
+		if u.indexed && f.isTaken(u.attrs, raw) {
+			f.count(f.misfit(attributeOf(leaf), "is unique and has a value that another document has"))
 		}
 		return true
 	})
@@ -331,13 +331,13 @@ func (au *auditor) checkUnique(u uniquePath) {
 
 // isTaken reports whether another document has the same value at the end of a path of attributes as the current
 // version.
-func (au *auditor) isTaken(attrs []*contenttypes.Attribute, raw []byte) bool {
-	locales := []string{au.row.Locale()}
-	if au.typ.Localized && !attrs[0].IsPerLocale() {
-		locales = au.preview.Locales()
+func (f *finder) isTaken(attrs []*contenttypes.Attribute, raw []byte) bool {
+	locales := []string{f.row.Locale()}
+	if f.typ.Localized && !attrs[0].IsPerLocale() {
+		locales = f.preview.Locales()
 	}
 	return slices.ContainsFunc(locales, func(l string) bool {
-		return unique.Other(au.preview, au.typ, store.Published, l, attrs, raw,
-			func(r store.Record) bool { return r.Doc() == au.row.Doc() }).Exists()
+		return unique.Other(f.preview, f.typ, store.Published, l, attrs, raw,
+			func(r store.Record) bool { return r.Doc() == f.row.Doc() }).Exists()
 	})
 }
