@@ -13,18 +13,18 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestCopyWhileRead has a node receive a copy of the content while a client still reads a stream of the former content.
+// TestCopyWhileRead has a node receive a copy of the content while a client still reads a stream of the content before.
 // The node must follow the leader without waiting for the client.
 func TestCopyWhileRead(t *testing.T) {
 	nodes := newStoppedCluster(t, 2)
-	leader, follower := nodes[0], nodes[1]
-	var network servertest.Link // to the follower, which has no vote, so that it does not disturb the leader meanwhile
-	cluster := follower.options.Cluster
+	leader, other := nodes[0], nodes[1]
+	var network servertest.Link // to the other node, which has no vote, so that it does not disturb the leader meanwhile
+	cluster := other.options.Cluster
 	cluster.Listen, cluster.NoVote = cluster.Address, true
 	cluster.Address = servertest.NewProxy(t, cluster.Listen,
 		func(net.Conn) (forth, back *servertest.Link) { return &network, &network }).Addr()
 	var away atomic.Bool
-	removed := make(chan struct{}) // closed once the leader's log lacks transactions that the follower has not got
+	removed := make(chan struct{}) // closed once the leader's log lacks transactions that the other node has not got
 	remove := sync.OnceFunc(func() { close(removed) })
 	leader.options.Log = slog.New(slog.NewTextHandler(&logTrigger{text: "raft: compacting logs", found: func() {
 		if away.Load() {
@@ -44,8 +44,8 @@ func TestCopyWhileRead(t *testing.T) {
 	for i := range 7 { // more than the buffers of a connection take
 		create(fmt.Sprint("large-", i), strings.Repeat("x", 900_000))
 	}
-	follower.awaitAge(token, "0")
-	beginStream(t, follower.base, "/api/articles?status=draft", "Authorization: Bearer "+token)
+	other.awaitAge(token, "0")
+	beginStream(t, other.base, "/api/articles?status=draft", "Authorization: Bearer "+token)
 	network.Set(servertest.Away)
 	away.Store(true)
 	var revision string
@@ -56,8 +56,8 @@ func TestCopyWhileRead(t *testing.T) {
 	network.Set(servertest.None)
 	has := func(slug, revision string) {
 		t.Helper()
-		until(t, "the follower has "+slug, func() bool {
-			status, _, text := follower.ask("GET", "/api/articles?status=draft&filters[slug]="+slug, token, "",
+		until(t, "the other node has "+slug, func() bool {
+			status, _, text := other.ask("GET", "/api/articles?status=draft&filters[slug]="+slug, token, "",
 				"Lectern-Revision", revision)
 			return status == http.StatusOK && strings.Contains(text, slug)
 		})

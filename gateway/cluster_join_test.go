@@ -44,7 +44,8 @@ func (n *clusterNode) serveState(name string) (stop func()) {
 	}
 }
 
-func (n *clusterNode) member(voter bool) admin.ClusterNode {
+// asNode returns the node as the administration names it.
+func (n *clusterNode) asNode(voter bool) admin.ClusterNode {
 	return admin.ClusterNode{Name: n.options.Cluster.Name, Address: n.options.Cluster.Address, Voter: voter}
 }
 
@@ -57,7 +58,7 @@ func TestAddNode(t *testing.T) {
 	operator := gateway.Directory(leader.dir, gateway.Options{})
 	add := func(want string) {
 		t.Helper()
-		if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.member(true)) }); err == nil ||
+		if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.asNode(true)) }); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("added: %v, want an error with %q", err, want)
 		}
@@ -68,7 +69,7 @@ func TestAddNode(t *testing.T) {
 	stop()
 
 	stop = added.serveState("n2")
-	if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.member(true)) }); err != nil {
+	if _, err := repeats(func() error { return operator.AddNode(t.Context(), added.asNode(true)) }); err != nil {
 		t.Fatal(err)
 	}
 	leader.awaitStatus("n2", func(s admin.NodeStatus) bool { return s.Joining && !s.Voter })
@@ -102,7 +103,7 @@ func TestKeepMajority(t *testing.T) {
 	if err := nodes[0].remove("n2"); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("removed: %v, want an error with %q", err, want)
 	}
-	if _, err := repeats(func() error { return operator.AddNode(t.Context(), nodes[1].member(false)) }); err == nil ||
+	if _, err := repeats(func() error { return operator.AddNode(t.Context(), nodes[1].asNode(false)) }); err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("without a vote: %v, want an error with %q", err, want)
 	}

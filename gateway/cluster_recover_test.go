@@ -63,7 +63,7 @@ func TestLostNodeComesBack(t *testing.T) {
 
 	lost.start()
 	operator := gateway.Directory(left.dir, gateway.Options{})
-	if _, err := repeats(func() error { return operator.AddNode(t.Context(), lost.member(true)) }); err != nil {
+	if _, err := repeats(func() error { return operator.AddNode(t.Context(), lost.asNode(true)) }); err != nil {
 		t.Fatal(err)
 	}
 	left.awaitStatus("n1", func(s admin.NodeStatus) bool { return s.Voter })

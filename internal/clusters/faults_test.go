@@ -20,7 +20,7 @@ type faults struct {
 func (f *faults) run(until time.Time) {
 	for time.Now().Before(until) {
 		f.step()
-		time.Sleep(time.Duration(50+f.rnd.IntN(1500)) * time.Millisecond)
+		time.Sleep(time.Duration(50+f.rnd.IntN(1500)) * time.Millisecond) // how long the fault lasts, and the load goes on
 	}
 }
 
@@ -185,7 +185,7 @@ func (f *faults) runShort(l *load, o *operator) {
 	o.surely("definitions", o.deploy)
 	o.surely("transfer", o.transfer)
 	l.progress()
-	follower := f.nodes[(slices.Index(f.nodes, f.leader())+1)%len(f.nodes)]
-	f.kill(follower)
+	other := f.nodes[(slices.Index(f.nodes, f.leader())+1)%len(f.nodes)]
+	f.kill(other)
 	l.progress()
 }

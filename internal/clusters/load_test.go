@@ -241,14 +241,14 @@ func (l *load) createOnce(rnd *rand.Rand, plural, key, body string) (id string) 
 			l.readSession(rnd, plural, id, a.header.Get("Lectern-Revision"))
 			return id
 		}
-		if err == nil && a.status != http.StatusConflict { // 409: the former request is still at work
+		if err == nil && a.status != http.StatusConflict { // 409: the first request is still at work
 			l.outcome("create", a, err, 201)
 		}
 		if time.Now().After(late) {
 			l.Errorf("%s was not created: %v %v", key, a, err)
 			return ""
 		}
-		time.Sleep(time.Duration(1+rnd.IntN(20)) * time.Millisecond)
+		time.Sleep(time.Duration(1+rnd.IntN(20)) * time.Millisecond) // a client that tries again, at an arbitrary time
 	}
 }
 

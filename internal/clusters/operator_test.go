@@ -51,7 +51,7 @@ func (o *operator) start() {
 					func(d *admin.Directory, ctx context.Context, n *node) error { return d.RemoveNode(ctx, n.name) })
 			default:
 				o.without("vote", func(d *admin.Directory, ctx context.Context, n *node) error {
-					return d.AddNode(ctx, o.memberOf(n, false))
+					return d.AddNode(ctx, o.nodeOf(n, false))
 				})
 			}
 		}
@@ -165,8 +165,8 @@ func (o *operator) without(what string, take func(*admin.Directory, context.Cont
 	})
 }
 
-// memberOf returns a node as the administration names it.
-func (o *operator) memberOf(n *node, votes bool) admin.ClusterNode {
+// nodeOf returns a node as the administration names it.
+func (o *operator) nodeOf(n *node, votes bool) admin.ClusterNode {
 	return admin.ClusterNode{Name: n.name, Address: n.address, Voter: votes}
 }
 
@@ -176,7 +176,7 @@ func (o *operator) restore(n *node, late time.Time, goesOn func() bool) {
 	for goesOn() {
 		at := o.nodes[o.rnd.IntN(len(o.nodes))]
 		ctx, cancel := context.WithTimeout(context.Background(), changeTime)
-		err := gateway.Directory(at.dir, gateway.Options{}).AddNode(ctx, o.memberOf(n, true))
+		err := gateway.Directory(at.dir, gateway.Options{}).AddNode(ctx, o.nodeOf(n, true))
 		cancel()
 		if err == nil {
 			return
@@ -185,7 +185,7 @@ func (o *operator) restore(n *node, late time.Time, goesOn func() bool) {
 			o.Errorf("%s cannot become a voter: %v", n.name, err)
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // an operator that tries again; what is missing is known to the nodes only
 	}
 }
 
