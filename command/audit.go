@@ -33,7 +33,8 @@ func newAudit(s *session) *cobra.Command {
 		"Only entries that changed documents of the content-type `UID`, such as api::article.article.")
 	f.StringVar(&a.filter.Document, "document", "", "Only entries that changed the document with the documentId `ID`.")
 	f.StringVar(&a.filter.By, "by", "",
-		"Only entries of a kind of principal (public, token, user, command, system), or of one of them as `KIND[:NAME]`, such as user:ada.")
+		"Only entries of a kind of principal (public, token, user, command, system), "+
+			"or of one of them as `KIND[:NAME]`, such as user:ada.")
 	f.BoolVar(&a.verify, "verify", false,
 		"Verify that no entry of the log is missing or was changed, and print the hash of the last one. Keep it elsewhere.")
 	f.StringVar(&a.expect, "expect", "",

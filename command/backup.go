@@ -54,7 +54,8 @@ func (c *backupCommand) run(s *session, args []string) error {
 		return sayMissing(s, p, a, func(n admin.Uploads) (int, string) {
 			return n.Elsewhere, "they lie in a bucket, and what they hold is not in the backup; keep versions of the bucket"
 		}, func(n admin.Uploads) (int, string) {
-			return n.Missing, "they have documents and are not in the directory of uploads; put them back there, or mount its disk, and take another backup"
+			return n.Missing, "they have documents and are not in the directory of uploads; put them back there, " +
+				"or mount its disk, and take another backup"
 		})
 	})
 }

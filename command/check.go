@@ -133,10 +133,12 @@ func (s *session) warnOfTokens(d *admin.Directory, def *gateway.Definition, f au
 	for _, name := range f.Removed {
 		if def.HasPermissions {
 			fmt.Fprintf(s.Stderr,
-				"warning: permissions.yaml no longer declares the token %s: the next start or reload of the server revokes it\n", name)
+				"warning: permissions.yaml no longer declares the token %s: "+
+					"the next start or reload of the server revokes it\n", name)
 		} else {
 			fmt.Fprintf(s.Stderr,
-				"warning: config/permissions.yaml, which declared the token %s, is missing or empty: the token is kept meanwhile\n", name)
+				"warning: config/permissions.yaml, which declared the token %s, is missing or empty: "+
+					"the token is kept meanwhile\n", name)
 		}
 	}
 	for _, name := range f.Kept {

@@ -17,8 +17,9 @@ func newClusterInit(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init DIR NODE...",
 		Short: "Make the certificates and keys by which the nodes of a cluster know one another.",
-		Long: "DIR is the directory for the certificate authority, with a directory of each node in it. If it has an authority, that signs the " +
-			"certificates of new nodes. NODE is a node as NAME@HOST:PORT, such as node1@10.0.0.1:7331. Repeat a name for a node with several hosts.",
+		Long: "DIR is the directory for the certificate authority, with a directory of each node in it. " +
+			"If it has an authority, that signs the certificates of new nodes. NODE is a node as NAME@HOST:PORT, " +
+			"such as node1@10.0.0.1:7331. Repeat a name for a node with several hosts.",
 		Args: takes(2, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error { return initCluster(s, absolute(args[0]), args[1:]) },
 	}

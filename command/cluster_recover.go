@@ -21,7 +21,8 @@ func newClusterRecover(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recover DIR [NODE...]",
 		Short: "Go on with the nodes that are left after the majority was lost for good. The server must be stopped.",
-		Long: "DIR is the project directory of the stopped node to go on with. The nodes are all those of the recovered cluster as NAME@HOST:PORT, " +
+		Long: "DIR is the project directory of the stopped node to go on with. " +
+			"The nodes are all those of the recovered cluster as NAME@HOST:PORT, " +
 			"this one among them (default: this one alone).",
 		Args: takes(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error { return r.run(s, absolute(args[0]), args[1:]) },

@@ -111,9 +111,10 @@ const (
 // newRoot describes the program with all of its commands.
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
-		Use:   s.Name,
-		Short: "A headless content API server: content-types in YAML, content in one file, served over the REST and GraphQL APIs of Strapi 5.",
-		Args:  cobra.ArbitraryArgs, RunE: refuseGroup,
+		Use: s.Name,
+		Short: "A headless content API server: content-types in YAML, content in one file, " +
+			"served over the REST and GraphQL APIs of Strapi 5.",
+		Args: cobra.ArbitraryArgs, RunE: refuseGroup,
 		PersistentPreRunE: s.prepare,
 		SilenceErrors:     true, SilenceUsage: true,
 	}

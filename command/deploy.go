@@ -14,8 +14,9 @@ func newDeploy(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deploy [DIR] [OPERATION...]",
 		Short: "Make the definitions of a project those of a cluster, while it serves.",
-		Long: "DIR is the project directory with the definitions (default: here). It is beside the data directory of a running node, which --data " +
-			"names otherwise. The operations are those of " + s.Name +
+		Long: "DIR is the project directory with the definitions (default: here). " +
+			"It is beside the data directory of a running node, which --data names otherwise. " +
+			"The operations are those of " + s.Name +
 			" migrate; they say what becomes of content for which the definitions have no place.",
 		RunE: func(_ *cobra.Command, args []string) error { return deploy(s, flags, args) },
 	}

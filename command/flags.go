@@ -132,8 +132,8 @@ func (f *projectFlags) add(c *cobra.Command) {
 	c.Flags().Var(&f.Data, "data", "Data directory `DIR` (default: data/ in the project).")
 	f.Env = "development"
 	addChoice(c, &f.Env, "env", []string{"development", "production"},
-		"`NAME` of the environment: development or production. Decides whether GraphQL introspection and the IDE are available, "+
-			"which secrets are accepted, and the format of the log.")
+		"`NAME` of the environment: development or production. Decides whether GraphQL introspection and the IDE are "+
+			"available, which secrets are accepted, and the format of the log.")
 }
 
 func (f projectFlags) options(s *session) gateway.Options {

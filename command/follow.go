@@ -20,8 +20,8 @@ func newFollow(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "follow URL DIR",
 		Short: "Serve a replica of another server: its content, definitions and files, kept in step with it.",
-		Long: "URL is the address of the server to follow, such as https://cms.example.com. DIR is the directory of the replica. It may have a " +
-			"config/server.yaml and a .env of its own.",
+		Long: "URL is the address of the server to follow, such as https://cms.example.com. " +
+			"DIR is the directory of the replica. It may have a config/server.yaml and a .env of its own.",
 		Args: takes(2, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(s, args[0], absolute(args[1])) },
 	}

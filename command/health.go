@@ -37,7 +37,8 @@ func newHealth(s *session) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&h.url, "url", "",
 		"Ask the server at this `URL`, such as http://127.0.0.1:1337, instead of the one that runs on DIR.")
-	f.Var(&h.ca, "ca", "With --url, believe the certificates of the authorities in this PEM `FILE`, besides those of the system.")
+	f.Var(&h.ca, "ca", "With --url, believe the certificates of the authorities in this PEM `FILE`, "+
+		"besides those of the system.")
 	f.BoolVar(&h.verbose, "verbose", false, "Also list the replicas that follow the server that runs on DIR.")
 	f.DurationVar(&h.timeout, "timeout", 5*time.Second, "Wait at most this `DURATION` for the answer.")
 	h.add(c)

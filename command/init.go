@@ -41,7 +41,8 @@ func initProject(s *session, path string, empty bool) error {
 		return err
 	}
 	fmt.Fprintf(s.Stdout,
-		"made a project in %s: %s, and %s of documents\n\nserve it:  %s serve %s\nread it:   curl 'http://127.0.0.1:1337/api/articles?populate=*'\n",
+		"made a project in %s: %s, and %s of documents\n\nserve it:  %s serve %s\n"+
+			"read it:   curl 'http://127.0.0.1:1337/api/articles?populate=*'\n",
 		dir, count(result.Files, "file"), count(result.Versions, "version"), s.Name, dir)
 	return nil
 }

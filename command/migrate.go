@@ -17,11 +17,12 @@ type migrateCommand struct{ projectFlags }
 func newMigrate(s *session) *cobra.Command {
 	var m migrateCommand
 	c := &cobra.Command{
-		Use:   "migrate [DIR] OPERATION...",
-		Short: "Rename or drop stored content after definitions have changed. A running server accepts only the calls that its log asks for.",
-		Long:  operationsHelp(),
-		Args:  takes(1, math.MaxInt),
-		RunE:  func(_ *cobra.Command, args []string) error { return m.run(s, args) },
+		Use: "migrate [DIR] OPERATION...",
+		Short: "Rename or drop stored content after definitions have changed. " +
+			"A running server accepts only the calls that its log asks for.",
+		Long: operationsHelp(),
+		Args: takes(1, math.MaxInt),
+		RunE: func(_ *cobra.Command, args []string) error { return m.run(s, args) },
 	}
 	m.add(c)
 	return c
@@ -30,14 +31,16 @@ func newMigrate(s *session) *cobra.Command {
 // operationsHelp explains the operations.
 func operationsHelp() string {
 	var b strings.Builder
-	b.WriteString("The server refuses to start if changed definitions would lose content, and its error lists the calls that decide what happens to the content. " +
+	b.WriteString("The server refuses to start if changed definitions would lose content, " +
+		"and its error lists the calls that decide what happens to the content. " +
 		"Several operations in one call are carried out in order: all of them or none. The operations are:\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, op := range evolve.Operations {
 		fmt.Fprintf(w, "    %s %s\t%s\n", op.Name, op.Usage(), op.Help)
 	}
 	w.Flush()
-	b.WriteString("\nUID is the uid of a content-type (api::article.article) or component (shared.address). ATTRIBUTE is a uid, a dot and the attribute's name. " +
+	b.WriteString("\nUID is the uid of a content-type (api::article.article) or component (shared.address). " +
+		"ATTRIBUTE is a uid, a dot and the attribute's name. " +
 		dirArgument)
 	return b.String()
 }

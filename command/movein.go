@@ -32,8 +32,9 @@ func newMoveIn(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "move-in SOURCE DIR",
 		Short: "Make a project from a Strapi 5 project, with its content, users and files.",
-		Long: "SOURCE is a Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive. With --from it may be left out, " +
-			"or is the Strapi project with the definitions. DIR is the directory of the new project; it must be empty or missing.",
+		Long: "SOURCE is a Strapi 5 project, an archive of strapi export, or a directory with an unpacked archive. " +
+			"With --from it may be left out, or is the Strapi project with the definitions. " +
+			"DIR is the directory of the new project; it must be empty or missing.",
 		Args: takes(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return m.run(s, args) },
 	}
@@ -45,8 +46,8 @@ func newMoveIn(s *session) *cobra.Command {
 			"Documents with the same documentId are replaced.")
 	addChoice(c, &m.misfits, "misfits", []string{"keep", "leave-out"},
 		"What becomes of values that break a rule of their definition, such as "+
-			"one that an enumeration does not list: keep (those that cannot be kept are left out) or leave-out. Without it they are kept, and the "+
-			"command stops if one cannot be. The report lists them.")
+			"one that an enumeration does not list: keep (those that cannot be kept are left out) or leave-out. "+
+			"Without it they are kept, and the command stops if one cannot be. The report lists them.")
 	f.BoolVar(&m.dryRun, "dry-run", false,
 		"Rehearse all of it in a temporary directory, print the report, and write nothing else.")
 

@@ -93,7 +93,8 @@ func (c *serveCommand) run(s *session, dir string) (err error) {
 		func(dir string, preview *preview) error {
 			if preview != nil {
 				if c.Data != "" {
-					return usageError("a Strapi project is served from a temporary data directory; leave out --data, or move it in")
+					return usageError("a Strapi project is served from a temporary data directory; " +
+						"leave out --data, or move it in")
 				}
 				c.ephemeral = true
 			}

@@ -31,7 +31,8 @@ func newTokenCreate(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create [DIR] NAME",
 		Short: "Create a token and print its key. The key cannot be shown again.",
-		Long: "NAME is the name of the token. One that permissions.yaml declares needs no flags; for another one, say --type or --permission. " +
+		Long: "NAME is the name of the token. One that permissions.yaml declares needs no flags; for another one, " +
+			"say --type or --permission. " +
 			dirArgument,
 		RunE: func(_ *cobra.Command, args []string) error { return t.run(s, args) },
 	}

@@ -150,7 +150,8 @@ func (l *loader) unknownType(a *attributeDefinition, name string) {
 		l.report(a.node.Problem("attribute %s has no type; types are %s", name, strings.Join(names, ", ")))
 	case !a.at("type").IsText(): // Decode has reported it
 	case a.file.Type == "customField":
-		l.report(a.at("type").Problem("type customField does not say what is stored; write the type it is based on, such as string or json, beside customField"))
+		l.report(a.at("type").Problem("type customField does not say what is stored; write the type it is based on, " +
+			"such as string or json, beside customField"))
 	default:
 		l.report(a.at("type").Problem("unknown type %q; %s", a.file.Type, spelling.Suggest(a.file.Type, names)))
 	}
@@ -262,7 +263,8 @@ func (l *loader) enumeration(a *attributeDefinition) {
 		return
 	}
 	if name := a.file.EnumName; name != "" && !graphQLName.MatchString(name) {
-		l.report(a.at("enumName").Problem("enumName %q is no GraphQL name; it takes letters, digits and _, and begins with no digit", name))
+		l.report(a.at("enumName").Problem("enumName %q is no GraphQL name; it takes letters, digits and _, "+
+			"and begins with no digit", name))
 	}
 	a.attr.enumName = a.file.EnumName
 	n := a.file.Enum

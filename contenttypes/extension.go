@@ -35,7 +35,8 @@ func (l *loader) extensions(roots []*yamlfile.Node) (others []*yamlfile.Node) {
 			l.report(at.Problem("%s cannot be extended; the one built-in type that takes attributes of a project is %s",
 				at.Text, extensible))
 		case l.isOff(builtInPlugin(at.Text)):
-			l.report(at.Problem("%s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the file away", at.Text, builtInPlugin(at.Text)))
+			l.report(at.Problem("%s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, "+
+				"or take the file away", at.Text, builtInPlugin(at.Text)))
 		case other != nil:
 			l.report(at.Problem("%s is already extended by %s; put all its attributes into one file", at.Text,
 				other.root.File))

@@ -37,7 +37,8 @@ func (l *loader) link() {
 func (l *loader) mediaTarget(a *attributeDefinition) {
 	a.attr.Target = l.model.types[FileUID]
 	if a.attr.Target == nil {
-		l.report(a.node.Problem("a media attribute needs the plugin upload; enable it in config/plugins.yaml, or take the attribute away"))
+		l.report(a.node.Problem("a media attribute needs the plugin upload; enable it in config/plugins.yaml, " +
+			"or take the attribute away"))
 	}
 }
 
@@ -77,7 +78,8 @@ func (l *loader) target(a *attributeDefinition) *ContentType {
 	switch {
 	case !at.IsText(): // Decode has reported it
 	case t == nil && builtInPlugin(uid) != "":
-		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, or take the relation away", uid, builtInPlugin(uid)))
+		l.report(at.Problem("target %s belongs to the plugin %s, which is off; enable it in config/plugins.yaml, "+
+			"or take the relation away", uid, builtInPlugin(uid)))
 	case t == nil && l.unread["content-types/"+
 		uid[strings.LastIndexByte(uid, '.')+1:]]: // the problem of that file is reported
 	case t == nil:
@@ -112,7 +114,8 @@ func (l *loader) otherSide(a *attributeDefinition) {
 		l.report(a.at("morphBy").Problem("morphBy goes with morphOne and morphMany alone; write inversedBy or mappedBy"))
 		return
 	case a.file.InversedBy != "" && a.file.MappedBy != "":
-		l.report(a.at("mappedBy").Problem("inversedBy and mappedBy stand together; the side that owns the relation says inversedBy, the other one mappedBy"))
+		l.report(a.at("mappedBy").Problem("inversedBy and mappedBy stand together; " +
+			"the side that owns the relation says inversedBy, the other one mappedBy"))
 		return
 	case a.file.MappedBy != "":
 		key, other = "mappedBy", a.file.MappedBy
@@ -124,9 +127,11 @@ func (l *loader) otherSide(a *attributeDefinition) {
 	case a.of.comp != nil:
 		l.report(at.Problem("%s does not go in a component, whose relations are one-way; take it away", key))
 	case key == "inversedBy" && attr.Relation == OneToMany:
-		l.report(at.Problem("the side of oneToMany cannot own a two-way relation; write mappedBy here and inversedBy on %s of %s", other, attr.Target.UID))
+		l.report(at.Problem("the side of oneToMany cannot own a two-way relation; "+
+			"write mappedBy here and inversedBy on %s of %s", other, attr.Target.UID))
 	case key == "mappedBy" && attr.Relation == ManyToOne:
-		l.report(at.Problem("the side of manyToOne owns a two-way relation; write inversedBy here and mappedBy on %s of %s", other, attr.Target.UID))
+		l.report(at.Problem("the side of manyToOne owns a two-way relation; "+
+			"write inversedBy here and mappedBy on %s of %s", other, attr.Target.UID))
 	default:
 		l.pair(a, key, other)
 	}
@@ -269,7 +274,8 @@ func (l *loader) targetField(a *attributeDefinition) {
 	name := a.attr.TargetField
 	switch {
 	case a.attr.Generate && a.of.comp != nil:
-		l.report(a.at("generate").Problem("a uid of a component is not generated, since it may be that of another; take generate away"))
+		l.report(a.at("generate").Problem("a uid of a component is not generated, since it may be that of another; " +
+			"take generate away"))
 	case a.attr.Generate && name == "":
 		l.report(a.at("generate").Problem("generate needs targetField, the attribute that the uid is made from"))
 	}
@@ -307,7 +313,8 @@ func (l *loader) cycles() {
 				for _, p := range path[slices.Index(path, next):] {
 					names = append(names, p.UID)
 				}
-				l.report(l.byAttr[attr].at("component").Problem("component %s contains itself: %s; take one of these out of the other", next.UID, strings.Join(append(names, next.UID), " → ")))
+				l.report(l.byAttr[attr].at("component").Problem("component %s contains itself: %s; "+
+					"take one of these out of the other", next.UID, strings.Join(append(names, next.UID), " → ")))
 			case state[next] == 0:
 				visit(next)
 			}

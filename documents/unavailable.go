@@ -25,8 +25,9 @@ var (
 		Message: "this node does not lead the cluster any more; nothing was written: try again",
 		Details: jsontree.ObjectOf("outcome", "refused")}
 	errOutcome = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "ServiceUnavailableError",
-		Reason:  apierror.Origin,
-		Message: "the leader of the cluster was lost while it wrote; it is not known whether this was written: ask with the same Idempotency-Key, or look",
+		Reason: apierror.Origin,
+		Message: "the leader of the cluster was lost while it wrote; it is not known whether this was written: " +
+			"ask with the same Idempotency-Key, or look",
 		Details: jsontree.ObjectOf("outcome", "unknown")}
 )
 

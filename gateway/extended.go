@@ -56,8 +56,8 @@ func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
 // such a permission may change any account or file.
 func (c *RouteConfig) fitsServer() error {
 	if c.Open || len(c.Scopes) > 0 {
-		return errors.New("a route of users, files or locales keeps the permission that it asks for, which roles and tokens are granted; " +
-			"leave out Open and Scopes, and give it a policy where it should ask for more")
+		return errors.New("a route of users, files or locales keeps the permission that it asks for, " +
+			"which roles and tokens are granted; leave out Open and Scopes, and give it a policy where it should ask for more")
 	}
 	return nil
 }
@@ -156,8 +156,8 @@ func (x *Extensions) checkName(said *namedConfig, server, generated []routeName,
 	case len(found) > 0:
 		return nil
 	case said.namesGraphQL(graphql):
-		return errors.New("what is asked at the GraphQL endpoint is up to each operation: give its fields policies and middlewares, " +
-			"by ResolversConfig of an extension of the schema")
+		return errors.New("what is asked at the GraphQL endpoint is up to each operation: " +
+			"give its fields policies and middlewares, by ResolversConfig of an extension of the schema")
 	}
 	return errors.New("there is no generated route of that name, and none of users, files or locales; " +
 		"name it as api::article.article.find, or as GET /api/articles")

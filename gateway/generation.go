@@ -132,7 +132,8 @@ func (g *generation) revokeUndeclared() error {
 	if !g.HasPermissions {
 		for _, tok := range g.tokens.List() {
 			if tok.Removed() {
-				g.project.log.Warn("an API token that permissions.yaml declared is kept, since the file is missing or empty", "token", tok.Name)
+				g.project.log.Warn("an API token that permissions.yaml declared is kept, "+
+					"since the file is missing or empty", "token", tok.Name)
 			}
 		}
 		return nil

@@ -24,7 +24,9 @@ var storeConditions = map[store.State]admin.Condition{
 	},
 	store.Damaged: {
 		Message: "The store is damaged, or a write failed to reach the disk: reads go on, writes are answered 503.",
-		Action:  "See the log, run `lectern check --store` and check the disk. Restart the server if the store is whole; otherwise restore a backup, or save what can be read with `lectern salvage`.",
+		Action: "See the log, run `lectern check --store` and check the disk. " +
+			"Restart the server if the store is whole; otherwise restore a backup, " +
+			"or save what can be read with `lectern salvage`.",
 	},
 }
 

@@ -38,7 +38,8 @@ func (g *generation) landing(introspection bool) (http.Handler, []server.Route) 
 	}
 	ide := pages.GraphQL(g.Settings.GraphQL.Endpoint, introspection)
 	if ide.Missing && asked {
-		g.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: where the program is built, run " + pages.Generate + " and build again")
+		g.project.log.Warn("the landing page of GraphQL should be an IDE, but this build holds none: " +
+			"where the program is built, run " + pages.Generate + " and build again")
 	}
 	return ide, fileRoutes(g.Settings.GraphQL.Endpoint, ide)
 }

@@ -29,7 +29,8 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 		if err == nil {
 			return nil
 		}
-		return fmt.Errorf("%w: limits.memory (%s) is shared by all requests and commands; try again later, or stop the server first", err, config.ByteSize(p.memory.Limit()))
+		return fmt.Errorf("%w: limits.memory (%s) is shared by all requests and commands; try again later, "+
+			"or stop the server first", err, config.ByteSize(p.memory.Limit()))
 	}
 	waiting, cancel := context.WithTimeout(ctx, commandMemoryDeadline)
 	defer cancel()

@@ -40,7 +40,8 @@ func Serve(ctx context.Context, dir string, o Options) (err error) {
 		}
 	}
 	if o.Follow != nil && o.Cluster != nil {
-		return errors.New("a server cannot be both a replica and a node of a cluster: remove replica or cluster from config/server.yaml, or leave out --cluster")
+		return errors.New("a server cannot be both a replica and a node of a cluster: " +
+			"remove replica or cluster from config/server.yaml, or leave out --cluster")
 	}
 	if o.Follow != nil {
 		if err := replica.Prepare(ctx, o.logging(dir).replicaOptions(dir)); err != nil {

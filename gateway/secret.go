@@ -39,8 +39,8 @@ func (g *generation) jwtSecret() ([]byte, error) {
 // checkSecret returns an error for a configured secret that is too weak for production.
 func checkSecret(s string) error {
 	if len(s) < leastSecret {
-		return fmt.Errorf("the jwtSecret of config/plugins.yaml has %d bytes, which is too easily guessed: production wants %d or more; "+
-			"leave it out to have one made and kept in the data directory", len(s), leastSecret)
+		return fmt.Errorf("the jwtSecret of config/plugins.yaml has %d bytes, which is too easily guessed: "+
+			"production wants %d or more; leave it out to have one made and kept in the data directory", len(s), leastSecret)
 	}
 	shipped, err := isShipped(s)
 	if err == nil && shipped {

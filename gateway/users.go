@@ -36,8 +36,8 @@ func (g *generation) openUsers() error {
 	}
 	shared.users = g.users
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
-		g.project.log.Warn("nobody who registers can log in: email addresses must be confirmed, and config/plugins.yaml names no mail server " +
-			"at users-permissions.config.email.smtp")
+		g.project.log.Warn("nobody who registers can log in: email addresses must be confirmed, " +
+			"and config/plugins.yaml names no mail server at users-permissions.config.email.smtp")
 	}
 	return nil
 }

@@ -103,8 +103,8 @@ func (d *directory) find() error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	d.failed(fmt.Errorf("the directory of uploads %s was removed or replaced while it was in use: new files are stored in the directory that is there now; "+
-		"put back the files that are missing", d.path))
+	d.failed(fmt.Errorf("the directory of uploads %s was removed or replaced while it was in use: "+
+		"new files are stored in the directory that is there now; put back the files that are missing", d.path))
 	return nil
 }
 

@@ -77,7 +77,8 @@ func (s Size) String() string {
 // UnmarshalText reads a size from a configuration.
 func (s *Size) UnmarshalText(text []byte) (err error) {
 	if *s, err = ParseSize(string(text)); err != nil {
-		return fmt.Errorf("must be WIDTH, WIDTHxHEIGHT or xHEIGHT, such as 400 or 1200x630, and each side from 1 to %d, not %q", MaxSide, text)
+		return fmt.Errorf("must be WIDTH, WIDTHxHEIGHT or xHEIGHT, such as 400 or 1200x630, "+
+			"and each side from 1 to %d, not %q", MaxSide, text)
 	}
 	return nil
 }

@@ -168,7 +168,8 @@ func (c *compactor) checkSpace(tx *bolt.Tx) error {
 	}
 	need := c.total + c.total/8 + spaceReserve + minGrowth // pages are not quite full
 	if left := diskfile.Available(c.in.handle); left < need {
-		return fmt.Errorf("%w: the compacted file is written beside the store and may take %d bytes, and %d are free; nothing has changed", ErrFull, need, left)
+		return fmt.Errorf("%w: the compacted file is written beside the store and may take %d bytes, "+
+			"and %d are free; nothing has changed", ErrFull, need, left)
 	}
 	return nil
 }

@@ -154,9 +154,11 @@ func (f *file) db() *opened { return f.open.Load() }
 // Reasons not to open a file.
 var (
 	errCutOff = errors.New(
-		"the file is shorter than what was written into it, as one is that was copied in part; put back a whole one, from a backup")
+		"the file is shorter than what was written into it, as one is that was copied in part; " +
+			"put back a whole one, from a backup")
 	errNewest = errors.New(
-		"the page that says where its newest state lies is damaged; put back a whole one, from a backup, or save what can be read with salvage")
+		"the page that says where its newest state lies is damaged; put back a whole one, from a backup, " +
+			"or save what can be read with salvage")
 )
 
 // checkComplete returns an error for a bbolt file that is shorter than its newest meta page says, or whose newest meta

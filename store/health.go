@@ -354,7 +354,8 @@ func CheckThere(path string) error {
 	case err != nil:
 		return fmt.Errorf("open store: %w", err)
 	}
-	return fmt.Errorf("open store %s: %w: %s says that there was one; put it back, restore a backup, or remove %s to begin with an empty store",
+	return fmt.Errorf("open store %s: %w: %s says that there was one; put it back, restore a backup, "+
+		"or remove %s to begin with an empty store",
 		path, ErrLost, filepath.Base(marker), marker)
 }
 

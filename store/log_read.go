@@ -277,7 +277,8 @@ type Chain struct {
 
 // ErrUnexpected: no entry of the log has the hash that was expected.
 var ErrUnexpected = errors.New(
-	"no entry of the log has that hash: the log was changed, or its entries up to there were removed by its limits (log.keep, log.maxSize)")
+	"no entry of the log has that hash: the log was changed, or its entries up to there were removed by its limits " +
+		"(log.keep, log.maxSize)")
 
 // VerifyChain reads the whole log and returns an error if an entry is missing, was changed or stands at another place.
 // If expected is not nil, an entry must have that hash.

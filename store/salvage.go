@@ -229,7 +229,8 @@ func (g *salvager) takeDamagedCatalog() {
 		if _, err := bindStored(c); err == nil {
 			g.metas[string(format.KeyCatalog)] = v
 			g.damage = append(g.damage,
-				errors.New("meta: the catalog is damaged, and there is no other: names and types in what is saved may be wrong"))
+				errors.New("meta: the catalog is damaged, and there is no other: "+
+					"names and types in what is saved may be wrong"))
 		}
 	})
 }

@@ -105,8 +105,9 @@ func (u Upgrade) String() string {
 	if u.Copy == "" {
 		return text + "; no copy of it is kept"
 	}
-	return fmt.Sprintf("%s; %s is the store as it was before. To go back to the former version of Lectern, stop the server and put this copy in the place of the store: "+
-		"what is written from now on is then lost. Remove the copy once you are sure that you will not go back", text,
+	return fmt.Sprintf("%s; %s is the store as it was before. To go back to the former version of Lectern, "+
+		"stop the server and put this copy in the place of the store: what is written from now on is then lost. "+
+		"Remove the copy once you are sure that you will not go back", text,
 		u.Copy)
 }
 
@@ -169,8 +170,9 @@ func (f *file) plannedUpgrade(opts Options) (u Upgrade, kept bool, err error) {
 	}
 	if free := diskfile.Available(f.db().handle); free < size {
 		return u, false, fmt.Errorf(
-			"upgrade %s from format %d to format %d: there is no space for a copy of it as it is: the copy takes %d bytes, and %d are free; "+
-				"make room, or start once without the copy (serve --no-upgrade-copy)", f.path, u.From, u.To, size, free)
+			"upgrade %s from format %d to format %d: there is no space for a copy of it as it is: "+
+				"the copy takes %d bytes, and %d are free; make room, "+
+				"or start once without the copy (serve --no-upgrade-copy)", f.path, u.From, u.To, size, free)
 	}
 	return u, false, nil
 }

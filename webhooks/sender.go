@@ -221,7 +221,8 @@ func (s *sender) retryLater(what string, err error) {
 
 // lost says that the log does not have entries any more that were not read.
 func (s *sender) lost(entries, after uint64) {
-	s.log.Error("the log of changes was trimmed before a webhook had read it; its events are lost, and the receiver should read all content anew",
+	s.log.Error("the log of changes was trimmed before a webhook had read it; its events are lost, "+
+		"and the receiver should read all content anew",
 		"entries", entries, "help", "give log.keep and log.maxSize in config/server.yaml more room")
 	s.counters.LostEntries += entries
 	if s.hook.Format == Standard {

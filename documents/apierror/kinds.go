@@ -33,9 +33,13 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"ApplicationError", "400", "Not possible now", "The present content does not allow the request."},
 	{"BadRequestError", "400", "Malformed request", "The path or the body cannot be read."},
 	{"ConflictError", "409", "Conflict with the state of the server",
-		"The server is a replica, which takes no writes or does not have this part of the content; the store was replaced during the request; or the answer to a request with the same `Idempotency-Key` is not there yet, or may no longer be shown."},
+		"The server is a replica, which takes no writes or does not have this part of the content; " +
+			"the store was replaced during the request; or the answer to a request with the same `Idempotency-Key` " +
+			"is not there yet, or may no longer be shown."},
 	{"Error", "400, 415", "Malformed request",
-		"The reference gives no better name: a component in the body that does not exist, or a `Content-Encoding` that the server does not know; the header `Accept-Encoding` then lists those that it knows."},
+		"The reference gives no better name: a component in the body that does not exist, " +
+			"or a `Content-Encoding` that the server does not know; " +
+			"the header `Accept-Encoding` then lists those that it knows."},
 	{"FailedDependencyError", "424", "Refers to something that failed",
 		"An operation of a [batch](batch.md) refers to a document whose creation has failed."},
 	{"ForbiddenError", "403", "Permission missing", "The caller lacks a permission."},
@@ -44,7 +48,8 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"InternalServerError", "500", "Internal error", "The log of the server says more, under the id of the request."},
 	{"LoopDetectedError", "508", "Loop of replicas", "A replica forwards writes to itself."},
 	{"MethodNotAllowedError", "405", "Method not allowed",
-		"The path does not have the method. The header `Allow` lists those that it has. Without problem details, the body is the text `Method Not Allowed`, as in Strapi."},
+		"The path does not have the method. The header `Allow` lists those that it has. Without problem details, " +
+			"the body is the text `Method Not Allowed`, as in Strapi."},
 	{"NotFoundError", "404", "Not found", "There is no such document or route, or you may not know of it."},
 	{"NotImplementedError", "501", "Not available", "A setting of the server switches this off."},
 	{"PaginationError", "400", "Invalid pagination", "The parameters of pagination contradict each other."},
@@ -52,13 +57,15 @@ var kinds = slices.SortedFunc(slices.Values([]Kind{
 		"The body, a file or a list in the body is longer than a limit. The message names the limit."},
 	{"PolicyError", "403", "Refused by a policy", "A policy of the program refuses the request."},
 	{"PreconditionFailedError", "412", "Precondition failed",
-		"`If-Match`, `If-None-Match` or `If-Unmodified-Since` does not hold: what you read has changed since, or exists, or does not. See [caching.md](caching.md#write-only-what-you-have-read)."},
+		"`If-Match`, `If-None-Match` or `If-Unmodified-Since` does not hold: what you read has changed since, " +
+			"or exists, or does not. See [caching.md](caching.md#write-only-what-you-have-read)."},
 	{"RangeNotSatisfiableError", "416", "No such part",
 		"The file has none of the bytes that `Range` asks for. The header `Content-Range` says how many it has."},
 	{"RateLimitError", "429", "Too many requests", "Wait as long as `Retry-After` says."},
 	{"RequestTimeoutError", "408", "Body too slow", "The body arrived too slowly (`limits.bodyRate`)."},
 	{"ServiceUnavailableError", "503", "Not possible at the moment",
-		"The server is busy, starting or stopping, or lacks something that it needs. Try again; `Retry-After` says when, if the server can tell."},
+		"The server is busy, starting or stopping, or lacks something that it needs. Try again; " +
+			"`Retry-After` says when, if the server can tell."},
 	{"SyntaxError", "400", "Invalid JSON", "The body is no JSON."},
 	{"UnauthorizedError", "401", "Not authenticated", "The credential is missing, wrong or expired."},
 	{"UnprocessableEntityError", "422", "Key of another request",

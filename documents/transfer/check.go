@@ -57,7 +57,8 @@ func (im *importer) checkSome(snap *store.Snapshot, r *lineReader) error {
 			im.wrong(r.at.number, wrong)
 		}
 		if r.objects == 0 && len(im.bad) >= strangeLines {
-			return fmt.Errorf("it is no export: none of its first %d lines is a JSON object; `lectern export` writes one a line", strangeLines)
+			return fmt.Errorf("it is no export: none of its first %d lines is a JSON object; "+
+				"`lectern export` writes one a line", strangeLines)
 		}
 	}
 	return nil

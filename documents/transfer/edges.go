@@ -143,7 +143,8 @@ func (w *edgeWalk) entry(a *contenttypes.Attribute, v any, path []string) (e edg
 		case key == "plane" && (s == "draft" || s == "published"):
 			only = s
 		default:
-			return wrong("unknown key or value %s; an entry has documentId, locale, plane, order and, where it may be of several types, type", key)
+			return wrong("unknown key or value %s; an entry has documentId, locale, plane, order and, "+
+				"where it may be of several types, type", key)
 		}
 	}
 	switch {

@@ -198,7 +198,8 @@ func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token
 	switch {
 	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
 		return auth.Token{}, "",
-			fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, or take another name", d.Name)
+			fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, "+
+				"or take another name", d.Name)
 	case i >= 0:
 		declared := c.Definition.Settings.Tokens[i]
 		if d.Lifespan > 0 {
@@ -216,8 +217,8 @@ func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token
 			declared = append(declared, x.Name)
 		}
 		return auth.Token{}, "",
-			fmt.Errorf("%w: permissions.yaml declares no token %s (%s), so say what it may do: --type full-access, --type read-only, "+
-				"or --permission UID.ACTION", ErrUndeclared, d.Name, spelling.Suggest(d.Name, declared))
+			fmt.Errorf("%w: permissions.yaml declares no token %s (%s), so say what it may do: --type full-access, "+
+				"--type read-only, or --permission UID.ACTION", ErrUndeclared, d.Name, spelling.Suggest(d.Name, declared))
 	}
 	return c.Tokens.Create(ctx, d)
 }

@@ -36,10 +36,12 @@ func BusyError(path string) error {
 	defer cancel()
 	r, err := dial(ctx, path)
 	if err != nil {
-		return fmt.Errorf("the data directory %s is %w, which starts or stops or is busy with it; try again when it is done, or name another one with --data", path, ErrBusy)
+		return fmt.Errorf("the data directory %s is %w, which starts or stops or is busy with it; "+
+			"try again when it is done, or name another one with --data", path, ErrBusy)
 	}
 	defer r.Close()
-	return fmt.Errorf("the data directory %s is %w: the server with process id %d, which serves %s; stop it first (kill %d), or name another one with --data",
+	return fmt.Errorf("the data directory %s is %w: the server with process id %d, which serves %s; "+
+		"stop it first (kill %d), or name another one with --data",
 		path, ErrBusy, r.Server.PID, r.Server.Base, r.Server.PID)
 }
 

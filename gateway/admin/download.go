@@ -111,8 +111,9 @@ func (b *begunWriter) Write(p []byte) (int, error) {
 
 // errSlowReader returns the error for a client that reads more slowly than limits.answerRate.
 func (c *Control) errSlowReader() error {
-	return fmt.Errorf("the server let go of a reader that took less than %s in %s: a snapshot of the store is held while it reads (limits.answerRate is %s a second); "+
-		"write to a file, or to something that reads faster", config.ByteSize(paced.Part), paced.PartTime(c.AnswerRate),
+	return fmt.Errorf("the server let go of a reader that took less than %s in %s: "+
+		"a snapshot of the store is held while it reads (limits.answerRate is %s a second); write to a file, "+
+		"or to something that reads faster", config.ByteSize(paced.Part), paced.PartTime(c.AnswerRate),
 		config.ByteSize(c.AnswerRate))
 }
 

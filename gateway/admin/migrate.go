@@ -52,7 +52,8 @@ func (f files) migrate(_ context.Context, ms evolve.Migrations,
 		// Other migrations, such as renames, do not depend on the definitions.
 		if ms.NeedModel() {
 			return evolve.Removed{},
-				fmt.Errorf("whether the project's definitions ask for this cannot be told while its files have problems:\n%w", err)
+				fmt.Errorf("whether the project's definitions ask for this cannot be told while its files "+
+					"have problems:\n%w", err)
 		}
 		return store.Migrate(path, ms, nil, o)
 	}

@@ -55,7 +55,8 @@ func (d *Directory) RefuseChanges() error {
 	case err != nil:
 		return err
 	case node:
-		return fmt.Errorf("%s is a node of a cluster, and its content changes only as that of the cluster does; run this while the node is served with --cluster, or at another node. "+
+		return fmt.Errorf("%s is a node of a cluster, and its content changes only as that of the cluster does; "+
+			"run this while the node is served with --cluster, or at another node. "+
 			"To take the content out of the cluster for good, remove %s", d.Dir,
 			filepath.Join(d.DataPath(), ClusterName))
 	}
@@ -63,6 +64,7 @@ func (d *Directory) RefuseChanges() error {
 	if err != nil || origin == "" {
 		return err
 	}
-	return fmt.Errorf("%s is a replica of %s, and changes only as that server does; serve it by `%s --token KEY`, or make it an origin by `%s`",
+	return fmt.Errorf("%s is a replica of %s, and changes only as that server does; serve it by `%s --token KEY`, "+
+		"or make it an origin by `%s`",
 		d.Dir, origin, d.Command("follow "+origin), d.Command("promote"))
 }

@@ -82,8 +82,9 @@ func (d *Directory) replace(restore func(dir string, def *config.Definition) err
 func (d *Directory) refuseRestore() error {
 	if node, err := d.IsNode(); err != nil || node {
 		return errors.Join(err,
-			fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, move everything out of %s but "+
-				"the certificates and keys in cluster/, restore the backup, serve this node so that it begins a cluster, and let the others join anew", d.Dir, d.DataPath()))
+			fmt.Errorf("%s is a node of a cluster, all nodes of which have the same content: stop all of them, "+
+				"move everything out of %s but the certificates and keys in cluster/, restore the backup, "+
+				"serve this node so that it begins a cluster, and let the others join anew", d.Dir, d.DataPath()))
 	}
 	return d.RefuseChanges()
 }
@@ -216,7 +217,8 @@ func checkBackupHead(head *tar.Header, r io.Reader, sums map[string]string) erro
 		return errNoBackup
 	}
 	if h.Version != backupVersion {
-		return fmt.Errorf("it is of version %d and this program reads version %d; restore it with the one that made it (%s)", h.Version, backupVersion, h.By)
+		return fmt.Errorf("it is of version %d and this program reads version %d; "+
+			"restore it with the one that made it (%s)", h.Version, backupVersion, h.By)
 	}
 	sum := sha256.New()
 	sum.Write(text)

@@ -89,7 +89,8 @@ func open(dir string) (fs.FS, error) {
 	}
 	if !IsProject(dir) {
 		return nil, fmt.Errorf(
-			"%s holds no project: there is neither content-types/ nor config/ in it; `lectern init %s` makes an example", dir, dir)
+			"%s holds no project: there is neither content-types/ nor config/ in it; "+
+				"`lectern init %s` makes an example", dir, dir)
 	}
 	return project, nil
 }

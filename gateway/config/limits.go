@@ -228,7 +228,8 @@ type timeoutsFile struct {
 func (l *Limits) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if l.Memory != 0 && l.Memory < minAnswers*l.AnswerBytes {
 		problems.Add(n.At("limits", "memory"),
-			"memory must be at least twice limits.answer (%s), since all requests share it; leave it out for a quarter of the machine's",
+			"memory must be at least twice limits.answer (%s), since all requests share it; "+
+				"leave it out for a quarter of the machine's",
 			ByteSize(l.AnswerBytes))
 	}
 	for key, size := range map[string]int64{"json": l.JSONBytes, "form": l.FormBytes, "headers": l.HeaderBytes,

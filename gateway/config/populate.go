@@ -17,7 +17,8 @@ func (d *Definition) readPopulate() (problems yamlfile.Problems) {
 		return nil
 	}
 	if n.Kind != yamlfile.Map {
-		return yamlfile.Problems{n.Problem("populate says by content-type what is populated, such as api::article.article: [author, cover]")}
+		return yamlfile.Problems{n.Problem("populate says by content-type what is populated, " +
+			"such as api::article.article: [author, cover]")}
 	}
 	d.Populate = params.Defaults{}
 	parser := params.New(d.Model, d.Settings.I18n.DefaultLocale, params.ListSettings{})

@@ -299,7 +299,8 @@ func (m *Metrics) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}
 	if m.Listen == "" && m.Token == "" {
 		problems.Add(n.At("metrics"),
-			"metrics need an address of their own (listen: 127.0.0.1:9464), or a token (token: ${METRICS_TOKEN}); leave metrics out to switch them off")
+			"metrics need an address of their own (listen: 127.0.0.1:9464), or a token (token: ${METRICS_TOKEN}); "+
+				"leave metrics out to switch them off")
 	}
 	if _, port, err := net.SplitHostPort(m.Listen); m.Listen != "" && (err != nil || port == "") {
 		problems.Add(n.At("metrics", "listen"), "listen must be an address and a port, such as 127.0.0.1:9464, not %q",
@@ -315,7 +316,8 @@ func (m *Metrics) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 func (t *Tracing) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	if t.Endpoint != "" && !isHTTP(t.Endpoint) {
 		problems.Add(n.At("tracing", "endpoint"),
-			"endpoint must be the URL of an OpenTelemetry collector, such as http://127.0.0.1:4318, without credentials; those go into headers")
+			"endpoint must be the URL of an OpenTelemetry collector, such as http://127.0.0.1:4318, "+
+				"without credentials; those go into headers")
 	}
 	if !(t.Sample >= 0 && t.Sample <= 1) {
 		problems.Add(n.At("tracing", "sample"),
@@ -338,7 +340,8 @@ func (r *Replica) check(n *yamlfile.Node, writes string) (problems yamlfile.Prob
 			"url must be the address of a server, such as https://cms.example.com, without credentials")
 	case r.URL != "" && r.Token == "":
 		problems.Add(n.At("replica"),
-			"replica needs token, an API token of the server at url with the permission lectern::replica.follow, such as ${LECTERN_REPLICA_TOKEN}")
+			"replica needs token, an API token of the server at url with the permission lectern::replica.follow, "+
+				"such as ${LECTERN_REPLICA_TOKEN}")
 	}
 	return problems
 }

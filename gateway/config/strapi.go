@@ -18,6 +18,6 @@ func strapiProject(dir string, project fs.FS) error {
 		return nil
 	}
 	from := shell.Path(dir)
-	return fmt.Errorf("%[1]s is a Strapi project; `lectern move-in %[1]s NEW` makes a project of Lectern from it, and `lectern serve %[1]s`, "+
-		"`lectern check %[1]s` and `lectern schema %[1]s` give a first look", from)
+	return fmt.Errorf("%[1]s is a Strapi project; `lectern move-in %[1]s NEW` makes a project of Lectern from it, "+
+		"and `lectern serve %[1]s`, `lectern check %[1]s` and `lectern schema %[1]s` give a first look", from)
 }

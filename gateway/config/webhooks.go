@@ -65,7 +65,8 @@ func (s *Settings) readWebhooks(n *yamlfile.Node, m *contenttypes.Model) yamlfil
 	}
 	if len(f.Webhooks) > 0 && s.Server.Log.Keep == 0 {
 		problems.Add(n.At("webhooks"),
-			"webhooks are sent from the log of changes, which log.keep: 0 in config/server.yaml switches off; leave log.keep out")
+			"webhooks are sent from the log of changes, which log.keep: 0 in config/server.yaml switches off; "+
+				"leave log.keep out")
 	}
 	return together(unfit, problems)
 }

@@ -181,7 +181,8 @@ var families = []family{
 		func(r *Reading) float64 { return r.Usage.Oldest.Seconds() }),
 
 	by(gauge, "lectern_places",
-		"Places that are taken: requests at work, open connections, passwords being hashed, listeners to changes, conditions of subscriptions, streams, processors that long reads hold.", "of", places, func(p Places) float64 { return float64(p.Held) }),
+		"Places that are taken: requests at work, open connections, passwords being hashed, listeners to changes, "+
+			"conditions of subscriptions, streams, processors that long reads hold.", "of", places, func(p Places) float64 { return float64(p.Held) }),
 	by(gauge, "lectern_places_limit", "How many places there are.", "of", places,
 		func(p Places) float64 { return float64(p.Limit) }),
 	by(gauge, "lectern_places_waiting", "How many wait for a place.", "of", places,

@@ -220,7 +220,8 @@ func (r *reader) enter(line, depth int) bool {
 	case r.over:
 	case r.nodes > MaxNodes:
 		r.over = true
-		r.problem(line, "the file holds more than 50000 values, aliases counted as what they stand for; split it up, or use fewer aliases")
+		r.problem(line, "the file holds more than 50000 values, aliases counted as what they stand for; split it up, "+
+			"or use fewer aliases")
 	case depth > MaxDepth:
 		r.over = true
 		r.problem(line, "values are nested more than 100 deep; nest them less")

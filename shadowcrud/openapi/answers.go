@@ -94,11 +94,13 @@ var failures = map[int]failure{
 	401: {"Unauthorized", "The credential is not valid.", "UnauthorizedError", "Missing or invalid credentials"},
 	403: {"Forbidden", "You lack a permission.", "ForbiddenError", "Forbidden"},
 	404: {"NotFound", "There is no such document or route.", "NotFoundError", "Not Found"},
-	409: {"Conflict", "The server is a replica, another request has changed what this one depends on, or one with the same `Idempotency-Key` is at work.", "ConflictError", "This server is a replica"},
+	409: {"Conflict", "The server is a replica, another request has changed what this one depends on, " +
+		"or one with the same `Idempotency-Key` is at work.", "ConflictError", "This server is a replica"},
 	410: {"Gone", "The server does not know the past that far back any more.", "GoneError",
 		"The log does not reach back to this moment"},
 	412: {"PreconditionFailed",
-		"What the path names is not as `If-Match`, `If-None-Match` or `If-Unmodified-Since` demands. Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
+		"What the path names is not as `If-Match`, `If-None-Match` or `If-Unmodified-Since` demands. " +
+			"Nothing was written.", "PreconditionFailedError", "Precondition Failed"},
 	413: {"PayloadTooLarge", "The request is too long.", "PayloadTooLargeError", "PayloadTooLarge"},
 	415: {"UnsupportedMediaType", "The server cannot read a body of this encoding.", "Error", "unsupported encoding"},
 	422: {"UnprocessableEntity", "The `Idempotency-Key` was used for another request.", "UnprocessableEntityError",
@@ -142,7 +144,8 @@ func (b *builder) failure(responses *jsontree.Object, status int) {
 			inner.Value("properties").(*jsontree.Object).Set(
 				"details", jsontree.ObjectOf("type", []any{"object", "array"},
 					"additionalProperties", true, "items", jsontree.NewObject(),
-					"description", "What is wrong, in the form that the message calls for. For several problems: `errors`, a list of `{path, message, name}`."))
+					"description", "What is wrong, in the form that the message calls for. For several problems: "+
+						"`errors`, a list of `{path, message, name}`."))
 			return object("data", typed("null"), "error", inner)
 		})
 		content := jsonContent(schema, example)

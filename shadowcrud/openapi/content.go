@@ -57,9 +57,11 @@ func (b *builder) find(op *operation, t *contenttypes.ContentType, id string) {
 	ok := answer("A page of documents.", content, jsontree.ObjectOf("data", []any{b.example(&t.Schema)}, "meta",
 		paginationExample()))
 	if b.access.Allows(t, "stream") {
-		op.description = "With `Accept: application/x-ndjson` the answer has all documents that match, one on each line, without a limit."
+		op.description = "With `Accept: application/x-ndjson` the answer has all documents that match, " +
+			"one on each line, without a limit."
 		ok.Value("content").(*jsontree.Object).Set("application/x-ndjson", jsontree.ObjectOf("schema", typed("string",
-			"description", "A document on each line. If the server breaks the stream off, the last line says why: `{\"error\": …}`.")))
+			"description", "A document on each line. If the server breaks the stream off, "+
+				"the last line says why: `{\"error\": …}`.")))
 	}
 	op.errors = readErrors
 	b.tag(op, ok)

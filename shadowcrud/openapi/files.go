@@ -27,7 +27,8 @@ func (b *builder) plainList(t *contenttypes.ContentType) []any {
 // the first media type that they know, and a client that sends JSON cannot upload.
 func (b *builder) upload() *operation {
 	op := b.operation(filesTag, "upload", "Upload files, or change one", "The changed file.", b.file())
-	op.description = "With `id` a file is changed: its content by `files`, or its name, alternative text and caption by `fileInfo`. With `ref`, `refId` and `field` the files are added to a document."
+	op.description = "With `id` a file is changed: its content by `files`, or its name, " +
+		"alternative text and caption by `fileInfo`. With `ref`, `refId` and `field` the files are added to a document."
 	op.parameters = []any{queryParameter("id", "The file to change.", typed("integer"))}
 	op.responses.Set("201", answer("The files that were added.", arrayOf(b.file()), nil))
 	op.body = jsontree.ObjectOf("required", true, "content", jsontree.ObjectOf(

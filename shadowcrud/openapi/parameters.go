@@ -130,7 +130,8 @@ func (b *builder) asOf() *jsontree.Object {
 func (b *builder) ifNoneMatch() *jsontree.Object {
 	return b.parameter("ifNoneMatch", func() *jsontree.Object {
 		return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
-			"description", "The ETag of an answer that you have. If it would be the same, the server answers 304 without a body.")
+			"description", "The ETag of an answer that you have. If it would be the same, "+
+				"the server answers 304 without a body.")
 	})
 }
 
@@ -146,7 +147,8 @@ func (b *builder) onCondition() []any {
 	return []any{
 		b.parameter("ifMatch", func() *jsontree.Object {
 			return jsontree.ObjectOf("name", "If-Match", "in", "header", "schema", typed("string"),
-				"description", "The ETag of the document as you read it, or `*`. If the document has changed since, the server answers 412. If there is none, it answers 404 or 412.")
+				"description", "The ETag of the document as you read it, or `*`. If the document has changed since, "+
+					"the server answers 412. If there is none, it answers 404 or 412.")
 		}),
 		b.parameter("ifNone", func() *jsontree.Object {
 			return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
@@ -170,6 +172,7 @@ func (op *operation) fails(statuses ...int) {
 func (b *builder) idempotencyKey() *jsontree.Object {
 	return b.parameter("idempotencyKey", func() *jsontree.Object {
 		return jsontree.ObjectOf("name", "Idempotency-Key", "in", "header", "schema", typed("string", "minLength", 1),
-			"description", "A text of your own for this request. The write is carried out once, however often you send it with this key.")
+			"description", "A text of your own for this request. The write is carried out once, "+
+				"however often you send it with this key.")
 	})
 }

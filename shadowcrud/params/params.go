@@ -160,7 +160,8 @@ func (p *Parser) List(t *contenttypes.ContentType, q *jsontree.Object, a *permis
 	r := p.request(t, q, a, everyIssue)
 	if q.Value("page") != nil || q.Value("pageSize") != nil {
 		r.issues.add(issueTopLevelPage,
-			paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in the pagination object"))
+			paginationError("Invalid pagination attributes. The page parameters are incorrect and must be in "+
+				"the pagination object"))
 	}
 	l := &List{}
 	l.Paging = r.paging()

@@ -160,7 +160,8 @@ func (r *request) publication() *store.PublicationState {
 func invalidPublicationFilter() *apierror.Error {
 	err := apierror.Validation(
 		"Invalid value for 'publicationFilter'. Expected one of: never-published, has-published-version, modified, " +
-			"unmodified, never-published-document, has-published-version-document, published-without-draft, published-with-draft.")
+			"unmodified, never-published-document, has-published-version-document, published-without-draft, " +
+			"published-with-draft.")
 	details := jsontree.NewObject()
 	details.Set("source", "query")
 	details.Set("param", "publicationFilter")

@@ -103,10 +103,12 @@ func (p *migrationPlan) unneeded(m Migration, model *contenttypes.Model) error {
 	}
 	for _, r := range refused.Refusals {
 		if len(r.After) == 0 && slices.ContainsFunc(r.Calls, Migration.renames) {
-			return fmt.Errorf("the project's definitions do not ask for it; first %s, and see what is left to settle then", r.Calls[0])
+			return fmt.Errorf("the project's definitions do not ask for it; first %s, "+
+				"and see what is left to settle then", r.Calls[0])
 		}
 	}
-	return errors.New("nothing is left to settle here: the content fits the project's definitions as they are; change those first")
+	return errors.New("nothing is left to settle here: the content fits the project's definitions as they are; " +
+		"change those first")
 }
 
 // ErrNotAsked is the error of a migration that cannot be carried out while the store is in use.

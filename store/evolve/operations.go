@@ -320,7 +320,8 @@ func (m *migrating) dropType() error {
 	was, is, err := m.typ()
 	if err != nil {
 		if m.was.Component(m.args[0]) != nil {
-			return fmt.Errorf("%s is a component; drop-items and drop-attribute remove it from the attributes that hold it", m.args[0])
+			return fmt.Errorf("%s is a component; drop-items and drop-attribute remove it from the "+
+				"attributes that hold it", m.args[0])
 		}
 		return err
 	}

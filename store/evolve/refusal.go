@@ -34,7 +34,8 @@ func (e *DefinitionError) Error() string {
 	if len(e.Done) > 0 {
 		b.WriteString("nothing was done: after " + e.Done.String() + " there is more to be settled in the same call:")
 	} else {
-		b.WriteString("the definitions changed in a way that would lose content; take the changes back, or say for each what is to become of it:")
+		b.WriteString("the definitions changed in a way that would lose content; take the changes back, " +
+			"or say for each what is to become of it:")
 	}
 	last, otherwise := "", false
 	for _, r := range e.Refusals {

@@ -78,7 +78,8 @@ func (s *Step) UnmarshalJSON(raw []byte) error {
 	}
 	t := kinds[j.Kind]
 	if t == nil {
-		return fmt.Errorf("a conversion that was begun has a step %q, which this version of Lectern does not know; go on with the one that began it", j.Kind)
+		return fmt.Errorf("a conversion that was begun has a step %q, which this version of Lectern does not know; "+
+			"go on with the one that began it", j.Kind)
 	}
 	s.Work, s.At = reflect.New(t).Interface().(Work), j.At
 	return json.Unmarshal(j.Work, s.Work)

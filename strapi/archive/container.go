@@ -67,14 +67,16 @@ func (c *container) detect(named bool) error {
 		}
 	}
 	if bytes.HasPrefix(head[:n], []byte("SQLite format 3\x00")) {
-		return errors.New("the file is an SQLite database; make an archive of it with `strapi export` in the directory of its Strapi project")
+		return errors.New("the file is an SQLite database; make an archive of it with `strapi export` in the " +
+			"directory of its Strapi project")
 	}
 	c.encrypted = true
 	if c.key == "" {
 		return ErrKeyMissing
 	}
 	if c.size%aes.BlockSize != 0 {
-		return fmt.Errorf("the file is truncated, or it is no archive of `strapi export`: an encrypted archive has a multiple of %d bytes", aes.BlockSize)
+		return fmt.Errorf("the file is truncated, or it is no archive of `strapi export`: "+
+			"an encrypted archive has a multiple of %d bytes", aes.BlockSize)
 	}
 	if c.cipher, err = newCipher(c.key); err != nil {
 		return err

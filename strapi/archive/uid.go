@@ -22,7 +22,8 @@ func CheckUID(uid string) error {
 		valid = valid && isName(part)
 	}
 	if !valid {
-		return fmt.Errorf("%.300q cannot be the uid of a content-type or component; the source is damaged, or made to do harm", uid)
+		return fmt.Errorf("%.300q cannot be the uid of a content-type or component; the source is damaged, "+
+			"or made to do harm", uid)
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func (c *converter) attributeType(out *writer, s *schema, e yamlfile.Entry) stri
 	}
 	if kind == "timestamp" {
 		c.note(Changed, s.file, at, "",
-			"answers show the moment as a datetime such as 2026-05-01T10:20:30.000Z; Strapi shows the milliseconds since 1970 as text")
+			"answers show the moment as a datetime such as 2026-05-01T10:20:30.000Z; "+
+				"Strapi shows the milliseconds since 1970 as text")
 	}
 	if kind != "" {
 		out.set("type", text(kind))

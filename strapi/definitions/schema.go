@@ -119,8 +119,9 @@ var ignoredTypeKeys = map[string]string{
 	"actions":        "has a meaning only in Strapi's own code",
 	"lifecycles":     "has a meaning only in Strapi's own code",
 	"foreignKeys":    "is about an SQL database, and Lectern has none",
-	"indexes": "asks for an index of the SQL database. Lectern has indexes for all attributes but text and richtext; `index: true` on such an " +
-		"attribute makes one. An index of type unique over several columns is not enforced: check it in a hook",
+	"indexes": "asks for an index of the SQL database. Lectern has indexes for all attributes but text and richtext; " +
+		"`index: true` on such an attribute makes one. An index of type unique over several columns is not enforced: " +
+		"check it in a hook",
 }
 
 // info keeps the names of a type.

@@ -27,7 +27,8 @@ func (m *move) convertInto(dir string, w *bufio.Writer) error {
 		return err
 	}
 	if ours.Settings.Upload.S3 != nil {
-		return fmt.Errorf("%s keeps uploaded files in a bucket, and move-in copies them to a directory; move into a new project, and copy its files to the bucket", m.o.Dir)
+		return fmt.Errorf("%s keeps uploaded files in a bucket, and move-in copies them to a directory; "+
+			"move into a new project, and copy its files to the bucket", m.o.Dir)
 	}
 	if d := lacking(ours.Model, theirs.Model); len(d) > 0 {
 		return &Difference{d}

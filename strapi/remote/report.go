@@ -16,12 +16,14 @@ func (r *reader) describe(j *joiner) {
 		r.note(about, "%d links lead to documents that the server does not show", j.lost[about])
 	}
 	if r.report.Rows[userUID] > 0 {
-		r.note(userUID, "no passwords: the content API does not show their hashes. Every user must ask for a new one (POST /api/auth/forgot-password)")
+		r.note(userUID, "no passwords: the content API does not show their hashes. "+
+			"Every user must ask for a new one (POST /api/auth/forgot-password)")
 	}
 	if r.report.Rows[fileUID] > 0 {
 		r.note("folders of files", "not shown by the content API; all files are in the top folder")
 	}
-	r.note("settings", "API tokens, administrators, providers, e-mail templates and other settings of Strapi's admin panel are not shown by the content API")
+	r.note("settings", "API tokens, administrators, providers, e-mail templates and other settings of Strapi's admin "+
+		"panel are not shown by the content API")
 }
 
 func (r *reader) describeType(s *schema) {

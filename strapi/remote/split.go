@@ -70,7 +70,8 @@ func (d *definitions) isAsked(a *attribute) bool {
 // whyMissing says why an answer may lack an attribute that was asked for.
 func (d *definitions) whyMissing(a *attribute) string {
 	if a.typ == "relation" {
-		return fmt.Sprintf(": the token lacks the permission %s.find; add it under Settings → API Tokens, or use a token with full access", a.target)
+		return fmt.Sprintf(": the token lacks the permission %s.find; add it under Settings → API Tokens, "+
+			"or use a token with full access", a.target)
 	}
 	return ": the definitions are not those of the server, or components are nested too deeply to be asked for"
 }

@@ -137,7 +137,8 @@ func (s staging) check(name, source string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil && string(before) != source:
-		return fmt.Errorf("%s holds what was read from another server, or under other definitions; remove it to begin anew", s.root.Name())
+		return fmt.Errorf("%s holds what was read from another server, or under other definitions; "+
+			"remove it to begin anew", s.root.Name())
 	}
 	return err
 }

@@ -24,7 +24,8 @@ const maxRedirects = 5
 type redirectError struct{ to string }
 
 func (e *redirectError) Error() string {
-	return fmt.Sprintf("the server redirects to %s, and the token goes to no other server; if that is the right one, use its URL instead", e.to)
+	return fmt.Sprintf("the server redirects to %s, and the token goes to no other server; if that is the right one, "+
+		"use its URL instead", e.to)
 }
 
 // sameOrigin reports whether two URLs have the same scheme, host and port.

@@ -35,7 +35,8 @@ func (s *Subscribers) Admit(w http.ResponseWriter, r *http.Request, conditions, 
 		place.waiting.Close()
 		limits := s.Waiting.Limits()
 		return nil, errNoPlace(
-			w, fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, limits.listenersPerAddress: %d), try again",
+			w, fmt.Sprintf("too many clients wait for changes (limits.listeners: %d, "+
+				"limits.listenersPerAddress: %d), try again",
 				limits.Places, limits.Share))
 	}
 	if err := place.reserve(r, kept); err != nil {

@@ -165,7 +165,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, _ auth.Principal
 	switch {
 	case keyed && mediaType == accept.Events:
 		h.refuse(w, mediaType,
-			badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: send Accept: application/json."))
+			badRequest("A mutation with an Idempotency-Key is not answered as a stream of events: "+
+				"send Accept: application/json."))
 		return nil
 	case keyed:
 		return h.executeOnce(w, r, mediaType, op, who)

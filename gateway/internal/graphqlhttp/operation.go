@@ -40,8 +40,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 const (
-	csrfMessage = "This operation was blocked as a possible cross-site request forgery. Send a content-type that browsers ask " +
-		"leave for, such as application/json, or a value in one of the headers apollo-require-preflight and x-apollo-operation-name.\n"
+	csrfMessage = "This operation was blocked as a possible cross-site request forgery. " +
+		"Send a content-type that browsers ask leave for, such as application/json, " +
+		"or a value in one of the headers apollo-require-preflight and x-apollo-operation-name.\n"
 	noBodyMessage = "POST body missing, invalid Content-Type, or JSON object has no keys."
 )
 
@@ -103,7 +104,8 @@ func fromObject(body any) (*operation, *refusal) {
 		op.query, op.hasQuery = query, query != ""
 	case *jsontree.Object:
 		return nil, noStore(
-			badRequest("GraphQL queries must be strings. It looks like you're sending the internal graphql-js representation of a parsed query in your request instead of a request in the GraphQL query language."))
+			badRequest("GraphQL queries must be strings. It looks like you're sending the internal graphql-js " +
+				"representation of a parsed query in your request instead of a request in the GraphQL query language."))
 	default:
 		return nil, noStore(badRequest("GraphQL queries must be strings."))
 	}

@@ -37,13 +37,15 @@ var (
 
 var (
 	errReused = &apierror.Error{Status: http.StatusUnprocessableEntity, Name: "UnprocessableEntityError",
-		Message: "the Idempotency-Key was used for another request: send a new key with each new request, and the same key only with the same method, path, query and body"}
+		Message: "the Idempotency-Key was used for another request: send a new key with each new request, " +
+			"and the same key only with the same method, path, query and body"}
 	errAtWork = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError",
 		Details: jsontree.ObjectOf("outcome", "pending"),
 		Message: "a request with this Idempotency-Key is still at work; try again"}
 	errAccess = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError",
 		Details: jsontree.ObjectOf("outcome", "applied"),
-		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, because your permissions, or which attributes are private, have changed since"}
+		Message: "the request with this Idempotency-Key was carried out; its answer is not shown, " +
+			"because your permissions, or which attributes are private, have changed since"}
 	errOff = server.BadRequest("BadRequestError",
 		"this server keeps no answers (idempotency.keep: 0): send the request without an Idempotency-Key")
 )
@@ -171,8 +173,8 @@ func (k *Keys) once(r *http.Request, who auth.Principal, body []byte) (*store.On
 		At:      k.Now(),
 		MaxBody: k.Settings.MaxAnswer,
 		TooLong: apierror.Validation(
-			fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most (idempotency.maxAnswer); nothing was written. "+
-				"Ask for fewer fields, or populate less", config.ByteSize(k.Settings.MaxAnswer))),
+			fmt.Sprintf("the answer to a request with an Idempotency-Key may have %s at most "+
+				"(idempotency.maxAnswer); nothing was written. Ask for fewer fields, or populate less", config.ByteSize(k.Settings.MaxAnswer))),
 	}, nil
 }
 

@@ -86,8 +86,9 @@ func withoutSubscriptions(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-const instructions = "This server holds structured content. Call list_types first: it names the content-types and what you may do with them. " +
-	"Read the resource of a type for its attributes. Documents are identified by their documentId. Parameters are those of the Strapi 5 REST API."
+const instructions = "This server holds structured content. Call list_types first: " +
+	"it names the content-types and what you may do with them. Read the resource of a type for its attributes. " +
+	"Documents are identified by their documentId. Parameters are those of the Strapi 5 REST API."
 
 // isBatch reports whether a body holds several messages, which the protocol no longer allows.
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }

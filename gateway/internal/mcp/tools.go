@@ -65,16 +65,19 @@ var tools = []tool{
 		description: "Lists the content-types that you may use, with their names and what you may do with each."},
 	{name: "find", title: "Find documents", readOnly: true, required: []string{"type"},
 		optional: append([]string{"filters", "sort", "pagination", "_q"}, readParameters...), request: onCollection(http.MethodGet, "read"),
-		description: "Finds documents of a collection type. The answer is a page of documents and, in meta, how many there are."},
+		description: "Finds documents of a collection type. The answer is a page of documents and, in meta, " +
+			"how many there are."},
 	{name: "read", title: "Read a document", readOnly: true, required: []string{"type"},
 		optional: append([]string{"documentId"}, readParameters...), request: onDocument(http.MethodGet, ""),
 		description: "Reads one document."},
 	{name: "create", title: "Create a document", required: []string{"type", "data"}, optional: writeParameters,
-		request:     onCollection(http.MethodPost, "update"),
-		description: "Creates a document of a collection type. Of a type with drafts it is published at once, unless status is draft."},
+		request: onCollection(http.MethodPost, "update"),
+		description: "Creates a document of a collection type. Of a type with drafts it is published at once, " +
+			"unless status is draft."},
 	{name: "update", title: "Change a document", required: []string{"type", "data"}, destroys: true, idempotent: true,
 		optional: append([]string{"documentId"}, writeParameters...), request: onDocument(http.MethodPut, ""),
-		description: "Changes the attributes in data, and leaves the others as they are. Of a type with drafts the document is published, unless status is draft."},
+		description: "Changes the attributes in data, and leaves the others as they are. " +
+			"Of a type with drafts the document is published, unless status is draft."},
 	{name: "delete", title: "Delete a document", required: []string{"type"}, optional: []string{"documentId", "locale"},
 		destroys: true, idempotent: true,
 		request: onDocument(http.MethodDelete, ""), description: "Deletes a document, or one of its locales."},

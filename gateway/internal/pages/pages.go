@@ -146,7 +146,8 @@ this notice away.</p>
 var (
 	typeHTML     = []string{"text/html"}
 	noStore      = []string{"no-store"}
-	staticPolicy = []string{"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+	staticPolicy = []string{"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
+		"form-action 'none'; frame-ancestors 'none'"}
 )
 
 func (s staticPage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {

@@ -119,7 +119,8 @@ func (u *routes) edit(w http.ResponseWriter, r *http.Request, who auth.Principal
 // errKeyReplacement refuses a key where the content of a file is replaced. A replacement that a crash interrupts is
 // finished at the next start, when there is nobody to answer.
 var errKeyReplacement = server.BadRequest("BadRequestError",
-	"no answer is kept when the content of a file is replaced: send the request without an Idempotency-Key; sent twice, it leaves the same content")
+	"no answer is kept when the content of a file is replaced: send the request without an Idempotency-Key; "+
+		"sent twice, it leaves the same content")
 
 // replace replaces the content of a file, and answers with the file.
 func (u *routes) replace(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once, id uint64,

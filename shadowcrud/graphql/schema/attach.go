@@ -47,7 +47,8 @@ func (b *builder) checkAnswered() {
 		}
 		for _, m := range o.Fields {
 			if m.Kind == Custom && m.Resolve == nil && len(m.Middlewares) == 0 {
-				b.errorf("%s.%s: nothing answers this field; the Resolvers of an extension need one for it: %q: {%q: …}", o.Name, m.Name, o.Name, m.Name)
+				b.errorf("%s.%s: nothing answers this field; "+
+					"the Resolvers of an extension need one for it: %q: {%q: …}", o.Name, m.Name, o.Name, m.Name)
 			}
 		}
 	}

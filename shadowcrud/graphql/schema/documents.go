@@ -38,7 +38,8 @@ func ParentOf(p graphql.ResolveParams) (*Row, error) {
 		return row, nil
 	}
 	return nil, fmt.Errorf(
-		"%s.%s is computed of a document, and its parent is a %T: let what answers that return a schema.Document or a *schema.Row",
+		"%s.%s is computed of a document, and its parent is a %T: "+
+			"let what answers that return a schema.Document or a *schema.Row",
 		p.Info.ParentType.Name(), p.Info.FieldName, p.Source)
 }
 

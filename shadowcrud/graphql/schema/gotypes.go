@@ -86,7 +86,8 @@ func (b *builder) adopt(t graphql.Type) *namedType {
 	}
 	if r := b.types[t.Name()]; r != nil {
 		if r.graphql() != t {
-			b.errorf("an extension has a type %s of its own beside that of %s; take the one that Builder.Type returns, or choose another name", t.Name(), r.owner)
+			b.errorf("an extension has a type %s of its own beside that of %s; "+
+				"take the one that Builder.Type returns, or choose another name", t.Name(), r.owner)
 		}
 		return r
 	}

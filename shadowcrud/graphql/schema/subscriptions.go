@@ -68,7 +68,8 @@ func (b *builder) checkSubscription() {
 		case m.Kind == Custom:
 			b.errorf("Subscription.%s: an extension cannot add fields of Subscription", m.Name)
 		case m.Resolve != nil:
-			b.errorf("resolver of Subscription.%s: fields of Subscription cannot have one; a middleware can change what they answer", m.Name)
+			b.errorf("resolver of Subscription.%s: fields of Subscription cannot have one; "+
+				"a middleware can change what they answer", m.Name)
 		}
 	}
 }

@@ -262,7 +262,8 @@ func (b *builder) checkDirectives(directives ast.DirectiveList, allowed string) 
 	for _, d := range directives {
 		if d.Name != allowed {
 			b.refuse(d.Position,
-				"directive @%s has no effect here; there are @deprecated, on fields, arguments and values, and @specifiedBy, on scalars", d.Name)
+				"directive @%s has no effect here; there are @deprecated, on fields, arguments and values, "+
+					"and @specifiedBy, on scalars", d.Name)
 		}
 	}
 }

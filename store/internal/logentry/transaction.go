@@ -58,7 +58,8 @@ func (t *Transaction) Size() (n int) {
 var (
 	errTransaction        = errors.New("the transaction of the cluster is malformed")
 	errTransactionVersion = errors.New(
-		"the transaction of the cluster was written by another version of Lectern, which this one cannot read: give all nodes the same version")
+		"the transaction of the cluster was written by another version of Lectern, which this one cannot read: " +
+			"give all nodes the same version")
 )
 
 // ParseTransaction decodes what Append has encoded, and checks all of it.
