@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/auth/providers"
 	"lectern/documents"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
@@ -34,6 +35,7 @@ type generation struct {
 	docs     *documents.Service
 	tokens   *auth.Tokens
 	users    *auth.Users           // nil if users are switched off
+	logins   *providers.Providers  // by which users log in; nil if users are switched off
 	media    *media.Library        // nil if upload is switched off
 	payloads func() *rest.Payloads // of webhooks; made when one is sent
 	keys     *idempotency.Keys

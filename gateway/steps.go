@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"lectern/gateway/internal/accounts"
 	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/mcp"
 	"lectern/gateway/internal/server"
@@ -34,13 +35,13 @@ func (g *generation) newForwarder() (*forward.Forwarder, error) {
 }
 
 // isForwarded reports whether a request of a content route may write, so that it is for the server that takes the
-// writes. Logins write nothing; the GraphQL endpoint itself forwards mutations, and the tools of MCP make requests of
-// their own.
+// writes. Logins by a password write nothing, but those by another provider may make a user; the GraphQL endpoint
+// itself forwards mutations, and the tools of MCP make requests of their own.
 func (g *generation) isForwarded(r *http.Request) bool {
 	path, prefix := strings.TrimSuffix(r.URL.Path, "/"), g.Settings.REST.Prefix
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return strings.EqualFold(path, prefix+"/auth/email-confirmation")
+		return strings.EqualFold(path, prefix+"/auth/email-confirmation") || accounts.IsLoginByProvider(path, prefix)
 	}
 	return !strings.EqualFold(path, prefix+"/auth/local") && !strings.EqualFold(path, g.Settings.GraphQL.Endpoint) &&
 		!strings.EqualFold(path, mcp.Path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"lectern/auth"
+	"lectern/auth/providers"
 )
 
 // openUsers opens the users and creates the configured roles, unless users are switched off.
@@ -35,9 +36,27 @@ func (g *generation) openUsers() error {
 		return fmt.Errorf("open the users: %w", err)
 	}
 	shared.users = g.users
+	if err := g.openProviders(secret); err != nil {
+		return err
+	}
 	if mail == "" && settings.Mail.SMTP == nil && settings.EmailConfirmation {
 		g.project.log.Warn("nobody who registers can log in: email addresses must be confirmed, " +
 			"and config/plugins.yaml names no mail server at users-permissions.config.email.smtp")
+	}
+	return nil
+}
+
+// openProviders makes the providers by which users log in.
+func (g *generation) openProviders(secret []byte) (err error) {
+	g.logins, err = providers.New(providers.Options{
+		Settings: g.Settings.Users.Providers, Secret: secret, Now: g.project.clock.Now, Log: g.project.log,
+	})
+	if err != nil {
+		return fmt.Errorf("open the providers of logins: %w", err)
+	}
+	if len(g.Settings.Users.Providers) > 0 && g.Settings.Server.URL == "" && g.project.options.Production {
+		g.project.log.Warn("providers send the browser back to the address at which the server listens, which browsers may not reach: "+
+			"set url in config/server.yaml", "address", g.base())
 	}
 	return nil
 }

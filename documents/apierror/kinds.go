@@ -31,6 +31,7 @@ func KindOf(name string) (Kind, bool) {
 // docs/errors.md.
 var kinds = slices.SortedFunc(slices.Values([]Kind{
 	{"ApplicationError", "400", "Not possible now", "The present content does not allow the request."},
+	{"BadGatewayError", "502", "Wrong answer of another server", "A provider of logins gives an answer that cannot be used."},
 	{"BadRequestError", "400", "Malformed request", "The path or the body cannot be read."},
 	{"ConflictError", "409", "Conflict with the state of the server",
 		"The server is a replica, which takes no writes or does not have this part of the content; " +

@@ -28,6 +28,7 @@ const (
 	Stopping    Reason = "stopping"    // 503: the server is stopping
 	Definitions Reason = "definitions" // 503: the definitions changed during the request
 	Store       Reason = "store"       // 503: the store takes no writes, because it is lost or damaged
+	Provider    Reason = "provider"    // 502, 503: an identity provider cannot be reached, or its answer cannot be used
 	Uploads     Reason = "uploads"     // 503: the directory of uploads is gone or cannot be written to
 	Images      Reason = "images"      // 503: images on request take too long, or too many are being made
 	Replaced    Reason = "replaced"    // 503: the file was replaced during the request

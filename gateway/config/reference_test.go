@@ -34,6 +34,7 @@ var tables = []struct {
 	{"plugins.yaml i18n", "configuration.md", false},
 	{"plugins.yaml upload", "configuration.md", false},
 	{"plugins.yaml users-permissions", "configuration.md", false},
+	{"plugins.yaml users-permissions.config.providers", "providers.md", true},
 	{"plugins.yaml graphql", "configuration.md", false},
 	{"plugins.yaml mcp", "configuration.md", false},
 	{"plugins.yaml graphql.config.limits", "graphql.md", true},
@@ -75,7 +76,7 @@ func TestReferenceIsFresh(t *testing.T) {
 // TestKeysOfReferenceAreAccepted checks that every key of the tables is one that its file may have.
 func TestKeysOfReferenceAreAccepted(t *testing.T) {
 	for _, r := range settingsRows(t) {
-		if strings.Contains(r.key, "[]") { // a key of the items of a list
+		if strings.Contains(r.key, "[]") || strings.Contains(r.key, anyKey) { // a key of the items of a list or a map
 			continue
 		}
 		parts := strings.Split(r.key, ".")
@@ -303,23 +304,23 @@ func (w *walker) structure(source *ast.StructType, v reflect.Value, prefix strin
 	}
 }
 
-// field adds the key of a field. If the field holds a struct, or a list of structs, it stands for the keys of the
-// struct. With a comment it is a single row, and the comment must name all keys below it.
+// anyKey stands for the keys of a map.
+const anyKey = "NAME"
+
+// field adds the key of a field. If the field holds a struct, or a list or map of structs, it stands for the keys of
+// the struct. With a comment it is a single row, and the comment must name all keys below it.
 func (w *walker) field(source *ast.Field, f reflect.StructField, v reflect.Value, prefix string) {
 	name, options := keyOf(f)
 	key := prefix + name
 	meaning, initial := splitComment(source)
-	v, list := target(v)
+	v, below := target(v)
 	switch isStruct := v.Kind() == reflect.Struct && !decodesItself(v.Type()); {
 	case isStruct && meaning == "":
-		if list {
-			key += "[]"
-		}
 		nested, _ := source.Type.(*ast.StructType)
 		if array, ok := source.Type.(*ast.ArrayType); ok {
 			nested, _ = array.Elt.(*ast.StructType)
 		}
-		w.structure(nested, v, key+".")
+		w.structure(nested, v, key+below+".")
 		return
 	case meaning == "":
 		w.problem(key, "its field needs a comment that says what the key means")
@@ -342,24 +343,27 @@ func (w *walker) field(source *ast.Field, f reflect.StructField, v reflect.Value
 	w.rows = append(w.rows, row{w.file, key, initial, strings.ReplaceAll(meaning, "|", `\|`)})
 }
 
-// target follows the pointers of v: a nil pointer to a struct leads to an empty struct. For a list of structs, target
-// returns an empty item of the list.
-func target(v reflect.Value) (item reflect.Value, list bool) {
+// target follows the pointers of v: a nil pointer to a struct leads to an empty struct. For a list or map of structs,
+// target returns an empty item of it, and what stands for the item in keys.
+func target(v reflect.Value) (item reflect.Value, below string) {
 	for v.Kind() == reflect.Pointer {
 		if !v.IsNil() {
 			v = v.Elem()
 		} else if v.Type().Elem().Kind() == reflect.Struct {
 			v = reflect.Zero(v.Type().Elem())
 		} else {
-			return v, false
+			return v, ""
 		}
 	}
-	if v.Kind() == reflect.Slice && !decodesItself(v.Type()) {
+	if (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && !decodesItself(v.Type()) {
 		if item := v.Type().Elem(); item.Kind() == reflect.Struct && !decodesItself(item) {
-			return reflect.Zero(item), true
+			if v.Kind() == reflect.Map {
+				return reflect.Zero(item), "." + anyKey
+			}
+			return reflect.Zero(item), "[]"
 		}
 	}
-	return v, false
+	return v, ""
 }
 
 // isEmpty reports whether v may stand for a default that is not in config.Default, or for none. The values 0s and false

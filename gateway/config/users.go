@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/auth/providers"
 	"lectern/contenttypes"
 	"lectern/internal/yamlfile"
 )
@@ -18,6 +19,7 @@ type Users struct {
 	Secret    string         // signs JWTs; "": the server generates one and stores it in the data directory
 	RateLimit auth.RateLimit // of logins; default 5 in 5 minutes for an address and route
 	Accounts  auth.UserSettings
+	Providers []providers.Settings // by which users may log in, in the order of their names
 
 	RegisterFields *yamlfile.Node // position of Accounts.RegisterFields; nil if not set
 	DefaultRole    *yamlfile.Node // position of Accounts.DefaultRole; nil if not set
@@ -65,6 +67,7 @@ type usersFile struct {
 	}
 	// role of users who register
 	DefaultRole *string `yaml:"default_role"`
+	Providers   map[string]providerFile
 	Email       mailFile
 }
 
@@ -155,6 +158,7 @@ func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Pro
 			"email_confirmation_redirection must be an address or a path, "+
 				"such as https://www.example.org/welcome or /, not %q", a.ConfirmedURL)
 	}
+	problems = append(problems, s.readProviders(f.Providers, config.At("providers"))...)
 	return append(problems, readMail(&a.Mail, f.Email.SMTP, config.At("email"))...)
 }
 

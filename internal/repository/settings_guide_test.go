@@ -25,14 +25,14 @@ var settingsFiles = map[string]string{
 	"upload": "config/plugins.yaml", "mcp": "config/plugins.yaml",
 	"i18n": "config/plugins.yaml", "graphql": "config/plugins.yaml", "kind": "content-types/guide.yaml",
 	"uid":      "content-types/guide.yaml",
-	"webhooks": "config/webhooks.yaml", "allowPrivate": "", "services": "", "slug": "",
+	"webhooks": "config/webhooks.yaml", "users-permissions": "config/plugins.yaml", "allowPrivate": "", "services": "", "slug": "",
 }
 
 // TestGuideSettings puts each example of a settings file in the guides into a project of its own and checks that: it
 // must have no problem but a type or component that only the guide knows.
 func TestGuideSettings(t *testing.T) {
 	for _, name := range []string{"IMAGE_SECRET", "S3_ACCESS_KEY", "S3_SECRET_KEY", "METRICS_TOKEN", "TRACING_KEY",
-		"JWT_SECRET", "LECTERN_REPLICA_TOKEN"} {
+		"JWT_SECRET", "LECTERN_REPLICA_TOKEN", "GOOGLE_SECRET", "KEYCLOAK_SECRET", "PARTNERS_SECRET"} {
 		t.Setenv(name, "a secret that only this test uses")
 	}
 	t.Setenv("SEARCH_WEBHOOK_SECRET", "whsec_"+base64.StdEncoding.EncodeToString(make([]byte, 32)))

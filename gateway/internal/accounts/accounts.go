@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
+	"lectern/auth/providers"
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/gateway/internal/idempotency"
@@ -33,6 +34,10 @@ type Options struct {
 	Limits  server.Limits
 	Answers *rest.AnswerLimits
 	Keys    *idempotency.Keys
+	// Providers are those by which users log in beside passwords; nil: none. Base returns the URL at which clients
+	// reach the server.
+	Providers *providers.Providers
+	Base      func() string
 }
 
 // routes has the handlers.

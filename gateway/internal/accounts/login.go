@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/gorilla/mux"
-
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/gateway/internal/idempotency"
@@ -25,7 +23,7 @@ func (u *routes) authRoutes() []server.Route {
 		withJWT(u.limited("POST", "/auth/reset-password", authAction+"resetPassword", u.resetPassword)),
 		u.limited("GET", "/auth/email-confirmation", authAction+"emailConfirmation", u.confirmEmail),
 		u.limited("POST", "/auth/send-email-confirmation", authAction+"sendEmailConfirmation", u.sendConfirmation),
-		u.route("GET", "/auth/{provider}/callback", authAction+"callback", u.callback),
+		withJWT(u.limited("GET", "/auth/{provider}/callback", authAction+"callback", u.callback)),
 		u.route("GET", "/connect/{path:.*}", authAction+"connect", u.connect),
 		u.route("POST", "/auth/logout", authAction+"logout", absent),
 		u.route("POST", "/auth/refresh", authAction+"refresh", absent),
@@ -129,21 +127,6 @@ func (u *routes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth
 	}
 	body := jsontree.AppendString([]byte(`{"email":`), email)
 	return server.SendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
-}
-
-// GET /api/auth/{provider}/callback: always an error. Login by other services is not supported, and "local" has no
-// password here.
-func (u *routes) callback(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-	if mux.Vars(r)["provider"] != "local" {
-		return auth.ErrProvider
-	}
-	_, err := u.Users.Login(r.Context(), nil, nil)
-	return err
-}
-
-// GET /api/connect/{path}: always an error, since login by other services is not supported.
-func (u *routes) connect(http.ResponseWriter, *http.Request, auth.Principal) error {
-	return auth.ErrProvider
 }
 
 // POST /api/auth/logout, POST /api/auth/refresh: 404, since a JWT has no session that could be ended or refreshed.

@@ -348,6 +348,9 @@ func checkShared(d *config.Definition, files *replication.Definitions) error {
 	if smtp := d.Settings.Users.Accounts.Mail.SMTP; smtp != nil {
 		secrets["the password of the mail server"] = smtp.Password
 	}
+	for _, p := range d.Settings.Users.Providers {
+		secrets["the client secret of "+p.Name] = p.ClientSecret
+	}
 	for name, secret := range secrets {
 		for file, text := range files.Files {
 			if secret != "" && strings.Contains(text, secret) {

@@ -1,0 +1,285 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"lectern/auth/providers/providertest"
+	"lectern/gateway"
+)
+
+// A visitor is a browser, and the front end in it.
+type visitor struct {
+	*api
+	idp *providertest.Provider
+}
+
+const frontEnd = "https://www.people.test/connect/idp"
+
+// visit runs a project whose users can log in by a provider, with further settings of users.
+func visit(t *testing.T, settings string) *visitor {
+	idp := providertest.New(t)
+	idp.Claims = map[string]any{"email": "Ann@people.test", "email_verified": true, "preferred_username": "ann"}
+	a := serve(t, plugins(noRateLimit+settings+fmt.Sprintf("    providers:\n      idp: {issuer: %q, clientId: %s, "+
+		"clientSecret: %q, callback: %q}\n", idp.URL, providertest.ClientID, providertest.ClientSecret, frontEnd)))
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.client.Jar = jar
+	return &visitor{a, idp}
+}
+
+// forget drops the cookies of the browser.
+func (v *visitor) forget() {
+	v.client.Jar, _ = cookiejar.New(nil)
+}
+
+// follow sends a request, and returns where it sends the browser on to.
+func (v *visitor) follow(address string) *url.URL {
+	v.t.Helper()
+	res, err := v.client.Get(address)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	res.Body.Close()
+	to, err := res.Location()
+	if err != nil {
+		v.t.Fatalf("GET %s: %s, %v", address, res.Status, err)
+	}
+	return to
+}
+
+// come logs in at the provider, and returns the query with which the browser comes to the front end.
+func (v *visitor) come(query string) url.Values {
+	v.t.Helper()
+	page := v.follow(v.follow(v.follow(v.Base + "/api/connect/idp" + query).String()).String())
+	if !strings.HasPrefix(page.String(), frontEnd) {
+		v.t.Fatalf("the browser comes to %s", page)
+	}
+	return page.Query()
+}
+
+// enter logs in, and returns the answer to the front end.
+func (v *visitor) enter() reply {
+	v.t.Helper()
+	return v.do("GET", "/api/auth/idp/callback?access_token="+v.come("").Get("access_token"), "", nil)
+}
+
+// TestConnect logs a new user in by a provider, and again.
+func TestConnect(t *testing.T) {
+	v := visit(t, "")
+	begun := v.want(302, "GET", "/api/connect/idp", "", nil)
+	if c := begun.header.Get("Set-Cookie"); !strings.HasPrefix(c, "lectern-login-state-idp=") ||
+		!strings.HasSuffix(c, "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax") || begun.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("begins with %v", begun.header)
+	}
+	first := v.enter()
+	jwt, _ := first.at("jwt").(string)
+	for key, want := range map[string]any{"username": "ann", "email": "ann@people.test", "provider": "idp",
+		"confirmed": true, "blocked": false} {
+		if got := first.at("user." + key); got != want {
+			t.Errorf("%s is %v, want %v", key, got, want)
+		}
+	}
+	if first.status != 200 || first.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %s %v", first.status, first.text, first.header)
+	}
+	me := v.want(200, "GET", "/api/users/me?populate=role", jwt, nil)
+	if me.at("id") != first.at("user.id") {
+		t.Errorf("logged in as %s", me.text)
+	}
+	if again := v.enter(); again.at("user.id") != first.at("user.id") {
+		t.Errorf("the second time: %s", again.text)
+	}
+	v.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret"})
+	if role := v.want(200, "GET", userPath(int(first.at("user.id").(float64)))+"?populate=role", "full", nil); role.at("role.type") != "authenticated" {
+		t.Errorf("the role is %s", role.text)
+	}
+	// A username that others have, or that is too short, gets digits.
+	for name, email := range map[string]string{"ann": "ann@other.test", "bo": "bo@other.test"} {
+		v.idp.Claims["email"], v.idp.Claims["preferred_username"] = email, name
+		got, _ := v.enter().at("user.username").(string)
+		if len(got) != len(name)+4 || !strings.HasPrefix(got, name) {
+			t.Errorf("%s is called %q", email, got)
+		}
+	}
+}
+
+// TestConnectByCookie leaves the code to the cookie of the browser, as the reference does.
+func TestConnectByCookie(t *testing.T) {
+	const path = "/api/auth/idp/callback"
+	v := visit(t, "")
+	v.come("")
+	v.want(204, "HEAD", path, "", nil)
+	if r := v.want(200, "GET", path, "", nil, "Origin", "https://www.people.test"); r.at("user.username") != "ann" {
+		t.Error(r.text)
+	}
+	const none = "OAuth authentication requires a completed provider session"
+	if r := v.do("GET", path, "", nil); r.status != 400 || r.message() != none {
+		t.Errorf("a second time: %d %s", r.status, r.text)
+	}
+	v.come("")
+	if r := v.do("GET", path, "", nil, "Origin", "https://evil.people.test"); r.status != 400 || r.message() != none {
+		t.Errorf("from another page: %d %s", r.status, r.text)
+	}
+	v.come("")
+	v.forget()
+	if r := v.do("GET", path, "", nil); r.status != 400 || r.message() != none {
+		t.Errorf("of another browser: %d %s", r.status, r.text)
+	}
+}
+
+// TestConnectRefuses begins and ends logins in wrong ways.
+func TestConnectRefuses(t *testing.T) {
+	v := visit(t, "")
+	for path, want := range map[string]string{
+		"/api/connect/github":          "This provider is disabled",
+		"/api/connect/idp/other":       "This provider is disabled",
+		"/api/auth/github/callback":    "This provider is disabled",
+		"/api/auth/idp/callback":       "OAuth authentication requires a completed provider session",
+		"/api/connect/idp?callback=//": "Invalid callback URL provided",
+	} {
+		if r := v.do("GET", path, "", nil); r.status != 400 || r.message() != want {
+			t.Errorf("%s: %d %s, want %s", path, r.status, r.text, want)
+		}
+	}
+	if q := v.come("?callback=" + url.QueryEscape(frontEnd+"?page=2")); q.Get("page") != "2" || q.Get("access_token") == "" {
+		t.Errorf("with a query of its own: %v", q)
+	}
+	back := v.follow(v.follow(v.Base + "/api/connect/idp").String())
+	v.forget()
+	if page := v.follow(back.String()); page.Query().Get("error_description") != "OAuth2 state mismatch" ||
+		page.Query().Has("access_token") {
+		t.Errorf("a browser that has not begun the login comes to %s", page)
+	}
+	code := v.come("").Get("access_token")
+	v.want(200, "GET", "/api/auth/idp/callback?access_token="+code, "", nil)
+	if r := v.do("GET", "/api/auth/idp/callback?access_token="+code, "", nil); r.status != 400 ||
+		r.message() != "the login was used already, or has taken too long: begin again" {
+		t.Errorf("a code a second time: %d %s", r.status, r.text)
+	}
+}
+
+// TestJoinedAccounts logs in by a provider users who have an account with a password.
+func TestJoinedAccounts(t *testing.T) {
+	t.Run("of an address that was never confirmed", func(t *testing.T) {
+		v := visit(t, "")
+		jwt, id := v.register("ann")
+		r := v.enter()
+		if r.status != 200 || r.at("user.id") != float64(id) || r.at("user.provider") != "idp" {
+			t.Fatalf("%d %s", r.status, r.text)
+		}
+		v.want(200, "GET", "/api/users/me", r.at("jwt").(string), nil)
+		v.want(401, "GET", "/api/users/me", jwt, nil)
+		v.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"})
+	})
+	t.Run("of an address that was confirmed", func(t *testing.T) {
+		v := visit(t, "    email_confirmation: true\n")
+		_, id := v.register("ann")
+		v.want(200, "PUT", userPath(id), "full", object{"confirmed": true})
+		jwt := v.login("ann", "secret-ann")
+		r := v.enter()
+		if r.status != 200 || r.at("user.id") != float64(id) || r.at("user.provider") != "local" {
+			t.Fatalf("%d %s", r.status, r.text)
+		}
+		v.want(200, "GET", "/api/users/me", r.at("jwt").(string), nil)
+		v.want(200, "GET", "/api/users/me", jwt, nil)
+		v.login("ann", "secret-ann")
+	})
+	t.Run("of an address that is to be confirmed", func(t *testing.T) {
+		v := visit(t, "    email_confirmation: true\n")
+		_, id := v.register("ann")
+		r := v.enter()
+		if r.status != 200 || r.at("user.id") != float64(id) || r.at("user.confirmed") != true {
+			t.Fatalf("%d %s", r.status, r.text)
+		}
+		v.want(200, "GET", "/api/users/me", r.at("jwt").(string), nil)
+		v.want(400, "POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"})
+	})
+	t.Run("where an address may have several", func(t *testing.T) {
+		v := visit(t, "    unique_email: false\n")
+		jwt, id := v.register("ann")
+		r := v.enter()
+		if r.status != 200 || r.at("user.id") == float64(id) {
+			t.Fatalf("%d %s", r.status, r.text)
+		}
+		v.want(200, "GET", "/api/users/me", jwt, nil)
+		if again := v.enter(); again.at("user.id") != r.at("user.id") {
+			t.Errorf("the second time: %s", again.text)
+		}
+	})
+}
+
+// TestConnectIsRefused logs in users who may not.
+func TestConnectIsRefused(t *testing.T) {
+	refused := func(v *visitor, want string) {
+		t.Helper()
+		if r := v.enter(); r.status != 400 || r.message() != want {
+			t.Errorf("%d %s, want %s", r.status, r.text, want)
+		}
+	}
+	v := visit(t, "    allow_register: false\n")
+	refused(v, "Register action is actually not available.")
+	v.want(201, "POST", "/api/users", "full", object{"username": "ann", "email": "ann@people.test", "password": "secret-ann",
+		"role": v.roleID("authenticated"), "confirmed": true})
+	if r := v.enter(); r.status != 200 {
+		t.Errorf("a user of a closed project: %d %s", r.status, r.text)
+	}
+
+	v = visit(t, "")
+	_, id := v.register("ann")
+	v.want(200, "PUT", userPath(id), "full", object{"blocked": true})
+	refused(v, "Your account has been blocked by an administrator")
+	v.idp.Claims["email_verified"] = false
+	refused(v, "idp does not vouch for your email address: confirm it there, and log in again")
+	v.idp.Claims["email_verified"], v.idp.Claims["email"] = true, "no address"
+	refused(v, "Email was not available.")
+}
+
+// TestProviderIsDown begins a login while the provider does not answer. Other logins go on.
+func TestProviderIsDown(t *testing.T) {
+	v := visit(t, "")
+	v.register("bob")
+	v.idp.Close()
+	r := v.do("GET", "/api/connect/idp", "", nil)
+	if r.status != 503 || r.message() != "idp cannot be reached; try again later, or log in another way" {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	v.login("bob", "secret-bob")
+}
+
+// TestConnectBehindHTTPS expects cookies that only this host can set, and addresses as clients know them.
+func TestConnectBehindHTTPS(t *testing.T) {
+	idp := providertest.New(t)
+	files := plugins(fmt.Sprintf("    providers: {idp: {issuer: %q, clientId: x, callback: %q}}\n", idp.URL, frontEnd))
+	files["config/server.yaml"] = "url: https://api.people.test/cms\n"
+	ready, _ := run(t, writeProject(t, with(files)), gateway.Options{Ephemeral: true}, nil)
+	a := newAPI(t, ready)
+	r := a.want(302, "GET", "/api/connect/idp", "", nil)
+	to, err := url.Parse(r.header.Get("Location"))
+	if err != nil || to.Query().Get("redirect_uri") != "https://api.people.test/cms/api/connect/idp/callback" {
+		t.Errorf("sent to %s", to)
+	}
+	if c := r.header.Get("Set-Cookie"); !strings.HasPrefix(c, "__Host-lectern-login-state-idp=") ||
+		!strings.Contains(c, "; Secure") || !strings.Contains(c, "; HttpOnly") {
+		t.Errorf("the cookie is %s", c)
+	}
+}
+
+// TestLoginsByProvidersAreLimited counts the logins of an address.
+func TestLoginsByProvidersAreLimited(t *testing.T) {
+	v := visit(t, "")
+	files := plugins(fmt.Sprintf("    ratelimit: {max: 2}\n    providers: {idp: {issuer: %q, clientId: x, callback: %q}}\n",
+		v.idp.URL, frontEnd))
+	a := serve(t, files)
+	for i, want := range []int{400, 400, http.StatusTooManyRequests} {
+		if r := a.do("GET", "/api/auth/idp/callback?access_token=x", "", nil); r.status != want {
+			t.Errorf("request %d: %d %s", i, r.status, r.text)
+		}
+	}
+}
