@@ -163,8 +163,8 @@ func (n *Node) Lead() error {
 // Led implements consensus.Machine.
 func (n *Node) Led() { n.setLeader(n.options.Address) }
 
-// Follow implements consensus.Machine.
-func (n *Node) Follow(leader string) {
+// StopLeading implements consensus.Machine.
+func (n *Node) StopLeading(leader string) {
 	if n.waitForStore() != nil {
 		return
 	}

@@ -128,7 +128,7 @@ func (n *Node) leave(old *store.Store) error {
 }
 
 // closeLater closes a store once its readers have ended. The node does not wait for them: it could neither vote nor
-// follow meanwhile.
+// apply transactions meanwhile.
 func (n *Node) closeLater(st *store.Store) {
 	n.served.Go(func() {
 		if err := st.Close(); err != nil {

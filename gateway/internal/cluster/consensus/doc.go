@@ -29,7 +29,7 @@
 // during a conversion is further than what readers see. If the content of the copy is half converted to other
 // definitions, the node applies the transactions that follow on it, and serves the content before until the conversion
 // has ended. So does a node that starts with half converted content, but it has nothing to serve meanwhile. While a
-// node receives a copy it can neither vote nor follow, so it gives up one of which nothing arrives any more.
+// node receives a copy it can neither vote nor take entries, so it gives up one of which nothing arrives any more.
 //
 // Raft's log is kept by raft-wal. It takes no entries any more after some faults, most of them of a full disk, so some
 // things are added:

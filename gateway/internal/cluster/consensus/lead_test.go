@@ -48,12 +48,12 @@ func TestTransferBeforeLead(t *testing.T) {
 	n.stop()
 	voter.start()
 
-	n.follows = make(chan struct{})
+	n.stops = make(chan struct{})
 	n.heartbeat = 10 * heartbeat // so that the machine is about to lead during the transfer
 	var transfers atomic.Bool
 	n.log = lineTrigger{"starting leadership transfer", func() {
 		if transfers.CompareAndSwap(false, true) {
-			close(n.follows)
+			close(n.stops)
 		}
 	}}
 	n.start()

@@ -19,16 +19,16 @@ type list struct {
 	path    string
 	state   listState
 	leads   bool
-	leader  string                               // that Follow was called with last
+	leader  string                               // that StopLeading was called with last
 	led     int                                  // how often Lead succeeded
 	broken  bool                                 // Apply fails
 	unable  bool                                 // Lead fails
 	gate    chan struct{}                        // Apply gives and takes a value, unless it is nil
 	leading chan struct{}                        // Lead gives and takes a value, and fails, unless it is nil
-	follows chan struct{}                        // Follow waits until it is closed, unless it is nil
+	stops   chan struct{}                        // StopLeading waits until it is closed, unless it is nil
 	copied  func(text []byte) (int64, io.Reader) // what Copy returns of the state, unless it is nil
 
-	applied chan struct{} // gets a value after Apply, Restore, Lead and Follow, if there is room
+	applied chan struct{} // gets a value after Apply, Restore, Lead and StopLeading, if there is room
 }
 
 type listState struct {
@@ -155,9 +155,9 @@ func (l *list) Lead() error {
 
 func (l *list) Led() {}
 
-func (l *list) Follow(leader string) {
-	if l.follows != nil {
-		<-l.follows
+func (l *list) StopLeading(leader string) {
+	if l.stops != nil {
+		<-l.stops
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

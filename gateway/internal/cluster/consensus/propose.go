@@ -92,7 +92,7 @@ func (n *Raft) propose(p *proposal, transaction []byte) (store.Agreement, error)
 // awaitNextLeader waits until the nodes have agreed to a proposal under another leader, and returns its index. Raft
 // gives a proposal up when the node loses the lead, but other nodes may have it already. That happens on a busy
 // machine, where their answers are late. The wait ends when the node gives the proposal up because it has got another
-// transaction, and after electionHeartbeats: the machine follows the next leader only when nothing is proposed.
+// transaction, and after electionHeartbeats: the machine can stop leading only when nothing is proposed.
 func (n *Raft) awaitNextLeader(p *proposal) (index uint64, agreed bool) {
 	late := time.NewTimer(electionHeartbeats * n.config.heartbeat())
 	defer late.Stop()

@@ -35,9 +35,9 @@ type Machine interface {
 	Lead() error
 	// Led is called after Lead, once Raft.Leading reports it.
 	Led()
-	// Follow is called when the node does not lead, or another node has become the leader. leader is the address of the
-	// leader, "" if there is none.
-	Follow(leader string)
+	// StopLeading is called when the node does not lead, also if it has not led before, and again for each other leader.
+	// leader is the address of the leader, "" if there is none.
+	StopLeading(leader string)
 }
 
 // A Port connects nodes.
@@ -280,14 +280,14 @@ func (n *Raft) watch(ctx context.Context) {
 	}
 }
 
-// look calls Lead or Follow of the machine, according to who leads now.
+// look calls Lead or StopLeading of the machine, according to who leads now.
 func (n *Raft) look(ctx context.Context) {
 	before := n.lost()
 	term := n.raft.CurrentTerm() // the lead may be lost and won again meanwhile
 	if n.raft.State() != raft.Leader {
 		n.setLed(0, before)
 		address, _ := n.raft.LeaderWithID()
-		n.config.Machine.Follow(string(address))
+		n.config.Machine.StopLeading(string(address))
 		return
 	}
 	if n.leadsIn(term) {
@@ -302,7 +302,7 @@ func (n *Raft) look(ctx context.Context) {
 		n.wake()
 		return
 	}
-	// A node whose machine cannot apply them passes the lead on, and Machine.Follow must be called then.
+	// A node whose machine cannot apply them passes the lead on, and Machine.StopLeading must be called then.
 	if !n.settleWhile(func() bool { return n.raft.State() == raft.Leader }) {
 		return
 	}

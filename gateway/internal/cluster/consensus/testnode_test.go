@@ -40,7 +40,7 @@ type testNode struct {
 	name               string
 	dir                string
 	address            string                            // "" before the first start
-	leading, follows   chan struct{}                     // of the list
+	leading, stops     chan struct{}                     // of the list
 	port               func(net.Listener) consensus.Port // nil: a plainPort
 	heartbeat, silence time.Duration                     // see consensus.Config; no heartbeat: the usual one
 	trailing           uint64                            // see consensus.Config
@@ -65,7 +65,7 @@ func (n *testNode) start() {
 		n.t.Fatal(err)
 	}
 	n.list = openList(n.t, filepath.Join(n.dir, "list.json"))
-	n.list.leading, n.list.follows = n.leading, n.follows
+	n.list.leading, n.list.stops = n.leading, n.stops
 	if first && n.name == "n1" {
 		if err := consensus.Bootstrap(n.config()); err != nil {
 			n.t.Fatal(err)
