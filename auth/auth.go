@@ -17,6 +17,7 @@ package auth
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -29,6 +30,7 @@ type Authenticator struct {
 	Users  *Users // nil if the project has no users
 	Roles  Roles  // roles of requests without a token; used only if the project has no users
 	Tokens *Tokens
+	Now    func() time.Time // the clock for rules of access; nil means time.Now
 }
 
 // A Principal is the sender of a request and what they may do.
@@ -63,7 +65,10 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
 		access, err := a.public()
-		return Principal{Access: access}, err
+		if err != nil {
+			return Principal{}, err
+		}
+		return Principal{Access: access.At(a.Now)}, nil
 	}
 	if p, ok := a.Tokens.Principal(key); ok {
 		return p, nil
@@ -91,24 +96,24 @@ func (u *Users) identify(token string) (p Principal, err error) {
 	if !ok {
 		return p, errCredentials
 	}
-	b := k.bearer.Load()
-	if b == nil || b.revision != u.o.Store.Revision() {
-		if b, err = u.bearer(k.claims); err != nil {
-			return p, err
-		}
-		k.bearer.Store(b)
-	}
 	table, err := u.roles.current()
 	if err != nil {
 		return p, err
 	}
-	access, role := table.of(b.role)
-	return Principal{Access: access, User: User{ID: k.user, Username: b.username, Role: role}}, nil
+	b := k.bearer.Load()
+	if b == nil || b.revision != u.o.Store.Revision() || b.table != table {
+		if b, err = u.bearer(k.claims, table, b); err != nil {
+			return p, err
+		}
+		k.bearer.Store(b)
+	}
+	return Principal{Access: b.access.At(u.o.Now), User: User{ID: k.user, Username: b.username, Role: b.role}}, nil
 }
 
-// bearer reads the user of a token from the store and checks that they may use it.
-func (u *Users) bearer(c claims) (*bearer, error) {
-	b := &bearer{revision: u.o.Store.Revision()} // read before the snapshot: see Store.Revision
+// bearer reads the user of a token from the store and checks that they may use it. last is the result of the last time;
+// nil for none.
+func (u *Users) bearer(c claims, table *roleTable, last *bearer) (*bearer, error) {
+	b := &bearer{revision: u.o.Store.Revision(), table: table} // read before the snapshot: see Store.Revision
 	err := u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, c.user)
 		if !r.Exists() || isTrue(r, u.blocked) || u.o.Settings.EmailConfirmation && !isTrue(r, u.confirmed) ||
@@ -116,10 +121,14 @@ func (u *Users) bearer(c claims) (*bearer, error) {
 			return errGone
 		}
 		b.username = textOf(r, u.username)
+		var role uint64
 		s.LinksFrom(u.role, store.PublishedLinks, r.Ref(), func(l store.Link) bool {
-			b.role = l.To.Doc
+			role = l.To.Doc
 			return false
 		})
+		access, kind := table.of(role)
+		b.role = kind
+		b.bind(access, u.valuesOf(s, r, access.Variables()), last)
 		return nil
 	})
 	return b, err

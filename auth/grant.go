@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -94,14 +95,15 @@ func capital(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:]
 }
 
-// A roleRef identifies a role, by the id of its row and by its documentId.
+// A roleRef identifies a role, by the id of its row, by its documentId and by its type.
 type roleRef struct {
 	id         uint64
 	documentID string
+	kind       string
 }
 
 func (u *Users) roleRef(r store.Record) roleRef {
-	return roleRef{r.ID(), r.DocumentID()}
+	return roleRef{r.ID(), r.DocumentID(), textOf(r, u.roles.roleType)}
 }
 
 func (u *Users) rolesByType(s *store.Snapshot) (map[string]roleRef, error) {
@@ -132,11 +134,13 @@ func (u *Users) makeRole(tx *documents.Transaction, kind, name string, descripti
 	return made, err
 }
 
-// permit grants a permission to a role. declared is true if it is from permissions.yaml.
+// permit grants a permission to a role, within its rule in permissions.yaml, if that has one. declared is true if the
+// permission is from there, too.
 func (u *Users) permit(tx *documents.Transaction, role roleRef, action string, declared bool) error {
 	data := jsontree.NewObject()
 	data.Set("action", action)
 	data.Set("declared", declared)
+	data.Set("rule", ruleValue(u.o.Rules[role.kind][action]))
 	data.Set("role", number(role.id))
 	p, err := u.o.Documents.Prepare(context.Background(),
 		documents.Write{Type: u.roles.permission, Data: data, Access: permission.FullAccess})
@@ -150,6 +154,7 @@ func (u *Users) permit(tx *documents.Transaction, role roleRef, action string, d
 type grant struct {
 	documentID string
 	declared   bool
+	rule       []byte // as stored
 }
 
 // grants returns the permissions of a role by name.
@@ -159,28 +164,34 @@ func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant
 	row := tx.Version(u.roles.role, doc, store.Published, "")
 	declared := u.roles.permission.Attribute("declared")
 	tx.Related(row, u.roles.permissions, store.Published, func(r store.Record) bool {
-		granted[textOf(r, u.roles.action)] = grant{r.DocumentID(), isTrue(r, declared)}
+		granted[textOf(r, u.roles.action)] = grant{r.DocumentID(), isTrue(r, declared), r.JSON(u.roles.rule)}
 		return true
 	})
 	return granted
 }
 
 // regrant grants the declared permissions that the role lacks, and revokes those that were declared before and no
-// longer are.
+// longer are. Every permission gets the rule that permissions.yaml has for it.
 func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []string) error {
 	return u.changeGrants(tx, role, declared, true, func(g grant) bool { return g.declared })
 }
 
 // changeGrants grants the permissions that a role lacks, and revokes those that it has beside them where revokes is
-// true. declared says whether the new ones are from permissions.yaml.
+// true. declared says whether the new ones are from permissions.yaml. Those that the role keeps get the rule of that
+// file.
 func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, declared bool,
 	revokes func(grant) bool) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
-		if g := granted[permission]; revokes(g) && !slices.Contains(permissions, permission) {
-			if err := tx.DeleteUnhooked(u.roles.permission, g.documentID); err != nil {
-				return err
-			}
+		g := granted[permission]
+		var err error
+		if revokes(g) && !slices.Contains(permissions, permission) {
+			err = tx.DeleteUnhooked(u.roles.permission, g.documentID)
+		} else if rule := u.o.Rules[role.kind][permission]; !bytes.Equal(ruleText(rule), g.rule) {
+			err = u.setRule(tx, g, rule)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, permission := range permissions {
@@ -193,6 +204,16 @@ func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permission
 		}
 	}
 	return nil
+}
+
+// setRule gives a permission that a role has a rule, or none.
+func (u *Users) setRule(tx *documents.Transaction, g grant, rule *jsontree.Object) error {
+	p, err := u.o.Documents.Prepare(context.Background(), documents.Write{Type: u.roles.permission,
+		Data: jsontree.ObjectOf("rule", ruleValue(rule)), Access: permission.FullAccess})
+	if err != nil {
+		return err
+	}
+	return tx.Update(g.documentID, p)
 }
 
 // checkDefaultRole returns an error if the role in the setting default_role does not exist. The server then refuses to

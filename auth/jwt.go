@@ -14,6 +14,8 @@ import (
 	"github.com/lestrrat-go/jwx/v2/jwa"
 	"github.com/lestrrat-go/jwx/v2/jws"
 	"github.com/lestrrat-go/jwx/v2/jwt"
+
+	"lectern/documents/permission"
 )
 
 // maxJWT is the maximum length of a JWT; longer ones are refused unread.
@@ -120,11 +122,15 @@ type known struct {
 }
 
 // bearer is the result of a look-up in the store: the user of a token may use it, and has this role. It is valid until
-// the next commit.
+// the next commit, and as long as the roles are those of the table.
 type bearer struct {
 	revision uint64
+	table    *roleTable
 	username string
-	role     uint64 // number of the role's document, 0 if they have none
+	role     string // type of the role
+	ofRole   *permission.Access
+	values   permission.Values  // of the variables in the rules of the role
+	access   *permission.Access // that of the role, bound to the values
 }
 
 // verified caches tokens whose signature is valid, since checking a signature is the most expensive part of

@@ -46,7 +46,8 @@ func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Obje
 		return r, nil, errNoRole
 	}
 	granted := map[string]bool{}
-	for _, p := range u.roles.granted(s, r) {
+	permissions, _ := u.roles.granted(s, r)
+	for _, p := range permissions {
 		granted[p] = true
 	}
 	return r, u.actions.tree(granted), nil

@@ -11,11 +11,12 @@ type Roles map[string]*permission.Access
 // nobody is the Access that allows nothing.
 var nobody = permission.NewAccess(nil)
 
-// CompileRoles compiles the permissions ("uid.action") of each role. Actions must have checked them before.
-func CompileRoles(granted map[string][]string) Roles {
+// CompileRoles compiles the permissions ("uid.action") of each role, and their rules. Actions must have checked the
+// permissions before.
+func CompileRoles(granted map[string][]string, rules map[string]Rules, r RuleReader) Roles {
 	roles := Roles{}
 	for role, permissions := range granted {
-		roles[role] = permission.NewAccess(permissions)
+		roles[role] = r.access(permissions, rules[role]).Bind(permission.Values{"role": role})
 	}
 	return roles
 }

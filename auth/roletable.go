@@ -48,19 +48,22 @@ type storedRoles struct {
 	store                         *store.Store
 	role, permission              *contenttypes.ContentType
 	roleType, permissions, action *contenttypes.Attribute
+	rule                          *contenttypes.Attribute
+	reader                        RuleReader
 
 	table   atomic.Pointer[roleTable]
 	reading sync.Mutex
 }
 
-func newStoredRoles(st *store.Store, model *contenttypes.Model) (*storedRoles, error) {
+func newStoredRoles(st *store.Store, rules RuleReader) (*storedRoles, error) {
+	model := rules.Model
 	r := &storedRoles{store: st, role: model.Type(contenttypes.RoleUID),
-		permission: model.Type(contenttypes.PermissionUID)}
+		permission: model.Type(contenttypes.PermissionUID), reader: rules}
 	if r.role == nil || r.permission == nil {
 		return nil, errors.New("read roles: the model has none")
 	}
 	r.roleType, r.permissions = r.role.Attribute("type"), r.role.Attribute("permissions")
-	r.action = r.permission.Attribute("action")
+	r.action, r.rule = r.permission.Attribute("action"), r.permission.Attribute("rule")
 	return r, nil
 }
 
@@ -100,18 +103,26 @@ func (r *storedRoles) read(s *store.Snapshot, t *roleTable) error {
 	}
 	t.byDoc, t.byType = map[uint64]compiledRole{}, map[string]*permission.Access{}
 	for _, role := range page.Rows {
-		kind, access := textOf(role, r.roleType), permission.NewAccess(r.granted(s, role))
+		kind := textOf(role, r.roleType)
+		access := r.reader.access(r.granted(s, role)).Bind(permission.Values{"role": kind})
 		t.byDoc[role.Doc()] = compiledRole{kind, access}
 		t.byType[kind] = access
 	}
 	return nil
 }
 
-// granted returns the permissions of a role.
-func (r *storedRoles) granted(s *store.Snapshot, role store.Record) (list []string) {
+// granted returns the permissions of a role, and the rules of those that have one.
+func (r *storedRoles) granted(s *store.Snapshot, role store.Record) (list []string, rules Rules) {
 	s.Related(role, r.permissions, store.Published, func(p store.Record) bool {
-		list = append(list, textOf(p, r.action))
+		action := textOf(p, r.action)
+		list = append(list, action)
+		if rule := readRule(p.JSON(r.rule)); rule != nil {
+			if rules == nil {
+				rules = Rules{}
+			}
+			rules[action] = rule
+		}
 		return true
 	})
-	return list
+	return list, rules
 }

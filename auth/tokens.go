@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type Declaration struct {
 	Description string        `json:"description,omitempty"`
 	Kind        Kind          `json:"type"`
 	Permissions []string      `json:"permissions,omitempty"` // "uid.action", for Custom
+	Rules       Rules         `json:"-"`                     // of the permissions, from permissions.yaml
 	Lifespan    time.Duration `json:"lifespan,omitempty"`    // 0 means that it does not expire
 }
 
@@ -87,6 +89,8 @@ type TokenOptions struct {
 	Documents *documents.Service
 	Model     *contenttypes.Model
 	Actions   *Actions // nil means ActionsOf the Model
+	// Conditions reads the conditions of rules; it may be nil if there are none.
+	Conditions permission.Conditions
 
 	// Declared are the tokens of permissions.yaml. A token with a declared name has the type and permissions that the
 	// file states at the last start; a permission that is removed from the file is thus revoked. See FollowFile for
@@ -200,7 +204,7 @@ func (t *Tokens) Principal(key string) (p Principal, ok bool) {
 			return p, false
 		}
 		e.used.note(now)
-		return Principal{Access: e.access, Token: e.name}, true
+		return Principal{Access: e.access.At(t.o.Now), Token: e.name}, true
 	}
 	return p, false
 }
@@ -313,8 +317,9 @@ func (t *Tokens) reload() error {
 	for i := range tokens {
 		tok := &tokens[i]
 		if d := t.declared(tok.Name); d != nil {
-			tok.outdated = !tok.noted || tok.Kind != d.Kind || !slices.Equal(tok.Permissions, d.Permissions)
-			tok.Declared, tok.Kind, tok.Permissions = true, d.Kind, d.Permissions
+			tok.outdated = !tok.noted || tok.Kind != d.Kind || !slices.Equal(tok.Permissions, d.Permissions) ||
+				!maps.EqualFunc(tok.Rules, d.Rules, sameRule)
+			tok.Declared, tok.Kind, tok.Permissions, tok.Rules = true, d.Kind, d.Permissions, d.Rules
 		}
 		e := entry{hash: tok.hash, name: tok.Name, access: t.compile(tok.Declaration), used: t.o.Uses.of(*tok)}
 		if !tok.ExpiresAt.IsZero() {
@@ -348,7 +353,8 @@ func (t *Tokens) compile(d Declaration) *permission.Access {
 	case ReadOnly:
 		return t.readOnly
 	}
-	return permission.NewAccess(d.Permissions)
+	rules := RuleReader{Model: t.o.Model, Conditions: t.o.Conditions, Failed: t.o.Failed}
+	return rules.access(d.Permissions, d.Rules).Bind(permission.Values{"token": d.Name})
 }
 
 // Has reports whether there is a token of this name.

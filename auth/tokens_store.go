@@ -21,6 +21,7 @@ func tokenData(d Declaration, hash digest, now time.Time, declared bool) *jsontr
 		data.Set("declared", true)
 	}
 	data.Set("permissions", permissionsData(d))
+	data.Set("rules", rulesData(d))
 	if d.Lifespan > 0 {
 		data.Set("lifespan", strconv.FormatInt(d.Lifespan.Milliseconds(), 10))
 		data.Set("expiresAt", now.Add(d.Lifespan).UTC().Format(contenttypes.TimeFormat))
@@ -38,7 +39,39 @@ func permissionsData(d Declaration) []any {
 
 // declaredData returns the fields of the document of a token that follow what permissions.yaml declares.
 func declaredData(d Declaration) *jsontree.Object {
-	return jsontree.ObjectOf("declared", true, "type", string(d.Kind), "permissions", permissionsData(d))
+	return jsontree.ObjectOf("declared", true, "type", string(d.Kind), "permissions", permissionsData(d), "rules",
+		rulesData(d))
+}
+
+// rulesData returns the rules of a token as they are stored: an object of rules by permission, nil for none.
+func rulesData(d Declaration) any {
+	if len(d.Rules) == 0 {
+		return nil
+	}
+	rules := jsontree.NewObject()
+	for _, p := range d.Permissions {
+		if rule := d.Rules[p]; rule != nil {
+			rules.Set(p, rule)
+		}
+	}
+	return rules
+}
+
+// readRules reads what rulesData returns.
+func readRules(text []byte) Rules {
+	stored := readRule(text)
+	if stored == nil {
+		return nil
+	}
+	rules := Rules{}
+	for _, p := range stored.Keys {
+		rule, _ := stored.Value(p).(*jsontree.Object)
+		if rule == nil {
+			rule = jsontree.NewObject()
+		}
+		rules[p] = rule
+	}
+	return rules
 }
 
 // rotationData returns the fields that change in the document of a token when it gets another key.
@@ -95,6 +128,9 @@ func readToken(typ *contenttypes.ContentType, r store.Record) (tok Token, ok boo
 	read("description", &tok.Description)
 	read("type", &tok.Kind)
 	read("permissions", &tok.Permissions)
+	if a := typ.Attribute("rules"); a != nil {
+		tok.Rules = readRules(r.JSON(a))
+	}
 	read("lifespan", &lifespan)
 	read("createdAt", &tok.CreatedAt)
 	read("lastUsedAt", &tok.LastUsedAt)

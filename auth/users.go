@@ -33,18 +33,20 @@ type UserSettings struct {
 
 // UserOptions are the arguments of OpenUsers.
 type UserOptions struct {
-	Store     *store.Store
-	Documents *documents.Service
-	Model     *contenttypes.Model
-	Actions   *Actions // nil means ActionsOf the Model
-	Settings  UserSettings
-	Granted   map[string][]string // permissions of each role in permissions.yaml
-	Secret    []byte              // signs JWTs
-	ServerURL func() string       // base of the links in mails; may be nil
-	MailDir   string              // directory to write mails to if no mail server is configured; "" writes none
-	Log       *slog.Logger
-	Now       func() time.Time // nil means time.Now
-	Former    *Users           // the Users that these replace, whose mail queue they take over; nil when the server starts
+	Store      *store.Store
+	Documents  *documents.Service
+	Model      *contenttypes.Model
+	Actions    *Actions              // nil means ActionsOf the Model
+	Conditions permission.Conditions // reads the conditions of rules; may be nil if there are none
+	Settings   UserSettings
+	Granted    map[string][]string // permissions of each role in permissions.yaml
+	Rules      map[string]Rules    // and their rules
+	Secret     []byte              // signs JWTs
+	ServerURL  func() string       // base of the links in mails; may be nil
+	MailDir    string              // directory to write mails to if no mail server is configured; "" writes none
+	Log        *slog.Logger
+	Now        func() time.Time // nil means time.Now
+	Former     *Users           // the Users that these replace, whose mail queue they take over; nil when the server starts
 }
 
 // Users manages the users of a project and their roles. Each method checks the body that it gets and returns an
@@ -87,7 +89,8 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		*a = u.typ.Attribute(name)
 	}
 	var err error
-	if u.roles, err = newStoredRoles(o.Store, o.Model); err != nil {
+	if u.roles, err = newStoredRoles(o.Store,
+		RuleReader{Model: o.Model, Conditions: o.Conditions, Failed: u.failed}); err != nil {
 		return nil, err
 	}
 	err = u.grantDeclared(ctx)
@@ -109,6 +112,13 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		u.mails.handTo(u)
 	}
 	return u, nil
+}
+
+// failed logs an error that is nobody's answer.
+func (u *Users) failed(err error) {
+	if u.o.Log != nil {
+		u.o.Log.Error(err.Error())
+	}
 }
 
 // Close waits a short time for mails that are being sent. Call it before you close the store.

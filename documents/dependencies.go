@@ -4,22 +4,28 @@ import (
 	"slices"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
 // Dependencies are the types whose content decides an answer. The zero value is an answer that depends on nothing.
 type Dependencies struct {
 	types []*contenttypes.ContentType
-	all   bool // the answer may depend on any type
+	all   bool               // the answer may depend on any type
+	rules *permission.Access // decides which documents of the types are in the answer; nil: nothing does
 }
 
 // maxDependencies is the number of types from which an answer counts as depending on all of them.
 const maxDependencies = 16
 
-// DependenciesOf returns the types on which the answer to a query depends that shows a selection. dst is reused for the
-// list.
-func DependenciesOf(q *store.Query, shown *Selection, dst []*contenttypes.ContentType) Dependencies {
+// DependenciesOf returns the types on which the answer to a query depends that shows a caller a selection. dst is
+// reused for the list.
+func DependenciesOf(q *store.Query, shown *Selection, access *permission.Access,
+	dst []*contenttypes.ContentType) Dependencies {
 	d := Dependencies{types: dst[:0]}
+	if access.HasRules() {
+		d.rules = access
+	}
 	d.Query(q)
 	d.selection(shown)
 	return d
@@ -43,8 +49,21 @@ func (d *Dependencies) add(t *contenttypes.ContentType) {
 	switch {
 	case t == nil || len(d.types) == maxDependencies:
 		d.all = true
-	case !slices.Contains(d.types, t):
-		d.types = append(d.types, t)
+	default:
+		if !slices.Contains(d.types, t) {
+			d.types = append(d.types, t)
+		}
+		d.rulesOf(t)
+	}
+}
+
+// rulesOf adds the types that the rules of a type follow.
+func (d *Dependencies) rulesOf(t *contenttypes.ContentType) {
+	if rules := d.rules; rules != nil {
+		d.rules = nil // rules are not limited by rules
+		d.filter(rules.Visible(t, store.Published))
+		d.filter(rules.Visible(t, store.Draft))
+		d.rules = rules
 	}
 }
 

@@ -106,9 +106,10 @@ func (g *generation) open() (err error) {
 	}
 	g.tokens, err = auth.OpenTokens(auth.TokenOptions{
 		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Declared: g.Settings.Tokens,
-		Uses:   g.project.shared.lastUses(),
-		Now:    g.project.clock.Now,
-		Failed: func(err error) { g.project.log.Error(err.Error()) },
+		Conditions: g.Conditions(),
+		Uses:       g.project.shared.lastUses(),
+		Now:        g.project.clock.Now,
+		Failed:     func(err error) { g.project.log.Error(err.Error()) },
 	})
 	if err != nil {
 		return err
@@ -204,7 +205,8 @@ func (g *generation) serveBy(s *server.Server) error {
 // runtime builds the Runtime of the generation.
 func (g *generation) runtime() (Runtime, error) {
 	s := g.Settings.REST
-	authenticator := &auth.Authenticator{Users: g.users, Roles: auth.CompileRoles(g.Settings.Roles), Tokens: g.tokens}
+	authenticator := &auth.Authenticator{Users: g.users, Roles: g.CompileRoles(), Tokens: g.tokens,
+		Now: g.project.clock.Now}
 	parser := params.New(g.Model, g.Settings.I18n.DefaultLocale, params.ListSettings{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
 	}).WithDefaults(g.Populate)

@@ -20,7 +20,7 @@ func (d *Definition) OpenAPI() []byte {
 	g := &generation{Definition: d}
 	served := slices.Concat(g.routes(nil, nil, nil), []server.Route{g.feedRoute(nil)})
 	api := g.openAPI(rest.New(d.Model, nil, nil, nil), served)
-	api.Public = auth.CompileRoles(d.Settings.Roles).Access(auth.PublicRole)
+	api.Public = d.CompileRoles().Access(auth.PublicRole)
 	return api.Describe(permission.FullAccess)
 }
 

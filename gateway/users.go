@@ -28,8 +28,8 @@ func (g *generation) openUsers() error {
 	}
 	g.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Settings: settings,
-		Granted: g.Settings.Roles,
-		Secret:  secret, ServerURL: g.base, MailDir: mail, Log: g.project.log, Now: g.project.clock.Now,
+		Granted: g.Settings.Roles, Rules: g.Settings.Rules, Conditions: g.Conditions(),
+		Secret: secret, ServerURL: g.base, MailDir: mail, Log: g.project.log, Now: g.project.clock.Now,
 		Former: shared.users,
 	})
 	if err != nil {

@@ -15,7 +15,8 @@ type fingerprint struct {
 	sum  [sha256.Size]byte
 }
 
-// AppendFingerprint appends a hash of what the caller may do. Two callers with the same hash see the same answers.
+// AppendFingerprint appends a hash of what the caller may do. Two callers with the same hash see the same answers, at
+// the same time if the Access is Timed.
 func (a *Access) AppendFingerprint(dst []byte) []byte {
 	a.print.once.Do(func() { a.print.sum = a.hash() })
 	return append(dst, a.print.sum[:]...)
@@ -35,5 +36,19 @@ func (a *Access) hash() [sha256.Size]byte {
 	for _, g := range slices.SortedFunc(maps.Keys(a.actions), byName) {
 		text = fmt.Appendf(text, " %q %q", g.subject, g.action)
 	}
+	if a.rules != nil {
+		text = a.rules.appendTo(text)
+	}
 	return sha256.Sum256(text)
+}
+
+// appendTo appends what the rules say to this caller. The time of the request is no part of it.
+func (r *rules) appendTo(text []byte) []byte {
+	for _, rule := range r.list {
+		text = fmt.Appendf(text, " %q %q %s", rule.Type.UID, rule.action, rule.text)
+	}
+	for _, name := range r.variables {
+		text = fmt.Appendf(text, " %q %#v", name, r.values[name])
+	}
+	return text
 }

@@ -1,8 +1,11 @@
 // Package permission decides what a caller may do and see.
 //
 // An Access is made once from the actions that were granted to a role or token, and never changes. Everything that
-// enters or leaves is held to it: a query may follow, filter and sort by what it Follows and Sees, and a route or write
-// needs an action that it Allows. Any number of goroutines may use one.
+// enters or leaves is held to it: a query may follow, filter and sort by what it Follows and Sees, and finds what is
+// Visible; a route or write needs an action that it Allows. Any number of goroutines may use one.
+//
+// A Rule limits a granted action to some documents. Its conditions are filters of queries, so that indexes serve them.
+// They may have variables, such as the user who asks: an Access with those is bound to the Values of each caller.
 package permission
 
 import (
@@ -16,6 +19,7 @@ import (
 type Access struct {
 	all     bool
 	actions map[grant]bool
+	rules   *rules // nil: nothing is limited
 	print   fingerprint
 }
 
@@ -49,9 +53,9 @@ func parseGrant(s string) grant {
 // FullAccess allows every action. Private attributes and passwords stay hidden.
 var FullAccess = &Access{all: true}
 
-// NewAccess returns an Access that allows exactly these actions, each written "uid.action".
-func NewAccess(actions []string) *Access {
-	a := &Access{actions: make(map[grant]bool, len(actions))}
+// NewAccess returns an Access that allows exactly these actions, each written "uid.action", within these rules of them.
+func NewAccess(actions []string, limits ...*Rule) *Access {
+	a := &Access{actions: make(map[grant]bool, len(actions)), rules: newRules(limits)}
 	for _, x := range actions {
 		a.actions[parseGrant(x)] = true
 	}

@@ -8,6 +8,7 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/internal/yamlfile"
 	"lectern/shadowcrud/params"
 )
@@ -62,7 +63,7 @@ func Load(dir string, check func(*Definition) yamlfile.Problems) (*Definition, y
 	problems = append(problems, found...)
 	d.HasPermissions = !permissions.IsNull()
 	if permissions != nil {
-		problems = append(problems, d.Settings.readPermissions(permissions, d.Actions)...)
+		problems = append(problems, d.readPermissions(permissions)...)
 	}
 	hooks, found := readConfig(project, webhooksName, lookup)
 	problems = append(problems, found...)
@@ -113,6 +114,17 @@ func loadModel(project fs.FS, s Settings, lookup yamlfile.Lookup) (contenttypes.
 		WithoutUpload:           !s.Upload.Enabled,
 		WithoutI18N:             !s.I18n.Enabled,
 	})
+}
+
+// Conditions returns what reads the conditions of rules of access.
+func (d *Definition) Conditions() permission.Conditions {
+	return params.New(d.Model, d.Settings.I18n.DefaultLocale, params.ListSettings{})
+}
+
+// CompileRoles compiles the permissions of the roles of permissions.yaml.
+func (d *Definition) CompileRoles() auth.Roles {
+	return auth.CompileRoles(d.Settings.Roles, d.Settings.Rules,
+		auth.RuleReader{Model: d.Model, Conditions: d.Conditions()})
 }
 
 // Size counts the content types and components that the project defines, without built-in types.

@@ -89,7 +89,7 @@ func TestKeysOfReferenceAreAccepted(t *testing.T) {
 			}
 		}
 		if r.file == permissionsName+".yaml" {
-			problems = append(problems, s.readPermissions(n, nil)...)
+			problems = append(problems, (&Definition{Settings: s}).readPermissions(n)...)
 		}
 		if r.file == webhooksName+".yaml" {
 			problems = append(problems, s.readWebhooks(n, nil)...)

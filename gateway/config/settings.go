@@ -23,8 +23,9 @@ type Settings struct {
 	Users   Users
 	MCP     bool // whether there is an endpoint of the Model Context Protocol; default false
 
-	Roles  map[string][]string // the actions that permissions.yaml grants to each role, as "uid.action"
-	Tokens []auth.Declaration  // the tokens that permissions.yaml declares
+	Roles  map[string][]string   // the actions that permissions.yaml grants to each role, as "uid.action"
+	Rules  map[string]auth.Rules // the rules of those actions, by role
+	Tokens []auth.Declaration    // the tokens that permissions.yaml declares
 
 	Webhooks []webhooks.Hook
 }

@@ -3,6 +3,8 @@ package yamlfile
 import (
 	"fmt"
 	"strconv"
+
+	"lectern/jsontree"
 )
 
 // A Kind is the type of a Node's value.
@@ -109,6 +111,38 @@ func (n *Node) Describe() string {
 		return n.Kind.String() + " " + strconv.Quote(text)
 	}
 	return n.Kind.String() + " " + text
+}
+
+// Tree returns n as a value of JSON: a jsontree.Object, a list, a text, a jsontree.Number, a boolean or nil.
+func (n *Node) Tree() any {
+	if n.IsNull() {
+		return nil
+	}
+	switch n.Kind {
+	case Int:
+		if i, ok := n.AsInt(64); ok {
+			return jsontree.Number(strconv.FormatInt(i, 10))
+		}
+		return jsontree.Number(n.Text)
+	case Float:
+		return jsontree.Number(n.Text)
+	case Bool:
+		b, _ := n.AsBool()
+		return b
+	case List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Tree()
+		}
+		return list
+	case Map:
+		o := jsontree.NewObjectOf(len(n.Entries))
+		for _, e := range n.Entries {
+			o.Set(e.Key, e.Value.Tree())
+		}
+		return o
+	}
+	return n.Text
 }
 
 // AsBool returns the value of a boolean.

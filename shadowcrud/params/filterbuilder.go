@@ -49,7 +49,7 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 	switch {
 	case a.Type == contenttypes.Password:
 		b.forbiddenKey(b.param.password, a.Name)
-	case a.IsScalar() && !b.access.Sees(a), !a.IsScalar() && (a.TargetSchema() == nil || !b.access.Follows(a)):
+	case !a.IsScalar() && a.TargetSchema() == nil, b.variables == nil && !b.maySee(a):
 		b.forbiddenKey(b.param.hidden, a.Name)
 	}
 	if !a.IsScalar() {
@@ -67,6 +67,14 @@ func (b *FilterBuilder) Enter(a *contenttypes.Attribute) bool {
 		b.path = append(b.path, a.Name)
 	}
 	return true
+}
+
+// maySee reports whether the caller may compare the value of an attribute, or those of its targets.
+func (b *FilterBuilder) maySee(a *contenttypes.Attribute) bool {
+	if a.IsScalar() {
+		return b.access.Sees(a)
+	}
+	return b.access.Follows(a)
 }
 
 // Leave ends the conditions on an attribute. f is the condition on its value or targets, or nil. Leave returns the

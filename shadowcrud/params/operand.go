@@ -23,6 +23,13 @@ func (f *filterReader) operator(a *contenttypes.Attribute, op store.Op, v any) s
 		f.unknownKey(o.Keys[0])
 		return nil
 	}
+	if f.variables != nil {
+		by, operand, ok := f.bound(a, op, v)
+		if !ok {
+			return nil
+		}
+		a, v = by, operand
+	}
 	return f.Compare(a, op, v)
 }
 

@@ -100,6 +100,8 @@ type request struct {
 	build  Filters  // the filters of a caller without a query string; nil: read the parameter filters
 	top    *request // in a populate: the request that the populate is part of; nil otherwise
 	hops   int      // number of relations that all filters of the request follow
+
+	variables permission.Values // of a condition of a rule, which may compare private attributes too; nil for requests
 }
 
 // parameters holds the values of the known parameters; nil for those that are missing.

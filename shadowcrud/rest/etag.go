@@ -96,7 +96,7 @@ func (rt *Route) identify() []byte {
 }
 
 // tags reports whether answers to a read have ETags.
-func (rt *Route) tags(c *Call) bool { return rt.identity() != nil && !c.Untagged }
+func (rt *Route) tags(c *Call) bool { return rt.identity() != nil && !c.Untagged && !c.Access.Timed() }
 
 // tagging prepares the ETag of the answer to a read that was planned. single: the answer has one document.
 func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, shown *documents.Selection,
@@ -107,7 +107,7 @@ func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, s
 	}
 	t := &p.tagger
 	t.ask(rt, r, c, p.v4)
-	d := documents.DependenciesOf(q, shown, t.depends.types)
+	d := documents.DependenciesOf(q, shown, c.Access, t.depends.types)
 	t.depends = dependencies{types: t.depends.types[:0], all: d.Types() == nil}
 	if !t.depends.all {
 		t.depends.types = d.Types()

@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"lectern/internal/yamlfile"
 	"lectern/jsontree"
 )
 
@@ -24,35 +23,10 @@ func TreeSchemas(tree fs.FS) ([]*jsontree.Object, error) {
 		if i >= len(c.types) {
 			kind = "component"
 		}
-		o, _ := valueOf(s.node).(*jsontree.Object)
+		o, _ := s.node.Tree().(*jsontree.Object)
 		o.Set("modelType", kind)
 		o.Set("uid", s.uid)
 		all = append(all, o)
 	}
 	return all, nil
-}
-
-// valueOf returns a node as a value of JSON.
-func valueOf(n *yamlfile.Node) any {
-	switch n.Kind {
-	case yamlfile.Text:
-		return n.Text
-	case yamlfile.Int, yamlfile.Float:
-		return jsontree.Number(n.Text)
-	case yamlfile.Bool:
-		return n.Text == "true"
-	case yamlfile.List:
-		list := []any{}
-		for _, item := range n.Items {
-			list = append(list, valueOf(item))
-		}
-		return list
-	case yamlfile.Map:
-		o := jsontree.NewObject()
-		for _, e := range n.Entries {
-			o.Set(e.Key, valueOf(e.Value))
-		}
-		return o
-	}
-	return nil
 }

@@ -66,7 +66,7 @@ func (e *exporter) appendValues(b []byte, schema *contenttypes.Schema, r store.R
 
 // isUnknown reports whether an attribute of a built-in type is one that Strapi does not have.
 func isUnknown(a *contenttypes.Attribute) bool {
-	return a.Owner.UID == contenttypes.PermissionUID && a.Name == "declared"
+	return a.Owner.UID == contenttypes.PermissionUID && (a.Name == "declared" || a.Name == "rule")
 }
 
 func appendScalar(b []byte, a *contenttypes.Attribute, r store.Record) []byte {

@@ -31,10 +31,10 @@ var errNotModified = errors.New("not modified")
 // if the client has that answer.
 func (x *execution) identify(s *store.Snapshot) error {
 	x.tag = x.tag[:0]
-	if x.request.Conditional == nil || x.plan.Custom || x.plan.Op.Operation != ast.Query {
+	if x.request.Conditional == nil || x.plan.Custom || x.plan.Op.Operation != ast.Query || x.access.Timed() {
 		return nil
 	}
-	deps := documents.Dependencies{}
+	deps := documents.DependenciesOf(nil, nil, x.access, nil)
 	if !x.depend(&deps, x.plan.Root.Fields) {
 		return nil
 	}
