@@ -336,6 +336,7 @@ func TestLastUseOfATokenOutlivesARestart(t *testing.T) {
 			if got := f.tokens.List()[0].LastUsedAt; !got.Equal(now) {
 				t.Errorf("used at %v, listed %v", now, got)
 			}
+			// The clock of the bubble goes on until uses are written.
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if got := stored(); got != now.UTC().Format(`"2006-01-02T15:04:05.000Z"`) {
@@ -343,6 +344,7 @@ func TestLastUseOfATokenOutlivesARestart(t *testing.T) {
 			}
 		}
 		written := f.store.Stats().Commits
+		// An hour of the bubble, in which nothing must be written.
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if now := f.store.Stats().Commits; now != written {

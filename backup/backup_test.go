@@ -253,6 +253,7 @@ func (r *running) stop() {
 // until waits until something is so.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
+	// It sleeps between two looks at what other goroutines write, mostly to a disk.
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("timed out: ", what)

@@ -82,6 +82,7 @@ func waitsFor(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Now().After(late) {
 			ts.Fatalf("%s does not appear", args[0])
 		}
+		// Nothing tells when what another process does can be seen.
 		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/objects"
+	"lectern/internal/servertest"
 )
 
 // TestContinuousBackupOfNode makes a continuous backup at a node that joined with an empty directory, while files are
@@ -56,13 +57,10 @@ func TestContinuousBackupOfNode(t *testing.T) {
 	for _, content := range contents {
 		sum := sha256.Sum256([]byte(content))
 		name := hex.EncodeToString(sum[:])
-		for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
-			if _, err := os.Stat(filepath.Join(place, "files", name[:2], name)); err == nil {
-				break
-			} else if time.Now().After(late) {
-				t.Fatalf("the backup lacks %q: %v", content, err)
-			}
-		}
+		servertest.Await(t, fmt.Sprintf("the backup has %q", content), func() error {
+			_, err := os.Stat(filepath.Join(place, "files", name[:2], name))
+			return err
+		})
 	}
 	cancel()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {

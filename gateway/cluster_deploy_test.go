@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"lectern/auth"
 	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
+	"lectern/internal/servertest"
 	"lectern/store/evolve"
 )
 
@@ -141,15 +141,13 @@ func TestWithoutLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := gateway.Directory(nodes[0].dir, gateway.Options{})
-	for late := time.Now().Add(clusterPatience); ; time.Sleep(10 * time.Millisecond) {
+	servertest.Until(t, "the cluster has no leader", func() bool {
 		status, err := d.Cluster(t.Context())
-		if err != nil || time.Now().After(late) {
-			t.Fatalf("the cluster has still a leader: %+v, %v", status, err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if status.Leader == "" {
-			break
-		}
-	}
+		return status.Leader == ""
+	})
 	p, err := d.Administer(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // A nodeFile is a file as the answer to an upload describes it.
@@ -107,16 +109,14 @@ func TestClusterFiles(t *testing.T) {
 			if n.stop == nil {
 				continue
 			}
-			for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+			servertest.Await(t, f.URL+" is answered at "+n.dir, func() error {
 				got, header, text := n.ask("GET", f.URL, token, "")
-				if got == status && (status != http.StatusOK || text == content) {
-					tags[header.Get("Etag")+header.Get("Last-Modified")] = true
-					break
+				if got != status || status == http.StatusOK && text != content {
+					return fmt.Errorf("%d %q", got, text)
 				}
-				if time.Now().After(late) {
-					t.Fatalf("%s at %s: %d %q", f.URL, n.dir, got, text)
-				}
-			}
+				tags[header.Get("Etag")+header.Get("Last-Modified")] = true
+				return nil
+			})
 		}
 		if len(tags) != 1 {
 			t.Errorf("the nodes serve %s with the validators %v", f.URL, tags)
@@ -161,25 +161,17 @@ func TestClusterFiles(t *testing.T) {
 	nodes[0].start()
 	serve(fourth, http.StatusOK, "fourth")
 	for _, n := range nodes {
-		var names []string
-		for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+		servertest.Await(t, n.dir+" has three files", func() error {
 			list, err := os.ReadDir(filepath.Join(n.dir, "data", "uploads"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			names = names[:0]
-			for _, e := range list {
-				if !e.IsDir() {
-					names = append(names, e.Name())
-				}
+			list = slices.DeleteFunc(list, os.DirEntry.IsDir)
+			if len(list) != 3 {
+				return fmt.Errorf("it has %v", list)
 			}
-			if len(names) == 3 {
-				break
-			}
-			if time.Now().After(late) {
-				t.Fatalf("%s has the files %v", n.dir, names)
-			}
-		}
+			return nil
+		})
 	}
 }
 
@@ -197,13 +189,11 @@ func TestClusterBeginsWithFiles(t *testing.T) {
 		n.start()
 	}
 	token := nodes[0].token("reader")
-	for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
-		status, _, text := nodes[1].ask("GET", "/uploads/from_before.txt", token, "")
-		if status == http.StatusOK && text == "from before" {
-			break
+	servertest.Await(t, "the file from before is there", func() error {
+		if status, _, text := nodes[1].ask("GET", "/uploads/from_before.txt", token, ""); status != http.StatusOK ||
+			text != "from before" {
+			return fmt.Errorf("%d %q", status, text)
 		}
-		if time.Now().After(late) {
-			t.Fatalf("the file from before: %d %q", status, text)
-		}
-	}
+		return nil
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"lectern/gateway"
 	"lectern/gateway/admin"
@@ -79,13 +78,9 @@ func TestSameNodeTwice(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- gateway.Serve(ctx, dir, o) }()
-	for late := time.Now().Add(clusterPatience); !strings.Contains(logged.String(),
-		"another server runs as this node"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Errorf("the copy does not say that there are two: %s", &logged)
-			break
-		}
-	}
+	servertest.Until(t, "the copy says that there are two", func() bool {
+		return strings.Contains(logged.String(), "another server runs as this node")
+	})
 	status, err := gateway.Directory(nodes[0].dir, gateway.Options{}).Cluster(t.Context())
 	if err != nil || !slices.ContainsFunc(
 		status.Nodes, func(s admin.NodeStatus) bool { return s.Address == node.options.Cluster.Address }) {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"lectern/gateway"
 	"lectern/gateway/admin"
+	"lectern/internal/servertest"
 )
 
 // TestLostNodeComesBack recovers a cluster from a node that lacks writes of the nodes that are lost, and adds one of
@@ -69,14 +69,12 @@ func TestLostNodeComesBack(t *testing.T) {
 	left.awaitStatus("n1", func(s admin.NodeStatus) bool { return s.Voter })
 	create(left, "last")
 	want := append([]string{"both"}, append(slugs, "last")...)
-	for late := time.Now().Add(clusterPatience); ; time.Sleep(5 * time.Millisecond) {
+	servertest.Await(t, "the node that came back has the content of the cluster", func() error {
 		_, _, text := lost.ask("GET", "/api/articles?fields=slug&pagination[pageSize]=100", token, "")
 		missing := slices.ContainsFunc(want, func(slug string) bool { return !strings.Contains(text, `"`+slug+`"`) })
-		if !missing && !strings.Contains(text, "lost-") {
-			return
+		if missing || strings.Contains(text, "lost-") {
+			return errors.New(text)
 		}
-		if time.Now().After(late) {
-			t.Fatalf("the node that came back has other content than the cluster: %s", text)
-		}
-	}
+		return nil
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 // An eventStream is a client of server-sent events.
@@ -235,10 +236,6 @@ func TestListenersThatAreGone(t *testing.T) {
 		return s.status
 	}
 	for i, listen := range []func() int{feed, subscription, feed} {
-		for began := time.Now(); listen() != 200; time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > 8*time.Second {
-				t.Fatalf("listener %d has no place after %v", i, time.Since(began))
-			}
-		}
+		servertest.Until(t, fmt.Sprint("there is a place for listener ", i), func() bool { return listen() == 200 })
 	}
 }

@@ -79,23 +79,18 @@ func serveReplica(t *testing.T, dir string, o gateway.Options) *replica {
 // equals waits until the replica answers requests as the origin does.
 func (r *replica) equals(origin, key string, paths ...string) {
 	r.Helper()
-	late := time.Now().Add(20 * time.Second)
 	for _, path := range paths {
-		for {
+		servertest.Await(r.T, "the replica answers GET "+path+" as the origin", func() error {
 			want, wanted := get(r.T, origin+path, key)
 			status, got := get(r.T, r.base+path, key)
 			if want == http.StatusBadRequest {
 				r.Fatalf("GET %s: the origin answers %d %s", path, want, wanted)
 			}
-			if status == want && got == wanted {
-				break
+			if status != want || got != wanted {
+				return fmt.Errorf("%d %.300s\nthe origin: %d %.300s\n%s", status, got, want, wanted, r.log.String())
 			}
-			if time.Now().After(late) {
-				r.Fatalf("GET %s: %d %.300s\nthe origin: %d %.300s\n%s", path, status, got, want, wanted,
-					r.log.String())
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
+			return nil
+		})
 	}
 }
 
@@ -307,14 +302,10 @@ func TestReplicaServesTheFilesOfItsOrigin(t *testing.T) {
 // awaitFile waits until there is a file, or until there is none.
 func awaitFile(t *testing.T, name string, there bool) {
 	t.Helper()
-	for late := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(name); (err == nil) == there {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("%s: there is a file, or there is none", name)
-		}
-	}
+	servertest.Until(t, fmt.Sprintf("%s is there: %v", name, there), func() bool {
+		_, err := os.Stat(name)
+		return (err == nil) == there
+	})
 }
 
 // TestReplicaHalfConverted starts a replica whose definition files do not fit its content, as if it had been killed
@@ -381,12 +372,7 @@ func TestReplicaCannotServeCopy(t *testing.T) {
 	r.equals(e.base, e.key, "/api/notes")
 	fails.Store(true)
 	e.must(e.project.Store().BeginEpoch(t.Context()))
-	for late := time.Now().Add(20 * time.Second); !strings.Contains(r.log.String(), "out of order"); time.Sleep(
-		5 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatal("the replica did not begin anew: ", r.log.String())
-		}
-	}
+	servertest.Until(t, "the replica begins anew", func() bool { return strings.Contains(r.log.String(), "out of order") })
 	if status, answer := get(t, r.base+"/api/notes", e.key); status != 200 {
 		t.Errorf("meanwhile: %d %s", status, answer)
 	}

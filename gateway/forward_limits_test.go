@@ -18,7 +18,7 @@ func newForwarding(t *testing.T, origin *node, over *silentnet.Network, follows 
 		Options{Follow: &Follow{URL: "http://origin.example", Token: origin.key, Forward: true, dial: over.Dial}})
 	if follows {
 		replica.background(replica.replica().Run)
-		time.Sleep(time.Second)
+		pass(time.Second)
 	}
 	return replica
 }

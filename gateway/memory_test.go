@@ -17,12 +17,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"lectern/documents/transfer"
 	"lectern/gateway"
 	"lectern/gateway/admin"
 	"lectern/internal/budget"
+	"lectern/internal/servertest"
 )
 
 // circleFiles are a project in which a short query can ask for a long answer: tags and posts are related to each other.
@@ -103,15 +103,12 @@ func (c *circle) memory() budget.Stats {
 // until waits until the counters of the memory satisfy a condition.
 func (c *circle) until(what string, is func(budget.Stats) bool) {
 	c.t.Helper()
-	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		m := c.memory()
-		if is(m) {
-			return
+	servertest.Await(c.t, what, func() error {
+		if m := c.memory(); !is(m) {
+			return fmt.Errorf("%+v", m)
 		}
-		if time.Since(begin) > 30*time.Second {
-			c.t.Fatalf("waited in vain for %s: %+v", what, m)
-		}
-	}
+		return nil
+	})
 }
 
 // askOnly sends a request and does not read the answer.

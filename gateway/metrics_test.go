@@ -18,6 +18,7 @@ import (
 
 	"lectern/gateway"
 	"lectern/gateway/metrics"
+	"lectern/internal/servertest"
 )
 
 const metricsToken = "secret-token-of-metrics"
@@ -210,12 +211,9 @@ func TestMetricsOfListeners(t *testing.T) {
 		}
 	}
 	feed.close()
-	for late := time.Now().Add(20 * time.Second); a.scrape().value("lectern_places", "of",
-		"listeners") != 1; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatal("a listener that is gone is still counted")
-		}
-	}
+	servertest.Until(t, "a listener that is gone is not counted", func() bool {
+		return a.scrape().value("lectern_places", "of", "listeners") == 1
+	})
 }
 
 // TestMetricsAreBounded sends requests with random paths, methods, queries and credentials, which must not add a label,

@@ -108,7 +108,8 @@ func TestSlowSenders(t *testing.T) {
 	defer slow.Close()
 	const body = `{"data":{"title":"slow, but honest"}}`
 	fmt.Fprintf(slow, "POST /api/notes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:9])
-	time.Sleep(time.Second) // clients send requests for a second
+	// The other clients send requests for a second, while this one sends nothing.
+	time.Sleep(time.Second)
 	io.WriteString(slow, body[9:])
 	slow.SetDeadline(time.Now().Add(30 * time.Second))
 	if answer, err := http.ReadResponse(bufio.NewReader(slow), nil); err != nil || answer.StatusCode != 201 {

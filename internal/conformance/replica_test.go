@@ -154,6 +154,7 @@ func (c *replicated) compare() int {
 				late = time.Now().Add(time.Second)
 				break
 			}
+			// The replica says nothing when it has caught up, so it is asked again.
 			time.Sleep(5 * time.Millisecond)
 		}
 	}

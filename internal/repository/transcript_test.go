@@ -43,6 +43,7 @@ func follow(t *testing.T, page, dir string, server served) {
 		got := shell.run(t, command)
 		for deadline := time.Now().Add(20 * time.Second); newFiles && plain(got) != plain(s.output) &&
 			time.Now().Before(deadline); {
+			// The server reads the new files when it sees them, so it is asked again.
 			time.Sleep(20 * time.Millisecond)
 			got = shell.run(t, command)
 		}

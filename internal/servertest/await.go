@@ -16,6 +16,7 @@ const (
 // the last error.
 func Await(t testing.TB, what string, try func() error) {
 	t.Helper()
+	// It sleeps between two tries, since nothing tells when the next may succeed.
 	for end := time.Now().Add(patience); ; time.Sleep(pollEvery) {
 		err := try()
 		if err == nil {

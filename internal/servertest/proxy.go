@@ -184,6 +184,7 @@ func (l *Link) forward(to, from net.Conn) {
 		}
 		switch l.passes() {
 		case Slow:
+			// A slow network holds each piece back.
 			time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
 		case Cutting:
 			if rand.IntN(10) == 0 {

@@ -295,7 +295,8 @@ func TestOwnTime(t *testing.T) {
 	c := servertest.DialFrom(t, "127.0.0.1", s.base)
 	c.Send(strings.Replace(bodyBegun, "/read", "/slowly", 1))
 	<-s.entered
-	time.Sleep(1200 * time.Millisecond) // the handler works between two reads
+	// The handler works between two reads for twice the time that a client has: limits count real time.
+	time.Sleep(1200 * time.Millisecond)
 	c.Send(bodyRest)
 	s.proceed <- struct{}{}
 	if status, body := c.Answer(); status != 200 || body != "read" {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"lectern/internal/servertest"
 	"lectern/internal/simulation/program"
 )
 
@@ -74,16 +75,14 @@ func newKilledBackup(t *testing.T) *killedBackup {
 	b.server = b.Serve(t)
 	b.load.Board = program.NewBoard(t, b.server)
 	b.follow("24h")
-	// Wait for the first base: only the other process knows when it is there.
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	servertest.Until(t, "the first base is taken", func() bool {
 		complete, err := filepath.Glob(filepath.Join(b.place, "uploads", "*-full.json")) // it is stored after its base
-		if err != nil || time.Now().After(late) {
-			t.Fatalf("no base was taken (%v)", err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(complete) > 0 {
-			return b
-		}
-	}
+		return len(complete) > 0
+	})
+	return b
 }
 
 // follow starts the process that writes the backup.
