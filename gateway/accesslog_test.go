@@ -41,9 +41,9 @@ func (l *lineLog) request(t *testing.T, id any) object {
 	return nil
 }
 
-// TestAccessLog compares the lines of requests with what the access log promises, and expects nothing secret in them:
-// no query, no body, no credential, no documentId, and of paths only those without a route.
-func TestAccessLog(t *testing.T) {
+// TestAccessLogHoldsNoSecrets compares the lines of requests with what the access log promises, and expects nothing
+// secret in them: no query, no body, no credential, no documentId, and of paths only those without a route.
+func TestAccessLogHoldsNoSecrets(t *testing.T) {
 	var log lineLog
 	ready, stop := run(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true, Production: true, LogTo: &log},
 		nil)
@@ -110,8 +110,8 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestAccessLogDefault expects requests in the log of production alone, unless log.requests says otherwise.
-func TestAccessLogDefault(t *testing.T) {
+// TestAccessLogIsOnInProduction expects requests in the log of production alone, unless log.requests says otherwise.
+func TestAccessLogIsOnInProduction(t *testing.T) {
 	for _, test := range []struct {
 		production bool
 		settings   string

@@ -13,10 +13,10 @@ import (
 	"lectern/gateway"
 )
 
-// TestAllowedTypes links a sound where a media attribute takes images, in each way that there is. It is refused, and an
-// upload that should have been linked leaves no file. Content from before the attribute said so is listed by check and
-// cannot be published.
-func TestAllowedTypes(t *testing.T) {
+// TestFilesOfOtherTypesAreNotLinked links a sound where a media attribute takes images, in each way that there is. It
+// is refused, and an upload that should have been linked leaves no file. Content from before the attribute said so is
+// listed by check and cannot be published.
+func TestFilesOfOtherTypesAreNotLinked(t *testing.T) {
 	album := func(options string) string {
 		return "kind: collectionType\ninfo: {singularName: album, pluralName: albums, displayName: A}\noptions: {draftAndPublish: true}\n" +
 			"attributes: {name: {type: string}, cover: {type: media" + options +

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestBruteForce guesses passwords from one address, with different spellings of the path and with forged headers about
-// the address. The rate limit counts all of these requests together.
-func TestBruteForce(t *testing.T) {
+// TestPasswordGuessesAreLimited guesses passwords from one address, with different spellings of the path and with
+// forged headers about the address. The rate limit counts all of these requests together.
+func TestPasswordGuessesAreLimited(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: 1h, max: 5}\n")
 	a := serve(t, limits)
 	a.register("ann")
@@ -57,9 +57,9 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-// TestBruteForceGraphQL guesses many passwords over GraphQL: in one operation, in a batch, and alone. All guesses
-// count, together with logins over REST.
-func TestBruteForceGraphQL(t *testing.T) {
+// TestPasswordGuessesOverGraphQLAreLimited guesses many passwords over GraphQL: in one operation, in a batch, and
+// alone. All guesses count, together with logins over REST.
+func TestPasswordGuessesOverGraphQLAreLimited(t *testing.T) {
 	a := serve(t, plugins("    ratelimit: {interval: 1h, max: 5}\n"))
 	a.register("ann")
 	for range 2 {
@@ -85,9 +85,9 @@ func TestBruteForceGraphQL(t *testing.T) {
 	}
 }
 
-// TestTrustedProxy expects the rate limit to use the address that a trusted proxy reports, and to ignore the addresses
-// before it in the header.
-func TestTrustedProxy(t *testing.T) {
+// TestRateLimitUsesAddressOfTrustedProxy expects the rate limit to use the address that a trusted proxy reports, and to
+// ignore the addresses before it in the header.
+func TestRateLimitUsesAddressOfTrustedProxy(t *testing.T) {
 	limits := plugins("    ratelimit: {interval: {hour: 1}, max: 2}\n")
 	limits["config/server.yaml"] = "trustedProxies: [127.0.0.1, 10.0.0.0/8]"
 	a := serve(t, limits)
@@ -119,8 +119,9 @@ func TestTrustedProxy(t *testing.T) {
 	}
 }
 
-// TestLongPassword appends text to a password of the maximum length. bcrypt alone would ignore that text.
-func TestLongPassword(t *testing.T) {
+// TestTextAfterLongestPasswordCounts appends text to a password of the maximum length. bcrypt alone would ignore that
+// text.
+func TestTextAfterLongestPasswordCounts(t *testing.T) {
 	a := serve(t, nil)
 	long := strings.Repeat("x", 72)
 	a.want(200, "POST", "/api/auth/local/register", "",
@@ -131,9 +132,9 @@ func TestLongPassword(t *testing.T) {
 	}
 }
 
-// TestEnumeration expects the same answers for users who exist and users who do not. TestSameWork of package auth
-// expects the same amount of work.
-func TestEnumeration(t *testing.T) {
+// TestAnswersDoNotTellWhoIsAUser expects the same answers for users who exist and users who do not. TestSameWork of
+// package auth expects the same amount of work.
+func TestAnswersDoNotTellWhoIsAUser(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+"\n"))
 	a.register("known")

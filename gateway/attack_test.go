@@ -34,9 +34,10 @@ var authRoutes = map[string]object{
 		"passwordConfirmation": "secret"},
 }
 
-// TestWrongShapes sends objects, lists and other values in place of strings to every route of /api/auth and of users.
-// The server must not use any of them as a query condition, and must not answer with an internal error.
-func TestWrongShapes(t *testing.T) {
+// TestWrongShapesAreNotUsedAsTexts sends objects, lists and other values in place of strings to every route of
+// /api/auth and of users. The server must not use any of them as a query condition, and must not answer with an
+// internal error.
+func TestWrongShapesAreNotUsedAsTexts(t *testing.T) {
 	a := serve(t, nil)
 	jwt, id := a.register("ann")
 	routes := map[string]object{userPath(id): {"username": "anna", "email": "anna@people.test", "password": "secret2"}}
@@ -98,9 +99,9 @@ func TestWrongShapes(t *testing.T) {
 	}
 }
 
-// TestMassAssignment sends attributes that the sender may not set, such as a role or an id, in every kind of write. The
-// server refuses or ignores them.
-func TestMassAssignment(t *testing.T) {
+// TestMassAssignmentIsRefused sends attributes that the sender may not set, such as a role or an id, in every kind of
+// write. The server refuses or ignores them.
+func TestMassAssignmentIsRefused(t *testing.T) {
 	a := serve(t, nil)
 	good := object{"username": "eve", "email": "eve@people.test", "password": "secret"}
 	for key, v := range map[string]any{
@@ -179,8 +180,8 @@ func TestHostIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestMailHeaders tries to inject mail headers through names and addresses.
-func TestMailHeaders(t *testing.T) {
+// TestMailHeadersCannotBeInjected tries to inject mail headers through names and addresses.
+func TestMailHeadersCannotBeInjected(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email:\n      "+box.config()+`
       templates:
@@ -213,9 +214,9 @@ func TestMailHeaders(t *testing.T) {
 	}
 }
 
-// TestRedirects confirms an address with every parameter that could name a page to redirect to, and expects the server
-// to ignore them. It also expects settings that name an unsafe page to be refused.
-func TestRedirects(t *testing.T) {
+// TestRedirectsGoToTheConfiguredPage confirms an address with every parameter that could name a page to redirect to,
+// and expects the server to ignore them. It also expects settings that name an unsafe page to be refused.
+func TestRedirectsGoToTheConfiguredPage(t *testing.T) {
 	a := serve(t, nil)
 	_, id := a.register("ann")
 	for _, query := range []string{"redirect=https://evil.test", "redirectUrl=//evil.test", "url=https://evil.test",

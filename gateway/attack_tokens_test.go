@@ -45,9 +45,9 @@ func payloadOf(t *testing.T, jwt string) (header, payload object) {
 	return header, payload
 }
 
-// TestForgedTokens sends JWTs that the server did not create. The server refuses even those that are signed with its
-// own secret, unless the algorithm and all claims are right.
-func TestForgedTokens(t *testing.T) {
+// TestForgedTokensAreRefused sends JWTs that the server did not create. The server refuses even those that are signed
+// with its own secret, unless the algorithm and all claims are right.
+func TestForgedTokensAreRefused(t *testing.T) {
 	a := serve(t, nil)
 	jwt, id := a.register("ann")
 	header, payload := payloadOf(t, jwt)
@@ -163,8 +163,9 @@ func signedText(header object, payload string, key []byte) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TestTokensEnd revokes the tokens of users in every possible way, and expects each token to be refused at once.
-func TestTokensEnd(t *testing.T) {
+// TestRevokedTokensEndAtOnce revokes the tokens of users in every possible way, and expects each token to be refused at
+// once.
+func TestRevokedTokensEndAtOnce(t *testing.T) {
 	a := serve(t, nil)
 	for name, end := range map[string]func(jwt string, id int){
 		"blocked": func(_ string, id int) { a.want(200, "PUT", userPath(id), "full", object{"blocked": true}) },

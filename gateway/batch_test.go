@@ -208,8 +208,8 @@ func TestBatchNeedsThePermissionOfEachWrite(t *testing.T) {
 	a.want(401, "POST", "/api/_batch", "unknown", object{"operations": []object{}})
 }
 
-// TestBatchPreconditions changes documents together only if none of them has changed since it was read.
-func TestBatchPreconditions(t *testing.T) {
+// TestBatchWritesIfNothingHasChanged changes documents together only if none of them has changed since it was read.
+func TestBatchWritesIfNothingHasChanged(t *testing.T) {
 	a := serve(t, batchFiles)
 	made := a.batch(200, "full", object{"op": "create", "type": "writers", "data": object{"name": "Ada"}},
 		object{"op": "create", "type": "writers", "data": object{"name": "Bob"}})
@@ -279,8 +279,8 @@ func TestBatchThatIsNotAtomicGoesOn(t *testing.T) {
 	}
 }
 
-// TestBatchRefusals sends bodies that are no batch.
-func TestBatchRefusals(t *testing.T) {
+// TestBatchRefusesWrongBodies sends bodies that are no batch.
+func TestBatchRefusesWrongBodies(t *testing.T) {
 	a := serve(t, batchFiles)
 	create := func(more object) object {
 		o := object{"op": "create", "type": "writers", "data": object{"name": "x"}}
@@ -361,8 +361,9 @@ func TestBatchIsBounded(t *testing.T) {
 	a.batch(413, "full", object{"op": "create", "type": "writers", "data": object{"name": strings.Repeat("x", 8<<10)}})
 }
 
-// TestBatchOfProgram sends operations of types to which a program has added hooks, a policy, a permission and a route.
-func TestBatchOfProgram(t *testing.T) {
+// TestBatchObeysTheProgram sends operations of types to which a program has added hooks, a policy, a permission and a
+// route.
+func TestBatchObeysTheProgram(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Action("api::book.book.edit")
 	x.Route("api::book.book.create", gateway.RouteConfig{Scopes: []string{"api::book.book.edit"}})

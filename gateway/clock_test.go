@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestClockSet sets the clock of a server back by a day and forward by a year, and restarts the server at each time.
-// Reads and writes must go on, credentials must expire by the clock and be valid again when it is set right, and
-// nothing that was acknowledged may be lost.
-func TestClockSet(t *testing.T) {
+// TestServerGoesOnWhenTheClockIsSet sets the clock of a server back by a day and forward by a year, and restarts the
+// server at each time. Reads and writes must go on, credentials must expire by the clock and be valid again when it is
+// set right, and nothing that was acknowledged may be lost.
+func TestServerGoesOnWhenTheClockIsSet(t *testing.T) {
 	p := plan(t, nil)
 	start := p.clock.Now()
 	jwt, _ := p.register("anna")

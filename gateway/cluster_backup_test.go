@@ -18,10 +18,10 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestContinuousBackupOfNode makes a continuous backup at a node that joined with an empty directory, while files are
-// uploaded at another node. The node gets them a moment after the entries that name them. The backup must have all of
-// them.
-func TestContinuousBackupOfNode(t *testing.T) {
+// TestContinuousBackupOfNodeHasAllFiles makes a continuous backup at a node that joined with an empty directory, while
+// files are uploaded at another node. The node gets them a moment after the entries that name them. The backup must
+// have all of them.
+func TestContinuousBackupOfNodeHasAllFiles(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	place := t.TempDir()

@@ -37,10 +37,10 @@ func newBucket(t *testing.T, put func()) (plugins string) {
 	return fmt.Sprintf("upload: {config: {provider: s3, providerOptions: {endpoint: %q, bucket: files, region: eu-central-1, accessKey: key, secretKey: secret}}}\n", s.URL)
 }
 
-// TestInterruptedUploadsInBucket starts a node whose uploads to a bucket were interrupted. The cluster has the
+// TestInterruptedUploadsInBucketAreKept starts a node whose uploads to a bucket were interrupted. The cluster has the
 // documents of these uploads, and the node does not: it starts while the others are down. It must neither delete the
 // content of a file that the cluster has, nor put the content of an interrupted replacement over that of a later one.
-func TestInterruptedUploadsInBucket(t *testing.T) {
+func TestInterruptedUploadsInBucketAreKept(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	node := nodes[0]
 	left := &leftover{node: node, incoming: filepath.Join(node.dir, "data", "uploads", ".incoming")}

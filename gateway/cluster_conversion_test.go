@@ -17,12 +17,12 @@ import (
 	"lectern/gateway/admin"
 )
 
-// TestCopyHalfConverted has a node get a copy of content that is half converted to other definitions: the conversion
-// stops in the middle, since the leader loses its majority, and goes on when another node has come back and got a copy.
-// That node must serve the content once all of it is converted. Raft's logs no longer have the transactions of the
-// first half, so the copy must have them, although readers of the leader see the content as it was before the
-// conversion.
-func TestCopyHalfConverted(t *testing.T) {
+// TestNodeGetsACopyThatIsHalfConverted has a node get a copy of content that is half converted to other definitions:
+// the conversion stops in the middle, since the leader loses its majority, and goes on when another node has come back
+// and got a copy. That node must serve the content once all of it is converted. Raft's logs no longer have the
+// transactions of the first half, so the copy must have them, although readers of the leader see the content as it was
+// before the conversion.
+func TestNodeGetsACopyThatIsHalfConverted(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	var stop sync.Once
 	var written, half atomic.Bool
@@ -81,10 +81,10 @@ func TestCopyHalfConverted(t *testing.T) {
 	nodes[2].serves(token, "added")
 }
 
-// TestStartedHalfConverted stops a node while the content is converted to other definitions, of which it then has a
+// TestNodeStartsHalfConverted stops a node while the content is converted to other definitions, of which it then has a
 // part. Before it is started again, the cluster deploys definitions once more. The node must convert what it has to
 // these, or take a copy in its place, and serve it.
-func TestStartedHalfConverted(t *testing.T) {
+func TestNodeStartsHalfConverted(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		trailing uint64

@@ -13,9 +13,9 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestCopyWhileRead has a node receive a copy of the content while a client still reads a stream of the content before.
-// The node must follow the leader without waiting for the client.
-func TestCopyWhileRead(t *testing.T) {
+// TestNodeGetsACopyWhileItIsRead has a node receive a copy of the content while a client still reads a stream of the
+// content before. The node must follow the leader without waiting for the client.
+func TestNodeGetsACopyWhileItIsRead(t *testing.T) {
 	nodes := newStoppedCluster(t, 2)
 	leader, other := nodes[0], nodes[1]
 	var network servertest.Link // to the other node, which has no vote, so that it does not disturb the leader meanwhile

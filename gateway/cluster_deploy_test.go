@@ -133,9 +133,9 @@ func testDeploy(t *testing.T, nodes []*clusterNode, token string) {
 	everywhere("fields=summary&filters[slug]=renamed", `"summary":null`)
 }
 
-// TestWithoutLeader calls commands at a node whose cluster has lost its majority. Their errors must say what to do.
-// Definitions that lose content are refused with the command that changes a cluster.
-func TestWithoutLeader(t *testing.T) {
+// TestCommandsWithoutLeaderSayWhatToDo calls commands at a node whose cluster has lost its majority. Their errors must
+// say what to do. Definitions that lose content are refused with the command that changes a cluster.
+func TestCommandsWithoutLeaderSayWhatToDo(t *testing.T) {
 	nodes := newCluster(t, 2)
 	if err := nodes[1].stop(); err != nil {
 		t.Fatal(err)
@@ -188,9 +188,9 @@ func TestWithoutLeader(t *testing.T) {
 	}
 }
 
-// TestUnagreedDeployment deploys definitions while the leader has no majority. The files of the cluster's definitions
-// must stay as they were.
-func TestUnagreedDeployment(t *testing.T) {
+// TestUnagreedDeploymentChangesNothing deploys definitions while the leader has no majority. The files of the cluster's
+// definitions must stay as they were.
+func TestUnagreedDeploymentChangesNothing(t *testing.T) {
 	nodes := newCluster(t, 3)
 	files := func() string {
 		t.Helper()

@@ -97,9 +97,9 @@ func (n *clusterNode) backup() map[string]string {
 	}
 }
 
-// TestClusterFiles uploads, replaces and deletes files of a cluster that has them on the disks of its nodes, while one
-// of the nodes is down. All nodes serve the same content in the end.
-func TestClusterFiles(t *testing.T) {
+// TestFilesReachAllNodes uploads, replaces and deletes files of a cluster that has them on the disks of its nodes,
+// while one of the nodes is down. All nodes serve the same content in the end.
+func TestFilesReachAllNodes(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	serve := func(f nodeFile, status int, content string) {

@@ -93,10 +93,10 @@ func (c *counterClient) write(n int, tag, key string) (bool, error) {
 	return err == nil && answer.StatusCode == http.StatusOK, err
 }
 
-// TestClusterHistory has clients of three nodes read a counter and write it plus one if it has not changed, while nodes
-// stop and start, another one gets the lead, and clocks are set forward and back. The history must be that of a
-// counter. Clocks differ by less than the day for which the answers to writes are kept.
-func TestClusterHistory(t *testing.T) {
+// TestClusterHistoryIsThatOfACounter has clients of three nodes read a counter and write it plus one if it has not
+// changed, while nodes stop and start, another one gets the lead, and clocks are set forward and back. The history must
+// be that of a counter. Clocks differ by less than the day for which the answers to writes are kept.
+func TestClusterHistoryIsThatOfACounter(t *testing.T) {
 	nodes := newStoppedCluster(t, 3)
 	clocks := make([]*steppedClock, len(nodes))
 	bases := make([]*atomic.Pointer[string], len(nodes))

@@ -49,8 +49,9 @@ func (n *clusterNode) asNode(voter bool) admin.ClusterNode {
 	return admin.ClusterNode{Name: n.options.Cluster.Name, Address: n.options.Cluster.Address, Voter: voter}
 }
 
-// TestAddNode adds nodes with votes that are of no use yet, to a cluster of one node. It must go on taking writes.
-func TestAddNode(t *testing.T) {
+// TestAddedNodesDoNotStopWrites adds nodes with votes that are of no use yet, to a cluster of one node. It must go on
+// taking writes.
+func TestAddedNodesDoNotStopWrites(t *testing.T) {
 	nodes := newStoppedCluster(t, 2)
 	leader, added := nodes[0], nodes[1]
 	leader.start()
@@ -90,9 +91,9 @@ func TestAddNode(t *testing.T) {
 	}
 }
 
-// TestKeepMajority wants to take votes from nodes that the others need to agree to anything, because a third node is
-// down.
-func TestKeepMajority(t *testing.T) {
+// TestVotesThatOthersNeedAreKept wants to take votes from nodes that the others need to agree to anything, because a
+// third node is down.
+func TestVotesThatOthersNeedAreKept(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	operator := gateway.Directory(nodes[0].dir, gateway.Options{})

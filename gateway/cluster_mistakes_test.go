@@ -16,9 +16,9 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestStartAfterMistakes starts a node in whose directory somebody has done something wrong. It must end at once, and
-// say what to do.
-func TestStartAfterMistakes(t *testing.T) {
+// TestNodeRefusesToStartAfterMistakes starts a node in whose directory somebody has done something wrong. It must end
+// at once, and say what to do.
+func TestNodeRefusesToStartAfterMistakes(t *testing.T) {
 	nodes := newCluster(t, 2)
 	node := nodes[1]
 	if err := node.stop(); err != nil {
@@ -58,9 +58,9 @@ func TestStartAfterMistakes(t *testing.T) {
 	}
 }
 
-// TestSameNodeTwice serves a copy of a node's directory at another address beside the node. The cluster must go on with
-// the node, and the copy say so.
-func TestSameNodeTwice(t *testing.T) {
+// TestCopyOfNodeIsNotTakenForIt serves a copy of a node's directory at another address beside the node. The cluster
+// must go on with the node, and the copy say so.
+func TestCopyOfNodeIsNotTakenForIt(t *testing.T) {
 	nodes := newCluster(t, 3)
 	node := nodes[2]
 	if err := node.stop(); err != nil {
@@ -92,8 +92,8 @@ func TestSameNodeTwice(t *testing.T) {
 	}
 }
 
-// TestBackupOfAnotherCluster begins a cluster with a backup of one that had another cluster.key.
-func TestBackupOfAnotherCluster(t *testing.T) {
+// TestClusterBeginsWithBackupOfAnother begins a cluster with a backup of one that had another cluster.key.
+func TestClusterBeginsWithBackupOfAnother(t *testing.T) {
 	former, next := newCluster(t, 1)[0], newStoppedCluster(t, 1)[0]
 	token := former.token("writer")
 	p, err := gateway.Directory(former.dir, gateway.Options{}).Administer(t.Context())

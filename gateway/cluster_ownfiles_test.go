@@ -9,9 +9,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestBrokenOwnFiles writes a file with a problem beside each node of a cluster that runs. The nodes must go on with
-// the former files: take over new definitions, and lead. A node that is started says what is wrong.
-func TestBrokenOwnFiles(t *testing.T) {
+// TestBrokenOwnFilesLeaveNodesServing writes a file with a problem beside each node of a cluster that runs. The nodes
+// must go on with the former files: take over new definitions, and lead. A node that is started says what is wrong.
+func TestBrokenOwnFilesLeaveNodesServing(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	for _, n := range nodes {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestDamagedFile damages an uploaded file on the disk of a node so that neither its size nor its time tells. The node
-// gets the content from another one.
-func TestDamagedFile(t *testing.T) {
+// TestDamagedFileIsFetchedAgain damages an uploaded file on the disk of a node so that neither its size nor its time
+// tells. The node gets the content from another one.
+func TestDamagedFileIsFetchedAgain(t *testing.T) {
 	nodes := newCluster(t, 2)
 	token := nodes[0].token("writer")
 	nodes[1].awaitAge(token, "0")

@@ -61,9 +61,9 @@ func TestClusterServesTheSameOnAllNodes(t *testing.T) {
 	}
 }
 
-// TestFormerLeader reads at a node that wrote as the leader, and follows another one since, while nobody writes any
-// more.
-func TestFormerLeader(t *testing.T) {
+// TestFormerLeaderReadsWhatItWrote reads at a node that wrote as the leader, and follows another one since, while
+// nobody writes any more.
+func TestFormerLeaderReadsWhatItWrote(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	revision := nodes[0].write("POST", "/api/articles?status=draft", token,
@@ -81,9 +81,9 @@ func TestFormerLeader(t *testing.T) {
 	nodes[0].awaitAge(token, "0")
 }
 
-// TestForgottenNode serves a node that has lost its data, with the options of one that begins a cluster. It must refuse
-// to start, because the other nodes still count it as a member.
-func TestForgottenNode(t *testing.T) {
+// TestNodeWithoutDataRefusesToBeginACluster serves a node that has lost its data, with the options of one that begins a
+// cluster. It must refuse to start, because the other nodes still count it as a member.
+func TestNodeWithoutDataRefusesToBeginACluster(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	if err := nodes[0].stop(); err != nil {
@@ -102,8 +102,8 @@ func TestForgottenNode(t *testing.T) {
 		`"others"`)
 }
 
-// TestDamagedLeader takes the file of the store away from the leader. Another node takes the writes.
-func TestDamagedLeader(t *testing.T) {
+// TestDamagedLeaderLosesTheLead takes the file of the store away from the leader. Another node takes the writes.
+func TestDamagedLeaderLosesTheLead(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	for i, n := range nodes {
@@ -121,9 +121,9 @@ func TestDamagedLeader(t *testing.T) {
 	}
 }
 
-// TestRemovedNode removes a node that goes on running, and adds it again. Clients of the node are told that nothing was
-// written.
-func TestRemovedNode(t *testing.T) {
+// TestRemovedNodeWritesNothing removes a node that goes on running, and adds it again. Clients of the node are told
+// that nothing was written.
+func TestRemovedNodeWritesNothing(t *testing.T) {
 	nodes := newCluster(t, 3)
 	token := nodes[0].token("writer")
 	removed := nodes[2]
@@ -166,8 +166,9 @@ func TestRemovedNode(t *testing.T) {
 	}
 }
 
-// TestReplaceClusterKey replaces cluster.key while the nodes are restarted one by one. A user stays logged in.
-func TestReplaceClusterKey(t *testing.T) {
+// TestReplacedClusterKeyKeepsUsersLoggedIn replaces cluster.key while the nodes are restarted one by one. A user stays
+// logged in.
+func TestReplacedClusterKeyKeepsUsersLoggedIn(t *testing.T) {
 	nodes := newCluster(t, 3)
 	path := func(n *clusterNode) string { return filepath.Join(n.options.Cluster.Certificates, "cluster.key") }
 	text, err := os.ReadFile(path(nodes[0]))

@@ -72,9 +72,9 @@ func isSomebody(c *gateway.PolicyContext, _ gateway.Host) (bool, error) {
 	return caller.User.ID != 0 || caller.Access.AllowsAction("api::article.article.delete"), nil
 }
 
-// TestConfiguredServerRoutes adds policies and middlewares to the server's own routes, by action and by method and
+// TestServerRoutesObeyTheProgram adds policies and middlewares to the server's own routes, by action and by method and
 // path.
-func TestConfiguredServerRoutes(t *testing.T) {
+func TestServerRoutesObeyTheProgram(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
 	x.Policy("pass", tr.policy("pass", true, nil))
@@ -173,9 +173,9 @@ func TestConfiguredServerRoutes(t *testing.T) {
 	}
 }
 
-// TestConfiguredDelivery adds a middleware that sets how long caches may keep files. Without a policy, files are public
-// and credentials are ignored. The server still sends ranges and its protective headers.
-func TestConfiguredDelivery(t *testing.T) {
+// TestDeliveryOfFilesObeysTheProgram adds a middleware that sets how long caches may keep files. Without a policy,
+// files are public and credentials are ignored. The server still sends ranges and its protective headers.
+func TestDeliveryOfFilesObeysTheProgram(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Route("GET /uploads/{path:.*}",
 		gateway.RouteConfig{Middlewares: []gateway.MiddlewareUse{{Func: func(next http.Handler) http.Handler {
@@ -199,8 +199,8 @@ func TestConfiguredDelivery(t *testing.T) {
 	}
 }
 
-// TestConfiguredLimits expects the rate limit to be checked before any code of a program runs.
-func TestConfiguredLimits(t *testing.T) {
+// TestRateLimitComesBeforeCodeOfPrograms expects the rate limit to be checked before any code of a program runs.
+func TestRateLimitComesBeforeCodeOfPrograms(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
 	x.Middleware("one", tr.middleware("one"))
@@ -230,9 +230,9 @@ func TestConfiguredLimits(t *testing.T) {
 	}
 }
 
-// TestConfiguredSlowUpload sends a file for longer than the time limit of a request, but faster than limits.bodyRate.
-// The server accepts it, although a middleware wraps the response writer and so hides the connection.
-func TestConfiguredSlowUpload(t *testing.T) {
+// TestSlowUploadOutlastsTheTimeLimit sends a file for longer than the time limit of a request, but faster than
+// limits.bodyRate. The server accepts it, although a middleware wraps the response writer and so hides the connection.
+func TestSlowUploadOutlastsTheTimeLimit(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
 	x.Middleware("one", tr.middleware("one"))
@@ -272,10 +272,10 @@ func TestConfiguredSlowUpload(t *testing.T) {
 	}
 }
 
-// TestConfiguredAgain changes the definitions while a policy runs. The new generation answers the request: the policy
-// runs again, and headers that a middleware sets are in the answer once. If the policy has read a body that is too
-// large to be kept, the request is refused.
-func TestConfiguredAgain(t *testing.T) {
+// TestPolicyRunsAgainUnderChangedDefinitions changes the definitions while a policy runs. The new generation answers
+// the request: the policy runs again, and headers that a middleware sets are in the answer once. If the policy has read
+// a body that is too large to be kept, the request is refused.
+func TestPolicyRunsAgainUnderChangedDefinitions(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		body       func() any
@@ -348,8 +348,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestConfiguredLimitsAgain expects the rate limit to count a retried request once.
-func TestConfiguredLimitsAgain(t *testing.T) {
+// TestRetriedRequestCountsOnce expects the rate limit to count a retried request once.
+func TestRetriedRequestCountsOnce(t *testing.T) {
 	var e *editing
 	calls := 0
 	x := &gateway.Extensions{}
@@ -377,9 +377,9 @@ func TestConfiguredLimitsAgain(t *testing.T) {
 	}
 }
 
-// TestConfiguredProblems loads configurations for routes that do not exist or that cannot have them, and expects the
-// problems to be named.
-func TestConfiguredProblems(t *testing.T) {
+// TestWrongConfigurationsOfRoutesAreNamed loads configurations for routes that do not exist or that cannot have them,
+// and expects the problems to be named.
+func TestWrongConfigurationsOfRoutesAreNamed(t *testing.T) {
 	off := map[string]string{"config/plugins.yaml": "upload: {enabled: false}\nusers-permissions: {enabled: false}\ni18n: {enabled: false}\ngraphql: {enabled: false}\n"}
 	moved := map[string]string{
 		"config/plugins.yaml": "graphql: {config: {endpoint: /query}}\n",
@@ -457,9 +457,9 @@ func TestConfiguredProblems(t *testing.T) {
 	}
 }
 
-// TestConfiguredFields configures a policy on a GraphQL field that does the same work as a route, and expects the
-// policy to refuse it.
-func TestConfiguredFields(t *testing.T) {
+// TestFieldsObeyTheirPolicies configures a policy on a GraphQL field that does the same work as a route, and expects
+// the policy to refuse it.
+func TestFieldsObeyTheirPolicies(t *testing.T) {
 	x := &gateway.Extensions{}
 	use := []gateway.PolicyUse{{Func: func(c *gateway.PolicyContext, _ gateway.Host) (bool,
 		error) {

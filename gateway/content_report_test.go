@@ -94,9 +94,9 @@ var wantMisfits = []string{
 // takenInside is found only after a start with the strict definitions has made an index of the marks.
 const takenInside = "part.line.mark in api::dish.dish is unique and has a value that another document has: 763 versions"
 
-// TestMisfits compares stored content with files that have changed since. It does so for a stopped server, for a
-// running server before it serves the files, and while it serves them.
-func TestMisfits(t *testing.T) {
+// TestMisfitsAreFound compares stored content with files that have changed since. It does so for a stopped server, for
+// a running server before it serves the files, and while it serves them.
+func TestMisfitsAreFound(t *testing.T) {
 	dir := misfitProject(t)
 	o := gateway.Options{}
 	check := func() (lines []string, report misfits.Report) {

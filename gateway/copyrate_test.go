@@ -13,9 +13,9 @@ import (
 	"lectern/gateway/internal/paced"
 )
 
-// TestCopyRate makes copies for replicas, of all content and of a part. Together they must keep limits.copyRate; what
-// replicas get after their copy does not wait.
-func TestCopyRate(t *testing.T) {
+// TestCopiesKeepTheirRate makes copies for replicas, of all content and of a part. Together they must keep
+// limits.copyRate; what replicas get after their copy does not wait.
+func TestCopiesKeepTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rate = 64 << 10
 		dir := projectOfNotes(t)

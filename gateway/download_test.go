@@ -50,9 +50,9 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSlowDownload starts an export and a backup whose readers read nothing. The server closes their connections and
-// releases the snapshot and the memory; the command and the log give the reason.
-func TestSlowDownload(t *testing.T) {
+// TestSlowDownloadsAreBrokenOff starts an export and a backup whose readers read nothing. The server closes their
+// connections and releases the snapshot and the memory; the command and the log give the reason.
+func TestSlowDownloadsAreBrokenOff(t *testing.T) {
 	log := &servertest.LogBuffer{}
 	c := newCircleWith(t, "{memory: 64mb, answerRate: 1mb}",
 		gateway.Options{Production: true, Log: slog.New(slog.NewTextHandler(log, nil))})
@@ -104,9 +104,9 @@ func TestSlowDownload(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCommands expects commands that need much memory to reserve it from the budget of all requests. While the
-// budget is used up, the server refuses them with a message that names limits.memory, and stores nothing.
-func TestMemoryOfCommands(t *testing.T) {
+// TestCommandsReserveTheirMemory expects commands that need much memory to reserve it from the budget of all requests.
+// While the budget is used up, the server refuses them with a message that names limits.memory, and stores nothing.
+func TestCommandsReserveTheirMemory(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	a := c.administer(filepath.Dir(c.data))
 	if _, err := a.Import(t.Context(), exportedPosts(1, 1<<20), transfer.ImportOptions{}); err != nil {

@@ -230,8 +230,8 @@ func TestNotModifiedReadsNoRows(t *testing.T) {
 	}
 }
 
-// TestIfMatchOfReads reads with the header If-Match: only the answer that it names comes, and errors come before 412.
-func TestIfMatchOfReads(t *testing.T) {
+// TestReadsObeyIfMatch reads with the header If-Match: only the answer that it names comes, and errors come before 412.
+func TestReadsObeyIfMatch(t *testing.T) {
 	a := serve(t, historyFiles)
 	id := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
 	for _, path := range []string{"/api/topics", "/api/topics/" + id, "/api/_schedules", "/api/_openapi.json",
@@ -270,9 +270,9 @@ func TestIfMatchOfReads(t *testing.T) {
 	a.want(400, "GET", byGET("{nope}"), "full", nil, append(preflight, "If-Match", `"other"`)...)
 }
 
-// TestETagsOfEncodings asks for a list in each encoding, and for its header alone: a strong ETag identifies the bytes
-// that are sent.
-func TestETagsOfEncodings(t *testing.T) {
+// TestETagsDifferByEncoding asks for a list in each encoding, and for its header alone: a strong ETag identifies the
+// bytes that are sent.
+func TestETagsDifferByEncoding(t *testing.T) {
 	a := serve(t, historyFiles)
 	for i := range 20 { // longer than what is not compressed
 		a.want(201, "POST", "/api/topics", "full",
@@ -319,8 +319,8 @@ func TestETagsOfEncodings(t *testing.T) {
 	}
 }
 
-// TestETagsOfGraphQL asks which answers of GraphQL have an ETag.
-func TestETagsOfGraphQL(t *testing.T) {
+// TestGraphQLQueriesHaveETags asks which answers of GraphQL have an ETag.
+func TestGraphQLQueriesHaveETags(t *testing.T) {
 	a := serve(t, historyFiles)
 	jwt, _ := a.register("ada")
 	a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}})
@@ -364,9 +364,9 @@ func TestETagsOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestVaryByCaller expects caches to be told of answers that depend on who asks, also of those without an ETag and of
-// refusals.
-func TestVaryByCaller(t *testing.T) {
+// TestAnswersVaryByCaller expects caches to be told of answers that depend on who asks, also of those without an ETag
+// and of refusals.
+func TestAnswersVaryByCaller(t *testing.T) {
 	a := serve(t, historyFiles)
 	page := "/api/pages/" + a.create("pages", "a")
 	for _, c := range []struct {
@@ -387,9 +387,9 @@ func TestVaryByCaller(t *testing.T) {
 	}
 }
 
-// TestETagsOfConfiguredRoutes asks a route to which a program has added a middleware, and one without. The first gives
-// no ETag, because the middleware may change its answers.
-func TestETagsOfConfiguredRoutes(t *testing.T) {
+// TestRoutesWithMiddlewaresHaveNoETags asks a route to which a program has added a middleware, and one without. The
+// first gives no ETag, because the middleware may change its answers.
+func TestRoutesWithMiddlewaresHaveNoETags(t *testing.T) {
 	const schedules, topics = "/api/_schedules", "/api/topics"
 	for _, c := range []struct{ route, with, without string }{
 		{"", schedules, ""}, {"", topics, ""}, {"api::topic.topic.find", schedules, topics},
@@ -414,8 +414,8 @@ func TestETagsOfConfiguredRoutes(t *testing.T) {
 	}
 }
 
-// TestVaryByForm asks for answers, with an ETag and without, in the form of Strapi 4 and in that of Strapi 5.
-func TestVaryByForm(t *testing.T) {
+// TestAnswersVaryByForm asks for answers, with an ETag and without, in the form of Strapi 4 and in that of Strapi 5.
+func TestAnswersVaryByForm(t *testing.T) {
 	a := serve(t, historyFiles)
 	page := "/api/pages/" + a.create("pages", "a")
 	seq := a.want(200, "GET", page+"/_history", "full", nil).at("data").([]any)[0].(object)["seq"].(string)
@@ -434,8 +434,9 @@ func TestVaryByForm(t *testing.T) {
 	}
 }
 
-// TestCacheControl asks for answers as several callers, where config/api.yaml says how they may be cached.
-func TestCacheControl(t *testing.T) {
+// TestCacheControlFollowsTheSettings asks for answers as several callers, where config/api.yaml says how they may be
+// cached.
+func TestCacheControlFollowsTheSettings(t *testing.T) {
 	files := with(historyFiles)
 	files["config/api.yaml"] = "cache:\n  api::topic.topic: {public: \"public, max-age=60\", authenticated: \"private, max-age=5\"}\n"
 	a := serve(t, files)
@@ -464,8 +465,8 @@ func TestCacheControl(t *testing.T) {
 	}
 }
 
-// TestCacheProblems reads settings of cache that cannot work.
-func TestCacheProblems(t *testing.T) {
+// TestWrongCacheSettingsAreNamed reads settings of cache that cannot work.
+func TestWrongCacheSettingsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"{api::nope.nope: {public: no-cache}}":                            `config/api.yaml:2: cache: there is no content-type "api::nope.nope"`,
 		"{plugin::users-permissions.user: {public: no-cache}}":            "is built in",

@@ -141,9 +141,9 @@ func say(text string) func(http.ResponseWriter, *http.Request, *permission.Acces
 	}
 }
 
-// TestExtendedRoutes calls routes of extensions, and generated routes that extensions configure, as different callers.
-// The messages are those of Strapi.
-func TestExtendedRoutes(t *testing.T) {
+// TestExtendedRoutesAnswerAsStrapi calls routes of extensions, and generated routes that extensions configure, as
+// different callers. The messages are those of Strapi.
+func TestExtendedRoutesAnswerAsStrapi(t *testing.T) {
 	const (
 		failed    = `403 {"data":null,"error":{"status":403,"name":"PolicyError","message":"Policy Failed","details":{}}}`
 		forbidden = `403 {"data":null,"error":{"status":403,"name":"ForbiddenError","message":"Forbidden","details":{}}}`
@@ -265,7 +265,7 @@ func send(t *testing.T, method, url, key, body string) (int, string) {
 
 // If the definitions change during a request, the new generation answers it with its policies and middlewares. These
 // may run twice, but the client receives one answer.
-func TestExtendedAgain(t *testing.T) {
+func TestExtensionsRunAgainUnderChangedDefinitions(t *testing.T) {
 	tr := &trace{}
 	runtime := func(handle func(http.ResponseWriter, *http.Request, *permission.Access) error) gateway.Runtime {
 		x := &gateway.Extensions{}
@@ -308,8 +308,8 @@ func TestExtendedAgain(t *testing.T) {
 	}
 }
 
-// TestExtensionProblems expects faulty extensions to be reported when a project is loaded, before any request.
-func TestExtensionProblems(t *testing.T) {
+// TestFaultyExtensionsAreNamed expects faulty extensions to be reported when a project is loaded, before any request.
+func TestFaultyExtensionsAreNamed(t *testing.T) {
 	tr := &trace{}
 	ok := say("")
 	for want, extend := range map[string]func(*gateway.Extensions){
@@ -398,9 +398,9 @@ func TestExtensionProblems(t *testing.T) {
 	}
 }
 
-// TestOwnActions expects an action of a program in the list of actions that roles can have, and grants it to a token
-// and to a role.
-func TestOwnActions(t *testing.T) {
+// TestActionsOfProgramsCanBeGranted expects an action of a program in the list of actions that roles can have, and
+// grants it to a token and to a role.
+func TestActionsOfProgramsCanBeGranted(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Handle(
 		gateway.Route{Method: "GET", Path: "/api/articles/{id}/seen", Handle: say("seen "),

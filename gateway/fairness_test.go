@@ -48,9 +48,9 @@ func search(words int) (rest string, graphql []object) {
 	return query.Encode(), graphql
 }
 
-// TestHeavyReads attacks the processors with reads that take long, over REST, GraphQL and as streams: few of them run
-// at a time, and short reads do not wait for them.
-func TestHeavyReads(t *testing.T) {
+// TestHeavyReadsLeaveRoomForShortOnes attacks the processors with reads that take long, over REST, GraphQL and as
+// streams: few of them run at a time, and short reads do not wait for them.
+func TestHeavyReadsLeaveRoomForShortOnes(t *testing.T) {
 	a := serve(t, essayFiles)
 	writeEssays(a, 30)
 	rest, graphql := search(99)
@@ -107,9 +107,9 @@ func TestHeavyReads(t *testing.T) {
 	}
 }
 
-// TestHeavySubscriptions compares one long text with many conditions of many subscriptions: they take turns at the
-// processors, as reads do.
-func TestHeavySubscriptions(t *testing.T) {
+// TestHeavySubscriptionsTakeTurns compares one long text with many conditions of many subscriptions: they take turns at
+// the processors, as reads do.
+func TestHeavySubscriptionsTakeTurns(t *testing.T) {
 	files := maps.Clone(essayFiles)
 	files["config/server.yaml"] += "limits: {subscriptionConditions: 100000, subscriptionConditionsPerAddress: 100000}\n"
 	files["config/plugins.yaml"] = "graphql: {config: {subscriptions: true}}\n"
@@ -150,9 +150,9 @@ func TestHeavySubscriptions(t *testing.T) {
 	}
 }
 
-// TestSubscriptionConditions subscribes with more conditions than all subscriptions may have together, in the operation
-// and in its variables.
-func TestSubscriptionConditions(t *testing.T) {
+// TestSubscriptionConditionsAreBounded subscribes with more conditions than all subscriptions may have together, in the
+// operation and in its variables.
+func TestSubscriptionConditionsAreBounded(t *testing.T) {
 	files := maps.Clone(essayFiles)
 	files["config/server.yaml"] += "limits: {subscriptionConditions: 6, subscriptionConditionsPerAddress: 6}\n"
 	files["config/plugins.yaml"] = "graphql: {config: {subscriptions: true}}\n"

@@ -10,10 +10,10 @@ import (
 	"lectern/gateway"
 )
 
-// TestClientKeepsCopy lets a client keep a copy of documents by the change feed, while others write, while the client
-// is killed after it has stored a part of a page, and while the server is started anew. In the end the copy equals the
-// server's list.
-func TestClientKeepsCopy(t *testing.T) {
+// TestClientKeepsACopyByTheFeed lets a client keep a copy of documents by the change feed, while others write, while
+// the client is killed after it has stored a part of a page, and while the server is started anew. In the end the copy
+// equals the server's list.
+func TestClientKeepsACopyByTheFeed(t *testing.T) {
 	dir := writeProject(t, with(map[string]string{"content-types/note.yaml": changesFiles["content-types/note.yaml"]}))
 	rnd := rand.New(rand.NewPCG(1, 2))
 	have, since := map[string]string{}, ""

@@ -120,10 +120,10 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestListenersWithoutMemory subscribes with long variables until the memory of listeners, a quarter of limits.memory,
-// is used up. Further ones are refused with 503, everything else is answered, and listeners are taken again when others
-// have left.
-func TestListenersWithoutMemory(t *testing.T) {
+// TestListenersWithoutMemoryAreRefused subscribes with long variables until the memory of listeners, a quarter of
+// limits.memory, is used up. Further ones are refused with 503, everything else is answered, and listeners are taken
+// again when others have left.
+func TestListenersWithoutMemoryAreRefused(t *testing.T) {
 	c := newParsed(t, "{memory: 32mb, answer: 16mb}")
 	long := strings.Repeat("x", 900<<10)
 	var all []*waiting
@@ -156,8 +156,8 @@ func TestListenersWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestSubscriptionWithVariables expects a subscription to go by its variables for as long as it lasts.
-func TestSubscriptionWithVariables(t *testing.T) {
+// TestSubscriptionKeepsItsVariables expects a subscription to go by its variables for as long as it lasts.
+func TestSubscriptionKeepsItsVariables(t *testing.T) {
 	c := newParsed(t, "{memory: 128mb}")
 	w := c.subscribe("wanted", `,"unused":[1,2,3]`)
 	for _, title := range []string{"other", "wanted"} {

@@ -112,9 +112,9 @@ func (s *eventStream) ends() {
 	}
 }
 
-// TestListeners follows changes with server-sent events: from the beginning, from now on, and again after the
-// connection was lost.
-func TestListeners(t *testing.T) {
+// TestListenersGetEveryChange follows changes with server-sent events: from the beginning, from now on, and again after
+// the connection was lost.
+func TestListenersGetEveryChange(t *testing.T) {
 	for name, headers := range map[string][]string{"plain": nil, "compressed": {"Accept-Encoding", "gzip"}} {
 		t.Run(name, func(t *testing.T) {
 			a := serve(t, changesFiles)
@@ -135,9 +135,9 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// TestListenersLosePermission takes permissions from listeners: by revoking their token, and by changing their role. A
-// permission that is lost becomes tombstones.
-func TestListenersLosePermission(t *testing.T) {
+// TestListenersSeeNothingWithoutPermission takes permissions from listeners: by revoking their token, and by changing
+// their role. A permission that is lost becomes tombstones.
+func TestListenersSeeNothingWithoutPermission(t *testing.T) {
 	a := serve(t, with(map[string]string{
 		"content-types/note.yaml": changesFiles["content-types/note.yaml"],
 		"config/permissions.yaml": `
@@ -211,9 +211,9 @@ func TestListenersAreBounded(t *testing.T) {
 	two.ends()
 }
 
-// TestListenersThatAreGone listens again and again with as many clients as may, long before a heartbeat could find out
-// that the former are gone.
-func TestListenersThatAreGone(t *testing.T) {
+// TestListenersThatAreGoneHoldNoPlace listens again and again with as many clients as may, long before a heartbeat
+// could find out that the former are gone.
+func TestListenersThatAreGoneHoldNoPlace(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not tell before a heartbeat")
 	}

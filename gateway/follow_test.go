@@ -94,9 +94,9 @@ func (r *replica) equals(origin, key string, paths ...string) {
 	}
 }
 
-// TestReplica changes content, permissions, tokens and definitions of a server, and expects the same answers of its
-// replica, which is restarted in between, also while the server is gone.
-func TestReplica(t *testing.T) {
+// TestReplicaAnswersAsItsOrigin changes content, permissions, tokens and definitions of a server, and expects the same
+// answers of its replica, which is restarted in between, also while the server is gone.
+func TestReplicaAnswersAsItsOrigin(t *testing.T) {
 	e := newEditing(t)
 	create := func(body string) {
 		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key, body); status != 201 {
@@ -308,9 +308,9 @@ func awaitFile(t *testing.T, name string, there bool) {
 	})
 }
 
-// TestReplicaHalfConverted starts a replica whose definition files do not fit its content, as if it had been killed
-// during a conversion. It must say that it needs its origin, and serve once it has a copy.
-func TestReplicaHalfConverted(t *testing.T) {
+// TestHalfConvertedReplicaNeedsItsOrigin starts a replica whose definition files do not fit its content, as if it had
+// been killed during a conversion. It must say that it needs its origin, and serve once it has a copy.
+func TestHalfConvertedReplicaNeedsItsOrigin(t *testing.T) {
 	e := newEditing(t)
 	dir := t.TempDir()
 	r := follow(t, dir, e.base, e.key)
@@ -354,9 +354,9 @@ func (l *logTrigger) Write(line []byte) (int, error) {
 	return l.LogBuffer.Write(line)
 }
 
-// TestReplicaCannotServeCopy has the routes of a replica fail once when it begins anew with a copy. It must serve the
-// former content meanwhile and try again.
-func TestReplicaCannotServeCopy(t *testing.T) {
+// TestReplicaServesOldContentUntilItsCopyWorks has the routes of a replica fail once when it begins anew with a copy.
+// It must serve the former content meanwhile and try again.
+func TestReplicaServesOldContentUntilItsCopyWorks(t *testing.T) {
 	e := newEditing(t)
 	dir := t.TempDir()
 	var fails atomic.Bool

@@ -50,10 +50,10 @@ func (g *gap) cut() {
 
 func (g *gap) mend() { g.closed.Store(false) }
 
-// TestReplicaOfTrimmedLog cuts a replica off until the origin's log no longer has the entries that it lacks. The
-// replica serves what it has meanwhile, then begins anew with a copy, and so does a replica that follows it. A listener
-// at the replica is told to begin anew too.
-func TestReplicaOfTrimmedLog(t *testing.T) {
+// TestReplicaBeginsAnewAfterATrimmedLog cuts a replica off until the origin's log no longer has the entries that it
+// lacks. The replica serves what it has meanwhile, then begins anew with a copy, and so does a replica that follows it.
+// A listener at the replica is told to begin anew too.
+func TestReplicaBeginsAnewAfterATrimmedLog(t *testing.T) {
 	e := newEditingAt(t, writeProject(t, map[string]string{
 		"content-types/note.yaml": noteFile("rank: {type: integer}"), "config/server.yaml": "log: {maxSize: 1mb}",
 	}))

@@ -23,9 +23,9 @@ func newForwarding(t *testing.T, origin *node, over *silentnet.Network, follows 
 	return replica
 }
 
-// TestForwardLimits forwards writes to an origin that is slow in different ways, and expects the answer, its header
-// Lectern-Forwarded, and the time that it takes.
-func TestForwardLimits(t *testing.T) {
+// TestForwardedWritesEndInTime forwards writes to an origin that is slow in different ways, and expects the answer, its
+// header Lectern-Forwarded, and the time that it takes.
+func TestForwardedWritesEndInTime(t *testing.T) {
 	const document = `{"data":{"title":"new"}}`
 	for _, c := range []struct {
 		name             string
@@ -79,9 +79,9 @@ func TestForwardLimits(t *testing.T) {
 	}
 }
 
-// TestForwardStalledAnswer lets a connection fall silent when a part of an answer has arrived. The replica must break
-// its own answer off.
-func TestForwardStalledAnswer(t *testing.T) {
+// TestForwardedAnswerThatStallsIsBrokenOff lets a connection fall silent when a part of an answer has arrived. The
+// replica must break its own answer off.
+func TestForwardedAnswerThatStallsIsBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := newForwarding(t, origin, over, false)
@@ -96,9 +96,9 @@ func TestForwardStalledAnswer(t *testing.T) {
 	})
 }
 
-// TestForwardIdle compares how long a replica and an origin keep connections. The origin must not close one that the
-// replica may send a write over.
-func TestForwardIdle(t *testing.T) {
+// TestOriginKeepsConnectionsLongerThanReplicas compares how long a replica and an origin keep connections. The origin
+// must not close one that the replica may send a write over.
+func TestOriginKeepsConnectionsLongerThanReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := newForwarding(t, origin, over, false)
@@ -111,9 +111,9 @@ func TestForwardIdle(t *testing.T) {
 	})
 }
 
-// TestForwardTakes tells the requests that a replica forwards from those that it answers, for paths in upper and lower
-// case.
-func TestForwardTakes(t *testing.T) {
+// TestOnlyWritesAreForwarded tells the requests that a replica forwards from those that it answers, for paths in upper
+// and lower case.
+func TestOnlyWritesAreForwarded(t *testing.T) {
 	g := &generation{Definition: &Definition{Definition: &config.Definition{}}}
 	g.Settings.REST.Prefix, g.Settings.GraphQL.Endpoint = "/Content/V1", "/GraphQL"
 	for request, want := range map[string]bool{

@@ -56,9 +56,9 @@ func (u *ownUpstream) Begin(context.Context) (func(), *url.URL, error) {
 	return func() { u.writes.Add(-1) }, nil, nil
 }
 
-// TestRetryIsNoWrite sends a write while the definitions change. Until it is retried, it is not under way: a leader
-// that hands the lead over need not wait for the new definitions.
-func TestRetryIsNoWrite(t *testing.T) {
+// TestWriteThatWaitsForARetryIsNotUnderWay sends a write while the definitions change. Until it is retried, it is not
+// under way: a leader that hands the lead over need not wait for the new definitions.
+func TestWriteThatWaitsForARetryIsNotUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, tries := &ownUpstream{}, 0
 		rt := server.API{Steps: server.Steps{Forward: newForward(u).Step},
@@ -107,9 +107,9 @@ func (u *lostUpstream) Begin(context.Context) (func(), *url.URL, error) {
 	return func() {}, nil, nil
 }
 
-// TestRetryElsewhere sends a write that is to be retried after its body was read, when another server takes the writes.
-// That gets the whole body.
-func TestRetryElsewhere(t *testing.T) {
+// TestRetryElsewhereSendsTheWholeBody sends a write that is to be retried after its body was read, when another server
+// takes the writes. That gets the whole body.
+func TestRetryElsewhereSendsTheWholeBody(t *testing.T) {
 	const text = `{"data":{"title":"new"}}`
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)

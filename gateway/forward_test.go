@@ -211,9 +211,9 @@ func TestForwardedWritesAreThoseOfTheOrigin(t *testing.T) {
 	}
 }
 
-// TestForwardedThroughReplicas writes to a replica of a replica. Both forward the write, and both show it when it is
-// answered. The origin is told by which addresses it came.
-func TestForwardedThroughReplicas(t *testing.T) {
+// TestWritesAreForwardedThroughReplicas writes to a replica of a replica. Both forward the write, and both show it when
+// it is answered. The origin is told by which addresses it came.
+func TestWritesAreForwardedThroughReplicas(t *testing.T) {
 	e := newEditing(t)
 	between := newWaypoint(t, e.base)
 	forwards := func(to string) *replica {

@@ -9,10 +9,10 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestAmbiguousFraming sends requests with Content-Length, with Transfer-Encoding and with both, each followed by
-// another request. After Transfer-Encoding the connection ends, so that nothing is taken for a request that a proxy
-// took for a part of a body.
-func TestAmbiguousFraming(t *testing.T) {
+// TestAmbiguousFramingEndsTheConnection sends requests with Content-Length, with Transfer-Encoding and with both, each
+// followed by another request. After Transfer-Encoding the connection ends, so that nothing is taken for a request that
+// a proxy took for a part of a body.
+func TestAmbiguousFramingEndsTheConnection(t *testing.T) {
 	a := serve(t, nil)
 	const next = "GET /_ready HTTP/1.1\r\nHost: a\r\n\r\n"
 	for _, c := range []struct {

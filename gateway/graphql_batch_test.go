@@ -12,7 +12,7 @@ func graphqlConfig(config string) map[string]string {
 }
 
 // The answers to batches are those of the reference, apart from limits.
-func TestGraphQLBatches(t *testing.T) {
+func TestGraphQLBatchesAnswerAsTheReference(t *testing.T) {
 	a := serve(t, graphqlConfig("subscriptions: true, limits: {batch: 3}, apolloServer: {allowBatchedHttpRequests: true}"))
 	for _, c := range []struct {
 		name, body string
@@ -62,7 +62,7 @@ func TestGraphQLBatches(t *testing.T) {
 }
 
 // Mutations of a batch run in order. Each operation counts for the limits on requests.
-func TestGraphQLBatchOfMutations(t *testing.T) {
+func TestGraphQLBatchRunsMutationsInOrder(t *testing.T) {
 	files := graphqlConfig("apolloServer: {allowBatchedHttpRequests: true}")
 	files["config/api.yaml"] = "rateLimit: {token: {requests: 6, window: 1h}}\n"
 	a := serve(t, files)
@@ -92,7 +92,7 @@ func TestGraphQLBatchOfMutations(t *testing.T) {
 
 // A batch whose answer is too long says so in the place of the results that have no room, since mutations before them
 // are done.
-func TestGraphQLBatchTooLong(t *testing.T) {
+func TestGraphQLBatchThatIsTooLongSaysSo(t *testing.T) {
 	files := graphqlConfig("apolloServer: {allowBatchedHttpRequests: true}")
 	files["config/server.yaml"] = "limits: {answer: 1kB}\n"
 	a := serve(t, files)
@@ -110,7 +110,7 @@ func TestGraphQLBatchTooLong(t *testing.T) {
 }
 
 // The settings of Apollo Server that Lectern has too.
-func TestGraphQLApolloSettings(t *testing.T) {
+func TestGraphQLObeysApolloSettings(t *testing.T) {
 	const hashOnly = `{"query":"{__typename}","extensions":{"persistedQuery":{"version":1,"sha256Hash":"aa"}}}`
 	for _, c := range []struct {
 		setting, method, path, contentType, body string

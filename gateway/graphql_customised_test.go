@@ -16,8 +16,8 @@ import (
 	"lectern/shadowcrud/graphql/schema"
 )
 
-// TestResolversServed queries fields of extensions over HTTP as each kind of caller.
-func TestResolversServed(t *testing.T) {
+// TestResolversServeEachKindOfCaller queries fields of extensions over HTTP as each kind of caller.
+func TestResolversServeEachKindOfCaller(t *testing.T) {
 	x := &gateway.Extensions{}
 	x.Policy("agent", func(c *gateway.PolicyContext, s gateway.Host) (bool, error) {
 		return s.Documents().Model().Type("api::article.article") != nil &&

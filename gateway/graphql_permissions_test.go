@@ -17,7 +17,7 @@ var openFields = []string{"me", "lecternSchedules", "lecternSchedules_connection
 
 // Every generated root field needs a permission that can be granted. The permission opens the field, and nothing else
 // does.
-func TestGraphQLPermissions(t *testing.T) {
+func TestGraphQLRootFieldsNeedPermissions(t *testing.T) {
 	files := with(map[string]string{"config/plugins.yaml": "graphql: {config: {documentActions: true, subscriptions: true}}\ni18n: {enabled: true}\n" +
 		peopleFiles["config/plugins.yaml"]})
 	files["content-types/page.yaml"] = "kind: singleType\ninfo: {singularName: page, pluralName: pages, displayName: Page}\n" +
@@ -71,7 +71,7 @@ func TestGraphQLPermissions(t *testing.T) {
 }
 
 // Whoever may list files and locales over REST may do so over GraphQL.
-func TestGraphQLFilesAndLocales(t *testing.T) {
+func TestGraphQLListsFilesAndLocalesAsREST(t *testing.T) {
 	const grants = "{plugin::upload.content-api: [find, findOne], plugin::i18n.locales: [listLocales]}"
 	const permissions = "[plugin::upload.content-api.find, plugin::upload.content-api.findOne, plugin::i18n.locales.listLocales]"
 	files := with(map[string]string{"config/permissions.yaml": "roles: {public: " + grants + "}\ntokens:\n" +

@@ -171,8 +171,8 @@ func (a *api) deleteNote(id string) {
 	a.want(204, "DELETE", "/api/notes/"+id, "full", nil)
 }
 
-// TestGraphQLStreams sends operations that are answered by one result.
-func TestGraphQLStreams(t *testing.T) {
+// TestGraphQLStreamsOneResult sends operations that are answered by one result.
+func TestGraphQLStreamsOneResult(t *testing.T) {
 	a := serveNotes(t)
 	post := func(query string) []byte { text, _ := json.Marshal(object{"query": query}); return text }
 	const all = "text/event-stream, application/json;q=0.5"
@@ -254,9 +254,9 @@ func TestGraphQLStreams(t *testing.T) {
 	}
 }
 
-// TestCompressionBesideStreams checks that answers are compressed unless they are streams of events, whatever else the
-// client accepts.
-func TestCompressionBesideStreams(t *testing.T) {
+// TestStreamsOfEventsAreNotCompressed checks that answers are compressed unless they are streams of events, whatever
+// else the client accepts.
+func TestStreamsOfEventsAreNotCompressed(t *testing.T) {
 	a := serveNotes(t)
 	for range 20 {
 		a.note(object{"title": strings.Repeat("a long title ", 10)})
@@ -281,8 +281,8 @@ func TestCompressionBesideStreams(t *testing.T) {
 	}
 }
 
-// TestSubscriptionsAreOff checks that a server without the setting has no subscriptions and no streams.
-func TestSubscriptionsAreOff(t *testing.T) {
+// TestSubscriptionsAreOffByDefault checks that a server without the setting has no subscriptions and no streams.
+func TestSubscriptionsAreOffByDefault(t *testing.T) {
 	a := serve(t, nil)
 	if r := a.do("POST", "/graphql", "", object{"query": "{__typename}"}, "Accept",
 		"text/event-stream"); r.status != 406 {
@@ -342,8 +342,8 @@ func TestSubscriptionsSendWhatChanges(t *testing.T) {
 	drafts.want(changeEvent("DELETE", other, `null`))
 }
 
-// TestSubscriptionsGoOn connects again with the id of an event, also after a restart of the server.
-func TestSubscriptionsGoOn(t *testing.T) {
+// TestSubscriptionsGoOnWhereTheyWere connects again with the id of an event, also after a restart of the server.
+func TestSubscriptionsGoOnWhereTheyWere(t *testing.T) {
 	dir := writeProject(t, with(noteFiles))
 	var key string
 	ready, stop := run(t, dir, gateway.Options{}, func(p *gateway.Project) {
@@ -387,8 +387,9 @@ func TestSubscriptionsGoOn(t *testing.T) {
 	}
 }
 
-// TestSubscriptionsEnd takes the permission, the credential or the definition away while a client listens.
-func TestSubscriptionsEnd(t *testing.T) {
+// TestSubscriptionsEndWithThePermission takes the permission, the credential or the definition away while a client
+// listens.
+func TestSubscriptionsEndWithThePermission(t *testing.T) {
 	dir := writeProject(t, with(noteFiles))
 	var project *gateway.Project
 	ready := gateway.Ready{Tokens: map[string]string{}}

@@ -46,7 +46,7 @@ func TestGraphQLLoginsAreCounted(t *testing.T) {
 }
 
 // The server does not execute an operation if the client does not accept the media type of a GraphQL answer.
-func TestGraphQLNotAcceptable(t *testing.T) {
+func TestGraphQLRunsNothingThatIsNotAcceptable(t *testing.T) {
 	a := serve(t, nil)
 	mutation := `mutation{createArticle(data:{title:"x"}){title}}`
 	if r := a.graphql("full", mutation, "Accept", "text/html"); r.status != http.StatusNotAcceptable {
@@ -57,7 +57,7 @@ func TestGraphQLNotAcceptable(t *testing.T) {
 	}
 }
 
-func TestGraphQLSettings(t *testing.T) {
+func TestGraphQLSettingsAreRead(t *testing.T) {
 	with := func(graphql string) *api {
 		return serve(t, map[string]string{"config/plugins.yaml": "graphql:\n" + graphql +
 			peopleFiles["config/plugins.yaml"]})
@@ -87,7 +87,7 @@ func TestGraphQLSettings(t *testing.T) {
 }
 
 // The settings limit what an operation may ask for; a limit can be lower or higher than its default.
-func TestGraphQLLimitsRaised(t *testing.T) {
+func TestGraphQLLimitsCanBeRaised(t *testing.T) {
 	var keys []string
 	paths := []string{""}
 	for len(keys) < 101 {
@@ -128,7 +128,7 @@ func TestGraphQLLimitsRaised(t *testing.T) {
 
 // Strapi's settings for Apollo Server have an effect if they mean something here. The others are named in a warning at
 // start.
-func TestGraphQLSettingsOfOthers(t *testing.T) {
+func TestGraphQLSettingsWithoutEffectAreNamed(t *testing.T) {
 	var log bytes.Buffer
 	files := with(map[string]string{"config/plugins.yaml": `
 graphql:
@@ -159,7 +159,7 @@ graphql:
 }
 
 // Introspection is allowed in development only, unless the settings say otherwise.
-func TestGraphQLIntrospection(t *testing.T) {
+func TestGraphQLIntrospectionIsForDevelopment(t *testing.T) {
 	for _, tt := range []struct {
 		production bool
 		setting    string
@@ -177,7 +177,7 @@ func TestGraphQLIntrospection(t *testing.T) {
 }
 
 // Queries are persisted after they have been validated, up to the configured number.
-func TestGraphQLPersisted(t *testing.T) {
+func TestGraphQLPersistsValidQueriesOnly(t *testing.T) {
 	a := serve(t, map[string]string{"config/plugins.yaml": "graphql:\n  config:\n    limits: {persisted: 2}\n" +
 		peopleFiles["config/plugins.yaml"]})
 	persisted := func(query string, send bool) reply {
@@ -207,7 +207,7 @@ func TestGraphQLPersisted(t *testing.T) {
 }
 
 // Pages of all origins may read GraphQL answers, unless the configuration lists origins.
-func TestGraphQLOrigins(t *testing.T) {
+func TestGraphQLOriginsAreThoseOfTheSettings(t *testing.T) {
 	for config, origins := range map[string]map[string]string{
 		"host: 127.0.0.1": {"": "", "https://a.example": "*"},
 		"cors: {origin: https://a.example}": {"": "", "https://a.example": "https://a.example",

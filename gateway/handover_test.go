@@ -106,9 +106,9 @@ func TestHandoverLosesNoWrite(t *testing.T) {
 	}
 }
 
-// TestHandoverOfBusyNode passes the lead to and fro between two nodes, at one of which as many clients write as may at
-// a time. What it has forwarded to the former leader comes back to it.
-func TestHandoverOfBusyNode(t *testing.T) {
+// TestHandoverOfBusyNodeLosesNoWrite passes the lead to and fro between two nodes, at one of which as many clients
+// write as may at a time. What it has forwarded to the former leader comes back to it.
+func TestHandoverOfBusyNodeLosesNoWrite(t *testing.T) {
 	const clients = 12
 	nodes := newStoppedCluster(t, 2)
 	limits := fmt.Appendf(nil, "limits:\n  concurrent: %d\n", clients+1)

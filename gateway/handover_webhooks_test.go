@@ -50,9 +50,9 @@ func (h *countingHook) counts() (events, repeated int) {
 	return len(h.events), repeated
 }
 
-// TestHandoverOfWebhooks passes the lead on, by a command and by stops of the leader, while clients write and a webhook
-// tells of each write: each event is sent once. A receiver that answers nothing does not keep the lead.
-func TestHandoverOfWebhooks(t *testing.T) {
+// TestHandoverSendsEachEventOnce passes the lead on, by a command and by stops of the leader, while clients write and a
+// webhook tells of each write: each event is sent once. A receiver that answers nothing does not keep the lead.
+func TestHandoverSendsEachEventOnce(t *testing.T) {
 	hook := newCountingHook(t)
 	nodes := newStoppedCluster(t, 3)
 	declared := fmt.Appendf(

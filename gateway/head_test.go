@@ -56,9 +56,9 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 	}
 }
 
-// TestHeadOfLines asks for streams, for those that are refused, and for their headers alone. The server reads one
-// document for these, whatever the order.
-func TestHeadOfLines(t *testing.T) {
+// TestHeadOfLinesReadsOneDocument asks for streams, for those that are refused, and for their headers alone. The server
+// reads one document for these, whatever the order.
+func TestHeadOfLinesReadsOneDocument(t *testing.T) {
 	a := serve(t, withMetrics(linesFiles))
 	jwt, _ := a.register("ada")
 	const notes = 50

@@ -63,8 +63,9 @@ func items(r reply, keys ...string) (list []string) {
 	return list
 }
 
-// TestHistoryOfABatch deletes a localization and makes it again in one transaction. Nobody has seen it missing.
-func TestHistoryOfABatch(t *testing.T) {
+// TestHistoryOfABatchShowsItsEnd deletes a localization and makes it again in one transaction. Nobody has seen it
+// missing.
+func TestHistoryOfABatchShowsItsEnd(t *testing.T) {
 	a := serve(t, historyFiles)
 	id := a.create("pages?status=draft", "first")
 	page := func(op, locale, title string) any {
@@ -140,9 +141,9 @@ func TestHistoryListsFormerVersions(t *testing.T) {
 	a.want(400, "GET", page+"/_history?filters[by]=x", "full", nil)
 }
 
-// TestHistoryOfKeptLinks publishes a document again that kept its links while it was not published: only links that
-// differ from the kept ones have changed.
-func TestHistoryOfKeptLinks(t *testing.T) {
+// TestHistoryShowsKeptLinksAsUnchanged publishes a document again that kept its links while it was not published: only
+// links that differ from the kept ones have changed.
+func TestHistoryShowsKeptLinksAsUnchanged(t *testing.T) {
 	a := serve(t, historyFiles)
 	one := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
 	for _, c := range []struct {
@@ -225,9 +226,9 @@ func without(v any, keys ...string) any {
 	return v
 }
 
-// TestAsOfAndRestore reads a document as of each entry of its history and of times, and restores it from there, after
-// it was deleted too.
-func TestAsOfAndRestore(t *testing.T) {
+// TestVersionsAreReadAndRestored reads a document as of each entry of its history and of times, and restores it from
+// there, after it was deleted too.
+func TestVersionsAreReadAndRestored(t *testing.T) {
 	a := serve(t, historyFiles)
 	began := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 	one := a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}}).at("data.documentId").(string)
@@ -300,8 +301,8 @@ func TestAsOfAndRestore(t *testing.T) {
 		object{"data": object{"seq": history[2].(object)["seq"]}})
 }
 
-// TestHistoryOfSingleTypes deletes the document of a single type, and restores it.
-func TestHistoryOfSingleTypes(t *testing.T) {
+// TestSingleTypesAreRestored deletes the document of a single type, and restores it.
+func TestSingleTypesAreRestored(t *testing.T) {
 	a := serve(t, historyFiles)
 	a.want(404, "GET", "/api/home/_history", "full", nil)
 	a.want(200, "PUT", "/api/home", "full", object{"data": object{"heading": "first"}})
@@ -326,9 +327,9 @@ func TestHistoryOfSingleTypes(t *testing.T) {
 	}
 }
 
-// TestHistoryOfMovedLinks publishes links in an order that the published version has already, though the draft has
+// TestHistoryShowsMovedLinks publishes links in an order that the published version has already, though the draft has
 // arranged them anew in between, and in another order.
-func TestHistoryOfMovedLinks(t *testing.T) {
+func TestHistoryShowsMovedLinks(t *testing.T) {
 	a := serve(t, historyFiles)
 	var topics []any
 	for _, name := range []string{"one", "two", "three"} {

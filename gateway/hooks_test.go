@@ -22,9 +22,9 @@ import (
 	"lectern/jsontree"
 )
 
-// TestHookedWrites expects hooks to be called for writes over REST, over GraphQL and by the program itself. They see
-// the caller of the request.
-func TestHookedWrites(t *testing.T) {
+// TestHooksSeeEveryWrite expects hooks to be called for writes over REST, over GraphQL and by the program itself. They
+// see the caller of the request.
+func TestHooksSeeEveryWrite(t *testing.T) {
 	tr := &trace{}
 	x := &gateway.Extensions{}
 	x.Hooks(documents.Hooks{
@@ -89,8 +89,8 @@ func TestHookedWrites(t *testing.T) {
 	}
 }
 
-// TestHookedUsersAndFiles expects hooks to be called for writes of users and files.
-func TestHookedUsersAndFiles(t *testing.T) {
+// TestHooksSeeUsersAndFiles expects hooks to be called for writes of users and files.
+func TestHooksSeeUsersAndFiles(t *testing.T) {
 	tr := &trace{}
 	note := func(when string) documents.Hook {
 		return func(ctx context.Context, e *documents.Event) error {

@@ -32,9 +32,9 @@ func keyedNote(t *testing.T, base, key string, body io.Reader) (text string, rep
 	return string(sent), answer.Header.Get("Idempotency-Replayed") == "true"
 }
 
-// TestIdempotencyKeysOfReplicas writes with a key through a replica. The origin, the replica and, when it was promoted,
-// the new origin give the same answer to the key.
-func TestIdempotencyKeysOfReplicas(t *testing.T) {
+// TestIdempotencyKeysHoldThroughReplicas writes with a key through a replica. The origin, the replica and, when it was
+// promoted, the new origin give the same answer to the key.
+func TestIdempotencyKeysHoldThroughReplicas(t *testing.T) {
 	const body = `{"data":{"title":"Soup"}}`
 	e := newEditing(t)
 	dir := t.TempDir()
@@ -64,9 +64,9 @@ func TestIdempotencyKeysOfReplicas(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysAcrossDefinitions changes the definitions while a write with a key is on its way, so that it is
-// retried, and between two requests with the same key.
-func TestIdempotencyKeysAcrossDefinitions(t *testing.T) {
+// TestIdempotencyKeysOutliveChangedDefinitions changes the definitions while a write with a key is on its way, so that
+// it is retried, and between two requests with the same key.
+func TestIdempotencyKeysOutliveChangedDefinitions(t *testing.T) {
 	e := newEditing(t)
 	define := func(rest string) {
 		t.Helper()

@@ -84,9 +84,9 @@ func (a *api) createArticle(title string) string {
 	return fmt.Sprint("/api/articles/", r.at("data.documentId"))
 }
 
-// TestIdempotentWrites sends each kind of write twice with the same key. The second time nothing is written, and the
-// answer is the same.
-func TestIdempotentWrites(t *testing.T) {
+// TestWritesWithAKeyAreCarriedOutOnce sends each kind of write twice with the same key. The second time nothing is
+// written, and the answer is the same.
+func TestWritesWithAKeyAreCarriedOutOnce(t *testing.T) {
 	a := keyed(t, "", gateway.Options{})
 	soup := a.createArticle("Soup")
 	id := strings.TrimPrefix(soup, "/api/articles/")
@@ -182,8 +182,8 @@ func TestIdempotentWrites(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysOfOthers sends the same key with other requests and as other callers.
-func TestIdempotencyKeysOfOthers(t *testing.T) {
+// TestIdempotencyKeysBelongToRequestAndCaller sends the same key with other requests and as other callers.
+func TestIdempotencyKeysBelongToRequestAndCaller(t *testing.T) {
 	a := keyed(t, "", gateway.Options{})
 	ada, _ := a.register("ada")
 	bob, _ := a.register("bob")
@@ -232,9 +232,9 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysRefused sends keys with requests whose answers cannot be kept. All of them are refused, and
-// nothing is done.
-func TestIdempotencyKeysRefused(t *testing.T) {
+// TestIdempotencyKeysAreRefusedWhereNothingIsKept sends keys with requests whose answers cannot be kept. All of them
+// are refused, and nothing is done.
+func TestIdempotencyKeysAreRefusedWhereNothingIsKept(t *testing.T) {
 	a := keyed(t, "idempotency: {maxAnswer: 1kb, maxSize: 1mb}\n", gateway.Options{})
 	for _, c := range []struct {
 		name, path string
@@ -284,9 +284,9 @@ func TestIdempotencyKeysRefused(t *testing.T) {
 	}
 }
 
-// TestIdempotentUploads sends writes of files twice with the same key. Clients separate the parts of a form by another
-// boundary each time.
-func TestIdempotentUploads(t *testing.T) {
+// TestUploadsWithAKeyAreCarriedOutOnce sends writes of files twice with the same key. Clients separate the parts of a
+// form by another boundary each time.
+func TestUploadsWithAKeyAreCarriedOutOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir) // where the data of the project will be
 	a := keyed(t, "", gateway.Options{})
@@ -367,9 +367,9 @@ func TestIdempotentUploads(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysAtWork sends a request while another with the same key is at work, in a hook. It is answered 409,
-// and later with the kept answer.
-func TestIdempotencyKeysAtWork(t *testing.T) {
+// TestIdempotencyKeysAtWorkAnswer409 sends a request while another with the same key is at work, in a hook. It is
+// answered 409, and later with the kept answer.
+func TestIdempotencyKeysAtWorkAnswer409(t *testing.T) {
 	at, on := make(chan struct{}), make(chan struct{})
 	x := &gateway.Extensions{}
 	runs := 0
@@ -428,8 +428,9 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysAfterChangedPermissions does not show a kept answer to a caller whose permissions have changed.
-func TestIdempotencyKeysAfterChangedPermissions(t *testing.T) {
+// TestIdempotencyKeysShowNothingAfterChangedPermissions does not show a kept answer to a caller whose permissions have
+// changed.
+func TestIdempotencyKeysShowNothingAfterChangedPermissions(t *testing.T) {
 	a := keyed(t, "", gateway.Options{})
 	jwt, id := a.register("ada")
 	body := object{"data": object{"title": "Soup"}}
@@ -448,9 +449,9 @@ func TestIdempotencyKeysAfterChangedPermissions(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeysAfterMadePrivate does not show a kept answer after one of its attributes was made private, in a
-// type or in a component.
-func TestIdempotencyKeysAfterMadePrivate(t *testing.T) {
+// TestIdempotencyKeysShowNothingMadePrivate does not show a kept answer after one of its attributes was made private,
+// in a type or in a component.
+func TestIdempotencyKeysShowNothingMadePrivate(t *testing.T) {
 	for _, file := range []string{"content-types/note.yaml", "components/page/part.yaml"} {
 		t.Run(file, func(t *testing.T) {
 			note := noteHead + "  title: {type: string}\n  pin: {type: string}\n  part: {type: component, component: page.part}\n"

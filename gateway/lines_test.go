@@ -165,9 +165,9 @@ func TestStreamedLinesAreThoseOfThePages(t *testing.T) {
 	}
 }
 
-// TestLinesRefused expects a stream to need its own permission and that of the list, and parameters to be checked
-// before it begins.
-func TestLinesRefused(t *testing.T) {
+// TestLinesNeedTheirPermission expects a stream to need its own permission and that of the list, and parameters to be
+// checked before it begins.
+func TestLinesNeedTheirPermission(t *testing.T) {
 	a := serve(t, linesFiles)
 	jwt, _ := a.register("ada")
 	for _, c := range []struct {
@@ -196,9 +196,9 @@ func TestLinesRefused(t *testing.T) {
 	}
 }
 
-// TestLinesOfOldClients expects no stream over HTTP/1.0, by which a client cannot tell the end of an answer from one
+// TestOldClientsGetNoLines expects no stream over HTTP/1.0, by which a client cannot tell the end of an answer from one
 // that was cut off.
-func TestLinesOfOldClients(t *testing.T) {
+func TestOldClientsGetNoLines(t *testing.T) {
 	a := serve(t, linesFiles)
 	c, err := net.Dial("tcp", strings.TrimPrefix(a.Base, "http://"))
 	if err != nil {
@@ -262,9 +262,9 @@ func beginBuffered(t *testing.T, base, path, header string, buffer int) *servert
 	return c
 }
 
-// TestStreamsOfOneAddress holds as many streams as one address may. More of it are refused, and those of others are
-// not.
-func TestStreamsOfOneAddress(t *testing.T) {
+// TestStreamsOfOneAddressAreBounded holds as many streams as one address may. More of it are refused, and those of
+// others are not.
+func TestStreamsOfOneAddressAreBounded(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {streams: 3, streamsPerAddress: 2}\n"}
 	for name, text := range linesFiles {
 		files[name] = text
@@ -290,8 +290,9 @@ func TestStreamsOfOneAddress(t *testing.T) {
 	}
 }
 
-// TestLinesBound expects no more streams than limits.streams, and those whose clients are gone to be counted no more.
-func TestLinesBound(t *testing.T) {
+// TestStreamsAreBounded expects no more streams than limits.streams, and those whose clients are gone to be counted no
+// more.
+func TestStreamsAreBounded(t *testing.T) {
 	files := map[string]string{"config/server.yaml": "limits: {streams: 1}\nmetrics: {token: " + metricsToken + "}\n"}
 	for name, text := range linesFiles {
 		files[name] = text

@@ -12,9 +12,9 @@ import (
 	"lectern/store"
 )
 
-// TestLogOfRequests writes over REST and GraphQL, as tokens, as the public and by the server itself. The log of changes
-// says who did what. A restored store begins a new epoch, and its log goes on.
-func TestLogOfRequests(t *testing.T) {
+// TestLogSaysWhoDidWhat writes over REST and GraphQL, as tokens, as the public and by the server itself. The log of
+// changes says who did what. A restored store begins a new epoch, and its log goes on.
+func TestLogSaysWhoDidWhat(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	id := strings.TrimPrefix(path, "/api/articles/")

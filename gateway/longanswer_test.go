@@ -29,9 +29,10 @@ roles:
 `,
 }
 
-// TestLongAnswersEnd begins answers that last, and takes from their callers what lets them have these. The answers must
-// not end before, and must end when the server has looked at its clock again, also if their clients do not read.
-func TestLongAnswersEnd(t *testing.T) {
+// TestLongAnswersEndWithThePermission begins answers that last, and takes from their callers what lets them have these.
+// The answers must not end before, and must end when the server has looked at its clock again, also if their clients do
+// not read.
+func TestLongAnswersEndWithThePermission(t *testing.T) {
 	e := serveLasting(t)
 	lines, copied := "/api/notes", "/api/_replica/copy"
 	log := "/api/_replica/log?since=" +
@@ -95,10 +96,10 @@ func TestLongAnswersEnd(t *testing.T) {
 	}
 }
 
-// TestOpenLongAnswers reads a stream of a route that a program opens for everybody. The server must go on with it
-// although the credential of the client, which the route does not look at, has other permissions than the public, or
-// none. A middleware may hand on another request.
-func TestOpenLongAnswers(t *testing.T) {
+// TestOpenLongAnswersGoOnWithoutCredential reads a stream of a route that a program opens for everybody. The server
+// must go on with it although the credential of the client, which the route does not look at, has other permissions
+// than the public, or none. A middleware may hand on another request.
+func TestOpenLongAnswersGoOnWithoutCredential(t *testing.T) {
 	files := maps.Clone(longAnswerFiles)
 	files["config/permissions.yaml"] = "roles: {public: {api::note.note: [find, stream]}}\n"
 	stripped := func(next http.Handler) http.Handler {

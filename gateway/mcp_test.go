@@ -15,9 +15,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestSlowMessages sends the heads of messages of MCP on as many connections as would use up limits.memory if each held
-// the memory of its answer, and expects another message to be answered.
-func TestSlowMessages(t *testing.T) {
+// TestSlowMessagesHoldNoMemory sends the heads of messages of MCP on as many connections as would use up limits.memory
+// if each held the memory of its answer, and expects another message to be answered.
+func TestSlowMessagesHoldNoMemory(t *testing.T) {
 	a := serve(t, map[string]string{
 		"config/server.yaml":  "limits: {memory: 32mb}\n",
 		"config/plugins.yaml": peopleFiles["config/plugins.yaml"] + "mcp: {enabled: true}\n",
@@ -39,9 +39,9 @@ func TestSlowMessages(t *testing.T) {
 		"application/json", "Accept", "application/json, text/event-stream")
 }
 
-// TestToolsOfReplica calls tools of MCP at a replica that forwards writes: what one of them writes at the origin, the
-// next one reads at the replica.
-func TestToolsOfReplica(t *testing.T) {
+// TestToolsOfReplicaReadTheirWrites calls tools of MCP at a replica that forwards writes: what one of them writes at
+// the origin, the next one reads at the replica.
+func TestToolsOfReplicaReadTheirWrites(t *testing.T) {
 	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
 	e.write("config/plugins.yaml", "mcp: {enabled: true}\n")

@@ -68,9 +68,9 @@ func (c *circle) send(p parsedRequest, headers ...string) reply {
 		append([]string{"Content-Type", p.kind, "Accept", "application/json, text/event-stream"}, headers...)...)
 }
 
-// TestMemoryOfParsed sends requests that would be parsed to more than limits.memory, as they are and compressed. Each
-// is refused with 413 and leaves nothing reserved, and others are answered.
-func TestMemoryOfParsed(t *testing.T) {
+// TestParsedRequestsReserveMemory sends requests that would be parsed to more than limits.memory, as they are and
+// compressed. Each is refused with 413 and leaves nothing reserved, and others are answered.
+func TestParsedRequestsReserveMemory(t *testing.T) {
 	c := newParsed(t, "{memory: 32mb, answer: 16mb}")
 	for _, p := range parsedRequests(1<<20 - 1000) {
 		for _, encoding := range []string{"identity", "gzip"} {
@@ -99,9 +99,9 @@ func TestMemoryOfParsed(t *testing.T) {
 	}
 }
 
-// TestMemoryOfParsedIsBusy fills limits.memory with answers that nobody reads. Requests that are parsed to much are
-// refused with 503 then, and small ones are answered.
-func TestMemoryOfParsedIsBusy(t *testing.T) {
+// TestParsedRequestsWaitForNoMemory fills limits.memory with answers that nobody reads. Requests that are parsed to
+// much are refused with 503 then, and small ones are answered.
+func TestParsedRequestsWaitForNoMemory(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	for range 6 {
 		c.askOnly(deepPosts(7))
@@ -117,8 +117,8 @@ func TestMemoryOfParsedIsBusy(t *testing.T) {
 	}
 }
 
-// TestMemoryOfQueries expects long query strings and GraphQL documents to reserve what they are parsed to.
-func TestMemoryOfQueries(t *testing.T) {
+// TestQueriesReserveMemory expects long query strings and GraphQL documents to reserve what they are parsed to.
+func TestQueriesReserveMemory(t *testing.T) {
 	for _, test := range []struct {
 		name, method, path string
 		body               string
@@ -147,8 +147,9 @@ func TestMemoryOfQueries(t *testing.T) {
 	}
 }
 
-// TestMemoryOfHeaders expects a request with very many headers to reserve what they take while it waits for its body.
-func TestMemoryOfHeaders(t *testing.T) {
+// TestHeadersReserveMemory expects a request with very many headers to reserve what they take while it waits for its
+// body.
+func TestHeadersReserveMemory(t *testing.T) {
 	c := newParsed(t, "{memory: 32mb, answer: 16mb}")
 	for what, name := range map[string]func(i int) string{
 		"many names": func(i int) string { return fmt.Sprintf("%x", 0xa000+i) },
@@ -172,9 +173,9 @@ func TestMemoryOfHeaders(t *testing.T) {
 	}
 }
 
-// TestShortMessagesOfLongValues sends an object with many wrong keys and a long text as a variable. The answer, which
-// quotes the object for each of them, stays short.
-func TestShortMessagesOfLongValues(t *testing.T) {
+// TestMessagesOfLongValuesAreShort sends an object with many wrong keys and a long text as a variable. The answer,
+// which quotes the object for each of them, stays short.
+func TestMessagesOfLongValuesAreShort(t *testing.T) {
 	c := newParsed(t, "{memory: 128mb}")
 	var keys strings.Builder
 	for i := range 60 {
@@ -188,8 +189,8 @@ func TestShortMessagesOfLongValues(t *testing.T) {
 	}
 }
 
-// TestLongArgumentsOfQueries calls tools with arguments that stand for queries far longer than they are.
-func TestLongArgumentsOfQueries(t *testing.T) {
+// TestLongArgumentsOfToolsReserveMemory calls tools with arguments that stand for queries far longer than they are.
+func TestLongArgumentsOfToolsReserveMemory(t *testing.T) {
 	c := newParsed(t, "{memory: 128mb}")
 	for name, filters := range map[string]string{
 		"a long key":  `{"` + strings.Repeat("a", 60<<10) + `":` + listOf("1", 20<<10) + `}`,

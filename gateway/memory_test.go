@@ -127,9 +127,9 @@ func (c *circle) askOnly(path string) net.Conn {
 // MiB, and the other three were refused. Each of the answers takes 8 MiB.
 func taken(m budget.Stats) bool { return m.Reserved >= 24<<20 && m.Refused >= 3 }
 
-// TestMemoryOfAnswers fills the memory for requests with answers that nobody reads. The server then refuses large
+// TestAnswersReserveMemory fills the memory for requests with answers that nobody reads. The server then refuses large
 // answers with 503 and still sends small ones. It sends large ones again when the slow clients have left.
-func TestMemoryOfAnswers(t *testing.T) {
+func TestAnswersReserveMemory(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	if got := c.do("GET", deepPosts(7), "", nil); got.status != 200 {
 		t.Fatalf("%d, %d bytes, %.200s", got.status, len(got.text), got.text)
@@ -160,9 +160,9 @@ func TestMemoryOfAnswers(t *testing.T) {
 	}
 }
 
-// TestSlowReader expects the server to disconnect a client that reads nothing of a long answer, and to free the memory
-// of the answer.
-func TestSlowReader(t *testing.T) {
+// TestSlowReaderIsDisconnected expects the server to disconnect a client that reads nothing of a long answer, and to
+// free the memory of the answer.
+func TestSlowReaderIsDisconnected(t *testing.T) {
 	c := newCircle(t, "{memory: 64mb, answerRate: 4mb}")
 	conn := c.askOnly(deepPosts(12))
 	c.until("an answer that is not read", func(m budget.Stats) bool { return m.Reserved > 0 })
@@ -177,8 +177,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestAnswerLimit expects limits.answer to limit the length of an answer, and the refusal to name that setting.
-func TestAnswerLimit(t *testing.T) {
+// TestAnswersAreLimited expects limits.answer to limit the length of an answer, and the refusal to name that setting.
+func TestAnswersAreLimited(t *testing.T) {
 	c := newCircle(t, "{answer: 1mb}")
 	if got := c.do("GET", deepPosts(5), "", nil); got.status != 400 ||
 		!strings.Contains(got.message(), "limits.answer (1mb)") {
@@ -189,9 +189,9 @@ func TestAnswerLimit(t *testing.T) {
 	}
 }
 
-// TestMemoryOfGraphQL expects GraphQL and REST to share one memory budget. A large GraphQL answer is refused with 503
-// while other answers hold the memory, and sent once they have released it.
-func TestMemoryOfGraphQL(t *testing.T) {
+// TestGraphQLSharesTheMemoryOfREST expects GraphQL and REST to share one memory budget. A large GraphQL answer is
+// refused with 503 while other answers hold the memory, and sent once they have released it.
+func TestGraphQLSharesTheMemoryOfREST(t *testing.T) {
 	c := newCircle(t, "{memory: 32mb, answer: 16mb, answerRate: 1kb}")
 	ask := func() reply {
 		return c.do("POST", "/graphql", "",
@@ -226,8 +226,8 @@ func TestMemoryOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestAnswerLimitOfGraphQL expects limits.answer to apply to GraphQL if graphql.config.limits.bytes is not set.
-func TestAnswerLimitOfGraphQL(t *testing.T) {
+// TestGraphQLAnswersAreLimited expects limits.answer to apply to GraphQL if graphql.config.limits.bytes is not set.
+func TestGraphQLAnswersAreLimited(t *testing.T) {
 	c := newCircle(t, "{answer: 100kb}")
 	got := c.do("POST", "/graphql", "",
 		map[string]any{"query": `{posts(pagination:{limit:40}){title tags(pagination:{limit:-1}){name posts{title text}}}}`})
@@ -236,9 +236,9 @@ func TestAnswerLimitOfGraphQL(t *testing.T) {
 	}
 }
 
-// TestMemoryOfImages expects an image to reserve the memory that decoding it takes. An image that needs more than the
-// whole budget is refused before it is decoded.
-func TestMemoryOfImages(t *testing.T) {
+// TestImagesReserveMemory expects an image to reserve the memory that decoding it takes. An image that needs more than
+// the whole budget is refused before it is decoded.
+func TestImagesReserveMemory(t *testing.T) {
 	c := newCircle(t, "{memory: 8mb, answer: 1mb}")
 	upload := func(side int) reply {
 		var file, body bytes.Buffer

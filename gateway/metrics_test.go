@@ -111,8 +111,8 @@ func TestMetricsAreServedWhereTheyAreOn(t *testing.T) {
 	}
 }
 
-// TestMetricsValues carries out requests of each kind and expects the metrics to grow by them.
-func TestMetricsValues(t *testing.T) {
+// TestMetricsCountEachRequest carries out requests of each kind and expects the metrics to grow by them.
+func TestMetricsCountEachRequest(t *testing.T) {
 	a := serve(t, withMetrics(nil))
 	before := a.scrape()
 	graphql := func(query string) { a.do("POST", "/graphql", "full", object{"query": query}) }
@@ -194,8 +194,8 @@ func TestMetricsValues(t *testing.T) {
 	}
 }
 
-// TestMetricsOfListeners listens to changes and to a subscription, up to the limit, and then closes one of both.
-func TestMetricsOfListeners(t *testing.T) {
+// TestMetricsCountListeners listens to changes and to a subscription, up to the limit, and then closes one of both.
+func TestMetricsCountListeners(t *testing.T) {
 	files := maps.Clone(noteFiles)
 	files["config/server.yaml"] = "metrics: {token: " + metricsToken +
 		"}\nlimits: {listeners: 3, listenersPerAddress: 2}\n"

@@ -28,12 +28,12 @@ import (
 	"lectern/gateway"
 )
 
-var metricsCost = flag.Duration("metricscost", 0, "how long TestMetricsCost measures each workload; 0 skips it")
+var metricsCost = flag.Duration("metricscost", 0, "how long TestMetricsCostLittle measures each workload; 0 skips it")
 
-// TestMetricsCost measures what metrics add to requests. It fails if they surely add more than 3 % of processor time to
-// a workload. Run it by hand, on one processor:
+// TestMetricsCostLittle measures what metrics add to requests. It fails if they surely add more than 3 % of processor
+// time to a workload. Run it by hand, on one processor:
 //
-//	go test ./gateway -run TestMetricsCost -metricscost 30s -cpu 1 -v -timeout 30m
+//	go test ./gateway -run TestMetricsCostLittle -metricscost 30s -cpu 1 -v -timeout 30m
 //
 // Servers in this process have the same content; one of them has metrics, and two have none. A client in this process
 // sends the same requests to each over loopback connections, in blocks of a few milliseconds, by turns and in random
@@ -41,7 +41,7 @@ var metricsCost = flag.Duration("metricscost", 0, "how long TestMetricsCost meas
 // servers without, which shows how exact the measurement is. The medians of these ratios are printed with their 95 %
 // intervals by the sign test, and so is that of the wall times. The time of the client, some microseconds of a request,
 // is in all blocks.
-func TestMetricsCost(t *testing.T) {
+func TestMetricsCostLittle(t *testing.T) {
 	if *metricsCost == 0 {
 		t.Skip("measures only if -metricscost is set")
 	}

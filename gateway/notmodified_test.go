@@ -96,9 +96,9 @@ func TestNotModifiedUntilChanged(t *testing.T) {
 	}
 }
 
-// TestNotModifiedForCallers sends a request with a credential that was answered 304 to another credential, once more:
-// its credential is checked.
-func TestNotModifiedForCallers(t *testing.T) {
+// TestNotModifiedChecksEachCaller sends a request with a credential that was answered 304 to another credential, once
+// more: its credential is checked.
+func TestNotModifiedChecksEachCaller(t *testing.T) {
 	ready, _ := run(t, writeProject(t, withMetrics(with(historyFiles))), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
 	a.want(201, "POST", "/api/topics", "full", object{"data": object{"name": "one"}})
@@ -133,9 +133,9 @@ func TestNotModifiedForCallers(t *testing.T) {
 	}
 }
 
-// TestNotModifiedUntilExpiry sends the same request with a JWT until it has expired. The credential is checked each
-// time.
-func TestNotModifiedUntilExpiry(t *testing.T) {
+// TestNotModifiedEndsWithTheCredential sends the same request with a JWT until it has expired. The credential is
+// checked each time.
+func TestNotModifiedEndsWithTheCredential(t *testing.T) {
 	ready, _ := run(t, writeProject(t, withMetrics(with(historyFiles))), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
 	jwt, _ := a.register("ada")

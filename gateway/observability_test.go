@@ -15,9 +15,9 @@ const observability = "../examples/observability"
 
 var metricInQuery = regexp.MustCompile(`\b(?:lectern|go|process)_[a-z_]+`)
 
-// TestObservabilityExamples expects the alert rules and the dashboard of the example to use only metrics that a scrape
-// has.
-func TestObservabilityExamples(t *testing.T) {
+// TestObservabilityExamplesUseExistingMetrics expects the alert rules and the dashboard of the example to use only
+// metrics that a scrape has.
+func TestObservabilityExamplesUseExistingMetrics(t *testing.T) {
 	a := serve(t, withMetrics(nil))
 	a.want(201, "POST", "/api/articles", "full", object{"data": object{"title": "a"}})
 	a.want(401, "GET", "/api/articles", "wrong", nil)

@@ -109,9 +109,9 @@ func tell(t *testing.T, i int) *storied {
 
 var seqs = regexp.MustCompile(`"seq":"[^"]+"`)
 
-// TestHistoryOracle reads the histories of two servers whose contents differ in hidden values only, and their articles
-// as of each entry, with random parameters. SEQ stands for a seq in a query.
-func TestHistoryOracle(t *testing.T) {
+// TestHistoryShowsNoHiddenValues reads the histories of two servers whose contents differ in hidden values only, and
+// their articles as of each entry, with random parameters. SEQ stands for a seq in a query.
+func TestHistoryShowsNoHiddenValues(t *testing.T) {
 	a, b := tell(t, 0), tell(t, 1)
 	answers := map[string]int{}
 	same := func(t rapid.TB, name, as, query string, n int) {
@@ -157,9 +157,9 @@ func TestHistoryOracle(t *testing.T) {
 	}
 }
 
-// TestRestoreOracle restores versions, at last one whose hidden value another article has taken since. The refusal does
-// not show the value.
-func TestRestoreOracle(t *testing.T) {
+// TestRestoreShowsNoHiddenValues restores versions, at last one whose hidden value another article has taken since. The
+// refusal does not show the value.
+func TestRestoreShowsNoHiddenValues(t *testing.T) {
 	a, b := tell(t, 0), tell(t, 1)
 	restore := func(i int, s *storied) reply {
 		list := s.seqs["private"]

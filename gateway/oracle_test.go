@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The tests in this file look for oracles: answers that reveal hidden values indirectly. TestOracle sends the same
-// queries, with every parameter at any nesting, to two servers whose contents differ in hidden values only, and expects
-// equal answers.
+// The tests in this file look for oracles: answers that reveal hidden values indirectly. TestQueriesShowNoHiddenValues
+// sends the same queries, with every parameter at any nesting, to two servers whose contents differ in hidden values
+// only, and expects equal answers.
 
 // hiddenValues are the hidden values of each server. They have the same length and letter case, but sort in opposite
 // order.
@@ -177,7 +177,7 @@ func brackets(parts []string) string {
 // differing matches the parts of an answer that always differ between the servers.
 var differing = regexp.MustCompile(`"documentId":"[a-z0-9]{24}"|"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 
-func TestOracle(t *testing.T) {
+func TestQueriesShowNoHiddenValues(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	answers := map[int]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -191,9 +191,9 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestUnreadableRelations queries two servers as callers who may not find users. The users of the two servers differ in
-// names, addresses, roles and number.
-func TestUnreadableRelations(t *testing.T) {
+// TestRelationsToUsersShowNothing queries two servers as callers who may not find users. The users of the two servers
+// differ in names, addresses, roles and number.
+func TestRelationsToUsersShowNothing(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "zoe", "abe")
 	b.register("another")
 	b.want(200, "PUT", userPath(1), "full", object{"role": b.roleID("public"), "blocked": true, "confirmed": false})
@@ -223,9 +223,10 @@ func TestUnreadableRelations(t *testing.T) {
 	}
 }
 
-// TestChangesOracle reads the change feed of two servers whose contents differ in hidden values only, from the
-// beginning and after a write that changes nothing but them. The servers tell the same, the position and times aside.
-func TestChangesOracle(t *testing.T) {
+// TestFeedShowsNoHiddenValues reads the change feed of two servers whose contents differ in hidden values only, from
+// the beginning and after a write that changes nothing but them. The servers tell the same, the position and times
+// aside.
+func TestFeedShowsNoHiddenValues(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	positions := regexp.MustCompile(`"(seq|last_seq)":"[^"]+"`)
 	sinces := map[*api]map[string]string{a: {}, b: {}}
@@ -298,8 +299,9 @@ func equalReplies(t rapid.TB, request, as string, x, y reply) int {
 	return x.status
 }
 
-// TestHiddenFields uses each hidden field in each parameter once, so that the coverage does not depend on chance.
-func TestHiddenFields(t *testing.T) {
+// TestHiddenFieldsAreRefusedEverywhere uses each hidden field in each parameter once, so that the coverage does not
+// depend on chance.
+func TestHiddenFieldsAreRefusedEverywhere(t *testing.T) {
 	a := secretive(t, 0, subscribable, "ann", "bob")
 	for _, as := range []string{"full", "readonly", "keeper"} {
 		for path, hidden := range map[string][]string{
@@ -341,9 +343,9 @@ func TestHiddenFields(t *testing.T) {
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// TestSubscriptionOracle subscribes to the articles of two servers whose contents differ in hidden values only, and
-// expects equal events for equal writes.
-func TestSubscriptionOracle(t *testing.T) {
+// TestSubscriptionsShowNoHiddenValues subscribes to the articles of two servers whose contents differ in hidden values
+// only, and expects equal events for equal writes.
+func TestSubscriptionsShowNoHiddenValues(t *testing.T) {
 	a, b := secretive(t, 0, subscribable, "ann", "bob"), secretive(t, 1, subscribable, "ann", "bob")
 	seq := regexp.MustCompile(`"seq":"[^"]*"`)
 	same := func(t *testing.T, x, y *stream) event {

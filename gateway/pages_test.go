@@ -11,7 +11,7 @@ import (
 
 // The page for browsers depends on the setting, the environment and the program, in this order. The test passes with
 // and without the IDE in the build: without it, a page says that the IDE is missing.
-func TestLandingPage(t *testing.T) {
+func TestLandingPageFollowsTheSettings(t *testing.T) {
 	choose := func(ide bool, page http.Handler) *gateway.Extensions {
 		x := &gateway.Extensions{}
 		x.LandingPage(func(p *gateway.Project) (bool, http.Handler) {

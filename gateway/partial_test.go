@@ -132,8 +132,8 @@ var partCases = map[string]partCase{
 	},
 }
 
-// TestPartialReplica follows parts of a server while its content and its definitions change.
-func TestPartialReplica(t *testing.T) {
+// TestPartialReplicaFollowsItsPart follows parts of a server while its content and its definitions change.
+func TestPartialReplicaFollowsItsPart(t *testing.T) {
 	p := newPublishing(t)
 	p.change()
 	_, key, err := p.project.CreateToken(
@@ -284,8 +284,8 @@ func TestPartialReplicaChangesPart(t *testing.T) {
 	}
 }
 
-// TestPartialReplicaOfUnknownType follows a type that there is not.
-func TestPartialReplicaOfUnknownType(t *testing.T) {
+// TestPartialReplicaRefusesAnUnknownType follows a type that there is not.
+func TestPartialReplicaRefusesAnUnknownType(t *testing.T) {
 	p := newPublishing(t)
 	for uid, want := range map[string]string{"api::stroy.stroy": "there are api::story.story, api::writer.writer",
 		"plugin::users-permissions.user": "built in"} {

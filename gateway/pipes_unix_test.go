@@ -12,9 +12,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestPipes checks a project in which a named pipe, a device or a directory lies where a file belongs. Reading a pipe
-// would wait for its writer, without end.
-func TestPipes(t *testing.T) {
+// TestPipesAndDevicesAreNotRead checks a project in which a named pipe, a device or a directory lies where a file
+// belongs. Reading a pipe would wait for its writer, without end.
+func TestPipesAndDevicesAreNotRead(t *testing.T) {
 	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
 	device := func(path string) error { return os.Symlink("/dev/zero", path) }
 	directory := func(path string) error { return os.Mkdir(path, 0o700) }

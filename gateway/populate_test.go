@@ -52,9 +52,9 @@ tokens:
   - {name: clubs, type: custom, permissions: [api::person.person.find, api::club.club.find, api::book.book.create]}`,
 }
 
-// TestPopulateDefaults reads documents of types that have a default populate: over REST, where the defaults apply as
-// far as the caller may see, and over GraphQL, where they do not apply.
-func TestPopulateDefaults(t *testing.T) {
+// TestPopulateDefaultsApply reads documents of types that have a default populate: over REST, where the defaults apply
+// as far as the caller may see, and over GraphQL, where they do not apply.
+func TestPopulateDefaultsApply(t *testing.T) {
 	ready, _ := run(t, writeProject(t, populateFiles), gateway.Options{Ephemeral: true}, nil)
 	a := newAPI(t, ready)
 	id := func(path, body string) string {

@@ -152,9 +152,9 @@ func TestPreconditionsProtectFromLostUpdates(t *testing.T) {
 	})
 }
 
-// TestPreconditionsOfNestedRelations deletes the targets of relations in components and dynamic zones. What shows them
+// TestPreconditionsSeeNestedRelations deletes the targets of relations in components and dynamic zones. What shows them
 // has changed with it, and what does not show them has not.
-func TestPreconditionsOfNestedRelations(t *testing.T) {
+func TestPreconditionsSeeNestedRelations(t *testing.T) {
 	a := serve(t, map[string]string{
 		"components/seat/row.yaml":  "info: {displayName: Row}\nattributes:\n  seat: {type: component, component: seat.seat}\n",
 		"components/seat/seat.yaml": "info: {displayName: Seat}\nattributes:\n  guest: {type: relation, relation: oneToOne, target: api::guest.guest}\n",
@@ -201,8 +201,9 @@ attributes:
 	}
 }
 
-// TestPreconditionsWithoutLog writes to a server that keeps no log. It compares by the last change of the whole type.
-func TestPreconditionsWithoutLog(t *testing.T) {
+// TestPreconditionsHoldWithoutLog writes to a server that keeps no log. It compares by the last change of the whole
+// type.
+func TestPreconditionsHoldWithoutLog(t *testing.T) {
 	files := maps.Clone(counterFiles)
 	files["config/server.yaml"] = "log: {keep: 0}\n"
 	a := serve(t, files)
@@ -217,8 +218,8 @@ func TestPreconditionsWithoutLog(t *testing.T) {
 
 func counted(n int) object { return object{"data": object{"n": n}} }
 
-// A swap is an operation of TestConcurrentPreconditions: a write of to if the counter is from, or a read, whose result
-// is from.
+// A swap is an operation of TestConcurrentPreconditionsLoseNoUpdate: a write of to if the counter is from, or a read,
+// whose result is from.
 type swap struct {
 	reads    bool
 	from, to int
@@ -239,9 +240,9 @@ var counterModel = porcupine.Model{
 	},
 }
 
-// TestConcurrentPreconditions has 16 clients read a counter and write it plus one if it has not changed. Their history
-// must be that of a counter.
-func TestConcurrentPreconditions(t *testing.T) {
+// TestConcurrentPreconditionsLoseNoUpdate has 16 clients read a counter and write it plus one if it has not changed.
+// Their history must be that of a counter.
+func TestConcurrentPreconditionsLoseNoUpdate(t *testing.T) {
 	a := serve(t, counterFiles)
 	path := fmt.Sprint("/api/counters/", a.want(201, "POST", "/api/counters", "full", counted(0)).at("data.documentId"))
 	const clients, turns = 16, 12

@@ -9,8 +9,9 @@ import (
 
 const problemJSON = "application/problem+json"
 
-// TestProblemDetails asks for errors of several parts of the server as problem details, and as envelopes.
-func TestProblemDetails(t *testing.T) {
+// TestErrorsAreProblemDetailsOrEnvelopes asks for errors of several parts of the server as problem details, and as
+// envelopes.
+func TestErrorsAreProblemDetailsOrEnvelopes(t *testing.T) {
 	a := serve(t, map[string]string{
 		"config/server.yaml": "limits: {json: 2kb}\n",
 		"content-types/post.yaml": `
@@ -63,8 +64,8 @@ attributes: {title: {type: string, required: true, minLength: 3}, size: {type: i
 	}
 }
 
-// TestChallenges reads the header WWW-Authenticate, which each 401 must have, and no other answer.
-func TestChallenges(t *testing.T) {
+// TestEvery401HasAChallenge reads the header WWW-Authenticate, which each 401 must have, and no other answer.
+func TestEvery401HasAChallenge(t *testing.T) {
 	a := serve(t, with(historyFiles))
 	const invalid = `Bearer error="invalid_token"`
 	for _, c := range []struct {

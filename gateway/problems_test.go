@@ -54,8 +54,9 @@ func writeFiles(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// TestProblems compares the problems that Load finds in the projects of testdata/problems with their part "want".
-func TestProblems(t *testing.T) {
+// TestProblemsOfProjectsAreNamed compares the problems that Load finds in the projects of testdata/problems with their
+// part "want".
+func TestProblemsOfProjectsAreNamed(t *testing.T) {
 	archives, err := filepath.Glob("testdata/problems/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no projects", err)

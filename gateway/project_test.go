@@ -210,9 +210,9 @@ type lineWriter func(line string)
 
 func (w lineWriter) Write(p []byte) (int, error) { w(string(p)); return len(p), nil }
 
-// TestControlSocket checks the permissions of the socket, and serves a project whose socket path is longer than the
-// kernel accepts.
-func TestControlSocket(t *testing.T) {
+// TestControlSocketIsPrivate checks the permissions of the socket, and serves a project whose socket path is longer
+// than the kernel accepts.
+func TestControlSocketIsPrivate(t *testing.T) {
 	dir := writeProject(t, nil)
 	data := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
 	run(t, dir, gateway.Options{Data: data}, nil)

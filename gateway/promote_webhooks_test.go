@@ -12,10 +12,10 @@ import (
 	"lectern/gateway"
 )
 
-// TestPromoteWebhooks promotes a replica that has webhooks: one with the name of a webhook of the former origin, which
-// must go on where that one was, and a new one, which must begin with what is written afterwards. Before the promotion
-// they send nothing.
-func TestPromoteWebhooks(t *testing.T) {
+// TestPromotedReplicaGoesOnWithItsWebhooks promotes a replica that has webhooks: one with the name of a webhook of the
+// former origin, which must go on where that one was, and a new one, which must begin with what is written afterwards.
+// Before the promotion they send nothing.
+func TestPromotedReplicaGoesOnWithItsWebhooks(t *testing.T) {
 	e := newEditing(t)
 	url, sent := newHook(t)
 	replicaURL, continued := newHook(t)

@@ -134,7 +134,7 @@ func TestRateLimitHolds(t *testing.T) {
 	}
 }
 
-func TestNoRateLimits(t *testing.T) {
+func TestRateLimitsAreOffByDefault(t *testing.T) {
 	a := serve(t, nil)
 	for range 20 {
 		r := a.want(200, "GET", "/api/articles", "full", nil)

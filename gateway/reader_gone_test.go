@@ -19,9 +19,9 @@ import (
 	"lectern/internal/servertest"
 )
 
-// TestReaderGone closes connections in the middle of an answer, over TCP and over the control socket. The log then
-// holds no error. It holds one if a handler fails to write to another connection.
-func TestReaderGone(t *testing.T) {
+// TestReaderThatIsGoneIsNoError closes connections in the middle of an answer, over TCP and over the control socket.
+// The log then holds no error. It holds one if a handler fails to write to another connection.
+func TestReaderThatIsGoneIsNoError(t *testing.T) {
 	failed := make(chan error, 1)
 	x := &gateway.Extensions{}
 	x.Handle(

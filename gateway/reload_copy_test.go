@@ -13,9 +13,9 @@ import (
 	"lectern/store"
 )
 
-// TestCopyThatCannotBeServed replaces the store of a server by a copy, as a replica does that begins anew, under
-// definitions that fail. The server must go on with its own store, and close the copy.
-func TestCopyThatCannotBeServed(t *testing.T) {
+// TestCopyThatCannotBeServedIsNotKept replaces the store of a server by a copy, as a replica does that begins anew,
+// under definitions that fail. The server must go on with its own store, and close the copy.
+func TestCopyThatCannotBeServedIsNotKept(t *testing.T) {
 	n := openNode(t, projectOfNotes(t), Options{})
 	n.makeKey()
 	n.write("kept")

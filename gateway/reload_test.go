@@ -23,8 +23,8 @@ import (
 	"lectern/store/evolve"
 )
 
-// TestWatchedFiles changes files in the ways that editors and tools do.
-func TestWatchedFiles(t *testing.T) {
+// TestChangedFilesAreServed changes files in the ways that editors and tools do.
+func TestChangedFilesAreServed(t *testing.T) {
 	e := newEditing(t)
 	const note = "/api/notes"
 	field := func(name string) string { return note + "?fields[0]=" + name }
@@ -92,8 +92,8 @@ func TestWatchedDirectoriesAreRemoved(t *testing.T) {
 	}
 }
 
-// TestConfigurationChanges expects changes of config/ to be served, except for settings that need a restart.
-func TestConfigurationChanges(t *testing.T) {
+// TestChangedConfigurationIsServed expects changes of config/ to be served, except for settings that need a restart.
+func TestChangedConfigurationIsServed(t *testing.T) {
 	e := newEditing(t)
 	anybody := func(want int) {
 		t.Helper()
@@ -182,8 +182,8 @@ func TestUsersOutliveChanges(t *testing.T) {
 	}
 }
 
-// TestHeldDefinitions expects a reload to wait for work in several steps that holds the definitions.
-func TestHeldDefinitions(t *testing.T) {
+// TestReloadWaitsForHeldDefinitions expects a reload to wait for work in several steps that holds the definitions.
+func TestReloadWaitsForHeldDefinitions(t *testing.T) {
 	e := newEditing(t)
 	_, release, err := e.project.Store().LockSchema(t.Context())
 	e.must(err)
@@ -203,9 +203,9 @@ func TestHeldDefinitions(t *testing.T) {
 	e.expect("a change that has waited", func() {}, "/api/notes?fields[0]=one", 200)
 }
 
-// TestSettleWhileServing renames an attribute that has content, and drops another. The server refuses the files first,
-// and serves them after Migrate.
-func TestSettleWhileServing(t *testing.T) {
+// TestRefusedDefinitionsAreServedAfterMigrate renames an attribute that has content, and drops another. The server
+// refuses the files first, and serves them after Migrate.
+func TestRefusedDefinitionsAreServedAfterMigrate(t *testing.T) {
 	const rank = "rank: {type: integer}"
 	e := newEditing(t)
 	e.write("content-types/note.yaml", noteFile(rank, "old: {type: string}", "gone: {type: string}"))
@@ -261,9 +261,9 @@ func TestSettleWhileServing(t *testing.T) {
 	load.stop()
 }
 
-// TestWrongOnceTaken expects the former definitions to be served again if new ones fail after the store has accepted
-// them.
-func TestWrongOnceTaken(t *testing.T) {
+// TestDefinitionsThatFailAreTakenBack expects the former definitions to be served again if new ones fail after the
+// store has accepted them.
+func TestDefinitionsThatFailAreTakenBack(t *testing.T) {
 	e := newEditing(t)
 	e.write("content-types/other.yaml", typeFile("other"))
 	e.must(e.awaitReload())
@@ -309,9 +309,10 @@ func TestProductionDoesNotWatch(t *testing.T) {
 	}
 }
 
-// TestOwnRoutesMeetAChange changes the definitions during a request for a route of a program. The handler is called
-// again and reads the body from its beginning, unless the body is too large to be kept or the answer has begun.
-func TestOwnRoutesMeetAChange(t *testing.T) {
+// TestOwnRoutesRunAgainUnderChangedDefinitions changes the definitions during a request for a route of a program. The
+// handler is called again and reads the body from its beginning, unless the body is too large to be kept or the answer
+// has begun.
+func TestOwnRoutesRunAgainUnderChangedDefinitions(t *testing.T) {
 	const most = 1 << 20
 	for _, test := range []struct {
 		name  string
@@ -361,8 +362,8 @@ func TestOwnRoutesMeetAChange(t *testing.T) {
 	}
 }
 
-// TestAdministrationMeetsAChange creates tokens and exports content while the definitions change.
-func TestAdministrationMeetsAChange(t *testing.T) {
+// TestAdministrationOutlivesChangedDefinitions creates tokens and exports content while the definitions change.
+func TestAdministrationOutlivesChangedDefinitions(t *testing.T) {
 	e := newEditing(t)
 	for i := range 6 {
 		done := make(chan struct{})

@@ -27,9 +27,9 @@ const (
 	renameAll = "rename-type api::tag.tag api::label.label rename-attribute api::dish.dish.tags labels rename-attribute api::label.label.colour hue"
 )
 
-// TestRenamesInOneEdit renames a type together with an attribute and the relation to it, while 900 links exist. No
-// suggested command removes a link, one call carries out all renames, and all links exist afterwards.
-func TestRenamesInOneEdit(t *testing.T) {
+// TestRenamesInOneEditLoseNothing renames a type together with an attribute and the relation to it, while 900 links
+// exist. No suggested command removes a link, one call carries out all renames, and all links exist afterwards.
+func TestRenamesInOneEditLoseNothing(t *testing.T) {
 	const dishes, each = 300, 3
 	e := newEditing(t)
 	e.write("content-types/tag.yaml", tagFile)

@@ -16,9 +16,9 @@ import (
 	"lectern/store"
 )
 
-// TestFollowPermission follows a server with a token that may do only that, and expects the server to refuse the token
-// everything else.
-func TestFollowPermission(t *testing.T) {
+// TestFollowPermissionAllowsNothingElse follows a server with a token that may do only that, and expects the server to
+// refuse the token everything else.
+func TestFollowPermissionAllowsNothingElse(t *testing.T) {
 	e := newEditing(t)
 	if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key,
 		`{"data":{"title":"one","rank":1}}`); status != 201 {
@@ -56,9 +56,9 @@ func TestFollowPermission(t *testing.T) {
 	}
 }
 
-// TestSecretsInDefinitions serves files that contain secrets. Replicas get neither them nor the content until the
+// TestReplicasGetNoSecrets serves files that contain secrets. Replicas get neither them nor the content until the
 // secrets are in the environment.
-func TestSecretsInDefinitions(t *testing.T) {
+func TestReplicasGetNoSecrets(t *testing.T) {
 	const secret = "a-secret-of-thirty-two-characters"
 	plugins := map[string]string{
 		"jwtSecret":                       "users-permissions: {config: {jwtSecret: %s}}\n",
@@ -92,9 +92,9 @@ func TestSecretsInDefinitions(t *testing.T) {
 	}
 }
 
-// TestDamagedOrigin follows a server with a changed byte in its file, which its own reads have met before it was
-// changed. No replica may serve a copy of it.
-func TestDamagedOrigin(t *testing.T) {
+// TestDamagedOriginIsNotCopied follows a server with a changed byte in its file, which its own reads have met before it
+// was changed. No replica may serve a copy of it.
+func TestDamagedOriginIsNotCopied(t *testing.T) {
 	e := newEditing(t)
 	for range 100 { // so many that they have pages of their own
 		if status, answer := send(t, http.MethodPost, e.base+"/api/notes", e.key,

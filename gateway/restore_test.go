@@ -61,9 +61,9 @@ func makeBackup(t *testing.T, entries []entry, noSums bool) []byte {
 	return out.Bytes()
 }
 
-// TestRestoreRefuses restores malicious and damaged backups. Each is refused; no file is written outside the data
-// directory, and none is left behind in it.
-func TestRestoreRefuses(t *testing.T) {
+// TestRestoreRefusesMaliciousBackups restores malicious and damaged backups. Each is refused; no file is written
+// outside the data directory, and none is left behind in it.
+func TestRestoreRefusesMaliciousBackups(t *testing.T) {
 	head := entry{name: "lectern-backup.json", text: backupHead}
 	db := entry{name: "content.db", text: strings.Repeat("no store ", 1000)}
 	cases := []struct {

@@ -17,8 +17,9 @@ import (
 	"lectern/gateway"
 )
 
-// TestScheduleClock sets the clock back and forward. A schedule must be carried out exactly once.
-func TestScheduleClock(t *testing.T) {
+// TestSchedulesComeDueOnceWhenTheClockIsSet sets the clock back and forward. A schedule must be carried out exactly
+// once.
+func TestSchedulesComeDueOnceWhenTheClockIsSet(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	start := p.clock.Now()
@@ -55,8 +56,9 @@ func TestScheduleClock(t *testing.T) {
 	}
 }
 
-// TestScheduleOverdue restarts the server after schedules came due: it carries them out in the order of their times.
-func TestScheduleOverdue(t *testing.T) {
+// TestOverdueSchedulesAreCarriedOutInOrder restarts the server after schedules came due: it carries them out in the
+// order of their times.
+func TestOverdueSchedulesAreCarriedOutInOrder(t *testing.T) {
 	p := plan(t, nil)
 	const count = 5
 	for i := range count {
@@ -87,9 +89,9 @@ func TestScheduleOverdue(t *testing.T) {
 	}
 }
 
-// TestScheduleFails publishes a draft that is not valid: the schedule keeps the error, is not tried again, and can be
-// replaced.
-func TestScheduleFails(t *testing.T) {
+// TestScheduleThatFailsKeepsItsError publishes a draft that is not valid: the schedule keeps the error, is not tried
+// again, and can be replaced.
+func TestScheduleThatFailsKeepsItsError(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", nil)
 	p.act(202, path, "publish", object{"publishAt": p.in(time.Hour)})
@@ -118,8 +120,9 @@ func TestScheduleFails(t *testing.T) {
 	}
 }
 
-// TestScheduleHooks calls hooks for schedules that are due: they can refuse a publication, fail for a while, and write.
-func TestScheduleHooks(t *testing.T) {
+// TestHooksRunForSchedules calls hooks for schedules that are due: they can refuse a publication, fail for a while, and
+// write.
+func TestHooksRunForSchedules(t *testing.T) {
 	var x gateway.Extensions
 	var before, after, fails atomic.Int64
 	var cancel atomic.Pointer[string]
@@ -185,8 +188,8 @@ func TestScheduleHooks(t *testing.T) {
 	}
 }
 
-// TestScheduleOfChangedType takes away the drafts of a type while schedules are pending.
-func TestScheduleOfChangedType(t *testing.T) {
+// TestSchedulesEndWithTheDraftsOfTheirType takes away the drafts of a type while schedules are pending.
+func TestSchedulesEndWithTheDraftsOfTheirType(t *testing.T) {
 	p := plan(t, nil)
 	article, page := p.draft("/api/articles", "Soup"), p.draft("/api/pages", "Soup")
 	p.want(200, "POST", article+"/actions/publish", "full", nil)

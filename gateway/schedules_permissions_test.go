@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestSchedulePermissions expects callers to see and cancel only schedules of actions that they may use.
-func TestSchedulePermissions(t *testing.T) {
+// TestSchedulesNeedThePermissionOfTheirAction expects callers to see and cancel only schedules of actions that they may
+// use.
+func TestSchedulesNeedThePermissionOfTheirAction(t *testing.T) {
 	p := plan(t, nil)
 	article, page := p.draft("/api/articles", "Soup"), p.draft("/api/pages", "Soup")
 	for token, status := range map[string]int{"": 403, "reader": 403, "pages": 403, "editor": 202} {
@@ -50,9 +51,9 @@ func TestSchedulePermissions(t *testing.T) {
 	}
 }
 
-// TestScheduleNames expects the names of those who made schedules to be shown only to callers who may find users, and
-// nothing to tell them to others.
-func TestScheduleNames(t *testing.T) {
+// TestSchedulesHideWhoMadeThem expects the names of those who made schedules to be shown only to callers who may find
+// users, and nothing to tell them to others.
+func TestSchedulesHideWhoMadeThem(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	for _, as := range []string{"editor", "staff"} {

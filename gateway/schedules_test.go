@@ -208,9 +208,9 @@ func (p *planned) publications(t *testing.T) (published, unpublished int) {
 	return published, unpublished
 }
 
-// TestScheduleRequests sends bodies to the actions, and expects no action to be carried out at once by a body that
-// means another time.
-func TestScheduleRequests(t *testing.T) {
+// TestWrongSchedulesAreRefused sends bodies to the actions, and expects no action to be carried out at once by a body
+// that means another time.
+func TestWrongSchedulesAreRefused(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	for _, tt := range []struct {
@@ -328,9 +328,9 @@ func TestSchedulesPublishAtTheirTime(t *testing.T) {
 	}
 }
 
-// TestScheduleInBatch schedules documents in a batch, one of which the batch creates, and lets the schedules come due.
-// Operations with a time that is wrong, or that the asker may not use, schedule nothing.
-func TestScheduleInBatch(t *testing.T) {
+// TestBatchesMakeSchedules schedules documents in a batch, one of which the batch creates, and lets the schedules come
+// due. Operations with a time that is wrong, or that the asker may not use, schedule nothing.
+func TestBatchesMakeSchedules(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Tea")
 	tea := strings.TrimPrefix(path, "/api/articles/")
@@ -394,8 +394,9 @@ func TestScheduleInBatch(t *testing.T) {
 	p.lists("unpublish pending")
 }
 
-// TestScheduleLocales schedules localizations independently of each other, and the document of a single type.
-func TestScheduleLocales(t *testing.T) {
+// TestSchedulesAreIndependentByLocale schedules localizations independently of each other, and the document of a single
+// type.
+func TestSchedulesAreIndependentByLocale(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/pages", "Soup")
 	p.want(200, "PUT", path+"?locale=fr&status=draft", "full", object{"data": object{"title": "Soupe"}})
@@ -427,8 +428,8 @@ func TestScheduleLocales(t *testing.T) {
 	p.until("the single type is published", func() bool { return p.isPublished("/api/home") })
 }
 
-// TestScheduleGraphQL makes, lists and cancels schedules over GraphQL.
-func TestScheduleGraphQL(t *testing.T) {
+// TestSchedulesAreMadeOverGraphQL makes, lists and cancels schedules over GraphQL.
+func TestSchedulesAreMadeOverGraphQL(t *testing.T) {
 	p := plan(t, nil)
 	path := p.draft("/api/articles", "Soup")
 	id := strings.TrimPrefix(path, "/api/articles/")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSecurityPage checks that the tests and the guards that docs/security.md names exist.
-func TestSecurityPage(t *testing.T) {
+// TestSecurityPageNamesWhatExists checks that the tests and the guards that docs/security.md names exist.
+func TestSecurityPageNamesWhatExists(t *testing.T) {
 	page, err := os.ReadFile("../docs/security.md")
 	if err != nil {
 		t.Fatal(err)

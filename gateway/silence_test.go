@@ -130,10 +130,10 @@ func pass(d time.Duration) {
 	time.Sleep(d)
 }
 
-// TestReplicaInSilence lets a network between a replica and its origin fall silent for an hour: no byte arrives and no
-// connection ends, neither then nor later. The replica must give its connections up by itself, serve what it has, and
-// end with the content of its origin.
-func TestReplicaInSilence(t *testing.T) {
+// TestReplicaRecoversFromSilence lets a network between a replica and its origin fall silent for an hour: no byte
+// arrives and no connection ends, neither then nor later. The replica must give its connections up by itself, serve
+// what it has, and end with the content of its origin.
+func TestReplicaRecoversFromSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		replica := openNode(
@@ -225,9 +225,9 @@ func TestReplicaTellsHowOldItIs(t *testing.T) {
 	})
 }
 
-// TestListenerInSilence lets a network between a listener to changes and the server fall silent for an hour. The server
-// must give up the listener, who then goes on where it was.
-func TestListenerInSilence(t *testing.T) {
+// TestListenerInSilenceIsGivenUp lets a network between a listener to changes and the server fall silent for an hour.
+// The server must give up the listener, who then goes on where it was.
+func TestListenerInSilenceIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin, over := newOrigin(t)
 		client := &http.Client{Transport: &http.Transport{DialContext: over.Dial}}

@@ -37,8 +37,8 @@ func tlsProject(t *testing.T, server string) (dir string, certificate *x509.Cert
 	return dir, servertest.WriteCertificate(t, dir, 1)
 }
 
-// TestStreamsOverTLS listens to changes, and reads a list as lines, by both versions of HTTP.
-func TestStreamsOverTLS(t *testing.T) {
+// TestStreamsWorkOverTLS listens to changes, and reads a list as lines, by both versions of HTTP.
+func TestStreamsWorkOverTLS(t *testing.T) {
 	dir, certificate := tlsProject(t, "")
 	if err := os.WriteFile(filepath.Join(dir, "config/plugins.yaml"),
 		[]byte("graphql: {config: {subscriptions: true}}"), 0o600); err != nil {
@@ -194,8 +194,8 @@ func TestStreamsHoldNoPlace(t *testing.T) {
 	}
 }
 
-// TestSlowStream sends half a body and no more. The server must answer when timeouts.read is over.
-func TestSlowStream(t *testing.T) {
+// TestSlowStreamIsAnsweredInTime sends half a body and no more. The server must answer when timeouts.read is over.
+func TestSlowStreamIsAnsweredInTime(t *testing.T) {
 	dir, certificate := tlsProject(t, "timeouts: {read: 200ms}")
 	ready := servertest.Serve(t, dir, nil)
 	body, send := io.Pipe()
@@ -214,9 +214,9 @@ func TestSlowStream(t *testing.T) {
 	}
 }
 
-// TestRenewedCertificate replaces the files of a certificate while the server runs: first by files that do not fit,
-// then by a new pair.
-func TestRenewedCertificate(t *testing.T) {
+// TestRenewedCertificateIsServed replaces the files of a certificate while the server runs: first by files that do not
+// fit, then by a new pair.
+func TestRenewedCertificateIsServed(t *testing.T) {
 	dir, _ := tlsProject(t, "")
 	logged := make(chan string, 100)
 	ready := make(chan gateway.Ready, 1)
@@ -270,8 +270,8 @@ func TestRenewedCertificate(t *testing.T) {
 	}
 }
 
-// TestUnusableCertificate starts servers with certificates that cannot work.
-func TestUnusableCertificate(t *testing.T) {
+// TestUnusableCertificateIsRefused starts servers with certificates that cannot work.
+func TestUnusableCertificateIsRefused(t *testing.T) {
 	other := t.TempDir()
 	servertest.WriteCertificate(t, other, 3)
 	for name, tt := range map[string]struct {

@@ -81,9 +81,9 @@ func TestTokensFollowTheFile(t *testing.T) {
 	}
 }
 
-// TestUndeclaredTokens expects the log of a start to name the tokens that were made at run time, and those that the
-// start revokes.
-func TestUndeclaredTokens(t *testing.T) {
+// TestUndeclaredTokensAreLogged expects the log of a start to name the tokens that were made at run time, and those
+// that the start revokes.
+func TestUndeclaredTokensAreLogged(t *testing.T) {
 	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile())
 	e.write("config/permissions.yaml", tokensFile("clerk", "keeper"))
@@ -107,10 +107,10 @@ func TestUndeclaredTokens(t *testing.T) {
 	e.close()
 }
 
-// TestTokensWithoutTheFile reloads, opens and serves a project while its permissions.yaml is missing. A token that the
-// file declared must be kept, with the permissions that the file gave it last, until a server finds a file that does
-// not declare it. What only opens the project, such as a command, revokes nothing.
-func TestTokensWithoutTheFile(t *testing.T) {
+// TestTokensAreKeptWithoutTheFile reloads, opens and serves a project while its permissions.yaml is missing. A token
+// that the file declared must be kept, with the permissions that the file gave it last, until a server finds a file
+// that does not declare it. What only opens the project, such as a command, revokes nothing.
+func TestTokensAreKeptWithoutTheFile(t *testing.T) {
 	const file = "config/permissions.yaml"
 	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile())

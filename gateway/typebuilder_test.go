@@ -36,8 +36,8 @@ tokens:
 `,
 }
 
-// TestContentTypeBuilder reads definitions in the form that loaders of site generators know from Strapi.
-func TestContentTypeBuilder(t *testing.T) {
+// TestContentTypeBuilderAnswersAsStrapi reads definitions in the form that loaders of site generators know from Strapi.
+func TestContentTypeBuilderAnswersAsStrapi(t *testing.T) {
 	a := serve(t, builderFiles)
 	const path = "/api/content-type-builder/"
 	for _, c := range []struct{ path, want string }{

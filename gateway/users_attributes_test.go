@@ -60,8 +60,9 @@ roles:
 `,
 }
 
-// TestUserAttributes creates, changes, filters and reads users with attributes that the project adds, over REST.
-func TestUserAttributes(t *testing.T) {
+// TestUsersHaveAttributesOfTheProject creates, changes, filters and reads users with attributes that the project adds,
+// over REST.
+func TestUsersHaveAttributesOfTheProject(t *testing.T) {
 	a := serve(t, membersFiles)
 	for _, name := range []string{"Rex", "Tom"} {
 		a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": name}})
@@ -136,9 +137,9 @@ func TestUserAttributes(t *testing.T) {
 	}
 }
 
-// TestUserAttributesGraphQL writes and reads the added attributes over GraphQL. The types of the query me and of the
-// registration input do not get the added fields.
-func TestUserAttributesGraphQL(t *testing.T) {
+// TestUserAttributesAreInGraphQL writes and reads the added attributes over GraphQL. The types of the query me and of
+// the registration input do not get the added fields.
+func TestUserAttributesAreInGraphQL(t *testing.T) {
 	a := serve(t, membersFiles)
 	pet, _ := a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}}).at("data.documentId").(string)
 	for _, c := range []struct{ as, query, want string }{
@@ -196,8 +197,9 @@ func TestMeShowsTheCaller(t *testing.T) {
 	}
 }
 
-// TestRegisterFields registers users with attributes that registration may set, and with all others.
-func TestRegisterFields(t *testing.T) {
+// TestRegistrationSetsAllowedAttributesOnly registers users with attributes that registration may set, and with all
+// others.
+func TestRegistrationSetsAllowedAttributesOnly(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
 	good := object{"username": "eve", "email": "eve@people.test", "password": "secret", "nickname": "evie", "note": "n",
@@ -245,9 +247,9 @@ func TestRegisterFields(t *testing.T) {
 	}
 }
 
-// TestUserLinks sets relations of users, and of components in users, to documents that the caller may not find. The
-// server refuses that until the caller gets a role that may find them.
-func TestUserLinks(t *testing.T) {
+// TestUsersLinkOnlyWhatCallersMayFind sets relations of users, and of components in users, to documents that the caller
+// may not find. The server refuses that until the caller gets a role that may find them.
+func TestUsersLinkOnlyWhatCallersMayFind(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
 	jwt, id := a.register("ann")
@@ -278,9 +280,9 @@ func TestUserLinks(t *testing.T) {
 	}
 }
 
-// TestUserAttributesHidden uses private attributes of users in every parameter, which is refused, and expects no answer
-// to contain them.
-func TestUserAttributesHidden(t *testing.T) {
+// TestPrivateUserAttributesAreHidden uses private attributes of users in every parameter, which is refused, and expects
+// no answer to contain them.
+func TestPrivateUserAttributesAreHidden(t *testing.T) {
 	a := serve(t, membersFiles)
 	a.want(201, "POST", "/api/pets", "full", object{"data": object{"name": "Rex"}})
 	a.want(201, "POST", "/api/users", "full",
@@ -317,8 +319,9 @@ func TestUserAttributesHidden(t *testing.T) {
 	}
 }
 
-// TestUserAttributesFollow adds attributes to the type of existing users, and then renames one. The values are kept.
-func TestUserAttributesFollow(t *testing.T) {
+// TestUserAttributesOutliveDefinitions adds attributes to the type of existing users, and then renames one. The values
+// are kept.
+func TestUserAttributesOutliveDefinitions(t *testing.T) {
 	files := with(membersFiles)
 	extension := files["content-types/user.yaml"]
 	delete(files, "content-types/user.yaml")

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestMailOfUsersSwitchedOff switches users off while a mail is being sent, and expects the project to be closed only
-// when the mail was sent: the work for it uses the store.
-func TestMailOfUsersSwitchedOff(t *testing.T) {
+// TestMailIsSentAfterUsersAreSwitchedOff switches users off while a mail is being sent, and expects the project to be
+// closed only when the mail was sent: the work for it uses the store.
+func TestMailIsSentAfterUsersAreSwitchedOff(t *testing.T) {
 	box := newMailbox(t)
 	box.mails = make(chan received) // the mailbox takes a mail once the test receives it
 	e := newEditing(t)

@@ -23,8 +23,8 @@ func plugins(settings string) map[string]string {
 
 const noRateLimit = "    ratelimit: {enabled: false}\n"
 
-// TestResetByMail resets a forgotten password with the code from a mail.
-func TestResetByMail(t *testing.T) {
+// TestPasswordIsResetByMail resets a forgotten password with the code from a mail.
+func TestPasswordIsResetByMail(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+"    email_reset_password: https://www.people.test/reset\n    email:\n      "+
 		box.config()+"\n"))
@@ -109,8 +109,9 @@ func TestCodesEndWithThePassword(t *testing.T) {
 	}
 }
 
-// TestConfirmByMail registers a user whose address must be confirmed, and confirms it with the link from a mail.
-func TestConfirmByMail(t *testing.T) {
+// TestAddressIsConfirmedByMail registers a user whose address must be confirmed, and confirms it with the link from a
+// mail.
+func TestAddressIsConfirmedByMail(t *testing.T) {
 	box := newMailbox(t)
 	a := serve(t, plugins(noRateLimit+
 		"    email_confirmation: true\n    email_confirmation_redirection: https://www.people.test/welcome\n    email:\n      "+box.config()+`
@@ -156,9 +157,9 @@ func TestConfirmByMail(t *testing.T) {
 	a.want(401, "GET", "/api/articles", jwt, nil)
 }
 
-// TestMailFiles expects mail in the data directory if no mail server is configured. Its links lead to the address of
-// the server, and the log contains no code.
-func TestMailFiles(t *testing.T) {
+// TestMailIsWrittenToFiles expects mail in the data directory if no mail server is configured. Its links lead to the
+// address of the server, and the log contains no code.
+func TestMailIsWrittenToFiles(t *testing.T) {
 	dir := writeProject(t, with(nil))
 	var log bytes.Buffer
 	ready, stop := run(t, dir,
@@ -189,9 +190,9 @@ func TestMailFiles(t *testing.T) {
 	}
 }
 
-// TestMailOfEphemeralServers expects an ephemeral server to write mail to files, even in production, so that tests can
-// read the mail.
-func TestMailOfEphemeralServers(t *testing.T) {
+// TestEphemeralServersWriteMailToFiles expects an ephemeral server to write mail to files, even in production, so that
+// tests can read the mail.
+func TestEphemeralServersWriteMailToFiles(t *testing.T) {
 	log := &servertest.LogBuffer{}
 	ready, stop := run(t, writeProject(t, with(nil)),
 		gateway.Options{Production: true, Ephemeral: true, Log: slog.New(slog.NewTextHandler(log, nil))}, nil)
@@ -205,8 +206,7 @@ func TestMailOfEphemeralServers(t *testing.T) {
 	}
 }
 
-// TestUserSettings registers users under the settings allow_register, default_role and unique_email.
-// Users are written by number. The path of the caller itself is that of no user, as in the reference.
+// TestUsersAreWrittenByNumberOnly expects the path of the caller itself to be that of no user, as in the reference.
 func TestUsersAreWrittenByNumberOnly(t *testing.T) {
 	a := serve(t, plugins(noRateLimit))
 	ann, _ := a.register("ann")
@@ -229,7 +229,7 @@ func TestUsersAreWrittenByNumberOnly(t *testing.T) {
 }
 
 // The role of a user who has just registered is shown to whoever may find roles.
-func TestRoleOfRegistered(t *testing.T) {
+func TestRoleOfRegisteredIsShownToReaders(t *testing.T) {
 	a := serve(t, plugins(noRateLimit))
 	for as, want := range map[string]string{"": `"role":null`, "full": `"role":{"name":"Authenticated"}`,
 		"readonly": `"role":{"name":"Authenticated"}`} {
@@ -242,7 +242,8 @@ func TestRoleOfRegistered(t *testing.T) {
 	}
 }
 
-func TestUserSettings(t *testing.T) {
+// TestUserSettingsAreObeyed registers users under the settings allow_register, default_role and unique_email.
+func TestUserSettingsAreObeyed(t *testing.T) {
 	ann := object{"username": "ann", "email": "ann@people.test", "password": "secret"}
 	for _, c := range []struct {
 		settings string
@@ -345,9 +346,9 @@ func TestGrantsFollowTheFile(t *testing.T) {
 	})
 }
 
-// TestSecret expects a generated secret to be kept across starts, and secrets that can be guessed to be refused in
-// production.
-func TestSecret(t *testing.T) {
+// TestSecretIsKeptAndNotGuessable expects a generated secret to be kept across starts, and secrets that can be guessed
+// to be refused in production.
+func TestSecretIsKeptAndNotGuessable(t *testing.T) {
 	unset := map[string]string{"config/plugins.yaml": ""}
 	dir := writeProject(t, with(unset))
 	var jwt string
@@ -393,8 +394,8 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestWithoutUsers switches users off: their routes and types do not exist, and a JWT is not a credential.
-func TestWithoutUsers(t *testing.T) {
+// TestUsersCanBeSwitchedOff switches users off: their routes and types do not exist, and a JWT is not a credential.
+func TestUsersCanBeSwitchedOff(t *testing.T) {
 	ready, _ := run(t, writeProject(t, map[string]string{
 		"config/plugins.yaml":     "users-permissions: {enabled: false, config: {jwtSecret: '" + testSecret + "'}}",
 		"config/permissions.yaml": "roles: {public: {api::article.article: [find]}}",
@@ -409,8 +410,8 @@ func TestWithoutUsers(t *testing.T) {
 	a.want(401, "GET", "/api/articles", "eyJhbGciOiJIUzI1NiJ9.e30.x", nil)
 }
 
-// TestRoles creates, changes and deletes roles.
-func TestRoles(t *testing.T) {
+// TestRolesAreAdministered creates, changes and deletes roles.
+func TestRolesAreAdministered(t *testing.T) {
 	a := serve(t, nil)
 	const roles = "/api/users-permissions/roles"
 	for _, c := range []struct {

@@ -81,8 +81,9 @@ func vague(text string) string {
 	return text
 }
 
-// TestWebhookAsStrapi compares the requests in the format of Strapi with what the reference sends for the same changes.
-func TestWebhookAsStrapi(t *testing.T) {
+// TestWebhooksAreThoseOfStrapi compares the requests in the format of Strapi with what the reference sends for the same
+// changes.
+func TestWebhooksAreThoseOfStrapi(t *testing.T) {
 	url, requests := newHook(t)
 	files := map[string]string{"config/webhooks.yaml": fmt.Sprintf("webhooks: [{name: a, url: %q, format: strapi, allowPrivate: [127.0.0.1]}]", url)}
 	for name, text := range hookedFiles {
