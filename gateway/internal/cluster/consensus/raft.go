@@ -35,8 +35,8 @@ type Machine interface {
 	Lead() error
 	// Led is called after Lead, once Raft.Leading reports it.
 	Led()
-	// StopLeading is called when the node does not lead, also if it has not led before, and again for each other leader.
-	// leader is the address of the leader, "" if there is none.
+	// StopLeading is called when the node does not lead, also if it has not led before, and again for each other
+	// leader. leader is the address of the leader, "" if there is none.
 	StopLeading(leader string)
 }
 
