@@ -66,6 +66,23 @@ func (x *introspection) list(n int, print func(i int)) {
 	x.Buf = append(x.Buf, ']')
 }
 
+// objects prints a list of objects. It calls print for the value of each field of each item.
+func objects[T any](x *introspection, f *plan.Field, items []T, print func(*plan.Field, T)) {
+	x.list(len(items), func(i int) { x.object(f.Parts, func(p *plan.Field) { print(p, items[i]) }) })
+}
+
+// shown returns the items that a field shows: without deprecated ones, unless its argument includeDeprecated is true.
+func shown[T any](x *introspection, f *plan.Field, items []T, directives func(T) ast.DirectiveList) []T {
+	if f.Slot >= 0 {
+		if all, _ := x.bindings[f.Slot].Args.Value("includeDeprecated").(bool); all {
+			return items
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
+		return directives(item).ForName("deprecated") != nil
+	})
+}
+
 // described prints a description, or null if it is empty.
 func (x *introspection) described(s string) {
 	if s == "" {
@@ -88,11 +105,9 @@ func (x *introspection) schemaField(f *plan.Field) {
 	case "subscriptionType":
 		x.named(f, l.Subscription)
 	case "directives":
-		list := l.Directives()
-		if !x.withDeprecated(f) {
-			list = slices.DeleteFunc(list, func(d *ast.DirectiveDefinition) bool { return isDeprecated(d.Directives) })
-		}
-		x.list(len(list), func(i int) { x.object(f.Parts, func(p *plan.Field) { x.directiveField(p, list[i]) }) })
+		objects(x, f, shown(x, f, l.Directives(), func(d *ast.DirectiveDefinition) ast.DirectiveList {
+			return d.Directives
+		}), x.directiveField)
 	default:
 		x.Null()
 	}
@@ -132,55 +147,32 @@ func (x *introspection) typeRef(f *plan.Field, t *ast.Type) {
 }
 
 func (x *introspection) typeField(f *plan.Field, t *language.Type) {
-	switch f.Node.Name {
-	case "kind":
+	composite, input := t.Kind == ast.Object || t.Kind == ast.Interface, t.Kind == ast.InputObject
+	switch name := f.Node.Name; {
+	case name == "kind":
 		x.Text(string(t.Kind))
-	case "name":
+	case name == "name":
 		x.String(t.Name)
-	case "description":
+	case name == "description":
 		x.described(t.Description)
-	case "specifiedByURL":
+	case name == "specifiedByURL":
 		x.specified(t)
-	case "fields":
-		if t.Kind != ast.Object && t.Kind != ast.Interface {
-			x.Null()
-			return
-		}
-		fields := x.shown(f, t.Fields)
-		x.list(len(fields), func(i int) { x.object(f.Parts, func(p *plan.Field) { x.fieldField(p, fields[i]) }) })
-	case "inputFields":
-		if t.Kind != ast.InputObject {
-			x.Null()
-			return
-		}
-		fields := x.shown(f, t.Fields)
-		x.list(len(fields), func(i int) {
-			d := fields[i]
-			x.object(f.Parts, func(p *plan.Field) {
-				x.inputField(p, d.Name, d.Description, d.Type, d.DefaultValue,
-					d.Directives)
-			})
+	case name == "fields" && composite:
+		objects(x, f, x.shownFields(f, t.Fields), x.fieldField)
+	case name == "inputFields" && input:
+		objects(x, f, x.shownFields(f, t.Fields), func(p *plan.Field, d *ast.FieldDefinition) {
+			x.inputField(p, d.Name, d.Description, d.Type, d.DefaultValue, d.Directives)
 		})
-	case "interfaces":
-		if t.Kind != ast.Object && t.Kind != ast.Interface {
-			x.Null()
-			return
-		}
+	case name == "interfaces" && composite:
 		x.list(len(t.Interfaces), func(i int) { x.named(f, x.schema.Type(t.Interfaces[i])) })
-	case "possibleTypes":
-		if !t.IsAbstractType() {
-			x.Null()
-			return
-		}
+	case name == "possibleTypes" && t.IsAbstractType():
 		names := t.Possible()
 		x.list(len(names), func(i int) { x.named(f, names[i]) })
-	case "enumValues":
-		x.enumValues(f, t)
-	case "isOneOf":
-		if t.Kind != ast.InputObject {
-			x.Null()
-			return
-		}
+	case name == "enumValues" && t.Kind == ast.Enum:
+		objects(x, f, shown(x, f, t.EnumValues, func(v *ast.EnumValueDefinition) ast.DirectiveList {
+			return v.Directives
+		}), x.enumValueField)
+	case name == "isOneOf" && input:
 		x.Boolean(t.Directives.ForName("oneOf") != nil)
 	default:
 		x.Null()
@@ -197,54 +189,22 @@ func (x *introspection) specified(t *language.Type) {
 	x.Null()
 }
 
-// isDeprecated reports whether a part of the schema with these directives is deprecated.
-func isDeprecated(list ast.DirectiveList) bool { return list.ForName("deprecated") != nil }
-
-// withDeprecated reports whether the argument includeDeprecated of a field is true.
-func (x *introspection) withDeprecated(f *plan.Field) bool {
-	if f.Slot < 0 {
-		return false
-	}
-	all, _ := x.bindings[f.Slot].Args.Value("includeDeprecated").(bool)
-	return all
-}
-
-func (x *introspection) shown(f *plan.Field, list ast.FieldList) ast.FieldList {
-	all := x.withDeprecated(f)
-	shown := make(ast.FieldList, 0, len(list))
-	for _, d := range list {
-		if !strings.HasPrefix(d.Name, "__") && (all || !isDeprecated(d.Directives)) {
-			shown = append(shown, d)
-		}
-	}
-	return shown
-}
-
-func (x *introspection) enumValues(f *plan.Field, t *language.Type) {
-	if t.Kind != ast.Enum {
-		x.Null()
-		return
-	}
-	all := x.withDeprecated(f)
-	var values ast.EnumValueList
-	for _, v := range t.EnumValues {
-		if all || !isDeprecated(v.Directives) {
-			values = append(values, v)
-		}
-	}
-	x.list(len(values), func(i int) {
-		v := values[i]
-		x.object(f.Parts, func(p *plan.Field) {
-			switch p.Node.Name {
-			case "name":
-				x.String(v.Name)
-			case "description":
-				x.described(v.Description)
-			default:
-				x.deprecation(p, v.Directives)
-			}
-		})
+func (x *introspection) shownFields(f *plan.Field, list ast.FieldList) ast.FieldList {
+	fields := shown(x, f, list, func(d *ast.FieldDefinition) ast.DirectiveList { return d.Directives })
+	return slices.DeleteFunc(slices.Clone(fields), func(d *ast.FieldDefinition) bool {
+		return strings.HasPrefix(d.Name, "__")
 	})
+}
+
+func (x *introspection) enumValueField(f *plan.Field, v *ast.EnumValueDefinition) {
+	switch f.Node.Name {
+	case "name":
+		x.String(v.Name)
+	case "description":
+		x.described(v.Description)
+	default:
+		x.deprecation(f, v.Directives)
+	}
 }
 
 // deprecation prints isDeprecated or deprecationReason.
@@ -280,19 +240,9 @@ func (x *introspection) fieldField(f *plan.Field, d *ast.FieldDefinition) {
 }
 
 func (x *introspection) arguments(f *plan.Field, list ast.ArgumentDefinitionList) {
-	all := x.withDeprecated(f)
-	var shown ast.ArgumentDefinitionList
-	for _, a := range list {
-		if all || !isDeprecated(a.Directives) {
-			shown = append(shown, a)
-		}
-	}
-	x.list(len(shown), func(i int) {
-		a := shown[i]
-		x.object(f.Parts, func(p *plan.Field) {
-			x.inputField(p, a.Name, a.Description, a.Type, a.DefaultValue,
-				a.Directives)
-		})
+	args := shown(x, f, list, func(a *ast.ArgumentDefinition) ast.DirectiveList { return a.Directives })
+	objects(x, f, args, func(p *plan.Field, a *ast.ArgumentDefinition) {
+		x.inputField(p, a.Name, a.Description, a.Type, a.DefaultValue, a.Directives)
 	})
 }
 
