@@ -170,10 +170,7 @@ type treeCursor struct {
 // Seek moves to the first key that is not less than key.
 func (c *treeCursor) Seek(key []byte) (k, v []byte) {
 	if c.bolt == nil {
-		if k, v = c.pages.Seek(key); k == nil {
-			c.ended()
-		}
-		return k, v
+		return c.read(c.pages.Seek(key))
 	}
 	c.tree.checkAround(key)
 	return c.landed(c.bolt.Seek(key))
@@ -190,10 +187,7 @@ func (c *treeCursor) Step(key []byte) (v []byte, ok bool) {
 // First moves to the first key.
 func (c *treeCursor) First() (k, v []byte) {
 	if c.bolt == nil {
-		if k, v = c.pages.First(); k == nil {
-			c.ended()
-		}
-		return k, v
+		return c.read(c.pages.First())
 	}
 	c.tree.checkAround(nil)
 	return c.landed(c.bolt.First())
@@ -202,10 +196,7 @@ func (c *treeCursor) First() (k, v []byte) {
 // Last moves to the last key.
 func (c *treeCursor) Last() (k, v []byte) {
 	if c.bolt == nil {
-		if k, v = c.pages.Last(); k == nil {
-			c.ended()
-		}
-		return k, v
+		return c.read(c.pages.Last())
 	}
 	c.tree.checkAround(afterAll)
 	return c.landed(c.bolt.Last())
@@ -217,10 +208,7 @@ var afterAll = bytes.Repeat([]byte{0xFF}, 32)
 // Next moves to the key after the present one.
 func (c *treeCursor) Next() (k, v []byte) {
 	if c.bolt == nil {
-		if k, v = c.pages.Next(); k == nil {
-			c.ended()
-		}
-		return k, v
+		return c.read(c.pages.Next())
 	}
 	return c.landed(c.bolt.Next())
 }
@@ -228,10 +216,7 @@ func (c *treeCursor) Next() (k, v []byte) {
 // Prev moves to the key before the present one.
 func (c *treeCursor) Prev() (k, v []byte) {
 	if c.bolt == nil {
-		if k, v = c.pages.Prev(); k == nil {
-			c.ended()
-		}
-		return k, v
+		return c.read(c.pages.Prev())
 	}
 	// Pages that the transaction has emptied stay in the tree until it commits. bbolt's Next steps over them, but its
 	// Prev returns nil there, as it does before the first key.
@@ -245,6 +230,14 @@ func (c *treeCursor) Prev() (k, v []byte) {
 func (t *tree) hasBefore(key []byte) bool {
 	first, _ := t.bolt.Cursor().First()
 	return first != nil && bytes.Compare(first, key) < 0
+}
+
+// read returns the result of a move of the cursor over pages. It fails the snapshot if that ended at a damaged page.
+func (c *treeCursor) read(k, v []byte) (key, value []byte) {
+	if k == nil {
+		c.ended()
+	}
+	return k, v
 }
 
 // ended fails the snapshot if the cursor returned nil because of a damaged page.
