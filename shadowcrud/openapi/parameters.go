@@ -127,33 +127,32 @@ func (b *builder) asOf() *jsontree.Object {
 	})
 }
 
-func (b *builder) ifNoneMatch() *jsontree.Object {
-	return b.parameter("ifNoneMatch", func() *jsontree.Object {
-		return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
-			"description", "The ETag of an answer that you have. If it would be the same, "+
-				"the server answers 304 without a body.")
+// header returns a reference to a parameter in a header, which is a text. more are further keys of its schema.
+func (b *builder) header(key, name, description string, more ...any) *jsontree.Object {
+	return b.parameter(key, func() *jsontree.Object {
+		return jsontree.ObjectOf("name", name, "in", "header", "schema", typed("string", more...),
+			"description", description)
 	})
 }
 
+func (b *builder) ifNoneMatch() *jsontree.Object {
+	return b.header("ifNoneMatch", "If-None-Match",
+		"The ETag of an answer that you have. If it would be the same, the server answers 304 without a body.")
+}
+
 func (b *builder) ifMatchAnswer() *jsontree.Object {
-	return b.parameter("ifMatchAnswer", func() *jsontree.Object {
-		return jsontree.ObjectOf("name", "If-Match", "in", "header", "schema", typed("string"),
-			"description", "The ETag of an answer that you have. If the answer would be another, the server answers 412.")
-	})
+	return b.header("ifMatchAnswer", "If-Match",
+		"The ETag of an answer that you have. If the answer would be another, the server answers 412.")
 }
 
 // onCondition returns the headers that say when a write of one document is carried out.
 func (b *builder) onCondition() []any {
 	return []any{
-		b.parameter("ifMatch", func() *jsontree.Object {
-			return jsontree.ObjectOf("name", "If-Match", "in", "header", "schema", typed("string"),
-				"description", "The ETag of the document as you read it, or `*`. If the document has changed since, "+
-					"the server answers 412. If there is none, it answers 404 or 412.")
-		}),
-		b.parameter("ifNone", func() *jsontree.Object {
-			return jsontree.ObjectOf("name", "If-None-Match", "in", "header", "schema", typed("string"),
-				"description", "With `*`: if there is such a document, the server answers 412.")
-		}),
+		b.header("ifMatch", "If-Match",
+			"The ETag of the document as you read it, or `*`. If the document has changed since, "+
+				"the server answers 412. If there is none, it answers 404 or 412."),
+		b.header("ifNone", "If-None-Match",
+			"With `*`: if there is such a document, the server answers 412."),
 		b.idempotencyKey(),
 	}
 }
@@ -170,9 +169,7 @@ func (op *operation) fails(statuses ...int) {
 }
 
 func (b *builder) idempotencyKey() *jsontree.Object {
-	return b.parameter("idempotencyKey", func() *jsontree.Object {
-		return jsontree.ObjectOf("name", "Idempotency-Key", "in", "header", "schema", typed("string", "minLength", 1),
-			"description", "A text of your own for this request. The write is carried out once, "+
-				"however often you send it with this key.")
-	})
+	return b.header("idempotencyKey", "Idempotency-Key",
+		"A text of your own for this request. The write is carried out once, "+
+			"however often you send it with this key.", "minLength", 1)
 }
