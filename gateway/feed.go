@@ -16,15 +16,15 @@ const changesPath = "/_changes"
 
 // newFeed returns the change feed of an open generation.
 func (g *generation) newFeed(api *rest.API, authenticate func(*http.Request) (auth.Principal, error)) *feed.Feed {
-	reads := g.rules(api, "find")
+	reads := g.permits(api, "find")
 	return feed.New(feed.Options{
 		Model: g.Model, Store: g.store, REST: api, Answers: g.answers, NoLog: g.Settings.Server.Log.Limits().Off,
 		Positions: g.positions, Subscribers: g.project.subscribers, Authenticate: authenticate,
 		Memory: g.project.memory, Replaced: g.replaced,
 		Limits: g.limits(),
 		ShowDocuments: func(t *contenttypes.ContentType, who auth.Principal) error {
-			if rule, listed := reads[t]; listed {
-				return rule.permit(who, "follow it without include=document, and read its documents with")
+			if permit, listed := reads[t]; listed {
+				return permit.check(who, "follow it without include=document, and read its documents with")
 			}
 			return nil
 		},

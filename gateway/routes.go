@@ -44,10 +44,10 @@ func (g *generation) log() *slog.Logger {
 
 // batchRoutes returns the route of batches. A route that the program has opened is not part of them.
 func (g *generation) batchRoutes(api *rest.API) []server.Route {
-	rules := map[*rest.Route]routeRule{}
+	permits := map[*rest.Route]routePermit{}
 	if api != nil {
 		for _, route := range api.Routes() {
-			rules[route] = g.ruleOf(route)
+			permits[route] = g.permitOf(route)
 		}
 	}
 	return routes.Batches(routes.BatchOptions{
@@ -55,10 +55,10 @@ func (g *generation) batchRoutes(api *rest.API) []server.Route {
 		Keys: g.keys, Log: g.log(),
 		Permit: func(route *rest.Route, who auth.Principal) error {
 			const advice = "send it to"
-			rule := rules[route]
-			err := rule.permit(who, advice)
-			if err == nil && rule.open {
-				err = rule.refusal(advice)
+			permit := permits[route]
+			err := permit.check(who, advice)
+			if err == nil && permit.open {
+				err = permit.refusal(advice)
 			}
 			return err
 		},
@@ -83,16 +83,16 @@ func (g *generation) scheduleRoutes(api *rest.API) []server.Route {
 
 // uploadRoutes returns the routes of files.
 func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []server.Route {
-	updates := g.rules(api, "update")
+	updates := g.permits(api, "update")
 	if t := g.Model.Type(contenttypes.UserUID); t != nil {
-		updates[t] = g.ruleOfUsers(t)
+		updates[t] = g.permitOfUsers(t)
 	}
 	o := uploads.Options{
 		Prefix: g.Settings.REST.Prefix, Model: g.Model, Library: g.media, REST: api, Params: parser, Limits: g.limits(),
 		Answers: g.answers, Keys: g.keys,
 		PermitLink: func(t *contenttypes.ContentType, who auth.Principal) error {
-			if rule, ok := updates[t]; ok {
-				return rule.permit(who, "upload the files without ref, and link them with")
+			if permit, ok := updates[t]; ok {
+				return permit.check(who, "upload the files without ref, and link them with")
 			}
 			return nil
 		},

@@ -6,7 +6,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
-	"lectern/store/internal/plan"
+	"lectern/store/internal/query"
 )
 
 // A Status distinguishes the draft of a document from its published version. Types without draft & publish have
@@ -19,70 +19,70 @@ const (
 )
 
 // A Query selects rows of one type. It is a plain value, which REST parameters and GraphQL arguments both become.
-type Query = plan.Query
+type Query = query.Query
 
 // A LocaleSet says in which locales a query looks. It has no effect on types that are not localized.
-type LocaleSet = plan.LocaleSet
+type LocaleSet = query.LocaleSet
 
 // A SortKey orders rows by the scalar attribute at the end of its path.
-type SortKey = plan.SortKey
+type SortKey = query.SortKey
 
 // A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
 // never a match, also below Not. One of And, Or, Not, Compare, Through, Publication, Search.
-type Filter = plan.Filter
+type Filter = query.Filter
 
 // Filters.
 type (
-	And         = plan.And
-	Or          = plan.Or
-	Not         = plan.Not
-	Compare     = plan.Compare
-	Through     = plan.Through
-	Publication = plan.Publication
-	Search      = plan.Search
+	And         = query.And
+	Or          = query.Or
+	Not         = query.Not
+	Compare     = query.Compare
+	Through     = query.Through
+	Publication = query.Publication
+	Search      = query.Search
 )
 
 // An Op is a comparison operator.
-type Op = plan.Op
+type Op = query.Op
 
 // Operators.
 const (
-	Eq           = plan.Eq
-	EqI          = plan.EqI
-	Ne           = plan.Ne
-	NeI          = plan.NeI
-	In           = plan.In
-	NotIn        = plan.NotIn
-	Lt           = plan.Lt
-	Lte          = plan.Lte
-	Gt           = plan.Gt
-	Gte          = plan.Gte
-	Between      = plan.Between
-	Contains     = plan.Contains
-	ContainsI    = plan.ContainsI
-	NotContains  = plan.NotContains
-	NotContainsI = plan.NotContainsI
-	StartsWith   = plan.StartsWith
-	StartsWithI  = plan.StartsWithI
-	EndsWith     = plan.EndsWith
-	EndsWithI    = plan.EndsWithI
-	Null         = plan.Null
-	NotNull      = plan.NotNull
+	Eq           = query.Eq
+	EqI          = query.EqI
+	Ne           = query.Ne
+	NeI          = query.NeI
+	In           = query.In
+	NotIn        = query.NotIn
+	Lt           = query.Lt
+	Lte          = query.Lte
+	Gt           = query.Gt
+	Gte          = query.Gte
+	Between      = query.Between
+	Contains     = query.Contains
+	ContainsI    = query.ContainsI
+	NotContains  = query.NotContains
+	NotContainsI = query.NotContainsI
+	StartsWith   = query.StartsWith
+	StartsWithI  = query.StartsWithI
+	EndsWith     = query.EndsWith
+	EndsWithI    = query.EndsWithI
+	Null         = query.Null
+	NotNull      = query.NotNull
 )
 
 // A PublicationState is a value of the parameter publicationFilter.
-type PublicationState = plan.PublicationState
+type PublicationState = query.PublicationState
 
 // Publication states.
 const (
-	NeverPublished              = plan.NeverPublished
-	HasPublishedVersion         = plan.HasPublishedVersion
-	Modified                    = plan.Modified
-	Unmodified                  = plan.Unmodified
-	NeverPublishedDocument      = plan.NeverPublishedDocument
-	HasPublishedVersionDocument = plan.HasPublishedVersionDocument
-	PublishedWithoutDraft       = plan.PublishedWithoutDraft
-	PublishedWithDraft          = plan.PublishedWithDraft
+	NeverPublished              = query.NeverPublished
+	HasPublishedVersion         = query.HasPublishedVersion
+	Modified                    = query.Modified
+	Unmodified                  = query.Unmodified
+	NeverPublishedDocument      = query.NeverPublishedDocument
+	HasPublishedVersionDocument = query.HasPublishedVersionDocument
+	PublishedWithoutDraft       = query.PublishedWithoutDraft
+	PublishedWithDraft          = query.PublishedWithDraft
 )
 
 // A cond is a compiled Filter, with every Not pushed down to the leaves. It reports whether the filter is true of a
@@ -279,7 +279,7 @@ type conjunction struct {
 
 // compileConjuncts splits a filter into filters that must all hold, and compiles each.
 func compileConjuncts(f Filter, status Status) conjunction {
-	list := plan.Conjuncts(f)
+	list := query.Conjuncts(f)
 	c := conjunction{filters: list, conds: make(allOf, len(list))}
 	for i, x := range list {
 		c.conds[i] = compile(x, status, false)
@@ -302,7 +302,7 @@ func compileList(list []Filter, status Status, negate, all bool) cond {
 }
 
 func compileSearch(f Search, negate bool) cond {
-	found := plan.ContainsFold(f.Text)
+	found := query.ContainsFold(f.Text)
 	var conds []cond
 	for _, a := range f.Attrs {
 		ok := func(raw []byte) bool { return found(format.Unquote(raw)) != negate }
@@ -325,7 +325,7 @@ func compileCompare(f Compare, negate bool) cond {
 	case f.Op == NotNull || f.Op == Ne && len(f.Values) == 1 && f.Values[0] == nil:
 		return isNull{f.Attr, negate}
 	}
-	ok := plan.Predicate(f)
+	ok := query.Predicate(f)
 	if ok == nil || negate && f.Op == In && slices.Contains(f.Values, nil) {
 		return constant(false) // a comparison with null is unknown
 	}

@@ -8,7 +8,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
-	"lectern/store/internal/plan"
+	"lectern/store/internal/query"
 )
 
 // A Page is the answer to a Query.
@@ -210,8 +210,8 @@ func (f *finder) order() (indexOrder, bool) {
 		return o, false
 	}
 	o.space = f.space(o.attr)
-	b := plan.RangeBuilder{Space: o.space}
-	o.Range = plan.Range{Low: o.space, High: b.End()}
+	b := query.RangeBuilder{Space: o.space}
+	o.Range = query.Range{Low: o.space, High: b.End()}
 	return o, true
 }
 

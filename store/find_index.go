@@ -9,14 +9,14 @@ import (
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
-	"lectern/store/internal/plan"
+	"lectern/store/internal/query"
 )
 
 // A source lists the rows of one slot that meet, or may meet, one condition (conjunct) of a filter, without reading all
 // rows.
 type source struct {
 	conjunct int
-	ranges   []plan.Range           // ranges of index entries to walk over
+	ranges   []query.Range          // ranges of index entries to walk over
 	cost     int                    // how many entries must be walked over
 	test     func(text []byte) bool // tests the indexed text, if the range alone does not decide
 	exact    bool                   // all listed rows meet the conjunct, except those marked unsure
@@ -57,7 +57,7 @@ func (f *finder) source(i int) *source {
 const fewEntries = 32
 
 // countRange returns the number of index entries in a range.
-func (s *Snapshot) countRange(r plan.Range) int {
+func (s *Snapshot) countRange(r query.Range) int {
 	c := indexCursor{c: s.cursor(format.Index)}
 	s.stats.seeks++
 	k, _ := c.Seek(r.Low)
@@ -79,7 +79,7 @@ func (f *finder) compareSource(c Compare) *source {
 	case !evolve.HasIndex(c.Attr):
 		return nil
 	}
-	b := plan.RangeBuilder{Space: f.space(c.Attr), Type: c.Attr.Type, Exact: true}
+	b := query.RangeBuilder{Space: f.space(c.Attr), Type: c.Attr.Type, Exact: true}
 	if !b.Add(c) {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (f *finder) idSource(c Compare) *source {
 	case Null:
 		return src
 	case NotNull:
-		src.ranges = []plan.Range{{Low: key(0), High: key(math.Inf(1))}}
+		src.ranges = []query.Range{{Low: key(0), High: key(math.Inf(1))}}
 		return src
 	case Eq, In, Lt, Lte, Gt, Gte:
 	default:
@@ -108,13 +108,13 @@ func (f *finder) idSource(c Compare) *source {
 		if !ok {
 			return nil
 		}
-		r := plan.Range{Low: key(0), High: key(math.Inf(1))}
+		r := query.Range{Low: key(0), High: key(math.Inf(1))}
 		switch c.Op {
 		case Eq, In:
 			if id != math.Trunc(id) {
 				continue
 			}
-			r = plan.Range{Low: key(id), High: key(id + 1)}
+			r = query.Range{Low: key(id), High: key(id + 1)}
 		case Lt:
 			r.High = key(math.Ceil(id))
 		case Lte:
@@ -126,8 +126,8 @@ func (f *finder) idSource(c Compare) *source {
 		}
 		src.ranges = append(src.ranges, r)
 	}
-	slices.SortFunc(src.ranges, func(x, y plan.Range) int { return bytes.Compare(x.Low, y.Low) })
-	src.ranges = slices.CompactFunc(src.ranges, func(x, y plan.Range) bool { return bytes.Equal(x.Low, y.Low) })
+	slices.SortFunc(src.ranges, func(x, y query.Range) int { return bytes.Compare(x.Low, y.Low) })
+	src.ranges = slices.CompactFunc(src.ranges, func(x, y query.Range) bool { return bytes.Equal(x.Low, y.Low) })
 	return src
 }
 

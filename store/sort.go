@@ -7,7 +7,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
-	"lectern/store/internal/plan"
+	"lectern/store/internal/query"
 )
 
 // sortHits sorts hits in the order of the query, and by id if they are equal. If the query has no sort, it reads no
@@ -178,7 +178,7 @@ func appendSortable(b []byte, t contenttypes.Type, raw []byte) []byte {
 type indexOrder struct {
 	attr  *contenttypes.Attribute
 	space []byte
-	plan.Range
+	query.Range
 	desc bool
 }
 

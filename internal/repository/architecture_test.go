@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"documents/values"},
 	{"store/internal/pages", "store/internal/pool", "store/internal/relcache", "store/evolve"},
 	{"store/internal/format", "store/internal/diskfile"},
-	{"store/internal/logentry", "store/internal/plan"},
+	{"store/internal/logentry", "store/internal/query"},
 	{"store"},
 	{"store/frames"},
 	{"internal/storetest", "backup"},

@@ -1,4 +1,4 @@
-package plan
+package query
 
 import (
 	"lectern/contenttypes"

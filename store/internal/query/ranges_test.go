@@ -1,4 +1,4 @@
-package plan_test
+package query_test
 
 import (
 	"bytes"
@@ -10,25 +10,25 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
-	"lectern/store/internal/plan"
+	"lectern/store/internal/query"
 )
 
 // TestConjuncts expects nested Ands to be taken apart, and nothing else.
 func TestConjuncts(t *testing.T) {
-	a, b, c := plan.Compare{Op: plan.Eq}, plan.Compare{Op: plan.Ne}, plan.Search{Text: "x"}
+	a, b, c := query.Compare{Op: query.Eq}, query.Compare{Op: query.Ne}, query.Search{Text: "x"}
 	for _, tc := range []struct {
-		filter plan.Filter
-		want   []plan.Filter
+		filter query.Filter
+		want   []query.Filter
 	}{
 		{nil, nil},
-		{plan.And{}, nil},
-		{a, []plan.Filter{a}},
-		{plan.And{a, b, c}, []plan.Filter{a, b, c}},
-		{plan.And{a, plan.And{plan.And{b}, c}}, []plan.Filter{a, b, c}},
-		{plan.And{a, plan.Or{b, c}}, []plan.Filter{a, plan.Or{b, c}}},
-		{plan.Not{Filter: plan.And{a, b}}, []plan.Filter{plan.Not{Filter: plan.And{a, b}}}},
+		{query.And{}, nil},
+		{a, []query.Filter{a}},
+		{query.And{a, b, c}, []query.Filter{a, b, c}},
+		{query.And{a, query.And{query.And{b}, c}}, []query.Filter{a, b, c}},
+		{query.And{a, query.Or{b, c}}, []query.Filter{a, query.Or{b, c}}},
+		{query.Not{Filter: query.And{a, b}}, []query.Filter{query.Not{Filter: query.And{a, b}}}},
 	} {
-		if got := plan.Conjuncts(tc.filter); fmt.Sprint(got) != fmt.Sprint(tc.want) {
+		if got := query.Conjuncts(tc.filter); fmt.Sprint(got) != fmt.Sprint(tc.want) {
 			t.Errorf("%v: %v, want %v", tc.filter, got, tc.want)
 		}
 	}
@@ -62,10 +62,10 @@ func TestRangesHoldWhatComparisonFinds(t *testing.T) {
 	types, queried := indexed()
 	space := []byte("space1")
 	for kind, stored := range types {
-		for op := plan.Eq; op <= plan.NotNull; op++ {
+		for op := query.Eq; op <= query.NotNull; op++ {
 			for _, values := range operands(op, queried[kind]) {
-				c := plan.Compare{Attr: attribute(kind), Op: op, Values: values}
-				b := plan.RangeBuilder{Space: space, Type: kind, Exact: true}
+				c := query.Compare{Attr: attribute(kind), Op: op, Values: values}
+				b := query.RangeBuilder{Space: space, Type: kind, Exact: true}
 				name := fmt.Sprintf("%s, operator %d with %q", kind, op, values)
 				if !b.Add(c) {
 					if expressible(c) {
@@ -73,7 +73,7 @@ func TestRangesHoldWhatComparisonFinds(t *testing.T) {
 					}
 					continue
 				}
-				if !slices.IsSortedFunc(b.Ranges, func(x, y plan.Range) int { return bytes.Compare(x.High, y.Low) }) {
+				if !slices.IsSortedFunc(b.Ranges, func(x, y query.Range) int { return bytes.Compare(x.High, y.Low) }) {
 					t.Errorf("%s: the ranges are not in order, or overlap: %x", name, b.Ranges)
 				}
 				for _, raw := range slices.Concat(stored, []string{""}) {
@@ -93,31 +93,31 @@ func TestRangesHoldWhatComparisonFinds(t *testing.T) {
 }
 
 // expressible reports whether ranges must be able to express a comparison, since a search without them reads all rows.
-func expressible(c plan.Compare) bool {
+func expressible(c query.Compare) bool {
 	switch c.Op {
-	case plan.Eq, plan.In, plan.Null, plan.NotNull:
+	case query.Eq, query.In, query.Null, query.NotNull:
 		return true
-	case plan.Lt, plan.Lte, plan.Gt, plan.Gte, plan.StartsWith:
-		return c.Values[0] != nil && (c.Op != plan.StartsWith || c.Attr.Type == contenttypes.String)
-	case plan.Between:
+	case query.Lt, query.Lte, query.Gt, query.Gte, query.StartsWith:
+		return c.Values[0] != nil && (c.Op != query.StartsWith || c.Attr.Type == contenttypes.String)
+	case query.Between:
 		return len(c.Values) == 2 && !slices.Contains(c.Values, nil)
 	}
 	return false
 }
 
 // operands returns lists of values for an operator.
-func operands(op plan.Op, values []any) (lists [][]any) {
+func operands(op query.Op, values []any) (lists [][]any) {
 	switch op {
-	case plan.Null, plan.NotNull:
+	case query.Null, query.NotNull:
 		return [][]any{nil}
-	case plan.Between:
+	case query.Between:
 		for _, low := range values {
 			for _, high := range values {
 				lists = append(lists, []any{low, high})
 			}
 		}
 		return append(lists, []any{values[0]}, []any{nil, values[0]})
-	case plan.In, plan.NotIn:
+	case query.In, query.NotIn:
 		lists = append(lists, values, nil, []any{values[1], nil, values[0], values[1]})
 	}
 	for _, v := range values {
@@ -127,23 +127,23 @@ func operands(op plan.Op, values []any) (lists [][]any) {
 }
 
 // meets reports whether a stored value, or null if it is "", meets a comparison.
-func meets(c plan.Compare, raw string) bool {
+func meets(c query.Compare, raw string) bool {
 	switch isNull := raw == ""; {
-	case c.Op == plan.Null || c.Op == plan.Eq && c.Values[0] == nil:
+	case c.Op == query.Null || c.Op == query.Eq && c.Values[0] == nil:
 		return isNull
-	case c.Op == plan.NotNull:
+	case c.Op == query.NotNull:
 		return !isNull
 	case isNull:
 		return false
 	}
-	test := plan.Predicate(c)
+	test := query.Predicate(c)
 	return test != nil && test([]byte(raw))
 }
 
 // holds reports whether a search of the ranges finds the entry of a row.
-func holds(b plan.RangeBuilder, space, entry []byte) bool {
+func holds(b query.RangeBuilder, space, entry []byte) bool {
 	key := append(slices.Concat(space, entry), 0, 0, 0, 0, 0, 0, 0, 7) // the id of the row
-	return slices.ContainsFunc(b.Ranges, func(r plan.Range) bool {
+	return slices.ContainsFunc(b.Ranges, func(r query.Range) bool {
 		return bytes.Compare(key, r.Low) >= 0 && bytes.Compare(key, r.High) < 0 &&
 			(b.Test == nil || format.IsCut(entry) || b.Test(format.OrderedText(entry)))
 	})

@@ -1,10 +1,10 @@
-package plan_test
+package query_test
 
 import (
 	"strings"
 	"testing"
 
-	"lectern/store/internal/plan"
+	"lectern/store/internal/query"
 )
 
 // TestFold compares texts that differ in case alone, in letters whose fold is another letter or longer than they are.
@@ -39,11 +39,11 @@ func TestFold(t *testing.T) {
 		{"", "", true, true, true, true},
 		{"é", "", false, true, true, true},
 	} {
-		for op, want := range map[plan.Op]bool{
-			plan.EqI: c.equal, plan.NeI: !c.equal, plan.StartsWithI: c.starts, plan.EndsWithI: c.ends,
-			plan.ContainsI: c.contains, plan.NotContainsI: !c.contains,
+		for op, want := range map[query.Op]bool{
+			query.EqI: c.equal, query.NeI: !c.equal, query.StartsWithI: c.starts, query.EndsWithI: c.ends,
+			query.ContainsI: c.contains, query.NotContainsI: !c.contains,
 		} {
-			if got := plan.TextTest(op, c.text)([]byte(c.stored)); got != want {
+			if got := query.TextTest(op, c.text)([]byte(c.stored)); got != want {
 				t.Errorf("%q, operator %d with %q: %v, want %v", c.stored, op, c.text, got, want)
 			}
 		}
@@ -54,9 +54,9 @@ func TestFold(t *testing.T) {
 func TestFoldOfASCII(t *testing.T) {
 	stored := []byte(strings.Repeat("The Quick Brown Fox ", 20))
 	for _, text := range []string{"quick", "the quick", "fox ", "ΟΔΟΣ", strings.ToLower(string(stored))} {
-		for _, op := range []plan.Op{plan.EqI, plan.NeI, plan.StartsWithI, plan.EndsWithI, plan.ContainsI,
-			plan.NotContainsI} {
-			test := plan.TextTest(op, text)
+		for _, op := range []query.Op{query.EqI, query.NeI, query.StartsWithI, query.EndsWithI, query.ContainsI,
+			query.NotContainsI} {
+			test := query.TextTest(op, text)
 			if n := testing.AllocsPerRun(10, func() { test(stored) }); n > 0 {
 				t.Errorf("operator %d with %q: %v allocations", op, text, n)
 			}

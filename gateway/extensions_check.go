@@ -3,8 +3,6 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -13,62 +11,8 @@ import (
 	"lectern/gateway/config"
 	"lectern/gateway/internal/graphqlhttp"
 	"lectern/gateway/internal/server"
-	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/rest"
-	"lectern/store"
 )
-
-// A routeName has the two names by which a route can be configured: its action, and its method and path.
-type routeName struct{ action, place string }
-
-func nameOfGenerated(prefix string, route *rest.Route) routeName {
-	return routeName{route.Type.UID + "." + route.Action, methodPath(route.Method, prefix+route.Path)}
-}
-
-func (r *Route) name() routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
-
-func nameOf(r *server.Route) routeName { return routeName{r.Action, methodPath(r.Method, r.Path)} }
-
-// methodPath returns the name of a route by its method and path, without the names of variables.
-func methodPath(method, path string) string {
-	if name, err := server.PathName(path); err == nil {
-		path = name
-	}
-	return strings.ToUpper(method) + " " + path
-}
-
-// configured returns the sum of all configurations of a route. It is not ok if there are none.
-func (x *Extensions) configured(name routeName) (c RouteConfig, ok bool) {
-	for _, said := range x.configs {
-		if !said.names(name) {
-			continue
-		}
-		ok = true
-		c.Open = c.Open || said.config.Open
-		c.Scopes = append(c.Scopes, said.config.Scopes...)
-		c.Policies = append(c.Policies, said.config.Policies...)
-		c.Middlewares = append(c.Middlewares, said.config.Middlewares...)
-	}
-	return c, ok
-}
-
-// fitsServer returns an error if a configuration would replace the permission of a route of the server. Callers with
-// such a permission may change any account or file.
-func (c *RouteConfig) fitsServer() error {
-	if c.Open || len(c.Scopes) > 0 {
-		return errors.New("a route of users, files or locales keeps the permission that it asks for, " +
-			"which roles and tokens are granted; leave out Open and Scopes, and give it a policy where it should ask for more")
-	}
-	return nil
-}
-
-// names reports whether a configuration is for the route with this name.
-func (n *namedConfig) names(name routeName) bool {
-	if method, path, ok := strings.Cut(n.name, " "); ok {
-		return methodPath(method, path) == name.place
-	}
-	return n.name == name.action && n.name != ""
-}
 
 // check returns the problems of the extensions with a definition. It adds the actions of the extensions to those of the
 // definition.
@@ -196,30 +140,12 @@ func (x *Extensions) checkConfig(c *RouteConfig, actions *auth.Actions) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// A host is the server as extensions see it: the generation that answers a request.
-type host struct{ generation *generation }
-
-var _ schema.Server = host{}
-
-func (h host) Store() *store.Store           { return h.generation.store }
-func (h host) Documents() *documents.Service { return h.generation.docs }
-func (h host) Log() *slog.Logger             { return h.generation.project.log }
-
-// withCaller returns a request whose context has the caller, for hooks around the writes of the request.
-func (g *generation) withCaller(r *http.Request, who auth.Principal) *http.Request {
-	if len(g.extensions.hooks) == 0 {
-		return r
-	}
-	return r.WithContext(
-		schema.WithCaller(r.Context(), &Caller{Access: who.Access, User: who.User, HTTP: r, Server: host{g}}))
-}
-
-// hook adds the hooks to a service.
-func (x *Extensions) hook(s *documents.Service) error {
-	for _, h := range x.hooks {
-		if err := s.Hook(h.hooks, h.uids...); err != nil {
-			return err
-		}
+// fitsServer returns an error if a configuration would replace the permission of a route of the server. Callers with
+// such a permission may change any account or file.
+func (c *RouteConfig) fitsServer() error {
+	if c.Open || len(c.Scopes) > 0 {
+		return errors.New("a route of users, files or locales keeps the permission that it asks for, " +
+			"which roles and tokens are granted; leave out Open and Scopes, and give it a policy where it should ask for more")
 	}
 	return nil
 }
