@@ -7,7 +7,7 @@
 // (ids, documentIds, times) are taken from its first response. A Run in GraphQL sends random queries and mutations
 // instead. It compares their responses byte by byte, and reads back by REST what mutations have written.
 //
-// A Run that is Batching sends some writes several at a time (batch_test.go).
+// A Run that is Batching sends some writes several at a time (run_batch_test.go).
 //
 // A Coverage counts which operators, types, relations and versions were used. The generator prefers those with low
 // counts.
@@ -17,10 +17,10 @@
 //
 // A Difference names the seed and the request. Shrink removes the operations that are not needed to reproduce it.
 //
-// Read the files in this order. The model and its contents: model, content. Writes: world, write, relate, positions.
-// Reads: question, evaluate, ternary, show. Random choices: generator, generator_filter, populator,
-// operation_generator, relation_generator. The comparison: compare, coverage, run, shrink. GraphQL: request,
-// request_text and request_input (an operation and its text), answer (its response), graphql_* and match.
+// A file begins with its subject. Read them in this order: model_* and world_content (the model and its contents),
+// world_* (writes), read_* (reads, and what they find), random_* (random choices), run_* (the comparison, and how to
+// find the few operations that are needed for a difference), graphql_* (an operation, its text and its response),
+// past_* (former versions), alike_* (reads of two servers).
 //
 // A Run that is Remembering also keeps a copy of the World behind each write (past_test.go). It asks for documents as
 // they were, for their histories, restores former versions, and changes definitions (past_*).
