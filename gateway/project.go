@@ -129,7 +129,7 @@ type Project struct {
 	server     atomic.Pointer[server.Server]   // nil before Run
 	listens    atomic.Pointer[string]          // the address of the server; nil before Run
 	unready    atomic.Pointer[admin.Condition] // why the server is not ready; nil: only the store decides that
-	replicas   *replica.Source                 // what is sent to the replicas that follow the server
+	replicas   *replica.Origin                 // what is sent to the replicas that follow the server
 	loaded     watch.Digest                    // of the files that the project was opened with
 
 	clock       Clock

@@ -126,8 +126,8 @@ func (p copiedProject) Memory() *budget.Budget { return p.project.memory }
 func (p copiedProject) Log() *slog.Logger { return p.project.log }
 
 // newSource returns what sends the content of the project to its replicas.
-func (p *Project) newSource(limits server.Limits) *replica.Source {
-	return replica.NewSource(replica.SourceOptions{
+func (p *Project) newSource(limits server.Limits) *replica.Origin {
+	return replica.NewOrigin(replica.OriginOptions{
 		Project: copiedProject{p}, Uploads: func() string { return p.Data.Join(admin.UploadsName) },
 		CopyRate: limits.CopyRate, Stopping: p.stopping, Log: p.log,
 	})
@@ -135,7 +135,7 @@ func (p *Project) newSource(limits server.Limits) *replica.Source {
 
 // replicationRoutes returns the routes by which replicas follow the server.
 func (g *generation) replicationRoutes() (routes []server.Route) {
-	var source *replica.Source // nil if the generation is not open
+	var source *replica.Origin // nil if the generation is not open
 	if g.project != nil {
 		source = g.project.replicas
 	}

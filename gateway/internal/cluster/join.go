@@ -37,7 +37,7 @@ func (n *Node) Join(ctx context.Context) error {
 		return err
 	}
 	n.client = &http.Client{Transport: newTransport(n.port.DialHTTP)}
-	n.uploads = filesync.NewNodes(filesync.NodesOptions{
+	n.uploads = filesync.NewNodeFiles(filesync.NodeFilesOptions{
 		Uploads: n.uploadsPath(), Name: n.options.Name, Peers: n.peers, Client: n.client, Log: n.log,
 		Store: n.project.Store, Library: n.project.Library,
 	})

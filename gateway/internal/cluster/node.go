@@ -119,7 +119,7 @@ type Node struct {
 	joins     broadcast          // sent when a node is to get a vote
 	deploying sync.Mutex         // held while definitions are deployed
 
-	uploads   *filesync.Nodes
+	uploads   *filesync.NodeFiles
 	unpacking sync.Mutex // held while the definitions of the cluster are read from the store and written to files
 }
 

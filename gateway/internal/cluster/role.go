@@ -64,7 +64,7 @@ func (n *Node) AwaitContent(ctx context.Context) error {
 }
 
 // Uploads returns the uploaded files of this node. They are there after Join.
-func (n *Node) Uploads() *filesync.Nodes { return n.uploads }
+func (n *Node) Uploads() *filesync.NodeFiles { return n.uploads }
 
 // Upstream returns how requests reach the leader.
 func (n *Node) Upstream() forward.Link {

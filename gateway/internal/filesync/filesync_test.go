@@ -27,7 +27,7 @@ import (
 
 // A node is a node of a cluster of tests.
 type node struct {
-	*filesync.Nodes
+	*filesync.NodeFiles
 	dir    string
 	server *httptest.Server
 	looks  chan bool // receives when Run or Scrub begins a pass
@@ -60,7 +60,7 @@ func newCluster(t *testing.T, count int) (nodes []*node, st *store.Store) {
 		n := &node{dir: t.TempDir(), looks: make(chan bool), logged: make(chan string, 16)}
 		var library *media.Library
 		name := fmt.Sprintf("node%d", i+1)
-		n.Nodes = filesync.NewNodes(filesync.NodesOptions{
+		n.NodeFiles = filesync.NewNodeFiles(filesync.NodeFilesOptions{
 			Uploads: n.dir, Name: name, Client: http.DefaultClient, Log: slog.New(messages(n.logged)),
 			Peers: func() ([]consensus.Peer, error) { return peers, nil },
 			Store: func() *store.Store { return st },
@@ -74,12 +74,12 @@ func newCluster(t *testing.T, count int) (nodes []*node, st *store.Store) {
 		})
 		var err error
 		library, err = media.Open(media.Options{Dir: n.dir, Store: st, Documents: documents.NewService(st, model, "en"),
-			Model: model, Nodes: n.Nodes})
+			Model: model, Nodes: n.NodeFiles})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { library.Close() })
-		n.server = httptest.NewServer(n.Nodes)
+		n.server = httptest.NewServer(n.NodeFiles)
 		t.Cleanup(n.server.Close)
 		peers = append(peers, consensus.Peer{Name: name, Address: n.server.Listener.Addr().String(), Voter: true})
 		nodes = append(nodes, n)
@@ -364,7 +364,7 @@ func TestReplicaHasTheFilesOfItsOrigin(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	origin, err := replication.NewOrigin(server.URL, "key")
+	origin, err := replication.NewClient(server.URL, "key")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestReplicaHasTheFilesOfItsOrigin(t *testing.T) {
 		}
 	}
 	compared := make(chan bool)
-	replica := filesync.NewReplica(n.dir, func() (map[string]bool, error) {
+	replica := filesync.NewReplicaFiles(n.dir, func() (map[string]bool, error) {
 		compared <- true
 		return map[string]bool{"described.txt": true}, nil
 	})

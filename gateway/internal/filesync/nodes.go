@@ -49,8 +49,8 @@ const (
 	slowest = 256 << 10
 )
 
-// NodesOptions are what Nodes are made of.
-type NodesOptions struct {
+// NodeFilesOptions are what NodeFiles are made of.
+type NodeFilesOptions struct {
 	Uploads string // the directory of this node's files
 	Name    string // of this node
 	Peers   func() ([]consensus.Peer, error)
@@ -60,12 +60,12 @@ type NodesOptions struct {
 	Log     *slog.Logger
 }
 
-// Nodes keeps the uploaded files of a node of a cluster as the notes in the store list them. The leader stages the
+// NodeFiles keeps the uploaded files of a node of a cluster as the notes in the store list them. The leader stages the
 // contents of new files at a majority of the nodes before it proposes the notes, so that a file that is listed can be
 // had. It implements media.Nodes. Its methods are safe for concurrent use.
-type Nodes struct {
+type NodeFiles struct {
 	Damage  Damage
-	options NodesOptions
+	options NodeFilesOptions
 	woken   chan struct{}
 
 	placing sync.Mutex                  // held while a file is put in place or removed
@@ -73,11 +73,11 @@ type Nodes struct {
 	compare string                      // filesNote as Run has seen it last
 }
 
-var _ media.Nodes = (*Nodes)(nil)
+var _ media.Nodes = (*NodeFiles)(nil)
 
-// NewNodes returns the Nodes of one node.
-func NewNodes(o NodesOptions) *Nodes {
-	return &Nodes{options: o, woken: make(chan struct{}, 1), placed: map[string]replication.File{}}
+// NewNodeFiles returns the NodeFiles of one node.
+func NewNodeFiles(o NodeFilesOptions) *NodeFiles {
+	return &NodeFiles{options: o, woken: make(chan struct{}, 1), placed: map[string]replication.File{}}
 }
 
 // stagedAt is where a content is, among the uploads, until the file is put in place.
@@ -87,13 +87,13 @@ func stagedAt(file *replication.File) string {
 }
 
 // inPlace reports whether this node has a file with its content.
-func (f *Nodes) inPlace(file *replication.File) bool {
+func (f *NodeFiles) inPlace(file *replication.File) bool {
 	info, err := within.Lstat(f.options.Uploads, file.Name)
 	return err == nil && file.Same(info)
 }
 
 // listed returns what the store says about a file, nil if it is not listed.
-func (f *Nodes) listed(name string) (file *replication.File, err error) {
+func (f *NodeFiles) listed(name string) (file *replication.File, err error) {
 	err = f.options.Store().View(func(s *store.Snapshot) error {
 		if raw := s.Note(fileNote + name); raw != nil {
 			file, err = parseFile(raw)
@@ -121,13 +121,13 @@ func sameFile(a, b replication.File) bool {
 }
 
 // change returns the note that says that others have changed.
-func (f *Nodes) change() documents.Note {
+func (f *NodeFiles) change() documents.Note {
 	text, _ := json.Marshal(rand.Text()) // a string
 	return documents.Note{Name: filesNote, Value: text}
 }
 
 // Stage implements media.Nodes.
-func (f *Nodes) Stage(ctx context.Context, files []media.Staged) ([]documents.Note, error) {
+func (f *NodeFiles) Stage(ctx context.Context, files []media.Staged) ([]documents.Note, error) {
 	root, err := f.openStaged()
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (f *Nodes) Stage(ctx context.Context, files []media.Staged) ([]documents.No
 }
 
 // openStaged opens the directory of uploads, with the one of contents that are not in place yet.
-func (f *Nodes) openStaged() (*os.Root, error) {
+func (f *NodeFiles) openStaged() (*os.Root, error) {
 	if err := os.MkdirAll(f.options.Uploads, 0o700); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (f *Nodes) openStaged() (*os.Root, error) {
 
 // describe returns the file that a content is to be. Its time is later than that of the former content, so that the two
 // differ.
-func (f *Nodes) describe(root *os.Root, from media.Staged) (*replication.File, error) {
+func (f *NodeFiles) describe(root *os.Root, from media.Staged) (*replication.File, error) {
 	in, err := within.OpenIn(root, from.Spooled)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ var errFewNodes = &apierror.Error{Status: http.StatusServiceUnavailable, Name: "
 const straggler = 200 * time.Millisecond
 
 // push gives files that are staged here to the other nodes with a vote. The error is nil if a majority has them.
-func (f *Nodes) push(ctx context.Context, files []*replication.File) error {
+func (f *NodeFiles) push(ctx context.Context, files []*replication.File) error {
 	others, voters, err := f.voters()
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (f *Nodes) push(ctx context.Context, files []*replication.File) error {
 }
 
 // voters returns the other nodes with a vote, and how many nodes have one.
-func (f *Nodes) voters() (others []consensus.Peer, count int, err error) {
+func (f *NodeFiles) voters() (others []consensus.Peer, count int, err error) {
 	list, err := f.options.Peers()
 	for _, n := range list {
 		if n.Voter {
@@ -256,7 +256,7 @@ func (f *Nodes) voters() (others []consensus.Peer, count int, err error) {
 }
 
 // pushTo gives files to another node, and reports whether that has all of them durably.
-func (f *Nodes) pushTo(ctx context.Context, n consensus.Peer, files []*replication.File) bool {
+func (f *NodeFiles) pushTo(ctx context.Context, n consensus.Peer, files []*replication.File) bool {
 	for _, file := range files {
 		if err := f.send(ctx, n.Address, file); err != nil {
 			f.options.Log.Debug("a node does not take a file, and will ask for it", "node", n.Name, "file", file.Name,
@@ -277,7 +277,7 @@ func fileURL(address string, file *replication.File) (string, error) {
 	return "http://" + address + NodesPath + "?" + url.Values{"file": {string(text)}}.Encode(), err
 }
 
-func (f *Nodes) send(ctx context.Context, address string, file *replication.File) error {
+func (f *NodeFiles) send(ctx context.Context, address string, file *replication.File) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
 	in, err := within.Open(f.options.Uploads, stagedAt(file))
@@ -307,7 +307,7 @@ func (f *Nodes) send(ctx context.Context, address string, file *replication.File
 }
 
 // ServeHTTP answers another node that gives a file, or asks for one.
-func (f *Nodes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *NodeFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	file, err := parseFile([]byte(r.URL.Query().Get("file")))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -335,7 +335,7 @@ func (f *Nodes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // receive stages the content of a file, durably. Several may come at the same time: another node gives it, Run fetches
 // it, and clients ask for it.
-func (f *Nodes) receive(file *replication.File, from io.Reader) error {
+func (f *NodeFiles) receive(file *replication.File, from io.Reader) error {
 	if f.isStaged(file) || f.inPlace(file) {
 		return nil
 	}
@@ -343,7 +343,7 @@ func (f *Nodes) receive(file *replication.File, from io.Reader) error {
 }
 
 // stage is receive, also if the content is here already.
-func (f *Nodes) stage(file *replication.File, from io.Reader) error {
+func (f *NodeFiles) stage(file *replication.File, from io.Reader) error {
 	root, err := f.openStaged()
 	if err != nil {
 		return err
@@ -368,7 +368,7 @@ func (f *Nodes) stage(file *replication.File, from io.Reader) error {
 }
 
 // Unlist implements media.Nodes.
-func (f *Nodes) Unlist(names []string) []documents.Note {
+func (f *NodeFiles) Unlist(names []string) []documents.Note {
 	notes := []documents.Note{f.change()}
 	for _, name := range names {
 		notes = append(notes, documents.Note{Name: fileNote + name})
@@ -377,7 +377,7 @@ func (f *Nodes) Unlist(names []string) []documents.Note {
 }
 
 // Place implements media.Nodes.
-func (f *Nodes) Place(ctx context.Context, names []string) error {
+func (f *NodeFiles) Place(ctx context.Context, names []string) error {
 	var errs []error
 	for _, name := range names {
 		if within.IsFileName(name) {
@@ -388,7 +388,7 @@ func (f *Nodes) Place(ctx context.Context, names []string) error {
 }
 
 // place puts a file in place, or removes it. If the content is not staged here, another node gives it.
-func (f *Nodes) place(ctx context.Context, name string) error {
+func (f *NodeFiles) place(ctx context.Context, name string) error {
 	for {
 		file, err := f.listed(name)
 		if err != nil {
@@ -410,7 +410,7 @@ func (f *Nodes) place(ctx context.Context, name string) error {
 
 // placeStaged does what place does if the file is staged or not listed. With again it replaces what is in place. It
 // reports false if the store says something else by now.
-func (f *Nodes) placeStaged(name string, file *replication.File, again bool) (done bool, err error) {
+func (f *NodeFiles) placeStaged(name string, file *replication.File, again bool) (done bool, err error) {
 	f.placing.Lock()
 	defer f.placing.Unlock()
 	now, err := f.listed(name)
@@ -445,13 +445,13 @@ func (f *Nodes) placeStaged(name string, file *replication.File, again bool) (do
 	return err == nil, err
 }
 
-func (f *Nodes) isStaged(file *replication.File) bool {
+func (f *NodeFiles) isStaged(file *replication.File) bool {
 	_, err := within.Lstat(f.options.Uploads, stagedAt(file))
 	return err == nil
 }
 
 // fetch has stage take a content that another node has.
-func (f *Nodes) fetch(ctx context.Context, file *replication.File,
+func (f *NodeFiles) fetch(ctx context.Context, file *replication.File,
 	stage func(*replication.File, io.Reader) error) error {
 	list, err := f.options.Peers()
 	if err != nil {
@@ -474,7 +474,7 @@ func (f *Nodes) fetch(ctx context.Context, file *replication.File,
 	return fmt.Errorf("no other node has sent it (%s)", strings.Join(reasons, "; "))
 }
 
-func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication.File,
+func (f *NodeFiles) fetchFrom(ctx context.Context, address string, file *replication.File,
 	stage func(*replication.File, io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeFor(file))
 	defer cancel()
@@ -498,7 +498,7 @@ func (f *Nodes) fetchFrom(ctx context.Context, address string, file *replication
 }
 
 // Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
-func (f *Nodes) Missing(ctx context.Context, name string) bool {
+func (f *NodeFiles) Missing(ctx context.Context, name string) bool {
 	file, err := f.listed(name)
 	if err != nil || file == nil || f.inPlace(file) {
 		return false

@@ -22,7 +22,7 @@ import (
 // TestHostileNames lets another node give and ask for files whose names lead elsewhere.
 func TestHostileNames(t *testing.T) {
 	uploads := filepath.Join(t.TempDir(), "data", "uploads")
-	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: uploads, Log: slog.New(slog.DiscardHandler)})
+	nodes := filesync.NewNodeFiles(filesync.NodeFilesOptions{Uploads: uploads, Log: slog.New(slog.DiscardHandler)})
 	outside := filepath.Join(uploads, "..", "content.db")
 	if err := os.MkdirAll(uploads, 0o700); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestHostileNames(t *testing.T) {
 // TestSameFileMayArriveTwiceAtOnce sends a node the same file over two connections at once. The second connection
 // breaks off after the first has sent the whole file.
 func TestSameFileMayArriveTwiceAtOnce(t *testing.T) {
-	nodes := filesync.NewNodes(filesync.NodesOptions{Uploads: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	nodes := filesync.NewNodeFiles(filesync.NodeFilesOptions{Uploads: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	content := bytes.Repeat([]byte("x"), 100_000)
 	sum := sha256.Sum256(content)
 	file, err := json.Marshal(replication.File{Name: "a.bin", Size: int64(len(content)),

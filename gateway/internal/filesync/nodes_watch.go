@@ -17,7 +17,7 @@ import (
 )
 
 // Wake has Run look at the notes soon.
-func (f *Nodes) Wake() {
+func (f *NodeFiles) Wake() {
 	select {
 	case f.woken <- struct{}{}:
 	default:
@@ -25,7 +25,7 @@ func (f *Nodes) Wake() {
 }
 
 // Run keeps the files as the store lists them, until ctx ends.
-func (f *Nodes) Run(ctx context.Context) {
+func (f *NodeFiles) Run(ctx context.Context) {
 	tick := time.NewTicker(compareEvery)
 	defer tick.Stop()
 	retry, all := backoff.New(), true
@@ -55,7 +55,7 @@ func (f *Nodes) Run(ctx context.Context) {
 
 // look puts in place what has changed in the store since the last look, and with all everything, and removes what is
 // not listed any more.
-func (f *Nodes) look(ctx context.Context, all bool) error {
+func (f *NodeFiles) look(ctx context.Context, all bool) error {
 	library := f.options.Library()
 	if library == nil {
 		return nil // upload is switched off
@@ -96,7 +96,7 @@ func (f *Nodes) look(ctx context.Context, all bool) error {
 
 // list returns the files that the store lists, and the note that changes with them. The list is nil unless they are
 // wanted.
-func (f *Nodes) list(wanted func(seen string) bool) (seen string, list map[string]replication.File, err error) {
+func (f *NodeFiles) list(wanted func(seen string) bool) (seen string, list map[string]replication.File, err error) {
 	err = f.options.Store().View(func(s *store.Snapshot) error {
 		if seen = string(s.Note(filesNote)); !wanted(seen) {
 			return nil
@@ -115,7 +115,7 @@ func (f *Nodes) list(wanted func(seen string) bool) (seen string, list map[strin
 }
 
 // Complete implements media.Nodes.
-func (f *Nodes) Complete(ctx context.Context) error {
+func (f *NodeFiles) Complete(ctx context.Context) error {
 	_, list, err := f.list(func(string) bool { return true })
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (f *Nodes) Complete(ctx context.Context) error {
 }
 
 // put puts a file in place.
-func (f *Nodes) put(ctx context.Context, library *media.Library, file *replication.File) error {
+func (f *NodeFiles) put(ctx context.Context, library *media.Library, file *replication.File) error {
 	if f.inPlace(file) {
 		return nil
 	}
@@ -140,12 +140,12 @@ func (f *Nodes) put(ctx context.Context, library *media.Library, file *replicati
 }
 
 // drop removes a file that the store does not list.
-func (f *Nodes) drop(ctx context.Context, library *media.Library, name string) error {
+func (f *NodeFiles) drop(ctx context.Context, library *media.Library, name string) error {
 	return library.Change(ctx, []string{name}, func() error { return f.Place(ctx, []string{name}) })
 }
 
 // sweep removes files that are not listed, and contents that have been staged for too long.
-func (f *Nodes) sweep(ctx context.Context, library *media.Library, list map[string]replication.File) error {
+func (f *NodeFiles) sweep(ctx context.Context, library *media.Library, list map[string]replication.File) error {
 	err := each(f.options.Uploads, func(_ *os.Root, name string, _ fs.FileInfo) error {
 		if _, ok := list[name]; ok {
 			return nil

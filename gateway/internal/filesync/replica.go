@@ -13,14 +13,14 @@ import (
 	"lectern/internal/within"
 )
 
-// A Replica keeps the uploaded files of a replica in step with those of its origin: all of them in the background, and
-// one at once when a client asks for it. Its methods are safe for concurrent use.
-type Replica struct {
+// ReplicaFiles keeps the uploaded files of a replica in step with those of its origin: all of them in the background,
+// and one at once when a client asks for it. Its methods are safe for concurrent use.
+type ReplicaFiles struct {
 	uploads string // directory
 	named   func() (map[string]bool, error)
 	woken   chan struct{}
 	inTouch atomic.Bool // the origin answers
-	origin  atomic.Pointer[replication.Origin]
+	origin  atomic.Pointer[replication.Client]
 
 	mu      sync.Mutex
 	fetches map[string]chan struct{} // by name; closed at the end
@@ -35,15 +35,15 @@ const listEvery = time.Second
 
 // NewReplica returns a Replica that keeps files in the directory uploads. named returns the names of the files that the
 // documents of the replica describe.
-func NewReplica(uploads string, named func() (map[string]bool, error)) *Replica {
-	return &Replica{uploads: uploads, named: named, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
+func NewReplicaFiles(uploads string, named func() (map[string]bool, error)) *ReplicaFiles {
+	return &ReplicaFiles{uploads: uploads, named: named, woken: make(chan struct{}, 1), fetches: map[string]chan struct{}{}}
 }
 
 // SetInTouch tells the Replica whether the origin answers. It is not asked for single files otherwise.
-func (f *Replica) SetInTouch(is bool) { f.inTouch.Store(is) }
+func (f *ReplicaFiles) SetInTouch(is bool) { f.inTouch.Store(is) }
 
 // Wake has the files compared soon.
-func (f *Replica) Wake() {
+func (f *ReplicaFiles) Wake() {
 	select {
 	case f.woken <- struct{}{}:
 	default:
@@ -51,7 +51,7 @@ func (f *Replica) Wake() {
 }
 
 // Run compares and fetches files until ctx ends. It calls failed with each error.
-func (f *Replica) Run(ctx context.Context, origin *replication.Origin, failed func(error)) {
+func (f *ReplicaFiles) Run(ctx context.Context, origin *replication.Client, failed func(error)) {
 	f.origin.Store(origin)
 	tick := time.NewTicker(compareEvery)
 	defer tick.Stop()
@@ -81,7 +81,7 @@ func (f *Replica) Run(ctx context.Context, origin *replication.Origin, failed fu
 // compare fetches the files that are missing or different, and removes those that the origin does not have. It keeps
 // those that have documents: the origin has lost them, for example because the disk of its uploads is gone, and may get
 // them from here.
-func (f *Replica) compare(ctx context.Context) error {
+func (f *ReplicaFiles) compare(ctx context.Context) error {
 	list, err := f.origin.Load().Files(ctx)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (f *Replica) compare(ctx context.Context) error {
 }
 
 // fetch fetches a file unless it is there. Callers at the same time share the work.
-func (f *Replica) fetch(ctx context.Context, file *replication.File) error {
+func (f *ReplicaFiles) fetch(ctx context.Context, file *replication.File) error {
 	for {
 		if info, err := within.Lstat(f.uploads, file.Name); err == nil && file.Same(info) {
 			return nil
@@ -136,7 +136,7 @@ func (f *Replica) fetch(ctx context.Context, file *replication.File) error {
 }
 
 // Missing fetches a file that a client asks for and that is not there, and reports whether it is there now.
-func (f *Replica) Missing(ctx context.Context, name string) bool {
+func (f *ReplicaFiles) Missing(ctx context.Context, name string) bool {
 	origin := f.origin.Load()
 	if origin == nil || !f.inTouch.Load() || !within.IsFileName(name) {
 		return false
@@ -154,7 +154,7 @@ func (f *Replica) Missing(ctx context.Context, name string) bool {
 }
 
 // recent returns a list of the origin's files that is hardly older than listEvery.
-func (f *Replica) recent(ctx context.Context, origin *replication.Origin) ([]replication.File, error) {
+func (f *ReplicaFiles) recent(ctx context.Context, origin *replication.Client) ([]replication.File, error) {
 	f.listing.Lock()
 	defer f.listing.Unlock()
 	if time.Since(f.listed) < listEvery {

@@ -29,7 +29,7 @@ type Damage struct {
 
 // Scrub reads the files of this node, each once a day and the first time soon after the start, until ctx ends. A disk
 // may damage a file without anybody noticing; Scrub replaces such a file by the content that another node has.
-func (f *Nodes) Scrub(ctx context.Context) {
+func (f *NodeFiles) Scrub(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()
 	pace := paced.NewPace(scrubRate)
@@ -47,7 +47,7 @@ func (f *Nodes) Scrub(ctx context.Context) {
 }
 
 // scrub makes one pass.
-func (f *Nodes) scrub(ctx context.Context, pace *paced.Pace) error {
+func (f *NodeFiles) scrub(ctx context.Context, pace *paced.Pace) error {
 	library := f.options.Library()
 	if library == nil {
 		return nil // upload is switched off
@@ -75,7 +75,7 @@ func (f *Nodes) scrub(ctx context.Context, pace *paced.Pace) error {
 }
 
 // verify returns why a file that is in place is damaged, nil if it is not. Run cares for those that are not in place.
-func (f *Nodes) verify(ctx context.Context, file *replication.File, pace *paced.Pace) error {
+func (f *NodeFiles) verify(ctx context.Context, file *replication.File, pace *paced.Pace) error {
 	in, err := within.Open(f.options.Uploads, file.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -96,7 +96,7 @@ func (f *Nodes) verify(ctx context.Context, file *replication.File, pace *paced.
 }
 
 // repair puts the content that another node has in the place of a damaged one. The damaged one stays until then.
-func (f *Nodes) repair(ctx context.Context, library *media.Library, file *replication.File) error {
+func (f *NodeFiles) repair(ctx context.Context, library *media.Library, file *replication.File) error {
 	if err := f.fetch(ctx, file, f.stage); err != nil {
 		return err
 	}

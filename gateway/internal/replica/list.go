@@ -12,7 +12,7 @@ import (
 	"lectern/store"
 )
 
-// A list has the replicas that follow a Source now. Any number of goroutines may use it.
+// A list has the replicas that follow an Origin now. Any number of goroutines may use it.
 type list struct {
 	mu  sync.Mutex
 	all map[*following]bool
@@ -44,7 +44,7 @@ func (l *list) add(client admission.Client, part store.Part, at store.Position) 
 }
 
 // List lists the replicas that follow the server now, in the order in which they connected.
-func (s *Source) List() []admin.Following {
+func (s *Origin) List() []admin.Following {
 	head, err := PositionOf(s.options.Project.Store())
 	if err != nil {
 		s.options.Log.Debug("the position of the log cannot be read", "error", err)

@@ -55,8 +55,8 @@ type CopiedProject interface {
 }
 
 // origin returns the client of the origin.
-func (s *Settings) origin() (*replication.Origin, error) {
-	o, err := replication.NewOrigin(s.URL, s.Token)
+func (s *Settings) origin() (*replication.Client, error) {
+	o, err := replication.NewClient(s.URL, s.Token)
 	if err == nil {
 		o.Silence, o.Part = s.Silence, s.Part
 		if s.Dial != nil {

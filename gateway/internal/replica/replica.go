@@ -1,7 +1,7 @@
 // Package replica copies the content of one server, the origin, to others, its replicas, which serve it and stay in
-// step. A Replica is the copying side, and a Source the side that is copied.
+// step. A Replica is the copying side, and an Origin the side that is copied.
 //
-// Begin with replica.go (how a replica follows its origin), dir.go (what it keeps between starts) and source.go (what
+// Begin with replica.go (how a replica follows its origin), dir.go (what it keeps between starts) and origin.go (what
 // an origin sends).
 package replica
 
@@ -37,8 +37,8 @@ type Replica struct {
 	options Options
 	project CopiedProject
 	dir     dir
-	origin  *replication.Origin
-	files   *filesync.Replica
+	origin  *replication.Client
+	files   *filesync.ReplicaFiles
 	address string // of the origin, in the errors of refused writes
 	id      string // names the running server among replicas that forward writes to one another
 	changed uint64 // the revision of the documents of files when the files were last compared
@@ -63,7 +63,7 @@ func New(o Options) (*Replica, error) {
 	if r.Follows() {
 		r.address = o.URL
 	}
-	r.files = filesync.NewReplica(filepath.Join(d.data, admin.UploadsName), r.namedFiles)
+	r.files = filesync.NewReplicaFiles(filepath.Join(d.data, admin.UploadsName), r.namedFiles)
 	r.kept = d.inStep().UnixMilli()
 	r.current.Store(r.kept)
 	return r, nil
@@ -98,7 +98,7 @@ func (*Replica) AwaitContent(context.Context) error { return nil }
 func (*Replica) Condition() *admin.Condition { return nil }
 
 // Uploads returns the uploaded files of the origin.
-func (r *Replica) Uploads() *filesync.Replica { return r.files }
+func (r *Replica) Uploads() *filesync.ReplicaFiles { return r.files }
 
 // SetUpSteps has answers say how old they may be.
 func (r *Replica) SetUpSteps(s *server.Steps, _ func(*http.Request) bool) {

@@ -21,7 +21,7 @@ const originIdle = 5 * time.Second
 // upstream is the origin that a replica follows, as an upstream.
 type upstream struct {
 	project Project
-	origin  *replication.Origin
+	origin  *replication.Client
 	url     *url.URL
 	dial    forward.Dialer
 }

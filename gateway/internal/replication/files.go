@@ -64,7 +64,7 @@ func ParseFiles(text []byte) (list []File, err error) {
 func listError(err error) error { return fmt.Errorf("read the list of files: %w", err) }
 
 // Files returns the uploaded files of the origin.
-func (o *Origin) Files(ctx context.Context) ([]File, error) {
+func (o *Client) Files(ctx context.Context) ([]File, error) {
 	s, _, err := o.get(ctx, o.replica("files"), nil)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ const Fetched = ".fetched"
 
 // Fetch stores a file of the origin below uploads, under its name. It goes on where an attempt before was cut off:
 // until the file is complete and has its checksum, it is in the directory Fetched.
-func (o *Origin) Fetch(ctx context.Context, f *File, uploads *os.Root) error {
+func (o *Client) Fetch(ctx context.Context, f *File, uploads *os.Root) error {
 	if err := uploads.MkdirAll(Fetched, 0o700); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (o *Origin) Fetch(ctx context.Context, f *File, uploads *os.Root) error {
 }
 
 // download appends to part what is missing of a file.
-func (o *Origin) download(ctx context.Context, f *File, uploads *os.Root, part string) error {
+func (o *Client) download(ctx context.Context, f *File, uploads *os.Root, part string) error {
 	to, err := uploads.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func TestEmptyFiles(t *testing.T) {
 
 // endlessCopy serves a copy without an end, and says that it has so many bytes; negative: it says nothing. sent counts
 // the bytes of chunks.
-func endlessCopy(t *testing.T, size int64, sent *int64) *Origin {
+func endlessCopy(t *testing.T, size int64, sent *int64) *Client {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if size >= 0 {
 			AnnounceCopy(w.Header(), size)
@@ -107,7 +107,7 @@ func endlessCopy(t *testing.T, size int64, sent *int64) *Origin {
 		}
 	}))
 	t.Cleanup(server.Close)
-	o, err := NewOrigin(server.URL, "key")
+	o, err := NewClient(server.URL, "key")
 	if err != nil {
 		t.Fatal(err)
 	}

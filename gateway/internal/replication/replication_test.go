@@ -150,7 +150,7 @@ func TestFetch(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	}))
 	defer server.Close()
-	o, err := NewOrigin(server.URL, "key")
+	o, err := NewClient(server.URL, "key")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestSilence(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(release)
-	o, err := NewOrigin(server.URL, "key")
+	o, err := NewClient(server.URL, "key")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,9 +222,9 @@ func TestSilence(t *testing.T) {
 }
 
 // originAt returns a client of the origin at a URL, and an empty directory of uploads.
-func originAt(t *testing.T, url string) (*Origin, *os.Root) {
+func originAt(t *testing.T, url string) (*Client, *os.Root) {
 	t.Helper()
-	o, err := NewOrigin(url, "key")
+	o, err := NewClient(url, "key")
 	if err != nil {
 		t.Fatal(err)
 	}

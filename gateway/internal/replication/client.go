@@ -25,8 +25,8 @@ var ErrReset = errors.New("the origin cannot continue from the position of the r
 // ErrSilent: nothing came from the origin for so long that the connection must be broken.
 var ErrSilent = errors.New("the origin is silent")
 
-// An Origin is the server that a replica follows.
-type Origin struct {
+// A Client asks an origin for what a replica needs.
+type Client struct {
 	URL   *url.URL   // of its REST API
 	Token string     // an API token
 	Part  store.Part // what is followed
@@ -38,9 +38,9 @@ type Origin struct {
 	client *http.Client
 }
 
-// NewOrigin returns the origin at an address such as https://cms.example.com. If the address has no path, the REST API
-// is below /api.
-func NewOrigin(address, token string) (*Origin, error) {
+// NewClient returns a client of the origin at an address such as https://cms.example.com. If the address has no path,
+// the REST API is below /api.
+func NewClient(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q is no address of a server; write it as https://cms.example.com", address)
@@ -48,7 +48,7 @@ func NewOrigin(address, token string) (*Origin, error) {
 	if u.Path = strings.TrimSuffix(u.Path, "/"); u.Path == "" {
 		u.Path = "/api"
 	}
-	return &Origin{URL: u, Token: token, client: &http.Client{Transport: &http.Transport{
+	return &Client{URL: u, Token: token, client: &http.Client{Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
@@ -57,17 +57,17 @@ func NewOrigin(address, token string) (*Origin, error) {
 }
 
 // DialWith makes all connections to the origin by dial.
-func (o *Origin) DialWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+func (o *Client) DialWith(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	o.client.Transport = &http.Transport{DialContext: dial, DisableCompression: true}
 }
 
 // Base returns the address of the origin, without the path of its REST API.
-func (o *Origin) Base() string { return o.URL.Scheme + "://" + o.URL.Host }
+func (o *Client) Base() string { return o.URL.Scheme + "://" + o.URL.Host }
 
 // Close closes the connections that are not in use.
-func (o *Origin) Close() { o.client.CloseIdleConnections() }
+func (o *Client) Close() { o.client.CloseIdleConnections() }
 
-func (o *Origin) silence() time.Duration {
+func (o *Client) silence() time.Duration {
 	if o.Silence > 0 {
 		return o.Silence
 	}
@@ -95,10 +95,10 @@ func (s *Stream) Close() error {
 }
 
 // replica returns the address of what is at a path below /_replica.
-func (o *Origin) replica(path string) string { return o.URL.String() + "/_replica/" + path }
+func (o *Client) replica(path string) string { return o.URL.String() + "/_replica/" + path }
 
 // get asks for what is at an address of the origin.
-func (o *Origin) get(ctx context.Context, address string, header http.Header) (*Stream, *http.Response, error) {
+func (o *Client) get(ctx context.Context, address string, header http.Header) (*Stream, *http.Response, error) {
 	s := &Stream{most: o.silence()}
 	streaming, cancel := context.WithCancelCause(ctx)
 	s.cancel = cancel
@@ -177,7 +177,7 @@ type RefusedError struct{ error }
 
 // Log returns the stream of the entries after a position. The error wraps ErrReset if the origin cannot continue from
 // there.
-func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error) {
+func (o *Client) Log(ctx context.Context, since store.Position) (*Stream, error) {
 	query := queryOf(o.Part)
 	query.Set("since", since.String())
 	query.Set("heartbeat", HeartbeatWithin(o.Silence).String())
@@ -186,7 +186,7 @@ func (o *Origin) Log(ctx context.Context, since store.Position) (*Stream, error)
 }
 
 // Position returns the position behind the last write of the origin.
-func (o *Origin) Position(ctx context.Context) (p store.Position, err error) {
+func (o *Client) Position(ctx context.Context) (p store.Position, err error) {
 	s, answer, err := o.get(ctx, o.replica("position"), nil)
 	if err != nil {
 		return p, err
@@ -200,7 +200,7 @@ func (o *Origin) Position(ctx context.Context) (p store.Position, err error) {
 }
 
 // Definitions returns the definition files of the origin.
-func (o *Origin) Definitions(ctx context.Context) (*Definitions, error) {
+func (o *Client) Definitions(ctx context.Context) (*Definitions, error) {
 	s, _, err := o.get(ctx, o.replica("definitions"), nil)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (s *Stream) definitions() (*Definitions, error) {
 // Copy writes a copy of the origin's store, or of a part of it, to a new file at path, durably, and returns the
 // definition files that belong to it. progress is called with the bytes that have arrived. Copy fails if the copy, and
 // so the origin, is damaged, if it is longer than the origin has announced, and if the disk has no room for it.
-func (o *Origin) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
+func (o *Client) Copy(ctx context.Context, path string, progress func(int64)) (*Definitions, error) {
 	s, answer, err := o.get(ctx, o.replica("copy?"+queryOf(o.Part).Encode()), nil)
 	if err != nil {
 		return nil, err

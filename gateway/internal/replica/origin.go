@@ -23,8 +23,8 @@ import (
 	"lectern/store"
 )
 
-// SourceOptions are what a Source is made of.
-type SourceOptions struct {
+// OriginOptions are what an Origin is made of.
+type OriginOptions struct {
 	Project  Project
 	Uploads  func() string          // returns the directory of the uploaded files
 	CopyRate int64                  // of all copies together, in bytes per second; 0: unlimited
@@ -32,22 +32,22 @@ type SourceOptions struct {
 	Log      *slog.Logger
 }
 
-// A Source sends the content of a project to its replicas. Its methods are safe for concurrent use.
-type Source struct {
-	options  SourceOptions
+// An Origin sends the content of a project to its replicas. Its methods are safe for concurrent use.
+type Origin struct {
+	options  OriginOptions
 	replicas list
 	sums     filesync.Sums // of uploaded files
 	copies   *paced.Pace
 }
 
-// NewSource returns the Source of a project.
-func NewSource(o SourceOptions) *Source {
-	return &Source{options: o, copies: paced.NewPace(o.CopyRate)}
+// NewOrigin returns the Origin of a project.
+func NewOrigin(o OriginOptions) *Origin {
+	return &Origin{options: o, copies: paced.NewPace(o.CopyRate)}
 }
 
 // Handlers returns the handlers of requests by their paths below /_replica. A server that is itself a replica of a part
-// of the content refuses all of them. Those of a nil Source have names, but cannot answer.
-func (s *Source) Handlers() map[string]server.LongHandler {
+// of the content refuses all of them. Those of a nil Origin have names, but cannot answer.
+func (s *Origin) Handlers() map[string]server.LongHandler {
 	all := map[string]server.LongHandler{"/log": s.sendLog, "/copy": s.sendCopy, "/definitions": s.sendDefinitions,
 		"/files": s.sendFiles, "/position": s.sendPosition}
 	for path, handle := range all {
@@ -60,7 +60,7 @@ var errNoLog = &apierror.Error{Status: http.StatusConflict, Name: "ConflictError
 	Message: "this server keeps no log of changes (log.keep is 0 in config/server.yaml), so that it cannot be followed"}
 
 // keepsLog reports whether there is a log that replicas can follow.
-func (s *Source) keepsLog() bool {
+func (s *Origin) keepsLog() bool {
 	content, _ := s.options.Project.Served()
 	return content.Definition.Settings.Server.Log.Keep != 0
 }
@@ -72,7 +72,7 @@ func errReset(err error) *apierror.Error {
 
 // frames begins an answer that is a stream of frames. Its client must read at limits.answerRate. A pace, if there is
 // one, limits the rate at which the frames are sent.
-func (s *Source) frames(w http.ResponseWriter, r *http.Request, l *server.LongAnswer,
+func (s *Origin) frames(w http.ResponseWriter, r *http.Request, l *server.LongAnswer,
 	pace *paced.Pace) (replication.Writer, *bufio.Writer) {
 	w.Header()["Content-Type"] = []string{"application/octet-stream"}
 	w.Header()["No-Gzip-Compression"] = []string{"1"}
@@ -87,7 +87,7 @@ func (s *Source) frames(w http.ResponseWriter, r *http.Request, l *server.LongAn
 }
 
 // partOf returns the part of the content that a replica asks for.
-func (s *Source) partOf(r *http.Request) (store.Part, error) {
+func (s *Origin) partOf(r *http.Request) (store.Part, error) {
 	part := replication.PartOf(r.URL.Query())
 	content, _ := s.options.Project.Served()
 	if err := part.Check(content.Definition.Model); err != nil {
@@ -103,7 +103,7 @@ var errPartial = &apierror.Error{Status: http.StatusConflict, Name: "ConflictErr
 	Message: "this server is a replica of a part of the content, which cannot be followed: follow its origin"}
 
 // unlessPartial wraps a handler of the routes of replicas, which a partial replica refuses.
-func (s *Source) unlessPartial(handle server.LongHandler) server.LongHandler {
+func (s *Origin) unlessPartial(handle server.LongHandler) server.LongHandler {
 	return func(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 		if !s.options.Project.Store().Part().All() {
 			return errPartial
@@ -113,7 +113,7 @@ func (s *Source) unlessPartial(handle server.LongHandler) server.LongHandler {
 }
 
 // GET /api/_replica/log: the entries after the position since, and those to come.
-func (s *Source) sendLog(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
+func (s *Origin) sendLog(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	since, err := store.ParsePosition(r.URL.Query().Get("since"))
 	if err != nil {
 		return errReset(err)
@@ -141,7 +141,7 @@ func (s *Source) sendLog(w http.ResponseWriter, r *http.Request, l *server.LongA
 
 // A logSender sends the entries of the log to one replica.
 type logSender struct {
-	source  *Source
+	source  *Origin
 	frames  replication.Writer
 	part    store.Part // what the replica gets
 	flush   func() error
@@ -275,7 +275,7 @@ func (l *logSender) send(st *store.Store, files *replication.Definitions) (all b
 }
 
 // GET /api/_replica/position: the position behind the last write.
-func (s *Source) sendPosition(w http.ResponseWriter, _ *http.Request, _ *server.LongAnswer) error {
+func (s *Origin) sendPosition(w http.ResponseWriter, _ *http.Request, _ *server.LongAnswer) error {
 	at, err := PositionOf(s.options.Project.Store())
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ func (s *Source) sendPosition(w http.ResponseWriter, _ *http.Request, _ *server.
 }
 
 // GET /api/_replica/definitions: the definition files.
-func (s *Source) sendDefinitions(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
+func (s *Origin) sendDefinitions(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	content, files := s.options.Project.Served()
 	if err := checkShared(content.Definition, files); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (s *Source) sendDefinitions(w http.ResponseWriter, r *http.Request, l *serv
 
 // GET /api/_replica/copy: the definition files and the store, at limits.copyRate. The replica checks what it has got
 // for damage, because a check of the whole file would delay the origin's other requests.
-func (s *Source) sendCopy(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
+func (s *Origin) sendCopy(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	if !s.keepsLog() {
 		return errNoLog
 	}
@@ -364,7 +364,7 @@ func checkShared(d *config.Definition, files *replication.Definitions) error {
 }
 
 // GET /api/_replica/files: the uploaded files with their checksums.
-func (s *Source) sendFiles(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
+func (s *Origin) sendFiles(w http.ResponseWriter, r *http.Request, l *server.LongAnswer) error {
 	list, err := s.sums.List(r.Context(), s.options.Uploads())
 	if err != nil {
 		return err
