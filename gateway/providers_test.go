@@ -235,6 +235,10 @@ func TestConnectIsRefused(t *testing.T) {
 	_, id := v.register("ann")
 	v.want(200, "PUT", userPath(id), "full", object{"blocked": true})
 	refused(v, "Your account has been blocked by an administrator")
+	v.idp.Claims["email"] = "bob@people.test"
+	made, _ := v.enter().at("user.id").(float64)
+	v.want(200, "PUT", userPath(int(made)), "full", object{"blocked": true})
+	refused(v, "Your account has been blocked by an administrator")
 	v.idp.Claims["email_verified"] = false
 	refused(v, "idp does not vouch for your email address: confirm it there, and log in again")
 	v.idp.Claims["email_verified"], v.idp.Claims["email"] = true, "no address"

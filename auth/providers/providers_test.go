@@ -198,6 +198,8 @@ func TestBeginRefuses(t *testing.T) {
 // login or this client.
 func TestFinish(t *testing.T) {
 	const invalid = "400 the id_token of idp is not valid for this login"
+	const notOurs = "400 the access_token is none of this server: send the one with which the browser came back from " +
+		"/connect/idp; tokens of the provider are not taken"
 	for _, c := range []struct {
 		name   string
 		change func(h *harness, t *providers.Trade)
@@ -243,9 +245,9 @@ func TestFinish(t *testing.T) {
 		}, "Ann@people.test"},
 		{"too late", func(h *harness, _ *providers.Trade) { h.now = h.now.Add(providers.CodeLife + time.Second) },
 			"400 the login has taken too long: begin again"},
+		{"a state in place of the code", func(h *harness, t *providers.Trade) { t.Code, _ = h.begin("", "") }, notOurs},
 		{"a token of the provider", func(_ *harness, t *providers.Trade) { t.Code = "ya29.a0AfH6SMBx" },
-			"400 the access_token is none of this server: send the one with which the browser came back from /connect/idp; " +
-				"tokens of the provider are not taken"},
+			notOurs},
 		{"by a front end that has not begun the login", func(_ *harness, t *providers.Trade) { t.Verifier = "x" },
 			"400 code_verifier does not fit the code_challenge with which the login began"},
 		{"by a page of another origin", func(_ *harness, t *providers.Trade) {
@@ -364,6 +366,11 @@ func TestProviderFails(t *testing.T) {
 		{"token: no id_token", fails("/token", 200, `{"access_token":"x"}`), "400 the id_token of idp is not valid for this login"},
 		{"keys: 500", fails("/keys", 500, ""), wrong},
 		{"keys: without end", fails("/keys", 200, `{"keys":[`+strings.Repeat("{},", 1<<20)), wrong},
+		{"userinfo: long", func(h *harness) {
+			h.fake.Claims["email"] = nil
+			fails("/userinfo", 200, strings.Repeat(" ", 2<<20)+
+				`{"sub":"1","email":"ann@people.test","email_verified":true}`)(h)
+		}, wrong},
 		{"userinfo: 500", func(h *harness) {
 			h.fake.Claims["email"] = nil
 			fails("/userinfo", 500, "")(h)
@@ -375,6 +382,9 @@ func TestProviderFails(t *testing.T) {
 			c.fail(h)
 			if got := h.finish(trade); got != c.want {
 				t.Errorf("got %s, want %s\n%s", got, c.want, &h.log)
+			}
+			if h.fake.Calls("/elsewhere") > 0 {
+				t.Error("the server follows a redirect")
 			}
 		})
 	}
@@ -414,8 +424,14 @@ func TestDiscoveryFails(t *testing.T) {
 	}
 	broken = true
 	h.now = h.now.Add(2 * time.Hour)
-	if got := begin(); got != "done" {
-		t.Errorf("what was found before is of use while the provider fails: %s", got)
+	before := h.fake.Calls("/.well-known/openid-configuration")
+	for range 3 {
+		if got := begin(); got != "done" {
+			t.Errorf("what was found before is of use while the provider fails: %s", got)
+		}
+	}
+	if n := h.fake.Calls("/.well-known/openid-configuration") - before; n != 1 {
+		t.Errorf("asked %d times", n)
 	}
 }
 
