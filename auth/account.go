@@ -55,7 +55,7 @@ func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Sho
 	return err
 }
 
-// Update changes the user with this id.
+// Update changes the user with this id. Their JWTs and sessions end if they get a new password or are blocked.
 func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body any, show Show) error {
 	documentID, err := u.documentID(id)
 	if err != nil {
@@ -112,7 +112,12 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 				return errEmailTaken
 			}
 		}
-		return tx.Update(documentID, p)
+		err := tx.Update(documentID, p)
+		if err != nil || password == "" && !isTrue(u.Row(tx.Snapshot, id), u.blocked) {
+			return err
+		}
+		_, err = u.endSessions(tx, documentID, anySession)
+		return err
 	})
 }
 
@@ -142,6 +147,9 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 			return nil
 		}
 		if err := show(tx.Snapshot, r); err != nil {
+			return err
+		}
+		if _, err := u.endSessions(tx, documentID, anySession); err != nil {
 			return err
 		}
 		return tx.Delete(p)

@@ -45,6 +45,7 @@ type User struct {
 	ID       uint64 // id of the user's row; never 0
 	Username string
 	Role     string // type of their role, as in config/permissions.yaml: authenticated
+	Session  string // key of the session of the JWT; "" without sessions
 }
 
 var (
@@ -107,7 +108,7 @@ func (u *Users) identify(token string) (p Principal, err error) {
 		}
 		k.bearer.Store(b)
 	}
-	return Principal{Access: b.access.At(u.o.Now), User: User{ID: k.user, Username: b.username, Role: b.role}}, nil
+	return Principal{Access: b.access.At(u.o.Now), User: User{ID: k.user, Username: b.username, Role: b.role, Session: k.session}}, nil
 }
 
 // bearer reads the user of a token from the store and checks that they may use it. last is the result of the last time;
@@ -116,6 +117,9 @@ func (u *Users) bearer(c claims, table *roleTable, last *bearer) (*bearer, error
 	b := &bearer{revision: u.o.Store.Revision(), table: table} // read before the snapshot: see Store.Revision
 	err := u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, c.user)
+		if !r.Exists() && c.session != "" {
+			return errCredentials
+		}
 		if !r.Exists() || isTrue(r, u.blocked) || u.o.Settings.EmailConfirmation && !isTrue(r, u.confirmed) ||
 			!u.signer.isOf(c, r.JSON(u.password)) {
 			return errGone

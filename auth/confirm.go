@@ -8,7 +8,8 @@ import (
 	"lectern/store"
 )
 
-// ConfirmEmail answers {confirmation}, the code from a mail, with credentials. The code works once.
+// ConfirmEmail answers {confirmation}, the code from a mail, with credentials; without any if show is nil, because
+// nobody asks for them. The code works once.
 func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (c Credentials, err error) {
 	form := newForm(query)
 	code := form.text("confirmation")
@@ -18,13 +19,17 @@ func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (c Crede
 	data := jsontree.NewObject()
 	data.Set("confirmed", true)
 	data.Set("confirmationToken", nil)
-	return u.updateAndIssue(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
+	confirmed, err := u.update(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		r := u.withCode(s, u.confirmCode, code)
 		if !r.Exists() {
 			return r, apierror.Validation("Invalid token")
 		}
 		return r, nil
 	})
+	if err != nil || show == nil {
+		return c, err
+	}
+	return u.issue(ctx, confirmed, randomName())
 }
 
 // ConfirmedURL returns the page to which users are redirected after they confirm their address. It comes from the

@@ -28,11 +28,13 @@ type builtinRole struct {
 
 var builtinRoles = []builtinRole{
 	{AuthenticatedRole, "Authenticated", "Default role given to authenticated user.", []string{
-		contenttypes.UserUID + ".me", authActions + ".changePassword",
+		contenttypes.UserUID + ".me", authActions + ".changePassword", authActions + ".logout",
+		authActions + ".getSessions", authActions + ".revokeSession",
 	}},
 	{PublicRole, "Public", "Default role given to unauthenticated user.", []string{
 		authActions + ".callback", authActions + ".connect", authActions + ".register", authActions + ".forgotPassword",
 		authActions + ".resetPassword", authActions + ".emailConfirmation", authActions + ".sendEmailConfirmation",
+		authActions + ".refresh",
 	}},
 }
 

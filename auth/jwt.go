@@ -2,10 +2,12 @@ package auth
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,35 +23,57 @@ import (
 // maxJWT is the maximum length of a JWT; longer ones are refused unread.
 const maxJWT = 4096
 
-// claims are the contents of a JWT: its user, its expiry, and a stamp of the password that the user had when it was
-// made. A new password thus ends it at once.
+// claims are the contents of a JWT: its user, its session, its expiry, and a stamp of the password that the user had
+// when it was made. A new password thus ends it at once.
 type claims struct {
 	user    uint64 // id of the user's row
+	session string // key of the session; "" for a JWT without one
 	stamp   string
 	expires int64 // unix seconds
 }
+
+// The kinds of tokens that users get. Those of sessions have a claim type, and one kind is never taken for another.
+const (
+	lasting = ""        // a JWT without a session
+	access  = "access"  // a JWT of a session, for requests
+	refresh = "refresh" // the refresh token of a session
+)
 
 // A signer makes and checks JWTs. It accepts only HS256 with its own secret and ignores all other instructions in a
 // token's header.
 type signer struct {
 	secret   []byte
 	stampKey []byte
-	lifespan time.Duration
+	kind     string // of the JWTs of requests: lasting or access
 	now      func() time.Time
 	seen     verified
 }
 
-func newSigner(secret []byte, lifespan time.Duration, now func() time.Time) *signer {
+func newSigner(secret []byte, kind string, now func() time.Time) *signer {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("stamp of a password"))
-	return &signer{secret: secret, stampKey: mac.Sum(nil), lifespan: lifespan, now: now}
+	return &signer{secret: secret, stampKey: mac.Sum(nil), kind: kind, now: now}
 }
 
-// sign makes a token for a user; hash is the stored hash of their password.
-func (s *signer) sign(user uint64, hash []byte) (string, error) {
-	now := s.now()
-	token, err := jwt.NewBuilder().Claim("id", user).IssuedAt(now).Expiration(now.Add(s.lifespan)).Claim(
-		"stamp", s.stamp(hash)).Build()
+// sign makes a JWT for requests. Its claims have no stamp yet; hash is the stored hash of the user's password.
+func (s *signer) sign(c claims, hash []byte) (string, error) {
+	b := jwt.NewBuilder().IssuedAt(s.now())
+	if s.kind == lasting {
+		b.Claim("id", c.user)
+	}
+	return s.build(b, s.kind, c, hash)
+}
+
+// signRefresh makes a refresh token, no two of which are equal.
+func (s *signer) signRefresh(c claims, hash []byte) (string, error) {
+	return s.build(jwt.NewBuilder().JwtID(rand.Text()), refresh, c, hash)
+}
+
+func (s *signer) build(b *jwt.Builder, kind string, c claims, hash []byte) (string, error) {
+	if kind != lasting {
+		b.Claim("userId", strconv.FormatUint(c.user, 10)).Claim("sessionId", c.session).Claim("type", kind)
+	}
+	token, err := b.Expiration(time.Unix(c.expires, 0)).Claim("stamp", s.stamp(hash)).Build()
 	if err != nil {
 		return "", err
 	}
@@ -69,10 +93,10 @@ func (s *signer) isOf(c claims, hash []byte) bool {
 	return subtle.ConstantTimeCompare([]byte(c.stamp), []byte(s.stamp(hash))) == 1
 }
 
-// verify checks the signature and the times of a token and returns it; ok is false if it is not valid.
+// verify checks the signature and the times of a JWT of a request and returns it; ok is false if it is not valid.
 func (s *signer) verify(token string) (k *known, ok bool) {
 	if k = s.seen.get(token); k == nil {
-		c, ok := s.parse(token)
+		c, ok := s.parse(token, s.kind)
 		if !ok {
 			return nil, false
 		}
@@ -81,7 +105,8 @@ func (s *signer) verify(token string) (k *known, ok bool) {
 	return k, s.now().Unix() < k.expires
 }
 
-func (s *signer) parse(token string) (c claims, ok bool) {
+// parse checks the signature and the times of a token of a kind and returns its claims; ok is false if it is not valid.
+func (s *signer) parse(token, kind string) (c claims, ok bool) {
 	if len(token) > maxJWT || !isHS256(token) {
 		return c, false
 	}
@@ -94,15 +119,34 @@ func (s *signer) parse(token string) (c claims, ok bool) {
 	if err != nil {
 		return c, false
 	}
-	id, _ := t.Get("id")
-	n, isNumber := id.(float64)
-	if !isNumber || n < 1 || n > 1<<53 || n != math.Trunc(n) {
+	if c.user, ok = userOf(t, kind); !ok {
 		return c, false
 	}
-	stamp, _ := t.Get("stamp")
-	c.user, c.expires = uint64(n), t.Expiration().Unix() // 0 if absent: the token has expired
-	c.stamp, _ = stamp.(string)                          // "" if absent: it matches no password
-	return c, true
+	c.expires = t.Expiration().Unix() // 0 if absent: the token has expired
+	c.stamp = textClaim(t, "stamp")   // "" if absent: it matches no password
+	c.session = textClaim(t, "sessionId")
+	return c, c.expires > 0 && (kind == lasting || c.session != "")
+}
+
+// userOf returns the user of a token of a kind; ok is false if it is of another kind, or names none.
+func userOf(t jwt.Token, kind string) (id uint64, ok bool) {
+	if kind != lasting {
+		id, ok = ParseID(textClaim(t, "userId"))
+		return id, ok && textClaim(t, "type") == kind
+	}
+	v, _ := t.Get("id")
+	n, isNumber := v.(float64)
+	if !isNumber || n < 1 || n > 1<<53 || n != math.Trunc(n) {
+		return 0, false
+	}
+	return uint64(n), true
+}
+
+// textClaim returns the text of a claim, "" if it is absent or no text.
+func textClaim(t jwt.Token, name string) string {
+	v, _ := t.Get(name)
+	s, _ := v.(string)
+	return s
 }
 
 // isHS256 reports whether a token is a compact JWS with the algorithm HS256, that is neither encrypted nor JSON.

@@ -21,11 +21,12 @@ var (
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password} with credentials. If the user does not exist or has no password, it hashes the
-// given password anyway, so that the answer takes as long.
+// Login answers {identifier, password, deviceId} with credentials. If the user does not exist or has no password, it
+// hashes the given password anyway, so that the answer takes as long.
 func (u *Users) Login(ctx context.Context, body any, show Show) (c Credentials, err error) {
 	form := newForm(body)
 	identifier, password := form.text("identifier"), form.text("password")
+	device := u.readDevice(form)
 	if err := form.err(); err != nil {
 		return c, err
 	}
@@ -62,7 +63,7 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (c Credentials, 
 	if err != nil {
 		return c, err
 	}
-	return u.issue(ctx, who, "")
+	return u.issue(ctx, who, device)
 }
 
 // identified returns the user with this identifier: their address, in any case, or their name. It looks for the address
@@ -138,7 +139,7 @@ func (u *Users) Register(ctx context.Context, body any, show Show) (c Credential
 		u.mailConfirmation(made, code)
 		return c, nil
 	}
-	return u.issue(ctx, made, "")
+	return u.issue(ctx, made, randomName())
 }
 
 // isTaken reports whether a user has this address or name. It compares each with both, because users may log in with

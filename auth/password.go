@@ -68,26 +68,38 @@ func (u *Users) ChangePassword(ctx context.Context, user uint64, body any, show 
 	})
 }
 
-// updateAndIssue changes the user that find returns, and returns credentials for them. find is called in the
-// transaction of the change, perhaps more than once; its error is returned.
+// updateAndIssue changes the user that find returns, and returns credentials for them.
 func (u *Users) updateAndIssue(ctx context.Context, data *jsontree.Object, show Show,
 	find func(*store.Snapshot) (store.Record, error)) (c Credentials, err error) {
-	var made account
-	p, err := u.prepare(ctx, data, show, &made)
+	made, err := u.update(ctx, data, show, find)
 	if err != nil {
 		return c, err
 	}
+	return u.issue(ctx, made, randomName())
+}
+
+// update changes the user that find returns. A new password ends their sessions. find is called in the transaction of
+// the change, perhaps more than once; its error is returned.
+func (u *Users) update(ctx context.Context, data *jsontree.Object, show Show,
+	find func(*store.Snapshot) (store.Record, error)) (made account, err error) {
+	p, err := u.prepare(ctx, data, show, &made)
+	if err != nil {
+		return made, err
+	}
+	_, ends := data.Get("password")
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
 		r, err := find(tx.Snapshot)
 		if err != nil {
 			return err
 		}
-		return tx.Update(r.DocumentID(), p)
+		documentID := r.DocumentID()
+		if err := tx.Update(documentID, p); err != nil || !ends {
+			return err
+		}
+		_, err = u.endSessions(tx, documentID, anySession)
+		return err
 	})
-	if err != nil {
-		return c, err
-	}
-	return u.issue(ctx, made, "")
+	return made, err
 }
 
 // ForgotPassword answers {email} and queues a mail with a code if a user has that address. The answer does not reveal

@@ -19,15 +19,16 @@ import (
 
 // UserSettings are the settings for registration, login and mail.
 type UserSettings struct {
-	Lifespan          time.Duration // validity of a JWT
-	AllowRegister     bool          // everybody may register
-	UniqueEmail       bool          // no two users may have the same address, even with different providers
-	EmailConfirmation bool          // users must confirm their address before they can log in
-	RegisterFields    []string      // attributes that users may set when they register, beside name, address and password: see MayRegister
-	DefaultRole       string        // type of the role of users who register
-	ResetURL          string        // page on which users set a new password; "" means the one of this server
-	ConfirmPath       string        // route that confirms an address
-	ConfirmedURL      string        // page to which users are redirected after they confirm their address
+	Lifespan          time.Duration // validity of a JWT, without sessions
+	Sessions          SessionSettings
+	AllowRegister     bool     // everybody may register
+	UniqueEmail       bool     // no two users may have the same address, even with different providers
+	EmailConfirmation bool     // users must confirm their address before they can log in
+	RegisterFields    []string // attributes that users may set when they register, beside name, address and password: see MayRegister
+	DefaultRole       string   // type of the role of users who register
+	ResetURL          string   // page on which users set a new password; "" means the one of this server
+	ConfirmPath       string   // route that confirms an address
+	ConfirmedURL      string   // page to which users are redirected after they confirm their address
 	Mail              MailSettings
 }
 
@@ -52,13 +53,14 @@ type UserOptions struct {
 // Users manages the users of a project and their roles. Each method checks the body that it gets and returns an
 // *apierror.Error for an invalid one.
 type Users struct {
-	o       UserOptions
-	typ     *contenttypes.ContentType
-	actions *Actions
-	roles   *storedRoles
-	signer  *signer
-	mails   *mailQueue
-	sender  *mailSender
+	o        UserOptions
+	typ      *contenttypes.ContentType
+	actions  *Actions
+	roles    *storedRoles
+	signer   *signer
+	sessions sessionType
+	mails    *mailQueue
+	sender   *mailSender
 
 	username, email, password, provider, confirmed, blocked, role *contenttypes.Attribute
 	resetCode, confirmCode                                        *contenttypes.Attribute
@@ -93,6 +95,9 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 		RuleReader{Model: o.Model, Conditions: o.Conditions, Failed: u.failed}); err != nil {
 		return nil, err
 	}
+	if u.sessions, err = newSessionType(o.Model); err != nil {
+		return nil, err
+	}
 	err = u.grantDeclared(ctx)
 	follows := store.WritesElsewhere(err) // the roles come with the content
 	if err != nil && !follows {
@@ -103,7 +108,11 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 			return nil, err
 		}
 	}
-	u.signer = newSigner(o.Secret, o.Settings.Lifespan, o.Now)
+	kind := lasting
+	if o.Settings.Sessions.On {
+		kind = access
+	}
+	u.signer = newSigner(o.Secret, kind, o.Now)
 	u.sender = &mailSender{settings: o.Settings.Mail, dir: o.MailDir, log: o.Log}
 	if o.Former == nil {
 		u.mails = newMailQueue(u, o.Log)

@@ -19,6 +19,7 @@ const (
 	LocaleUID     = "plugin::i18n.locale"
 	TokenUID      = "lectern::api-token"
 	ScheduleUID   = "lectern::schedule"
+	SessionUID    = "lectern::session"
 )
 
 // A builtIn is a content-type that comes with the server. A file of builtin/ defines it, in the same form as a
@@ -38,6 +39,7 @@ var builtIns = []builtIn{
 	{uid: LocaleUID, file: "locale", plugin: "i18n"},
 	{uid: TokenUID, file: "api-token", internal: true},
 	{uid: ScheduleUID, file: "schedule", internal: true},
+	{uid: SessionUID, file: "session", plugin: "users-permissions", internal: true},
 }
 
 // builtIns reads the built-in types of the plugins that are on.

@@ -39,7 +39,8 @@ func TestBuiltInTypes(t *testing.T) {
 			t.Errorf("%s shows %s, want %s", uid, got, want)
 		}
 	}
-	for _, uid := range []string{"lectern::api-token", "lectern::schedule", "plugin::users-permissions.permission"} {
+	for _, uid := range []string{"lectern::api-token", "lectern::schedule", "lectern::session",
+		"plugin::users-permissions.permission"} {
 		if typ := model.Type(uid); typ == nil || !typ.Internal || !typ.BuiltIn {
 			t.Errorf("%s: %+v", uid, typ)
 		}
@@ -51,7 +52,7 @@ func TestBuiltInTypes(t *testing.T) {
 	}
 	sorted := slices.IsSortedFunc(
 		model.Types, func(a, b *contenttypes.ContentType) int { return strings.Compare(a.UID, b.UID) })
-	if len(model.Types) != 7 || !sorted {
+	if len(model.Types) != 8 || !sorted {
 		t.Error("types are missing or not sorted")
 	}
 }

@@ -31,6 +31,7 @@ func (g *generation) openAPI(generated *rest.API, served []server.Route) *openap
 	api := &openapi.API{
 		Title: "Content API", Version: g.definitionsVersion(), URL: s.Server.URL, Prefix: s.REST.Prefix, Model: g.Model,
 		DefaultLimit: s.REST.DefaultLimit, MaxLimit: s.REST.MaxLimit, Locales: []string{s.I18n.DefaultLocale},
+		Sessions: s.Users.Accounts.Sessions.On,
 	}
 	for _, l := range s.I18n.Locales {
 		if l.Code != s.I18n.DefaultLocale {

@@ -109,7 +109,7 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []server
 func (g *generation) accountRoutes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
 	return accounts.Routes(accounts.Options{
 		Prefix: g.Settings.REST.Prefix, Model: g.Model, Users: g.users, Store: g.store, REST: api, Params: parser,
-		Limiter: limiter,
+		Limiter: limiter, Cookie: g.sessionCookie(),
 		Proxies: g.Settings.Server.TrustedProxies, Limits: g.limits(), Answers: g.answers, Keys: g.keys,
 		Providers: g.logins, Base: g.base,
 	})

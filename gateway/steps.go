@@ -35,14 +35,17 @@ func (g *generation) newForwarder() (*forward.Forwarder, error) {
 }
 
 // isForwarded reports whether a request of a content route may write, so that it is for the server that takes the
-// writes. Logins by a password write nothing, but those by another provider may make a user; the GraphQL endpoint
-// itself forwards mutations, and the tools of MCP make requests of their own.
+// writes. Logins by a password write nothing without sessions, but those by another provider may make a user; the
+// GraphQL endpoint itself forwards mutations, and the tools of MCP make requests of their own.
 func (g *generation) isForwarded(r *http.Request) bool {
 	path, prefix := strings.TrimSuffix(r.URL.Path, "/"), g.Settings.REST.Prefix
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return strings.EqualFold(path, prefix+"/auth/email-confirmation") || accounts.IsLoginByProvider(path, prefix)
 	}
-	return !strings.EqualFold(path, prefix+"/auth/local") && !strings.EqualFold(path, g.Settings.GraphQL.Endpoint) &&
+	if strings.EqualFold(path, prefix+"/auth/local") {
+		return g.Settings.Users.Accounts.Sessions.On
+	}
+	return !strings.EqualFold(path, g.Settings.GraphQL.Endpoint) &&
 		!strings.EqualFold(path, mcp.Path)
 }

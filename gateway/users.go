@@ -3,10 +3,28 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"lectern/auth"
 	"lectern/auth/providers"
+	"lectern/gateway/internal/accounts"
 )
+
+// sessionCookie returns how refresh tokens are sent as cookies; the zero Cookie if the routes are only described.
+func (g *generation) sessionCookie() accounts.Cookie {
+	if g.project == nil {
+		return accounts.Cookie{}
+	}
+	c := &g.Settings.Users.Cookie
+	secure := g.project.options.Production || c.SameSite == "none" // which browsers want secure
+	if c.Secure != nil {
+		secure = *c.Secure
+	}
+	sameSite := map[string]http.SameSite{"strict": http.SameSiteStrictMode, "lax": http.SameSiteLaxMode,
+		"none": http.SameSiteNoneMode}
+	return accounts.Cookie{Always: c.Always, Life: c.Life, Now: g.project.clock.Now, Template: http.Cookie{Name: c.Name,
+		Path: c.Path, Domain: c.Domain, SameSite: sameSite[c.SameSite], Secure: secure, HttpOnly: true}}
+}
 
 // openUsers opens the users and creates the configured roles, unless users are switched off.
 func (g *generation) openUsers() error {

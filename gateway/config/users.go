@@ -21,6 +21,9 @@ type Users struct {
 	Accounts  auth.UserSettings
 	Providers []providers.Settings // by which users may log in, in the order of their names
 
+	Management string        // jwtManagement: legacy-support (default) or refresh, which sets Accounts.Sessions.On
+	Cookie     SessionCookie // used with sessions only
+
 	RegisterFields *yamlfile.Node // position of Accounts.RegisterFields; nil if not set
 	DefaultRole    *yamlfile.Node // position of Accounts.DefaultRole; nil if not set
 	SecretAt       *yamlfile.Node // position of Secret; nil if not set
@@ -30,11 +33,15 @@ var defaultUsers = Users{
 	Enabled:   true,
 	RateLimit: auth.RateLimit{Enabled: true, Interval: 5 * time.Minute, Max: 5},
 	Accounts: auth.UserSettings{
-		Lifespan: 30 * 24 * time.Hour, AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole,
+		Lifespan:      30 * 24 * time.Hour,
+		Sessions:      auth.SessionSettings{Access: 10 * time.Minute, Idle: 14 * 24 * time.Hour, Max: 30 * 24 * time.Hour},
+		AllowRegister: true, UniqueEmail: true, DefaultRole: auth.AuthenticatedRole,
 		ConfirmedURL: "/",
 		Mail: auth.MailSettings{From: "Lectern <no-reply@localhost>", Reset: auth.DefaultResetMail,
 			Confirm: auth.DefaultConfirmMail},
 	},
+	Management: legacyMode,
+	Cookie:     SessionCookie{Name: "strapi_up_refresh", Path: "/", SameSite: "lax"},
 }
 
 // usersFile is users-permissions.config as written. Decoding it sets the settings that its pointers lead to.
@@ -43,11 +50,15 @@ type usersFile struct {
 	// Default: made at the first start
 	JWTSecret *string `yaml:"jwtSecret"`
 	JWT       struct {
-		// how long a JWT works
+		// how long a JWT works, with `legacy-support`
 		// Default: `30d`
 		ExpiresIn *yamlfile.Node `yaml:"expiresIn"`
 	}
-	RateLimit rateLimitFile `yaml:"ratelimit"`
+	// `refresh`: a login begins a [session](accounts.md#sessions), with a JWT that works for a short time and a token
+	// that gets the next one. `legacy-support`: it gives a JWT alone, which works for long
+	JWTManagement *string `yaml:"jwtManagement"`
+	Sessions      sessionsFile
+	RateLimit     rateLimitFile `yaml:"ratelimit"`
 	// whether anybody may register
 	AllowRegister *bool `yaml:"allow_register"`
 	// whether an address belongs to one user only
@@ -116,7 +127,7 @@ func (s *Users) file() usersFile {
 	a := &s.Accounts
 	m := &a.Mail
 	f := usersFile{
-		JWTSecret: &s.Secret, AllowRegister: &a.AllowRegister, UniqueEmail: &a.UniqueEmail,
+		JWTSecret: &s.Secret, JWTManagement: &s.Management, Sessions: s.sessionsFile(), AllowRegister: &a.AllowRegister, UniqueEmail: &a.UniqueEmail,
 		EmailConfirmation: &a.EmailConfirmation,
 		ConfirmedURL:      &a.ConfirmedURL, ResetURL: &a.ResetURL, DefaultRole: &a.DefaultRole,
 		Email: mailFile{From: &m.From, ReplyTo: &m.ReplyTo},
@@ -139,6 +150,7 @@ func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Pro
 			problems.Add(d, "expiresIn must be a number of seconds or a time such as 12h or 30d, not %q", d.Text)
 		}
 	}
+	problems = append(problems, s.readSessions(f, config)...)
 	s.SecretAt, s.DefaultRole = config.Get("jwtSecret"), config.Get("default_role")
 	s.RegisterFields = config.Get("register").Get("allowedFields")
 	if s.RateLimit.Max < 1 {

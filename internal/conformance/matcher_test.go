@@ -144,6 +144,13 @@ func (m *Matcher) Match(e *Expect, a *Answer) ([]Diff, error) {
 		}
 		c.match("headers", want, a.Headers)
 	}
+	if e.Cookies != nil {
+		want, err := decode(e.Cookies)
+		if err != nil {
+			return nil, err
+		}
+		c.match("cookies", want, a.Cookies)
+	}
 	want, err := decode(e.Body)
 	if err != nil {
 		return nil, err

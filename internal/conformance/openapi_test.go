@@ -60,6 +60,8 @@ var excuses = []struct {
 		refused("'foo', 'meta' not allowed", "'foo' not allowed", "'nope' not allowed", "'remember' not allowed")},
 	{"no client should write the digests of a user's codes",
 		refused("'resetPasswordToken' not allowed", "'confirmationToken' not allowed")},
+	{"without sessions nobody reads the name of a device, and with them only a text names one",
+		refused("'deviceId' not allowed", "'/deviceId'")},
 	{"a draft need not keep to the limits of published documents", func(e *exchange, err error) bool {
 		return e.has("status=draft") && refused("minimum:", "maxItems:")(e, err)
 	}},

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -51,7 +52,15 @@ func (m *Matcher) exchange(t *Target, s *Step) []Diff {
 	if err != nil {
 		return []Diff{{At: "request", Why: err.Error()}}
 	}
-	if err := m.Save(s.Save, a.Body); err != nil {
+	fromBody, fromCookies := map[string]string{}, map[string]string{}
+	for name, path := range s.Save {
+		if rest, ok := strings.CutPrefix(path, "cookies."); ok {
+			fromCookies[name] = rest
+		} else {
+			fromBody[name] = path
+		}
+	}
+	if err := errors.Join(m.Save(fromBody, a.Body), m.Save(fromCookies, a.Cookies)); err != nil {
 		return []Diff{{At: "request", Why: err.Error(), Got: a.Body}}
 	}
 	diffs, err := m.Match(&s.Expect, a)

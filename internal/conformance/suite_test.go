@@ -25,7 +25,8 @@ type Step struct {
 	As      string            `json:"as"`    // full (the default), readonly, public, a token's name, or {{var}}
 	Request Request           `json:"request"`
 	Headers []string          `json:"headers"` // response headers to compare
-	Save    map[string]string `json:"save"`    // from name to dotted path in the response
+	Cookies []string          `json:"cookies"` // cookies to compare that the response sets, by name
+	Save    map[string]string `json:"save"`    // from name to dotted path in the response, or cookies.NAME.value
 	Expect  Expect            `json:"expect"`
 }
 
@@ -53,6 +54,7 @@ type Part struct {
 type Expect struct {
 	Status  int             `json:"status"`
 	Headers json.RawMessage `json:"headers"`
+	Cookies json.RawMessage `json:"cookies"`
 	Body    json.RawMessage `json:"body"`
 }
 

@@ -25,6 +25,7 @@ type Target struct {
 type Answer struct {
 	Status  int
 	Headers map[string]any
+	Cookies map[string]any
 	Body    any
 }
 
@@ -50,7 +51,8 @@ func (t *Target) Send(s *Step, vars Vars) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
-	a := &Answer{Status: res.StatusCode, Headers: map[string]any{}, Body: parseBody(data)}
+	a := &Answer{Status: res.StatusCode, Headers: map[string]any{}, Cookies: cookiesOf(res, s.Cookies),
+		Body: parseBody(data)}
 	for _, name := range s.Headers {
 		a.Headers[name] = nil
 		if values := res.Header.Values(name); len(values) > 0 {

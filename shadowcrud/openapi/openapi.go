@@ -33,6 +33,8 @@ type API struct {
 	Routes  []Route
 	Locales []string // the codes of the locales, the default one first; at least one
 
+	Sessions bool // a login begins a session, with a refresh token
+
 	// Public is what callers without a credential may do. Other operations need a token.
 	Public *permission.Access
 

@@ -30,6 +30,10 @@ var routes = map[string]func(*builder) *operation{
 	"POST /auth/reset-password":          (*builder).resetPassword,
 	"GET /auth/email-confirmation":       (*builder).confirmEmail,
 	"POST /auth/send-email-confirmation": (*builder).sendConfirmation,
+	"POST /auth/refresh":                 (*builder).refreshSession,
+	"POST /auth/logout":                  (*builder).logout,
+	"GET /auth/sessions":                 (*builder).listSessions,
+	"DELETE /auth/sessions/{id}":         (*builder).revokeSession,
 
 	"GET /users":         (*builder).listUsers,
 	"GET /users/count":   (*builder).countUsers,
@@ -51,7 +55,7 @@ var routes = map[string]func(*builder) *operation{
 var tagTexts = map[string]string{
 	serverTag: "The server as a whole, and what spans content-types.",
 	filesTag:  "Uploaded files.",
-	authTag:   "Registration, login and passwords.",
+	authTag:   "Registration, login, sessions and passwords.",
 	usersTag:  "Users who can log in.",
 	rolesTag:  "Roles of users, and what they are granted.",
 }

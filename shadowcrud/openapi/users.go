@@ -21,10 +21,7 @@ var password = typed("string", "writeOnly", true)
 // session describes an operation that answers with a user and a JWT. body holds its properties.
 func (b *builder) session(id, summary string, body ...any) *operation {
 	session := b.schema("Session", func() any {
-		return typed("object", "required", []any{"user"}, "properties", jsontree.ObjectOf(
-			"jwt", typed("string", "description",
-				"A bearer token. It is missing until the email address is confirmed, if the server asks for that."),
-			"user", b.user()))
+		return typed("object", "required", []any{"user"}, "properties", b.sessionAnswer("user", b.user()))
 	})
 	op := b.operation(authTag, id, summary, "The user and a token.", session)
 	op.body = jsonBody(object(body...), nil)
@@ -33,8 +30,14 @@ func (b *builder) session(id, summary string, body ...any) *operation {
 
 // POST /api/auth/local
 func (b *builder) login() *operation {
-	return b.session("login", "Log in", "identifier",
-		typed("string", "description", "The username or the email address."), "password", password)
+	body := object("identifier", typed("string", "description", "The username or the email address."), "password",
+		password)
+	if b.Sessions {
+		body.Value("properties").(*jsontree.Object).Set("deviceId", deviceID)
+	}
+	op := b.session("login", "Log in")
+	op.body = jsonBody(body, nil)
+	return op
 }
 
 // POST /api/auth/local/register

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/gorilla/mux"
 
@@ -33,6 +34,7 @@ type Options struct {
 	Proxies []netip.Prefix
 	Limits  server.Limits
 	Answers *rest.AnswerLimits
+	Cookie  Cookie
 	Keys    *idempotency.Keys
 	// Providers are those by which users log in beside passwords; nil: none. Base returns the URL at which clients
 	// reach the server.
@@ -57,7 +59,7 @@ func Routes(o Options) []server.Route {
 	u := &routes{Options: o, user: documents.Scalars(&t.Schema)}
 	role := t.Attribute("role")
 	u.role = documents.Populate{Attr: role, Of: documents.Scalars(&role.Target.Schema)}
-	return append(append(u.authRoutes(), u.accountRoutes()...), u.roleRoutes()...)
+	return slices.Concat(u.authRoutes(), u.sessionRoutes(), u.accountRoutes(), u.roleRoutes())
 }
 
 // route returns a route that requires a permission.

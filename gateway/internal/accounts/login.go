@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"lectern/auth"
-	"lectern/documents/apierror"
 	"lectern/gateway/internal/idempotency"
 	"lectern/gateway/internal/server"
 	"lectern/jsontree"
@@ -25,8 +24,6 @@ func (u *routes) authRoutes() []server.Route {
 		u.limited("POST", "/auth/send-email-confirmation", authAction+"sendEmailConfirmation", u.sendConfirmation),
 		withJWT(u.limited("GET", "/auth/{provider}/callback", authAction+"callback", u.callback)),
 		u.route("GET", "/connect/{path:.*}", authAction+"connect", u.connect),
-		u.route("POST", "/auth/logout", authAction+"logout", absent),
-		u.route("POST", "/auth/refresh", authAction+"refresh", absent),
 	}
 }
 
@@ -79,10 +76,7 @@ func (u *routes) loggedIn(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err != nil {
 		return err
 	}
-	body := []byte{'{'}
-	if c.JWT != "" {
-		body = append(jsontree.AppendString(append(body, `"jwt":`...), c.JWT), ',')
-	}
+	body := u.appendCredentials([]byte{'{'}, w, r, c)
 	return server.SendJSON(w, http.StatusOK, append(append(body, user...), '}'))
 }
 
@@ -128,6 +122,3 @@ func (u *routes) sendConfirmation(w http.ResponseWriter, r *http.Request, _ auth
 	body := jsontree.AppendString([]byte(`{"email":`), email)
 	return server.SendJSON(w, http.StatusOK, append(body, `,"sent":true}`...))
 }
-
-// POST /api/auth/logout, POST /api/auth/refresh: 404, since a JWT has no session that could be ended or refreshed.
-func absent(http.ResponseWriter, *http.Request, auth.Principal) error { return apierror.NotFound() }

@@ -1,0 +1,141 @@
+package accounts
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"lectern/auth"
+	"lectern/contenttypes"
+	"lectern/gateway/internal/server"
+	"lectern/jsontree"
+)
+
+// A Cookie says how refresh tokens are sent as cookies.
+type Cookie struct {
+	Always   bool          // to all clients, instead of those that ask for it
+	Template http.Cookie   // without a value
+	Life     time.Duration // 0: until the browser is closed
+	Now      func() time.Time
+}
+
+// cookieHeader is the header by which a client asks for the cookie; its value is then httpOnly.
+const cookieHeader = "X-Strapi-Refresh-Cookie"
+
+// wants reports whether the refresh token is sent to a client as a cookie, and not in the body.
+func (c *Cookie) wants(r *http.Request) bool {
+	return c.Always || r.Header.Get(cookieHeader) == "httpOnly"
+}
+
+// set sends a refresh token as a cookie.
+func (c *Cookie) set(w http.ResponseWriter, token string) {
+	cookie := c.Template
+	cookie.Value = token
+	if c.Life > 0 {
+		cookie.Expires = c.Now().Add(c.Life)
+	}
+	http.SetCookie(w, &cookie)
+}
+
+// clear has the browser forget the cookie.
+func (c *Cookie) clear(w http.ResponseWriter) {
+	cookie := c.Template
+	cookie.Expires = time.Unix(0, 0)
+	http.SetCookie(w, &cookie)
+}
+
+// token returns the refresh token of a request: that of the cookie, otherwise that of the body; "" if there is none.
+func (c *Cookie) token(r *http.Request, sent any) string {
+	if cookie, err := r.Cookie(c.Template.Name); err == nil && cookie.Value != "" {
+		return cookie.Value
+	}
+	o, _ := sent.(*jsontree.Object)
+	if o == nil {
+		return ""
+	}
+	token, _ := o.Value("refreshToken").(string)
+	return token
+}
+
+func (u *routes) sessionRoutes() []server.Route {
+	return []server.Route{
+		withJWT(u.route("POST", "/auth/refresh", authAction+"refresh", u.refresh)),
+		u.route("POST", "/auth/logout", authAction+"logout", u.logout),
+		u.route("GET", "/auth/sessions", authAction+"getSessions", u.listSessions),
+		u.route("DELETE", "/auth/sessions/{id}", authAction+"revokeSession", u.revokeSession),
+	}
+}
+
+// appendCredentials appends the members of an answer that hold credentials, each with a comma after it. It sends a
+// refresh token as a cookie instead, if it should.
+func (u *routes) appendCredentials(body []byte, w http.ResponseWriter, r *http.Request, c auth.Credentials) []byte {
+	if c.JWT != "" {
+		body = append(jsontree.AppendString(append(body, `"jwt":`...), c.JWT), ',')
+	}
+	switch {
+	case c.Refresh == "":
+	case u.Cookie.wants(r):
+		u.Cookie.set(w, c.Refresh)
+	default:
+		body = append(jsontree.AppendString(append(body, `"refreshToken":`...), c.Refresh), ',')
+	}
+	return body
+}
+
+// POST /api/auth/refresh: the next JWT and refresh token of a session.
+func (u *routes) refresh(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
+	sent, err := u.Limits.ReadBody(w, r)
+	if err != nil {
+		return err
+	}
+	c, err := u.Users.Refresh(r.Context(), u.Cookie.token(r, sent))
+	if err != nil {
+		return err
+	}
+	body := u.appendCredentials([]byte{'{'}, w, r, c)
+	body[len(body)-1] = '}'
+	return server.SendJSON(w, http.StatusOK, body)
+}
+
+// POST /api/auth/logout: ends the session of the request, or those that the body names.
+func (u *routes) logout(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	sent, err := u.Limits.ReadBody(w, r)
+	if err != nil {
+		return err
+	}
+	if err := u.Users.Logout(r.Context(), who.User, sent); err != nil {
+		return err
+	}
+	if _, err := r.Cookie(u.Cookie.Template.Name); u.Cookie.wants(r) || err == nil {
+		u.Cookie.clear(w)
+	}
+	return server.SendJSON(w, http.StatusOK, isDone)
+}
+
+// GET /api/auth/sessions: where the user is logged in.
+func (u *routes) listSessions(w http.ResponseWriter, _ *http.Request, who auth.Principal) error {
+	list, err := u.Users.Sessions(who.User)
+	if err != nil {
+		return err
+	}
+	sessions := make([]any, len(list))
+	for i, s := range list {
+		var device any
+		if s.Device != "" {
+			device = s.Device
+		}
+		sessions[i] = jsontree.ObjectOf("id", s.ID, "deviceId", device, "current", s.Current,
+			"loginAt", s.LoginAt.Format(contenttypes.TimeFormat),
+			"lastActiveAt", s.LastActiveAt.Format(contenttypes.TimeFormat))
+	}
+	return server.SendJSON(w, http.StatusOK, jsontree.Append(nil, jsontree.ObjectOf("data", sessions)))
+}
+
+// DELETE /api/auth/sessions/{id}: ends a session of the user.
+func (u *routes) revokeSession(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	if err := u.Users.RevokeSession(r.Context(), who.User, mux.Vars(r)["id"]); err != nil {
+		return err
+	}
+	return server.SendJSON(w, http.StatusOK, []byte(`{"data":{}}`))
+}
