@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"lectern/documents"
 	"lectern/documents/apierror"
-	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -26,7 +24,10 @@ func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Sho
 	email := lower(form.email("email"))
 	form.text("username")
 	form.password("password")
-	role := readRole(form, true)
+	role, err := u.readRole(form, true)
+	if err != nil {
+		return err
+	}
 	if err := form.err(); err != nil {
 		return err
 	}
@@ -74,7 +75,9 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	hasRole := form.has("role")
 	var role any
 	if hasRole {
-		role = readRole(form, false)
+		if role, err = u.readRole(form, false); err != nil {
+			return err
+		}
 	}
 	if err := form.err(); err != nil {
 		return err
@@ -166,55 +169,4 @@ func (u *Users) documentID(id uint64) (documentID string, err error) {
 		return nil
 	})
 	return documentID, err
-}
-
-// readRole reads the role of a user from a body: an id, or an object as relations have it. It adds an issue to the form
-// if the user would have no role.
-func readRole(form *form, create bool) any {
-	path := []string{"role"}
-	v := form.value("role")
-	switch v := v.(type) {
-	case *jsontree.Object:
-		readRoleLinks(form, v, create)
-	case jsontree.Number:
-		if _, err := strconv.ParseUint(string(v), 10, 64); err != nil {
-			form.wrongType(path, "strapiID", v)
-		}
-	case string:
-		if _, err := strconv.ParseUint(v, 10, 64); err != nil {
-			form.wrongType(path, "strapiID", v)
-		}
-		return jsontree.Number(v)
-	case nil, []any:
-		if create && !form.has("role") {
-			form.missing(path)
-		} else {
-			form.wrongType(path, "object", v)
-		}
-	default:
-		form.wrongType(path, "strapiID", v)
-	}
-	return v
-}
-
-func readRoleLinks(form *form, role *jsontree.Object, create bool) {
-	path := []string{"role", "connect"}
-	v, given := role.Get("connect")
-	connect, isList := v.([]any)
-	switch {
-	case given && !isList:
-		form.wrongType(path, "array", v)
-	case create && !given:
-		form.missing(path)
-	case create && len(connect) == 0:
-		form.issue(path, "Users must have a role", v)
-	}
-	if list, isList := role.Value("disconnect").([]any); isList && len(list) > 0 {
-		form.issue([]string{"role", "disconnect"}, "Cannot remove role", list)
-	}
-	if set, given := role.Get("set"); given {
-		if list, isList := set.([]any); !isList || len(list) == 0 {
-			form.issue([]string{"role", "set"}, "Cannot remove role", set)
-		}
-	}
 }
