@@ -8,8 +8,8 @@
 //	files/XX/SHA256                           the contents of uploaded files
 //
 // A Shipper writes them. It takes a base now and then, and adds entries of the log a moment after they were committed.
-// PlanFor finds the last base at or before a moment, and the entries from there up to that moment. Whoever applies
-// these to the base by store.Replica has the content of that moment.
+// PlanFor finds the last base at or before a point in time, and the entries from there up to it. Whoever applies
+// these to the base by store.Replica has the content of that point in time.
 //
 // Reading the source: segment.go is the format of segments, stream.go that of a running server's log. shipper.go and
 // keeper.go write a backup; plan.go reads it.

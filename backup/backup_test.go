@@ -271,8 +271,8 @@ func (r *running) caughtUp() {
 	})
 }
 
-// restore restores a moment, and returns the content and the sequence of the last entry.
-func (p *project) restore(from objects.Store, m Moment) (text string, last uint64, err error) {
+// restore restores a point in time, and returns the content and the sequence of the last entry.
+func (p *project) restore(from objects.Store, m PointInTime) (text string, last uint64, err error) {
 	p.t.Helper()
 	plan, err := PlanFor(p.t.Context(), from, m)
 	if err != nil {
@@ -337,7 +337,7 @@ func newDirectory(t testing.TB) *objects.Directory {
 }
 
 // TestMoments writes at random while a Shipper runs, which is stopped and started now and then and takes many bases.
-// Each moment that is restored has the content that the store had.
+// Each point in time that is restored has the content that the store had.
 func TestMoments(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	const writes = 60
@@ -371,26 +371,26 @@ func TestMoments(t *testing.T) {
 	times := p.times()
 	for range 12 {
 		n := first + 1 + p.rnd.Uint64N(last-first)
-		if got, at, err := p.restore(to, Moment{Sequence: n}); err != nil || at != n || got != models[n] {
+		if got, at, err := p.restore(to, PointInTime{Sequence: n}); err != nil || at != n || got != models[n] {
 			t.Fatalf("entry %d of %d: restored %d: %v\n%s\nwant\n%s", n, last, at, err, got, models[n])
 		}
-		moment := times[n].Add(time.Duration(p.rnd.IntN(3)) * time.Millisecond)
+		then := times[n].Add(time.Duration(p.rnd.IntN(3)) * time.Millisecond)
 		want := n
-		for want < last && !times[want+1].After(moment) {
+		for want < last && !times[want+1].After(then) {
 			want++
 		}
-		if got, at, err := p.restore(to, Moment{Time: moment}); err != nil || at != want || got != models[want] {
-			t.Fatalf("%s: restored %d, want %d: %v\n%s\nwant\n%s", moment, at, want, err, got, models[want])
+		if got, at, err := p.restore(to, PointInTime{Time: then}); err != nil || at != want || got != models[want] {
+			t.Fatalf("%s: restored %d, want %d: %v\n%s\nwant\n%s", then, at, want, err, got, models[want])
 		}
 	}
-	if got, at, err := p.restore(to, Moment{}); err != nil || at != last || got != models[last] {
+	if got, at, err := p.restore(to, PointInTime{}); err != nil || at != last || got != models[last] {
 		t.Errorf("the last state: %d: %v\n%s", at, err, got)
 	}
 }
 
-// TestMomentsAcrossDefinitions changes the definitions between writes, so that content is converted. Each moment before
-// and after can be restored from the one base, and those before can be opened with the new definitions.
-func TestMomentsAcrossDefinitions(t *testing.T) {
+// TestPointsInTimeAcrossDefinitions changes the definitions between writes, so that content is converted. Each point in
+// time before and after can be restored from the one base, and those before can be opened with the new definitions.
+func TestPointsInTimeAcrossDefinitions(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.writeOthers()
 	models := map[uint64]string{}
@@ -418,7 +418,7 @@ func TestMomentsAcrossDefinitions(t *testing.T) {
 		t.Fatalf("%d bases, %v", len(c.bases), err)
 	}
 	for n, want := range models {
-		if got, at, err := p.restore(to, Moment{Sequence: n}); err != nil || at != n || got != want {
+		if got, at, err := p.restore(to, PointInTime{Sequence: n}); err != nil || at != n || got != want {
 			t.Errorf("entry %d: restored %d: %v\n%s\nwant\n%s", n, at, err, got, want)
 		}
 	}

@@ -46,7 +46,7 @@ func (k *keeper) resume(ctx context.Context, c *catalogue, base Base) error {
 		return err
 	}
 	k.newest, k.behind, k.taken = base, true, time.Now()
-	if base.Time.After(k.taken) { // the clock was ahead: take one by which moments from now on can be found
+	if base.Time.After(k.taken) { // the clock was ahead: take one by which points in time from now on can be found
 		k.taken = k.taken.Add(-k.every)
 	}
 	for name, all := range uploads.names {
@@ -317,7 +317,7 @@ func (k *keeper) takeBase(ctx context.Context, at store.Position) (b Base, err e
 	return b, k.clean(ctx)
 }
 
-// clean removes what no moment of the time keep needs.
+// clean removes what no point in time of the time keep needs.
 func (k *keeper) clean(ctx context.Context) error {
 	c, err := list(ctx, k.to)
 	if err != nil {
@@ -357,8 +357,8 @@ func (k *keeper) clean(ctx context.Context) error {
 	return nil
 }
 
-// split returns the names of the objects that no moment since a time needs, and the manifests that some need. The last
-// base before that time and all that follows are needed.
+// split returns the names of the objects that no point in time since a time needs, and the manifests that some need.
+// The last base before that time and all that follows are needed.
 func (c *catalogue) split(since time.Time) (old []string, kept []listedManifest) {
 	first := 0
 	for i, b := range c.bases {

@@ -14,52 +14,53 @@ import (
 	"lectern/store"
 )
 
-// A Moment is a state of a store that a backup can restore. The zero Moment is the last state that the backup has.
-type Moment struct {
+// A PointInTime is a state of a store that a backup can restore. The zero PointInTime is the last state that the backup
+// has.
+type PointInTime struct {
 	Time     time.Time    // the state after the last entry up to this time; zero if Sequence says which
 	Sequence uint64       // the state after the entry with this number
 	Epoch    *store.Epoch // of Sequence; nil: the newest epoch that has it
 }
 
-// ParseMoment parses a moment: a sequence such as 4711, a position such as "…-4711", or a time such as
+// ParsePointInTime parses a point in time: a sequence such as 4711, a position such as "…-4711", or a time such as
 // 2026-01-02T15:04:05Z, "2026-01-02 15:04:05" or 2026-01-02T15:04. A time without a zone is one of the zone local.
-func ParseMoment(text string, local *time.Location) (Moment, error) {
+func ParsePointInTime(text string, local *time.Location) (PointInTime, error) {
 	if n, err := strconv.ParseUint(text, 10, 48); err == nil {
-		return Moment{Sequence: n}, nil
+		return PointInTime{Sequence: n}, nil
 	}
 	if p, err := store.ParsePosition(text); err == nil {
-		return Moment{Sequence: p.Sequence, Epoch: &p.Epoch}, nil
+		return PointInTime{Sequence: p.Sequence, Epoch: &p.Epoch}, nil
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
 		"2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(layout, text, local); err == nil {
-			return Moment{Time: t}, nil
+			return PointInTime{Time: t}, nil
 		}
 	}
-	return Moment{}, fmt.Errorf(
-		"%q is no moment; write a time such as 2026-01-02T15:04:05Z or the number of an entry of the log", text)
+	return PointInTime{}, fmt.Errorf(
+		"%q is no point in time; write a time such as 2026-01-02T15:04:05Z or the number of an entry of the log", text)
 }
 
-// Before reports whether the state of the moment lies before an entry.
-func (m Moment) Before(e *store.Entry) bool {
+// Before reports whether the state of the point in time lies before an entry.
+func (m PointInTime) Before(e *store.Entry) bool {
 	if !m.Time.IsZero() {
 		return e.Time.After(m.Time)
 	}
 	return m.Sequence > 0 && e.Sequence > m.Sequence
 }
 
-// A Plan says how to restore a moment: by a base and the entries after it.
+// A Plan says how to restore a point in time: by a base and the entries after it.
 type Plan struct {
 	Base     Base
-	moment   Moment
+	point    PointInTime
 	from     objects.Store
 	segments []listedSegment // of the epoch of the base, from the one that may follow on it
 	next     *Base           // the base of the same epoch after it, nil if there is none
 	content  catalogue
 }
 
-// PlanFor returns how to restore a moment from a backup.
-func PlanFor(ctx context.Context, from objects.Store, m Moment) (*Plan, error) {
+// PlanFor returns how to restore a point in time from a backup.
+func PlanFor(ctx context.Context, from objects.Store, m PointInTime) (*Plan, error) {
 	c, err := list(ctx, from)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func PlanFor(ctx context.Context, from objects.Store, m Moment) (*Plan, error) {
 		return nil, fmt.Errorf("the backup begins later: its oldest state is the one of %s, after entry %s",
 			oldest.Time.Format(time.RFC3339), oldest.Position)
 	}
-	p := &Plan{Base: *found, moment: m, from: from, content: c}
+	p := &Plan{Base: *found, point: m, from: from, content: c}
 	p.segments = c.segmentsOf(found.Position.Epoch)
 	for len(p.segments) > 1 && p.segments[1].first <= found.Position.Sequence+1 {
 		p.segments = p.segments[1:]
@@ -92,8 +93,8 @@ func PlanFor(ctx context.Context, from objects.Store, m Moment) (*Plan, error) {
 	return p, nil
 }
 
-// canFollow reports whether the moment is that of a base or after it.
-func (m Moment) canFollow(b Base) bool {
+// canFollow reports whether the point in time is that of a base or after it.
+func (m PointInTime) canFollow(b Base) bool {
 	switch {
 	case !m.Time.IsZero():
 		return !b.Time.After(m.Time)
@@ -113,16 +114,16 @@ func (p *Plan) Uploads(ctx context.Context, sequence uint64) (*Uploads, error) {
 	return p.content.uploadsSince(ctx, p.from, p.Base.Position, sequence)
 }
 
-// errMissing: the backup lacks entries before the moment.
-var errMissing = errors.New("the backup lacks entries before that moment")
+// errMissing: the backup lacks entries before the point in time.
+var errMissing = errors.New("the backup lacks entries before that point in time")
 
-// Entries returns the entries after the base up to the moment. It ends with an error if one of them is missing or
-// damaged. Each entry can be used until the next one.
+// Entries returns the entries after the base up to the point in time. It ends with an error if one of them is missing
+// or damaged. Each entry can be used until the next one.
 func (p *Plan) Entries(ctx context.Context) iter.Seq2[*store.Entry, error] {
 	return func(yield func(*store.Entry, error) bool) {
 		last, reached := p.Base.Position.Sequence, false
 		for i, listed := range p.segments {
-			if p.moment.Sequence > 0 && last >= p.moment.Sequence {
+			if p.point.Sequence > 0 && last >= p.point.Sequence {
 				return
 			}
 			s, err := p.read(ctx, listed, last)
@@ -137,7 +138,7 @@ func (p *Plan) Entries(ctx context.Context) iter.Seq2[*store.Entry, error] {
 				if e.Sequence <= last {
 					continue
 				}
-				if reached = p.moment.Before(e); reached || !yield(e, nil) {
+				if reached = p.point.Before(e); reached || !yield(e, nil) {
 					return
 				}
 				last = e.Sequence
@@ -181,9 +182,9 @@ func readObject(ctx context.Context, from objects.Store, name string) ([]byte, e
 	return raw, nil
 }
 
-// ends returns an error if the entries end before the moment.
+// ends returns an error if the entries end before the point in time.
 func (p *Plan) ends(last uint64) error {
-	switch m := p.moment; {
+	switch m := p.point; {
 	case m.Sequence > last:
 		return p.lacks(last, fmt.Errorf("%w: it ends with entry %d", errMissing, last))
 	case !m.Time.IsZero() && p.next != nil && p.next.Position.Sequence > last:
@@ -192,7 +193,7 @@ func (p *Plan) ends(last uint64) error {
 	return nil
 }
 
-// lacks adds to an error which moments can be restored.
+// lacks adds to an error which points in time can be restored.
 func (p *Plan) lacks(last uint64, err error) error {
 	hint := fmt.Sprintf("the last state before is that after entry %d (--at %s)", last,
 		store.Position{Epoch: p.Base.Position.Epoch, Sequence: last})

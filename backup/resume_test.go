@@ -52,7 +52,7 @@ func TestTornBackups(t *testing.T) {
 		if err := os.WriteFile(path, raw[:segmentHeader+p.rnd.IntN(len(raw)-segmentHeader)], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if text, at, err := p.restore(to, Moment{}); err != nil || models[at] != "" && text != models[at] ||
+		if text, at, err := p.restore(to, PointInTime{}); err != nil || models[at] != "" && text != models[at] ||
 			at+1 < last.first {
 			t.Fatalf("torn: restored %d: %v", at, err)
 		}
@@ -61,13 +61,13 @@ func TestTornBackups(t *testing.T) {
 	}
 	f.stop()
 	for n, want := range models {
-		if text, at, err := p.restore(to, Moment{Sequence: n}); err != nil || at != n || text != want {
+		if text, at, err := p.restore(to, PointInTime{Sequence: n}); err != nil || at != n || text != want {
 			t.Fatalf("entry %d: restored %d: %v", n, at, err)
 		}
 	}
 }
 
-// TestBackupsWithFaults removes and changes segments, and asks for moments that the backup does not have.
+// TestBackupsWithFaults removes and changes segments, and asks for points in time that the backup does not have.
 func TestBackupsWithFaults(t *testing.T) {
 	p := newProject(t)
 	dir := t.TempDir()
@@ -90,16 +90,16 @@ func TestBackupsWithFaults(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	last := p.store.Revision()
-	refused := func(what string, m Moment, want error, text string) {
+	refused := func(what string, m PointInTime, want error, text string) {
 		t.Helper()
 		if _, _, err := p.restore(to, m); err == nil || want != nil && !errors.Is(err, want) ||
 			!strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	refused("before the first base", Moment{Time: began}, nil, "begins later")
-	refused("after the last entry", Moment{Sequence: last + 1}, errMissing, "it ends with entry")
-	refused("another epoch", Moment{Sequence: last, Epoch: &store.Epoch{1}}, nil, "begins later")
+	refused("before the first base", PointInTime{Time: began}, nil, "begins later")
+	refused("after the last entry", PointInTime{Sequence: last + 1}, errMissing, "it ends with entry")
+	refused("another epoch", PointInTime{Sequence: last, Epoch: &store.Epoch{1}}, nil, "begins later")
 	middle := filepath.Join(dir, filepath.FromSlash(c.segments[1].name))
 	raw, err := os.ReadFile(middle)
 	if err != nil {
@@ -110,20 +110,20 @@ func TestBackupsWithFaults(t *testing.T) {
 		if err := os.WriteFile(middle, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refused(what, Moment{Sequence: last}, errDamaged, c.segments[1].name)
+		refused(what, PointInTime{Sequence: last}, errDamaged, c.segments[1].name)
 	}
 	if err := os.Remove(middle); err != nil {
 		t.Fatal(err)
 	}
-	refused("removed", Moment{Sequence: last}, errMissing, "the entries")
-	if _, at, err := p.restore(to, Moment{Sequence: c.segments[1].first - 1}); err != nil ||
+	refused("removed", PointInTime{Sequence: last}, errMissing, "the entries")
+	if _, at, err := p.restore(to, PointInTime{Sequence: c.segments[1].first - 1}); err != nil ||
 		at != c.segments[1].first-1 {
 		t.Errorf("the last state before: %d, %v", at, err)
 	}
 }
 
-// TestTrimmedLog follows a log that no longer has the entries after the backup. A new base is taken, and moments in
-// between are refused.
+// TestTrimmedLog follows a log that no longer has the entries after the backup. A new base is taken, and points in time
+// in between are refused.
 func TestTrimmedLog(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
@@ -137,11 +137,11 @@ func TestTrimmedLog(t *testing.T) {
 	f = p.ship(to, time.Hour, time.Hour)
 	f.caughtUp()
 	f.stop()
-	if _, _, err := p.restore(to, Moment{Sequence: missed}); !errors.Is(err, errMissing) ||
+	if _, _, err := p.restore(to, PointInTime{Sequence: missed}); !errors.Is(err, errMissing) ||
 		!strings.Contains(err.Error(), "the next one") {
-		t.Errorf("a moment that was missed: %v", err)
+		t.Errorf("a point in time that was missed: %v", err)
 	}
-	if text, _, err := p.restore(to, Moment{}); err != nil || text != content(t, p.store) {
+	if text, _, err := p.restore(to, PointInTime{}); err != nil || text != content(t, p.store) {
 		t.Errorf("the last state: %v", err)
 	}
 }
@@ -172,7 +172,8 @@ func TestTwoShippers(t *testing.T) {
 	one.stop()
 }
 
-// TestUploads uploads, replaces and deletes files. Each moment has the contents of its time, until it is too old.
+// TestUploads uploads, replaces and deletes files. Each point in time has the contents of its time, until it is too
+// old.
 func TestUploads(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
@@ -224,7 +225,7 @@ func TestUploads(t *testing.T) {
 	if err != nil || len(files) != 1 || !slices.ContainsFunc(files, func(o objects.Info) bool { return o.Size == 3 }) {
 		t.Errorf("after all but the last is too old: %v, %v", files, err)
 	}
-	if text, _, err := p.restore(to, Moment{}); err != nil || text != content(t, p.store) {
+	if text, _, err := p.restore(to, PointInTime{}); err != nil || text != content(t, p.store) {
 		t.Errorf("the last state: %v", err)
 	}
 	if p.pinned != 0 {
@@ -281,7 +282,7 @@ func TestOutageAtTheEndOfALog(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if text, last, err := p.restore(to, Moment{}); err != nil || last != p.store.Revision() ||
+	if text, last, err := p.restore(to, PointInTime{}); err != nil || last != p.store.Revision() ||
 		text != content(t, p.store) {
 		t.Errorf("the last state: restored %d of %d, %v", last, p.store.Revision(), err)
 	}
@@ -367,7 +368,7 @@ func TestUploadsGone(t *testing.T) {
 }
 
 // TestClockAhead takes a base while the clock is years ahead. When it is right again, the next Shipper takes another,
-// and moments are found.
+// and points in time are found.
 func TestClockAhead(t *testing.T) {
 	p, to := newProject(t), newDirectory(t)
 	p.write()
@@ -386,7 +387,7 @@ func TestClockAhead(t *testing.T) {
 	})
 	f.caughtUp()
 	f.stop()
-	for name, m := range map[string]Moment{"now": {Time: time.Now()}, "the last": {}} {
+	for name, m := range map[string]PointInTime{"now": {Time: time.Now()}, "the last": {}} {
 		text, last, err := p.restore(to, m)
 		if err != nil || last != p.store.Revision() || text != content(t, p.store) {
 			t.Errorf("%s: restored %d of %d: %v", name, last, p.store.Revision(), err)
@@ -431,7 +432,7 @@ func TestBaseAhead(t *testing.T) {
 // uploadsAt returns the contents of files when an entry was the last one.
 func (p *project) uploadsAt(from objects.Store, sequence uint64) *Uploads {
 	p.t.Helper()
-	plan, err := PlanFor(p.t.Context(), from, Moment{Sequence: sequence})
+	plan, err := PlanFor(p.t.Context(), from, PointInTime{Sequence: sequence})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type Shipper struct {
 	From  Source
 	To    objects.Store
 	Every time.Duration // how long after a base the next one is taken
-	Keep  time.Duration // each moment of this time can be restored; what only older moments need is removed
+	Keep  time.Duration // each state of this time can be restored; what only older ones need is removed
 	// Report is called with the progress, and with problems that the Shipper copes with. Several goroutines may call
 	// it.
 	Report func(Progress)

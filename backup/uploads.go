@@ -99,7 +99,7 @@ func readManifest(ctx context.Context, from objects.Store, name string) (m manif
 // objectName returns where the content of a file is stored.
 func (u upload) objectName() string { return filesAt + u.Sum[:2] + "/" + u.Sum }
 
-// Uploads knows the contents of uploaded files at a moment.
+// Uploads knows the contents of uploaded files at a point in time.
 type Uploads struct {
 	from     objects.Store
 	sequence uint64
@@ -136,7 +136,8 @@ func (c *catalogue) uploadsSince(ctx context.Context, from objects.Store, base s
 	return u, nil
 }
 
-// Copy writes to w the content that the file of this name had at the moment. It reports whether the backup has one.
+// Copy writes to w the content that the file of this name had at the point in time. It reports whether the backup has
+// one.
 func (u *Uploads) Copy(ctx context.Context, name string, w io.Writer) (found bool, err error) {
 	file, found := u.at(name)
 	if !found {
@@ -160,8 +161,8 @@ func (u *Uploads) Copy(ctx context.Context, name string, w io.Writer) (found boo
 	return true, nil
 }
 
-// at returns the content that a file had at the moment: the last one that was copied up to then, or else the first one
-// after it, since a file is copied a little later than the entry that names it.
+// at returns the content that a file had at the point in time: the last one that was copied up to then, or else the
+// first one after it, since a file is copied a little later than the entry that names it.
 func (u *Uploads) at(name string) (upload, bool) {
 	all := u.names[name]
 	if len(all) == 0 {

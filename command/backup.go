@@ -31,7 +31,7 @@ func newBackup(s *session) *cobra.Command {
 		"Back up continuously into `PLACE`, a directory or s3://BUCKET/PREFIX, until the command is stopped: "+
 			"each write a moment after it was made.")
 	c.Flags().Var(&b.every, "every", "With --follow, take a new base this `TIME` after the last one.")
-	c.Flags().Var(&b.keep, "keep", "With --follow, keep what is needed to restore each moment of this `TIME`.")
+	c.Flags().Var(&b.keep, "keep", "With --follow, keep what is needed to restore each state of this `TIME`.")
 	b.add(c)
 	return c
 }

@@ -218,7 +218,7 @@ func (b *blog) awaitsShipped(sequence string) {
 	})
 }
 
-// restored restores a moment beside the running server, and returns the content.
+// restored restores a point in time beside the running server, and returns the content.
 func (b *blog) restored(sequence string) (content string) {
 	b.Helper()
 	data := filepath.Join(b.TempDir(), "data")
@@ -228,7 +228,7 @@ func (b *blog) restored(sequence string) (content string) {
 
 // TestBackupInABucketGoesOnAfterRefusals follows a server into a bucket, with a base that is sent in parts. The second
 // part is refused once, and later each segment until the command is stopped. The command is started again, and then
-// both moments can be restored that were written meanwhile.
+// both points in time can be restored that were written meanwhile.
 func TestBackupInABucketGoesOnAfterRefusals(t *testing.T) {
 	s3 := newBucket(t)
 	b := &blog{T: t, dir: filepath.Join(t.TempDir(), "blog")}
@@ -285,6 +285,6 @@ func TestBackupInABucketGoesOnAfterRefusals(t *testing.T) {
 		}
 	}
 	if firstContent == secondContent || !strings.Contains(secondContent, "Second") {
-		t.Error("the moments do not differ")
+		t.Error("the points in time do not differ")
 	}
 }

@@ -67,12 +67,12 @@ func isPlace(address string) bool {
 	return strings.HasPrefix(address, "s3://") || err == nil && info.IsDir()
 }
 
-// restoreAt restores a moment from a continuous backup.
+// restoreAt restores a point in time from a continuous backup.
 func (c *restoreCommand) restoreAt(s *session, dir, place string) error {
-	var m backup.Moment
+	var m backup.PointInTime
 	if c.at != "" {
 		var err error
-		if m, err = backup.ParseMoment(c.at, time.Local); err != nil {
+		if m, err = backup.ParsePointInTime(c.at, time.Local); err != nil {
 			return usageError("--at: " + err.Error())
 		}
 	}

@@ -113,8 +113,8 @@ func listTokens(s *session, flags projectFlags, dir string, asJSON bool) error {
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tTYPE\tMADE\tLAST USED\tEXPIRES\tPERMISSIONS")
 		for _, t := range tokens {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Kind, day(t.CreatedAt), moment(t.LastUsedAt, "never"),
-				moment(t.ExpiresAt, "never"),
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Kind, day(t.CreatedAt), minute(t.LastUsedAt, "never"),
+				minute(t.ExpiresAt, "never"),
 				strings.Join(t.Permissions, " "))
 		}
 		return w.Flush()
@@ -123,7 +123,7 @@ func listTokens(s *session, flags projectFlags, dir string, asJSON bool) error {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-func moment(t time.Time, none string) string {
+func minute(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}
@@ -171,7 +171,7 @@ func (c *tokenRotateCommand) run(s *session, args []string) error {
 		}
 		former := "works no longer"
 		if !tok.FormerUntil.IsZero() {
-			former = "works until " + moment(tok.FormerUntil, "") + " UTC"
+			former = "works until " + minute(tok.FormerUntil, "") + " UTC"
 		}
 		fmt.Fprintf(s.Stderr, "the %s token %s has a new key; keep it, it is not shown again. The former key %s:\n",
 			tok.Kind, tok.Name, former)

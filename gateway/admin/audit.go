@@ -17,8 +17,8 @@ import (
 
 // An AuditFilter says which entries of the log Audit writes. Empty fields let all pass.
 type AuditFilter struct {
-	Since    string // a moment as backup.ParseMoment reads it: entries after it
-	Until    string // a moment: entries up to it
+	Since    string // a point in time as backup.ParsePointInTime reads it: entries after it
+	Until    string // a point in time: entries up to it
 	Type     string // the uid of a content-type that the entry changed documents of
 	Document string // the documentId of a document that the entry changed
 	By       string // who made the entry: a kind of principal, or a kind and a name as in token:NAME
@@ -64,16 +64,16 @@ var entryKinds = map[store.EntryKind]string{store.BatchEntry: "changes", store.C
 // An auditor is an AuditFilter that was parsed.
 type auditor struct {
 	AuditFilter
-	since, until backup.Moment
+	since, until backup.PointInTime
 }
 
 func (f AuditFilter) parsed() (a auditor, err error) {
 	a.AuditFilter = f
-	for text, moment := range map[string]*backup.Moment{f.Since: &a.since, f.Until: &a.until} {
+	for text, point := range map[string]*backup.PointInTime{f.Since: &a.since, f.Until: &a.until} {
 		if text == "" {
 			continue
 		}
-		if *moment, err = backup.ParseMoment(text, time.Local); err != nil {
+		if *point, err = backup.ParsePointInTime(text, time.Local); err != nil {
 			return a, err
 		}
 	}

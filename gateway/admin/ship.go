@@ -23,7 +23,7 @@ import (
 type ShipOptions struct {
 	To     objects.Store
 	Every  time.Duration // how long after a base the next one is taken
-	Keep   time.Duration // each moment of this time can be restored
+	Keep   time.Duration // each state of this time can be restored
 	Report func(backup.Progress)
 }
 
