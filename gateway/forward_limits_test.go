@@ -121,7 +121,8 @@ func TestOnlyWritesAreForwarded(t *testing.T) {
 		"PUT /Content/V1/notes/x": true, "DELETE /Content/V1/notes/x": true,
 		"POST /Content/V1/auth/local": false, "POST /content/v1/auth/local/": false,
 		"POST /Content/V1/auth/local/register":    true,
-		"GET /Content/V1/Auth/email-confirmation": true, "POST /graphql": false, "POST /GraphQL": false,
+		"GET /Content/V1/Auth/email-confirmation": true, "GET /Content/V1/Auth/google/callback": true,
+		"GET /content/v1/auth/local/callback": false, "GET /content/v1/connect/google/callback": false, "POST /graphql": false, "POST /GraphQL": false,
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if got := g.isForwarded(httptest.NewRequest(method, path, nil)); got != want {

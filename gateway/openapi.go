@@ -33,6 +33,9 @@ func (g *generation) openAPI(generated *rest.API, served []server.Route) *openap
 		DefaultLimit: s.REST.DefaultLimit, MaxLimit: s.REST.MaxLimit, Locales: []string{s.I18n.DefaultLocale},
 		Sessions: s.Users.Accounts.Sessions.On,
 	}
+	for _, p := range s.Users.Providers {
+		api.Providers = append(api.Providers, p.Name)
+	}
 	for _, l := range s.I18n.Locales {
 		if l.Code != s.I18n.DefaultLocale {
 			api.Locales = append(api.Locales, l.Code)

@@ -215,6 +215,29 @@ func TestJoinedAccounts(t *testing.T) {
 	})
 }
 
+// TestConnectBeginsASession logs in by a provider where logins begin sessions. If the account is taken over from whoever
+// had a password of it, their sessions end.
+func TestConnectBeginsASession(t *testing.T) {
+	v := visit(t, "    jwtManagement: refresh\n")
+	theirs := v.want(200, "POST", "/api/auth/local/register", "",
+		object{"username": "ann", "email": "ann@people.test", "password": "secret-ann"})
+	ours := v.enter()
+	v.want(200, "GET", "/api/users/me", ours.at("jwt").(string), nil)
+	v.want(200, "POST", "/api/auth/refresh", "", object{"refreshToken": ours.at("refreshToken")})
+	v.want(401, "GET", "/api/users/me", theirs.at("jwt").(string), nil)
+	v.want(401, "POST", "/api/auth/refresh", "", object{"refreshToken": theirs.at("refreshToken")})
+}
+
+// TestProvidersInOpenAPI expects the operation that logs in by a provider where there is one.
+func TestProvidersInOpenAPI(t *testing.T) {
+	for want, a := range map[bool]*api{true: visit(t, "").api, false: serve(t, nil)} {
+		paths, _ := a.want(200, "GET", "/api/_openapi.json", "full", nil).at("paths").(map[string]any)
+		if _, got := paths["/api/auth/{provider}/callback"]; got != want {
+			t.Errorf("the document has the operation: %t, want %t", got, want)
+		}
+	}
+}
+
 // TestConnectIsRefused logs in users who may not.
 func TestConnectIsRefused(t *testing.T) {
 	refused := func(v *visitor, want string) {

@@ -33,7 +33,8 @@ type API struct {
 	Routes  []Route
 	Locales []string // the codes of the locales, the default one first; at least one
 
-	Sessions bool // a login begins a session, with a refresh token
+	Sessions  bool     // a login begins a session, with a refresh token
+	Providers []string // names of the providers by which users can log in; empty: there are none
 
 	// Public is what callers without a credential may do. Other operations need a token.
 	Public *permission.Access

@@ -30,6 +30,7 @@ var routes = map[string]func(*builder) *operation{
 	"POST /auth/reset-password":          (*builder).resetPassword,
 	"GET /auth/email-confirmation":       (*builder).confirmEmail,
 	"POST /auth/send-email-confirmation": (*builder).sendConfirmation,
+	"GET /auth/{provider}/callback":      (*builder).loginByProvider,
 	"POST /auth/refresh":                 (*builder).refreshSession,
 	"POST /auth/logout":                  (*builder).logout,
 	"GET /auth/sessions":                 (*builder).listSessions,

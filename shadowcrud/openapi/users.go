@@ -1,6 +1,8 @@
 package openapi
 
 import (
+	"strings"
+
 	"lectern/contenttypes"
 	"lectern/jsontree"
 )
@@ -37,6 +39,24 @@ func (b *builder) login() *operation {
 	}
 	op := b.session("login", "Log in")
 	op.body = jsonBody(body, nil)
+	return op
+}
+
+// GET /api/auth/{provider}/callback
+func (b *builder) loginByProvider() *operation {
+	if len(b.Providers) == 0 {
+		return nil
+	}
+	op := b.session("loginByProvider", "Log in by another provider")
+	op.description = "The login begins in the browser, at `GET " + b.Prefix + "/connect/{provider}`. The providers are " +
+		strings.Join(b.Providers, ", ") + "."
+	op.body = nil
+	op.parameters = []any{
+		queryParameter("access_token", "The code with which the browser came back to your page. It works once.",
+			typed("string")),
+		queryParameter("code_verifier", "That of the `code_challenge` with which the login began, if it had one.",
+			typed("string")),
+	}
 	return op
 }
 
