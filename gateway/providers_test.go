@@ -215,8 +215,8 @@ func TestJoinedAccounts(t *testing.T) {
 	})
 }
 
-// TestConnectBeginsASession logs in by a provider where logins begin sessions. If the account is taken over from whoever
-// had a password of it, their sessions end.
+// TestConnectBeginsASession logs in by a provider where logins begin sessions. The sessions of whoever had the account
+// before end if it is taken over.
 func TestConnectBeginsASession(t *testing.T) {
 	v := visit(t, "    jwtManagement: refresh\n")
 	theirs := v.want(200, "POST", "/api/auth/local/register", "",
