@@ -17,7 +17,7 @@ var (
 	errLogin       = apierror.Validation("Invalid identifier or password")
 	errUnconfirmed = apierror.Application("Your account email is not confirmed")
 	errBlocked     = apierror.Application("Your account has been blocked by an administrator")
-	// ErrProvider is the answer to a login by another identity provider: none is supported yet.
+	// ErrProvider is the answer to a login by a provider that the settings do not have.
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 

@@ -46,6 +46,12 @@ func (p *Provider) discover(ctx context.Context) (*discovery, error) {
 	case recent:
 		return nil, failed
 	}
+	select {
+	case p.asking <- struct{}{}:
+		defer func() { <-p.asking }()
+	default:
+		return nil, p.busy()
+	}
 	asked := p.discovering.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxTime)
 		defer cancel()

@@ -30,8 +30,12 @@ func (p *Provider) refused(ctx context.Context, why error, message string) error
 }
 
 // failure logs that the provider has failed, and returns what the client is told: 503 if it cannot be reached, and else
-// 502.
+// 502. An error that the client may read is returned as it is.
 func (p *Provider) failure(ctx context.Context, err error) error {
+	var told *apierror.Error
+	if errors.As(err, &told) {
+		return told
+	}
 	p.log.WarnContext(ctx, "login by another provider failed", "provider", p.Name, "error", describe(err))
 	var netErr net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) || errors.Is(err, context.Canceled) {

@@ -78,7 +78,7 @@ func New(o Options) (*Providers, error) {
 		}
 		all.list[s.Name] = &Provider{
 			Settings: s, preset: known, seal: seal, now: o.Now, log: o.Log, client: newClient(o.HTTP),
-			atWork: make(chan struct{}, maxAtWork),
+			atWork: make(chan struct{}, maxAtWork), asking: make(chan struct{}, maxAtWork),
 		}
 	}
 	return all, nil
@@ -101,6 +101,7 @@ type Provider struct {
 	log    *slog.Logger
 	client *http.Client
 	atWork chan struct{} // has an entry for each login that waits for the provider
+	asking chan struct{} // for each that waits for what the provider says of itself
 
 	discovering singleflight.Group
 	mutex       sync.Mutex

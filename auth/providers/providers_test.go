@@ -1,13 +1,11 @@
 package providers_test
 
 import (
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -26,6 +24,7 @@ const (
 )
 
 // A harness has one provider of the settings, and the fake that it leads to.
+
 type harness struct {
 	*testing.T
 	fake *providertest.Provider
@@ -56,7 +55,9 @@ func (h *harness) open(s providers.Settings, over http.RoundTripper) *providers.
 }
 
 // begin begins a login, and logs in at the provider. It returns the state and the query with which the browser comes
+
 // back.
+
 func (h *harness) begin(page, challenge string) (state string, query url.Values) {
 	h.Helper()
 	location, state, err := h.p.Begin(h.Context(), redirectURI, page, challenge)
@@ -83,6 +84,7 @@ func (h *harness) begin(page, challenge string) (state string, query url.Values)
 }
 
 // login logs in at the provider and returns the code for the front end.
+
 func (h *harness) login() string {
 	h.Helper()
 	state, query := h.begin("", "")
@@ -94,6 +96,7 @@ func (h *harness) login() string {
 }
 
 // finish trades a code, and returns the address of the user, or the status and message of the error.
+
 func (h *harness) finish(t providers.Trade) string {
 	h.Helper()
 	id, err := h.p.Finish(h.Context(), t)
@@ -135,6 +138,7 @@ func TestLogin(t *testing.T) {
 }
 
 // TestReturn sends browsers back that have not begun the login, or too long ago, or whose user has changed their mind.
+
 func TestReturn(t *testing.T) {
 	h := start(t, nil)
 	other := h.open(providers.Settings{Name: "other", Issuer: h.fake.URL, ClientID: providertest.ClientID,
@@ -195,7 +199,9 @@ func TestBeginRefuses(t *testing.T) {
 }
 
 // TestFinish trades codes that are none, and codes of logins for which the provider gives tokens that are not for this
+
 // login or this client.
+
 func TestFinish(t *testing.T) {
 	const invalid = "400 the id_token of idp is not valid for this login"
 	const notOurs = "400 the access_token is none of this server: send the one with which the browser came back from " +
@@ -267,7 +273,69 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestSeveralNodes has each step of a login reach another node. A node with another secret takes none.
+
+func TestSeveralNodes(t *testing.T) {
+	h := start(t, nil)
+	node := func(secret string) *providers.Provider {
+		all, err := providers.New(providers.Options{Settings: []providers.Settings{h.p.Settings}, Secret: []byte(secret),
+			Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all.Get("idp")
+	}
+	state, query := h.begin("", "")
+	if _, code := node("another").Return(t.Context(), state, query); code != "" {
+		t.Error("a node with another secret takes the state")
+	}
+	_, code := node("a secret").Return(t.Context(), state, query)
+	if _, err := node("another").Finish(t.Context(), providers.Trade{Code: code}); err == nil {
+		t.Error("a node with another secret takes the code")
+	}
+	if id, err := node("a secret").Finish(t.Context(), providers.Trade{Code: code}); err != nil || id.Email != "Ann@people.test" {
+		t.Errorf("%+v, %v", id, err)
+	}
+}
+
+// TestBeginIsBusy lets only so many logins wait for a provider that does not say where they begin.
+
+// FuzzReturn gives a provider cookies and codes that it has not made.
+
+func FuzzReturn(f *testing.F) {
+	all, err := providers.New(providers.Options{Settings: []providers.Settings{{Name: "github", Callback: callback}},
+		Secret: []byte(rand.Text()), Log: slog.New(slog.DiscardHandler)}) // each process of a fuzz test has another
+	if err != nil {
+		f.Fatal(err)
+	}
+	p := all.Get("github")
+	location, state, err := p.Begin(f.Context(), redirectURI, "", "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(state, location)
+	f.Add("", "https://a.test/?code=x&state=")
+	f.Add("AAAA", "https://a.test/?error=x&error_description=%ff%00")
+	f.Fuzz(func(t *testing.T, text, address string) {
+		u, err := url.Parse(address)
+		if err != nil {
+			return
+		}
+		to, code := p.Return(t.Context(), text, u.Query())
+		if !strings.HasPrefix(to, callback[:strings.Index(callback, "?")+1]) {
+			t.Errorf("sent to %s", to)
+		}
+		if code != "" && text != state {
+			t.Errorf("%q is taken for a state", text)
+		}
+		if id, err := p.Finish(t.Context(), providers.Trade{Code: text}); err == nil {
+			t.Errorf("%q is taken for a code of %v", text, id)
+		}
+	})
+}
+
 // TestChallenge begins logins with a challenge, so that only the front end with its verifier can finish them.
+
 func TestChallenge(t *testing.T) {
 	h := start(t, nil)
 	verifier := oauth2.GenerateVerifier()
@@ -284,6 +352,7 @@ func TestChallenge(t *testing.T) {
 }
 
 // TestTrustAddresses believes a provider that says nothing about addresses, if the settings say so.
+
 func TestTrustAddresses(t *testing.T) {
 	h := start(t, func(s *providers.Settings) { s.TrustAddresses = true })
 	h.fake.Claims["email_verified"] = nil
@@ -293,295 +362,19 @@ func TestTrustAddresses(t *testing.T) {
 }
 
 // TestRotatedKeys replaces the key of the provider. Its keys are read again for a token with another key, but only so
+
 // often.
-func TestRotatedKeys(t *testing.T) {
-	h := start(t, nil)
-	for range 2 {
-		if got := h.finish(providers.Trade{Code: h.login()}); got != "Ann@people.test" {
-			t.Fatal(got)
-		}
-		h.fake.Rotate()
-	}
-	if n := h.fake.Calls("/keys"); n != 2 {
-		t.Errorf("the keys were read %d times, want 2", n)
-	}
-	for range 20 {
-		h.fake.Rotate()
-		h.finish(providers.Trade{Code: h.login()})
-	}
-	if n := h.fake.Calls("/keys"); n != 5 {
-		t.Errorf("the keys were read %d times, want 5", n)
-	}
-	h.now = h.now.Add(10 * time.Second)
-	if got := h.finish(providers.Trade{Code: h.login()}); got != "Ann@people.test" {
-		t.Error(got)
-	}
-}
 
 // TestSecretAmongParameters logs in by providers that take the secret of a client in the body alone.
-func TestSecretAmongParameters(t *testing.T) {
-	for _, methods := range [][]string{{"client_secret_post"}, {"client_secret_basic", "client_secret_post"}} {
-		h := start(t, nil)
-		h.fake.Methods = methods
-		for range 2 {
-			if got := h.finish(providers.Trade{Code: h.login()}); got != "Ann@people.test" {
-				t.Errorf("%v: %s\n%s", methods, got, &h.log)
-			}
-		}
-		if n := h.fake.Calls("/token"); n != 1+len(methods) {
-			t.Errorf("%v: %d requests for two tokens", methods, n)
-		}
-	}
-}
 
 // TestProviderFails makes the provider give no answer, or one that cannot be used.
-func TestProviderFails(t *testing.T) {
-	const down, wrong = "503 idp cannot be reached; try again later, or log in another way",
-		"502 idp gives an answer that cannot be used; try again later, or log in another way"
-	fails := func(path string, status int, body string) func(*harness) {
-		return func(h *harness) {
-			h.fake.Answer = func(w http.ResponseWriter, r *http.Request) bool {
-				if r.URL.Path != path {
-					return false
-				}
-				w.Header().Set("Content-Type", "application/json")
-				w.Header().Set("Location", "/elsewhere")
-				w.WriteHeader(status)
-				_, _ = io.WriteString(w, body)
-				return true
-			}
-		}
-	}
-	for _, c := range []struct {
-		name string
-		fail func(*harness)
-		want string
-	}{
-		{"is down", func(h *harness) { h.fake.Close() }, down},
-		{"token: 500", fails("/token", 500, "{}"), wrong},
-		{"token: no JSON", fails("/token", 200, "<html>"), wrong},
-		{"token: without end", fails("/token", 200, `{"access_token":"`+strings.Repeat("x", 3<<20)), wrong},
-		{"token: another place", fails("/token", 307, ""), wrong},
-		{"token: a client that is not known", fails("/token", 401, `{"error":"invalid_client"}`), wrong},
-		{"token: no id_token", fails("/token", 200, `{"access_token":"x"}`), "400 the id_token of idp is not valid for this login"},
-		{"keys: 500", fails("/keys", 500, ""), wrong},
-		{"keys: without end", fails("/keys", 200, `{"keys":[`+strings.Repeat("{},", 1<<20)), wrong},
-		{"userinfo: long", func(h *harness) {
-			h.fake.Claims["email"] = nil
-			fails("/userinfo", 200, strings.Repeat(" ", 2<<20)+
-				`{"sub":"1","email":"ann@people.test","email_verified":true}`)(h)
-		}, wrong},
-		{"userinfo: 500", func(h *harness) {
-			h.fake.Claims["email"] = nil
-			fails("/userinfo", 500, "")(h)
-		}, wrong},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			h := start(t, nil)
-			trade := providers.Trade{Code: h.login()}
-			c.fail(h)
-			if got := h.finish(trade); got != c.want {
-				t.Errorf("got %s, want %s\n%s", got, c.want, &h.log)
-			}
-			if h.fake.Calls("/elsewhere") > 0 {
-				t.Error("the server follows a redirect")
-			}
-		})
-	}
-}
 
 // TestDiscoveryFails begins logins while the provider cannot be found. It is not asked at each of them.
-func TestDiscoveryFails(t *testing.T) {
-	h := start(t, nil)
-	broken := true
-	h.fake.Answer = func(w http.ResponseWriter, r *http.Request) bool {
-		if broken {
-			w.WriteHeader(500)
-		}
-		return broken
-	}
-	begin := func() string {
-		_, _, err := h.p.Begin(t.Context(), redirectURI, "", "")
-		if err == nil {
-			return "done"
-		}
-		var answer *apierror.Error
-		errors.As(err, &answer)
-		return fmt.Sprint(answer.Status)
-	}
-	for range 3 {
-		if got := begin(); got != "502" {
-			t.Error(got)
-		}
-	}
-	if n := h.fake.Calls("/.well-known/openid-configuration"); n != 1 {
-		t.Errorf("asked %d times", n)
-	}
-	broken = false
-	h.now = h.now.Add(5 * time.Second)
-	if got := begin(); got != "done" {
-		t.Errorf("after the failure: %s", got)
-	}
-	broken = true
-	h.now = h.now.Add(2 * time.Hour)
-	before := h.fake.Calls("/.well-known/openid-configuration")
-	for range 3 {
-		if got := begin(); got != "done" {
-			t.Errorf("what was found before is of use while the provider fails: %s", got)
-		}
-	}
-	if n := h.fake.Calls("/.well-known/openid-configuration") - before; n != 1 {
-		t.Errorf("asked %d times", n)
-	}
-}
 
 // TestEndpoints refuses a provider whose discovery document has another issuer, or endpoints without protection.
-func TestEndpoints(t *testing.T) {
-	for _, c := range []struct{ key, value, want string }{
-		{"", "", "done"},
-		{"issuer", "https://evil.test", "502"},
-		{"token_endpoint", "http://idp.test/token", "502"},
-		{"jwks_uri", "http://idp.test/keys", "502"},
-		{"jwks_uri", "file:///etc/passwd", "502"},
-		{"userinfo_endpoint", "http://169.254.169.254/", "502"},
-		{"authorization_endpoint", "javascript:alert(1)", "502"},
-	} {
-		document := map[string]string{"issuer": "https://idp.test", "authorization_endpoint": "https://idp.test/a",
-			"token_endpoint": "https://idp.test/t", "jwks_uri": "https://idp.test/k"}
-		document[c.key] = c.value
-		h := &harness{T: t, now: time.Now()}
-		p := h.open(providers.Settings{Name: "idp", Issuer: "https://idp.test", ClientID: "x", Callback: callback},
-			answering(func(*http.Request) any { return document }))
-		got := "done"
-		if _, _, err := p.Begin(t.Context(), redirectURI, "", ""); err != nil {
-			var answer *apierror.Error
-			errors.As(err, &answer)
-			got = fmt.Sprint(answer.Status)
-		}
-		if got != c.want {
-			t.Errorf("%s %s: %s", c.key, c.value, got)
-		}
-	}
-}
 
 // answering is a transport that answers requests with JSON.
-type answering func(*http.Request) any
-
-func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	w.Header().Set("Content-Type", "application/json")
-	value := a(r)
-	if value == nil {
-		w.WriteHeader(404)
-	}
-	_ = json.NewEncoder(w).Encode(value)
-	return w.Result(), nil
-}
 
 // TestPresets logs in by providers without OpenID Connect, whose answers are those of their documentation.
-func TestPresets(t *testing.T) {
-	type answers map[string]any // by host and path
-	for _, c := range []struct {
-		name, authorize string
-		answers         answers
-		want, username  string
-	}{
-		{"github", "https://github.com/login/oauth/authorize", answers{
-			"github.com/login/oauth/access_token": object{"access_token": "t", "token_type": "bearer"},
-			"api.github.com/user":                 object{"login": "ann", "email": nil},
-			"api.github.com/user/emails": []object{{"email": "old@people.test", "primary": false, "verified": true},
-				{"email": "ann@people.test", "primary": true, "verified": true}},
-		}, "ann@people.test", "ann"},
-		{"github", "https://github.com/login/oauth/authorize", answers{
-			"github.com/login/oauth/access_token": object{"access_token": "t", "token_type": "bearer"},
-			"api.github.com/user":                 object{"login": "ann", "email": "ann@people.test"},
-			"api.github.com/user/emails":          []object{{"email": "ann@people.test", "primary": true, "verified": false}},
-		}, "400 github does not vouch for your email address: confirm it there, and log in again", ""},
-		{"github", "https://github.com/login/oauth/authorize", answers{
-			"github.com/login/oauth/access_token": object{"error": "bad_verification_code"},
-		}, "400 the login was used already, or has taken too long: begin again", ""},
-		{"discord", "https://discord.com/oauth2/authorize", answers{
-			"discord.com/api/oauth2/token": object{"access_token": "t", "token_type": "Bearer"},
-			"discord.com/api/users/@me":    object{"username": "ann", "email": "ann@people.test", "verified": true},
-		}, "ann@people.test", "ann"},
-		{"discord", "https://discord.com/oauth2/authorize", answers{
-			"discord.com/api/oauth2/token": object{"access_token": "t", "token_type": "Bearer"},
-			"discord.com/api/users/@me":    object{"username": "ann", "email": "ann@people.test", "verified": false},
-		}, "400 discord does not vouch for your email address: confirm it there, and log in again", ""},
-		{"facebook", "https://www.facebook.com/dialog/oauth", answers{
-			"graph.facebook.com/oauth/access_token": object{"access_token": "t", "token_type": "bearer"},
-			"graph.facebook.com/me":                 object{"name": "Ann Lee", "id": "1"},
-		}, "400 Email was not available.", ""},
-		{"linkedin", "https://www.linkedin.com/oauth/v2/authorization", answers{
-			"www.linkedin.com/oauth/v2/accessToken": object{"access_token": "t", "expires_in": 60},
-			"api.linkedin.com/v2/userinfo":          object{"sub": "1", "name": "Ann", "email": "ann@people.test", "email_verified": true},
-		}, "ann@people.test", "Ann"},
-		{"patreon", "https://www.patreon.com/oauth2/authorize", answers{
-			"www.patreon.com/api/oauth2/token": object{"access_token": "t", "token_type": "Bearer"},
-			"www.patreon.com/api/oauth2/v2/identity": object{"data": object{"attributes": object{
-				"email": "ann@people.test", "full_name": "Ann", "is_email_verified": true}}},
-		}, "ann@people.test", "Ann"},
-	} {
-		h := &harness{T: t, now: time.Now()}
-		h.p = h.open(providers.Settings{Name: c.name, ClientID: "id", ClientSecret: "s", Callback: callback},
-			answering(func(r *http.Request) any {
-				if r.Method == http.MethodGet && r.Header.Get("Authorization") != "Bearer t" {
-					return nil
-				}
-				return c.answers[r.URL.Host+r.URL.Path]
-			}))
-		location, state, err := h.p.Begin(t.Context(), redirectURI, "", "")
-		u, _ := url.Parse(location)
-		if err != nil || !strings.HasPrefix(location, c.authorize+"?") || u.Query().Get("redirect_uri") != redirectURI {
-			t.Errorf("%s: begins at %s, %v", c.name, location, err)
-		}
-		_, code := h.p.Return(t.Context(), state, url.Values{"state": {u.Query().Get("state")}, "code": {"c"}})
-		id, err := h.p.Finish(t.Context(), providers.Trade{Code: code})
-		got := id.Email
-		if err != nil {
-			got = h.finish(providers.Trade{Code: code})
-		}
-		if got != c.want || id.Username != c.username {
-			t.Errorf("%s: %s %q, want %s\n%s", c.name, got, id.Username, c.want, &h.log)
-		}
-	}
-}
-
-type object = map[string]any
 
 // TestBusy lets only so many logins wait for a provider that does not answer.
-func TestBusy(t *testing.T) {
-	h := start(t, nil)
-	const most = 16
-	codes := make([]string, most+1)
-	for i := range codes {
-		codes[i] = h.login()
-	}
-	arrived, release := make(chan struct{}, most), make(chan struct{})
-	h.fake.Answer = func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == "/token" {
-			arrived <- struct{}{}
-			<-release
-		}
-		return false
-	}
-	done := make(chan string, most)
-	for _, code := range codes[:most] {
-		go func() {
-			_, err := h.p.Finish(t.Context(), providers.Trade{Code: code})
-			done <- fmt.Sprint(err)
-		}()
-	}
-	for range most {
-		<-arrived
-	}
-	if got := h.finish(providers.Trade{Code: codes[most]}); got != "503 too many logins by idp are at work; try again, or log in another way" {
-		t.Error(got)
-	}
-	close(release)
-	for range most {
-		if got := <-done; got != "<nil>" {
-			t.Error(got)
-		}
-	}
-}
