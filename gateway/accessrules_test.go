@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -277,6 +278,41 @@ func TestETagsOfRules(t *testing.T) {
 	later := get("later", "")
 	if r := get("later", later.header.Get("ETag")); later.header.Get("ETag") != "" || r.status != 200 {
 		t.Errorf("by time: %q %d", later.header.Get("ETag"), r.status)
+	}
+}
+
+// TestETagsHideWhatRulesHide writes a comment that the public does not see: their ETags stay. Those of callers who see
+// it change, and those of the public do when a comment appears.
+func TestETagsHideWhatRulesHide(t *testing.T) {
+	m := openMuseum(t, nil)
+	paths := []string{"/api/comments?sort=text", "/api/comments/" + m.ids["a"],
+		"/graphql?query=" + url.QueryEscape(`{comments(sort: "text") {text}}`)}
+	tags := func(as string) (tags []string) {
+		t.Helper()
+		for _, path := range paths {
+			r := m.want(200, "GET", path, as, nil, "Apollo-Require-Preflight", "1")
+			tag := r.header.Get("ETag")
+			if again := m.do("GET", path, as, nil, "Apollo-Require-Preflight", "1",
+				"If-None-Match", tag); tag == "" || again.status != 304 ||
+				again.text != "" || again.header.Get("ETag") != tag {
+				t.Errorf("%s with %q: %d %s", path, tag, again.status, again.text)
+			}
+			tags = append(tags, tag)
+		}
+		return tags
+	}
+	public, full := tags(""), tags("full")
+	made := m.want(201, "POST", "/api/comments", "full", object{"data": object{"text": "f", "state": "pending"}})
+	if now := tags(""); !slices.Equal(now, public) {
+		t.Errorf("the ETags of the public tell of a comment that they do not see: %q, before %q", now, public)
+	}
+	if now := tags("full"); now[0] == full[0] || now[2] == full[2] {
+		t.Errorf("a new comment left an ETag: %q", now)
+	}
+	id, _ := made.at("data.documentId").(string)
+	m.want(200, "PUT", "/api/comments/"+id, "full", object{"data": object{"state": "approved"}})
+	if now := tags(""); now[0] == public[0] || now[1] != public[1] || now[2] == public[2] {
+		t.Errorf("after a comment appeared: %q, before %q", now, public)
 	}
 }
 

@@ -67,6 +67,14 @@ func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
 	return a.all || a.actions[grantOn(t.UID, action)]
 }
 
+// writes are the actions that change documents of a type.
+var writes = [...]string{"create", "update", "delete", "publish", "unpublish", "discardDraft", "restore"}
+
+// Writes reports whether the caller may use an action that changes documents of t.
+func (a *Access) Writes(t *contenttypes.ContentType) bool {
+	return slices.ContainsFunc(writes[:], func(action string) bool { return a.Allows(t, action) })
+}
+
 // AllowsAction reports whether the caller may use an action written as "uid.action", such as
 // "plugin::upload.content-api.upload". Its subject need not be a content-type.
 func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parseGrant(action)] }

@@ -30,6 +30,9 @@ import (
 // with its rows and with links that begin at them, and a conversion moves all of them, so an earlier revision never
 // comes back within an epoch. Routes that call code of a program have no ETag. The types on which a read depends are
 // kept by its route and query, so that a 304 needs no parsing and no planning.
+//
+// If rules of access leave something out, revisions would tell the caller of writes to what they must not see. Then the
+// ETag is a hash of the answer instead, and has a version only for callers who may write to the type.
 
 // errNotModified ends a read whose ETag the client has already.
 var errNotModified = errors.New("not modified")
@@ -44,6 +47,7 @@ type tagger struct {
 	match      []string // header If-Match
 	text       []byte   // what the ETag is a hash of, without the revisions; empty: the answer has no ETag
 	depends    dependencies
+	ruled      bool // the ETag is a hash of the answer, not of revisions
 	route      *Route
 	documentID string
 	tag        []byte   // of the answer; empty: none
@@ -119,7 +123,10 @@ func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, s
 	case !q.Locales.All && len(q.Locales.Codes) == 1:
 		t.depends.one, t.depends.locale = true, q.Locales.Codes[0]
 	}
-	if len(t.known) > 0 {
+	if t.ruled = d.Ruled(); t.ruled && !c.Access.Writes(rt.Type) {
+		t.depends.one = false
+	}
+	if len(t.known) > 0 && !t.ruled {
 		rt.api.keep(readingOf(rt, r, c), t.depends)
 	}
 }
@@ -163,9 +170,14 @@ func (rt *Route) unchanged(w http.ResponseWriter, r *http.Request, c *Call) (boo
 	return true, p.sendRead(w, err)
 }
 
-// check makes the ETag of the answer in a snapshot. It returns errNotModified if the client has that answer.
+// check makes the ETag of the answer in a snapshot. It returns errNotModified if the client has that answer. Of an ETag
+// that is a hash of the answer it makes the version only; see complete.
 func (t *tagger) check(s *store.Snapshot) error {
-	if len(t.text) == 0 {
+	switch {
+	case len(t.text) == 0:
+		return nil
+	case t.ruled:
+		t.tag = t.appendVersion(t.tag[:0], s)
 		return nil
 	}
 	types := t.depends.types
@@ -175,14 +187,36 @@ func (t *tagger) check(s *store.Snapshot) error {
 	length := len(t.text)
 	text := s.AppendRevisions(t.text, types)
 	t.text = text[:length]
-	t.tag = etag.AppendHash(append(t.tag[:0], '"'), text)
-	if t.depends.one {
-		t.tag = t.route.api.documents.AppendVersion(append(t.tag, '.'), s, t.route.Type, t.documentID, t.depends.locale)
+	t.tag = t.appendVersion(etag.AppendHash(append(t.tag[:0], '"'), text), s)
+	return t.close()
+}
+
+// appendVersion appends the version of the document in the answer, if it has one, and a dot before it.
+func (t *tagger) appendVersion(tag []byte, s *store.Snapshot) []byte {
+	if !t.depends.one {
+		return tag
 	}
+	return t.route.api.documents.AppendVersion(append(tag, '.'), s, t.route.Type, t.documentID, t.depends.locale)
+}
+
+// close ends the ETag. It returns errNotModified if the client has that answer.
+func (t *tagger) close() error {
 	if t.tag = append(t.tag, '"'); len(t.known) > 0 && etag.Lists(t.known, t.tag) {
 		return errNotModified
 	}
 	return nil
+}
+
+// complete makes the ETag that is a hash of the answer, which was printed. It returns errNotModified if the client has
+// that answer.
+func (t *tagger) complete(answer []byte) error {
+	if len(t.text) == 0 || !t.ruled {
+		return nil
+	}
+	version := string(t.tag)
+	t.text = etag.AppendHash(t.text, answer)
+	t.tag = append(etag.AppendHash(append(t.tag[:0], '"'), t.text), version...)
+	return t.close()
 }
 
 // precondition returns what the headers If-Match and If-None-Match of a write demand; nil if it has neither.
@@ -247,6 +281,9 @@ func (p *printer) sendTagged(w http.ResponseWriter) {
 // after another error. If-Match is compared here, and not before the read, because 404 and other errors come first (RFC
 // 9110, section 13.2.1).
 func (p *printer) sendRead(w http.ResponseWriter, err error) error {
+	if err == nil {
+		err = p.tagger.complete(p.buf)
+	}
 	tagged := (err == nil || errors.Is(err, errNotModified)) && len(p.tagger.tag) > 0
 	switch has := tagged && etag.IsAny(p.tagger.known); {
 	case tagged && etag.Excludes(p.tagger.match, p.tagger.tag):

@@ -158,7 +158,11 @@ func (e *Engine) IsMutation(query string, name *string) (bool, error) {
 
 // respond runs the plan and releases the execution, unless the Response does.
 func (x *execution) respond() (*Response, error) {
-	if err := x.run(); err != nil {
+	err := x.run()
+	if err == nil {
+		err = x.identifyAnswer()
+	}
+	if err != nil {
 		operation, tag := x.plan.Op.Operation, string(x.tag)
 		x.release()
 		if errors.Is(err, errNotModified) {

@@ -37,6 +37,7 @@ type execution struct {
 	http       *http.Request
 	request    *Request
 	tag        []byte     // the ETag of the answer; empty: none
+	ruled      bool       // the ETag is made from the answer; until then tag is what else it is made from
 	custom     *customRun // set if the plan is custom
 
 	loader  levels.Loader[*plan.Selection]

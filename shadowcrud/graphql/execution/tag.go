@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 
@@ -16,7 +17,8 @@ import (
 
 // The answer to a query has an ETag, as the answers of REST have, unless code of a program takes part in it, or it
 // shows the calling user. The ETag is made from the request, the permissions of the caller, and the revisions of the
-// types that the plan reads; so an answer that the client has already costs no reading of rows.
+// types that the plan reads; so an answer that the client has already costs no reading of rows. If rules of access leave
+// something out, revisions would tell of it: then the ETag is made from the answer instead of them.
 
 // A Conditional has a query answered with an ETag.
 type Conditional struct {
@@ -30,7 +32,7 @@ var errNotModified = errors.New("not modified")
 // identify makes the ETag of the answer that the execution is about to print, if it has one. It returns errNotModified
 // if the client has that answer.
 func (x *execution) identify(s *store.Snapshot) error {
-	x.tag = x.tag[:0]
+	x.tag, x.ruled = x.tag[:0], false
 	if x.request.Conditional == nil || x.plan.Custom || x.plan.Op.Operation != ast.Query || x.access.Timed() {
 		return nil
 	}
@@ -50,15 +52,33 @@ func (x *execution) identify(s *store.Snapshot) error {
 		text = jsontree.Append(text, x.request.Variables)
 	}
 	text = append(x.access.AppendFingerprint(append(text, "\ngraphql\n"...)), '\n')
+	if deps.Ruled() {
+		x.ruled, x.tag = true, append(x.tag, text...)
+		return nil
+	}
 	types := deps.Types()
 	if types == nil && !deps.All() {
 		types = []*contenttypes.ContentType{}
 	}
-	x.tag = append(etag.AppendHash(append(x.tag, '"'), s.AppendRevisions(text, types)), '"')
-	if etag.Lists(c.Known, x.tag) {
+	return x.tagged(s.AppendRevisions(text, types))
+}
+
+// tagged makes the ETag, a hash of a text. It returns errNotModified if the client has that answer.
+func (x *execution) tagged(text []byte) error {
+	x.tag = append(etag.AppendHash(append(x.tag[:0], '"'), text), '"')
+	if etag.Lists(x.request.Conditional.Known, x.tag) {
 		return errNotModified
 	}
 	return nil
+}
+
+// identifyAnswer makes the ETag of an answer from its text, if identify could not. It returns errNotModified if the
+// client has that answer.
+func (x *execution) identifyAnswer() error {
+	if !x.ruled || len(x.Errors) > 0 {
+		return nil
+	}
+	return x.tagged(etag.AppendHash(bytes.Clone(x.tag), x.Answer()))
 }
 
 // depend adds the types whose content decides what fields print. It returns false if something else decides it too.
