@@ -81,8 +81,9 @@ func (in *linkInput) single(connect []connection) store.Ref {
 // values.
 type linkReader struct {
 	wr      *writing
-	missing *apierror.Error // error for a documentId that does not exist
-	invalid string          // message for the first value that is not a relation
+	attr    *contenttypes.Attribute // whose value is parsed
+	missing *apierror.Error         // error for a documentId that does not exist
+	invalid string                  // message for the first value that is not a relation
 	absent  []absentIDs
 }
 
@@ -95,6 +96,7 @@ type absentIDs struct {
 // relation parses the value of one attribute.
 func (lr *linkReader) relation(a *contenttypes.Attribute, v any) *linkInput {
 	in := &linkInput{attr: a, raw: v, several: lr.wr.restoring}
+	lr.attr = a
 	switch v := v.(type) {
 	case nil:
 		in.replace = true
@@ -262,7 +264,7 @@ func (lr *linkReader) byDocument(t *contenttypes.ContentType, documentID any,
 	}
 	locale, shown := lr.locale(t, o)
 	item.ref, item.id, ok = lr.wr.existing(t, id, locale)
-	if !ok {
+	if !ok || !lr.wr.mayLink(lr.attr, t, item.ref.Doc) {
 		lr.lost(id, shown)
 		return item, false
 	}
@@ -308,6 +310,7 @@ func (lr *linkReader) byRow(t *contenttypes.ContentType, v any, must bool) (item
 		item.ref = store.Ref{Type: t.UID}
 		item.id = n
 		item.ref.Doc, _, locale, ok = lr.wr.tx.DocumentByRow(t, n)
+		ok = ok && lr.wr.mayLink(lr.attr, t, item.ref.Doc)
 		if t.Localized {
 			item.ref.Locale = locale
 		}
@@ -339,7 +342,7 @@ func (lr *linkReader) place(t *contenttypes.ContentType, item *linkItem, o *json
 			locale, shown = item.ref.Locale, item.ref.Locale
 		}
 		ref, row, ok := lr.wr.existing(t, id, locale)
-		if !ok {
+		if !ok || !lr.wr.mayLink(lr.attr, t, ref.Doc) {
 			lr.lost(id, shown)
 			return false
 		}

@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/documents/issues"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -15,6 +17,8 @@ type Attachment struct {
 	Attr *contenttypes.Attribute // a relation or media attribute of Type
 	Type *contenttypes.ContentType
 	Row  uint64
+	// Access is of the caller, whose rules of update hold for the version; nil: there are none.
+	Access *permission.Access
 }
 
 // ErrNoRow means that the version to which CreateAll was to link documents does not exist.
@@ -67,6 +71,18 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	}
 	wr := &writing{s: s, tx: tx, w: &Write{Type: at.Type}, t: at.Type, locale: locale}
 	row := tx.Version(at.Type, doc, status, locale)
+	wr.limit = at.Access.LimitOf(at.Type, UpdateAction.String())
+	wr.written = version{status, locale}
+	switch l := wr.limit; {
+	case l == nil:
+	case l.Where != nil && !meets(tx.Snapshot, at.Type, doc, wr.written, l.Where):
+		if sees(tx.Snapshot, at.Type, doc, at.Access) {
+			return apierror.Forbidden()
+		}
+		return ErrNoRow
+	case !l.Writes(at.Attr), l.Sets(at.Attr):
+		return apierror.ForbiddenKey(at.Attr.Name, at.Attr.Name, fromBody, "")
+	}
 	wr.begin(doc, row.DocumentID())
 	if !at.Attr.ToMany() {
 		refs = refs[len(refs)-1:]

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"lectern/contenttypes"
@@ -28,6 +29,7 @@ type PastVersion struct {
 // left out. Attributes that were added to the type after the version was written keep their values. A missing version
 // is an Error 404, and what the log does not know is an error of store.Snapshot.ViewAt or SequenceOf.
 func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
+	w.Rules, w.restores = w.rules(), true
 	w.Access, w.Status = permission.FullAccess, store.Draft
 	locale, err := s.locale(&w, false)
 	if err != nil {
@@ -35,6 +37,13 @@ func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
 	}
 	action := CreateAction
 	if err := s.store.View(func(snap *store.Snapshot) error {
+		err := s.permits(snap, &Prepared{write: w, action: UpdateAction, locale: locale})
+		switch {
+		case errors.Is(err, errHidden):
+			return apierror.NotFound()
+		case err != nil:
+			return err
+		}
 		sequence, err := snap.SequenceOf(of.Position)
 		if err != nil {
 			return err

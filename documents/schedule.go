@@ -334,7 +334,7 @@ func (s *Service) EachSchedule(snap *store.Snapshot, r store.Record, yield func(
 func (s *Service) CancelSchedule(ctx context.Context, once *store.Once, id string, access *permission.Access) error {
 	found, err := s.changeSchedule(ctx, once, id, func(_ *store.Tx, r store.Record, b *store.Batch) error {
 		sc := s.schedules.read(r)
-		if !access.AllowsAction(sc.ContentType + "." + sc.Action.String()) {
+		if !access.AllowsAction(sc.ContentType+"."+sc.Action.String()) || s.limitsSchedules(access, sc) {
 			return apierror.NotFound()
 		}
 		s.schedules.drop(b, r, id)
@@ -363,6 +363,19 @@ func (s *Service) changeSchedule(ctx context.Context, once *store.Once, id strin
 	return found, err
 }
 
+// limitsSchedules reports whether rules keep a caller from schedules like this one.
+func (s *Service) limitsSchedules(access *permission.Access, sc Schedule) bool {
+	t := s.model.Type(sc.ContentType)
+	return t != nil && hidesSchedules(access, t, sc.Action)
+}
+
+// hidesSchedules reports whether the caller may see and cancel no schedules of an action on documents of a type: those
+// of whom rules limit what they may see of the type, or where they may use the action, cannot.
+func hidesSchedules(access *permission.Access, t *contenttypes.ContentType, action Action) bool {
+	l := access.LimitOf(t, action.String())
+	return l != nil && l.Where != nil || access.Visible(t, store.Draft) != nil
+}
+
 // VisibleSchedules returns a filter for the schedules that a caller may see and cancel: those whose action they may use
 // themselves. nil means all of them. ok is false if the caller may publish and unpublish nothing.
 func VisibleSchedules(m *contenttypes.Model, access *permission.Access) (visible store.Filter, ok bool) {
@@ -377,7 +390,7 @@ func VisibleSchedules(m *contenttypes.Model, access *permission.Access) (visible
 	for _, action := range []Action{PublishAction, UnpublishAction} {
 		var uids []any
 		for _, typ := range m.Types {
-			if typ.DraftAndPublish && access.Allows(typ, action.String()) {
+			if typ.DraftAndPublish && access.Allows(typ, action.String()) && !hidesSchedules(access, typ, action) {
 				uids = append(uids, typ.UID)
 			}
 		}

@@ -68,9 +68,10 @@ type Write struct {
 	Status     store.Status     // Published writes the draft and publishes it; no effect on types without drafts
 	Locale     string           // "" means the default locale; "*" is for Delete only; no effect on types that are not localized
 	Access     *permission.Access
-	Timing     *Timing       // for Publish and Unpublish: when; nil means now
-	If         *Precondition // an Error 412 unless it holds; nil: no demand
-	Once       *store.Once   // keeps the answer, so that the write is not carried out twice; nil for writes without an idempotency key
+	Rules      *permission.Access // whose rules limit the write; nil: those of Access
+	Timing     *Timing            // for Publish and Unpublish: when; nil means now
+	If         *Precondition      // an Error 412 unless it holds; nil: no demand
+	Once       *store.Once        // keeps the answer, so that the write is not carried out twice; nil for writes without an idempotency key
 
 	// Notes are changed in the transaction of the write. They tell the nodes of a cluster which files there are.
 	Notes []Note
@@ -84,6 +85,7 @@ type Write struct {
 	After func(*store.Snapshot, store.Record) error
 
 	hashes   map[string]string // the hashes of the passwords in Data, if they are known
+	restores bool              // the data is a past version
 	expected bool              // an earlier write of the same transaction creates the document
 }
 
@@ -138,7 +140,7 @@ func (s *Service) DeleteEach(ctx context.Context, w Write, locales []string) err
 		}
 	}
 	err = s.store.WriteOnce(ctx, w.Once, func(tx *store.Tx) error {
-		if _, err := s.checkPrecondition(tx, &w, locales...); err != nil {
+		if _, err := s.checkPrecondition(tx, s.demandOf(tx.Snapshot, &w, list...), locales...); err != nil {
 			return err
 		}
 		return tx.Together(func() error {

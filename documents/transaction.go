@@ -46,14 +46,32 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action,
 		if w.Data == nil {
 			p.write.Data = jsontree.NewObject()
 		}
+		var err error
+		if p.write.Data, err = sentData(w.Type, p.write.Data, p.limit()); err != nil {
+			return nil, err
+		}
 		if err := checkKeys(w.Type, p.write.Data, w.Access); err != nil {
 			return nil, err
 		}
 		if err := s.Limits.check(w.Type, p.write.Data); err != nil {
 			return nil, err
 		}
+		setData(p.write.Data, p.limit())
 	}
 	var err error
+	if before != nil && w.rules() != nil && w.rules().HasRules() {
+		// No hook hears of a write of a document that is outside the rules of its caller.
+		if p.locale, err = s.locale(&w, !body); err != nil {
+			return nil, err
+		}
+		err = s.store.View(func(snap *store.Snapshot) error { return s.permits(snap, p) })
+		switch {
+		case errors.Is(err, errHidden):
+			before = nil
+		case err != nil:
+			return nil, err
+		}
+	}
 	if before != nil {
 		if p.event, err = before(&p.write); err != nil {
 			return nil, err
@@ -87,6 +105,12 @@ func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) erro
 			return nil, err
 		}
 	}
+	wr.limit, wr.publishing = p.limit(), p.publishing()
+	if err := s.permits(tx.Snapshot, p); errors.Is(err, errHidden) {
+		return s.computeHidden(tx, p, wr)
+	} else if err != nil {
+		return nil, err
+	}
 	if missing, err := s.checkPrecondition(tx, &p.write, p.locale); err != nil {
 		var without *apierror.Error
 		if missing && p.write.DocumentID != "" && errors.As(compute(wr), &without) &&
@@ -98,8 +122,22 @@ func (s *Service) compute(tx *store.Tx, p *Prepared, compute func(*writing) erro
 	if err := compute(wr); err != nil {
 		return nil, err
 	}
+	if err := wr.checkTouched(); err != nil {
+		return nil, err
+	}
 	if p.event != nil {
 		p.event.record(wr)
+	}
+	return wr, nil
+}
+
+// computeHidden computes a write of a document that is hidden from its caller, as one of a missing document.
+func (s *Service) computeHidden(tx *store.Tx, p *Prepared, wr *writing) (*writing, error) {
+	if p.action != DeleteAction {
+		return nil, apierror.NotFound()
+	}
+	if _, err := s.checkPrecondition(tx, s.demandOf(tx.Snapshot, &p.write, p), p.locale); err != nil {
+		return nil, err
 	}
 	return wr, nil
 }

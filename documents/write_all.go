@@ -70,9 +70,16 @@ func (s *Service) WriteAllOnce(ctx context.Context, once *store.Once, list []Ope
 			return err
 		}
 	}
-	err = s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {
-		return tx.Together(func() error { return t.run(ctx, tx) })
-	})
+	for {
+		err = s.store.WriteOnce(ctx, once, func(tx *store.Tx) error {
+			return tx.Together(func() error { return t.run(ctx, tx) })
+		})
+		var unmet *OperationError
+		if atomic || !errors.As(err, &unmet) || !errors.Is(err, errUnmet) {
+			break
+		}
+		t.list[unmet.Index].unready = errUnmet // the others are carried out without it
+	}
 	if err != nil {
 		return togetherError(err)
 	}
@@ -273,7 +280,8 @@ func (t *together) compare(ctx context.Context, tx *store.Tx, op *preparedOperat
 	for i, p := range op.prepared {
 		locales[i] = p.locale
 	}
-	missing, err := t.service.checkPrecondition(tx, op.demands, locales...)
+	demands := t.service.demandOf(tx.Snapshot, op.demands, op.prepared...)
+	missing, err := t.service.checkPrecondition(tx, demands, locales...)
 	switch {
 	case tx.Err() != nil:
 		return tx.Err()

@@ -8,6 +8,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
 	"lectern/documents/issues"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -22,6 +23,8 @@ type writing struct {
 	locale    string            // "" if the type is not localized
 	hashes    map[string]string // of the passwords in the body
 	restoring bool              // the data is a past version, which the caller may not be allowed to see
+
+	limit, publishing *permission.Limit // of the write, and of the publication that is a part of it; nil: none
 
 	doc      uint64
 	id       string                   // documentId
@@ -211,6 +214,9 @@ func (wr *writing) apply() error {
 		wr.links.emit(&wr.batch)
 	}
 	if err := wr.tx.Apply(&wr.batch); err != nil {
+		return err
+	}
+	if err := wr.checkWritten(); err != nil {
 		return err
 	}
 	if err := wr.changeNotes(); err != nil {

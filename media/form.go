@@ -313,7 +313,7 @@ func (l *Library) attachment(fields *jsontree.Object, access *permission.Access)
 		}
 		return nil
 	})
-	return &documents.Attachment{Type: t, Attr: attr, Row: row}, err
+	return &documents.Attachment{Type: t, Attr: attr, Row: row, Access: access}, err
 }
 
 // errNoEntry is the answer to a form that links its files to an entry that does not exist.

@@ -28,13 +28,33 @@ type rules struct {
 	variables []string // that list uses, sorted, without theTime
 	timed     bool     // list uses theTime
 	values    Values
-	limits    map[*contenttypes.ContentType]map[string]limit // by the name of the action
+	limits    map[*contenttypes.ContentType]map[string]*Limit // by the name of the action
+	shown     map[*contenttypes.Schema]*fields                // of the rules of find
 }
 
-// A limit is a Rule for one caller.
-type limit struct {
-	*Rule
-	visible store.Filter // nil: every document
+// A Limit is a Rule for one caller. The nil Limit limits nothing.
+type Limit struct {
+	Where store.Filter // which documents the action touches; nil: all
+	Set   []Assignment // what the server writes
+	Unset bool         // a value of Set has none for the caller, who can write nothing
+	Check store.Filter // what must hold for each version that was written; nil: anything
+
+	fields *fields
+	rule   *Rule
+}
+
+// An Assignment is a value that the server writes, in the form of bodies.
+type Assignment struct {
+	Attr  *contenttypes.Attribute
+	Value any
+}
+
+// Writes reports whether the caller may send a value of an attribute.
+func (l *Limit) Writes(a *contenttypes.Attribute) bool { return l == nil || l.fields.writes(a) }
+
+// Sets reports whether the server writes an attribute.
+func (l *Limit) Sets(a *contenttypes.Attribute) bool {
+	return l != nil && slices.ContainsFunc(l.Set, func(s Assignment) bool { return s.Attr == a })
 }
 
 // nothing is a filter that no document meets.
@@ -45,8 +65,12 @@ func newRules(list []*Rule) *rules {
 	if len(list) == 0 {
 		return nil
 	}
-	r := &rules{list: slices.SortedFunc(slices.Values(list), compareRules)}
+	r := &rules{list: slices.SortedFunc(slices.Values(list), compareRules),
+		shown: map[*contenttypes.Schema]*fields{}}
 	for _, rule := range list {
+		if rule.action == "find" && rule.fields != nil {
+			r.shown[&rule.Type.Schema] = rule.fields
+		}
 		r.variables = append(r.variables, rule.Variables()...)
 	}
 	slices.Sort(r.variables)
@@ -65,20 +89,54 @@ func compareRules(a, b *Rule) int {
 func (r *rules) bind(v Values) *rules {
 	bound := *r
 	bound.values = v
-	bound.limits = make(map[*contenttypes.ContentType]map[string]limit, len(r.list))
+	bound.limits = make(map[*contenttypes.ContentType]map[string]*Limit, len(r.list))
 	for _, rule := range r.list {
-		l, known := r.limits[rule.Type][rule.action]
-		if !known || len(rule.Variables()) > 0 {
-			l = limit{rule, bindCondition(rule.where, v)}
+		l := r.limits[rule.Type][rule.action]
+		if l == nil || len(rule.Variables()) > 0 {
+			l = &Limit{Where: bindCondition(rule.where, v), Check: bindCondition(rule.check, v), fields: rule.fields,
+				rule: rule}
+			l.assign(rule.set, v)
 		}
 		of := bound.limits[rule.Type]
 		if of == nil {
-			of = map[string]limit{}
+			of = map[string]*Limit{}
 			bound.limits[rule.Type] = of
 		}
 		of[rule.action] = l
 	}
 	return &bound
+}
+
+// assign sets Set.
+func (l *Limit) assign(set []assignment, v Values) {
+	for _, s := range set {
+		value := s.value
+		if name, ok := VariableIn(value); ok {
+			value, ok = v[name]
+			if !ok {
+				l.Unset = true
+				continue
+			}
+			value = sent(s.attr, value)
+		}
+		l.Set = append(l.Set, Assignment{s.attr, value})
+	}
+}
+
+// sent returns the value of a variable in the form in which a body has a value of an attribute.
+func sent(a *contenttypes.Attribute, v any) any {
+	documents, ok := v.(Documents)
+	switch {
+	case ok && !a.ToMany():
+		return documents[0]
+	case ok:
+		list := make([]any, len(documents))
+		for i, id := range documents {
+			list[i] = id
+		}
+		return list
+	}
+	return v
 }
 
 func bindCondition(c Condition, v Values) store.Filter {

@@ -80,9 +80,10 @@ func (a *Access) Writes(t *contenttypes.ContentType) bool {
 func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parseGrant(action)] }
 
 // Follows reports whether the caller may see, filter by, sort by and write the links of an attribute. Components and
-// files are always allowed; documents are if the caller may find their type; private attributes never are.
+// files are always allowed; documents are if the caller may find their type; private attributes are not, unless a rule
+// lists them.
 func (a *Access) Follows(attr *contenttypes.Attribute) bool {
-	if attr.Private {
+	if !a.shows(attr) {
 		return false
 	}
 	if attr.Type == contenttypes.Media || attr.Target == nil {
@@ -92,9 +93,10 @@ func (a *Access) Follows(attr *contenttypes.Attribute) bool {
 }
 
 // Sees reports whether the caller may read, filter by and sort by the value of a scalar, component or zone: any value
-// that is neither private nor a password, nor the name of a user that the caller may not find.
+// that is neither private nor a password, nor left out by a rule, nor the name of a user that the caller may not find.
+// A rule may list private values.
 func (a *Access) Sees(attr *contenttypes.Attribute) bool {
-	return !attr.Private && attr.Type != contenttypes.Password && (!attr.NamesUser() || a.FindsUsers())
+	return a.shows(attr) && attr.Type != contenttypes.Password && (!attr.NamesUser() || a.FindsUsers())
 }
 
 // FindsUsers reports whether the caller may see who the users are.

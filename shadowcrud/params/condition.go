@@ -121,7 +121,7 @@ func (c *condition) operands(v any) (any, error) {
 		}
 		return list, err
 	case string:
-		if name, ok := variable(v); ok {
+		if name, ok := permission.VariableIn(v); ok {
 			c.variables = append(c.variables, name)
 		}
 		return v, nil
@@ -129,12 +129,10 @@ func (c *condition) operands(v any) (any, error) {
 	return operandText(v), nil
 }
 
-// variable returns the name of the variable that an operand is.
-func variable(operand string) (name string, ok bool) {
-	if !strings.HasPrefix(operand, "$") || strings.HasPrefix(operand, "$$") {
-		return "", false
-	}
-	return operand[1:], true
+// CheckVariable implements permission.Conditions.
+func (p *Parser) CheckVariable(name string) error {
+	_, err := p.sample(name)
+	return err
 }
 
 // operandText returns a value of JSON that is no object and no list as query strings have it: a text or nil.
@@ -205,7 +203,7 @@ func (f *filterReader) bound(a *contenttypes.Attribute, op store.Op, v any) (by 
 	ok bool) {
 	switch v := v.(type) {
 	case string:
-		name, isVariable := variable(v)
+		name, isVariable := permission.VariableIn(v)
 		if !isVariable {
 			text := strings.TrimPrefix(v, "$")
 			return a, text, f.fits(a, op, text)

@@ -49,10 +49,23 @@ func (r *request) fields(s *contenttypes.Schema, v any, param *parameter) *docum
 // allFields returns the selection of all scalars of s that the caller sees.
 func (r *request) allFields(s *contenttypes.Schema) *documents.Selection {
 	p := r.plans[s]
-	if !p.names {
+	switch {
+	case r.access.LimitsFields(s):
+		return &documents.Selection{Fields: r.access.Seen(scalars(s))}
+	case !p.names:
 		return p.all
 	}
 	return &documents.Selection{Fields: r.access.Seen(p.all.Fields)}
+}
+
+// scalars returns the scalars of a schema, private ones too.
+func scalars(s *contenttypes.Schema) (list []*contenttypes.Attribute) {
+	for _, a := range s.Attributes {
+		if a.IsScalar() {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // A fieldReader collects the attributes that the parameter fields names.

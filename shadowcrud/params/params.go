@@ -101,6 +101,7 @@ type request struct {
 	top    *request // in a populate: the request that the populate is part of; nil otherwise
 	hops   int      // number of relations that all filters of the request follow
 
+	alone     bool              // a single document is asked for
 	variables permission.Values // of a condition of a rule, which may compare private attributes too; nil for requests
 }
 
@@ -211,6 +212,7 @@ func (r *request) list(l *List) (*List, error) {
 func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*One, error) {
 	r := p.request(t, q, a, everyIssue)
 	one := &One{Publication: r.publication()}
+	r.alone = true
 	one.Query = r.query((*request).oneLocale, one.Publication)
 	one.Query.Limit = 1
 	one.Selection = r.selection()
@@ -280,13 +282,23 @@ func (p *Parser) DeleteEach(t *contenttypes.ContentType, q *jsontree.Object) ([]
 	return p.inDefault, nil
 }
 
-// Rows returns the query of a list for a caller without a query string. sort and locale have the form of the
-// parameters. state is the publication state that the documents must have; nil means any.
-func (p *Parser) Rows(t *contenttypes.ContentType, filters Filters, sort, locale any, state *store.PublicationState,
-	a *permission.Access) (store.Query, error) {
+// Rows describes a list for a caller without a query string. Sort and Locale have the form of the parameters.
+type Rows struct {
+	Filters      Filters
+	Sort, Locale any
+	Status       store.Status
+	State        *store.PublicationState // that the documents must have; nil: any
+	Alone        bool                    // a single document is asked for
+}
+
+// Rows returns the query of a list for a caller without a query string.
+func (p *Parser) Rows(t *contenttypes.ContentType, rows Rows, a *permission.Access) (store.Query, error) {
 	r := p.request(t, jsontree.NewObject(), a, everyIssue)
-	r.build, r.params.sort, r.params.locale = filters, sort, locale
-	q := r.query((*request).locales, state)
+	r.build, r.params.sort, r.params.locale, r.alone = rows.Filters, rows.Sort, rows.Locale, rows.Alone
+	if rows.Status == store.Draft {
+		r.params.status, r.params.hasStatus = "draft", true
+	}
+	q := r.query((*request).locales, rows.State)
 	return q, r.issues.err
 }
 

@@ -116,6 +116,10 @@ func (c *populateReader) everything(at scope) {
 	if at.into == nil {
 		return
 	}
+	if c.access.HasRules() {
+		c.everythingSeen(at)
+		return
+	}
 	follows := true
 	for i := range plan.everything {
 		follows = follows && c.shows(plan.everything[i].Attr)
@@ -130,6 +134,36 @@ func (c *populateReader) everything(at scope) {
 			at.into.Populate = append(at.into.Populate, shown)
 		}
 	}
+}
+
+// everythingSeen is everything for a caller whose rules may show private attributes and hide others.
+func (c *populateReader) everythingSeen(at scope) {
+	for _, a := range at.schema.Attributes {
+		if !a.IsScalar() && !isUse(a) && c.access.Follows(a) {
+			shown := c.limited(defaultPopulate(c.model, c.plans, a))
+			shown.On = c.followed(shown)
+			at.into.Populate = append(at.into.Populate, shown)
+		}
+	}
+}
+
+// limited returns a populate of all fields, without those that the caller does not see.
+func (c *populateReader) limited(shown documents.Populate) documents.Populate {
+	if !c.access.HasRules() {
+		return shown
+	}
+	if s := shown.Attr.TargetSchema(); s != nil {
+		shown.Of = c.allFields(s)
+	}
+	for i := range shown.On {
+		shown.On[i].Of = c.allFields(shown.On[i].Schema)
+	}
+	return shown
+}
+
+// isHidden reports whether an attribute is one that the caller is told not to use.
+func (c *populateReader) isHidden(a *contenttypes.Attribute) bool {
+	return a.Private && !c.access.Follows(a)
 }
 
 // shows reports whether the caller may find all targets of an attribute.
@@ -199,7 +233,7 @@ func (c *populateReader) dotted(at scope, names []string, from int) {
 	name, path := names[from], strings.Join(names[:from+1], ".")
 	a := at.schema.Attribute(name)
 	switch {
-	case a == nil && c.isReserved(at.schema, name), a != nil && !a.IsScalar() && a.Private:
+	case a == nil && c.isReserved(at.schema, name), a != nil && !a.IsScalar() && c.isHidden(a):
 		c.forbidden(issuePopulateHidden, name, join(at.path, name), "populate")
 		return
 	case a == nil || a.IsScalar():
@@ -228,7 +262,7 @@ func (c *populateReader) dottedZone(shown *documents.Populate, below scope, name
 	found := false
 	for i := range shown.On {
 		v := &shown.On[i]
-		if a := v.Schema.Attribute(names[from]); a == nil || a.IsScalar() || a.Private {
+		if a := v.Schema.Attribute(names[from]); a == nil || a.IsScalar() || c.isHidden(a) {
 			continue
 		}
 		found = true
@@ -286,7 +320,7 @@ func (c *populateReader) byDefault(a *contenttypes.Attribute) documents.Populate
 		c.invalid(issuePopulateShape, fmt.Sprintf("Too many attributes to populate: at most %d are allowed",
 			maxPopulated))
 	}
-	shown := defaultPopulate(c.model, c.plans, a)
+	shown := c.limited(defaultPopulate(c.model, c.plans, a))
 	shown.On = c.followed(shown)
 	return shown
 }
@@ -317,7 +351,7 @@ func (c *populateReader) uses(at scope, a *contenttypes.Attribute) {
 func (c *populateReader) named(at scope, name string, v any) {
 	a := at.schema.Attribute(name)
 	switch {
-	case a == nil && c.isReserved(at.schema, name), a != nil && !a.IsScalar() && a.Private:
+	case a == nil && c.isReserved(at.schema, name), a != nil && !a.IsScalar() && c.isHidden(a):
 		c.forbidden(issuePopulateHidden, name, join(at.path, name), "populate")
 		return
 	case a == nil, a.Type == contenttypes.ID, a.Type == contenttypes.DocumentID:

@@ -103,7 +103,7 @@ func (c *populateReader) variant(a *contenttypes.Attribute, below scope, uid str
 		below.schema = &c.model.Type(uid).Schema
 	}
 	below.keys = below.path + ".on[" + uid + "]"
-	shown := documents.Populate{Attr: a, Of: c.plans[below.schema].all}
+	shown := documents.Populate{Attr: a, Of: c.allFields(below.schema)}
 	switch v := v.(type) {
 	case string:
 		switch readSwitch(v) {

@@ -57,7 +57,11 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 	if r.typ.UID == contenttypes.ScheduleUID {
 		filter = And(filter, r.visibleSchedules())
 	}
-	filter = And(filter, r.access.Visible(r.typ, q.Status))
+	if r.alone {
+		filter = And(filter, r.access.VisibleAlone(r.typ, q.Status))
+	} else {
+		filter = And(filter, r.access.Visible(r.typ, q.Status))
+	}
 	q.Filter = filter
 	q.Sort = r.sort(&r.typ.Schema, r.params.sort, sortParameter)
 	return q

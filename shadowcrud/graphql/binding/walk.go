@@ -194,11 +194,11 @@ func (w *walk) root(f *plan.Field, to *Binding) {
 		to.Err = err
 		return
 	}
-	query, wrong := w.params.Rows(m.Type, filters, sort, locale, to.state, w.access)
+	query, wrong := w.params.Rows(m.Type, params.Rows{Filters: filters, Sort: sort, Locale: locale, Status: Status(args),
+		State: to.state, Alone: !paged}, w.access)
 	if to.Err = w.refused(wrong); to.Err != nil {
 		return
 	}
-	query.Status = Status(args)
 	to.Query = query
 	if paged {
 		to.Query.Offset, to.Query.Limit = to.Page.start, to.Page.limit
@@ -241,7 +241,8 @@ func (w *walk) target(f *plan.Field, to *Binding, in scope) {
 	switch m.Kind {
 	case schema.MeRole, schema.Related: // users may always see their own role; rows that use a file are checked one by one
 	default:
-		if f.Attr.Type == contenttypes.RelationType && !m.Auth.IsSet() && !w.access.Follows(f.Attr) {
+		needs := f.Attr.Type == contenttypes.RelationType || w.access.LimitsFields(f.Attr.Owner)
+		if needs && !m.Auth.IsSet() && !w.access.Follows(f.Attr) {
 			to.Err = ErrForbidden
 			return
 		}

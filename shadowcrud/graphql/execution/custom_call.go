@@ -84,7 +84,7 @@ func (r *customRun) authorize(c *call) error {
 		if err := r.bindings[f.Slot].Err; err == binding.ErrForbidden {
 			return err
 		}
-	case f.Generated() == plan.AsUser && !r.access.Sees(f.Attr):
+	case f.Generated() == plan.AsUser && !r.access.Sees(f.Attr), r.limited && f.Load < 0 && r.isLimited(f):
 		return binding.ErrForbidden
 	}
 	if len(m.Policies) == 0 {

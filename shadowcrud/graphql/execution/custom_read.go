@@ -7,6 +7,7 @@ import (
 	"lectern/shadowcrud/graphql/binding"
 	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
@@ -193,7 +194,7 @@ func (r *customRun) findReferenced(g *referenceGroup) (rows []store.Record, posi
 	if g.typ.Localized && g.locale != "" {
 		locale = g.locale
 	}
-	q, err := r.engine.params.Rows(g.typ, nil, nil, locale, nil, permission.FullAccess)
+	q, err := r.engine.params.Rows(g.typ, params.Rows{Locale: locale}, permission.FullAccess)
 	if err != nil {
 		return nil, nil, err
 	}

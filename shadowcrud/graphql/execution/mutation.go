@@ -18,6 +18,7 @@ import (
 	"lectern/shadowcrud/graphql/limits"
 	"lectern/shadowcrud/graphql/plan"
 	"lectern/shadowcrud/graphql/schema"
+	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
@@ -159,7 +160,7 @@ type writeFunc func(context.Context, documents.Write) error
 // write creates or updates a document, and prints the written version.
 func (m *mutation) write(do writeFunc) error {
 	w := m.target(m.writtenStatus())
-	w.Access = permission.FullAccess // data that the caller may not write is left out
+	w.Access, w.Rules = permission.FullAccess, m.access // data that the caller may not write is left out
 	w.Data = documents.WithoutHiddenLinks(&w.Type.Schema, inputTree(m.field.Spec.Input, m.args.Object("data")),
 		m.access)
 	return do(m.Ctx, w)
@@ -277,7 +278,7 @@ func (m *mutation) deleted(id string) {
 // single returns the documentId of the document of a single type, in whatever locales it exists.
 func (m *mutation) single() (id string, err error) {
 	t := m.field.Spec.Type
-	q, err := m.engine.params.Rows(t, nil, nil, "*", nil, permission.FullAccess)
+	q, err := m.engine.params.Rows(t, params.Rows{Locale: "*"}, permission.FullAccess)
 	if err != nil {
 		return "", err
 	}

@@ -37,7 +37,7 @@ func (x *execution) object(l *level, i int) bool {
 	}
 	x.Buf = append(x.Buf, '{')
 	for n := 0; n < len(l.Selection.Fields); n++ {
-		if run := l.Selection.Runs[n]; run > 0 {
+		if run := l.Selection.Runs[n]; run > 0 && !x.limited {
 			var printed int
 			x.Buf, printed = r.AppendMembers(x.Buf, l.Selection.Stored[n:n+run], n == 0)
 			if n += printed; n == len(l.Selection.Fields) {
@@ -85,8 +85,17 @@ func (x *execution) addNullError(f *plan.Field, of string) {
 		"Cannot return null for non-nullable field "+of+"."+f.Node.Name+".")
 }
 
+// isLimited reports whether a rule leaves the scalar that a field shows out of what the caller reads.
+func (x *execution) isLimited(f *plan.Field) bool {
+	return f.Attr != nil && f.As != plan.AsHidden && x.access.LimitsFields(f.Attr.Owner) && !x.access.Sees(f.Attr)
+}
+
 // value prints a scalar of a row.
 func (x *execution) value(f *plan.Field, r *store.Record) bool {
+	if x.limited && x.isLimited(f) {
+		x.AddError(f.Name, binding.ErrForbidden)
+		return x.orNull(f, len(x.Buf))
+	}
 	switch f.As {
 	case plan.AsHidden:
 		return x.missing(f)

@@ -28,6 +28,7 @@ type execution struct {
 	bindings   []binding.Binding
 	memory     []binding.Binding // pooled; holds the bindings of plans that are not static
 	access     *permission.Access
+	limited    bool // rules limit what the caller reads
 	user       auth.User
 	by         store.Principal
 	countCall  func(name string) error // see Request.CountCall
@@ -56,6 +57,7 @@ var executions = sync.Pool{New: func() any { return &execution{Writer: answer.Ne
 func newExecution(ctx context.Context, e *Engine, p *binding.Plan, r *Request) *execution {
 	x := executions.Get().(*execution)
 	x.engine, x.plan, x.access, x.limit = e, p, r.Access, r.Time
+	x.limited = r.Access.HasRules()
 	x.user, x.by, x.countCall, x.http = r.User, r.By, r.CountCall, r.HTTP
 	x.once = r.Once
 	x.request, x.code = r, http.StatusOK
