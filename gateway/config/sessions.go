@@ -75,13 +75,9 @@ func (s *Users) readSessions(f *usersFile, config *yamlfile.Node) (problems yaml
 	at := config.Get("sessions")
 	to := &s.Accounts.Sessions
 	to.On = s.Management == refreshMode
-	switch {
-	case !to.On && s.Management != legacyMode:
+	if !to.On && s.Management != legacyMode {
 		problems.Add(config.At("jwtManagement"), "jwtManagement must be %s or %s, not %q", refreshMode, legacyMode,
 			s.Management)
-	case !to.On && !at.IsNull():
-		problems.Add(at, "sessions has no effect without jwtManagement: %s beside it; add that, or take sessions out",
-			refreshMode)
 	}
 	for _, d := range []struct {
 		key  string
@@ -100,7 +96,13 @@ func (s *Users) readSessions(f *usersFile, config *yamlfile.Node) (problems yaml
 				d.node.Text)
 		}
 	}
-	return append(problems, s.Cookie.read(&f.Sessions.Cookie, at.Get("cookie"))...)
+	problems = append(problems, s.Cookie.read(&f.Sessions.Cookie, at.Get("cookie"))...)
+	changed := *to != defaultUsers.Accounts.Sessions || s.Cookie != defaultUsers.Cookie
+	if changed && s.Management == legacyMode {
+		problems.Add(at, "sessions has no effect without jwtManagement: %s beside it; add that, or take sessions out",
+			refreshMode)
+	}
+	return problems
 }
 
 // read checks the settings that decoding f has set, and sets the others. at is the Node of f.
