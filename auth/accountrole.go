@@ -94,8 +94,8 @@ func (u *Users) withRoleIDs(role *jsontree.Object) (*jsontree.Object, error) {
 	return with, nil
 }
 
-// roleNamed returns the id of the role of this type, such as author, or else of this name; 0 if there is none. names are
-// the types of all roles.
+// roleNamed returns the id of the role of this type, such as author, or else of this name; 0 if there is none. names
+// are the types of all roles.
 func (u *Users) roleNamed(name string) (id uint64, names []string, err error) {
 	err = u.o.Store.View(func(s *store.Snapshot) error {
 		id, names = 0, nil

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 //	shutdown [HUP]           sends it SIGTERM, or SIGHUP; it must exit with 0
 //	waits-for TEXT ARGS…     runs lectern with ARGS again and again, until its standard output contains TEXT
 //	get PATH [STATUS [KEY]]  sends it a GET request; KEY is the name of a file with the key of a token
+//	post PATH STATUS FILE    sends it the JSON in a file
 func TestScripts(t *testing.T) {
 	dir, files := "testdata/script", []string(nil)
 	if testing.Short() {
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: dir, Files: files,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "waits-for": waitsFor, "secret": secret,
+			"exits": exits, "start": start, "shutdown": shutdown, "get": get, "post": post, "waits-for": waitsFor, "secret": secret,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "TMPDIR="+e.WorkDir+"/tmp")
@@ -155,6 +156,18 @@ func get(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 2 {
 		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
 	}
+	send(ts, req, status)
+}
+
+func post(ts *testscript.TestScript, _ bool, args []string) {
+	req, err := http.NewRequest(http.MethodPost, ts.Getenv("BASE")+args[0], strings.NewReader(ts.ReadFile(args[2])))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	send(ts, req, args[1])
+}
+
+// send sends a request, and fails unless it is answered with a status.
+func send(ts *testscript.TestScript, req *http.Request, status string) {
 	client := http.Client{Timeout: 10 * time.Second}
 	res, err := client.Do(req)
 	ts.Check(err)
@@ -162,6 +175,6 @@ func get(ts *testscript.TestScript, _ bool, args []string) {
 	_, err = io.Copy(ts.Stdout(), res.Body)
 	ts.Check(err)
 	if fmt.Sprint(res.StatusCode) != status {
-		ts.Fatalf("%s is answered %d, want %s", args[0], res.StatusCode, status)
+		ts.Fatalf("%s is answered %d, want %s", req.URL.Path, res.StatusCode, status)
 	}
 }

@@ -154,7 +154,7 @@ func (g *generation) revokeUndeclared() error {
 // content returns the content of the generation for administration.
 func (g *generation) content() admin.Content {
 	return admin.Content{Definition: g.Definition.Definition, Store: g.store, Documents: g.docs, Tokens: g.tokens,
-		Media: g.media, Replaced: g.replaced}
+		Users: g.users, Media: g.media, Replaced: g.replaced}
 }
 
 // retire closes the services that the generation does not share.

@@ -43,6 +43,16 @@ type Project interface {
 	RotateToken(ctx context.Context, nameOrID string, grace time.Duration) (auth.Token, string, error)
 	// RevokeToken removes the token with that name or id.
 	RevokeToken(ctx context.Context, nameOrID string) (auth.Token, error)
+	// ListUsers lists the users in the order in which they were created.
+	ListUsers(ctx context.Context) ([]auth.Account, error)
+	// CreateUser creates a user.
+	CreateUser(ctx context.Context, n auth.NewAccount) (auth.Account, error)
+	// ChangeUser changes the user of a name, address or id. A new password and a block end their JWTs and sessions.
+	ChangeUser(ctx context.Context, who string, c auth.AccountChange) (auth.Account, error)
+	// UserSessions lists the sessions of the user of a name, address or id.
+	UserSessions(ctx context.Context, who string) ([]auth.Session, error)
+	// EndUserSessions ends those sessions of a user that have these ids, or all of them, and returns how many.
+	EndUserSessions(ctx context.Context, who string, ids []string) (int, error)
 	// Uploads counts the uploaded files.
 	Uploads(ctx context.Context) (Uploads, error)
 	// Backup writes one file with a consistent copy of the store and of the uploads in the data directory.
@@ -88,6 +98,7 @@ type Content struct {
 	Store      *store.Store
 	Documents  *documents.Service
 	Tokens     *auth.Tokens
+	Users      *auth.Users     // nil if users are switched off
 	Media      *media.Library  // nil if uploads are switched off
 	Replaced   <-chan struct{} // closed when the project is served under new definitions
 }

@@ -37,6 +37,11 @@ import (
 //	POST   /tokens          auth.Declaration → createdToken
 //	POST   /tokens/{name}/rotate?grace= → createdToken
 //	DELETE /tokens/{name}   → auth.Token
+//	GET    /users           []auth.Account
+//	POST   /users           auth.NewAccount → auth.Account
+//	POST   /users/change    sentChange → auth.Account
+//	GET    /users/{name}/sessions → []auth.Session
+//	POST   /users/end-sessions sentEnd → int
 //	GET    /webhooks        []webhooks.Status
 //	GET    /webhooks/{name}/log → webhooks.Log
 //	POST   /webhooks/{name}/test → webhooks.Test
@@ -231,6 +236,7 @@ func (c *Control) Handler() http.Handler {
 	mux.Handle("POST /tokens/{name}/rotate", answer(c.rotateToken))
 	mux.Handle("DELETE /tokens/{name}",
 		answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
+	c.userRoutes(mux)
 	mux.Handle("GET /webhooks",
 		answer(func(r *http.Request) ([]webhooks.Status, error) { return p.Webhooks(r.Context()) }))
 	mux.Handle("GET /webhooks/{name}/log",
@@ -415,7 +421,7 @@ func describe(err error) string {
 // client's side.
 var controlCodes = map[string]error{
 	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": ErrUndeclared,
-	"unasked": evolve.ErrNotAsked,
+	"unasked": evolve.ErrNotAsked, "no-user": auth.ErrNoAccount, "no-sessions": auth.ErrNoSessions,
 	"trimmed": store.ErrTrimmed, "epoch": store.ErrOtherEpoch,
 }
 
