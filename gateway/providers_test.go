@@ -134,6 +134,22 @@ func TestConnectByCookie(t *testing.T) {
 	}
 }
 
+// TestConnectByToken logs in by an id_token that an app has got, and by one of another client.
+func TestConnectByToken(t *testing.T) {
+	v := visit(t, "")
+	const path = "/api/auth/idp/callback?id_token="
+	if r := v.do("GET", path+v.idp.IDToken(nil), "", nil); r.status != 400 {
+		t.Errorf("where no app is declared: %d %s", r.status, r.text)
+	}
+	a := serve(t, plugins(noRateLimit+fmt.Sprintf("    providers: {idp: {issuer: %q, clientId: x, callback: %q, audiences: [app]}}\n",
+		v.idp.URL, frontEnd)))
+	for audience, status := range map[string]int{"app": 200, "another": 400, providertest.ClientID: 400} {
+		if r := a.do("GET", path+v.idp.IDToken(object{"aud": audience}), "", nil); r.status != status {
+			t.Errorf("for %s: %d %s", audience, r.status, r.text)
+		}
+	}
+}
+
 // TestConnectRefuses begins and ends logins in wrong ways.
 func TestConnectRefuses(t *testing.T) {
 	v := visit(t, "")

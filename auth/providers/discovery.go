@@ -25,12 +25,13 @@ const (
 
 // A discovery is what a provider of OpenID Connect says of itself.
 type discovery struct {
-	provider *oidc.Provider
-	verifier *oidc.IDTokenVerifier
-	endpoint oauth2.Endpoint
-	inHeader bool // the provider takes the secret of a client in the header
-	inParams bool // among the parameters
-	at       time.Time
+	provider  *oidc.Provider
+	verifier  *oidc.IDTokenVerifier // of tokens for this server
+	anyClient *oidc.IDTokenVerifier // of tokens whose audience is not checked
+	endpoint  oauth2.Endpoint
+	inHeader  bool // the provider takes the secret of a client in the header
+	inParams  bool // among the parameters
+	at        time.Time
 }
 
 // discover returns what the provider says of itself. It asks once for all who wait, and soon after a failure not again.
@@ -101,15 +102,14 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 		}
 	}
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.WithoutCancel(ctx), p.keyClient()), more.JWKS)
-	config := &oidc.Config{ClientID: p.ClientID, Now: func() time.Time { return p.now().Add(-maxSkew) }}
 	var algorithms struct {
 		Supported []string `json:"id_token_signing_alg_values_supported"`
 	}
 	if err := provider.Claims(&algorithms); err != nil {
 		return nil, fmt.Errorf("discover %s: %w", p.Issuer, err)
 	}
-	config.SupportedSigningAlgs = asymmetric(algorithms.Supported)
-	d.verifier = oidc.NewVerifier(p.Issuer, keys, config)
+	taken := asymmetric(algorithms.Supported)
+	d.verifier, d.anyClient = p.verifierOf(p.ClientID, keys, taken), p.verifierOf("", keys, taken)
 	return d, nil
 }
 

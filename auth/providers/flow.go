@@ -203,6 +203,11 @@ func (p *Provider) Finish(ctx context.Context, t Trade) (id auth.Identity, err e
 	if err != nil {
 		return id, err
 	}
+	return p.identity(ctx, &got)
+}
+
+// identity returns who the claims are about, if the provider vouches for the address.
+func (p *Provider) identity(ctx context.Context, got *claims) (id auth.Identity, err error) {
 	email := strings.TrimSpace(got.Email)
 	switch {
 	case email == "":

@@ -72,8 +72,11 @@ func (p *Provider) identify(ctx context.Context, c *code) (claims, error) {
 	return got, nil
 }
 
-// isKeyFailure reports whether the keys of the provider could not be read. go-oidc has no error of its own for that.
-func isKeyFailure(err error) bool { return strings.Contains(err.Error(), "fetching keys") }
+// isKeyFailure reports whether the keys of the provider could not be read, other than because they are read too often.
+// go-oidc has no error of its own for that, and keeps the texts of those within it alone.
+func isKeyFailure(err error) bool {
+	return strings.Contains(err.Error(), "fetching keys") && !strings.Contains(err.Error(), errKeys.Error())
+}
 
 // exchange trades the code for tokens. Some providers take the secret of a client in one form only, whatever they say:
 // if they do not know the client, they have not looked at the code, and it is sent in the other form.

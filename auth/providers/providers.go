@@ -35,6 +35,7 @@ type Settings struct {
 	ClientSecret   string   // "" for a public client, which has PKCE alone
 	Callback       string   // the page of the front end to which the browser is sent after the login
 	Scopes         []string // empty: those of the preset
+	Audiences      []string // clients whose id_tokens VerifyToken takes
 	TrustAddresses bool     // the provider vouches for all addresses, though it does not say so
 }
 

@@ -32,6 +32,9 @@ type providerFile struct {
 	// what is asked for
 	// Default: those of the preset, or `[openid, email, profile]`
 	Scope wordList
+	// client IDs for which an app of yours gets an `id_token` by itself: [apps](#apps)
+	// Default: none
+	Audiences wordList
 	// `true` believes all addresses, for a provider of your own that does not say `email_verified`. Whoever can choose
 	// their address there can log in as anybody here
 	TrustAddresses bool `yaml:"trustAddresses"`
@@ -49,7 +52,7 @@ func (s *Users) readProviders(files map[string]providerFile, at *yamlfile.Node) 
 		problems = append(problems, f.check(name, at.At(name))...)
 		s.Providers = append(s.Providers, providers.Settings{
 			Name: name, Issuer: f.Issuer, ClientID: f.ClientID, ClientSecret: f.ClientSecret, Callback: f.Callback,
-			Scopes: f.Scope, TrustAddresses: f.TrustAddresses,
+			Scopes: f.Scope, Audiences: f.Audiences, TrustAddresses: f.TrustAddresses,
 		})
 	}
 	return problems
@@ -81,6 +84,8 @@ func (f *providerFile) checkIssuer(name string, at *yamlfile.Node) (problems yam
 	switch {
 	case !providers.SpeaksOpenID(name) && f.Issuer != "":
 		problems.Add(at.At("issuer"), "%s has no issuer; take it out", name)
+	case !providers.SpeaksOpenID(name) && len(f.Audiences) > 0:
+		problems.Add(at.At("audiences"), "%s makes no id_token; take audiences out", name)
 	case f.Issuer == "" && example != "":
 		problems.Add(at, "issuer is missing: write the one of your account at %s, such as %s", name, example)
 	case f.Issuer == "":

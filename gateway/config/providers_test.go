@@ -21,6 +21,7 @@ users-permissions:
         clientSecret: ${LECTERN_TEST_SECRET}
         callback: http://localhost:3000/connect/keycloak
         scope: [openid, email]
+        audiences: app
         trustAddresses: true
       github: {clientId: x, callback: app.people.test://login, scope: user:email}
       google: {enabled: false}
@@ -31,7 +32,8 @@ users-permissions:
 	want := []providers.Settings{
 		{Name: "github", ClientID: "x", Callback: "app.people.test://login", Scopes: []string{"user:email"}},
 		{Name: "keycloak", Issuer: "http://localhost:8080/realms/staff", ClientID: "website", ClientSecret: "a secret",
-			Callback: "http://localhost:3000/connect/keycloak", Scopes: []string{"openid", "email"}, TrustAddresses: true},
+			Callback: "http://localhost:3000/connect/keycloak", Scopes: []string{"openid", "email"}, Audiences: []string{"app"},
+			TrustAddresses: true},
 	}
 	if diff := cmp.Diff(want, d.Settings.Users.Providers); diff != "" {
 		t.Error(diff)
@@ -44,6 +46,7 @@ func TestProviderProblems(t *testing.T) {
 		{"github", "{clientId: x}", `callback must be the page of your front end, such as https://www.example.org/connect/github, not ""`},
 		{"github", "{clientId: x, callback: 'javascript:alert(1)'}", `callback must be the page of your front end, such as https://www.example.org/connect/github, not "javascript:alert(1)"`},
 		{"github", "{clientId: x, callback: https://a.test, issuer: https://b.test}", `github has no issuer; take it out`},
+		{"github", "{clientId: x, callback: https://a.test, audiences: [y]}", `github makes no id_token; take audiences out`},
 		{"local", "{clientId: x, callback: https://a.test}", `"local" is no name for a provider; take lower-case letters, digits and -, at most 31, but neither local nor email`},
 		{"Google", "{clientId: x, callback: https://a.test}", `"Google" is no name for a provider; take lower-case letters, digits and -, at most 31, but neither local nor email`},
 		{"twitter", "{clientId: x, callback: https://a.test}", `twitter tells no address that it vouches for, by which accounts are found; take it out`},

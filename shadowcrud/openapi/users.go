@@ -54,6 +54,8 @@ func (b *builder) loginByProvider() *operation {
 	op.parameters = []any{
 		queryParameter("access_token", "The code with which the browser came back to your page. It works once.",
 			typed("string")),
+		queryParameter("id_token", "Instead of a code: what an app has got from the provider, where the server allows it.",
+			typed("string")),
 		queryParameter("code_verifier", "That of the `code_challenge` with which the login began, if it had one.",
 			typed("string")),
 	}

@@ -143,10 +143,10 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		send(w, 400, map[string]any{"error": "invalid_grant", "error_description": "the code is not valid"})
 		return
 	}
-	claims := map[string]any{"iss": p.URL, "aud": ClientID, "sub": "1", "nonce": asked.nonce, "iat": p.now().Unix(),
-		"exp": p.now().Add(time.Hour).Unix()}
-	maps.Copy(claims, p.Claims)
-	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+	claims := p.claims(nil)
+	if _, set := p.Claims["nonce"]; !set {
+		claims["nonce"] = asked.nonce
+	}
 	send(w, 200, map[string]any{"access_token": random(), "token_type": "Bearer",
 		"id_token": sign(key, keyID, claims)})
 }
@@ -160,6 +160,23 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}
 	send(w, 200, map[string]any{"keys": []any{map[string]any{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig",
 		"kid": fmt.Sprint(p.keyID), "x": encode(point[1:33]), "y": encode(point[33:])}}})
+}
+
+// IDToken returns an id_token that an app may have got, with these claims in place of those that the provider sets.
+func (p *Provider) IDToken(change map[string]any) string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return sign(p.key, p.keyID, p.claims(change))
+}
+
+// claims returns the claims of an id_token.
+func (p *Provider) claims(change map[string]any) map[string]any {
+	claims := map[string]any{"iss": p.URL, "aud": ClientID, "sub": "1", "iat": p.now().Unix(),
+		"exp": p.now().Add(time.Hour).Unix()}
+	maps.Copy(claims, p.Claims)
+	maps.Copy(claims, change)
+	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+	return claims
 }
 
 // sign returns a JWT.

@@ -62,16 +62,7 @@ func (u *routes) callback(w http.ResponseWriter, r *http.Request, who auth.Princ
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	query := r.URL.Query()
-	t := providers.Trade{Code: query.Get("access_token"), Verifier: query.Get("code_verifier"),
-		Origin: r.Header.Get("Origin")}
-	if kept := u.takeCookie(w, r, "code", p); t.Code == "" && kept != "" {
-		t.Code, t.FromCookie = kept, true
-	}
-	if t.Code == "" {
-		return providers.ErrNoCode
-	}
-	identity, err := p.Finish(r.Context(), t)
+	identity, err := u.identify(w, r, p)
 	if err != nil {
 		return err
 	}
@@ -79,6 +70,23 @@ func (u *routes) callback(w http.ResponseWriter, r *http.Request, who auth.Princ
 	return u.loggedIn(w, r, who, false, func(show auth.Show) (auth.Credentials, error) {
 		return u.Users.Connect(r.Context(), identity, show)
 	})
+}
+
+// identify returns who logs in: by the code of the query, by that of the cookie, or by an id_token that an app has got.
+func (u *routes) identify(w http.ResponseWriter, r *http.Request, p *providers.Provider) (auth.Identity, error) {
+	query := r.URL.Query()
+	t := providers.Trade{Code: query.Get("access_token"), Verifier: query.Get("code_verifier"),
+		Origin: r.Header.Get("Origin")}
+	if token := query.Get("id_token"); token != "" && t.Code == "" {
+		return p.VerifyToken(r.Context(), token)
+	}
+	if kept := u.takeCookie(w, r, "code", p); t.Code == "" && kept != "" {
+		t.Code, t.FromCookie = kept, true
+	}
+	if t.Code == "" {
+		return auth.Identity{}, providers.ErrNoCode
+	}
+	return p.Finish(r.Context(), t)
 }
 
 // IsLoginByProvider reports whether a path is that of the route that logs in by another provider, which may write.
