@@ -30,7 +30,8 @@ type tokenFile struct {
 	// `full-access`, `read-only` or `custom`
 	Type string `yaml:",required"`
 	// actions of a `custom` token: a list of `uid.name`, where `lectern::replica.follow` allows [a
-	// replica](replicas.md) to follow, or a mapping as that of a role Default: none
+	// replica](replicas.md) to follow, or a mapping as that of a role
+	// Default: none
 	Permissions *yamlfile.Node
 	// a time such as `90d`, after which the token ends
 	// Default: it does not expire
