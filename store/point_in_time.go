@@ -177,10 +177,23 @@ func (s *Snapshot) touching(after uint64, schema uint16, subject uint64, unblock
 }
 
 // sortedTouches returns the touches of the entries after the last block and after a sequence, in order, each once.
+// Those of entries before the sequence may be among them: the list is read once for several sequences.
 func (s *Snapshot) sortedTouches(after uint64) ([]logentry.Touch, error) {
+	if t := &s.touches; t.head == s.Sequence() && t.after <= after {
+		return t.list, nil
+	}
 	list, err := s.unblocked(after)
 	slices.SortFunc(list, logentry.CompareTouches)
-	return slices.Compact(list), err
+	if list = slices.Compact(list); err == nil {
+		s.touches = readTouches{list: list, after: after, head: s.Sequence()}
+	}
+	return list, err
+}
+
+// readTouches are the touches that sortedTouches has read.
+type readTouches struct {
+	list        []logentry.Touch
+	after, head uint64 // the sequences between which they were made
 }
 
 // eachLater calls f with the changes that later entries made to a subject, oldest first.

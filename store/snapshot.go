@@ -36,6 +36,7 @@ type Snapshot struct {
 	buffers   [format.BucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
 	storedDoc uint64                            // only in a write transaction: the greatest number of a document when it began
 	past      *past                             // nil unless it is a snapshot of the past
+	touches   readTouches
 	revised   revisionCache
 	failed    error // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
@@ -60,7 +61,7 @@ func (s *Snapshot) end() {
 
 // forget resets the error, the work budget and the counters, so that the snapshot can be used again.
 func (s *Snapshot) forget() {
-	s.failed, s.work, s.stats = nil, workBudget{}, snapshotStats{}
+	s.failed, s.work, s.stats, s.touches = nil, workBudget{}, snapshotStats{}, readTouches{}
 }
 
 // cursor returns the shared cursor of a bucket, for single look-ups. Every look-up moves it.

@@ -21,6 +21,10 @@
 //     permission.
 //   - Several changes of a document in a page become one, unless Query.Each is set. The order is that of the last
 //     change of each.
+//   - Where a rule limits which documents the reader may find, one that begins to meet the rule is created for the
+//     reader, one that no longer does is deleted, and others do not show at all: not in Page.Pending, nor in the text of
+//     a Position. The reader begins anew after a change of its rules, and of what a rule compares behind relations. Time
+//     alone changes nothing.
 //   - While the first documents are listed, content may change, and each page shows them as they are then. The pages
 //     after them begin at the state in which the first page was read. So a reader may get a change twice, but it misses
 //     nothing.
@@ -78,15 +82,16 @@ type Change struct {
 type Page struct {
 	Changes []Change
 	Next    Position // behind the page
-	// Pending is about how many changes follow. It counts changes that the reader may not see too. It is 0 if and only
-	// if the reader has all that the snapshot has.
+	// Pending is about how many changes follow. It counts changes that the reader may not see too, unless rules limit
+	// what the reader may find: then it says no more than whether some follow. It is 0 if and only if the reader has
+	// all that the snapshot has.
 	Pending uint64
-	// Reset says that the log does not reach back to Query.Since. The reader has to drop what it has and begin at Next,
-	// which is the zero Position.
+	// Reset says that the log does not reach back to Query.Since, or that other rules hold for the reader than there.
+	// The reader has to drop what it has and begin at Next, which is the zero Position.
 	Reset bool
 }
 
-// maxWork is how many changes of the log are read for one page at most, whether the reader may see them or not.
+// maxWork is how many changes of the log, and documents that a rule hides, are read for one page at most.
 const maxWork = 20_000
 
 // errReset ends a page whose position the log does not reach.
@@ -102,12 +107,14 @@ func Read(s *store.Snapshot, q *Query) (Page, error) {
 		err = s.Err()
 	}
 	switch {
-	case errors.Is(err, errReset), errors.Is(err, store.ErrTrimmed), errors.Is(err, store.ErrOtherEpoch):
+	case errors.Is(err, errReset), errors.Is(err, store.ErrTrimmed), errors.Is(err, store.ErrOtherEpoch),
+		errors.Is(err, store.ErrConverted):
 		r.at = Position{}
 		return Page{Reset: true, Pending: max(1, r.countVisible())}, s.Err()
 	case err != nil:
 		return Page{}, err
 	}
+	r.bindRules()
 	r.page.Next = r.at
 	r.page.Pending, err = r.pending()
 	return r.page, err
@@ -117,8 +124,10 @@ func Read(s *store.Snapshot, q *Query) (Page, error) {
 // there.
 func Now(s *store.Snapshot, q *Query) (Position, error) {
 	head, err := s.Position()
-	r := reader{snap: s, query: q}
-	return Position{Position: head, filter: q.fingerprint(), types: r.visibleTypes()}, err
+	r := reader{snap: s, query: q, rules: q.rulesOf(s.Model())}
+	r.at = Position{Position: head, filter: q.fingerprint(), types: r.visibleTypes()}
+	r.bindRules()
+	return r.at, err
 }
 
 // Sees reports whether the reader may find any of the types it asks for.
@@ -159,11 +168,15 @@ type reader struct {
 	head    uint64   // the last sequence in the snapshot
 	visible typeSet  // the types that the reader may find and asks for
 	page    Page
-	work    int // how many changes of the log were read
+	work    int // what counts to maxWork
+	// rules limit which documents of some types the reader sees; nil if it sees all. around is for the entry that is
+	// read.
+	rules  map[*contenttypes.ContentType]*rule
+	around sightings
 }
 
 func newReader(s *store.Snapshot, q *Query) (*reader, error) {
-	r := &reader{snap: s, query: q, at: q.Since}
+	r := &reader{snap: s, query: q, at: q.Since, rules: q.rulesOf(s.Model())}
 	r.visible = r.visibleTypes()
 	if err := r.covers(); err != nil {
 		return r, err
@@ -176,6 +189,8 @@ func newReader(s *store.Snapshot, q *Query) (*reader, error) {
 	switch filter := q.fingerprint(); {
 	case r.at == Position{}:
 		r.at = Position{Position: head, filter: filter}
+	case r.at.filter == 0 && r.rules != nil: // it tells how much is in the log
+		return r, errReset
 	case r.at.filter == 0: // it is a position of the log, which does not tell what the reader has
 		r.at = Position{Position: r.at.Position, filter: filter, types: r.visible}
 	case r.at.filter != filter:
@@ -186,7 +201,9 @@ func newReader(s *store.Snapshot, q *Query) (*reader, error) {
 			return r, errReset // nothing tells which documents the type had
 		}
 	}
-	_, err = s.Entries(r.at.Position)
+	if _, err = s.Entries(r.at.Position); err == nil {
+		err = r.checkRules()
+	}
 	return r, err
 }
 
@@ -219,6 +236,7 @@ func (r *reader) next() (more bool, err error) {
 	if r.full() {
 		return false, nil
 	}
+	r.bindRules()
 	w := &r.at.walk
 	switch {
 	case w.kind != 0 && r.visible.has(w.typ) != (w.kind == adding): // the permission has changed again
@@ -242,10 +260,14 @@ func (r *reader) next() (more bool, err error) {
 	return true, err
 }
 
-func (r *reader) full() bool { return len(r.page.Changes) >= max(1, r.query.Limit) }
+// full reports whether the page must end: it has as many changes as it may have, or was too much work.
+func (r *reader) full() bool {
+	return len(r.page.Changes) >= max(1, r.query.Limit) || r.work >= maxWork
+}
 
 // put adds a change behind which the reader is now.
 func (r *reader) put(c Change) {
+	r.bindRules()
 	c.Position = r.at
 	r.page.Changes = append(r.page.Changes, c)
 }
@@ -253,6 +275,9 @@ func (r *reader) put(c Change) {
 // pending returns about how many changes follow the page.
 func (r *reader) pending() (n uint64, err error) {
 	n = r.head - r.at.Sequence
+	if r.rules != nil {
+		n = min(n, 1)
+	}
 	if w := r.at.walk; w.kind == adding {
 		if total := r.count(w.typ); total > w.done {
 			n += total - w.done
@@ -282,8 +307,12 @@ func (r *reader) countVisible() (n uint64) {
 	return n
 }
 
-// count returns how many documents of a type the filter selects. One counts in each of its locales.
+// count returns how many documents of a type the filter selects. One counts in each of its locales. It returns 1 if a
+// rule limits which of them the reader sees.
 func (r *reader) count(number uint16) uint64 {
+	if r.rules[r.snap.NumberedType(number)] != nil {
+		return 1
+	}
 	locales := store.LocaleSet{All: r.query.Locales == nil, Codes: r.query.Locales}
 	page, err := r.snap.Find(&store.Query{Type: r.snap.NumberedType(number), Status: r.query.Status, Locales: locales,
 		Count: true})

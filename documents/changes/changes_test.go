@@ -441,6 +441,9 @@ func FuzzPosition(f *testing.F) {
 		f.Add(string(codec.Append(nil, at)))
 	}
 	f.Add("0000000000000000-0")
+	ruled := newRuledSite(f)
+	access := ruled.ruled(map[*contenttypes.ContentType]store.Filter{ruled.note: titled(ruled.note, store.Eq, "a")})
+	f.Add(string(codec.Append(nil, ruled.read(&changes.Query{Access: access, Limit: 1}).Next)))
 	f.Fuzz(func(t *testing.T, text string) {
 		at, err := codec.Parse(text)
 		if err != nil {
@@ -449,8 +452,10 @@ func FuzzPosition(f *testing.F) {
 			}
 			return
 		}
-		if got := string(codec.Append(nil, at)); got != text && text != "" {
-			t.Errorf("%q is printed as %q", text, got)
+		got := string(codec.Append(nil, at))
+		again, err := codec.Parse(got)
+		if err != nil || again != at || got != text && text != "" && !at.IsSealed() {
+			t.Errorf("%q is printed as %q (%v)", text, got, err)
 		}
 	})
 }
@@ -460,15 +465,21 @@ func TestForgedPositions(t *testing.T) {
 	s := newSite(t)
 	s.do("create", s.write(s.note, "one", "x"))
 	codec := changes.NewCodec([]byte("secret"))
-	text := codec.Append(nil, s.read(&changes.Query{Access: full, Limit: 1}).Next)
-	if at, err := changes.NewCodec([]byte("another")).Parse(string(text)); err == nil {
-		t.Errorf("a position of another secret is taken: %+v", at)
-	}
-	for i := range text {
-		forged := slices.Clone(text)
-		forged[i] ^= 1
-		if at, err := codec.Parse(string(forged)); err == nil {
-			t.Errorf("%s is taken for %s: %+v", forged, text, at)
+	r := newRuledSite(t)
+	ruled := r.ruled(map[*contenttypes.ContentType]store.Filter{r.note: titled(r.note, store.Eq, "a")})
+	for _, text := range [][]byte{
+		codec.Append(nil, s.read(&changes.Query{Access: full, Limit: 1}).Next),
+		codec.Append(nil, r.read(&changes.Query{Access: ruled, Limit: 1}).Next),
+	} {
+		if at, err := changes.NewCodec([]byte("another")).Parse(string(text)); err == nil {
+			t.Errorf("a position of another secret is taken: %+v", at)
+		}
+		for i := range text {
+			forged := slices.Clone(text)
+			forged[i] ^= 1
+			if at, err := codec.Parse(string(forged)); err == nil {
+				t.Errorf("%s is taken for %s: %+v", forged, text, at)
+			}
 		}
 	}
 }

@@ -59,12 +59,18 @@ func (r *reader) readLog() (more bool, err error) {
 // readEntry adds the changes of the next entry. more is false if the page has no room for all of them.
 func (r *reader) readEntry(e *store.Entry, f *fold) (more bool, err error) {
 	changes, err := r.snap.VersionChanges(e)
+	if err == nil && r.rules != nil {
+		changes, err = r.held(e, changes)
+	}
 	if err != nil {
 		return false, err
 	}
 	n := uint64(len(changes))
 	for i := min(r.at.skip, n); i < n; i++ {
-		c, ok := r.seen(&changes[i])
+		c, isNew, ok, err := r.seen(&changes[i])
+		if err != nil {
+			return false, err
+		}
 		if ok && r.noRoom(f, &c) {
 			return false, nil
 		}
@@ -73,7 +79,7 @@ func (r *reader) readEntry(e *store.Entry, f *fold) (more bool, err error) {
 		}
 		if ok {
 			c.Time, c.Position = e.Time, r.at
-			f.add(c, changes[i].New, r.query.Each)
+			f.add(c, isNew, r.query.Each)
 		}
 	}
 	r.at = r.at.after(e.Sequence)
@@ -81,22 +87,25 @@ func (r *reader) readEntry(e *store.Entry, f *fold) (more bool, err error) {
 	return true, nil
 }
 
-// seen returns the change of a document that the reader sees of a change of a version; ok is false if it is none.
-func (r *reader) seen(v *store.VersionChange) (c Change, ok bool) {
+// seen returns the change of a document that the reader sees of a change of a version, and whether it did not see the
+// document before; ok is false if it sees no change.
+func (r *reader) seen(v *store.VersionChange) (c Change, isNew, ok bool, err error) {
 	c = Change{Type: v.Type, DocumentID: v.DocumentID, Locale: v.Locale, Action: v.Action}
 	if !r.at.types.has(r.snap.TypeNumber(v.Type)) || !r.query.inLocale(v.Locale) {
-		return c, false
+		return c, false, false, nil
 	}
 	switch {
-	case !v.Type.DraftAndPublish || v.Status == r.query.Status:
+	case r.isOwn(v):
 		if c.Action == store.Unpublished {
 			c.Action = store.Deleted // from the published versions
 		}
-		return c, true
-	case r.query.Status == store.Draft:
-		return c, c.Action == store.PublishedAction || c.Action == store.Unpublished
+	case r.query.Status != store.Draft || c.Action != store.PublishedAction && c.Action != store.Unpublished:
+		return c, false, false, nil
 	}
-	return c, false
+	if rule := r.rules[v.Type]; rule != nil {
+		return r.ruled(rule, v, c)
+	}
+	return c, v.New, true, nil
 }
 
 func (f *Filter) inLocale(locale string) bool {

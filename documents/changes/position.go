@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,7 +29,15 @@ type Position struct {
 	ahead uint64
 	types typeSet // the types whose documents the reader has
 	walk  walk    // what the reader is getting beside the log
+	// sealed says that rules limit what the reader sees, so that it must not learn from the position how much is in the
+	// log. rules is a number for those that hold for its types, 0 for none; wide says that one of them follows
+	// relations.
+	sealed, wide bool
+	rules        uint64
 }
+
+// IsSealed reports whether the text of the position tells its reader nothing, and is another one each time.
+func (p Position) IsSealed() bool { return p.sealed }
 
 // after returns the position of a reader that has read the entries up to a sequence.
 func (p Position) after(sequence uint64) Position {
@@ -146,7 +156,7 @@ func TouchedSince(s *store.Snapshot, after store.Position) (t Touched, head stor
 
 // Concerns reports whether a reader at a position may have to see what was changed.
 func (t *Touched) Concerns(p Position) bool {
-	if t.All || p.walk.kind != 0 {
+	if t.All || p.walk.kind != 0 || p.wide {
 		return true
 	}
 	for number := range t.types.each() {
@@ -161,15 +171,20 @@ func (t *Touched) Concerns(p Position) bool {
 // and a reader who could change that would get the documentIds of others. A Codec must be used by one goroutine at a
 // time.
 type Codec struct {
-	mac hash.Hash
-	buf []byte
+	mac  hash.Hash
+	seal cipher.Block
+	buf  []byte
 }
 
-// NewCodec returns a Codec that signs with a secret.
+// NewCodec returns a Codec that signs and seals with a secret.
 func NewCodec(secret []byte) *Codec {
-	key := hmac.New(sha256.New, secret)
-	key.Write([]byte("position of a change feed"))
-	return &Codec{mac: hmac.New(sha256.New, key.Sum(nil))}
+	key := func(use string) []byte {
+		h := hmac.New(sha256.New, secret)
+		h.Write([]byte(use))
+		return h.Sum(nil)
+	}
+	seal, _ := aes.NewCipher(key("sealed position of a change feed")) // takes each key of this length
+	return &Codec{mac: hmac.New(sha256.New, key("position of a change feed")), seal: seal}
 }
 
 // macLen is how many bytes of a signature are kept.
@@ -178,17 +193,28 @@ const macLen = 10
 // Beginning is the text of the zero Position.
 const Beginning = "0"
 
-// Append appends the text of a position: that of the position of the log, and behind a hyphen the rest in base64.
+// Append appends the text of a position: that of the position of the log, and behind a hyphen the rest in base64. All
+// of a sealed one is encrypted.
 func (c *Codec) Append(b []byte, p Position) []byte {
 	if p == (Position{}) {
 		return append(b, Beginning...)
+	}
+	if p.sealed {
+		return c.appendSealed(b, p)
 	}
 	begin := len(b)
 	b = append(b, p.Position.String()...)
 	if p.filter == 0 {
 		return b
 	}
-	raw := binary.BigEndian.AppendUint32(c.buf[:0], p.filter)
+	raw := p.appendRest(c.buf[:0])
+	c.buf = c.sign(raw, b[begin:], raw)
+	return base64.RawURLEncoding.AppendEncode(append(b, '-'), c.buf)
+}
+
+// appendRest appends what a position says beside that of the log.
+func (p *Position) appendRest(raw []byte) []byte {
+	raw = binary.BigEndian.AppendUint32(raw, p.filter)
 	raw = binary.AppendUvarint(binary.AppendUvarint(raw, p.skip), p.ahead)
 	raw = append(binary.AppendUvarint(raw, uint64(len(p.types))), p.types...)
 	raw = append(raw, byte(p.walk.kind))
@@ -196,8 +222,7 @@ func (c *Codec) Append(b []byte, p Position) []byte {
 		raw = binary.AppendUvarint(binary.AppendUvarint(raw, uint64(w.typ)), uint64(w.locale))
 		raw = binary.AppendUvarint(binary.AppendUvarint(raw, w.doc), w.done)
 	}
-	c.buf = c.sign(raw, b[begin:], raw)
-	return base64.RawURLEncoding.AppendEncode(append(b, '-'), c.buf)
+	return raw
 }
 
 // sign appends the signature of a position: of the text of its log position, and the rest.
@@ -215,6 +240,9 @@ func (c *Codec) Parse(text string) (Position, error) {
 	if text == "" || text == Beginning {
 		return Position{}, nil
 	}
+	if strings.HasPrefix(text, sealedPrefix) {
+		return c.parseSealed(text)
+	}
 	epoch, rest, _ := strings.Cut(text, "-")
 	sequence, rest, signed := strings.Cut(rest, "-")
 	logged := epoch + "-" + sequence
@@ -231,6 +259,15 @@ func (c *Codec) Parse(text string) (Position, error) {
 		return Position{}, bad
 	}
 	d := decoder{raw: raw[:len(raw)-macLen]}
+	p := d.position(at)
+	if d.failed || len(d.raw) > 0 || p.filter == 0 {
+		return Position{}, bad
+	}
+	return p, nil
+}
+
+// position reads what a position says beside that of the log.
+func (d *decoder) position(at store.Position) Position {
 	p := Position{Position: at, filter: d.fixed()}
 	p.skip, p.ahead = d.number(1<<48), d.number(1<<48)
 	p.types = typeSet(d.take(d.number(1 << 13)))
@@ -238,10 +275,7 @@ func (c *Codec) Parse(text string) (Position, error) {
 		p.walk.typ, p.walk.locale = uint16(d.number(1<<16-1)), uint16(d.number(1<<16-1))
 		p.walk.doc, p.walk.done = d.number(1<<48), d.number(1<<48)
 	}
-	if d.failed || len(d.raw) > 0 || p.filter == 0 {
-		return Position{}, bad
-	}
-	return p, nil
+	return p
 }
 
 // A decoder reads numbers and texts one after the other. Once one cannot be read it has failed, and returns zero

@@ -14,12 +14,17 @@ import (
 func (r *reader) add() {
 	w := &r.at.walk
 	t := r.snap.NumberedType(w.typ)
+	rule := r.rules[t]
 	for _, locale := range r.locales(t) {
 		r.snap.VersionsAfter(t, r.query.Status, locale, w.doc, func(row store.Record) bool {
 			if r.full() {
 				return false
 			}
 			w.doc = row.Doc()
+			if rule != nil && !r.shows(rule, row, r.snap) {
+				r.work++
+				return true
+			}
 			w.done++
 			if r.head > r.at.Sequence {
 				r.at.ahead = r.head
@@ -62,8 +67,8 @@ func (r *reader) remove() error {
 		return err
 	}
 	for _, locale := range r.locales(t) {
-		if r.removeIn(t, locale, since); r.snap.Err() != nil || r.full() {
-			return r.snap.Err()
+		if err := r.removeAllIn(t, locale, since); err != nil || r.full() {
+			return err
 		}
 		w.locale++
 		w.doc = 0
@@ -72,15 +77,34 @@ func (r *reader) remove() error {
 	return nil
 }
 
-// removeIn goes on in a locale, until the page is full. It merges the documents that are there with those that were.
-func (r *reader) removeIn(t *contenttypes.ContentType, locale string, since *since) {
+// removeAllIn goes on in a locale, until the page is full. Of a type that the reader does not ask for any more it
+// removes the documents that a rule shows, or did.
+func (r *reader) removeAllIn(t *contenttypes.ContentType, locale string, since *since) error {
+	rule := r.rules[t]
+	if rule == nil {
+		r.removeIn(t, locale, since, func(uint64) bool { return true })
+		return r.snap.Err()
+	}
+	return r.snap.ViewAt(r.at.Sequence, func(then *store.Snapshot) error {
+		r.removeIn(t, locale, since, func(doc uint64) bool {
+			r.work++
+			return r.shows(rule, r.snap.Version(t, doc, r.query.Status, locale), r.snap) ||
+				r.shows(rule, then.Version(t, doc, r.query.Status, locale), then)
+		})
+		return r.snap.Err()
+	})
+}
+
+// removeIn goes on in a locale, until the page is full. It merges the documents that are there with those that were,
+// and leaves out those that the reader never had.
+func (r *reader) removeIn(t *contenttypes.ContentType, locale string, since *since, had func(doc uint64) bool) {
 	w := &r.at.walk
 	// next removes one document, and reports whether to go on.
 	next := func(doc uint64, id string) bool {
 		if r.full() {
 			return false
 		}
-		if w.doc = doc; !since.added[versionOf{locale, doc}] {
+		if w.doc = doc; !since.added[versionOf{locale, doc}] && had(doc) {
 			w.done++
 			r.put(Change{Type: t, DocumentID: id, Locale: locale, Action: store.Deleted, Time: since.time})
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"lectern/contenttypes"
 )
 
 // A fingerprint is a hash of what an Access allows, made when it is first asked for.
@@ -51,4 +53,24 @@ func (r *rules) appendTo(text []byte) []byte {
 		text = fmt.Appendf(text, " %q %#v", name, r.values[name])
 	}
 	return text
+}
+
+// AppendRule appends what the rules say to this caller about which documents of t they may read; nothing if no rule
+// limits that. The time of the request is no part of it.
+func (a *Access) AppendRule(dst []byte, t *contenttypes.ContentType) []byte {
+	if a.rules == nil {
+		return dst
+	}
+	for _, rule := range a.rules.list {
+		if rule.Type != t || rule.action != "find" && rule.action != "findDrafts" {
+			continue
+		}
+		dst = fmt.Appendf(dst, " %q %s", rule.action, rule.text)
+		for _, name := range rule.Variables() {
+			if name != theTime {
+				dst = fmt.Appendf(dst, " %q %#v", name, a.rules.values[name])
+			}
+		}
+	}
+	return dst
 }

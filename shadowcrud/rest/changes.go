@@ -143,7 +143,7 @@ func joinLines(text []byte) {
 // changeLen is about the length of a change without its documentId and document.
 const changeLen = 512
 
-// change prints a change. It shows a document that is gone since as deleted.
+// change prints a change. It shows a document that is gone since, or outside the reader's rules, as deleted.
 func (p *printer) change(q *ChangesQuery, c *changes.Change) {
 	if p.reserveBytes(changeLen + len(c.DocumentID)); p.err != nil {
 		return
@@ -153,6 +153,10 @@ func (p *printer) change(q *ChangesQuery, c *changes.Change) {
 	if action != store.Deleted && q.Shown != nil {
 		if doc, ok := p.snapshot.Document(c.Type, c.DocumentID); ok {
 			row = p.snapshot.Version(c.Type, doc, q.Status, c.Locale)
+		}
+		if only := q.Access.Visible(c.Type, q.Status); only != nil && row.Exists() &&
+			!p.snapshot.Matches(row, only, q.Status) {
+			row = store.Record{}
 		}
 		if !row.Exists() {
 			action = store.Deleted

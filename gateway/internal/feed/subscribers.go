@@ -321,7 +321,7 @@ func (s *Subscriber) deliver(ctx context.Context, feed *Feed, send func([]byte) 
 // heartbeatText returns what a client gets for which there is nothing: a comment, or the position where it is now,
 // since the log may lose the one that it knows.
 func (s *Subscriber) heartbeatText(p *Positions) []byte {
-	if s.Since == s.Sent {
+	if s.Since == s.Sent && !s.Since.IsSealed() { // one that is sealed must not tell that it has moved
 		return emptyComment
 	}
 	s.Sent = s.Since
