@@ -101,7 +101,6 @@ type request struct {
 	top    *request // in a populate: the request that the populate is part of; nil otherwise
 	hops   int      // number of relations that all filters of the request follow
 
-	alone     bool              // a single document is asked for
 	variables permission.Values // of a condition of a rule, which may compare private attributes too; nil for requests
 }
 
@@ -112,6 +111,7 @@ type parameters struct {
 	publication, hasPublished                   any
 	start, limit                                any
 	hasStatus                                   bool
+	alone                                       bool // a single document is asked for
 }
 
 // request begins to read the parameters q of a request. Its issues are those of reported.
@@ -212,7 +212,7 @@ func (r *request) list(l *List) (*List, error) {
 func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*One, error) {
 	r := p.request(t, q, a, everyIssue)
 	one := &One{Publication: r.publication()}
-	r.alone = true
+	r.params.alone = true
 	one.Query = r.query((*request).oneLocale, one.Publication)
 	one.Query.Limit = 1
 	one.Selection = r.selection()
@@ -294,7 +294,7 @@ type Rows struct {
 // Rows returns the query of a list for a caller without a query string.
 func (p *Parser) Rows(t *contenttypes.ContentType, rows Rows, a *permission.Access) (store.Query, error) {
 	r := p.request(t, jsontree.NewObject(), a, everyIssue)
-	r.build, r.params.sort, r.params.locale, r.alone = rows.Filters, rows.Sort, rows.Locale, rows.Alone
+	r.build, r.params.sort, r.params.locale, r.params.alone = rows.Filters, rows.Sort, rows.Locale, rows.Alone
 	if rows.Status == store.Draft {
 		r.params.status, r.params.hasStatus = "draft", true
 	}

@@ -57,7 +57,7 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 	if r.typ.UID == contenttypes.ScheduleUID {
 		filter = And(filter, r.visibleSchedules())
 	}
-	if r.alone {
+	if r.params.alone {
 		filter = And(filter, r.access.VisibleAlone(r.typ, q.Status))
 	} else {
 		filter = And(filter, r.access.Visible(r.typ, q.Status))
