@@ -301,3 +301,29 @@ func TestModeratedComments(t *testing.T) {
 		t.Errorf("GraphQL: %s", r.text)
 	}
 }
+
+// TestDescribedByRules reads the OpenAPI document: it describes what the reader may read and send.
+func TestDescribedByRules(t *testing.T) {
+	a, ada, _ := openNews(t)
+	for _, c := range []struct{ as, schema, want string }{
+		{"", "Comment", "id documentId text"},
+		{"", "CommentCreate", "text email"},
+		{"full", "Comment", "id documentId text state createdAt updatedAt publishedAt"},
+		{"full", "CommentInput", "text email state"},
+		{ada, "ArticleInput", "title notes state cover topic"},
+		{ada, "ArticleCreate", "title notes state featured cover topic"},
+	} {
+		r := a.want(200, "GET", "/api/_openapi.json", c.as, nil)
+		properties, _ := r.at("components.schemas." + c.schema + ".properties").(object)
+		var want []string
+		for name := range strings.FieldsSeq(c.want) {
+			if properties[name] == nil {
+				t.Errorf("%s of %q lacks %s", c.schema, c.as, name)
+			}
+			want = append(want, name)
+		}
+		if len(properties) != len(want) {
+			t.Errorf("%s of %q has %v, want %s", c.schema, c.as, properties, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 )
 
@@ -189,12 +190,12 @@ func (b *builder) example(s *contenttypes.Schema) *jsontree.Object {
 
 // inputExample returns an example of the data of a write: scalars, and what else is required. It leaves out attributes
 // whose values must match a pattern of the definition.
-func (b *builder) inputExample(s *contenttypes.Schema) *jsontree.Object {
+func (b *builder) inputExample(s *contenttypes.Schema, l *permission.Limit) *jsontree.Object {
 	o := jsontree.NewObject()
 	for _, a := range s.Attributes {
 		_, pattern := a.Pattern()
 		switch {
-		case !b.writes(a) || pattern != "" && a.Type != contenttypes.UID:
+		case !b.writes(a, l) || pattern != "" && a.Type != contenttypes.UID:
 		case a.IsScalar() && a.Type != contenttypes.Password:
 			o.Set(a.Name, exampleOf(a))
 		case a.Required:
@@ -208,11 +209,11 @@ func (b *builder) inputExample(s *contenttypes.Schema) *jsontree.Object {
 func (b *builder) requiredExample(a *contenttypes.Attribute) any {
 	switch {
 	case a.Type == contenttypes.ComponentType && a.Repeatable:
-		return repeated(b.inputExample(&a.Component.Schema), a)
+		return repeated(b.inputExample(&a.Component.Schema, nil), a)
 	case a.Type == contenttypes.ComponentType:
-		return b.inputExample(&a.Component.Schema)
+		return b.inputExample(&a.Component.Schema, nil)
 	case a.Type == contenttypes.DynamicZone:
-		entry, data := jsontree.ObjectOf("__component", a.Components[0].UID), b.inputExample(&a.Components[0].Schema)
+		entry, data := jsontree.ObjectOf("__component", a.Components[0].UID), b.inputExample(&a.Components[0].Schema, nil)
 		for _, key := range data.Keys {
 			entry.Set(key, data.Value(key))
 		}
@@ -235,8 +236,9 @@ func repeated(item any, a *contenttypes.Attribute) (items []any) {
 // createExample returns an example of the body that creates a document; nil if the document needs a value that matches
 // a pattern of the definition.
 func (b *builder) createExample(t *contenttypes.ContentType) any {
-	data := b.inputExample(&t.Schema)
-	always, _ := b.required(t)
+	limit := b.limit(&t.Schema, "create")
+	data := b.inputExample(&t.Schema, limit)
+	always, _ := b.required(t, limit)
 	for _, name := range always {
 		if !slices.Contains(data.Keys, name) {
 			return nil

@@ -104,7 +104,8 @@ func (b *builder) one(t *contenttypes.ContentType) *jsontree.Object {
 
 // save describes the creation or change of a document.
 func (b *builder) save(op *operation, t *contenttypes.ContentType, id string, status int) {
-	data, example := b.input(&t.Schema), any(jsontree.ObjectOf("data", b.inputExample(&t.Schema)))
+	data := b.input(&t.Schema)
+	example := any(jsontree.ObjectOf("data", b.inputExample(&t.Schema, b.limit(&t.Schema, "update"))))
 	op.id, op.summary = id, "Change a document of "+called(t)
 	if status == http.StatusCreated {
 		data, example = b.create(t), b.createExample(t)

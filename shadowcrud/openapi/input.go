@@ -4,23 +4,33 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 )
 
 // input returns a reference to the schema of the data of a document that is changed: no attribute is required.
 func (b *builder) input(s *contenttypes.Schema) *jsontree.Object {
-	return b.schema(b.names.of[s]+"Input", func() any { return b.inputObject(s) })
+	return b.schema(b.names.of[s]+"Input", func() any { return b.inputObject(s, b.limit(s, "update")) })
+}
+
+// limit returns what limits an action of the reader on documents with a schema; nil if nothing does.
+func (b *builder) limit(s *contenttypes.Schema, action string) *permission.Limit {
+	if t := b.Model.Type(s.UID); t != nil {
+		return b.access.LimitOf(t, action)
+	}
+	return nil
 }
 
 // create returns a reference to the schema of the data of a new document. A draft may lack required attributes, but for
 // dynamic zones and repeatable components. So of types with drafts only these are required.
 func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
-	always, published := b.required(t)
-	if len(always)+len(published) == 0 {
+	limit := b.limit(&t.Schema, "create")
+	always, published := b.required(t, limit)
+	if len(always)+len(published) == 0 && limit == b.limit(&t.Schema, "update") {
 		return b.input(&t.Schema)
 	}
 	return b.schema(b.names.of[&t.Schema]+"Create", func() any {
-		o := b.inputObject(&t.Schema)
+		o := b.inputObject(&t.Schema, limit)
 		if len(published) > 0 {
 			o.Set("description", "A published document needs "+strings.Join(published, ", ")+
 				". A draft (`status=draft`) does not.")
@@ -33,10 +43,10 @@ func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
 }
 
 // required returns the attributes without which a new document is refused: always, or if it is published.
-func (b *builder) required(t *contenttypes.ContentType) (always, published []string) {
+func (b *builder) required(t *contenttypes.ContentType, l *permission.Limit) (always, published []string) {
 	for _, a := range t.Attributes {
 		switch isList := a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType && a.Repeatable; {
-		case !a.Required || a.HasDefault || a.System || a.Generate || !b.writes(a):
+		case !a.Required || a.HasDefault || a.System || a.Generate || !b.writes(a, l):
 		case isList || !t.DraftAndPublish:
 			always = append(always, a.Name)
 		default:
@@ -46,23 +56,23 @@ func (b *builder) required(t *contenttypes.ContentType) (always, published []str
 	return always, published
 }
 
-// writes reports whether the reader may send an attribute in the data of a write. Private attributes may be sent,
-// although no answer shows them.
-func (b *builder) writes(a *contenttypes.Attribute) bool {
-	if !a.IsInput() || a.Target != nil && a.Target.Internal {
+// writes reports whether the reader may send an attribute in the data of a write that is limited by l. Private
+// attributes may be sent, although no answer shows them.
+func (b *builder) writes(a *contenttypes.Attribute, l *permission.Limit) bool {
+	if !a.IsInput() || !l.Writes(a) || l.Sets(a) || a.Target != nil && a.Target.Internal {
 		return false
 	}
 	return a.Type != contenttypes.RelationType || a.Target == nil || b.access.Allows(a.Target, "find")
 }
 
 // inputObject returns the schema of the data of a document or component.
-func (b *builder) inputObject(s *contenttypes.Schema) *jsontree.Object {
+func (b *builder) inputObject(s *contenttypes.Schema, l *permission.Limit) *jsontree.Object {
 	properties := jsontree.NewObject()
 	for _, a := range s.Attributes {
 		if a.Type == contenttypes.ID && b.isComponent(s) {
 			properties.Set("id",
 				typed("integer", "description", "Of a component that is there already: it is changed, not replaced."))
-		} else if b.writes(a) {
+		} else if b.writes(a, l) {
 			properties.Set(a.Name, b.inputValue(a))
 		}
 	}
@@ -80,7 +90,7 @@ func (b *builder) inputValue(a *contenttypes.Attribute) *jsontree.Object {
 	if a.HasDefault {
 		notes = append(notes, "A new document without it has "+string(jsontree.Append(nil, a.Default))+".")
 	}
-	hidden := a.Private || a.Type == contenttypes.Password
+	hidden := a.Private && !b.shows(a) || a.Type == contenttypes.Password
 	if hidden {
 		notes = append(notes, "It is never shown.")
 	}
@@ -131,7 +141,7 @@ func (b *builder) writtenValue(a *contenttypes.Attribute) *jsontree.Object {
 // entryInput returns a reference to the schema of an entry of a dynamic zone in a write.
 func (b *builder) entryInput(c *contenttypes.Component) *jsontree.Object {
 	return b.schema(b.names.of[&c.Schema]+"EntryInput", func() any {
-		o := withFirst(b.inputObject(&c.Schema), "__component", jsontree.ObjectOf("const", c.UID))
+		o := withFirst(b.inputObject(&c.Schema, nil), "__component", jsontree.ObjectOf("const", c.UID))
 		o.Set("additionalProperties", false)
 		return o
 	})

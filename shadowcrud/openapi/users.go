@@ -151,7 +151,7 @@ func (b *builder) oneUser() *operation {
 
 // userBody describes the body of a write of a user, which has no envelope.
 func (b *builder) userBody(required ...any) *jsontree.Object {
-	o := b.inputObject(&b.userType().Schema)
+	o := b.inputObject(&b.userType().Schema, nil)
 	if len(required) > 0 {
 		o.Set("required", required)
 	}
