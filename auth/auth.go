@@ -45,7 +45,6 @@ type User struct {
 	ID       uint64 // id of the user's row; never 0
 	Username string
 	Role     string // type of their role, as in config/permissions.yaml: authenticated
-	Session  string // key of the session of the JWT; "" without sessions
 }
 
 var (
@@ -108,7 +107,7 @@ func (u *Users) identify(token string) (p Principal, err error) {
 		}
 		k.bearer.Store(b)
 	}
-	return Principal{Access: b.access.At(u.o.Now), User: User{ID: k.user, Username: b.username, Role: b.role, Session: k.session}}, nil
+	return Principal{Access: b.access.At(u.o.Now), User: User{ID: k.user, Username: b.username, Role: b.role}}, nil
 }
 
 // bearer reads the user of a token from the store and checks that they may use it. last is the result of the last time;

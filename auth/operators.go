@@ -144,7 +144,7 @@ func (u *Users) AccountSessions(who string) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return u.Sessions(User{ID: id})
+	return u.Sessions(User{ID: id}, "")
 }
 
 // EndAccountSessions ends the sessions with these ids of the user of a name, address or id; all of them if there are no

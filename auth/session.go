@@ -53,8 +53,9 @@ func (u *Users) beginSession(ctx context.Context, who account, device string) (c
 		return c, err
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-		if r := u.Row(tx.Snapshot, who.id); !r.Exists() || string(r.JSON(u.password)) != string(who.hash) {
-			return errGone // the user was deleted or got another password in the meantime
+		r := u.Row(tx.Snapshot, who.id)
+		if !r.Exists() || isTrue(r, u.blocked) || string(r.JSON(u.password)) != string(who.hash) {
+			return errGone // the user was deleted, blocked, or given another password in the meantime
 		}
 		if err := u.makeRoom(tx, who.documentID, now); err != nil {
 			return err
@@ -146,21 +147,31 @@ type Session struct {
 	LastActiveAt time.Time `json:"lastActiveAt"` // of its last refresh, or the login
 }
 
-// Sessions returns the sessions of a user: first that of the request, then those that were active last.
-func (u *Users) Sessions(who User) (list []Session, err error) {
+// SessionOf returns the key of the session whose JWT a request has; "" if it has none.
+func (u *Users) SessionOf(r *http.Request) string {
+	token, _ := Bearer(r.Header.Get("Authorization"))
+	if k, ok := u.signer.verify(token); ok {
+		return k.session
+	}
+	return ""
+}
+
+// Sessions returns the sessions of a user: first the one with the key current, which is that of the request, then those
+// that were active last.
+func (u *Users) Sessions(who User, current string) (list []Session, err error) {
 	if err := u.haveSessions(who); err != nil {
 		return nil, err
 	}
 	err = u.o.Store.View(func(snap *store.Snapshot) error {
 		list = nil
 		for _, s := range u.sessionsOf(snap, who.ID) {
-			list = append(list, Session{s.key, s.device, s.key == who.Session, s.login, s.active})
+			list = append(list, Session{s.key, s.device, s.key == current, s.login, s.active})
 		}
 		return nil
 	})
 	if i := slices.IndexFunc(list, func(s Session) bool { return s.Current }); i > 0 {
-		current := list[i]
-		list = slices.Insert(slices.Delete(list, i, i+1), 0, current)
+		first := list[i]
+		list = slices.Insert(slices.Delete(list, i, i+1), 0, first)
 	}
 	return list, err
 }
@@ -188,14 +199,14 @@ func (u *Users) RevokeSession(ctx context.Context, who User, id string) error {
 	return err
 }
 
-// Logout ends sessions of a user: with {scope: "all"} all of them, with {deviceId} those of that device, otherwise that
-// of the request. JWTs that were issued in them work until they expire.
-func (u *Users) Logout(ctx context.Context, who User, body any) error {
+// Logout ends sessions of a user: with {scope: "all"} all of them, with {deviceId} those of that device, otherwise the
+// one with the key current, which is that of the request. JWTs that were issued in them work until they expire.
+func (u *Users) Logout(ctx context.Context, who User, current string, body any) error {
 	if err := u.haveSessions(who); err != nil {
 		return err
 	}
 	sent, _ := body.(*jsontree.Object)
-	which := func(s *session) bool { return s.key == who.Session }
+	which := func(s *session) bool { return s.key == current }
 	if device := textIn(sent, "deviceId"); device != "" {
 		which = func(s *session) bool { return s.device == device }
 	}

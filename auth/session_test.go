@@ -236,6 +236,34 @@ func (s sessions) write(id uint64, attribute string, value any) error {
 		Access: permission.FullAccess, Data: jsontree.ObjectOf(attribute, value)})
 }
 
+// TestLoginWhileAccountChanges changes a user after their password was compared: the login begins no session.
+func TestLoginWhileAccountChanges(t *testing.T) {
+	ctx := context.Background()
+	show := func(*store.Snapshot, store.Record) error { return nil }
+	for name, change := range map[string]func(s sessions, id uint64) error{
+		"password": func(s sessions, id uint64) error {
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("password", "another"), show)
+		},
+		"block": func(s sessions, id uint64) error {
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", true), show)
+		},
+		"delete": func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSessions(t)
+			id, _ := s.register("ann")
+			c, err := s.Login(ctx, jsontree.ObjectOf("identifier", "ann", "password", "annann"),
+				func(*store.Snapshot, store.Record) error { return change(s, id) })
+			if status := statusOf(t, err); status != 401 || c != (auth.Credentials{}) {
+				t.Errorf("the login is answered %d with %v", status, c)
+			}
+			if n := s.stored(); n != 0 {
+				t.Errorf("the store has %d sessions", n)
+			}
+		})
+	}
+}
+
 // TestSessionsAreBounded begins more sessions than a user can have. The oldest end; those of others do not.
 func TestSessionsAreBounded(t *testing.T) {
 	const bound = 100

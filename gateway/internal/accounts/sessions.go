@@ -104,7 +104,7 @@ func (u *routes) logout(w http.ResponseWriter, r *http.Request, who auth.Princip
 	if err != nil {
 		return err
 	}
-	if err := u.Users.Logout(r.Context(), who.User, sent); err != nil {
+	if err := u.Users.Logout(r.Context(), who.User, u.Users.SessionOf(r), sent); err != nil {
 		return err
 	}
 	if _, err := r.Cookie(u.Cookie.Template.Name); u.Cookie.wants(r) || err == nil {
@@ -114,8 +114,8 @@ func (u *routes) logout(w http.ResponseWriter, r *http.Request, who auth.Princip
 }
 
 // GET /api/auth/sessions: where the user is logged in.
-func (u *routes) listSessions(w http.ResponseWriter, _ *http.Request, who auth.Principal) error {
-	list, err := u.Users.Sessions(who.User)
+func (u *routes) listSessions(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	list, err := u.Users.Sessions(who.User, u.Users.SessionOf(r))
 	if err != nil {
 		return err
 	}
