@@ -27,8 +27,11 @@ type LocaleSet = query.LocaleSet
 // A SortKey orders rows by the scalar attribute at the end of its path.
 type SortKey = query.SortKey
 
+// A Sight says what a reader sees of the documents that relations lead to.
+type Sight = query.Sight
+
 // A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
-// never a match, also below Not. One of And, Or, Not, Compare, Through, Publication, Search.
+// never a match, also below Not. One of And, Or, Not, Compare, Through, Seen, Publication, Search.
 type Filter = query.Filter
 
 // Filters.
@@ -38,6 +41,7 @@ type (
 	Not         = query.Not
 	Compare     = query.Compare
 	Through     = query.Through
+	Seen        = query.Seen
 	Publication = query.Publication
 	Search      = query.Search
 )
@@ -99,10 +103,12 @@ type (
 	// meet it.
 	someTarget struct {
 		attr   *contenttypes.Attribute
-		status Status
+		status Status // of the rows
+		asked  uint8  // how many targets were tested, up to unremembered
 		cond   cond
 		all    conjunction // the parts of cond; empty under a Not
 		known  memo        // results for linked targets
+		seen   *seen       // nil: all targets are seen, in the status of the rows
 	}
 	// test tests the JSON of a scalar attribute. It never holds for null.
 	test struct {
@@ -165,9 +171,9 @@ func (c *someTarget) each(s *Snapshot, r Record, yield func(holds bool) bool) {
 	case !c.attr.IsRelation():
 		r.Each(c.attr, visit)
 	case c.attr.System || !r.Exists():
-		s.Related(r, c.attr, c.status, visit)
+		s.Related(r, c.attr, c.status, func(target Record) bool { return !c.seen.sees(s, target) || visit(target) })
 	default:
-		s.eachTarget(r, c.attr, c.status, func(other format.End) bool {
+		s.eachTarget(r, c.attr, linksFor(c.attr, c.status, c.targetStatus()), func(other format.End) bool {
 			shown, met := c.target(s, other)
 			return !shown || yield(met)
 		})
@@ -179,12 +185,25 @@ func (c *someTarget) target(s *Snapshot, r format.End) (shown, met bool) {
 	if shown, met, known := c.known.of(r); known {
 		return shown, met
 	}
-	target := s.shown(r, c.status)
-	if shown = target.Exists(); shown {
+	target := s.shown(r, c.targetStatus())
+	if shown = target.Exists() && c.seen.sees(s, target); shown {
 		met = c.cond.holds(s, target)
 	}
-	c.known.remember(r, shown, met)
+	// For the first few targets, recording costs more than it saves.
+	if c.asked < unremembered {
+		c.asked++
+	} else {
+		c.known.remember(r, shown, met)
+	}
 	return shown, met
+}
+
+// targetStatus returns which versions of the targets are tested.
+func (c *someTarget) targetStatus() Status {
+	if c.seen != nil {
+		return c.seen.status
+	}
+	return c.status
 }
 
 func (c inState) holds(s *Snapshot, r Record) bool { return s.InState(r, c.state) != c.negate }
@@ -260,6 +279,10 @@ func compile(f Filter, status Status, negate bool) cond {
 
 func compileThrough(f Through, status Status, negate bool) cond {
 	c := &someTarget{attr: f.Attr, status: status}
+	if limited, ok := f.Filter.(Seen); ok {
+		c.seen, f.Filter = limitsOf(limited.Sight, f.Attr, status).of(f.Attr.Target), limited.Filter
+		status = c.targetStatus()
+	}
 	if negate {
 		c.cond = compile(f.Filter, status, true)
 		return c
@@ -337,10 +360,7 @@ func compileCompare(f Compare, negate bool) cond {
 
 // A memo records for which targets of a relation a condition holds, so that each target is tested once even if many
 // rows lead to it.
-type memo struct {
-	asked int
-	pages map[versionPage]memoPage // nil until something is recorded
-}
+type memo map[versionPage]memoPage
 
 // A versionPage identifies 64 documents of one type in one locale.
 type versionPage struct {
@@ -353,27 +373,23 @@ type memoPage struct {
 	known, shown, met uint64
 }
 
-// unremembered is the number of tests after which the memo begins to record. For fewer tests, recording costs more than
-// it saves.
+// unremembered is the number of tests after which a someTarget begins to record.
 const unremembered = 8
 
 // of returns the recorded result for a target: whether it has a version to show, and whether that version meets the
 // condition. known is false if nothing is recorded.
-func (m *memo) of(r format.End) (shown, met, known bool) {
-	p, bit := m.pages[versionPage{r.Schema, r.Locale, r.Doc / 64}], uint64(1)<<(r.Doc%64)
+func (m memo) of(r format.End) (shown, met, known bool) {
+	p, bit := m[versionPage{r.Schema, r.Locale, r.Doc / 64}], uint64(1)<<(r.Doc%64)
 	return p.shown&bit != 0, p.met&bit != 0, p.known&bit != 0
 }
 
-// remember records the result of a test, unless it is one of the first few (see unremembered).
+// remember records the result of a test.
 func (m *memo) remember(r format.End, shown, met bool) {
-	if m.asked++; m.asked <= unremembered {
-		return
-	}
-	if m.pages == nil {
-		m.pages = map[versionPage]memoPage{}
+	if *m == nil {
+		*m = memo{}
 	}
 	at, bit := versionPage{r.Schema, r.Locale, r.Doc / 64}, uint64(1)<<(r.Doc%64)
-	p := m.pages[at]
+	p := (*m)[at]
 	p.known |= bit
 	if shown {
 		p.shown |= bit
@@ -381,5 +397,5 @@ func (m *memo) remember(r format.End, shown, met bool) {
 	if met {
 		p.met |= bit
 	}
-	m.pages[at] = p
+	(*m)[at] = p
 }

@@ -73,7 +73,7 @@ func (s *Snapshot) findAcross(q *Query, slots []format.Slot) Page {
 		p := s.finder(&each, sl).page()
 		page.Rows, page.Total = append(page.Rows, p.Rows...), page.Total+p.Total
 	}
-	s.sorter(q.Sort, q.Status).sort(page.Rows)
+	s.sorter(q, q.Status).sort(page.Rows)
 	page.Rows = cut(page.Rows, q.Offset, q.Limit)
 	return page
 }

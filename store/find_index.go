@@ -172,10 +172,11 @@ func (f *finder) throughSource(c *someTarget) *source {
 	if a.System || !a.IsRelation() || a.Target == nil || a.IsMorph() || !f.query.Type.Localized && a.Target.Localized {
 		return nil
 	}
-	if c.cond.holds(f.snap, Record{}) {
+	if len(c.all.conds) == 0 || c.cond.holds(f.snap, Record{}) {
 		return nil // the filter also matches rows without a target, which no link leads to
 	}
-	status := f.query.Status
+	shows := c.targetStatus()
+	status := shows
 	if !a.Target.DraftAndPublish {
 		status = Published
 	}
@@ -183,18 +184,19 @@ func (f *finder) throughSource(c *someTarget) *source {
 	if a.Target.Localized {
 		locale = f.slot.Locale()
 	}
-	target := f.snap.finder(&Query{Type: a.Target, Status: f.query.Status, Limit: -1}, format.NewSlot(locale, status))
-	target.conjunction = c.all
+	target := f.snap.finder(&Query{Type: a.Target, Status: shows, Limit: -1}, format.NewSlot(locale, status))
+	target.conjunction = c.all.and(c.seen)
 	best := target.best()
 	if best == nil || best.cost > maxDriven {
 		return nil
 	}
-	return &source{cost: 4 * best.cost, exact: true, load: func() []hit { return f.back(a, target.gather()) }}
+	return &source{cost: 4 * best.cost, exact: true, load: func() []hit { return f.back(a, shows, target.gather()) }}
 }
 
-// back follows links from targets to the rows of f's slot that point at them.
-func (f *finder) back(a *contenttypes.Attribute, targets []hit) []hit {
-	owning, sd, set := linksOf(a, f.query.Status)
+// back follows links from targets, which were found for a request for status, to the rows of f's slot that point at
+// them.
+func (f *finder) back(a *contenttypes.Attribute, status Status, targets []hit) []hit {
+	owning, sd, set := linksOf(a, linksFor(a, f.query.Status, status))
 	sd = 1 - sd // the side of the relation on which the targets are
 	var hits []hit
 	seen := map[uint64]bool{}

@@ -281,6 +281,15 @@ func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status
 		func(other format.End, _, _ uint64) bool { return yield(other) })
 }
 
+// linksFor returns the status in which the links of a relation attribute are read if its rows are shown in one status
+// and its targets in another: that of the end which owns the relation.
+func linksFor(a *contenttypes.Attribute, rows, targets Status) Status {
+	if a.Mapped {
+		return targets
+	}
+	return rows
+}
+
 // linksOf says in which lists the links lie that a relation attribute of either side shows to a request for status.
 func linksOf(a *contenttypes.Attribute, status Status) (owning *contenttypes.Attribute, sd format.Side, set LinkSet) {
 	if a.Mapped {

@@ -17,9 +17,11 @@ type Related struct {
 	Items  []int32
 	Starts []int32
 	// Most bounds the total number of items, or of links to them; 0 is no bound. If there are more, the search stops
-	// and sets Over; the result must not be used then. Most has no effect if a query filters or orders the items.
+	// and sets Over; the result must not be used then. Most has no effect if a query or Sight filters the items, or a query orders them.
 	Most int
 	Over bool
+	// Sight says which targets the reader sees; nil: all of them.
+	Sight *Sight
 
 	most      int // Most if it has an effect, else 0
 	edges     []edge
@@ -62,6 +64,8 @@ func (l *Related) over(n int) bool {
 func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Status, q *Query, into *Related) error {
 	into.reset()
 	plain := q == nil || q.Filter == nil && len(q.Sort) == 0
+	limits := limitsOf(into.Sight, a, status)
+	plain = plain && limits == nil
 	if into.most = into.Most; !plain {
 		into.most = 0
 	}
@@ -72,19 +76,23 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 	switch {
 	case !a.IsRelation() || a.System:
 		s.gatherRows(of, a, status, most, into)
+	case limits.narrow(a):
+		s.gatherLinks(of, a, linksFor(a, status, limits.below(a, status)), most, into)
+		s.readTargets(status, limits, into)
+		s.list(of, a, status, most, into)
 	case !s.gatherCached(of, a, status, most, into):
 		if s.gatherLinks(of, a, status, most, into); into.Over {
 			break
 		}
-		s.readTargets(status, into)
+		s.readTargets(status, nil, into)
 		s.list(of, a, status, most, into)
 		s.cacheAll(of, a, status, most, into)
 	}
 	if into.Over {
 		return s.failed
 	}
-	if q != nil && (!plain || q.Offset > 0) {
-		s.choose(status, q, into)
+	if !plain || q != nil && q.Offset > 0 {
+		s.choose(limits.below(a, status), q, limits, into)
 	}
 	if into.partial {
 		into.leaveOut()
@@ -97,7 +105,8 @@ func (s *Snapshot) RelatedAll(of []Record, a *contenttypes.Attribute, status Sta
 // documents that meet f. Each document is read once.
 func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status Status, f Filter, into *Related) error {
 	into.reset()
-	if into.most = into.Most; f != nil {
+	sees := newLimits(into.Sight, status)
+	if into.most = into.Most; f != nil || sees != nil {
 		into.most = 0
 	}
 	w := linkWalk{cursor: s.takeCursor(format.Links), snap: s}
@@ -108,16 +117,20 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 			if !r.Exists() {
 				continue
 			}
-			if w.gather(s.appendLinkList(buf[:0], a, format.ToSide, shownSet(a, status), r.ref()), -1, int32(i),
+			owners := status
+			if owner, ok := a.OwnerType(); ok && sees != nil {
+				owners = sees.statusOf(owner)
+			}
+			if w.gather(s.appendLinkList(buf[:0], a, format.ToSide, shownSet(a, owners), r.ref()), -1, int32(i),
 				into); into.Over {
 				return s.failed
 			}
 		}
 	}
-	s.readTargets(status, into)
+	s.readTargets(status, sees, into)
 	s.list(of, nil, status, -1, into)
-	if f != nil {
-		s.choose(status, &Query{Filter: f, Limit: -1}, into)
+	if f != nil || sees != nil {
+		s.choose(status, &Query{Filter: f, Limit: -1}, sees, into)
 	}
 	if into.partial {
 		into.leaveOut()
@@ -125,13 +138,25 @@ func (s *Snapshot) UsesAll(of []Record, attrs []*contenttypes.Attribute, status 
 	return s.failed
 }
 
-// RelatedCounts appends to counts how many targets RelatedAll would find for each row. It keeps no targets in memory.
-func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status Status, q *Query,
+// RelatedCounts appends to counts how many targets RelatedAll would find for each row. It keeps no targets in memory,
+// unless a Sight is given and they are of several types.
+func (s *Snapshot) RelatedCounts(of []Record, a *contenttypes.Attribute, status Status, q *Query, sight *Sight,
 	counts []int) ([]int, error) {
 	if q == nil {
 		q = &Query{Limit: -1}
 	}
-	targets := someTarget{attr: a, status: status, cond: compile(q.Filter, status, false)}
+	targets := someTarget{attr: a, status: status}
+	if l := limitsOf(sight, a, status); l != nil && a.Target == nil {
+		related := &Related{Sight: sight}
+		err := s.RelatedAll(of, a, status, q, related)
+		for i := range of {
+			counts = append(counts, len(related.Of(i)))
+		}
+		return counts, err
+	} else if l != nil {
+		targets.seen = l.of(a.Target)
+	}
+	targets.cond = compile(q.Filter, targets.targetStatus(), false)
 	for _, r := range of {
 		n := 0
 		targets.each(s, r, func(met bool) bool {
@@ -205,11 +230,15 @@ func (w *linkWalk) gather(list []byte, most int, row int32, into *Related) {
 	}
 }
 
-// readTargets reads the targets of all edges. If several edges have the same target, it is read once.
-func (s *Snapshot) readTargets(status Status, into *Related) {
+// readTargets reads the targets of all edges, in a status unless limits are given. If several edges have the same
+// target, it is read once.
+func (s *Snapshot) readTargets(status Status, l *limits, into *Related) {
 	into.tellApart()
 	into.shown = slices.Grow(into.shown[:0], len(into.targets))[:len(into.targets)]
 	for _, i := range into.inFileOrder() {
+		if l != nil {
+			status = l.statusOfEnd(s, into.targets[i])
+		}
 		into.shown[i] = into.add(s.shown(into.targets[i], status))
 	}
 	for i := range into.edges {
@@ -351,20 +380,27 @@ func (s *Snapshot) again(r Record, a *contenttypes.Attribute, status Status, mos
 	})
 }
 
-// choose filters, orders and pages the items of each row.
-func (s *Snapshot) choose(status Status, q *Query, into *Related) {
+// allItems is the query of all items.
+var allItems = &Query{Limit: -1}
+
+// choose leaves out the items that are not seen, and filters, orders and pages the others of each row. A nil query
+// chooses all.
+func (s *Snapshot) choose(status Status, q *Query, l *limits, into *Related) {
 	shown := len(into.Items)
-	if q.Filter != nil {
+	if q == nil {
+		q = allItems
+	}
+	if q.Filter != nil || l != nil {
 		match := compile(q.Filter, status, false)
 		keep := make([]bool, len(into.Rows))
 		for i, r := range into.Rows {
-			keep[i] = match.holds(s, r)
+			keep[i] = l.sees(s, r) && match.holds(s, r)
 		}
 		into.Keep(func(row int32) bool { return keep[row] })
 	}
 	if len(q.Sort) > 0 {
 		into.keys = into.keys[:0]
-		keys := s.sorter(q.Sort, status)
+		keys := s.sorter(q, status)
 		for _, r := range into.Rows {
 			into.keys = append(into.keys, keys.of(r))
 		}

@@ -142,7 +142,7 @@ func compareRelated(snap *store.Snapshot, rows []store.Record, a *contenttypes.A
 	if err := snap.RelatedAll(rows, a, store.Published, q, all); err != nil {
 		return err
 	}
-	counts, err := snap.RelatedCounts(rows, a, store.Published, q, nil)
+	counts, err := snap.RelatedCounts(rows, a, store.Published, q, nil, nil)
 	if err != nil {
 		return err
 	}

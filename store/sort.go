@@ -18,7 +18,7 @@ func (f *finder) sortHits(hits []hit) {
 		slices.SortFunc(hits, func(x, y hit) int { return cmp.Compare(x.id, y.id) })
 		return
 	}
-	keyed, keys := make([]keyedHit, len(hits)), f.snap.sorter(q.Sort, q.Status)
+	keyed, keys := make([]keyedHit, len(hits)), f.snap.sorter(q, q.Status)
 	for i, h := range hits {
 		if !f.snap.step() {
 			return
@@ -80,7 +80,8 @@ func compareKeys(x, y [][]byte, keys []SortKey) int {
 type sorter struct {
 	snap   *Snapshot
 	keys   []SortKey
-	status Status
+	status Status     // of the rows
+	limits [2]*limits // of Query.Sight, by the status of the rows
 	// known holds the values of targets from which a path goes on, so that each is computed once, although many paths
 	// may lead to it.
 	known map[sortTarget][]byte
@@ -95,22 +96,24 @@ type sortTarget struct {
 // maxKnown is how many values a sorter remembers at most.
 const maxKnown = 1 << 18
 
-func (s *Snapshot) sorter(keys []SortKey, status Status) *sorter {
-	return &sorter{snap: s, keys: keys, status: status}
+// sorter returns the sorter of a query for rows that are shown in a status.
+func (s *Snapshot) sorter(q *Query, status Status) *sorter {
+	return &sorter{snap: s, keys: q.Sort, status: status,
+		limits: [2]*limits{newLimits(q.Sight, Published), newLimits(q.Sight, Draft)}}
 }
 
 // of returns the value of a row for each key.
 func (s *sorter) of(r Record) [][]byte {
 	list := make([][]byte, len(s.keys))
 	for i := range s.keys {
-		list[i] = s.value(r, i, 0)
+		list[i] = s.value(r, s.status, i, 0)
 	}
 	return list
 }
 
 // value follows the path of a key from a position on and returns the value at its end, encoded so that its bytes sort.
-// Of several values it returns the least; for a descending key, the greatest.
-func (s *sorter) value(r Record, key, position int) []byte {
+// Of several values it returns the least; for a descending key, the greatest. r is shown in a status.
+func (s *sorter) value(r Record, status Status, key, position int) []byte {
 	k := &s.keys[key]
 	a := k.Path[position]
 	if position == len(k.Path)-1 {
@@ -122,19 +125,27 @@ func (s *sorter) value(r Record, key, position int) []byte {
 			chosen = v
 		}
 	}
+	var seen *seen
+	shows := status
+	if l := s.limits[status]; l != nil && a.IsRelation() {
+		seen = l.of(a.Target)
+		shows = l.statusOf(a.Target)
+	}
 	visit := func(target Record) bool {
-		choose(s.value(target, key, position+1))
+		if seen.sees(s.snap, target) {
+			choose(s.value(target, shows, key, position+1))
+		}
 		return true
 	}
 	switch {
 	case !r.Exists():
 	case !a.IsRelation():
 		r.Each(a, visit)
-	case a.System || position == len(k.Path)-2:
-		s.snap.Related(r, a, s.status, visit)
+	case a.System || seen == nil && position == len(k.Path)-2:
+		s.snap.Related(r, a, status, visit)
 	default:
-		s.snap.eachTarget(r, a, s.status, func(other format.End) bool {
-			if v := s.target(other, key, position+1); v != nil {
+		s.snap.eachTarget(r, a, linksFor(a, status, shows), func(other format.End) bool {
+			if v := s.target(other, seen, shows, key, position+1); v != nil {
 				choose(v)
 			}
 			return true
@@ -146,15 +157,15 @@ func (s *sorter) value(r Record, key, position int) []byte {
 	return chosen
 }
 
-// target returns the value of a linked document, nil if it has no version to show.
-func (s *sorter) target(r format.End, key, position int) []byte {
+// target returns the value of a linked document, nil if it has no version to show in a status, or none that is seen.
+func (s *sorter) target(r format.End, seen *seen, status Status, key, position int) []byte {
 	at := sortTarget{key, position, r}
 	v, known := s.known[at]
 	if known {
 		return v
 	}
-	if target := s.snap.shown(r, s.status); target.Exists() {
-		v = s.value(target, key, position)
+	if target := s.snap.shown(r, status); target.Exists() && seen.sees(s.snap, target) {
+		v = s.value(target, status, key, position)
 	}
 	if s.known == nil {
 		s.known = map[sortTarget][]byte{}

@@ -101,7 +101,7 @@ func TestCircles(t *testing.T) {
 				err = snap.RelatedAll(page.Rows, tags, store.Published, &within, &shown)
 			}
 			if err == nil { // to count is no more work
-				_, err = snap.RelatedCounts(page.Rows, tags, store.Published, &within, nil)
+				_, err = snap.RelatedCounts(page.Rows, tags, store.Published, &within, nil, nil)
 			}
 			return err
 		})

@@ -244,7 +244,7 @@ func (ld *Loader[S]) read(rows []store.Record, load *Load, to *Loaded[S]) (err e
 	}
 	to.SetNone(len(rows))
 	if load.Kind == Counts {
-		to.Counts, err = ld.Snapshot.RelatedCounts(rows, load.Attr, ld.Status, load.Query, to.Counts[:0])
+		to.Counts, err = ld.Snapshot.RelatedCounts(rows, load.Attr, ld.Status, load.Query, nil, to.Counts[:0])
 	}
 	return err
 }

@@ -9,12 +9,23 @@ import (
 type Query struct {
 	Type    *contenttypes.ContentType
 	Status  format.Status
+	Count   bool // whether to set Page.Total
 	Locales LocaleSet
 	Filter  Filter // nil: every row
 	Sort    []SortKey
 	Offset  int
-	Limit   int  // negative: no limit
-	Count   bool // whether to set Page.Total
+	Limit   int    // negative: no limit
+	Sight   *Sight // limits the targets that Sort leads through; nil: all are seen
+}
+
+// A Sight says what a reader sees of the documents that relations lead to. A document that is not seen is as if no link
+// led to it.
+type Sight struct {
+	// StatusOf returns which versions of a type with draft & publish are shown behind rows that are shown in a status.
+	// It never returns Draft for Published.
+	StatusOf func(t *contenttypes.ContentType, rows format.Status) format.Status
+	// Visible returns what a version of t in a status must meet to be seen; nil: all are seen.
+	Visible func(t *contenttypes.ContentType, status format.Status) Filter
 }
 
 // A LocaleSet says in which locales a query looks. It has no effect on types that are not localized.
@@ -32,7 +43,7 @@ type SortKey struct {
 }
 
 // A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
-// never a match, also below Not. One of And, Or, Not, Compare, Through, Publication, Search.
+// never a match, also below Not. One of And, Or, Not, Compare, Through, Seen, Publication, Search.
 type Filter interface{ filter() }
 
 type (
@@ -53,10 +64,17 @@ type (
 		Values []any
 	}
 	// Through follows a relation, media, component or localizations attribute and holds if Filter holds for some
-	// target. As in an outer join, a row without targets has one target whose attributes are all null.
+	// target. As in an outer join, a row without targets has one target whose attributes are all null. If Filter is a
+	// Seen, targets outside it are as if no link led to them.
 	Through struct {
 		Attr   *contenttypes.Attribute
 		Filter Filter
+	}
+	// Seen limits the targets of the Through whose Filter it is to those that a reader sees. It has no meaning
+	// elsewhere.
+	Seen struct {
+		Filter Filter // of the Through
+		Sight  *Sight
 	}
 	// Publication holds for rows in a publication state (the parameter publicationFilter).
 	Publication struct{ State PublicationState }
@@ -72,6 +90,7 @@ func (Or) filter()          {}
 func (Not) filter()         {}
 func (Compare) filter()     {}
 func (Through) filter()     {}
+func (Seen) filter()        {}
 func (Publication) filter() {}
 func (Search) filter()      {}
 
