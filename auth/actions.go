@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/internal/spelling"
 )
 
@@ -23,7 +24,7 @@ type Actions struct {
 var (
 	collectionActions  = []string{"find", "findOne", "create", "update", "delete"}
 	singleActions      = []string{"find", "update", "delete"}
-	publicationActions = []string{"publish", "unpublish", "discardDraft"}
+	publicationActions = []string{"publish", "unpublish", "discardDraft", permission.FindDrafts}
 	historyActions     = []string{"history", "restore"}
 	streamActions      = []string{"stream"} // of collections
 )

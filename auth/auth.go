@@ -28,7 +28,7 @@ import (
 // concurrent use.
 type Authenticator struct {
 	Users  *Users // nil if the project has no users
-	Roles  Roles  // roles of requests without a token; used only if the project has no users
+	Roles  *Roles // roles of requests without a token; used only if the project has no users
 	Tokens *Tokens
 	Now    func() time.Time // the clock for rules of access; nil means time.Now
 }

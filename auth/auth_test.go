@@ -108,7 +108,7 @@ func TestAuthenticate(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.clock.Add(3600)
-	a := &auth.Authenticator{Roles: auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}}, nil, auth.RuleReader{}),
+	a := &auth.Authenticator{Roles: auth.CompileRoles(map[string][]string{"public": {"api::article.article.find"}}, nil, auth.RuleReader{Drafts: auth.GrantedDrafts}),
 		Tokens: f.tokens}
 
 	const public, token, refused = "public", "token", "refused"
@@ -435,7 +435,7 @@ func TestRotate(t *testing.T) {
 func TestTokenCheckHardlyAllocates(t *testing.T) {
 	f := newFixture(t)
 	_, key := f.create(auth.Declaration{Name: "x", Kind: auth.FullAccess})
-	a := &auth.Authenticator{Roles: auth.CompileRoles(nil, nil, auth.RuleReader{}), Tokens: f.tokens}
+	a := &auth.Authenticator{Roles: auth.CompileRoles(nil, nil, auth.RuleReader{Drafts: auth.GrantedDrafts}), Tokens: f.tokens}
 	r := &http.Request{Header: http.Header{"Authorization": {"Bearer " + key}}}
 	a.Authenticate(r)
 	if n := testing.AllocsPerRun(100, func() {
@@ -450,7 +450,7 @@ func TestTokenCheckHardlyAllocates(t *testing.T) {
 func TestRoles(t *testing.T) {
 	roles := auth.CompileRoles(
 		map[string][]string{"public": {"api::article.article.find"}, "editor": {"api::article.article.update"}},
-		nil, auth.RuleReader{})
+		nil, auth.RuleReader{Drafts: auth.GrantedDrafts})
 	for role, want := range map[string]string{"public": "true false", "editor": "false true", "nobody": "false false"} {
 		a := roles.Access(role)
 		if got := fmt.Sprint(a.AllowsAction("api::article.article.find"), " ",

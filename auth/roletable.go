@@ -17,6 +17,7 @@ type roleTable struct {
 	revision           atomic.Uint64
 	byDoc              map[uint64]compiledRole // by the number of the role's document
 	byType             map[string]*permission.Access
+	nobody             *permission.Access // without any permission
 }
 
 // public returns what a user without a role may do.
@@ -24,7 +25,7 @@ func (t *roleTable) public() *permission.Access {
 	if a := t.byType[PublicRole]; a != nil {
 		return a
 	}
-	return nobody
+	return t.nobody
 }
 
 // A compiledRole is the type of a role and its compiled permissions.
@@ -85,7 +86,7 @@ func (r *storedRoles) renewed() (*roleTable, error) {
 		if t != nil && t.roles == roles && t.permissions == permissions {
 			return nil
 		}
-		t = &roleTable{roles: roles, permissions: permissions}
+		t = &roleTable{roles: roles, permissions: permissions, nobody: r.reader.access(nil, nil)}
 		return r.read(s, t)
 	})
 	if err != nil {

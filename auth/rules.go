@@ -17,12 +17,14 @@ type Rules map[string]*jsontree.Object
 type RuleReader struct {
 	Model      *contenttypes.Model
 	Conditions permission.Conditions // reads the conditions of rules; may be nil if there are no rules
-	Failed     func(error)           // is called with each rule that cannot be read
+	Drafts     Drafts
+	Failed     func(error) // is called with each rule that cannot be read
 }
 
 // access returns what permissions and their rules allow. A permission whose rule cannot be read is not granted:
 // permissions may be older than the model.
 func (c RuleReader) access(permissions []string, rules Rules) *permission.Access {
+	permissions = c.Drafts.with(permissions)
 	if len(rules) == 0 {
 		return permission.NewAccess(permissions)
 	}

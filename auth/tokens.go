@@ -91,6 +91,7 @@ type TokenOptions struct {
 	Actions   *Actions // nil means ActionsOf the Model
 	// Conditions reads the conditions of rules; it may be nil if there are none.
 	Conditions permission.Conditions
+	Drafts     Drafts
 
 	// Declared are the tokens of permissions.yaml. A token with a declared name has the type and permissions that the
 	// file states at the last start; a permission that is removed from the file is thus revoked. See FollowFile for
@@ -157,7 +158,7 @@ func OpenTokens(o TokenOptions) (*Tokens, error) {
 	if t.o.Uses == nil {
 		t.o.Uses = NewLastUses()
 	}
-	t.readOnly = permission.NewAccess(t.actions.named("find", "findOne"))
+	t.readOnly = permission.NewAccess(t.o.Drafts.with(t.actions.named("find", "findOne", permission.FindDrafts)))
 	if err := t.reload(); err != nil {
 		return nil, err
 	}
@@ -353,7 +354,7 @@ func (t *Tokens) compile(d Declaration) *permission.Access {
 	case ReadOnly:
 		return t.readOnly
 	}
-	rules := RuleReader{Model: t.o.Model, Conditions: t.o.Conditions, Failed: t.o.Failed}
+	rules := RuleReader{Model: t.o.Model, Conditions: t.o.Conditions, Drafts: t.o.Drafts, Failed: t.o.Failed}
 	return rules.access(d.Permissions, d.Rules).Bind(permission.Values{"token": d.Name})
 }
 

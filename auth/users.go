@@ -42,9 +42,10 @@ type UserOptions struct {
 	Settings   UserSettings
 	Granted    map[string][]string // permissions of each role in permissions.yaml
 	Rules      map[string]Rules    // and their rules
-	Secret     []byte              // signs JWTs
-	ServerURL  func() string       // base of the links in mails; may be nil
-	MailDir    string              // directory to write mails to if no mail server is configured; "" writes none
+	Drafts     Drafts
+	Secret     []byte        // signs JWTs
+	ServerURL  func() string // base of the links in mails; may be nil
+	MailDir    string        // directory to write mails to if no mail server is configured; "" writes none
 	Log        *slog.Logger
 	Now        func() time.Time // nil means time.Now
 	Former     *Users           // the Users that these replace, whose mail queue they take over; nil when the server starts
@@ -92,7 +93,7 @@ func OpenUsers(ctx context.Context, o UserOptions) (*Users, error) {
 	}
 	var err error
 	if u.roles, err = newStoredRoles(o.Store,
-		RuleReader{Model: o.Model, Conditions: o.Conditions, Failed: u.failed}); err != nil {
+		RuleReader{Model: o.Model, Conditions: o.Conditions, Drafts: o.Drafts, Failed: u.failed}); err != nil {
 		return nil, err
 	}
 	if u.sessions, err = newSessionType(o.Model); err != nil {

@@ -114,6 +114,8 @@ func (d *Dependencies) filter(f store.Filter) {
 	case store.Through:
 		d.Follow(f.Attr)
 		d.filter(f.Filter)
+	case store.Seen:
+		d.filter(f.Filter)
 	}
 }
 

@@ -70,12 +70,23 @@ func Check(dir string, o Options) (d *Definition, problems config.Problems, warn
 	for _, p := range doubtful {
 		warnings = append(warnings, p.String())
 	}
+	if text := d.unstatedDrafts(); text != "" {
+		warnings = append(warnings, text)
+	}
 	if users := d.Settings.Users; o.Production && users.Enabled && users.Secret != "" {
 		if err := checkSecret(users.Secret); err != nil {
 			problems = append(problems, users.SecretAt.Problem("%v", err))
 		}
 	}
 	return d, problems.Sort(), warnings, nil
+}
+
+// unstatedDrafts is the warning of a project that does not say who may read drafts; "" if there is none.
+func (d *Definition) unstatedDrafts() string {
+	if d.Settings.REST.DraftsSetting != "" || d.Model == nil {
+		return ""
+	}
+	return auth.UnstatedDrafts(d.Model, d.Settings.Roles)
 }
 
 // checkDefaultRole reports a default_role that no file declares. The server does not start with a default_role that

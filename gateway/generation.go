@@ -106,10 +106,10 @@ func (g *generation) open() (err error) {
 	}
 	g.tokens, err = auth.OpenTokens(auth.TokenOptions{
 		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Declared: g.Settings.Tokens,
-		Conditions: g.Conditions(),
-		Uses:       g.project.shared.lastUses(),
-		Now:        g.project.clock.Now,
-		Failed:     func(err error) { g.project.log.Error(err.Error()) },
+		Conditions: g.Conditions(), Drafts: g.Settings.REST.Drafts,
+		Uses:   g.project.shared.lastUses(),
+		Now:    g.project.clock.Now,
+		Failed: func(err error) { g.project.log.Error(err.Error()) },
 	})
 	if err != nil {
 		return err

@@ -242,6 +242,9 @@ func (p *Project) announce(ready Ready) {
 	if types == 0 {
 		p.log.Warn("the project has no content-types yet; each is a file in content-types/")
 	}
+	if text := g.unstatedDrafts(); text != "" && p.options.Production && p.role.FilesDecide() {
+		p.log.Warn(text)
+	}
 	if p.options.Ephemeral || !p.role.FilesDecide() { // nobody makes tokens there
 		return
 	}

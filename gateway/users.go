@@ -46,7 +46,7 @@ func (g *generation) openUsers() error {
 	}
 	g.users, err = auth.OpenUsers(context.Background(), auth.UserOptions{
 		Store: g.store, Documents: g.docs, Model: g.Model, Actions: g.Actions, Settings: settings,
-		Granted: g.Settings.Roles, Rules: g.Settings.Rules, Conditions: g.Conditions(),
+		Granted: g.Settings.Roles, Rules: g.Settings.Rules, Conditions: g.Conditions(), Drafts: g.Settings.REST.Drafts,
 		Secret: secret, ServerURL: g.base, MailDir: mail, Log: g.project.log, Now: g.project.clock.Now,
 		Former: shared.users,
 	})

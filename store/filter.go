@@ -121,7 +121,7 @@ type (
 		want bool
 	}
 	inState struct {
-		state  PublicationState
+		Publication
 		negate bool
 	}
 	constant bool
@@ -206,7 +206,11 @@ func (c *someTarget) targetStatus() Status {
 	return c.status
 }
 
-func (c inState) holds(s *Snapshot, r Record) bool { return s.InState(r, c.state) != c.negate }
+func (c inState) holds(s *Snapshot, r Record) bool {
+	hidden := c.Sight != nil && r.Exists() && r.Type() != nil && r.Type().DraftAndPublish &&
+		c.Sight.StatusOf(r.Type(), Draft) != Draft
+	return (hidden || s.InState(r, c.State)) != c.negate
+}
 
 // InState reports whether a version of a document is in a publication state. Versions of types without draft & publish
 // are in every state, and so is the zero Record.
@@ -268,7 +272,7 @@ func compile(f Filter, status Status, negate bool) cond {
 	case Through:
 		return compileThrough(f, status, negate)
 	case Publication:
-		return inState{f.State, negate}
+		return inState{f, negate}
 	case Search:
 		return compileSearch(f, negate)
 	case Compare:

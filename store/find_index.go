@@ -190,7 +190,7 @@ func (f *finder) throughSource(c *someTarget) *source {
 	if best == nil || best.cost > maxDriven {
 		return nil
 	}
-	return &source{cost: 4 * best.cost, exact: true, load: func() []hit { return f.back(a, shows, target.gather()) }}
+	return &source{cost: 4 * best.cost, exact: true, load: func() []hit { return f.back(a, target.query.Status, target.gather()) }}
 }
 
 // back follows links from targets, which were found for a request for status, to the rows of f's slot that point at

@@ -17,7 +17,8 @@ type Related struct {
 	Items  []int32
 	Starts []int32
 	// Most bounds the total number of items, or of links to them; 0 is no bound. If there are more, the search stops
-	// and sets Over; the result must not be used then. Most has no effect if a query or Sight filters the items, or a query orders them.
+	// and sets Over; the result must not be used then. Most has no effect if a query or Sight filters the items, or a
+	// query orders them.
 	Most int
 	Over bool
 	// Sight says which targets the reader sees; nil: all of them.

@@ -132,7 +132,12 @@ func Now(s *store.Snapshot, q *Query) (Position, error) {
 
 // Sees reports whether the reader may find any of the types it asks for.
 func (q *Query) Sees(m *contenttypes.Model) bool {
-	return slices.ContainsFunc(q.types(m), func(t *contenttypes.ContentType) bool { return q.Access.Allows(t, "find") })
+	return slices.ContainsFunc(q.types(m), q.Finds)
+}
+
+// Finds reports whether the reader may find documents of t, and read the versions that it asks for.
+func (q *Query) Finds(t *contenttypes.ContentType) bool {
+	return q.Access.Allows(t, "find") && q.Access.Reads(t, q.Status, nil)
 }
 
 // types returns the types that the filter selects.
@@ -223,7 +228,7 @@ func (r *reader) covers() error {
 
 func (r *reader) visibleTypes() (set typeSet) {
 	for _, t := range r.query.types(r.snap.Model()) {
-		if r.query.Access.Allows(t, "find") {
+		if r.query.Finds(t) {
 			set = set.with(r.snap.TypeNumber(t))
 		}
 	}

@@ -312,7 +312,7 @@ func (s *site) listed(q *changes.Query) copied {
 	found := copied{}
 	if err := s.store.View(func(snap *store.Snapshot) error {
 		for _, t := range []*contenttypes.ContentType{s.article, s.page, s.note} {
-			if !q.Access.Allows(t, "find") || q.Types != nil && !slices.Contains(q.Types, t) {
+			if !q.Finds(t) || q.Types != nil && !slices.Contains(q.Types, t) {
 				continue
 			}
 			page, err := snap.Find(
@@ -425,6 +425,9 @@ func randomAccess(rnd *rand.Rand, types []*contenttypes.ContentType) *permission
 	for _, t := range types {
 		if rnd.IntN(3) > 0 {
 			actions = append(actions, t.UID+".find")
+		}
+		if rnd.IntN(3) > 0 {
+			actions = append(actions, t.UID+"."+permission.FindDrafts)
 		}
 	}
 	return permission.NewAccess(actions)

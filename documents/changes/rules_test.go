@@ -216,7 +216,7 @@ func (s *ruledSite) listed(q *changes.Query) copied {
 	found := copied{}
 	if err := s.store.View(func(snap *store.Snapshot) error {
 		for _, t := range s.types {
-			if !q.Access.Allows(t, "find") || q.Types != nil && !slices.Contains(q.Types, t) {
+			if !q.Finds(t) || q.Types != nil && !slices.Contains(q.Types, t) {
 				continue
 			}
 			page, err := snap.Find(&store.Query{Type: t, Status: q.Status, Locales: store.LocaleSet{All: true},

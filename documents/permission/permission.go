@@ -20,7 +20,9 @@ type Access struct {
 	all     bool
 	actions map[grant]bool
 	rules   *rules // nil: nothing is limited
+	narrow  bool   // some type that the caller may find may have drafts that they may not read
 	print   fingerprint
+	sight   sight
 }
 
 // A grant is an action on a subject: a content-type, or the routes of a plugin, which have a uid too.
@@ -59,6 +61,7 @@ func NewAccess(actions []string, limits ...*Rule) *Access {
 	for _, x := range actions {
 		a.actions[parseGrant(x)] = true
 	}
+	a.narrow = a.hidesDrafts()
 	return a
 }
 

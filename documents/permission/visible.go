@@ -7,7 +7,8 @@ import (
 
 // Visible returns the condition that a version of a document of t must meet for the caller to see it in an answer that
 // shows versions of this status. It returns nil if the caller sees all of them. It does not say whether the caller may
-// find t at all: see Allows.
+// find t at all, nor their drafts: see Allows and FindsDrafts. A rule of findDrafts holds for drafts in place of that
+// of find.
 func (a *Access) Visible(t *contenttypes.ContentType, status store.Status) store.Filter {
 	if a.rules == nil {
 		return nil
@@ -36,11 +37,6 @@ func (a *Access) VisibleAlone(t *contenttypes.ContentType, status store.Status) 
 		}
 	}
 	return a.Visible(t, status)
-}
-
-// StatusOf returns which versions of documents of t the caller reads in an answer that shows versions of this status.
-func (a *Access) StatusOf(t *contenttypes.ContentType, status store.Status) store.Status {
-	return status
 }
 
 // LimitOf returns what limits an action on documents of t, such as update; nil if nothing does.

@@ -122,9 +122,9 @@ func (d *Definition) Conditions() permission.Conditions {
 }
 
 // CompileRoles compiles the permissions of the roles of permissions.yaml.
-func (d *Definition) CompileRoles() auth.Roles {
+func (d *Definition) CompileRoles() *auth.Roles {
 	return auth.CompileRoles(d.Settings.Roles, d.Settings.Rules,
-		auth.RuleReader{Model: d.Model, Conditions: d.Conditions()})
+		auth.RuleReader{Model: d.Model, Conditions: d.Conditions(), Drafts: d.Settings.REST.Drafts})
 }
 
 // Size counts the content types and components that the project defines, without built-in types.

@@ -7,12 +7,17 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"lectern/auth"
 	"lectern/internal/yamlfile"
 )
 
 // apiFile is config/api.yaml as written. Decoding it sets the settings that its pointers lead to.
 type apiFile struct {
-	REST    restFile
+	REST restFile
+	// who may read the drafts of documents that they may read: `granted`, who has the permission `findDrafts`;
+	// `readable`, everybody, as in Strapi: [publishing.md](publishing.md#who-may-read-drafts)
+	// Default: `readable`, with a warning if that concerns a role
+	Drafts  *string
 	OpenAPI openAPIFile `yaml:"openapi"`
 	// by content-type: what REST populates if the request has no `populate`
 	// Default: none
@@ -43,7 +48,7 @@ type openAPIFile struct {
 
 // file returns an apiFile whose pointers lead to r.
 func (r *REST) file() apiFile {
-	return apiFile{REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount},
+	return apiFile{Drafts: &r.DraftsSetting, REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount},
 		OpenAPI: openAPIFile{&r.DocsPage}, Populate: &r.Populate,
 		Cache: &r.Cache, RateLimit: r.RateLimits.file()}
 }
@@ -63,6 +68,13 @@ func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	}
 	if r.MaxLimit == 0 || r.MaxLimit < -1 {
 		problems.Add(n.At("rest", "maxLimit"), "maxLimit must be 1 or more, or -1 for no limit")
+	}
+	switch r.DraftsSetting {
+	case "", "readable":
+	case "granted":
+		r.Drafts = auth.GrantedDrafts
+	default:
+		problems.Add(n.At("drafts"), "drafts must be granted or readable, not %q", r.DraftsSetting)
 	}
 	problems = append(problems, r.RateLimits.check(n)...)
 	return together(unfit, problems)

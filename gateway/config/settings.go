@@ -131,6 +131,9 @@ type REST struct {
 
 	RateLimits RateLimits // of the content API, GraphQL included
 
+	Drafts        auth.Drafts // who may read drafts; default ReadableDrafts
+	DraftsSetting string      // what config/api.yaml says of it: granted, readable, or ""
+
 	DocsPage *bool // whether browsers get a page that shows the OpenAPI document; nil: in development only
 
 	Cache    *yamlfile.Node // how answers may be cached, by content type; Load reads them into Definition.Cache

@@ -40,6 +40,8 @@ type Level[S any] struct {
 	Rows      []store.Record
 	To        []Loaded[S] // indexed by the number of the load; see Source.Load
 
+	status store.Status // in which the rows are shown, and what they lead to unless the caller may not see it
+
 	picked []store.Record // memory for Rows on a level of a union
 	sizes  []int          // indexed by row: the number of objects that are printed for it; see Weigh
 }
@@ -101,7 +103,8 @@ type Source[S any] interface {
 	// Below returns the selection of the k-th level of the n-th load of s.
 	Below(s S, n, k int) S
 	// Member returns the level of a row that the n-th load of s, a union, has found. A negative result omits the row.
-	Member(s S, n int, r store.Record) int
+	// status says which versions of documents are shown behind the row.
+	Member(s S, n int, r store.Record, status store.Status) int
 	// Hold reserves memory, or returns an error if there is none.
 	Hold(bytes int64) error
 }
@@ -139,7 +142,7 @@ const (
 type Settings[S any] struct {
 	Source   Source[S]
 	Snapshot *store.Snapshot
-	Status   store.Status              // the status of related documents that are read
+	Status   store.Status              // the status of documents on the top level, and of those that they lead to
 	Access   *permission.Access        // what the caller may see
 	FileUses []*contenttypes.Attribute // the media attributes that Uses follows; see FileUses
 	Most     int                       // the maximum number of objects in an answer
@@ -162,7 +165,7 @@ func (ld *Loader[S]) Level(s S) *Level[S] {
 	} else {
 		l = &Level[S]{}
 	}
-	l.Selection = s
+	l.Selection, l.status = s, ld.Status
 	if n := ld.Source.Loads(s); n <= cap(l.To) {
 		l.To = l.To[:n]
 	} else {
@@ -199,7 +202,7 @@ func (ld *Loader[S]) loadLevel(l *Level[S]) error {
 	for n := range l.To {
 		to, load := &l.To[n], ld.Source.Load(l.Selection, n)
 		to.Levels, to.members, to.union = to.Levels[:0], to.members[:0], load.Union
-		if err := ld.read(l.Rows, &load, to); err != nil {
+		if err := ld.read(l, &load, to); err != nil {
 			return err
 		}
 		if to.Over {
@@ -214,7 +217,7 @@ func (ld *Loader[S]) loadLevel(l *Level[S]) error {
 		}
 		for k := range load.Levels {
 			below := ld.Level(ld.Source.Below(l.Selection, n, k))
-			below.Rows = to.Rows
+			below.Rows, below.status = to.Rows, l.status
 			to.Levels = append(to.Levels, below)
 		}
 		if load.Union {
@@ -222,6 +225,7 @@ func (ld *Loader[S]) loadLevel(l *Level[S]) error {
 		}
 		for _, below := range to.Levels {
 			if len(below.To) > 0 && len(below.Rows) > 0 {
+				below.status = behind(below.Rows[0], l.status)
 				ld.queue = append(ld.queue, below)
 			}
 		}
@@ -229,22 +233,33 @@ func (ld *Loader[S]) loadLevel(l *Level[S]) error {
 	return nil
 }
 
-// read carries out a load.
-func (ld *Loader[S]) read(rows []store.Record, load *Load, to *Loaded[S]) (err error) {
-	to.Most = max(ld.Most-ld.Read, 1)
+// behind returns the status in which documents are shown behind a row. A version of a type with draft & publish leads
+// to versions of its own status. Other rows lead to what the rows do that lead to them.
+func behind(r store.Record, above store.Status) store.Status {
+	if t := r.Type(); t != nil && t.DraftAndPublish {
+		return r.Status()
+	}
+	return above
+}
+
+// read carries out a load for the rows of a level.
+func (ld *Loader[S]) read(l *Level[S], load *Load, to *Loaded[S]) (err error) {
+	rows := l.Rows
+	to.Most, to.Sight = max(ld.Most-ld.Read, 1), ld.Access.Sight(l.status)
 	switch load.Kind {
 	case Targets:
-		return ld.Snapshot.RelatedAll(rows, load.Attr, ld.Status, load.Query, &to.Related)
+		return ld.Snapshot.RelatedAll(rows, load.Attr, l.status, load.Query, &to.Related)
 	case Uses:
 		var f store.Filter
 		if load.Query != nil {
 			f = load.Query.Filter
 		}
-		return ld.Snapshot.UsesAll(rows, ld.visibleUses(), ld.Status, f, &to.Related)
+		return ld.Snapshot.UsesAll(rows, ld.visibleUses(), l.status, f, &to.Related)
 	}
 	to.SetNone(len(rows))
 	if load.Kind == Counts {
-		to.Counts, err = ld.Snapshot.RelatedCounts(rows, load.Attr, ld.Status, load.Query, nil, to.Counts[:0])
+		to.Counts, err = ld.Snapshot.RelatedCounts(rows, load.Attr, l.status, load.Query, to.Sight,
+			to.Counts[:0])
 	}
 	return err
 }
@@ -258,7 +273,7 @@ func (ld *Loader[S]) divide(of *Level[S], n int) {
 	}
 	all := true
 	for _, r := range to.Rows {
-		m := member{level: int32(ld.Source.Member(of.Selection, n, r))}
+		m := member{level: int32(ld.Source.Member(of.Selection, n, r, behind(r, of.status)))}
 		if m.level >= 0 {
 			l := to.Levels[m.level]
 			m.row = int32(len(l.Rows))

@@ -64,7 +64,7 @@ func (source) Loads(s *selection) int                  { return len(s.loads) }
 func (source) Load(s *selection, n int) levels.Load    { return s.loads[n] }
 func (source) Below(s *selection, n, k int) *selection { return s.below[n][k] }
 func (source) Hold(int64) error                        { return nil }
-func (src source) Member(_ *selection, _ int, r store.Record) int {
+func (src source) Member(_ *selection, _ int, r store.Record, _ store.Status) int {
 	return slices.Index(src.kinds, r.Component())
 }
 
@@ -133,7 +133,7 @@ func follow(b *strings.Builder, snap *store.Snapshot, src source, r store.Record
 		count := 0
 		each := func(target store.Record) bool {
 			count++
-			switch k := src.Member(s, n, target); {
+			switch k := src.Member(s, n, target, store.Published); {
 			case load.Kind == levels.Counts:
 			case !load.Union:
 				follow(b, snap, src, target, s.below[n][0])
@@ -262,7 +262,7 @@ func TestTooMany(t *testing.T) {
 		}
 		s := (&selection{}).with(levels.Load{Kind: levels.Targets, Attr: node.Attribute("next")}, &selection{})
 		ld := &levels.Loader[*selection]{Settings: levels.Settings[*selection]{Source: source{}, Snapshot: snap,
-			Status: store.Published, Most: 1 << 20}}
+			Status: store.Published, Access: permission.FullAccess, Most: 1 << 20}}
 		read := func() (int, error) {
 			defer ld.Reset()
 			top := ld.Level(s)

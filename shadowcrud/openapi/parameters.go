@@ -48,7 +48,8 @@ func (b *builder) status(otherwise string) *jsontree.Object {
 	}
 	schema.Set("default", otherwise)
 	return b.parameter("status", func() *jsontree.Object {
-		return queryParameter("status", "Which version to read or write.", schema)
+		return queryParameter("status", "Which version to read or write. Drafts are read with the permission findDrafts, "+
+			"unless the server lets everybody read them.", schema)
 	})
 }
 

@@ -88,6 +88,9 @@ func (b *FilterBuilder) Leave(a *contenttypes.Attribute, f store.Filter) store.F
 	case f == nil:
 		return nil
 	case !a.IsScalar():
+		if sight := b.sight(); sight != nil && a.Target != nil {
+			f = store.Seen{Filter: f, Sight: sight}
+		}
 		return store.Through{Attr: a, Filter: f}
 	case a == b.locale && b.groups == 0 && len(b.path) == 0:
 		b.byLocale = f

@@ -4,6 +4,7 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -14,8 +15,9 @@ type History struct {
 	Match  func(store.Status, string) bool // by status and locale; nil: all
 }
 
-// History reads the parameters of a request for the history of a document: locale, status and pagination.
-func (p *Parser) History(t *contenttypes.ContentType, q *jsontree.Object) (*History, error) {
+// History reads the parameters of a request for the history of a document: locale, status and pagination. Drafts are
+// left out for a caller who may not read them.
+func (p *Parser) History(t *contenttypes.ContentType, q *jsontree.Object, a *permission.Access) (*History, error) {
 	for _, key := range q.Keys {
 		if key != "locale" && key != "status" && key != "pagination" {
 			return nil, apierror.UnknownKey(key, "", "query", key)
@@ -33,6 +35,12 @@ func (p *Parser) History(t *contenttypes.ContentType, q *jsontree.Object) (*Hist
 	status, ok := q.Value("status").(string)
 	if q.Value("status") != nil && !ok || status != "" && status != "draft" && status != "published" {
 		return nil, apierror.Validation(`status must be "draft" or "published"`)
+	}
+	if status == "draft" && !a.FindsDrafts(t) {
+		return nil, apierror.Forbidden()
+	}
+	if status == "" && !a.FindsDrafts(t) {
+		status = "published"
 	}
 	if byLocale := locale != "" && locale != "*" && t.Localized; byLocale || status != "" {
 		h.Match = func(st store.Status, in string) bool {

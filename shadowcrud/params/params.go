@@ -198,6 +198,9 @@ func (p *Parser) PlainList(t *contenttypes.ContentType, q *jsontree.Object, a *p
 // list sets everything in l except Paging, which the caller has set.
 func (r *request) list(l *List) (*List, error) {
 	l.Publication = r.publication()
+	if err := r.permitted(l.Publication); err != nil {
+		return nil, err
+	}
 	l.Query = r.query((*request).locales, l.Publication)
 	l.Query.Offset, l.Query.Limit, l.Query.Count = l.Paging.Start, l.Paging.Limit, l.Paging.WithCount
 	l.Selection = r.selection()
@@ -213,6 +216,9 @@ func (p *Parser) One(t *contenttypes.ContentType, q *jsontree.Object, a *permiss
 	r := p.request(t, q, a, everyIssue)
 	one := &One{Publication: r.publication()}
 	r.params.alone = true
+	if err := r.permitted(one.Publication); err != nil {
+		return nil, err
+	}
 	one.Query = r.query((*request).oneLocale, one.Publication)
 	one.Query.Limit = 1
 	one.Selection = r.selection()
@@ -302,15 +308,15 @@ func (p *Parser) Rows(t *contenttypes.ContentType, rows Rows, a *permission.Acce
 	return q, r.issues.err
 }
 
-// Items returns the filter and sort of the targets of a relation, media or component, for a caller without a query
-// string. s is the schema of the targets.
-func (p *Parser) Items(s *contenttypes.Schema, filters Filters, sort any,
-	a *permission.Access) (store.Filter, []store.SortKey, error) {
+// Items sets the filter and sort in a query of the targets of a relation, media or component, for a caller without a
+// query string. s is the schema of the targets, status that of the versions that the request is for.
+func (p *Parser) Items(q *store.Query, s *contenttypes.Schema, status store.Status, filters Filters, sort any,
+	a *permission.Access) error {
 	r := &request{Parser: p, access: a, issues: issues{reported: everyIssue}}
-	var filter store.Filter
+	r.params.hasStatus = status == store.Draft
 	if filters != nil {
-		filter = filters(&FilterBuilder{request: r, param: filtersParameter})
+		q.Filter = filters(&FilterBuilder{request: r, param: filtersParameter})
 	}
-	keys := r.sort(s, sort, sortParameter)
-	return filter, keys, r.issues.err
+	q.Sort, q.Sight = r.sort(s, sort, sortParameter), r.sight()
+	return r.issues.err
 }

@@ -478,7 +478,7 @@ func (c *populateReader) setting(shown *documents.Populate, below scope, key str
 // query returns the query of a populate, which it creates if there is none.
 func (c *populateReader) query(shown *documents.Populate) *store.Query {
 	if shown.Query == nil {
-		shown.Query = &store.Query{Type: shown.Attr.Target, Limit: -1}
+		shown.Query = &store.Query{Type: shown.Attr.Target, Limit: -1, Sight: c.sight()}
 	}
 	return shown.Query
 }

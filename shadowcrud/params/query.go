@@ -1,6 +1,7 @@
 package params
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -35,6 +36,18 @@ func (r *request) status() store.Status {
 	return store.Draft
 }
 
+// permitted returns an error if the request is for drafts, or tells of drafts, that the caller may not read. state is
+// the publication state that rows must have.
+func (r *request) permitted(state *store.PublicationState) error {
+	if !r.access.Reads(r.typ, r.status(), state) {
+		return apierror.Forbidden()
+	}
+	return nil
+}
+
+// sight returns what the caller sees behind relations; nil if that is everything.
+func (r *request) sight() *store.Sight { return r.access.Sight(cmp.Or(r.top, r).status()) }
+
 // query reads the parameters that choose and order rows: status, locale, filters, search and sort. state is the
 // publication state that rows must have. locales reads the parameter locale, unless the filters have a condition on the
 // locale.
@@ -52,7 +65,7 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 	}
 	filter = And(filter, r.searched())
 	if state != nil && r.typ.DraftAndPublish {
-		filter = And(filter, store.Publication{State: *state})
+		filter = And(filter, r.access.InState(*state))
 	}
 	if r.typ.UID == contenttypes.ScheduleUID {
 		filter = And(filter, r.visibleSchedules())
@@ -63,7 +76,7 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 		filter = And(filter, r.access.Visible(r.typ, q.Status))
 	}
 	q.Filter = filter
-	q.Sort = r.sort(&r.typ.Schema, r.params.sort, sortParameter)
+	q.Sort, q.Sight = r.sort(&r.typ.Schema, r.params.sort, sortParameter), r.sight()
 	return q
 }
 

@@ -27,8 +27,16 @@ type ChangesQuery struct {
 func (a *API) Shown(types []*contenttypes.ContentType, query *jsontree.Object,
 	q *changes.Query) (map[*contenttypes.ContentType]*documents.Selection, error) {
 	shown := map[*contenttypes.ContentType]*documents.Selection{}
+	if q.Status == store.Draft { // it decides what is seen behind relations
+		parameters := query
+		query = jsontree.NewObject()
+		for _, key := range parameters.Keys {
+			query.Set(key, parameters.Value(key))
+		}
+		query.Set("status", q.Status.String())
+	}
 	for _, t := range types {
-		if !q.Access.Allows(t, "find") {
+		if !q.Finds(t) {
 			continue
 		}
 		one, err := a.params.One(t, query, q.Access)

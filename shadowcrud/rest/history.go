@@ -24,7 +24,7 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 	if err != nil {
 		return err
 	}
-	asked, err := rt.api.params.History(rt.Type, query)
+	asked, err := rt.api.params.History(rt.Type, query, c.Access)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 		if err != nil {
 			return err
 		}
-		if total == 0 && !rt.everThere(s, q) {
+		if total == 0 && !rt.everThere(s, q, c.Access) {
 			return apierror.NotFound()
 		}
 		p.begin(s)
@@ -61,12 +61,21 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 	return nil
 }
 
-// everThere reports whether the document of a query is there, or was there as far as the log knows.
-func (rt *Route) everThere(s *store.Snapshot, q store.HistoryQuery) bool {
-	if _, exists := s.Document(rt.Type, q.DocumentID); exists {
+// everThere reports whether the document of a query is there, or was there as far as the log knows, in versions that
+// the caller may read.
+func (rt *Route) everThere(s *store.Snapshot, q store.HistoryQuery, access *permission.Access) bool {
+	readable := func(st store.Status, _ string) bool { return access.Reads(rt.Type, st, nil) }
+	found := false
+	if doc, exists := s.Document(rt.Type, q.DocumentID); exists {
+		s.Versions(rt.Type, doc, func(r store.Record) bool {
+			found = readable(r.Status(), r.Locale())
+			return !found
+		})
+	}
+	if found {
 		return true
 	}
-	q.Match, q.Limit = nil, 0
+	q.Match, q.Limit = readable, 0
 	_, total, _ := s.History(q)
 	return total > 0
 }

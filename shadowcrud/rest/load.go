@@ -102,7 +102,7 @@ func (p *printer) inState(q *store.Query) *store.Query {
 	if p.state == nil {
 		return q
 	}
-	state := store.Publication{State: *p.state}
+	state := p.access.InState(*p.state)
 	if q == nil {
 		return &store.Query{Filter: state, Limit: -1}
 	}
@@ -124,7 +124,7 @@ func (p *printer) Below(s shape, n, k int) shape {
 }
 
 // Member returns the variant of a populate that a row belongs to; it is negative for a row that is not printed.
-func (p *printer) Member(s shape, n int, r store.Record) int {
+func (p *printer) Member(s shape, n int, r store.Record, status store.Status) int {
 	if n == len(s.Populate) {
 		for k := range p.api.fileUsers {
 			if p.api.fileUsers[k].typ == r.Type() {
@@ -135,7 +135,7 @@ func (p *printer) Member(s shape, n int, r store.Record) int {
 	}
 	for k := range s.Populate[n].On {
 		if v := &s.Populate[n].On[k]; v.Schema == r.Schema() {
-			if v.Filter != nil && !p.snapshot.Matches(r, v.Filter, p.status) {
+			if v.Filter != nil && !p.snapshot.Matches(r, v.Filter, status) {
 				return -1
 			}
 			return k

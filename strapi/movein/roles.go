@@ -79,6 +79,13 @@ func (r *roles) list(model *contenttypes.Model, notes *notes) []Role {
 		role.Permissions = slices.Compact(granted)
 		list = append(list, role)
 	}
+	granted := map[string][]string{}
+	for _, role := range list {
+		granted[role.Type] = role.Permissions
+	}
+	if text := auth.UnstatedDrafts(model, granted); text != "" {
+		notes.say("drafts", "as in Strapi, %s", text)
+	}
 	for _, name := range r.tokens {
 		notes.say("API token "+name, "an archive has no keys; make a new one by `lectern token create`")
 	}

@@ -136,9 +136,10 @@ func (b *Binder) Rebind(
 // Filter compiles an argument filters. It returns an error if the caller may not filter by one of its attributes.
 func (b *Binder) Filter(f *schema.Filters, given *jsontree.Object, access *permission.Access) (store.Filter, error) {
 	w := walk{Binder: b, access: access, conditionCount: &conditionCount{most: b.limits.Conditions}}
-	filter, _, err := b.params.Items(f.Schema, w.conditionCount.filters(f, given), nil, access)
+	var q store.Query
+	err := b.params.Items(&q, f.Schema, store.Draft, w.conditionCount.filters(f, given), nil, access)
 	if err := w.refused(err); err != nil {
 		return nil, err
 	}
-	return filter, nil
+	return q.Filter, nil
 }

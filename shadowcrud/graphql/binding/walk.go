@@ -35,7 +35,8 @@ type walk struct {
 // A scope holds the settings that a root field passes on to all fields below it.
 type scope struct {
 	state   *store.PublicationState
-	objects int // estimate of how many objects the fields are read for; 1 where the cost is not estimated
+	status  store.Status // of the documents
+	objects int          // estimate of how many objects the fields are read for; 1 where the cost is not estimated
 }
 
 // selection computes the bindings of the fields of a selection.
@@ -92,9 +93,9 @@ func (w *walk) field(f *plan.Field, in scope) {
 	if w.cost = min(w.cost+below.objects, maxCost); w.tooExpensive() {
 		return
 	}
-	below.state = to.state
+	below.state, below.status = to.state, to.Query.Status
 	if f.Slot >= 0 && f.Load >= 0 {
-		below.state = in.state
+		below.state, below.status = in.state, in.status
 	}
 	for _, sub := range f.Subs {
 		if as != plan.AsCustom || w.more(sub, below.objects) {
@@ -189,17 +190,21 @@ func (w *walk) root(f *plan.Field, to *Binding) {
 		locale = args.Value("locale")
 	}
 	to.state = publicationState(args)
+	status := Status(args)
+	if !w.access.Reads(m.Type, status, to.state) {
+		to.Err = ErrForbidden
+		return
+	}
 	filters, sort, err := w.conditions(m, args)
 	if err != nil {
 		to.Err = err
 		return
 	}
-	query, wrong := w.params.Rows(m.Type, params.Rows{Filters: filters, Sort: sort, Locale: locale, Status: Status(args),
+	to.Query, err = w.params.Rows(m.Type, params.Rows{Filters: filters, Sort: sort, Locale: locale, Status: status,
 		State: to.state, Alone: !paged}, w.access)
-	if to.Err = w.refused(wrong); to.Err != nil {
+	if to.Err = w.refused(err); to.Err != nil {
 		return
 	}
-	to.Query = query
 	if paged {
 		to.Query.Offset, to.Query.Limit = to.Page.start, to.Page.limit
 		to.Query.Count = f.As == plan.AsRootConnection && f.Counts()
@@ -207,7 +212,7 @@ func (w *walk) root(f *plan.Field, to *Binding) {
 	}
 	to.Query.Limit = 1
 	to.Args = args
-	if query.Locales.All && f.As != plan.AsChange { // one document is shown in one locale
+	if to.Query.Locales.All && f.As != plan.AsChange { // one document is shown in one locale
 		to.Query.Locales = store.LocaleSet{Codes: []string{"*"}}
 	}
 }
@@ -262,7 +267,7 @@ func (w *walk) target(f *plan.Field, to *Binding, in scope) {
 			to.Page, err = w.paging(args.Object("pagination"), most)
 		}
 		if err == nil && m.Paged {
-			q.Filter, q.Sort, err = w.items(f, args)
+			err = w.items(q, f, in.status, args)
 		}
 		if err != nil {
 			to.Err = err
@@ -271,21 +276,20 @@ func (w *walk) target(f *plan.Field, to *Binding, in scope) {
 		q.Offset, q.Limit = to.Page.start, to.Page.limit
 	}
 	if in.state != nil && m.Type != nil && m.Type.DraftAndPublish {
-		q.Filter = params.And(q.Filter, store.Publication{State: *in.state})
+		q.Filter = params.And(q.Filter, w.access.InState(*in.state))
 	}
 }
 
-// items compiles the filters and the sort of a field that returns related rows.
-func (w *walk) items(f *plan.Field, args plan.Arguments) (store.Filter, []store.SortKey, error) {
+// items sets the filters and the sort of a field that returns rows related to versions of a status.
+func (w *walk) items(q *store.Query, f *plan.Field, status store.Status, args plan.Arguments) error {
 	filters, sort, err := w.conditions(f.Spec, args)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	if filters == nil && sort == nil {
-		return nil, nil, w.refused(nil)
+		return w.refused(nil)
 	}
-	filter, keys, wrong := w.params.Items(f.Attr.TargetSchema(), filters, sort, w.access)
-	return filter, keys, w.refused(wrong)
+	return w.refused(w.params.Items(q, f.Attr.TargetSchema(), status, filters, sort, w.access))
 }
 
 // conditions returns the filters and the sort in the arguments of a field, each nil if it is absent or empty.

@@ -194,11 +194,10 @@ func (r *customRun) findReferenced(g *referenceGroup) (rows []store.Record, posi
 	if g.typ.Localized && g.locale != "" {
 		locale = g.locale
 	}
-	q, err := r.engine.params.Rows(g.typ, params.Rows{Locale: locale}, permission.FullAccess)
+	q, err := r.engine.params.Rows(g.typ, params.Rows{Locale: locale, Status: g.status}, permission.FullAccess)
 	if err != nil {
 		return nil, nil, err
 	}
-	q.Status = g.status
 	known := map[string]int32{}
 	for i, ref := range g.refs {
 		position, isKnown := known[ref.id]

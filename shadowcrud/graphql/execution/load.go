@@ -77,7 +77,7 @@ func (x *execution) Load(s *plan.Selection, n int) levels.Load {
 func (x *execution) Below(s *plan.Selection, n, k int) *plan.Selection { return s.Loads[n].Subs[k] }
 
 // Member returns the index of the union member that a row belongs to, negative if the row is left out of the answer.
-func (x *execution) Member(s *plan.Selection, n int, r store.Record) int {
+func (x *execution) Member(s *plan.Selection, n int, r store.Record, _ store.Status) int {
 	f := s.Loads[n]
 	k, ok := f.Variants[r.Schema()]
 	if !ok {

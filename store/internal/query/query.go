@@ -76,8 +76,12 @@ type (
 		Filter Filter // of the Through
 		Sight  *Sight
 	}
-	// Publication holds for rows in a publication state (the parameter publicationFilter).
-	Publication struct{ State PublicationState }
+	// Publication holds for rows in a publication state (the parameter publicationFilter), and for those of types whose
+	// drafts a Sight does not show.
+	Publication struct {
+		State PublicationState
+		Sight *Sight // nil: the drafts of all types are shown
+	}
 	// Search holds if the text form of one of Attrs contains Text, ignoring case.
 	Search struct {
 		Text  string
