@@ -147,6 +147,13 @@ type Session struct {
 	LastActiveAt time.Time `json:"lastActiveAt"` // of its last refresh, or the login
 }
 
+// MayRefresh reports whether the public may refresh sessions, without which they end with their first JWT. The public of
+// a store that was made before there were sessions may not, unless it is granted.
+func (u *Users) MayRefresh() (bool, error) {
+	table, err := u.roles.current()
+	return err == nil && table.public().AllowsAction(authActions+".refresh"), err
+}
+
 // SessionOf returns the key of the session whose JWT a request has; "" if it has none.
 func (u *Users) SessionOf(r *http.Request) string {
 	token, _ := Bearer(r.Header.Get("Authorization"))

@@ -2,12 +2,15 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"lectern/gateway"
+	"lectern/internal/servertest"
 )
 
 const sessionPlugins = `users-permissions:
@@ -72,4 +75,31 @@ type sessionAnswer struct {
 		Device  string `json:"deviceId"`
 		Current bool   `json:"current"`
 	} `json:"data"`
+}
+
+// TestRefreshThatNobodyMayIsLogged starts a server with sessions on a store whose public may not refresh them, and on a
+// fresh one, whose public may.
+func TestRefreshThatNobodyMayIsLogged(t *testing.T) {
+	t.Setenv("SECRET_OF_BOTH", testSecret)
+	const warning = "the public may not refresh them"
+	fresh := &editing{T: t, dir: t.TempDir()}
+	fresh.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
+	fresh.write("config/plugins.yaml", sessionPlugins)
+	fresh.serve(nil)
+	if strings.Contains(fresh.log(), warning) {
+		t.Error("the log of a fresh store warns")
+	}
+	r := &replica{T: t, base: fresh.base}
+	res, text := r.writing("PUT", "/api/users-permissions/roles/2", fresh.key, "application/json",
+		[]byte(`{"name":"Public"}`))
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("take away what the public may: %d %s", res.StatusCode, text)
+	}
+	fresh.close()
+	var log servertest.LogBuffer
+	_, stop := openProject(t, fresh.dir, gateway.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	stop()
+	if !strings.Contains(log.String(), warning) {
+		t.Errorf("the log says %s", log.String())
+	}
 }

@@ -54,6 +54,9 @@ func (g *generation) openUsers() error {
 		return fmt.Errorf("open the users: %w", err)
 	}
 	shared.users = g.users
+	if err := g.warnOfRefresh(); err != nil {
+		return err
+	}
 	if err := g.openProviders(secret); err != nil {
 		return err
 	}
@@ -77,4 +80,17 @@ func (g *generation) openProviders(secret []byte) (err error) {
 			"set url in config/server.yaml", "address", g.base())
 	}
 	return nil
+}
+
+// warnOfRefresh logs a warning if logins begin sessions that nobody may refresh.
+func (g *generation) warnOfRefresh() error {
+	if !g.Settings.Users.Accounts.Sessions.On || !g.project.role.HasOwnContent() {
+		return nil
+	}
+	may, err := g.users.MayRefresh()
+	if err == nil && !may {
+		g.project.log.Warn("sessions end with their first JWT, since the public may not refresh them: grant refresh of " +
+			"plugin::users-permissions.auth to the role public in config/permissions.yaml")
+	}
+	return err
 }
