@@ -38,7 +38,7 @@ func copyExample(t *testing.T, name string) (dir string) {
 	dir = t.TempDir()
 	from := "examples/" + name + "/"
 	files := map[string]string{}
-	for _, file := range trackedFiles(t, from+"content-types/*", from+"config/*") {
+	for _, file := range trackedFiles(t, from+"content-types/*", from+"config/*", from+"content/*") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
