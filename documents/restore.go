@@ -21,8 +21,8 @@ type PastVersion struct {
 
 // Restore writes a past version of a document as its draft, or as the only version of a type without drafts. A document
 // that was deleted gets its documentId back. w.Data and w.Status have no effect; w.Locale names the localization. The
-// version is checked as a body is: w.Access does not limit it. The error for a value that is not valid any more does
-// not show the value.
+// version is checked as a body is: w.Access does not limit it, but a version that the caller could not read by their
+// rules counts as missing. The error for a value that is not valid any more does not show the value.
 //
 // Values that the localizations of a document share become those of the version in all of them, as with any write, even
 // if the localization itself is missing by now. Links to documents that are gone, or have no version in the locale, are
@@ -30,6 +30,10 @@ type PastVersion struct {
 // is an Error 404, and what the log does not know is an error of store.Snapshot.ViewAt or SequenceOf.
 func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
 	w.Rules, w.restores = w.rules(), true
+	var visible store.Filter
+	if w.Access != nil {
+		visible = w.Access.VisibleAlone(w.Type, of.Status)
+	}
 	w.Access, w.Status = permission.FullAccess, store.Draft
 	locale, err := s.locale(&w, false)
 	if err != nil {
@@ -48,7 +52,7 @@ func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
 		if err != nil {
 			return err
 		}
-		f := pastReader{model: s.model, now: snap, hashes: map[string]string{}}
+		f := pastReader{model: s.model, now: snap, hashes: map[string]string{}, visible: visible}
 		if err := snap.ViewAt(
 			sequence, func(then *store.Snapshot) error { return f.read(then, &w, of.Status, locale) }); err != nil {
 			return err
@@ -94,6 +98,8 @@ type pastReader struct {
 	owner  *contenttypes.ContentType
 	status store.Status
 	hashes map[string]string // the hashes of passwords, each by itself: they are written as they are
+
+	visible store.Filter // what the version met if the caller may see it; nil: anything
 }
 
 // read sets the data of w to those of a version, and the documentId of a single type.
@@ -107,7 +113,7 @@ func (f *pastReader) read(then *store.Snapshot, w *Write, status store.Status, l
 	}
 	doc, _ := then.Document(w.Type, w.DocumentID)
 	row := then.Version(w.Type, doc, f.status, locale)
-	if !row.Exists() {
+	if !row.Exists() || f.visible != nil && !then.Matches(row, f.visible, f.status) {
 		return apierror.NotFound()
 	}
 	w.Data, w.hashes = f.object(row), f.hashes

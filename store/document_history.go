@@ -31,9 +31,13 @@ type HistoryQuery struct {
 	Match      func(Status, string) bool // by status and locale; nil: all
 	// Shows reports whether the reader may see an attribute of the document, or of a component in it. Changes of others
 	// are left out; nil shows all.
-	Shows  func(*contenttypes.Attribute) bool
-	Offset int
-	Limit  int // negative: all
+	Shows func(*contenttypes.Attribute) bool
+	// Visible returns the condition that a version of a status must have met for the reader to see its items: as the
+	// entry left it or, if the entry removed it, as it was before. A version that did not meet it before counts as
+	// created. nil shows all, and so does a nil condition.
+	Visible func(Status) Filter
+	Offset  int
+	Limit   int // negative: all
 }
 
 // A versionEdit is what an entry did to a version, with its row before and after; nil for none.
@@ -65,6 +69,9 @@ func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err e
 			if q.Match != nil && !q.Match(items[i].Status, items[i].Locale) {
 				continue
 			}
+			if q.Visible != nil && !s.limit(&items[i], &edits[i], b, q.Visible(items[i].Status)) {
+				continue
+			}
 			if total++; total > q.Offset && (q.Limit < 0 || len(page) < q.Limit) {
 				items[i].Changed = s.changedAttributes(e, b, sequence.doc, edits[i], q.Shows)
 				page = append(page, items[i])
@@ -72,6 +79,60 @@ func (s *Snapshot) History(q HistoryQuery) (page []HistoryItem, total int, err e
 		}
 	}
 	return page, total, s.failed
+}
+
+// limit reports whether an item is of a version that met a condition, and makes it one of a creation if the version
+// did not before. What is not known has not met it.
+func (s *Snapshot) limit(item *HistoryItem, v *versionEdit, b *boundSchema, only Filter) bool {
+	if only == nil {
+		return true
+	}
+	met := func(data []byte, sequence uint64) (met bool) {
+		if data == nil {
+			return false
+		}
+		if rowsDecide(only) {
+			r := s.loggedVersion(b, v.slot, item.Doc, data)
+			return r.Exists() && s.Matches(r, only, item.Status)
+		}
+		err := s.ViewAt(sequence, func(then *Snapshot) error {
+			r := then.row(b, v.slot, item.Doc)
+			met = r.Exists() && then.Matches(r, only, item.Status)
+			return nil
+		})
+		return err == nil && met
+	}
+	before := met(v.before, item.Position.Sequence-1)
+	if v.after == nil {
+		return before
+	}
+	if !before {
+		v.before = nil
+		if item.Action == Updated {
+			item.Action = Created
+		}
+	}
+	return met(v.after, item.Position.Sequence)
+}
+
+// rowsDecide reports whether a filter looks only at what is in the row.
+func rowsDecide(f Filter) bool {
+	all := func(parts []Filter) bool {
+		return !slices.ContainsFunc(parts, func(f Filter) bool { return !rowsDecide(f) })
+	}
+	switch f := f.(type) {
+	case And:
+		return all(f)
+	case Or:
+		return all(f)
+	case Not:
+		return rowsDecide(f.Filter)
+	case Through:
+		return !f.Attr.IsRelation() && !f.Attr.System && rowsDecide(f.Filter)
+	case Compare:
+		return true
+	}
+	return false
 }
 
 // A documentEntry is an entry that changed rows of a document.

@@ -42,6 +42,12 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 				return err
 			}
 		}
+		if err := rt.seesHistory(s, c.Access, q.DocumentID); err != nil {
+			return err
+		}
+		if c.Access.HasRules() {
+			q.Visible = rt.visibleTo(c.Access)
+		}
 		items, total, err := s.History(q)
 		if err != nil {
 			return err
@@ -58,6 +64,48 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 		return err
 	}
 	p.send(w, http.StatusOK)
+	return nil
+}
+
+// visibleTo returns what limits which versions of the documents of the route a caller sees.
+func (rt *Route) visibleTo(access *permission.Access) func(store.Status) store.Filter {
+	return func(status store.Status) store.Filter { return access.VisibleAlone(rt.Type, status) }
+}
+
+// seesHistory returns an error if rules hide a document, so that the caller must not see what it was: no version of it
+// is visible now or, if it is gone, none was when it was deleted.
+func (rt *Route) seesHistory(s *store.Snapshot, access *permission.Access, documentID string) error {
+	visible := rt.visibleTo(access)
+	if !access.HasRules() || visible(store.Published) == nil && visible(store.Draft) == nil {
+		return nil
+	}
+	if rt.Type.Kind == contenttypes.SingleType {
+		var err error
+		if documentID, err = s.LastOnly(rt.Type); err != nil {
+			return err
+		}
+	}
+	seen := false
+	if doc, exists := s.Document(rt.Type, documentID); exists {
+		s.Versions(rt.Type, doc, func(r store.Record) bool {
+			only := visible(r.Status())
+			seen = access.Reads(rt.Type, r.Status(), nil) && (only == nil || s.Matches(r, only, r.Status()))
+			return !seen
+		})
+	} else {
+		q := store.HistoryQuery{Type: rt.Type, DocumentID: documentID, Limit: 1}
+		last, _, _ := s.History(q)
+		q.Visible = visible
+		q.Match = func(status store.Status, _ string) bool { return access.Reads(rt.Type, status, nil) }
+		lastSeen, _, _ := s.History(q)
+		seen = len(lastSeen) > 0 && lastSeen[0].Position == last[0].Position
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if !seen {
+		return apierror.NotFound()
+	}
 	return nil
 }
 
@@ -144,6 +192,9 @@ func (rt *Route) asOf(c Call, one *params.One,
 	return func(s *store.Snapshot) error {
 		sequence, err := find(s)
 		if err == nil {
+			err = rt.seesHistory(s, c.Access, c.DocumentID)
+		}
+		if err == nil {
 			err = s.ViewAt(sequence, answer)
 		}
 		return pastError(err)
@@ -223,6 +274,12 @@ func (rt *Route) restore(w http.ResponseWriter, r *http.Request, c Call) error {
 		return err
 	}
 	restore := func(ctx context.Context, write documents.Write) error {
+		if err := rt.api.store.View(func(s *store.Snapshot) error {
+			s.Within(ctx, 0)
+			return rt.seesHistory(s, c.Access, write.DocumentID)
+		}); err != nil {
+			return err
+		}
 		return pastError(rt.api.documents.Restore(ctx, write, of))
 	}
 	return rt.carryOut(w, r, c, http.StatusOK, printSingle(written), restore, documents.Write{
