@@ -1,6 +1,8 @@
 package documents
 
 import (
+	"strconv"
+
 	"lectern/contenttypes"
 	"lectern/documents/issues"
 	"lectern/documents/values"
@@ -17,7 +19,8 @@ func (wr *writing) checkFiles(a *contenttypes.Attribute, path []string, refs []s
 	for _, ref := range refs {
 		file := wr.tx.Version(a.Target, ref.Doc, store.Published, ref.Locale)
 		if text, _ := values.Decode(file.JSON(mime)).(string); file.Exists() && !a.AllowsFile(text) {
-			return []issues.Issue{issues.Missing(path, values.TakesOnly(a))}
+			name, _ := values.Decode(file.JSON(a.Target.Attribute("name"))).(string)
+			return []issues.Issue{issues.Missing(path, values.TakesOnly(a)+", and "+strconv.Quote(name)+" is "+text)}
 		}
 	}
 	return nil
