@@ -131,6 +131,12 @@ func (u *Users) failed(err error) {
 	}
 }
 
+// AnybodyMayRegister reports whether requests without a credential can make users.
+func (u *Users) AnybodyMayRegister() (bool, error) {
+	table, err := u.roles.current()
+	return err == nil && u.o.Settings.AllowRegister && table.public().AllowsAction(authActions+".register"), err
+}
+
 // Close waits a short time for mails that are being sent. Call it before you close the store.
 func (u *Users) Close() { u.mails.close() }
 

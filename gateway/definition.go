@@ -64,7 +64,10 @@ func Check(dir string, o Options) (d *Definition, problems config.Problems, warn
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	warnings = d.Settings.GraphQL.Warnings
+	warnings = slices.Clone(d.Settings.GraphQL.Warnings)
+	if d.Settings.Users.Enabled && d.registrationIsUnsettled() {
+		warnings = append(warnings, anybodyRegisters)
+	}
 	role, doubtful := d.checkDefaultRole(o)
 	problems = append(problems, role...)
 	for _, p := range doubtful {
@@ -87,6 +90,16 @@ func (d *Definition) unstatedDrafts() string {
 		return ""
 	}
 	return auth.UnstatedDrafts(d.Model, d.Settings.Roles)
+}
+
+// anybodyRegisters warns of registration that is open because nobody has thought of it.
+const anybodyRegisters = "anybody may register as a user, since config/plugins.yaml does not say whether that is meant: " +
+	"set users-permissions.config.allow_register to false, or to true"
+
+// registrationIsUnsettled reports whether registration is open without a setting that says so.
+func (d *Definition) registrationIsUnsettled() bool {
+	users := d.Settings.Users
+	return users.Accounts.AllowRegister && users.AllowRegister.IsNull()
 }
 
 // checkDefaultRole reports a default_role that no file declares. The server does not start with a default_role that

@@ -245,6 +245,11 @@ func (p *Project) announce(ready Ready) {
 	if text := g.unstatedDrafts(); text != "" && p.options.Production && p.role.FilesDecide() {
 		p.log.Warn(text)
 	}
+	if p.options.Production && !p.options.Ephemeral && g.users != nil && g.registrationIsUnsettled() {
+		if open, err := g.users.AnybodyMayRegister(); err == nil && open {
+			p.log.Warn(anybodyRegisters)
+		}
+	}
 	if p.options.Ephemeral || !p.role.FilesDecide() { // nobody makes tokens there
 		return
 	}

@@ -24,6 +24,7 @@ type Users struct {
 	Management string        // jwtManagement: legacy-support (default) or refresh, which sets Accounts.Sessions.On
 	Cookie     SessionCookie // used with sessions only
 
+	AllowRegister  *yamlfile.Node // position of Accounts.AllowRegister; nil if not set
 	RegisterFields *yamlfile.Node // position of Accounts.RegisterFields; nil if not set
 	DefaultRole    *yamlfile.Node // position of Accounts.DefaultRole; nil if not set
 	SecretAt       *yamlfile.Node // position of Secret; nil if not set
@@ -59,7 +60,7 @@ type usersFile struct {
 	JWTManagement *string `yaml:"jwtManagement"`
 	Sessions      sessionsFile
 	RateLimit     rateLimitFile `yaml:"ratelimit"`
-	// whether anybody may register
+	// whether anybody may register. Without it `lectern check`, and each start in production, warn that it is so
 	AllowRegister *bool `yaml:"allow_register"`
 	// whether an address belongs to one user only
 	UniqueEmail *bool `yaml:"unique_email"`
@@ -152,6 +153,7 @@ func (s *Users) read(f *usersFile, config *yamlfile.Node) (problems yamlfile.Pro
 	}
 	problems = append(problems, s.readSessions(f, config)...)
 	s.SecretAt, s.DefaultRole = config.Get("jwtSecret"), config.Get("default_role")
+	s.AllowRegister = config.Get("allow_register")
 	s.RegisterFields = config.Get("register").Get("allowedFields")
 	if s.RateLimit.Max < 1 {
 		problems.Add(config.At("ratelimit", "max"),
