@@ -24,9 +24,10 @@ type Actions struct {
 var (
 	collectionActions  = []string{"find", "findOne", "create", "update", "delete"}
 	singleActions      = []string{"find", "update", "delete"}
-	publicationActions = []string{"publish", "unpublish", "discardDraft", permission.FindDrafts}
-	historyActions     = []string{"history", "restore"}
-	streamActions      = []string{"stream"} // of collections
+	publicationActions = []string{"publish", "unpublish", "discardDraft", permission.FindDrafts,
+		permission.PreviewAction}
+	historyActions = []string{"history", "restore"}
+	streamActions  = []string{"stream"} // of collections
 )
 
 // pluginActions lists the actions of routes that are not generated, with their uid and the built-in type that they

@@ -30,7 +30,9 @@ type Authenticator struct {
 	Users  *Users // nil if the project has no users
 	Roles  *Roles // roles of requests without a token; used only if the project has no users
 	Tokens *Tokens
-	Now    func() time.Time // the clock for rules of access; nil means time.Now
+	// Previews makes and checks the tokens of previews; nil: there are none.
+	Previews *Previews
+	Now      func() time.Time // the clock for rules of access; nil means time.Now
 }
 
 // A Principal is the sender of a request and what they may do.
@@ -60,7 +62,8 @@ var (
 )
 
 // Authenticate returns the sender of r and what they may do. A request without credential has the public role. For an
-// unknown, expired or revoked token it returns an *apierror.Error with status 401.
+// unknown, expired or revoked token it returns an *apierror.Error with status 401, and for the token of a preview one
+// with status 403.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
@@ -69,6 +72,9 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 			return Principal{}, err
 		}
 		return Principal{Access: access.At(a.Now)}, nil
+	}
+	if isPreview(key) {
+		return Principal{}, errOnlyReads
 	}
 	if p, ok := a.Tokens.Principal(key); ok {
 		return p, nil

@@ -36,6 +36,7 @@ type typeFile struct {
 		Visible           *yamlfile.Node `yaml:"visible,ignored"`
 	} `yaml:"options"`
 	PluginOptions *yamlfile.Node `yaml:"pluginOptions"`
+	Preview       *yamlfile.Node `yaml:"preview"`
 	Config        *yamlfile.Node `yaml:"config,ignored"`
 	ModelType     *yamlfile.Node `yaml:"modelType,ignored"`
 	Attributes    *yamlfile.Node `yaml:"attributes"`
@@ -72,6 +73,7 @@ func (l *loader) contentType(root *yamlfile.Node, built builtIn) {
 	}
 	l.schemaAttributes(d, f.Attributes)
 	l.privateAttributes(root.At("options", "privateAttributes"), t, f.Options.PrivateAttributes)
+	t.Preview = l.previewURL(t, f.Preview)
 }
 
 func (l *loader) kind(root *yamlfile.Node, kind string) Kind {

@@ -39,9 +39,10 @@ type ContentType struct {
 	DisplayName     string
 	Description     string
 	DraftAndPublish bool
-	Localized       bool // pluginOptions.i18n.localized
-	BuiltIn         bool // comes with Lectern (users, roles, files, …), not from the project
-	Internal        bool // built-in and never served by the generated APIs (API tokens, …)
+	Localized       bool        // pluginOptions.i18n.localized
+	BuiltIn         bool        // comes with Lectern (users, roles, files, …), not from the project
+	Internal        bool        // built-in and never served by the generated APIs (API tokens, …)
+	Preview         *PreviewURL // where a front end shows drafts; nil if the definition does not say
 }
 
 // PathName returns the name of the type in paths of the REST API: "articles" in /api/articles. It is in lower case.

@@ -218,6 +218,9 @@ func (g *generation) runtime() (Runtime, error) {
 		return Runtime{}, err
 	}
 	g.positions = feed.NewPositions(secret)
+	authenticator.Previews = auth.NewPreviews(auth.PreviewOptions{
+		Model: g.Model, Secret: secret, Lifespan: s.PreviewLifespan, Now: g.project.clock.Now,
+	})
 	if g.forward, err = g.newForwarder(); err != nil {
 		return Runtime{}, err
 	}
@@ -234,6 +237,7 @@ func (g *generation) runtime() (Runtime, error) {
 		REST:         api,
 		Cache:        g.Cache,
 		Authenticate: authenticator.Authenticate,
+		previews:     authenticator,
 		Extensions:   g.extensions,
 		Host:         host{g},
 		probes:       g.project.probes(g),

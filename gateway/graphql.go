@@ -50,7 +50,7 @@ func (g *generation) graphqlRoutes(a *auth.Authenticator, parser *params.Parser,
 	o := graphqlhttp.Options{
 		Engine: engine, Store: g.store, Log: g.project.log, Metrics: g.project.observed.metrics,
 		Memory: g.project.memory, Limits: g.limits(), Answers: g.answers,
-		Authenticate: a.Authenticate, WithCaller: g.withCaller, Extended: g.project.options.Extensions != nil,
+		Authenticate: a.Authenticate, AuthenticateReader: a.AuthenticateReader, WithCaller: g.withCaller, Extended: g.project.options.Extensions != nil,
 		Forward: g.forward, Quotas: g.quotas, Limiter: limiter, Proxies: g.Settings.Server.TrustedProxies, Keys: g.keys,
 		Subscribers: g.project.subscribers, NoLog: g.Settings.Server.Log.Limits().Off,
 		Serving: g.project.servingGraphQL,

@@ -9,6 +9,7 @@ import (
 
 	"lectern/auth"
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/rest"
@@ -31,6 +32,8 @@ type Runtime struct {
 	Extensions *Extensions
 	Host       Host
 
+	previews *auth.Authenticator // makes previews and takes their tokens; nil: there are none
+
 	routes []server.Route // beside the generated ones
 	probes []server.Probe
 	steps  server.Steps
@@ -50,6 +53,9 @@ func (rt *Runtime) api() (api server.API, err error) {
 	}
 	api = server.API{Prefix: prefix, Authenticate: rt.Authenticate, Host: rt.Host, Quotas: rt.quotas, Probes: rt.probes,
 		Steps: rt.steps}
+	if rt.previews != nil {
+		api.AuthenticateReader = rt.previews.AuthenticateReader
+	}
 	add := func(route server.Route, err error) error {
 		api.Routes = append(api.Routes, route)
 		return err
@@ -90,7 +96,8 @@ func (rt *Runtime) generated(x *Extensions, prefix string, route *rest.Route) (s
 		Open: config.Open, Scopes: config.Scopes, Whole: true, Extended: configured || route.Writes() &&
 			len(x.hooks) > 0,
 	}
-	made.Streams = !route.Writes() && !made.Extended // a read bounds its own time
+	made.Reads = route.Method == http.MethodGet && (route.Action == "find" || route.Action == "findOne")
+	made.Streams = made.Method == http.MethodGet && !made.Extended // a read bounds its own time
 	var err error
 	if made.Policies, made.Middlewares, err = x.resolve(&config); err != nil {
 		return made, err
@@ -98,6 +105,9 @@ func (rt *Runtime) generated(x *Extensions, prefix string, route *rest.Route) (s
 	cached, once := rt.Cache[route.Type], rt.steps.Once
 	made.Document = func(w http.ResponseWriter, r *http.Request, who auth.Principal, call rest.Call) error {
 		call.Untagged, call.CacheControl = made.Extended, cached[roleOf(who)]
+		if route.Action == permission.PreviewAction && rt.previews != nil {
+			call.Preview = rt.previews.PreviewsOf(r)
+		}
 		if once != nil && route.Writes() && r.Header[server.IdempotencyKey] != nil {
 			return serveOnce(w, r, once, who, route, call)
 		}
@@ -115,12 +125,12 @@ func serveOnce(w http.ResponseWriter, r *http.Request, once server.Once, who aut
 	})
 }
 
-// roleOf returns the role of a caller: public for requests without a credential, and none for API tokens.
+// roleOf returns the role of a caller: public for requests without a credential, and none for API tokens and previews.
 func roleOf(who auth.Principal) string {
 	switch {
 	case who.User.ID != 0:
 		return who.User.Role
-	case who.Token != "":
+	case who.Token != "" || who.Access.IsPreview():
 		return ""
 	}
 	return auth.PublicRole

@@ -34,6 +34,12 @@ func (g *generation) newForwarder() (*forward.Forwarder, error) {
 	return forward.New(*link, g.isForwarded, g.Settings.Server.Limits.WithDefaults().Handle, g.project.log), nil
 }
 
+// makesPreview reports whether a path is that of a route which makes previews, for which it writes nothing.
+func makesPreview(path, prefix string) bool {
+	path = strings.ToLower(path)
+	return strings.HasPrefix(path, strings.ToLower(prefix)+"/") && strings.HasSuffix(path, "/actions/preview")
+}
+
 // isForwarded reports whether a request of a content route may write, so that it is for the server that takes the
 // writes. Logins by a password write nothing without sessions, but those by another provider may make a user; the
 // GraphQL endpoint itself forwards mutations, and the tools of MCP make requests of their own.
@@ -46,6 +52,6 @@ func (g *generation) isForwarded(r *http.Request) bool {
 	if strings.EqualFold(path, prefix+"/auth/local") {
 		return g.Settings.Users.Accounts.Sessions.On
 	}
-	return !strings.EqualFold(path, g.Settings.GraphQL.Endpoint) &&
+	return !makesPreview(path, prefix) && !strings.EqualFold(path, g.Settings.GraphQL.Endpoint) &&
 		!strings.EqualFold(path, mcp.Path)
 }

@@ -174,7 +174,7 @@ func (a *Access) Bind(v Values) *Access {
 		all = Values{}
 	}
 	maps.Copy(all, v)
-	return &Access{actions: a.actions, narrow: a.narrow, rules: a.rules.bind(all)}
+	return &Access{actions: a.actions, narrow: a.narrow, rules: a.rules.bind(all), preview: a.preview}
 }
 
 // Timed reports whether what the Access allows depends on the time of the request. Answers by such an Access must not

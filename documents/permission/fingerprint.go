@@ -25,10 +25,13 @@ func (a *Access) AppendFingerprint(dst []byte) []byte {
 }
 
 func (a *Access) hash() [sha256.Size]byte {
-	if a.all {
-		return sha256.Sum256([]byte("all"))
-	}
 	text := []byte("these")
+	if a.all {
+		text = []byte("all")
+	}
+	if a.preview != nil {
+		text = a.preview.appendTo(text)
+	}
 	byName := func(a, b grant) int {
 		if c := strings.Compare(a.subject, b.subject); c != 0 {
 			return c

@@ -19,8 +19,9 @@ import (
 type Access struct {
 	all     bool
 	actions map[grant]bool
-	rules   *rules // nil: nothing is limited
-	narrow  bool   // some type that the caller may find may have drafts that they may not read
+	rules   *rules   // nil: nothing is limited
+	narrow  bool     // some type that the caller may find may have drafts that they may not read
+	preview *preview // nil: it is not that of a preview
 	print   fingerprint
 	sight   sight
 }
@@ -67,6 +68,9 @@ func NewAccess(actions []string, limits ...*Rule) *Access {
 
 // Allows reports whether the caller may use an action (find, findOne, create, update, delete, publish, …) on t.
 func (a *Access) Allows(t *contenttypes.ContentType, action string) bool {
+	if a.preview != nil && !slices.Contains(previewed, action) {
+		return false
+	}
 	return a.all || a.actions[grantOn(t.UID, action)]
 }
 
@@ -80,7 +84,13 @@ func (a *Access) Writes(t *contenttypes.ContentType) bool {
 
 // AllowsAction reports whether the caller may use an action written as "uid.action", such as
 // "plugin::upload.content-api.upload". Its subject need not be a content-type.
-func (a *Access) AllowsAction(action string) bool { return a.all || a.actions[parseGrant(action)] }
+func (a *Access) AllowsAction(action string) bool {
+	g := parseGrant(action)
+	if a.preview != nil && !a.preview.allows(g) {
+		return false
+	}
+	return a.all || a.actions[g]
+}
 
 // Follows reports whether the caller may see, filter by, sort by and write the links of an attribute. Components and
 // files are always allowed; documents are if the caller may find their type; private attributes are not, unless a rule

@@ -27,6 +27,11 @@ type apiFile struct {
 	// Default: none
 	Cache     **yamlfile.Node
 	RateLimit rateLimitsFile `yaml:"rateLimit"`
+	Preview   struct {
+		// how long the token of a [preview](previews.md) works
+		// Default: `1h`
+		Lifespan *yamlfile.Node
+	}
 }
 
 type restFile struct {
@@ -58,6 +63,12 @@ func (r *REST) readREST(n *yamlfile.Node) yamlfile.Problems {
 	f := r.file()
 	unfit := n.Decode(&f)
 	var problems yamlfile.Problems
+	if d := f.Preview.Lifespan; !d.IsNull() {
+		var ok bool
+		if r.PreviewLifespan, ok = ParseLifespan(d.Text); !ok {
+			problems.Add(d, "lifespan must be a number of seconds or a time such as 1h or 2d, not %q", d.Text)
+		}
+	}
 	prefix := strings.TrimRight(r.Prefix, "/")
 	if !isPath(prefix) {
 		problems.Add(n.At("rest", "prefix"), "prefix must be a path, such as /api or /content/v1, not %q", r.Prefix)

@@ -134,6 +134,8 @@ type REST struct {
 	Drafts        auth.Drafts // who may read drafts; default ReadableDrafts
 	DraftsSetting string      // what config/api.yaml says of it: granted, readable, or ""
 
+	PreviewLifespan time.Duration // how long the token of a preview works; default 1h
+
 	DocsPage *bool // whether browsers get a page that shows the OpenAPI document; nil: in development only
 
 	Cache    *yamlfile.Node // how answers may be cached, by content type; Load reads them into Definition.Cache
@@ -182,7 +184,8 @@ func Default() Settings {
 		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits,
 			Log:     Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize},
 			Tracing: Tracing{Sample: 1}, Idempotency: defaultIdempotency},
-		REST: REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits},
+		REST: REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits,
+			PreviewLifespan: time.Hour},
 		I18n: I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},
 		GraphQL: GraphQL{Enabled: true, Endpoint: "/graphql", ShadowCRUD: true, DepthLimit: 10, AmountLimit: 100,
 			DefaultLimit: 10, MaxLimit: -1,

@@ -62,7 +62,7 @@ limits: {json: 10mb, form: 2048}
 timeouts: {request: 1m30s}
 log: {level: "${LECTERN_TEST_LEVEL}", format: json, requests: true, sample: 0.25, keep: 7d, maxSize: 2GiB}
 `,
-		"config/api.json":     `{"rest": {"prefix": "/content/v1/", "maxLimit": -1}}`,
+		"config/api.json":     `{"rest": {"prefix": "/content/v1/", "maxLimit": -1}, "preview": {"lifespan": "90m"}}`,
 		"config/plugins.yaml": "i18n: {config: {defaultLocale: de, locales: [fr, {code: pt-BR, name: Português}]}}\nupload: {enabled: false}\n",
 		"config/permissions.yaml": `
 roles:
@@ -91,7 +91,7 @@ tokens:
 		90 * time.Second, config.DefaultLimits.Idle, slog.LevelDebug, "json", true, 0.25,
 		store.LogLimits{Keep: 7 * 24 * time.Hour, MaxSize: 2 << 30},
 		config.REST{Prefix: "/content/v1", DefaultLimit: 25, MaxLimit: -1, WithCount: true,
-			RateLimits: config.Default().REST.RateLimits},
+			RateLimits: config.Default().REST.RateLimits, PreviewLifespan: 90 * time.Minute},
 		config.I18n{Enabled: true, DefaultLocale: "de", Locales: []config.Locale{{Code: "de", Name: "de"},
 			{Code: "fr", Name: "fr"}, {Code: "pt-BR", Name: "Português"}}},
 		false, true,

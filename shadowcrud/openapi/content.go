@@ -34,6 +34,8 @@ func (b *builder) content(r *Route) *operation {
 		b.history(op, t, "history"+one)
 	case "restore":
 		b.restore(op, t, "restore"+one)
+	case "preview":
+		b.preview(op, t, "preview"+one)
 	default: // publish, unpublish, discardDraft
 		b.publication(op, t, r.Action, one)
 	}
@@ -177,6 +179,23 @@ func (b *builder) publication(op *operation, t *contenttypes.ContentType, action
 		jsontree.ObjectOf("data", jsontree.ObjectOf("type", "object", "properties", properties, "additionalProperties",
 			false))), nil)
 	op.body.Set("required", false)
+}
+
+// preview describes the making of a preview.
+func (b *builder) preview(op *operation, t *contenttypes.ContentType, id string) {
+	op.id, op.summary = id, "Make a preview of the draft of a document of "+called(t)
+	op.description = "The token reads the draft of this document and what it populates, and nothing else. " +
+		"Send it as `Authorization: Bearer`."
+	if t.Localized {
+		op.parameters = []any{b.locale(false)}
+	}
+	made := b.schema("Preview", func() any {
+		return object("data", object("token", typed("string"), "expiresAt", typed("string", "format", "date-time"),
+			"url", nullable("string", "format", "uri", "description", "The page that shows the draft.")),
+			"meta", typed("object", "properties", jsontree.NewObject()))
+	})
+	op.responses = jsontree.ObjectOf("200", answer("The preview.", made, nil))
+	op.errors = readErrors
 }
 
 // history describes the list of what was done to a document.

@@ -90,6 +90,9 @@ func (p *Parser) WithSortKeys(most int, setting string) *Parser {
 	return &q
 }
 
+// DefaultLocale returns the locale of requests that name none.
+func (p *Parser) DefaultLocale() string { return p.defaultLocale }
+
 // A request is the state of reading the parameters of one request.
 type request struct {
 	*Parser

@@ -27,13 +27,13 @@ var publicationStates = map[string]store.PublicationState{
 // PublicationFilters are the values of the parameter publicationFilter, sorted.
 func PublicationFilters() []string { return slices.Sorted(maps.Keys(publicationStates)) }
 
-// status reads the parameter status. Every value except "published" means the draft. For types without drafts the
-// status still decides which versions of related documents are shown.
+// status reads the parameter status. Every value except "published" means the draft, as its absence does in a preview.
+// For types without drafts the status still decides which versions of related documents are shown.
 func (r *request) status() store.Status {
-	if !r.params.hasStatus || r.params.status == "published" {
-		return store.Published
+	if r.params.hasStatus && r.params.status != "published" || !r.params.hasStatus && r.access.Previews(r.typ) {
+		return store.Draft
 	}
-	return store.Draft
+	return store.Published
 }
 
 // permitted returns an error if the request is for drafts, or tells of drafts, that the caller may not read. state is
@@ -75,6 +75,7 @@ func (r *request) query(locales func(*request) store.LocaleSet, state *store.Pub
 	} else {
 		filter = And(filter, r.access.Visible(r.typ, q.Status))
 	}
+	filter = And(filter, r.access.Named(r.typ))
 	q.Filter = filter
 	q.Sort, q.Sight = r.sort(&r.typ.Schema, r.params.sort, sortParameter), r.sight()
 	return q

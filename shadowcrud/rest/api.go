@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"lectern/contenttypes"
 	"lectern/documents"
@@ -85,6 +86,9 @@ type Call struct {
 	ReadBody func(http.ResponseWriter, *http.Request) (any, error)
 	Limits   *AnswerLimits // nil: the default ones
 	Lines    *Lines        // how to send a list as JSON Lines; nil unless the client asks for that
+	// Preview returns a token for a preview of a document of the type that the sender of the request makes, and when it
+	// expires. Only the action preview needs it.
+	Preview func(t *contenttypes.ContentType, documentID string) (token string, expires time.Time, err error)
 	// Once keeps the answer to a write, so that it is not carried out twice; nil for a request without an idempotency
 	// key.
 	Once *store.Once

@@ -7,7 +7,7 @@
 //	GET    /plural/:documentId   one document
 //	PUT    /plural/:documentId   change it
 //	DELETE /plural/:documentId   remove it
-//	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft,restore}
+//	POST   /plural/:documentId/actions/{publish,unpublish,discard-draft,restore,preview}
 //	GET    /plural/:documentId/_history
 //
 // A single type has the same without an id, and without the list and POST, below /singular. The bodies of publish and
@@ -20,6 +20,6 @@
 // snapshot has ended: a slow client keeps no snapshot open. Only lists in JSON Lines are sent while they are printed
 // (lines.go).
 //
-// The routes and their handlers are in read.go, lines.go, write.go and history.go. API.Batch, in batch.go, does what
-// several routes do in one transaction.
+// The routes and their handlers are in read.go, lines.go, write.go, history.go and preview.go. API.Batch, in batch.go,
+// does what several routes do in one transaction.
 package rest

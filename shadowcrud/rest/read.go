@@ -16,6 +16,9 @@ import (
 
 // addReads adds the routes that read documents of a type.
 func (a *API) addReads(t *contenttypes.ContentType) {
+	if t.DraftAndPublish {
+		a.addPreview(t)
+	}
 	if t.Kind == contenttypes.SingleType {
 		a.add("GET", "/"+t.Singular, t, "find", (*Route).single)
 		a.add("GET", "/"+t.Singular+"/_history", t, "history", (*Route).history)

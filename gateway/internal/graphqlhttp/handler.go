@@ -44,6 +44,8 @@ type Options struct {
 
 	// Authenticate returns who sent a request.
 	Authenticate func(*http.Request) (auth.Principal, error)
+	// AuthenticateReader is Authenticate, and takes the tokens of previews, too.
+	AuthenticateReader func(*http.Request) (auth.Principal, error)
 	// WithCaller returns a request whose context has the caller, if code of a program asks for it.
 	WithCaller func(*http.Request, auth.Principal) *http.Request
 	// Extended says that code of a program may see requests.
@@ -94,7 +96,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, _ auth.Principal
 	if h.AnyOrigin && r.Header.Get("Origin") != "" {
 		w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	}
-	who, err := h.Authenticate(r)
+	who, err := h.AuthenticateReader(r)
 	if err == nil {
 		server.Identified(w, who)
 	}

@@ -19,6 +19,9 @@ type API struct {
 	// invalid credential is an *apierror.Error of status 401. Open routes without a limit do not call it; a retry calls
 	// it again. nil: nobody has a permission.
 	Authenticate func(*http.Request) (auth.Principal, error)
+	// AuthenticateReader is Authenticate for routes that read content, which take the tokens of previews, too. nil:
+	// they call Authenticate.
+	AuthenticateReader func(*http.Request) (auth.Principal, error)
 	// Host is the server as code of a program sees it.
 	Host schema.Server
 	// Quotas are the rate limits; nil: there are none.
@@ -67,6 +70,8 @@ type Route struct {
 	// Unmetered routes are exempt from the rate limits of callers.
 	Unmetered bool
 
+	// Reads is set for routes of a content-type that only show its documents.
+	Reads   bool
 	Content string // the name of the content-type in paths, such as articles; "" for a route of none
 	// Streams is set for routes that limit their time themselves: they work as long as bytes flow.
 	Streams bool

@@ -38,6 +38,7 @@ type guard struct {
 	streams   bool  // as in Route
 	whole     bool  // as in Route, unless extended
 	generated bool  // the route is one of a content-type
+	reads     bool  // as in Route
 	extended  bool  // code of a program is called: the context of the request has the Caller
 }
 
@@ -71,7 +72,7 @@ func (h *handlers) guard(route *Route) *guard {
 		handlers: h, open: route.Open, scopes: route.Requires(), limit: route.Limit,
 		policies: route.Policies, wrap: route.Middlewares,
 		absent: route.Absent, metered: !route.Open && !route.Unmetered, keyless: route.Keyless,
-		streams: route.Streams, whole: route.Whole, generated: generated,
+		streams: route.Streams, whole: route.Whole, generated: generated, reads: route.Reads,
 		extended: route.Extended || len(route.Policies)+len(route.Middlewares) > 0,
 		writes:   !generated && !route.Program && route.Method != http.MethodGet && route.Method != http.MethodHead,
 	}
@@ -121,6 +122,9 @@ func Control(ctx context.Context, w http.ResponseWriter) *http.ResponseControlle
 
 // identify authenticates a request. Without an authenticator, the caller has no permissions.
 func (g *guard) identify(r *http.Request) (auth.Principal, error) {
+	if read := g.handlers.api.AuthenticateReader; g.reads && read != nil {
+		return g.identifyBy(read, r)
+	}
 	return g.identifyBy(g.handlers.api.Authenticate, r)
 }
 
@@ -140,6 +144,9 @@ func (g *guard) identifyBy(
 // WithoutCredential is a request without a credential: its caller is the public.
 var WithoutCredential = &http.Request{Header: http.Header{}}
 
+// notStored is the header Cache-Control of answers that nobody may keep.
+var notStored = []string{"no-store"}
+
 // admit authenticates a request. It returns an error if the caller lacks a permission or has sent too many requests. A
 // retry is not counted.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principal, err error) {
@@ -148,6 +155,9 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (who auth.Principa
 	}
 	if who, err = g.identify(r); err == nil {
 		observationOf(w).identified(who)
+		if who.Access.IsPreview() {
+			w.Header()["Cache-Control"] = notStored
+		}
 	}
 	if g.metered {
 		err = cmp.Or(g.handlers.api.Quotas.Take(w, r, who), err)

@@ -104,6 +104,8 @@ func RecordedAs(who auth.Principal) store.Principal {
 		return store.Principal{Kind: "user", Name: who.User.Username}
 	case who.Token != "":
 		return store.Principal{Kind: "token", Name: who.Token}
+	case who.Access != nil && who.Access.IsPreview():
+		return store.Principal{Kind: "preview"}
 	}
 	return store.Principal{Kind: "public"}
 }

@@ -22,6 +22,8 @@ var ErrForbidden = &apierror.Error{
 // Only the documents that a caller may see are found, whatever root field they use: see params.Parser.Rows.
 func (b *Binder) MayUse(m *schema.FieldSpec, access *permission.Access, isUser bool) bool {
 	switch {
+	case access.IsPreview() && (m.Type == nil || !access.Previews(m.Type) || m.Of.Name != "Query"):
+		return false
 	case m.Auth.IsSet():
 		return Allows(access, m.Auth)
 	case m.Kind == schema.Custom:
