@@ -13,7 +13,6 @@ type Dependencies struct {
 	types []*contenttypes.ContentType
 	all   bool               // the answer may depend on any type
 	rules *permission.Access // decides which documents of the types are in the answer; nil: nothing does
-	ruled bool
 }
 
 // maxDependencies is the number of types from which an answer counts as depending on all of them.
@@ -34,9 +33,6 @@ func DependenciesOf(q *store.Query, shown *Selection, access *permission.Access,
 
 // All reports whether the answer may depend on all types.
 func (d *Dependencies) All() bool { return d.all }
-
-// Ruled reports whether a rule may leave out some of what the answer depends on.
-func (d *Dependencies) Ruled() bool { return d.ruled || d.all && d.rules != nil }
 
 // AddAll says that the answer may depend on all types.
 func (d *Dependencies) AddAll() { d.all = true }
@@ -66,9 +62,7 @@ func (d *Dependencies) rulesOf(t *contenttypes.ContentType) {
 	if rules := d.rules; rules != nil {
 		d.rules = nil // rules are not limited by rules
 		for _, status := range [...]store.Status{store.Published, store.Draft} {
-			visible := rules.Visible(t, status)
-			d.ruled = d.ruled || visible != nil
-			d.filter(visible)
+			d.filter(rules.Visible(t, status))
 		}
 		d.rules = rules
 	}

@@ -31,8 +31,9 @@ import (
 // comes back within an epoch. Routes that call code of a program have no ETag. The types on which a read depends are
 // kept by its route and query, so that a 304 needs no parsing and no planning.
 //
-// If rules of access leave something out, revisions would tell the caller of writes to what they must not see. Then the
-// ETag is a hash of the answer instead, and has a version only for callers who may write to the type.
+// Revisions would tell a caller whom rules of access limit of writes to what they must not see: a revision also moves
+// with links to documents of other types. Their ETags are hashes of the answer instead, and have a version only if they
+// may write to the type.
 
 // errNotModified ends a read whose ETag the client has already.
 var errNotModified = errors.New("not modified")
@@ -123,7 +124,7 @@ func (p *printer) tagging(rt *Route, r *http.Request, c *Call, q *store.Query, s
 	case !q.Locales.All && len(q.Locales.Codes) == 1:
 		t.depends.one, t.depends.locale = true, q.Locales.Codes[0]
 	}
-	if t.ruled = d.Ruled(); t.ruled && !c.Access.Writes(rt.Type) {
+	if t.ruled = c.Access.HasRules(); t.ruled && !c.Access.Writes(rt.Type) {
 		t.depends.one = false
 	}
 	if len(t.known) > 0 && !t.ruled {

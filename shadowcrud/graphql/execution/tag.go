@@ -17,8 +17,8 @@ import (
 
 // The answer to a query has an ETag, as the answers of REST have, unless code of a program takes part in it, or it
 // shows the calling user. The ETag is made from the request, the permissions of the caller, and the revisions of the
-// types that the plan reads; so an answer that the client has already costs no reading of rows. If rules of access leave
-// something out, revisions would tell of it: then the ETag is made from the answer instead of them.
+// types that the plan reads; so an answer that the client has already costs no reading of rows. Revisions would tell a
+// caller whom rules of access limit of what they must not see: their ETags are made from the answer instead.
 
 // A Conditional has a query answered with an ETag.
 type Conditional struct {
@@ -52,7 +52,7 @@ func (x *execution) identify(s *store.Snapshot) error {
 		text = jsontree.Append(text, x.request.Variables)
 	}
 	text = append(x.access.AppendFingerprint(append(text, "\ngraphql\n"...)), '\n')
-	if deps.Ruled() {
+	if x.access.HasRules() {
 		x.ruled, x.tag = true, append(x.tag, text...)
 		return nil
 	}
