@@ -316,6 +316,53 @@ func TestETagsHideWhatRulesHide(t *testing.T) {
 	}
 }
 
+// TestPublicationStatesOfHiddenVersions asks for drafts by the state of their published versions. A version that the
+// rule of the caller leaves out is as if there were none.
+func TestPublicationStatesOfHiddenVersions(t *testing.T) {
+	m := openMuseum(t, map[string]string{"content-types/note.yaml": `
+kind: collectionType
+info: {singularName: note, pluralName: notes, displayName: Note}
+options: {draftAndPublish: true}
+attributes:
+  text: {type: string}
+  state: {type: string}
+`, "config/permissions.yaml": museumPermissions + `
+  - name: visitor
+    type: custom
+    permissions:
+      api::note.note: {find: {where: {state: open}}, findOne: true, findDrafts: true}
+`})
+	write := func(text, published, draft string) {
+		made := m.want(201, "POST", "/api/notes?status=draft", "full",
+			object{"data": object{"text": text, "state": published}})
+		path := fmt.Sprint("/api/notes/", made.at("data.documentId"))
+		if published != "" {
+			m.want(200, "PUT", path, "full", object{"data": object{"state": published}})
+		}
+		m.want(200, "PUT", path+"?status=draft", "full", object{"data": object{"state": draft}})
+	}
+	write("a", "open", "open")
+	write("b", "secret", "open")
+	write("c", "", "open")
+	write("d", "open", "secret")
+	for state, want := range map[string]string{"": "abc", "has-published-version": "a", "never-published": "bc",
+		"modified": "a", "unmodified": "", "has-published-version-document": "a", "never-published-document": "bc"} {
+		path := "/api/notes?status=draft&fields=text&sort=text"
+		if state != "" {
+			path += "&publicationFilter=" + state
+		}
+		if got := m.want(200, "GET", path, "visitor", nil).texts(); got != fmt.Sprint(want, " of ", len(want)) {
+			t.Errorf("%s: %s, want %s", state, got, want)
+		}
+	}
+	path := "/api/notes?fields=text&sort=text&publicationFilter="
+	for state, want := range map[string]string{"published-with-draft": "a", "published-without-draft": "d"} {
+		if got := m.want(200, "GET", path+state, "visitor", nil).texts(); got != fmt.Sprint(want, " of ", len(want)) {
+			t.Errorf("%s: %s, want %s", state, got, want)
+		}
+	}
+}
+
 // TestRulesOutliveRoles edits a role that has a rule: the rule of permissions.yaml holds for the action, whoever grants
 // it, and no answer shows it.
 func TestRulesOutliveRoles(t *testing.T) {

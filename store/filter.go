@@ -122,7 +122,8 @@ type (
 	}
 	inState struct {
 		Publication
-		negate bool
+		negate            bool
+		drafts, published *limits // which drafts and which published versions are seen
 	}
 	constant bool
 )
@@ -209,17 +210,40 @@ func (c *someTarget) targetStatus() Status {
 func (c inState) holds(s *Snapshot, r Record) bool {
 	hidden := c.Sight != nil && r.Exists() && r.Type() != nil && r.Type().DraftAndPublish &&
 		c.Sight.StatusOf(r.Type(), Draft) != Draft
-	return (hidden || s.InState(r, c.State)) != c.negate
+	return (hidden || s.inState(r, c.State, c.sees)) != c.negate
+}
+
+// newInState compiles a Publication.
+func newInState(f Publication, negate bool) inState {
+	return inState{f, negate, newLimits(f.Sight, Draft), newLimits(f.Sight, Published)}
+}
+
+// sees reports whether a version of a document is seen. Those that are not are as if there were none.
+func (c inState) sees(s *Snapshot, r Record) bool {
+	if r.Status() == Draft {
+		return c.drafts.sees(s, r)
+	}
+	return c.published.sees(s, r)
 }
 
 // InState reports whether a version of a document is in a publication state. Versions of types without draft & publish
 // are in every state, and so is the zero Record.
 func (s *Snapshot) InState(r Record, state PublicationState) bool {
+	return s.inState(r, state, func(*Snapshot, Record) bool { return true })
+}
+
+// inState is InState if there are only the versions that are seen.
+func (s *Snapshot) inState(r Record, state PublicationState, sees func(*Snapshot, Record) bool) bool {
 	if !r.Exists() || !r.Type().DraftAndPublish {
 		return true
 	}
 	b, draft := r.table.bound, r.slot.Status() == Draft
-	other := func() Record { return s.row(b, r.slot^1, r.doc) }
+	other := func() Record {
+		if o := s.row(b, r.slot^1, r.doc); o.Exists() && sees(s, o) {
+			return o
+		}
+		return Record{}
+	}
 	switch state {
 	case NeverPublished:
 		return draft && !other().Exists()
@@ -237,9 +261,9 @@ func (s *Snapshot) InState(r Record, state PublicationState) bool {
 		newer := bytes.Compare(d.JSON(b.system.updatedAt), p.JSON(b.system.updatedAt)) > 0
 		return newer == (state == Modified)
 	case NeverPublishedDocument:
-		return draft && !s.isPublished(r)
+		return draft && !s.isPublished(r, sees)
 	case HasPublishedVersionDocument:
-		return !draft || s.isPublished(r)
+		return !draft || s.isPublished(r, sees)
 	case PublishedWithoutDraft:
 		return !draft && !other().Exists()
 	case PublishedWithDraft:
@@ -248,10 +272,11 @@ func (s *Snapshot) InState(r Record, state PublicationState) bool {
 	return false
 }
 
-// isPublished reports whether some localization of r's document is published.
-func (s *Snapshot) isPublished(r Record) bool {
-	for _, sl := range s.slots(r.table.bound, format.Unquote(r.JSON(r.table.bound.system.documentID))) {
-		if sl.Status() == Published {
+// isPublished reports whether a published version of r's document is seen, in any locale.
+func (s *Snapshot) isPublished(r Record, sees func(*Snapshot, Record) bool) bool {
+	b := r.table.bound
+	for _, sl := range s.slots(b, format.Unquote(r.JSON(b.system.documentID))) {
+		if sl.Status() == Published && sees(s, s.row(b, sl, r.doc)) {
 			return true
 		}
 	}
@@ -272,7 +297,7 @@ func compile(f Filter, status Status, negate bool) cond {
 	case Through:
 		return compileThrough(f, status, negate)
 	case Publication:
-		return inState{f, negate}
+		return newInState(f, negate)
 	case Search:
 		return compileSearch(f, negate)
 	case Compare:
