@@ -20,10 +20,13 @@
 // A file begins with its subject. Read them in this order: model_* and world_content (the model and its contents),
 // world_* (writes), read_* (reads, and what they find), random_* (random choices), run_* (the comparison, and how to
 // find the few operations that are needed for a difference), graphql_* (an operation, its text and its response),
-// past_* (former versions), alike_* (reads of two servers).
+// past_* (former versions), rules_* (rules of access), alike_* (reads of two servers).
 //
 // A Run that is Remembering also keeps a copy of the World behind each write (past_test.go). It asks for documents as
 // they were, for their histories, restores former versions, and changes definitions (past_*).
+//
+// TestNothingOutsideRulesShows gives random rules of access to an Asker. Two servers whose contents differ only in what
+// the rules leave out must answer byte by byte alike, and as the evaluator does for a World that has nothing else.
 //
 // TestServersAnswerAlike puts random reads to two servers that hold the same content, such as the reference and a
 // project that was moved in from it. The scripts in reference/ start the reference on a Strapi project

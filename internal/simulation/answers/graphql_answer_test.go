@@ -16,7 +16,8 @@ type Issue struct {
 type evaluation struct {
 	world   *World
 	limited bool
-	view    view // the view of the current root field
+	asker   *Asker // for whom world is what they see of it; nil: for others
+	view    view   // the view of the current root field
 	issues  []*Issue
 	path    []any
 	settle  func() error // of a mutation: settles the positions that a write leaves unknown
@@ -25,7 +26,16 @@ type evaluation struct {
 
 // Answer returns the expected data of a query, nil when it is null, and the expected errors.
 func (w *World) Answer(r *Request) (any, []*Issue) {
-	x := &evaluation{world: w, limited: r.Limited}
+	return (&evaluation{world: w, limited: r.Limited}).answer(r)
+}
+
+// AnswerTo is Answer to a query of an asker.
+func (w *World) AnswerTo(a *Asker, r *Request) (any, []*Issue) {
+	return (&evaluation{world: w, asker: a}).answer(r)
+}
+
+func (x *evaluation) answer(r *Request) (any, []*Issue) {
+	w := x.world
 	out, complete := orderedObject{}, true
 	for _, g := range collectFields(r.Roots, "Query") {
 		v, ok := any("Query"), true
@@ -63,7 +73,12 @@ func (x *evaluation) allows(t *Type, action string) bool {
 // root evaluates a field of Query. It returns false for a null where the schema allows none.
 func (x *evaluation) root(g *collectedField) (any, bool) {
 	return x.at(g.key(), func() (any, bool) {
-		w, q := x.world, &g.Args.Question
+		q := &g.Args.Question
+		if whole := x.world; x.asker != nil {
+			x.world = whole.seenBy(x.asker, q.status())
+			defer func() { x.world = whole }()
+		}
+		w := x.world
 		action, nonNull := "find", g.Args.Form == "list"
 		if g.Args.Form == "one" {
 			action = "findOne"

@@ -1,0 +1,80 @@
+package answers
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"lectern/internal/simulation/program"
+)
+
+var (
+	ruled     = flag.Uint64("ruled", 4, "models with rules that two servers are asked about")
+	questions = flag.Int("questions", 150, "questions to each couple of servers")
+)
+
+// TestNothingOutsideRulesShows asks pairs of servers whose contents differ only in what the rules of the asker leave
+// out. All answers are the same, byte by byte, and what the evaluator expects of a content that has nothing else. A
+// long run is go test ./internal/simulation/answers -run TestNothingOutsideRulesShows -ruled 300.
+func TestNothingOutsideRulesShows(t *testing.T) {
+	n := *ruled
+	if testing.Short() {
+		n = min(n, 2)
+	}
+	for seed := *program.Seed; seed < *program.Seed+n && !t.Failed(); seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			c, err := newCouple(t, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.questions(seed, *questions); err != nil {
+				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
+			}
+			if err := c.end(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// questions puts n random reads in REST, and as many in GraphQL, to both servers.
+func (c *couple) questions(seed uint64, n int) error {
+	rest := &generator{rng: rand.New(rand.NewPCG(seed, 3)), world: c.world, cover: NewCoverage(Quirks{})}
+	graph := &generator{rng: rand.New(rand.NewPCG(seed, 4)), world: c.world, cover: NewGraphQLCoverage(Quirks{}),
+		graphql: true}
+	for range n {
+		if err := c.question(rest.Question()); err != nil {
+			return err
+		}
+		if err := c.query(graph.Request()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// question puts a read to both servers. If the asker may find all types, the answer is that of the evaluator to a
+// question about what the asker sees.
+func (c *couple) question(q *Question) error {
+	path := q.Path(c.world)
+	got, err := c.ask(call{method: "GET", path: path})
+	if err != nil || !c.asker.findsAll(c.world.Model) {
+		return err
+	}
+	status, want := c.world.seenBy(c.asker, q.status()).Evaluate(q)
+	return c.run.compare("GET "+path, status, want, got.status, program.Decode([]byte(got.body)))
+}
+
+// query is question for a query in GraphQL.
+func (c *couple) query(r *Request) error {
+	r.Limited = false
+	query, variables := c.world.text(r)
+	got, err := c.ask(call{method: "POST", path: "/graphql",
+		body: map[string]any{"query": query, "variables": variables}})
+	if err != nil || !c.asker.findsAll(c.world.Model) {
+		return err
+	}
+	data, issues := c.world.AnswerTo(c.asker, r)
+	return c.run.compareAnswer(r.describe(c.world), data, issues, got.status, []byte(got.body))
+}
