@@ -147,8 +147,8 @@ type Session struct {
 	LastActiveAt time.Time `json:"lastActiveAt"` // of its last refresh, or the login
 }
 
-// MayRefresh reports whether the public may refresh sessions, without which they end with their first JWT. The public of
-// a store that was made before there were sessions may not, unless it is granted.
+// MayRefresh reports whether the public may refresh sessions, without which they end with their first JWT. The public
+// of a store that was made before there were sessions may not, unless it is granted.
 func (u *Users) MayRefresh() (bool, error) {
 	table, err := u.roles.current()
 	return err == nil && table.public().AllowsAction(authActions+".refresh"), err

@@ -27,8 +27,8 @@ type Restored struct {
 	Kept    string   // the directory with what was there before; "" if there was nothing
 }
 
-// RestoreAt replaces the store and the uploads by those of a point in time, from a backup that Ship has written. Otherwise
-// it does what Restore does. progress may be nil.
+// RestoreAt replaces the store and the uploads by those of a point in time, from a backup that Ship has written.
+// Otherwise it does what Restore does. progress may be nil.
 func (d *Directory) RestoreAt(ctx context.Context, from objects.Store, m backup.PointInTime,
 	progress func(entries int)) (done Restored, err error) {
 	plan, err := backup.PlanFor(ctx, from, m)
