@@ -15,7 +15,7 @@ import (
 // permissionsFile is config/permissions.yaml as written.
 type permissionsFile struct {
 	// by role: by uid, the actions that the role is granted: a list of their names, or a mapping from their names to
-	// `true` or [a rule](permissions.md#rules)
+	// `true` or [a rule](permissions-reference.md#rules)
 	// Default: none
 	Roles  *yamlfile.Node
 	Tokens []tokenFile

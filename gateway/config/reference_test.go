@@ -38,7 +38,7 @@ var tables = []struct {
 	{"plugins.yaml graphql", "configuration.md", false},
 	{"plugins.yaml mcp", "configuration.md", false},
 	{"plugins.yaml graphql.config.limits", "graphql.md", true},
-	{"permissions.yaml", "permissions.md", false},
+	{"permissions.yaml", "permissions-reference.md", false},
 	{"webhooks.yaml", "webhooks.md", false},
 }
 
