@@ -7,6 +7,7 @@ import (
 
 	"lectern/documents"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/store"
 )
 
@@ -56,13 +57,28 @@ func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Sho
 	return err
 }
 
-// Update changes the user with this id. Their JWTs and sessions end if they get a new password or are blocked.
-func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body any, show Show) error {
+// Update changes the user with this id, within the rules of access. Their JWTs and sessions end if they get a new
+// password or are blocked.
+func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body any, show Show,
+	access *permission.Access) error {
 	documentID, err := u.documentID(id)
 	if err != nil {
 		return err
 	}
 	form := newForm(body)
+	w := u.written(documentID, form.values(u.typ), show, nil)
+	w.Rules, w.KeysHeld = access, true
+	var hidden *apierror.Error
+	switch err := u.o.Documents.Permits(w, documents.UpdateAction); {
+	case errors.As(err, &hidden) && hidden.Status == http.StatusNotFound:
+		return errNoUser
+	case err != nil:
+		return err
+	}
+	err = documents.HoldKeys(u.typ, w.Data, access.LimitOf(u.typ, documents.UpdateAction.String()))
+	if err != nil {
+		return err
+	}
 	email, hasEmail := form.filled("email")
 	if hasEmail && email != "" {
 		form.email("email")
@@ -82,7 +98,7 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	if err := form.err(); err != nil {
 		return err
 	}
-	data := form.values(u.typ)
+	data := w.Data
 	if hasEmail {
 		email = lower(email)
 		data.Set("email", email)
@@ -98,7 +114,7 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 		return err
 	}
 	defer release()
-	p, err := u.o.Documents.PrepareHooked(ctx, documents.UpdateAction, u.written(documentID, data, show, nil))
+	p, err := u.o.Documents.PrepareHooked(ctx, documents.UpdateAction, w)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -63,7 +64,7 @@ func TestRolesByName(t *testing.T) {
 		{"by a word as a link", jsontree.ObjectOf("connect", list("pope")), "not found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := u.Update(ctx, nil, user, jsontree.ObjectOf("role", c.role), show)
+			err := u.Update(ctx, nil, user, jsontree.ObjectOf("role", c.role), show, permission.FullAccess)
 			if err == nil && role != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got role %q, error %v, want %q", role, err, c.want)
 			}

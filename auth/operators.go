@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -124,7 +125,7 @@ func (u *Users) ChangeAccount(ctx context.Context, who string, change AccountCha
 	if change.Blocked != nil {
 		body.Set("blocked", *change.Blocked)
 	}
-	err = u.Update(ctx, nil, id, body, u.into(&changed))
+	err = u.Update(ctx, nil, id, body, u.into(&changed), permission.FullAccess)
 	return changed, plain(err)
 }
 

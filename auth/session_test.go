@@ -183,16 +183,16 @@ func TestSessionsEndWithAccount(t *testing.T) {
 			return err
 		}, 1},
 		{"another sets the password", func(s sessions, id uint64) error {
-			return s.Update(ctx, nil, id, jsontree.ObjectOf("password", "another"), show)
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("password", "another"), show, permission.FullAccess)
 		}, 0},
 		{"another blocks the user", func(s sessions, id uint64) error {
-			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", true), show)
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", true), show, permission.FullAccess)
 		}, 0},
 		{"the user was blocked for a while", func(s sessions, id uint64) error {
-			if err := s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", "true"), show); err != nil {
+			if err := s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", "true"), show, permission.FullAccess); err != nil {
 				return err
 			}
-			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", false), show)
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", false), show, permission.FullAccess)
 		}, 0},
 		{"another deletes the user", func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show) }, 0},
 		{"a program sets the password", func(s sessions, id uint64) error { return s.write(id, "password", "another") },
@@ -242,10 +242,10 @@ func TestLoginWhileAccountChanges(t *testing.T) {
 	show := func(*store.Snapshot, store.Record) error { return nil }
 	for name, change := range map[string]func(s sessions, id uint64) error{
 		"password": func(s sessions, id uint64) error {
-			return s.Update(ctx, nil, id, jsontree.ObjectOf("password", "another"), show)
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("password", "another"), show, permission.FullAccess)
 		},
 		"block": func(s sessions, id uint64) error {
-			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", true), show)
+			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", true), show, permission.FullAccess)
 		},
 		"delete": func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show) },
 	} {

@@ -327,7 +327,7 @@ func TestSameWork(t *testing.T) {
 			continue
 		}
 		if err := u.Update(context.Background(), nil, id, change,
-			func(*store.Snapshot, store.Record) error { return nil }); err != nil {
+			func(*store.Snapshot, store.Record) error { return nil }, permission.FullAccess); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,8 +41,7 @@ func (s *Service) Restore(ctx context.Context, w Write, of PastVersion) error {
 	}
 	action := CreateAction
 	if err := s.store.View(func(snap *store.Snapshot) error {
-		err := s.permits(snap, &Prepared{write: w, action: UpdateAction, locale: locale})
-		switch {
+		switch err := s.permits(snap, &Prepared{write: w, action: UpdateAction, locale: locale}); {
 		case errors.Is(err, errHidden):
 			return apierror.NotFound()
 		case err != nil:

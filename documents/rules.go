@@ -114,6 +114,27 @@ func (s *Service) permits(snap *store.Snapshot, p *Prepared) error {
 	return nil
 }
 
+// Permits returns an error unless the rules of w let it carry out an action on its document. It is apierror.NotFound if
+// the caller may not see the document either.
+func (s *Service) Permits(w Write, action Action) error {
+	return s.store.View(func(snap *store.Snapshot) error {
+		locale, err := s.locale(&w, action == DeleteAction)
+		if err == nil {
+			err = s.permits(snap, &Prepared{write: w, action: action, locale: locale})
+		}
+		if errors.Is(err, errHidden) {
+			return apierror.NotFound()
+		}
+		return err
+	})
+}
+
+// HoldKeys returns an error if data has a key that a rule leaves out.
+func HoldKeys(t *contenttypes.ContentType, data *jsontree.Object, l *permission.Limit) error {
+	_, err := sentData(t, data, l)
+	return err
+}
+
 // unpublishing returns what limits the later unpublication that a publication plans; nil if nothing does.
 func (p *Prepared) unpublishing() *permission.Limit {
 	w := &p.write

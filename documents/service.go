@@ -69,6 +69,7 @@ type Write struct {
 	Locale     string           // "" means the default locale; "*" is for Delete only; no effect on types that are not localized
 	Access     *permission.Access
 	Rules      *permission.Access // whose rules limit the write; nil: those of Access
+	KeysHeld   bool               // the keys of Data were held to the rules, and others were added since
 	Timing     *Timing            // for Publish and Unpublish: when; nil means now
 	If         *Precondition      // an Error 412 unless it holds; nil: no demand
 	Once       *store.Once        // keeps the answer, so that the write is not carried out twice; nil for writes without an idempotency key

@@ -47,7 +47,10 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action,
 			p.write.Data = jsontree.NewObject()
 		}
 		var err error
-		if p.write.Data, err = sentData(w.Type, p.write.Data, p.limit()); err != nil {
+		if !w.KeysHeld {
+			p.write.Data, err = sentData(w.Type, p.write.Data, p.limit())
+		}
+		if err != nil {
 			return nil, err
 		}
 		if err := checkKeys(w.Type, p.write.Data, w.Access); err != nil {

@@ -50,6 +50,10 @@ roles:
       find: {fields: [text, email, state]}
       update: {fields: [state]}
   authenticated:
+    plugin::users-permissions.user:
+      me: true
+      findOne: {where: {id: $user}}
+      update: {where: {id: $user}, fields: [username, email, password]}
     plugin::upload.content-api: [upload]
     api::topic.topic: {find: {where: {secret: false}}}
     api::article.article:
@@ -325,5 +329,36 @@ func TestDescribedByRules(t *testing.T) {
 		if len(properties) != len(want) {
 			t.Errorf("%s of %q has %v, want %s", c.schema, c.as, properties, c.want)
 		}
+	}
+}
+
+// TestOwnAccountAlone lets users read and change their own account and no other.
+func TestOwnAccountAlone(t *testing.T) {
+	a, ada, _ := openNews(t)
+	if r := a.want(200, "GET", userPath(1), ada, nil); r.at("username") != "ada" {
+		t.Errorf("the own account is %s", r.text)
+	}
+	other, none := a.do("GET", userPath(2), ada, nil), a.do("GET", userPath(99), ada, nil)
+	if other.status != none.status || other.text != none.text {
+		t.Errorf("another account is answered %d %s, and none %d %s", other.status, other.text, none.status, none.text)
+	}
+	if r := a.want(200, "PUT", userPath(1), ada, object{"username": "ada-2"}); r.at("username") != "ada-2" {
+		t.Errorf("the own account was changed to %s", r.text)
+	}
+	other, none = a.do("PUT", userPath(2), ada, object{"username": "x"}), a.do("PUT", userPath(99), ada, object{"username": "x"})
+	if other.status != 404 || other.text != none.text {
+		t.Errorf("the change of another account is answered %d %s, and of none %s", other.status, other.text, none.text)
+	}
+	for _, key := range []string{"role", "confirmed", "blocked", "resetPasswordToken"} {
+		if r := a.do("PUT", userPath(1), ada, object{key: nil}); r.status != 400 {
+			t.Errorf("%s: %d %s", key, r.status, r.text)
+		}
+	}
+	g := a.graphql(ada, `mutation {updateUsersPermissionsUser(id: "2", data: {username: "x"}) {data {username}}}`)
+	if g.at("data.updateUsersPermissionsUser") != nil {
+		t.Errorf("GraphQL changes another account: %s", g.text)
+	}
+	if r := a.want(200, "GET", userPath(2), "full", nil); r.at("username") != "bob" {
+		t.Errorf("another account was changed to %s", r.text)
 	}
 }

@@ -78,7 +78,7 @@ var parts = map[string][]string{
 
 // partsOfBuiltIns lists the same for the built-in types that rules can limit, by uid.
 var partsOfBuiltIns = map[string]map[string][]string{
-	contenttypes.UserUID: {"find": {"where", "fields"}, "findOne": {"where"}},
+	contenttypes.UserUID: {"find": {"where", "fields"}, "findOne": {"where"}, "update": {"where", "fields", "check"}},
 	contenttypes.FileUID: {"find": {"where"}, "findOne": {"where"}},
 }
 
@@ -107,6 +107,10 @@ func ReadRule(m *contenttypes.Model, action string, rule *jsontree.Object, c Con
 		if err := r.read(key, rule.Value(key), c); err != nil {
 			return nil, err
 		}
+	}
+	if role := r.Type.Attribute("role"); r.Type.UID == contenttypes.UserUID && r.action == "update" &&
+		(r.fields == nil || r.fields.others && r.fields.writes(role)) {
+		return nil, wrongRule("say by fields what may be written, without role: else callers could give themselves another one")
 	}
 	return r, nil
 }

@@ -113,7 +113,7 @@ func (u *routes) createUser(w http.ResponseWriter, r *http.Request, who auth.Pri
 func (u *routes) updateUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	return u.saveUser(w, r, who, once, http.StatusOK,
 		func(ctx context.Context, once *store.Once, sent any, show auth.Show) error {
-			return u.Users.Update(ctx, once, pathID(r), sent, show)
+			return u.Users.Update(ctx, once, pathID(r), sent, show, who.Access)
 		})
 }
 

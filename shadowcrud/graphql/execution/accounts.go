@@ -68,7 +68,7 @@ func (m *mutation) account() error {
 		})
 	case schema.UpdateUser:
 		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
-			return auth.Credentials{}, users.Update(m.Ctx, once, m.id(), m.userBody(), show)
+			return auth.Credentials{}, users.Update(m.Ctx, once, m.id(), m.userBody(), show, m.access)
 		})
 	case schema.DeleteUser:
 		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
