@@ -14,6 +14,7 @@ type Asker struct {
 	Role string            // public, the type of the user's role, or token
 	Find map[*Type]*Filter // which documents the asker may find; nil: all of the type
 	User map[string]any    // attributes of the user
+	Does bool              // the asker may write what they find, read its history, and stream lists
 	Key  string            // JWT of the user, or the key of the token
 }
 
@@ -36,7 +37,7 @@ func newRuleGenerator(seed uint64, w *World) *ruleGenerator {
 
 // Asker returns a caller with random rules. Each of them leaves documents out, if a few attempts find one that does.
 func (g *ruleGenerator) Asker() *Asker {
-	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{}}
+	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{}, Does: g.chance(.5)}
 	if a.Role == "member" {
 		a.User = map[string]any{}
 	}
@@ -138,9 +139,27 @@ func (a *Asker) permissions(m *Model) string {
 		if !t.Single {
 			actions["findOne"] = true
 		}
+		if a.Does {
+			a.addActions(actions, t, rule)
+		}
 		fmt.Fprintf(&b, "    %s: %s\n", t.UID, program.JSON(actions))
 	}
 	return b.String()
+}
+
+// addActions adds the actions beside reading. Those that write are limited to what the asker finds.
+func (a *Asker) addActions(actions map[string]any, t *Type, rule any) {
+	writes := []string{"update", "delete"}
+	if t.Drafts {
+		writes = append(writes, "publish", "unpublish", "discardDraft")
+	}
+	for _, action := range writes {
+		actions[action] = rule
+	}
+	actions["history"] = true
+	if !t.Single {
+		actions["create"], actions["stream"] = true, true
+	}
 }
 
 // rule returns a filter as a rule has it, for encoding/json.

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -27,6 +28,9 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 			c, err := newCouple(t, seed)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := errors.Join(c.touchHidden(), c.readSeen()); err != nil {
+				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.questions(seed, *questions); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
