@@ -212,6 +212,9 @@ func (g *generation) runtime() (Runtime, error) {
 	}).WithDefaults(g.Populate)
 	api := rest.New(g.Model, g.store, g.docs, parser)
 	api.SetVersion(g.version())
+	if s.HistoryNames {
+		api.ShowHistoryNames()
+	}
 	limiter := g.project.shared.limiterOf(g.Settings.Users.RateLimit)
 	secret, err := g.jwtSecret()
 	if err != nil {

@@ -205,6 +205,23 @@ func TestHistoryHidesUsers(t *testing.T) {
 	}
 }
 
+// TestHistoryNamesUsersIfConfigured reads who wrote as a user who may not find users.
+func TestHistoryNamesUsersIfConfigured(t *testing.T) {
+	files := maps.Clone(historyFiles)
+	files["config/api.yaml"] = "history: {names: true}\n"
+	a := serve(t, files)
+	writer, _ := a.register("writer")
+	page := "/api/pages/" + a.want(201, "POST", "/api/pages?status=draft", "full",
+		object{"data": object{"title": "one"}}).at("data.documentId").(string)
+	created := a.want(200, "GET", page+"/_history", "full", nil).at("data").([]any)[0].(object)["seq"]
+	a.want(200, "PUT", page+"?status=draft", "full", object{"data": object{"title": "two"}})
+	a.want(200, "POST", page+"/actions/restore", writer, object{"data": object{"seq": created}})
+	last := a.want(200, "GET", page+"/_history", writer, nil).at("data").([]any)[0].(object)
+	if want := (object{"kind": "user", "name": "writer"}); !reflect.DeepEqual(last["by"], want) {
+		t.Errorf("the last version is by %v, want %v", last["by"], want)
+	}
+}
+
 // without returns a document without the values that a restored version has of its own, on every level.
 func without(v any, keys ...string) any {
 	switch v := v.(type) {

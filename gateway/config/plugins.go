@@ -27,7 +27,12 @@ type apiFile struct {
 	// Default: none
 	Cache     **yamlfile.Node
 	RateLimit rateLimitsFile `yaml:"rateLimit"`
-	Preview   struct {
+	History   struct {
+		// whether callers who may read a history see the names of the users who wrote, without permission to find users:
+		// [history.md](history.md)
+		Names *bool
+	}
+	Preview struct {
 		// how long the token of a [preview](previews.md) works
 		// Default: `1h`
 		Lifespan *yamlfile.Node
@@ -53,9 +58,11 @@ type openAPIFile struct {
 
 // file returns an apiFile whose pointers lead to r.
 func (r *REST) file() apiFile {
-	return apiFile{Drafts: &r.DraftsSetting, REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount},
+	f := apiFile{Drafts: &r.DraftsSetting, REST: restFile{&r.Prefix, &r.DefaultLimit, &r.MaxLimit, &r.WithCount},
 		OpenAPI: openAPIFile{&r.DocsPage}, Populate: &r.Populate,
 		Cache: &r.Cache, RateLimit: r.RateLimits.file()}
+	f.History.Names = &r.HistoryNames
+	return f
 }
 
 // readREST reads config/api.yaml.

@@ -134,6 +134,8 @@ type REST struct {
 	Drafts        auth.Drafts // who may read drafts; default ReadableDrafts
 	DraftsSetting string      // what config/api.yaml says of it: granted, readable, or ""
 
+	HistoryNames bool // whether histories show the names of users to callers who may not find users; default false
+
 	PreviewLifespan time.Duration // how long the token of a preview works; default 1h
 
 	DocsPage *bool // whether browsers get a page that shows the OpenAPI document; nil: in development only

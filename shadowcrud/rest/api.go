@@ -17,15 +17,18 @@ import (
 
 // An API answers the routes of the content-types of a Model. It is safe for concurrent use.
 type API struct {
-	model       *contenttypes.Model
-	store       *store.Store
-	documents   *documents.Service
-	params      *params.Parser
-	routes      []*Route
-	fileUses    []*contenttypes.Attribute            // the media attributes
-	fileUsers   []fileUser                           // the types that have media attributes
-	schedule    *documents.Selection                 // of a schedule, in the meta of an answer; nil if the model has none
-	version     string                               // see SetVersion
+	model     *contenttypes.Model
+	store     *store.Store
+	documents *documents.Service
+	params    *params.Parser
+	routes    []*Route
+	fileUses  []*contenttypes.Attribute // the media attributes
+	fileUsers []fileUser                // the types that have media attributes
+	schedule  *documents.Selection      // of a schedule, in the meta of an answer; nil if the model has none
+	version   string                    // see SetVersion
+
+	historyNames bool // see ShowHistoryNames
+
 	typesByName map[string]*contenttypes.ContentType // by uid, and by the name in paths, in lower case
 	writes      map[typeAction]*Route
 	kept        *lru.Cache[reading, *dependencies]
@@ -54,6 +57,10 @@ func New(m *contenttypes.Model, st *store.Store, ds *documents.Service, ps *para
 // besides the content, the request and its caller: the program, the definitions and the settings. It must be called
 // before the first request.
 func (a *API) SetVersion(version string) { a.version = version }
+
+// ShowHistoryNames lets histories show the names of users to all callers who may read them. Otherwise only callers who
+// may find users see these names. It must be called before the first request.
+func (a *API) ShowHistoryNames() { a.historyNames = true }
 
 // List returns a route that lists the documents of a built-in type, which has no routes of its own. Its user chooses
 // the path and the permission.

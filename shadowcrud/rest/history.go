@@ -150,7 +150,7 @@ func (p *printer) history(items []store.HistoryItem) {
 		item := &items[i]
 		o, by := jsontree.NewObject(), jsontree.NewObject()
 		by.Set("kind", item.By.Kind)
-		by.Set("name", nameShownTo(p.access, item.By))
+		by.Set("name", p.nameOf(item.By))
 		o.Set("seq", item.Position.String())
 		o.Set("at", item.Time.UTC().Format(contenttypes.TimeFormat))
 		o.Set("by", by)
@@ -170,9 +170,10 @@ func (p *printer) history(items []store.HistoryItem) {
 	p.buf = append(p.buf, ']')
 }
 
-// nameShownTo returns the name of a principal as a caller sees it: "" for a user unless the caller may find users.
-func nameShownTo(access *permission.Access, by store.Principal) string {
-	if by.Kind == "user" && !access.FindsUsers() {
+// nameOf returns the name of a principal as the caller sees it: "" for a user unless the caller may find users, or
+// histories show names.
+func (p *printer) nameOf(by store.Principal) string {
+	if by.Kind == "user" && !p.api.historyNames && !p.access.FindsUsers() {
 		return ""
 	}
 	return by.Name
