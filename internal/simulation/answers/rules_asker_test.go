@@ -37,7 +37,8 @@ func newRuleGenerator(seed uint64, w *World) *ruleGenerator {
 
 // Asker returns a caller with random rules. Each of them leaves documents out, if a few attempts find one that does.
 func (g *ruleGenerator) Asker() *Asker {
-	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{}, Does: g.chance(.5)}
+	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{},
+		Does: g.chance(.5)}
 	if a.Role == "member" {
 		a.User = map[string]any{}
 	}

@@ -29,7 +29,7 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(c.touchHidden(), c.readSeen()); err != nil {
+			if err := errors.Join(c.touchHidden(), c.readSeen(), c.readFeeds()); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.questions(seed, *questions); err != nil {

@@ -1,0 +1,65 @@
+package answers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lectern/internal/simulation/program"
+)
+
+// followed returns the paths of the change feed that an asker may follow without beginning anew: of types whose rules
+// compare nothing behind a relation. It returns none if there is no such type.
+func (c *couple) followed() (paths map[string]string) {
+	var types []string
+	for _, t := range c.world.Model.Types {
+		if where := c.asker.Find[t]; where != nil && !t.Single && !where.follows() {
+			types = append(types, t.Plural)
+		}
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	path := "/api/_changes?limit=1000&locale=*&types=" + strings.Join(types, ",") + "&status="
+	return map[string]string{published: path + published, draft: path + draft}
+}
+
+// follows reports whether a filter leads to other documents.
+func (f *Filter) follows() bool {
+	return f.Op == "into" && f.Attr.isLink() || slices.ContainsFunc(f.Of, (*Filter).follows)
+}
+
+// startFeeds reads the change feed of the first server up to its end.
+func (c *couple) startFeeds() error {
+	c.since = map[string]string{}
+	for status, path := range c.followed() {
+		got, _, err := call{method: "GET", path: path}.send(c.first, c.asker.Key)
+		if err != nil {
+			return err
+		}
+		page, _ := program.Decode([]byte(got.body)).(map[string]any)
+		last, _ := page["last_seq"].(string)
+		if got.status != 200 || last == "" || fmt.Sprint(page["pending"]) != "0" {
+			return fmt.Errorf("%s: %s", path, got)
+		}
+		c.since[status] = last
+	}
+	return nil
+}
+
+// readFeeds reads the change feeds from where they were before the difference, and from their beginning.
+func (c *couple) readFeeds() error {
+	for status, path := range c.followed() {
+		got, err := c.ask(call{method: "GET", path: path + "&since=" + c.since[status]})
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(got.body, `{"results":[],`) || !strings.Contains(got.body, `"pending":0`) {
+			return fmt.Errorf("%s tells a change that the asker does not see: %s", path, got)
+		}
+		if _, err := c.ask(call{method: "GET", path: path}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
