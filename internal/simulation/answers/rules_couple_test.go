@@ -231,7 +231,7 @@ func (c call) send(s *lectern, key string) (reply, http.Header, error) {
 }
 
 // versions matches the version in the ETag of a document.
-var versions = regexp.MustCompile(`\.[A-Za-z0-9_-]{11}\d+\\`)
+var versions = regexp.MustCompile(`\.[A-Za-z0-9_-]{11}\d+`)
 
 // positions matches the positions in answers of the change feed, which are encrypted.
 var positions = regexp.MustCompile(`("(?:last_)?seq":)"[^"]*"`)
