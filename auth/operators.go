@@ -43,7 +43,10 @@ type AccountChange struct {
 
 // These are the errors of operators.
 var (
-	ErrNoAccount  = errors.New("there is no user of that name, address or id; `lectern user list` shows them")
+	ErrNoAccount = errors.New("there is no user of that name, address or id; `lectern user list` shows them")
+	// ErrManyAccounts means that one user has as name what another has as address or id.
+	ErrManyAccounts = errors.New("several users have that name, address or id: say another of the three, " +
+		"as `lectern user list` shows them")
 	ErrNoSessions = errors.New("there are no sessions: config/plugins.yaml does not say jwtManagement: refresh")
 )
 
@@ -72,18 +75,30 @@ func (u *Users) describe(s *store.Snapshot, r store.Record) Account {
 	return a
 }
 
-// find returns the id of the user of this name, address or id.
+// find returns the id of the user of this name, address or id. It returns ErrManyAccounts if those are several: anybody
+// who registers could otherwise take the id of another as a name, and get the role that is meant for them.
 func (u *Users) find(who string) (id uint64, err error) {
 	err = u.o.Store.View(func(s *store.Snapshot) error {
-		r := u.identified(s, who)
-		if n, isID := ParseID(who); !r.Exists() && isID {
-			r = u.Row(s, n)
+		var ids []uint64
+		add := func(r store.Record) bool {
+			if r.Exists() && !slices.Contains(ids, r.ID()) {
+				ids = append(ids, r.ID())
+			}
+			return true
 		}
-		if !r.Exists() {
+		u.each(s, u.email, lower(who), add)
+		u.each(s, u.username, who, add)
+		if n, isID := ParseID(who); isID {
+			add(u.Row(s, n))
+		}
+		switch len(ids) {
+		case 0:
 			return ErrNoAccount
+		case 1:
+			id = ids[0]
+			return nil
 		}
-		id = r.ID()
-		return nil
+		return ErrManyAccounts
 	})
 	return id, err
 }

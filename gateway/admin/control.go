@@ -421,8 +421,9 @@ func describe(err error) string {
 // client's side.
 var controlCodes = map[string]error{
 	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": ErrUndeclared,
-	"unasked": evolve.ErrNotAsked, "no-user": auth.ErrNoAccount, "no-sessions": auth.ErrNoSessions,
-	"trimmed": store.ErrTrimmed, "epoch": store.ErrOtherEpoch,
+	"unasked": evolve.ErrNotAsked, "no-user": auth.ErrNoAccount, "many-users": auth.ErrManyAccounts,
+	"no-sessions": auth.ErrNoSessions,
+	"trimmed":     store.ErrTrimmed, "epoch": store.ErrOtherEpoch,
 }
 
 // spool copies r to an unnamed file in dir, whose space is freed when it is closed.
