@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -123,7 +123,7 @@ func listUsers(s *session, flags projectFlags, dir string, asJSON bool) error {
 		w := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "ID\tNAME\tADDRESS\tROLE\tMADE\tSESSIONS\tSTATE")
 		for _, u := range users {
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%s\n", u.ID, u.Username, u.Email, u.Role, day(u.CreatedAt),
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%s\n", u.ID, printable(u.Username), printable(u.Email), u.Role, day(u.CreatedAt),
 				u.Sessions, stateOf(&u))
 		}
 		return w.Flush()
@@ -153,7 +153,7 @@ func newUserSetRole(s *session) *cobra.Command {
 			}
 			role := args[len(args)-1]
 			return changeUser(s, flags, args[:len(args)-1], auth.AccountChange{Role: &role},
-				func(u *auth.Account) string { return "the role of " + u.Username + " is " + u.Role })
+				func(u *auth.Account) string { return "the role of " + printable(u.Username) + " is " + u.Role })
 		},
 	}
 	flags.add(c)
@@ -177,9 +177,9 @@ func changeUser(s *session, flags projectFlags, args []string, change auth.Accou
 	})
 }
 
-// ofUser adds the name of a user to an error that says that there is no such user.
+// ofUser adds the name of a user to an error that says that there is no such user, or more than one.
 func ofUser(name string, err error) error {
-	if errors.Is(err, auth.ErrNoAccount) {
+	if errors.Is(err, auth.ErrNoAccount) || errors.Is(err, auth.ErrManyAccounts) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return err
@@ -198,7 +198,7 @@ func newUserSetPassword(s *session) *cobra.Command {
 			}
 			return withPassword(s, generate, func(password string) error {
 				return changeUser(s, flags, args, auth.AccountChange{Password: &password},
-					func(u *auth.Account) string { return "the password of " + u.Username + " is changed" })
+					func(u *auth.Account) string { return "the password of " + printable(u.Username) + " is changed" })
 			})
 		},
 	}
@@ -218,9 +218,9 @@ func newUserBlock(s *session) *cobra.Command {
 			blocked := !undo
 			return changeUser(s, flags, args, auth.AccountChange{Blocked: &blocked}, func(u *auth.Account) string {
 				if u.Blocked {
-					return u.Username + " is blocked"
+					return printable(u.Username) + " is blocked"
 				}
-				return u.Username + " can log in again"
+				return printable(u.Username) + " can log in again"
 			})
 		},
 	}
@@ -293,10 +293,10 @@ func (u *userSessionsCommand) print(s *session, list []auth.Session) error {
 	return w.Flush()
 }
 
-// printable returns a text that a client chose, without what would confuse a terminal or a table.
+// printable returns a text that a client chose, such as their name, without what would confuse a terminal or a table.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || slices.Contains([]rune{0x9b, 0x2028, 0x2029}, r) {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
