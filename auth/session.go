@@ -1,9 +1,11 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -27,6 +29,10 @@ type SessionSettings struct {
 // maxSessions is how many sessions a user can have. When another begins, the one ends that was inactive for longest.
 const maxSessions = 100
 
+// reuseAfter is how long after a refresh the token before it may still come: two tabs refresh at once, or a client sends
+// a request again whose answer it did not get. When it comes later, somebody has a copy of it.
+const reuseAfter = time.Minute
+
 // maxDevice is the length to which clients may name a device, in bytes.
 const maxDevice = 255
 
@@ -36,6 +42,8 @@ var (
 	// errRefresh is the answer to a refresh token that does not work, for whatever reason.
 	errRefresh = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError",
 		Message: "Invalid refresh token", Reason: apierror.Credential}
+	// errReused means that the session of a refresh token must end: see reuseAfter. Clients get errRefresh.
+	errReused  = errors.New("a refresh token was used again")
 	errNoLogin = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError",
 		Message: "Missing authentication", Reason: apierror.Anonymous}
 	errNoSession = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Session not found"}
@@ -80,7 +88,8 @@ func (u *Users) prepareSession(ctx context.Context, data *jsontree.Object) (*doc
 }
 
 // Refresh returns the next credentials of the session with this refresh token, which works no longer. Of several calls
-// with one token, one succeeds.
+// with one token, one succeeds. A token that comes again after reuseAfter ends the session: whoever has stolen a token
+// may have refreshed it first, and nobody else would notice.
 func (u *Users) Refresh(ctx context.Context, token string) (c Credentials, err error) {
 	if !u.o.Settings.Sessions.On {
 		return c, apierror.NotFound()
@@ -98,6 +107,10 @@ func (u *Users) Refresh(ctx context.Context, token string) (c Credentials, err e
 		s, who, err = u.refreshed(snap, named, token)
 		return err
 	})
+	if errors.Is(err, errReused) {
+		_, err = u.endSome(ctx, named.user, func(s *session) bool { return s.key == named.session })
+		return c, cmp.Or(err, error(errRefresh))
+	}
 	if err != nil {
 		return c, err
 	}
@@ -109,7 +122,10 @@ func (u *Users) Refresh(ctx context.Context, token string) (c Credentials, err e
 		return c, err
 	}
 	err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-		if _, _, err := u.refreshed(tx.Snapshot, named, token); err != nil {
+		switch _, _, err := u.refreshed(tx.Snapshot, named, token); {
+		case errors.Is(err, errReused):
+			return errRefresh
+		case err != nil:
 			return err // another request was faster
 		}
 		return tx.Update(s.documentID, p)
@@ -121,7 +137,7 @@ func (u *Users) Refresh(ctx context.Context, token string) (c Credentials, err e
 }
 
 // refreshed returns the session that a refresh token belongs to, and its user. It returns errRefresh if the session is
-// over, or the user may not use it.
+// over, or the user may not use it, or the token works no longer; errReused if the token has not worked for long.
 func (u *Users) refreshed(snap *store.Snapshot, named claims, token string) (s session, who account, err error) {
 	r := u.Row(snap, named.user)
 	if !r.Exists() || !u.signer.isOf(named, r.JSON(u.password)) {
@@ -129,8 +145,13 @@ func (u *Users) refreshed(snap *store.Snapshot, named claims, token string) (s s
 	}
 	who = u.account(r)
 	s, ok := u.sessions.withKey(snap, named.session)
-	if !ok || s.user != who.documentID || s.hash != digestOfCode(token) || u.isOver(&s) ||
-		who.blocked || u.o.Settings.EmailConfirmation && !who.confirmed {
+	switch {
+	case !ok, s.user != who.documentID, u.isOver(&s), who.blocked,
+		u.o.Settings.EmailConfirmation && !who.confirmed:
+		return s, who, errRefresh
+	case s.hash != digestOfCode(token) && u.o.Now().Sub(s.active) > reuseAfter:
+		return s, who, errReused
+	case s.hash != digestOfCode(token):
 		return s, who, errRefresh
 	}
 	return s, who, nil

@@ -168,6 +168,38 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 	}
 }
 
+// TestReusedTokenEndsSession refreshes a session with a token that was used already. Soon after its use nothing happens,
+// since clients repeat requests; later it shows that somebody has a copy, and the session ends.
+func TestReusedTokenEndsSession(t *testing.T) {
+	s := newSessions(t)
+	s.register("ann")
+	stolen, other := s.login("ann", "phone"), s.login("ann", "")
+	next, _ := s.refresh(stolen.Refresh)
+	for _, step := range []struct {
+		name   string
+		pass   time.Duration
+		token  *auth.Credentials
+		status int
+	}{
+		{"the token again", time.Minute, &stolen, 401},
+		{"the next token", 0, &next, 0},
+		{"the token before the next one", time.Minute, &stolen, 401},
+		{"the newest token", 0, &next, 0},
+		{"the first token after a while", time.Minute + time.Second, &stolen, 401},
+		{"the newest token of the session", 0, &next, 401},
+		{"another session", 0, &other, 0},
+	} {
+		s.pass(step.pass)
+		c, status := s.refresh(step.token.Refresh)
+		if status != step.status {
+			t.Errorf("%s is answered %d, want %d", step.name, status, step.status)
+		}
+		if status == 0 {
+			*step.token = c
+		}
+	}
+}
+
 // TestSessionsEndWithAccount ends all that a user has when their account changes, whoever changes it.
 func TestSessionsEndWithAccount(t *testing.T) {
 	ctx := context.Background()
