@@ -22,8 +22,13 @@ func (g *generation) sessionCookie() accounts.Cookie {
 	}
 	sameSite := map[string]http.SameSite{"strict": http.SameSiteStrictMode, "lax": http.SameSiteLaxMode,
 		"none": http.SameSiteNoneMode}
-	return accounts.Cookie{Always: c.Always, Life: c.Life, Now: g.project.clock.Now, Template: http.Cookie{Name: c.Name,
-		Path: c.Path, Domain: c.Domain, SameSite: sameSite[c.SameSite], Secure: secure, HttpOnly: true}}
+	var origins []string
+	if cors := g.Settings.Server.CORS; !cors.AnyOrigin() {
+		origins = cors.Origins
+	}
+	return accounts.Cookie{Always: c.Always, Life: c.Life, Now: g.project.clock.Now, Origins: origins,
+		Template: http.Cookie{Name: c.Name, Path: c.Path, Domain: c.Domain, SameSite: sameSite[c.SameSite],
+			Secure: secure, HttpOnly: true}}
 }
 
 // openUsers opens the users and creates the configured roles, unless users are switched off.

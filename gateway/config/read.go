@@ -39,7 +39,7 @@ func readSettings(project fs.FS, lookup yamlfile.Lookup) (Settings, yamlfile.Pro
 			problems = append(problems, f.read(&s, n)...)
 		}
 	}
-	return s, append(problems, s.checkPaths()...)
+	return s, slices.Concat(problems, s.checkCookie(), s.checkPaths())
 }
 
 // ReadReplica reads the settings replica of config/server.yaml in dir. A replica needs them before its origin has sent

@@ -96,6 +96,7 @@ func (s *Users) readSessions(f *usersFile, config *yamlfile.Node) (problems yaml
 				d.node.Text)
 		}
 	}
+	s.SameSiteAt = at.Get("cookie").At("sameSite")
 	problems = append(problems, s.Cookie.read(&f.Sessions.Cookie, at.Get("cookie"))...)
 	changed := *to != defaultUsers.Accounts.Sessions || s.Cookie != defaultUsers.Cookie
 	if changed && s.Management == legacyMode {
@@ -132,6 +133,15 @@ func (c *SessionCookie) read(f *cookieFile, at *yamlfile.Node) (problems yamlfil
 	if c.Life, ok = parseMilliseconds(f.MaxAge.Text); !ok || c.Life < time.Second {
 		problems.Add(f.MaxAge, "maxAge must be a number of milliseconds or a time such as 30d, a second or longer, not %q",
 			f.MaxAge.Text)
+	}
+	return problems
+}
+
+// checkCookie reports a cookie of sessions by which pages of any site get the JWT of a user who visits them.
+func (s *Settings) checkCookie() (problems yamlfile.Problems) {
+	if u := &s.Users; u.Accounts.Sessions.On && u.Cookie.SameSite == "none" && s.Server.CORS.AnyOrigin() {
+		problems.Add(u.SameSiteAt, "with sameSite: none browsers send the cookie from pages of any site, and all of them may "+
+			"read the JWT: name those of your front end at cors.origin in config/server.yaml, or use sameSite: lax")
 	}
 	return problems
 }

@@ -28,6 +28,7 @@ type Users struct {
 	RegisterFields *yamlfile.Node // position of Accounts.RegisterFields; nil if not set
 	DefaultRole    *yamlfile.Node // position of Accounts.DefaultRole; nil if not set
 	SecretAt       *yamlfile.Node // position of Secret; nil if not set
+	SameSiteAt     *yamlfile.Node // position of Cookie.SameSite
 }
 
 var defaultUsers = Users{

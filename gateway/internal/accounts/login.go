@@ -71,6 +71,9 @@ func (u *routes) session(w http.ResponseWriter, r *http.Request, who auth.Princi
 // with it. There are no credentials until the email address is confirmed.
 func (u *routes) loggedIn(w http.ResponseWriter, r *http.Request, who auth.Principal, role bool,
 	begin func(auth.Show) (auth.Credentials, error)) error {
+	if err := u.Cookie.check(r); err != nil {
+		return err
+	}
 	user := []byte(`"user":`)
 	c, err := begin(u.shown(r, who, role, &user))
 	if err != nil {

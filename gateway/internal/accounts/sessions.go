@@ -2,12 +2,14 @@ package accounts
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gorilla/mux"
 
 	"lectern/auth"
 	"lectern/contenttypes"
+	"lectern/documents/apierror"
 	"lectern/gateway/internal/server"
 	"lectern/jsontree"
 )
@@ -18,6 +20,7 @@ type Cookie struct {
 	Template http.Cookie   // without a value
 	Life     time.Duration // 0: until the browser is closed
 	Now      func() time.Time
+	Origins  []string // of the pages that may log in from other sites; nil: any
 }
 
 // cookieHeader is the header by which a client asks for the cookie; its value is then httpOnly.
@@ -26,6 +29,25 @@ const cookieHeader = "X-Strapi-Refresh-Cookie"
 // wants reports whether the refresh token is sent to a client as a cookie, and not in the body.
 func (c *Cookie) wants(r *http.Request) bool {
 	return c.Always || r.Header.Get(cookieHeader) == "httpOnly"
+}
+
+var errNoFetch = &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError",
+	Message: "logins begin a session in a cookie here: log in by fetch, from a page of an origin that cors.origin names"}
+
+// check returns an error if a page of another site has a browser log in, by a link or a form that needs no leave of this
+// server: the browser would keep the cookie of an account of that page's choice, and its user would work in it
+// unnoticed. A client that asks for the cookie by its header has had the leave already (CORS).
+func (c *Cookie) check(r *http.Request) error {
+	mode := r.Header.Get("Sec-Fetch-Mode") // which all browsers send, and no page can choose
+	switch {
+	case !c.Always, mode == "":
+		return nil
+	case mode != "cors" && mode != "same-origin",
+		c.Origins != nil && r.Header.Get("Sec-Fetch-Site") == "cross-site" &&
+			!slices.Contains(c.Origins, r.Header.Get("Origin")):
+		return errNoFetch
+	}
+	return nil
 }
 
 // set sends a refresh token as a cookie.
