@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ const (
 	CodeLife = 2 * time.Minute
 	// maxCode is how long a code of a provider may be.
 	maxCode = 4096
+	// maxCallback is how long the address of a page may be: browsers keep no cookie of a longer one.
+	maxCallback = 2000
 )
 
 // A state is what the browser keeps while the user logs in at the provider.
@@ -57,6 +60,9 @@ func (p *Provider) Begin(ctx context.Context, redirectURI, callback, challenge s
 		e := apierror.Validation("Invalid callback URL provided")
 		e.Details = jsontree.ObjectOf("callback", callback)
 		return "", "", e
+	}
+	if len(callback) > maxCallback {
+		return "", "", apierror.Validation("the callback URL is longer than " + strconv.Itoa(maxCallback) + " bytes")
 	}
 	if challenge != "" && !isChallenge(challenge) {
 		return "", "", apierror.Validation("code_challenge must be the SHA-256 of a verifier in base64url: 43 characters")

@@ -188,6 +188,7 @@ func TestBeginRefuses(t *testing.T) {
 		{"https://evil.test/connect/idp", "", "Invalid callback URL provided"},
 		{"https://user@www.people.test/connect/idp", "", "Invalid callback URL provided"},
 		{"//www.people.test/connect/idp", "", "Invalid callback URL provided"},
+		{"https://www.people.test/connect/idp?" + strings.Repeat("x", 2000), "", "the callback URL is longer than 2000 bytes"},
 		{"", "short", "code_challenge must be the SHA-256 of a verifier in base64url: 43 characters"},
 	} {
 		_, _, err := h.p.Begin(t.Context(), redirectURI, c.page, c.challenge)
