@@ -151,3 +151,32 @@ func TestStreamsKeepToRules(t *testing.T) {
 	m.comment(m.ids["a"], object{"text": "a2"})
 	want("update", m.ids["a"], "a2")
 }
+
+// TestDraftFeedHidesPublications reads drafts whose published versions the rule leaves out: what happens to those is no
+// change.
+func TestDraftFeedHidesPublications(t *testing.T) {
+	m := openMuseum(t, map[string]string{"content-types/note.yaml": `
+kind: collectionType
+info: {singularName: note, pluralName: notes, displayName: Note}
+options: {draftAndPublish: true}
+attributes:
+  state: {type: string}
+`, "config/permissions.yaml": museumPermissions + `
+  - name: visitor
+    type: custom
+    permissions:
+      api::note.note: {find: {where: {state: open}}, findDrafts: true}
+`})
+	for state, want := range map[string]string{"secret": "", "open": "unpublish"} {
+		made := m.want(201, "POST", "/api/notes", "full", object{"data": object{"state": state}})
+		path := fmt.Sprint("/api/notes/", made.at("data.documentId"))
+		m.want(200, "PUT", path+"?status=draft", "full", object{"data": object{"state": "open"}})
+		page := m.changes("types=notes&status=draft", "visitor")
+		m.want(200, "POST", path+"/actions/unpublish", "full", nil)
+		next := m.want(200, "GET", "/api/_changes?types=notes&status=draft&since="+page.last, "visitor", nil)
+		list, _ := next.at("results").([]any)
+		if want == "" && len(list) > 0 || want != "" && (len(list) != 1 || list[0].(object)["change"] != want) {
+			t.Errorf("%s: %s, want %q", state, next.text, want)
+		}
+	}
+}

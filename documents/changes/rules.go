@@ -297,10 +297,34 @@ func (r *reader) ruled(rule *rule, v *store.VersionChange, c Change) (_ Change, 
 	case !s.after:
 		c.Action = store.Deleted
 		return c, false, own, nil
-	case own && !s.before && c.Action != store.PublishedAction:
+	case !own:
+		return r.publication(v, c)
+	case !s.before && c.Action != store.PublishedAction:
 		c.Action = store.Created
 	}
-	return c, own && !s.before, true, nil
+	return c, !s.before, true, nil
+}
+
+// publication returns a change of a published version as a reader of drafts sees it, whose rule may leave that version
+// out.
+func (r *reader) publication(v *store.VersionChange, c Change) (_ Change, isNew, ok bool, err error) {
+	visible := r.query.Access.Visible(v.Type, store.Published)
+	var seen [2]bool // before and after the entry
+	for i := range seen {
+		r.work += workOfPast
+		sequence := r.around.entry.Sequence - 1 + uint64(i)
+		if err := r.snap.ViewAt(sequence, func(past *store.Snapshot) error {
+			row := past.Version(v.Type, v.Doc, store.Published, v.Locale)
+			seen[i] = row.Exists() && (visible == nil || past.Matches(row, visible, store.Published))
+			return nil
+		}); err != nil {
+			return c, false, false, err
+		}
+	}
+	if !seen[1] {
+		c.Action = store.Unpublished
+	}
+	return c, false, seen[0] || seen[1], nil
 }
 
 // sight returns whether a rule showed the document of a change before and after the entry.
