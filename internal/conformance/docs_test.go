@@ -74,7 +74,7 @@ func TestDocumentedDefaults(t *testing.T) {
 func plainLists(s *config.Settings) {
 	s.Server.CORS = config.CORS{}
 	s.Server.Log.Format = ""
-	s.Users.RegisterFields, s.Users.DefaultRole = nil, nil
+	s.Users.AllowRegister, s.Users.RegisterFields, s.Users.DefaultRole, s.Users.SameSiteAt = nil, nil, nil, nil
 }
 
 // sayDefaults adds the defaults of a table row to a tree of keys, and returns the number of keys. The first key of a
