@@ -293,7 +293,9 @@ func TestUnstatedDrafts(t *testing.T) {
 	}
 	for _, production := range []bool{true, false} {
 		var log servertest.LogBuffer
-		run(t, writeProject(t, with(draftFiles)), gateway.Options{Ephemeral: true, Production: production, LogTo: &log}, nil)
+		_, stop := run(t, writeProject(t, with(draftFiles)),
+			gateway.Options{Ephemeral: true, Production: production, LogTo: &log}, nil)
+		stop() // so that all was logged
 		if strings.Contains(log.String(), remedy) != production {
 			t.Errorf("production %v: %s", production, log.String())
 		}
