@@ -29,8 +29,8 @@ type SessionSettings struct {
 // maxSessions is how many sessions a user can have. When another begins, the one ends that was inactive for longest.
 const maxSessions = 100
 
-// reuseAfter is how long after a refresh the token before it may still come: two tabs refresh at once, or a client sends
-// a request again whose answer it did not get. When it comes later, somebody has a copy of it.
+// reuseAfter is how long after a refresh the token before it may still come: two tabs refresh at once, or a client
+// sends a request again whose answer it did not get. When it comes later, somebody has a copy of it.
 const reuseAfter = time.Minute
 
 // maxDevice is the length to which clients may name a device, in bytes.

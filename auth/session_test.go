@@ -168,8 +168,8 @@ func TestRefreshTokenWorksOnce(t *testing.T) {
 	}
 }
 
-// TestReusedTokenEndsSession refreshes a session with a token that was used already. Soon after its use nothing happens,
-// since clients repeat requests; later it shows that somebody has a copy, and the session ends.
+// TestReusedTokenEndsSession refreshes a session with a token that was used already. Soon after its use nothing
+// happens, since clients repeat requests; later it shows that somebody has a copy, and the session ends.
 func TestReusedTokenEndsSession(t *testing.T) {
 	s := newSessions(t)
 	s.register("ann")

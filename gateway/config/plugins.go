@@ -28,8 +28,8 @@ type apiFile struct {
 	Cache     **yamlfile.Node
 	RateLimit rateLimitsFile `yaml:"rateLimit"`
 	History   struct {
-		// whether callers who may read a history see the names of the users who wrote, without permission to find users:
-		// [history.md](history.md)
+		// whether callers who may read a history see the names of the users who wrote, without permission to find
+		// users: [history.md](history.md)
 		Names *bool
 	}
 	Preview struct {

@@ -20,7 +20,7 @@ var settingsFiles = map[string]string{
 	"host": "config/server.yaml", "idempotency": "config/server.yaml", "replica": "config/server.yaml",
 	"cluster": "config/server.yaml", "limits": "config/server.yaml", "url": "config/server.yaml",
 	"log": "config/server.yaml", "metrics": "config/server.yaml", "tracing": "config/server.yaml",
-	"cache": "config/api.yaml", "openapi": "config/api.yaml", "populate": "config/api.yaml",
+	"cache": "config/api.yaml", "openapi": "config/api.yaml", "populate": "config/api.yaml", "preview": "config/api.yaml",
 	"rateLimit": "config/api.yaml", "roles": "config/permissions.yaml", "tokens": "config/permissions.yaml",
 	"upload": "config/plugins.yaml", "mcp": "config/plugins.yaml",
 	"i18n": "config/plugins.yaml", "graphql": "config/plugins.yaml", "kind": "content-types/guide.yaml",

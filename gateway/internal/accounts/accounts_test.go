@@ -89,7 +89,8 @@ func containsAny(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// TestOtherServicesAreRefused asks for what a server has only if it is configured: login by other services, and sessions.
+// TestOtherServicesAreRefused asks for what a server has only if it is configured: login by other services, and
+// sessions.
 func TestOtherServicesAreRefused(t *testing.T) {
 	s := serve(t, unlimited)
 	for _, e := range []servertest.Exchange{

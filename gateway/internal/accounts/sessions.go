@@ -34,8 +34,8 @@ func (c *Cookie) wants(r *http.Request) bool {
 var errNoFetch = &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError",
 	Message: "logins begin a session in a cookie here: log in by fetch, from a page of an origin that cors.origin names"}
 
-// check returns an error if a page of another site has a browser log in, by a link or a form that needs no leave of this
-// server: the browser would keep the cookie of an account of that page's choice, and its user would work in it
+// check returns an error if a page of another site has a browser log in, by a link or a form that needs no leave of
+// this server: the browser would keep the cookie of an account of that page's choice, and its user would work in it
 // unnoticed. A client that asks for the cookie by its header has had the leave already (CORS).
 func (c *Cookie) check(r *http.Request) error {
 	mode := r.Header.Get("Sec-Fetch-Mode") // which all browsers send, and no page can choose
