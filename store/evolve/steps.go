@@ -9,7 +9,7 @@ import (
 // Version grows with each change of what conversions leave in a file or in the log: the steps and what they hold, the
 // Catalog, and the definitions of built-in types. A version of Lectern knows nothing of those that are newer than its
 // own.
-const Version = 1
+const Version = 2
 
 // A Step is one part of a conversion. The store keeps it in its file until it is done.
 type Step struct {
