@@ -376,6 +376,8 @@ func compileCompare(f Compare, negate bool) cond {
 		return isNull{f.Attr, !negate}
 	case f.Op == NotNull || f.Op == Ne && len(f.Values) == 1 && f.Values[0] == nil:
 		return isNull{f.Attr, negate}
+	case f.Op == NotIn && negate:
+		return compileCompare(Compare{Attr: f.Attr, Op: In, Values: f.Values}, false)
 	}
 	ok := query.Predicate(f)
 	if ok == nil || negate && f.Op == In && slices.Contains(f.Values, nil) {

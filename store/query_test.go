@@ -338,6 +338,8 @@ func compareTruth(c store.Compare, r *twinRow) int {
 		return 0
 	case c.Op == store.In:
 		return is(in())
+	case c.Op == store.NotIn && in():
+		return -1
 	case hasNil:
 		return 0
 	case c.Op == store.NotIn:

@@ -13,7 +13,8 @@ import (
 
 // Values holds what the variables of rules stand for in the requests of one caller, by name: "role", "token", "user"
 // for the id of the user, and "user.name" for an attribute of the user. A value is one of jsontree or, for a relation
-// of the user, Documents. A variable that is missing has no value: no document meets a condition that uses it.
+// of the user, Documents. A variable that is missing has no value: comparisons with it are unknown, and so
+// are their negations.
 type Values map[string]any
 
 // Documents are the documentIds of the documents to which a relation of a user leads, at least one.

@@ -32,8 +32,9 @@ type assignment struct {
 type Condition interface {
 	// Variables returns the names of its variables, such as "user.team".
 	Variables() []string
-	// Bind returns the filter for a caller with these values. ok is false if one of the variables has none: then no
-	// document meets the condition.
+	// Bind returns the filter for a caller with these values. Comparisons with variables that have none are unknown:
+	// neither they nor their negations hold. ok is false if a value cannot be compared: then no document meets the
+	// condition.
 	Bind(Values) (f store.Filter, ok bool)
 }
 

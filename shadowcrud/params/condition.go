@@ -74,11 +74,6 @@ func (c *condition) Variables() []string { return c.variables }
 
 // Bind implements permission.Condition.
 func (c *condition) Bind(v permission.Values) (f store.Filter, ok bool) {
-	for _, name := range c.variables {
-		if _, ok := v[name]; !ok {
-			return nil, false
-		}
-	}
 	f, err := c.read(v)
 	return f, err == nil
 }
@@ -196,51 +191,86 @@ func sampleOf(a *contenttypes.Attribute) any {
 	return "name"
 }
 
-// bound returns an operand of a with the values of its variables, and the attribute that is compared with it: what a
-// relation of the user leads to is told by its documentId, in whatever version it is compared. ok is false if the
-// operand cannot be compared with a.
-func (f *filterReader) bound(a *contenttypes.Attribute, op store.Op, v any) (by *contenttypes.Attribute, operand any,
-	ok bool) {
+// unset is an operand of rules: a variable that has no value.
+type unset struct{}
+
+// unknown returns a comparison that is neither true nor false, as those with null are in SQL.
+func unknown(a *contenttypes.Attribute) store.Filter { return compare(a, store.In, nil) }
+
+// bound reads one comparison of a rule. It is unknown if it is with a variable that has no value: neither it nor $not
+// of it holds. In a list, that is so for this one element.
+func (f *filterReader) bound(a *contenttypes.Attribute, op store.Op, v any) store.Filter {
+	by, operand, ok := f.operandOf(a, op, v)
+	switch {
+	case !ok:
+		return nil
+	case operand != any(unset{}):
+		return f.Compare(cmp.Or(by, a), op, operand)
+	case a.Type == contenttypes.ID: // as if the variable led to documents: which those are never changes
+		a = cmp.Or(a.Owner.Attribute("documentId"), a)
+	}
+	return unknown(a)
+}
+
+// operandOf returns an operand of a with the values of its variables, and the attribute that is compared with it: what
+// a relation of the user leads to is told by its documentId, in whatever version it is compared. It is nil for unset.
+// ok is false if the operand cannot be compared with a.
+func (f *filterReader) operandOf(a *contenttypes.Attribute, op store.Op, v any) (by *contenttypes.Attribute,
+	operand any, ok bool) {
 	switch v := v.(type) {
 	case string:
-		name, isVariable := permission.VariableIn(v)
-		if !isVariable {
-			text := strings.TrimPrefix(v, "$")
-			return a, text, f.fits(a, op, text)
-		}
-		documents, many := f.variables[name].(permission.Documents)
-		if !many {
-			return a, operandText(f.variables[name]), true
-		}
-		if a.Type != contenttypes.ID && a.Type != contenttypes.DocumentID {
-			f.badOperand(a, "a value, and $"+name+" leads to documents")
-			return a, nil, false
-		}
-		list := make([]any, len(documents))
-		for i, id := range documents {
-			list[i] = id
-		}
-		return a.Owner.Attribute("documentId"), list, true
+		return f.value(a, op, v)
 	case []any:
 		var list []any
-		for i, item := range v {
-			compared, x, ok := f.bound(a, op, item)
-			if ok && i > 0 && compared != by {
+		for _, item := range v {
+			compared, x, ok := f.operandOf(a, op, item)
+			if ok && compared != nil && by != nil && compared != by {
 				f.badOperand(a, "ids, or variables that lead to documents, but not both")
 				ok = false
 			}
 			if !ok {
-				return a, nil, false
+				return nil, nil, false
 			}
-			if by = compared; by != a {
-				list = append(list, x.([]any)...)
+			by = cmp.Or(compared, by)
+			if documents, many := x.([]any); many && compared != a {
+				list = append(list, documents...)
 			} else {
 				list = append(list, x)
 			}
 		}
-		return cmp.Or(by, a), list, true
+		return by, list, true
 	}
 	return a, v, true
+}
+
+// value is operandOf for a text, which may be a variable.
+func (f *filterReader) value(a *contenttypes.Attribute, op store.Op, text string) (by *contenttypes.Attribute,
+	operand any, ok bool) {
+	name, isVariable := permission.VariableIn(text)
+	if !isVariable {
+		text = strings.TrimPrefix(text, "$")
+		return a, text, f.fits(a, op, text)
+	}
+	if operators[op].arity == null {
+		f.badOperand(a, "true or false")
+		return nil, nil, false
+	}
+	switch v := f.variables[name].(type) {
+	case nil:
+		return nil, unset{}, true
+	case permission.Documents:
+		if a.Type != contenttypes.ID && a.Type != contenttypes.DocumentID {
+			f.badOperand(a, "a value, and $"+name+" leads to documents")
+			return nil, nil, false
+		}
+		list := make([]any, len(v))
+		for i, id := range v {
+			list[i] = id
+		}
+		return a.Owner.Attribute("documentId"), list, true
+	default:
+		return a, operandText(v), true
+	}
 }
 
 // fits reports whether an operand is one that a can have, and adds an issue if it is not. Query strings may have
@@ -255,7 +285,12 @@ func (f *filterReader) fits(a *contenttypes.Attribute, op store.Op, text string)
 	case takes == null, takes == like:
 	case a.Type == contenttypes.ID && !isNumber:
 		expected = "an id, or a variable such as $user"
-	case a.Type == contenttypes.Enumeration && takes != order && !slices.Contains(a.Enum, text):
+	case a.Type == contenttypes.Enumeration && takes == folding:
+		is := func(value string) bool { return strings.EqualFold(value, text) }
+		if !slices.ContainsFunc(a.Enum, is) {
+			expected = "one of " + strings.Join(a.Enum, ", ") + ", in any case"
+		}
+	case a.Type == contenttypes.Enumeration && takes != order && takes != between && !slices.Contains(a.Enum, text):
 		expected = "one of " + strings.Join(a.Enum, ", ")
 	}
 	if expected != "" {

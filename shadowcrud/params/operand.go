@@ -24,11 +24,7 @@ func (f *filterReader) operator(a *contenttypes.Attribute, op store.Op, v any) s
 		return nil
 	}
 	if f.variables != nil {
-		by, operand, ok := f.bound(a, op, v)
-		if !ok {
-			return nil
-		}
-		a, v = by, operand
+		return f.bound(a, op, v)
 	}
 	return f.Compare(a, op, v)
 }
@@ -199,6 +195,10 @@ func (b *FilterBuilder) each(a *contenttypes.Attribute, v any, all bool, make fu
 			b.badOperand(a, "a single value")
 			return nil
 		}
+		if item == any(unset{}) {
+			list = append(list, unknown(a))
+			continue
+		}
 		list = append(list, make(item))
 	}
 	if len(list) == 1 { // a single comparison can use an index
@@ -232,7 +232,7 @@ func (b *FilterBuilder) null(a *contenttypes.Attribute, op store.Op, v any) stor
 // operand converts a value to an operand of store.Compare, nil or never. It is not ok if the attribute cannot have such
 // a value.
 func (b *FilterBuilder) operand(a *contenttypes.Attribute, v any) (any, bool) {
-	if v == nil {
+	if v == nil || v == any(unset{}) { // in lists, where null is unknown
 		return nil, true
 	}
 	s, ok := v.(string)

@@ -58,6 +58,9 @@ func (w *World) test(f *Filter, v any) ternary {
 	if len(operands) > 0 {
 		first = operands[0]
 	}
+	if first.Named && first.Value == nil { // a variable without a value
+		return unknown
+	}
 	switch f.Operator {
 	case "$null", "$notNull":
 		return is((v == nil) == (first.Value.(bool) == (f.Operator == "$null")))

@@ -114,6 +114,8 @@ func (g *ruleGenerator) name(f *Filter, a *Asker) {
 	o := &f.Operands[0]
 	if v, set := a.User[attribute]; set {
 		o.Value = v
+	} else if g.chance(.2) {
+		o.Value = nil
 	}
 	a.User[attribute] = o.Value
 	o.Text, o.Named = "$user."+attribute, true
