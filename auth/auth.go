@@ -65,6 +65,11 @@ var (
 // unknown, expired or revoked token it returns an *apierror.Error with status 401, and for the token of a preview one
 // with status 403.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
+	return a.sender(r, false)
+}
+
+// sender returns the sender of a request. It reads the header once, since every request pays for that.
+func (a *Authenticator) sender(r *http.Request, previews bool) (Principal, error) {
 	key, ok := Bearer(r.Header.Get("Authorization"))
 	if !ok {
 		access, err := a.public()
@@ -74,7 +79,10 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 		return Principal{Access: access.At(a.Now)}, nil
 	}
 	if isPreview(key) {
-		return Principal{}, errOnlyReads
+		if !previews {
+			return Principal{}, errOnlyReads
+		}
+		return a.preview(key)
 	}
 	if p, ok := a.Tokens.Principal(key); ok {
 		return p, nil

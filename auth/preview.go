@@ -135,10 +135,7 @@ func isPreview(key string) bool { return strings.HasPrefix(key, previewPrefix) }
 
 // AuthenticateReader does what Authenticate does for routes that read content: they take the tokens of previews, too.
 func (a *Authenticator) AuthenticateReader(r *http.Request) (Principal, error) {
-	if key, ok := Bearer(r.Header.Get("Authorization")); ok && a.Previews != nil && isPreview(key) {
-		return a.preview(key)
-	}
-	return a.Authenticate(r)
+	return a.sender(r, a.Previews != nil)
 }
 
 // preview returns the sender of a request with the token of a preview.
