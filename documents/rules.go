@@ -285,3 +285,13 @@ func (wr *writing) mayLink(a *contenttypes.Attribute, t *contenttypes.ContentTyp
 	})
 	return found
 }
+
+// hidesLink reports whether a link of the document is one that the caller does not see. A list that replaces the links
+// leaves it.
+func (wr *writing) hidesLink(a *contenttypes.Attribute, ref store.Ref) bool {
+	access, t := wr.w.rules(), wr.s.model.Type(ref.Type)
+	if access == nil || t == nil || wr.restoring || wr.limit.Sets(a) {
+		return false
+	}
+	return a.Target == nil && !access.AllowsAction(permission.ActionOn(t.UID, "find")) || !wr.mayLink(a, t, ref.Doc)
+}

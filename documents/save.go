@@ -132,7 +132,7 @@ func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error
 	failures := 0
 	for i, set := range sets {
 		var err *apierror.Error
-		if orders[i], err = in.order(wr.links.refs(endOf(in.attr, set, owner)), set, in.lenient); err != nil {
+		if orders[i], err = wr.ordered(in, endOf(in.attr, set, owner), in.lenient); err != nil {
 			failed = err
 			failures++
 		}
@@ -144,13 +144,49 @@ func (wr *writing) relate(in *linkInput, owner store.Ref, st store.Status) error
 		e := endOf(in.attr, set, owner)
 		if failed != nil {
 			var err *apierror.Error
-			if orders[i], err = in.order(wr.links.refs(e), set, true); err != nil {
+			if orders[i], err = wr.ordered(in, e, true); err != nil {
 				return err
 			}
 		}
 		wr.links.set(e, orders[i])
 	}
 	return nil
+}
+
+// ordered returns the list of an end after the input of a body. For lenient see linkInput.order.
+func (wr *writing) ordered(in *linkInput, e end, lenient bool) ([]store.Ref, *apierror.Error) {
+	present := wr.links.refs(e)
+	next, err := in.order(present, e.set, lenient)
+	if err != nil || !in.replace || len(present) == 0 || len(next) > 0 && !in.attr.ToMany() {
+		return next, err
+	}
+	return withHidden(next, present, func(ref store.Ref) bool { return wr.hidesLink(in.attr, ref) }), nil
+}
+
+// withHidden returns the list that replaces another, with the links of that one that the caller does not see: each of
+// them stays behind the link that it followed, as far as that is in the new list.
+func withHidden(next, present []store.Ref, hidden func(store.Ref) bool) []store.Ref {
+	isNext := make(map[store.Ref]bool, len(next))
+	for _, ref := range next {
+		isNext[ref] = true
+	}
+	kept, last := map[store.Ref][]store.Ref{}, store.Ref{}
+	for _, ref := range present {
+		switch {
+		case isNext[ref]:
+			last = ref
+		case hidden(ref):
+			kept[last] = append(kept[last], ref)
+		}
+	}
+	if len(kept) == 0 {
+		return next
+	}
+	all := kept[store.Ref{}]
+	for _, ref := range next {
+		all = append(append(all, ref), kept[ref]...)
+	}
+	return all
 }
 
 // locales returns the localizations of a version, beginning with the one that is written.
