@@ -83,6 +83,9 @@ func (s *Service) attach(tx *store.Tx, at *Attachment, refs []store.Ref) error {
 	case !l.Writes(at.Attr), l.Sets(at.Attr):
 		return apierror.ForbiddenKey(at.Attr.Name, at.Attr.Name, fromBody, "")
 	}
+	if at.Access != nil && status == store.Published && !at.Access.Publishes(at.Type) {
+		return errPublishes
+	}
 	wr.begin(doc, row.DocumentID())
 	if !at.Attr.ToMany() {
 		refs = refs[len(refs)-1:]

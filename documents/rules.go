@@ -47,6 +47,10 @@ func (p *Prepared) publishing() *permission.Limit {
 	return w.rules().LimitOf(w.Type, PublishAction.String())
 }
 
+// errPublishes is the error of a create or update that would publish what it writes, by a caller who may not publish.
+var errPublishes = &apierror.Error{Status: 403, Name: "ForbiddenError", Reason: apierror.Permission,
+	Message: "Forbidden: to publish takes the permission publish; status=draft writes the draft alone"}
+
 // sentData returns the data of a create or update without what the rule sets, whatever the caller has sent. It refuses
 // keys that the rule leaves out.
 func sentData(t *contenttypes.ContentType, data *jsontree.Object, l *permission.Limit) (*jsontree.Object, error) {

@@ -43,6 +43,9 @@ func (s *Service) prepare(ctx context.Context, w Write, action Action,
 	p := &Prepared{write: w, action: action}
 	body := action == CreateAction || action == UpdateAction
 	if body {
+		if w.Status == store.Published && w.rules() != nil && !w.rules().Publishes(w.Type) {
+			return nil, errPublishes
+		}
 		if w.Data == nil {
 			p.write.Data = jsontree.NewObject()
 		}

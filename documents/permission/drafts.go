@@ -10,8 +10,8 @@ import (
 // FindDrafts is the action of reading drafts of the documents that a caller may read.
 const FindDrafts = "findDrafts"
 
-// EveryDraft is the permission to read the drafts of all documents that a caller may read. It is given to an Access
-// where drafts are no action of their own, and cannot be granted.
+// EveryDraft is the permission to read the drafts of all documents that a caller may read, and to publish what they may
+// write. It is given to an Access where drafts are no action of their own, and cannot be granted.
 const EveryDraft = "*." + FindDrafts
 
 // FindsDrafts reports whether the caller may read the drafts of t where they may read its documents. A type without
@@ -21,6 +21,12 @@ func (a *Access) FindsDrafts(t *contenttypes.ContentType) bool {
 }
 
 var everyDraft = parseGrant(EveryDraft)
+
+// Publishes reports whether a create or update of t may publish what it writes, for a caller who may write t. Where
+// drafts are an action of their own, that takes the permission to publish.
+func (a *Access) Publishes(t *contenttypes.ContentType) bool {
+	return !t.DraftAndPublish || a.Allows(t, "publish") || a.actions[everyDraft]
+}
 
 // hidesDrafts reports whether a type that the caller may find may have drafts that they may not read.
 func (a *Access) hidesDrafts() bool {

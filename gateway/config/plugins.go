@@ -14,8 +14,9 @@ import (
 // apiFile is config/api.yaml as written. Decoding it sets the settings that its pointers lead to.
 type apiFile struct {
 	REST restFile
-	// who may read the drafts of documents that they may read: `granted`, who has the permission `findDrafts`;
-	// `readable`, everybody, as in Strapi: [publishing.md](publishing.md#who-may-read-drafts)
+	// who may read the drafts of documents that they may read: `granted`, who has the permission `findDrafts`, and
+	// writes that publish take `publish`; `readable`, everybody, as in Strapi:
+	// [publishing.md](publishing.md#who-may-read-drafts)
 	// Default: `readable`, with a warning if that concerns a role
 	Drafts  *string
 	OpenAPI openAPIFile `yaml:"openapi"`
