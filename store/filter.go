@@ -317,9 +317,7 @@ func compileThrough(f Through, status Status, negate bool) cond {
 		return c
 	}
 	c.all = compileConjuncts(f.Filter, status)
-	if c.cond = c.all.conds; len(c.all.conds) == 1 {
-		c.cond = c.all.conds[0]
-	}
+	c.cond = c.all.cond()
 	return c
 }
 
@@ -327,6 +325,14 @@ func compileThrough(f Through, status Status, negate bool) cond {
 type conjunction struct {
 	filters []Filter
 	conds   allOf
+}
+
+// cond returns the cond of the whole conjunction.
+func (c conjunction) cond() cond {
+	if len(c.conds) == 1 {
+		return c.conds[0]
+	}
+	return c.conds
 }
 
 // compileConjuncts splits a filter into filters that must all hold, and compiles each.

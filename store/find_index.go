@@ -40,6 +40,8 @@ func (f *finder) source(i int) *source {
 		src = f.compareSource(c)
 	case Through:
 		src = f.throughSource(f.conds[i].(*someTarget))
+	case Or:
+		src = f.eitherSource(c)
 	}
 	if src == nil {
 		return nil
@@ -212,6 +214,42 @@ func (f *finder) back(a *contenttypes.Attribute, status Status, targets []hit) [
 		})
 	}
 	return hits
+}
+
+// eitherSource returns a source that finds the rows of each filter in a list by a source of its own; nil if one of them
+// has none. Of an empty list, which no row meets, it finds none.
+func (f *finder) eitherSource(list Or) *source {
+	branches := make([]*finder, len(list))
+	src := &source{exact: true}
+	for i, filter := range list {
+		q := *f.query
+		q.Filter = filter
+		branches[i] = f.snap.finder(&q, f.slot)
+		best := branches[i].best()
+		if best == nil {
+			return nil
+		}
+		src.cost += best.cost
+	}
+	src.load = func() []hit {
+		var hits []hit
+		seen := map[uint64]bool{}
+		for _, b := range branches {
+			for _, h := range b.gather() {
+				if seen[h.doc] {
+					continue
+				}
+				seen[h.doc] = true
+				found := hit{id: h.id, doc: h.doc, slot: h.slot}
+				if h.loaded > 0 {
+					found = f.load(found, b.record(h))
+				}
+				hits = append(hits, found)
+			}
+		}
+		return hits
+	}
+	return src
 }
 
 // An indexWalk goes through a range of an index in order of value, and by id among equal values. The index holds only

@@ -10,11 +10,12 @@ import (
 // A seen says which targets of a type are seen: those whose version in a status meets all conditions.
 type seen struct {
 	conjunction
+	cond   cond // of the conjunction
 	status Status
 }
 
 // sees reports whether a target is seen. A nil seen sees all.
-func (x *seen) sees(s *Snapshot, target Record) bool { return x == nil || x.conds.holds(s, target) }
+func (x *seen) sees(s *Snapshot, target Record) bool { return x == nil || x.cond.holds(s, target) }
 
 // and returns c and what targets must meet to be seen.
 func (c conjunction) and(x *seen) conjunction {
@@ -30,6 +31,9 @@ type limits struct {
 	sight *Sight
 	rows  Status
 	types map[*contenttypes.ContentType]*seen
+
+	last   *contenttypes.ContentType // the type that of was asked for last; most rows have the type of the one before
+	ofLast *seen
 }
 
 // newLimits compiles a Sight, which may be nil.
@@ -57,19 +61,29 @@ func (l *limits) of(t *contenttypes.ContentType) *seen {
 	if l == nil || t == nil {
 		return nil
 	}
-	x, known := l.types[t]
-	if known {
-		return x
+	if t == l.last {
+		return l.ofLast
 	}
+	x, known := l.types[t]
+	if !known {
+		x = l.compile(t)
+		l.types[t] = x
+	}
+	l.last, l.ofLast = t, x
+	return x
+}
+
+// compile returns what of returns, for a type that it was not asked for before.
+func (l *limits) compile(t *contenttypes.ContentType) *seen {
 	status := l.rows
 	if t.DraftAndPublish {
 		status = l.sight.StatusOf(t, l.rows)
 	}
 	if only := l.sight.Visible(t, status); only != nil || status != l.rows {
-		x = &seen{compileConjuncts(only, status), status}
+		c := compileConjuncts(only, status)
+		return &seen{c, c.cond(), status}
 	}
-	l.types[t] = x
-	return x
+	return nil
 }
 
 // statusOf returns the status in which targets of a type are shown.
@@ -104,5 +118,12 @@ func (l *limits) statusOfEnd(s *Snapshot, r format.End) Status {
 
 // sees reports whether a target is seen.
 func (l *limits) sees(s *Snapshot, target Record) bool {
-	return l == nil || l.of(target.Type()).sees(s, target)
+	if l == nil {
+		return true
+	}
+	x, t := l.ofLast, target.Type()
+	if t != l.last {
+		x = l.of(t)
+	}
+	return x == nil || x.cond.holds(s, target)
 }
