@@ -147,6 +147,9 @@ func (a *Asker) permissions(m *Model) string {
 		}
 		fmt.Fprintf(&b, "    %s: %s\n", t.UID, program.JSON(actions))
 	}
+	if a.Does {
+		b.WriteString("    plugin::upload.content-api: [upload]\n")
+	}
 	return b.String()
 }
 
@@ -159,7 +162,7 @@ func (a *Asker) addActions(actions map[string]any, t *Type, rule any) {
 	for _, action := range writes {
 		actions[action] = rule
 	}
-	actions["history"] = true
+	actions["history"], actions["restore"] = true, rule
 	if !t.Single {
 		actions["create"], actions["stream"] = true, true
 	}

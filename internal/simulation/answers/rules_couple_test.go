@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"lectern/auth"
 	"lectern/internal/simulation/program"
@@ -25,6 +26,7 @@ type couple struct {
 	world, other  *World // contents of the servers
 	first, second *lectern
 	since         map[string]string // positions in the change feed before the difference, by status
+	copied        time.Time         // before the difference
 }
 
 // writesBefore and writesOutside are the numbers of writes that make the content of a couple, and that are tried to
@@ -83,7 +85,7 @@ func (l *lectern) admit(a *Asker, m *Model) error {
 			return err
 		}
 	}
-	err := l.start()
+	err := errors.Join(openDoors(l.dir), l.start())
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w\n%s", err, a.permissions(m))
@@ -134,7 +136,7 @@ func (c *couple) copy(t *testing.T) error {
 	}
 	c.second = &lectern{t: t, dir: c.first.dir, data: data}
 	c.second.Token = c.first.Token
-	c.other = c.world.clone()
+	c.other, c.copied = c.world.clone(), time.Now()
 	return errors.Join(c.first.start(), c.second.start())
 }
 
@@ -196,7 +198,9 @@ var unstable = []string{"Date", "X-Request-Id"}
 // send sends a call with a key, or with none if it is "".
 func (c call) send(s *lectern, key string) (reply, http.Header, error) {
 	var body io.Reader
-	if c.body != nil {
+	if raw, ok := c.body.(rawBody); ok {
+		body = strings.NewReader(string(raw))
+	} else if c.body != nil {
 		body = strings.NewReader(program.JSON(c.body))
 	}
 	req, err := http.NewRequest(c.method, s.Base+c.path, body)

@@ -105,6 +105,8 @@ func replaced(v any, former, text string) any {
 	switch v := v.(type) {
 	case string:
 		return strings.ReplaceAll(v, former, text)
+	case rawBody:
+		return rawBody(strings.ReplaceAll(string(v), former, text))
 	case []any:
 		out := []any{}
 		for _, x := range v {

@@ -29,10 +29,13 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(c.touchHidden(), c.readSeen(), c.readFeeds()); err != nil {
+			if err := errors.Join(c.touchHidden(), c.readSeen(), c.readFeeds(), c.knock(), c.knockAtHidden()); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.questions(seed, *questions); err != nil {
+				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
+			}
+			if err := c.write(seed); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.end(); err != nil {
