@@ -1,0 +1,326 @@
+// A field for relations: the documents that they lead to, which people search, order, remove, and make in place.
+import { useSortable } from "@dnd-kit/sortable";
+import { CSS } from "@dnd-kit/utilities";
+import { memo, useEffect, useMemo, useState } from "react";
+import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from "react-aria-components";
+import { t } from "../../text/text.ts";
+import { type FieldProps, labelOf, useForm } from "../field.ts";
+import { addLink, type Link, type LinkEdit, linksAfter, moveLink, noEdit, removeLink } from "../links.ts";
+import { type ContentType, labelAttribute } from "../query.ts";
+import { linkOf, type Page } from "../server.ts";
+import { isLinkEdit, isMany, isMorph, isValues, type Values } from "../value.ts";
+import { Frame, useFrame } from "./frame.tsx";
+import { Sortable } from "./items.tsx";
+import { CreateDialog } from "./create.tsx";
+
+// A Links is what a list of links shows, and how it is changed, whatever the form of the value.
+interface Links {
+  list: Link[];
+  // more reads the next page, unless all were read.
+  more: (() => void) | null;
+  total: number;
+  add: (link: Link) => void;
+  remove: (link: Link) => void;
+  move: (link: Link, to: number) => void;
+}
+
+const keyOf = (link: Link) => `${link.type ?? ""} ${link.documentId}`;
+
+export function RelationField(props: FieldProps) {
+  // A list that the document was read with is in the value; of all others the value only has what is changed.
+  return Array.isArray(props.value) || !isMany(props.attribute) || isMorph(props.attribute) ? (
+    <ListedRelation {...props} />
+  ) : (
+    <PagedRelation {...props} />
+  );
+}
+
+function ListedRelation(props: FieldProps) {
+  const { server } = useForm();
+  const { attribute, name, onChange, value } = props;
+  const values = Array.isArray(value) ? (value as Values[]) : isValues(value) && "documentId" in value ? [value] : [];
+  const list = values.map((document) => {
+    const type = String(document.__type ?? document.type ?? attribute.target ?? "");
+    const label =
+      "label" in document && !server.types[type]?.attributes.label
+        ? "label"
+        : labelAttribute(server.types[type]?.attributes ?? {});
+    return linkOf(document, label, isMorph(attribute) ? type : undefined);
+  });
+  const valueOf = (link: Link) => ({
+    documentId: link.documentId,
+    label: link.label,
+    ...(link.type ? { __type: link.type } : {}),
+  });
+  const isSame = (document: Values, link: Link) =>
+    document.documentId === link.documentId && (!link.type || document.__type === link.type);
+  const set = (by: (old: Values[]) => Values[]) =>
+    onChange(name, (old: unknown) => by(Array.isArray(old) ? (old as Values[]) : []));
+  const many = isMany(attribute);
+  const links: Links = {
+    list,
+    more: null,
+    total: list.length,
+    add: (link) =>
+      many
+        ? set((old) => (old.some((document) => isSame(document, link)) ? old : [...old, valueOf(link)]))
+        : onChange(name, valueOf(link)),
+    remove: (link) => (many ? set((old) => old.filter((document) => !isSame(document, link))) : onChange(name, null)),
+    move: (link, to) =>
+      set((old) => {
+        const moved = old.find((document) => isSame(document, link));
+        const rest = old.filter((document) => document !== moved);
+        return moved ? [...rest.slice(0, to), moved, ...rest.slice(to)] : old;
+      }),
+  };
+  return <LinkList field={props} links={links} />;
+}
+
+function PagedRelation(props: FieldProps) {
+  const { uid, documentId, locale, status, server } = useForm();
+  const { attribute, name, onChange, value } = props;
+  const [read, setRead] = useState<Page<Link>>({ items: [], total: 0 });
+  const [isReading, setReading] = useState(false);
+  const type = server.types[uid];
+
+  const next = async (from: Link[]) => {
+    if (!type || documentId === null) return;
+    setReading(true);
+    try {
+      const page = await server.links({ type, documentId, status, locale, name, attribute }, from.length);
+      setRead({ items: [...from, ...page.items], total: page.total });
+    } finally {
+      setReading(false);
+    }
+  };
+  // What was read is read again when the value is that of the server again, as after a save.
+  const isEdited = isLinkEdit(value);
+  useEffect(() => {
+    if (!isEdited || read.items.length === 0) void next([]);
+  }, [documentId, locale, status, isEdited, value === undefined]);
+
+  const edit: LinkEdit = isLinkEdit(value) ? value : noEdit;
+  const change = (by: (old: LinkEdit) => LinkEdit) =>
+    onChange(name, (old: unknown) => by(isLinkEdit(old) ? old : noEdit));
+  const readAll = read.items.length >= read.total;
+  const known = new Set(read.items.map(keyOf));
+  const added = edit.connect.filter((link) => !known.has(keyOf(link))).length;
+  const links: Links = {
+    list: linksAfter(read.items, edit),
+    more: readAll || isReading ? null : () => void next(read.items),
+    total: read.total + added - edit.disconnect.length,
+    add: (link) => change((old) => addLink(read.items, old, link)),
+    remove: (link) => change((old) => removeLink(read.items, old, link)),
+    move: (link, to) => change((old) => moveLink(read.items, old, link, to)),
+  };
+  return <LinkList field={props} links={links} />;
+}
+
+function LinkList({ field, links }: { field: FieldProps; links: Links }) {
+  const { server, isReadOnly } = useForm();
+  const { attribute } = field;
+  const parts = useFrame(field);
+  const many = isMany(attribute);
+  const names = useMemo(() => links.list.map(keyOf), [links.list.map(keyOf).join("\n")]);
+  const linkAt = (key: string) => links.list.find((link) => keyOf(link) === key);
+  const targets = isMorph(attribute)
+    ? Object.values(server.types).filter((type) => type.may.find)
+    : [server.types[attribute.target ?? ""]].filter((type) => type !== undefined);
+  return (
+    <Frame
+      field={field}
+      parts={parts}
+      isGroup
+      beside={many && <span className="field-count">{t("links.count", { n: links.total })}</span>}
+    >
+      <Sortable
+        names={names}
+        label={(key) => linkAt(key)?.label ?? ""}
+        onMove={(key, to) => {
+          const link = linkAt(key);
+          if (link) links.move(link, to);
+        }}
+      >
+        <ul className="links">
+          {links.list.map((link, index) => (
+            <LinkRow
+              key={keyOf(link)}
+              link={link}
+              target={link.type ?? attribute.target ?? ""}
+              isSorted={many && !isReadOnly}
+              isFirst={index === 0}
+              isLast={index === links.list.length - 1}
+              onMove={(by) => links.move(link, index + by)}
+              onRemove={() => links.remove(link)}
+            />
+          ))}
+        </ul>
+      </Sortable>
+      {links.more && (
+        <Button onPress={links.more}>{t("links.more", { n: links.list.length, total: links.total })}</Button>
+      )}
+      {!isReadOnly &&
+        targets.map((type) => (
+          <Finder
+            key={type.uid}
+            type={type}
+            field={field}
+            isNamed={isMorph(attribute)}
+            onPick={(link) => links.add(isMorph(attribute) ? { ...link, type: type.uid } : link)}
+          />
+        ))}
+    </Frame>
+  );
+}
+
+interface LinkRowProps {
+  link: Link;
+  target: string;
+  isSorted: boolean;
+  isFirst: boolean;
+  isLast: boolean;
+  onMove: (by: -1 | 1) => void;
+  onRemove: () => void;
+}
+
+const LinkRow = memo(function LinkRow(props: LinkRowProps) {
+  const { link, target, isSorted } = props;
+  const { hrefOf, isReadOnly, server } = useForm();
+  const { attributes, listeners, setNodeRef, setActivatorNodeRef, transform, transition } = useSortable({
+    id: keyOf(link),
+  });
+  return (
+    <li ref={setNodeRef} className="link" style={{ transform: CSS.Translate.toString(transform), transition }}>
+      {isSorted && (
+        <button
+          type="button"
+          ref={setActivatorNodeRef}
+          className="item-handle"
+          {...attributes}
+          {...listeners}
+          aria-label={t("items.drag", { name: link.label })}
+        >
+          ⠿
+        </button>
+      )}
+      <a href={hrefOf(target, link.documentId)} target="_blank" rel="noopener">
+        {link.label}
+      </a>
+      {link.type && <span className="link-type">{server.types[link.type]?.name ?? link.type}</span>}
+      {isSorted && (
+        <>
+          <button
+            type="button"
+            className="item-button"
+            disabled={props.isFirst}
+            aria-label={t("items.up", { name: link.label })}
+            onClick={() => props.onMove(-1)}
+          >
+            ↑
+          </button>
+          <button
+            type="button"
+            className="item-button"
+            disabled={props.isLast}
+            aria-label={t("items.down", { name: link.label })}
+            onClick={() => props.onMove(1)}
+          >
+            ↓
+          </button>
+        </>
+      )}
+      {!isReadOnly && (
+        <button
+          type="button"
+          className="item-button"
+          aria-label={t("links.remove", { name: link.label })}
+          onClick={props.onRemove}
+        >
+          ✕
+        </button>
+      )}
+    </li>
+  );
+});
+
+interface FinderProps {
+  type: ContentType;
+  field: FieldProps;
+  // isNamed is set if the type must be told from others.
+  isNamed: boolean;
+  onPick: (link: Link) => void;
+}
+
+// Finder is a box to search documents of a type in, and to make one.
+function Finder({ type, field, isNamed, onPick }: FinderProps) {
+  const { server, locale } = useForm();
+  const [text, setText] = useState("");
+  const [isOpen, setOpen] = useState(false);
+  const [found, setFound] = useState<Link[]>([]);
+  const [makes, setMakes] = useState(false);
+  useEffect(() => {
+    if (!isOpen) return;
+    const stop = new AbortController();
+    const timer = setTimeout(
+      () => {
+        server.search(type, text, locale, 1, stop.signal).then(
+          ({ items }) => setFound(items),
+          () => {},
+        );
+      },
+      text ? 150 : 0,
+    );
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [isOpen, text, type, locale, server]);
+  const label = labelOf(field.name);
+  return (
+    <div className="field-row">
+      <ComboBox
+        className="finder"
+        items={found}
+        inputValue={text}
+        onInputChange={setText}
+        selectedKey={null}
+        menuTrigger="focus"
+        allowsEmptyCollection
+        onOpenChange={setOpen}
+        onSelectionChange={(key) => {
+          const link = found.find((one) => one.documentId === key);
+          if (!link) return;
+          onPick(link);
+          setText("");
+        }}
+      >
+        <Label className="visually-hidden">
+          {isNamed ? t("links.findOf", { name: label, type: type.name }) : t("links.find", { name: label })}
+        </Label>
+        <Input placeholder={isNamed ? t("links.findOf", { name: label, type: type.name }) : t("links.search")} />
+        <Popover>
+          <ListBox className="menu" renderEmptyState={() => t("links.none")}>
+            {(link: Link) => (
+              <ListBoxItem id={link.documentId} textValue={link.label}>
+                {link.label}
+              </ListBoxItem>
+            )}
+          </ListBox>
+        </Popover>
+      </ComboBox>
+      {type.may.create && !type.isSingle && (
+        <Button onPress={() => setMakes(true)}>{t("links.create", { type: type.name })}</Button>
+      )}
+      {makes && (
+        <CreateDialog
+          type={type}
+          onClose={() => setMakes(false)}
+          onCreated={(document) => {
+            setMakes(false);
+            onPick(linkOf(document, labelAttribute(type.attributes)));
+          }}
+        />
+      )}
+    </div>
+  );
+}
