@@ -68,9 +68,8 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	form := newForm(body)
 	w := u.written(documentID, form.values(u.typ), show, nil)
 	w.Rules, w.KeysHeld = access, true
-	var hidden *apierror.Error
 	switch err := u.o.Documents.Permits(w, documents.UpdateAction); {
-	case errors.As(err, &hidden) && hidden.Status == http.StatusNotFound:
+	case isNotFound(err):
 		return errNoUser
 	case err != nil:
 		return err
@@ -140,9 +139,9 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	})
 }
 
-// Delete deletes the user with this id and calls show with the row as it was. If there is no such user, it does not
-// call show.
-func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Show) error {
+// Delete deletes the user with this id, within the rules of access, and calls show with the row as it was. If there is
+// no such user, it does not call show.
+func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Show, access *permission.Access) error {
 	documentID, err := u.documentID(id)
 	if errors.Is(err, errNoUser) {
 		return nil
@@ -156,7 +155,7 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 	}
 	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.DeleteAction,
-		documents.Write{Type: u.typ, DocumentID: documentID})
+		documents.Write{Type: u.typ, DocumentID: documentID, Rules: access})
 	if err != nil {
 		return err
 	}
@@ -164,6 +163,11 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 		r := u.Row(tx.Snapshot, id)
 		if !r.Exists() {
 			return nil
+		}
+		if err := tx.Permits(p); isNotFound(err) {
+			return nil
+		} else if err != nil {
+			return err
 		}
 		if err := show(tx.Snapshot, r); err != nil {
 			return err
@@ -173,6 +177,12 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 		}
 		return tx.Delete(p)
 	})
+}
+
+// isNotFound reports whether an error is an Error 404.
+func isNotFound(err error) bool {
+	var missing *apierror.Error
+	return errors.As(err, &missing) && missing.Status == http.StatusNotFound
 }
 
 func (u *Users) documentID(id uint64) (documentID string, err error) {

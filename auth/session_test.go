@@ -226,7 +226,7 @@ func TestSessionsEndWithAccount(t *testing.T) {
 			}
 			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", false), show, permission.FullAccess)
 		}, 0},
-		{"another deletes the user", func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show) }, 0},
+		{"another deletes the user", func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show, nil) }, 0},
 		{"a program sets the password", func(s sessions, id uint64) error { return s.write(id, "password", "another") },
 			2},
 		{"a program blocks the user", func(s sessions, id uint64) error { return s.write(id, "blocked", true) }, 2},
@@ -279,7 +279,7 @@ func TestLoginWhileAccountChanges(t *testing.T) {
 		"block": func(s sessions, id uint64) error {
 			return s.Update(ctx, nil, id, jsontree.ObjectOf("blocked", true), show, permission.FullAccess)
 		},
-		"delete": func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show) },
+		"delete": func(s sessions, id uint64) error { return s.Delete(ctx, nil, id, show, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSessions(t)

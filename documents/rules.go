@@ -123,14 +123,20 @@ func (s *Service) permits(snap *store.Snapshot, p *Prepared) error {
 func (s *Service) Permits(w Write, action Action) error {
 	return s.store.View(func(snap *store.Snapshot) error {
 		locale, err := s.locale(&w, action == DeleteAction)
-		if err == nil {
-			err = s.permits(snap, &Prepared{write: w, action: action, locale: locale})
+		if err != nil {
+			return err
 		}
-		if errors.Is(err, errHidden) {
-			return apierror.NotFound()
-		}
-		return err
+		return s.permitted(snap, &Prepared{write: w, action: action, locale: locale})
 	})
+}
+
+// permitted is permits with an Error 404 for errHidden.
+func (s *Service) permitted(snap *store.Snapshot, p *Prepared) error {
+	err := s.permits(snap, p)
+	if errors.Is(err, errHidden) {
+		return apierror.NotFound()
+	}
+	return err
 }
 
 // HoldKeys returns an error if data has a key that a rule leaves out.

@@ -220,3 +220,6 @@ func (t *Transaction) DeleteUnhooked(typ *contenttypes.ContentType, documentID s
 
 // Delete carries out a prepared delete. A missing document is no error.
 func (t *Transaction) Delete(p *Prepared) error { return t.run(p, (*writing).removeFound) }
+
+// Permits is Service.Permits for a prepared write.
+func (t *Transaction) Permits(p *Prepared) error { return t.service.permitted(t.Snapshot, p) }

@@ -204,7 +204,7 @@ func TestPinnedFilesOutliveTheirDocuments(t *testing.T) {
 	defer l.Close()
 	release := l.Pin()
 	release2 := l.Pin()
-	if err := l.Delete(t.Context(), nil, uint64(f.ID), ignore); err != nil {
+	if err := l.Delete(t.Context(), nil, uint64(f.ID), ignore, nil); err != nil {
 		t.Fatal(err)
 	}
 	if len(documentsOf(t, st)) > 0 {

@@ -206,9 +206,9 @@ func (l *Library) Replace(ctx context.Context, id uint64, form *Form,
 	return err
 }
 
-// Delete deletes a file: its document, all links to it, and then its content.
+// Delete deletes a file, within the rules of access: its document, all links to it, and then its content.
 func (l *Library) Delete(ctx context.Context, once *store.Once, id uint64,
-	show func(*store.Snapshot, store.Record) error) error {
+	show func(*store.Snapshot, store.Record) error, access *permission.Access) error {
 	unlock, err := l.lock(ctx, id)
 	if err != nil {
 		return err
@@ -222,6 +222,14 @@ func (l *Library) Delete(ctx context.Context, once *store.Once, id uint64,
 		}
 		return show(s, row)
 	})
+	if err != nil {
+		return err
+	}
+	err = l.documents.Permits(documents.Write{Type: l.typ, DocumentID: old.documentID, Rules: access},
+		documents.DeleteAction)
+	if isNotFound(err) {
+		return ErrNoFile
+	}
 	if err != nil {
 		return err
 	}

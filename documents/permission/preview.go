@@ -42,6 +42,9 @@ func (a *Access) Named(t *contenttypes.ContentType) store.Filter {
 	case a.preview.of != t:
 		return nothing
 	}
+	if l := a.LimitOf(t, PreviewAction); l != nil {
+		return store.And{a.preview.document, l.Where}
+	}
 	return a.preview.document
 }
 

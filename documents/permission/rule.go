@@ -74,13 +74,23 @@ var parts = map[string][]string{
 	"publish":      {"where"},
 	"unpublish":    {"where"},
 	"discardDraft": {"where"},
+	"preview":      {"where"},
 	"restore":      {"where", "check"},
 }
 
 // partsOfBuiltIns lists the same for the built-in types that rules can limit, by uid.
 var partsOfBuiltIns = map[string]map[string][]string{
-	contenttypes.UserUID: {"find": {"where", "fields"}, "findOne": {"where"}, "update": {"where", "fields", "check"}},
-	contenttypes.FileUID: {"find": {"where"}, "findOne": {"where"}},
+	contenttypes.UserUID: {"find": {"where", "fields"}, "findOne": {"where"}, "update": {"where", "fields", "check"},
+		"destroy": {"where"}},
+	contenttypes.FileUID: {"find": {"where"}, "findOne": {"where"}, "destroy": {"where"}},
+}
+
+// writeOf returns the name of the write that an action carries out: LimitOf knows rules by it.
+func writeOf(action string) string {
+	if action == "destroy" {
+		return "delete"
+	}
+	return action
 }
 
 // ReadRule reads the rule of an action, written "uid.action". An error is a *RuleError.
@@ -109,6 +119,7 @@ func ReadRule(m *contenttypes.Model, action string, rule *jsontree.Object, c Con
 			return nil, err
 		}
 	}
+	r.action = writeOf(r.action)
 	if role := r.Type.Attribute("role"); r.Type.UID == contenttypes.UserUID && r.action == "update" &&
 		(r.fields == nil || r.fields.others && r.fields.writes(role)) {
 		return nil, wrongRule("say by fields what may be written, without role: else callers could give themselves another one")

@@ -39,7 +39,8 @@ func (a *Access) VisibleAlone(t *contenttypes.ContentType, status store.Status) 
 	return a.Visible(t, status)
 }
 
-// LimitOf returns what limits an action on documents of t, such as update; nil if nothing does.
+// LimitOf returns what limits an action on documents of t, such as update; nil if nothing does. The action that
+// destroys users or files is delete.
 func (a *Access) LimitOf(t *contenttypes.ContentType, action string) *Limit {
 	if a == nil || a.rules == nil {
 		return nil

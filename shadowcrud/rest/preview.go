@@ -47,6 +47,10 @@ func (rt *Route) preview(w http.ResponseWriter, r *http.Request, c Call) error {
 		if !row.Exists() {
 			return apierror.NotFound()
 		}
+		if l := c.Access.LimitOf(rt.Type, permission.PreviewAction); l != nil &&
+			!s.Matches(row, l.Where, store.Draft) {
+			return apierror.Forbidden()
+		}
 		token, expires, err := c.Preview(rt.Type, row.DocumentID())
 		if err != nil {
 			return err

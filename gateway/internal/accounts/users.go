@@ -139,7 +139,7 @@ func (u *routes) saveUser(w http.ResponseWriter, r *http.Request, who auth.Princ
 func (u *routes) deleteUser(w http.ResponseWriter, r *http.Request, who auth.Principal, once *store.Once) error {
 	var body []byte
 	once.Keep(http.StatusOK, &body)
-	if err := u.Users.Delete(r.Context(), once, pathID(r), u.shown(r, who, false, &body)); err != nil {
+	if err := u.Users.Delete(r.Context(), once, pathID(r), u.shown(r, who, false, &body), who.Access); err != nil {
 		return err
 	}
 	return u.sendUser(w, r, body)

@@ -143,7 +143,7 @@ func (u *routes) destroy(w http.ResponseWriter, r *http.Request, who auth.Princi
 		return err
 	}
 	once.Keep(http.StatusOK, body)
-	if err := u.Library.Delete(r.Context(), once, id, show); err != nil {
+	if err := u.Library.Delete(r.Context(), once, id, show, who.Access); err != nil {
 		return err
 	}
 	return server.SendJSON(w, http.StatusOK, *body)

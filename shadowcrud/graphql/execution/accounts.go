@@ -72,7 +72,7 @@ func (m *mutation) account() error {
 		})
 	case schema.DeleteUser:
 		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
-			return auth.Credentials{}, users.Delete(m.Ctx, once, m.id(), show)
+			return auth.Credentials{}, users.Delete(m.Ctx, once, m.id(), show, m.access)
 		})
 	case schema.Login:
 		body := m.body("input")

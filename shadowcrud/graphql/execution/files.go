@@ -21,7 +21,7 @@ func (m *mutation) file() error {
 	id, err := strconv.ParseUint(m.args.Text("id"), 10, 64)
 	if m.field.Spec.Kind == schema.DeleteFile {
 		if err == nil {
-			err = m.engine.media.Delete(m.Ctx, m.keptBy(nil), id, m.show)
+			err = m.engine.media.Delete(m.Ctx, m.keptBy(nil), id, m.show, m.access)
 		} else {
 			err = media.ErrNoFile
 		}
