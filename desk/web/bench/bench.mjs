@@ -22,13 +22,13 @@ before(async () => {
   run("init", "--empty", dir + "/p");
   cpSync(join(here, "project"), dir + "/p", { recursive: true });
   token = run("token", "create", dir + "/p", "bench", "--type", "full-access")
+    .split("\n")
+    .at(-1);
   const port = await freePort();
   program = spawn(lectern, ["serve", dir + "/p", "--addr", `127.0.0.1:${port}`], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   await ready(`http://127.0.0.1:${port}/api/_health`, program);
-    .split("\n")
-    .at(-1);
   front = await serve(join(here, "dist"), `http://127.0.0.1:${port}`);
   base = front.base;
   browser = await chromium.launch({
@@ -83,6 +83,12 @@ export async function open(type, id, look, { more = "", expected = /status of 40
   try {
     context.setDefaultTimeout(15000);
     const page = await context.newPage();
+    // React tells tools for developers of each commit.
+    await page.addInitScript(() => {
+      const hook = { isDisabled: false, supportsFiber: true, inject: () => 1, onCommitFiberUnmount() {} };
+      hook.onCommitFiberRoot = (_, root) => window.committed?.(root);
+      window.__REACT_DEVTOOLS_GLOBAL_HOOK__ = hook;
+    });
     page.on(
       "console",
       (m) => ["error", "warning"].includes(m.type()) && !expected.test(m.text()) && wrong.push(m.text()),

@@ -84,6 +84,7 @@ function Bench({ types, components, names }: Definitions) {
       populate: populateOf(type.attributes, components, types),
     });
     const answer = (await request("GET", `/${type.pluralName}/${documentId}?${query}`)) as { data: Values };
+    performance.mark("read");
     setSaved(answer.data);
     setValues(answer.data);
   };
@@ -129,6 +130,9 @@ function Bench({ types, components, names }: Definitions) {
     }
   };
   Object.assign(window, { values });
+  useEffect(() => {
+    if (values) requestAnimationFrame(() => performance.mark("shown"));
+  }, [values === null]);
   if (!values) return null;
   return (
     <>

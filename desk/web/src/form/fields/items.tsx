@@ -279,6 +279,10 @@ function ItemButton({ label, isDisabled = false, onPress, children }: ItemButton
   );
 }
 
+// These are the same objects for each rendering: others would render all items of all lists anew.
+const pointerOptions = { activationConstraint: { distance: 4 } };
+const keyboardOptions = { coordinateGetter: sortableKeyboardCoordinates };
+
 // Sortable lets people move the items of a list by pointer, or with the keys: space, arrows, space.
 export function Sortable(props: {
   names: string[];
@@ -287,10 +291,7 @@ export function Sortable(props: {
   children: React.ReactNode;
 }) {
   const { names, onMove, label } = props;
-  const sensors = useSensors(
-    useSensor(PointerSensor, { activationConstraint: { distance: 4 } }),
-    useSensor(KeyboardSensor, { coordinateGetter: sortableKeyboardCoordinates }),
-  );
+  const sensors = useSensors(useSensor(PointerSensor, pointerOptions), useSensor(KeyboardSensor, keyboardOptions));
   const end = ({ active, over }: DragEndEvent) => {
     if (over && active.id !== over.id) onMove(String(active.id), names.indexOf(String(over.id)));
   };
