@@ -67,7 +67,7 @@ export async function api(method, path, data) {
   const answer = await fetch(`${base}/api/${path}`, {
     method,
     headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-    ...(data ? { body: JSON.stringify({ data }) } : {}),
+    ...(data ? { body: JSON.stringify(path === "_batch" ? data : { data }) } : {}),
   });
   const text = await answer.text();
   const body = text ? JSON.parse(text) : null;

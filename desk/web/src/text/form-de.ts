@@ -82,7 +82,6 @@ export const formGerman: Record<keyof typeof formEnglish, string> = {
   "links.remove": "{name} entfernen",
   "links.find": "Mit {name} verknüpfen",
   "links.findOf": "Mit {name} verknüpfen: {type}",
-  "links.search": "Zum Verknüpfen suchen",
   "links.none": "Nichts gefunden.",
   "links.create": "Neu: {type}",
   "links.save": "Speichern und verknüpfen",

@@ -80,7 +80,6 @@ export const formEnglish = {
   "links.remove": "Remove {name}",
   "links.find": "Link to {name}",
   "links.findOf": "Link to {name}: {type}",
-  "links.search": "Search to link",
   "links.none": "Nothing was found.",
   "links.create": "New: {type}",
   "links.save": "Save and link",

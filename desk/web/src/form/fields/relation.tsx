@@ -2,16 +2,16 @@
 import { useSortable } from "@dnd-kit/sortable";
 import { CSS } from "@dnd-kit/utilities";
 import { memo, useEffect, useMemo, useState } from "react";
-import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from "react-aria-components";
+import { Button } from "react-aria-components";
 import { t } from "../../text/text.ts";
 import { type FieldProps, labelOf, useForm } from "../field.ts";
 import { addLink, type Link, type LinkEdit, linksAfter, moveLink, noEdit, removeLink } from "../links.ts";
-import { type ContentType, labelAttribute } from "../query.ts";
+import { labelAttribute } from "../query.ts";
 import { linkOf, type Page } from "../server.ts";
 import { isLinkEdit, isMany, isMorph, isValues, type Values } from "../value.ts";
+import { Finder } from "./finder.tsx";
 import { Frame, useFrame } from "./frame.tsx";
 import { Sortable } from "./items.tsx";
-import { CreateDialog } from "./create.tsx";
 
 // A Links is what a list of links shows, and how it is changed, whatever the form of the value.
 interface Links {
@@ -164,8 +164,12 @@ function LinkList({ field, links }: { field: FieldProps; links: Links }) {
           <Finder
             key={type.uid}
             type={type}
-            field={field}
-            isNamed={isMorph(attribute)}
+            label={
+              isMorph(attribute)
+                ? t("links.findOf", { name: labelOf(field.name), type: type.name })
+                : t("links.find", { name: labelOf(field.name) })
+            }
+            describedBy={parts.describedBy}
             onPick={(link) => links.add(isMorph(attribute) ? { ...link, type: type.uid } : link)}
           />
         ))}
@@ -242,85 +246,3 @@ const LinkRow = memo(function LinkRow(props: LinkRowProps) {
     </li>
   );
 });
-
-interface FinderProps {
-  type: ContentType;
-  field: FieldProps;
-  // isNamed is set if the type must be told from others.
-  isNamed: boolean;
-  onPick: (link: Link) => void;
-}
-
-// Finder is a box to search documents of a type in, and to make one.
-function Finder({ type, field, isNamed, onPick }: FinderProps) {
-  const { server, locale } = useForm();
-  const [text, setText] = useState("");
-  const [isOpen, setOpen] = useState(false);
-  const [found, setFound] = useState<Link[]>([]);
-  const [makes, setMakes] = useState(false);
-  useEffect(() => {
-    if (!isOpen) return;
-    const stop = new AbortController();
-    const timer = setTimeout(
-      () => {
-        server.search(type, text, locale, 1, stop.signal).then(
-          ({ items }) => setFound(items),
-          () => {},
-        );
-      },
-      text ? 150 : 0,
-    );
-    return () => {
-      clearTimeout(timer);
-      stop.abort();
-    };
-  }, [isOpen, text, type, locale, server]);
-  const label = labelOf(field.name);
-  return (
-    <div className="field-row">
-      <ComboBox
-        className="finder"
-        items={found}
-        inputValue={text}
-        onInputChange={setText}
-        selectedKey={null}
-        menuTrigger="focus"
-        allowsEmptyCollection
-        onOpenChange={setOpen}
-        onSelectionChange={(key) => {
-          const link = found.find((one) => one.documentId === key);
-          if (!link) return;
-          onPick(link);
-          setText("");
-        }}
-      >
-        <Label className="visually-hidden">
-          {isNamed ? t("links.findOf", { name: label, type: type.name }) : t("links.find", { name: label })}
-        </Label>
-        <Input placeholder={isNamed ? t("links.findOf", { name: label, type: type.name }) : t("links.search")} />
-        <Popover>
-          <ListBox className="menu" renderEmptyState={() => t("links.none")}>
-            {(link: Link) => (
-              <ListBoxItem id={link.documentId} textValue={link.label}>
-                {link.label}
-              </ListBoxItem>
-            )}
-          </ListBox>
-        </Popover>
-      </ComboBox>
-      {type.may.create && !type.isSingle && (
-        <Button onPress={() => setMakes(true)}>{t("links.create", { type: type.name })}</Button>
-      )}
-      {makes && (
-        <CreateDialog
-          type={type}
-          onClose={() => setMakes(false)}
-          onCreated={(document) => {
-            setMakes(false);
-            onPick(linkOf(document, labelAttribute(type.attributes)));
-          }}
-        />
-      )}
-    </div>
-  );
-}
