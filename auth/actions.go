@@ -47,6 +47,7 @@ var pluginActions = []struct {
 		"destroy"}},
 	{contenttypes.UserUID, contenttypes.RoleUID, []string{"find", "findOne", "createRole", "updateRole", "deleteRole"}},
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
+	{contenttypes.UserUID, "lectern::desk", []string{"use"}},
 }
 
 // FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all
@@ -116,6 +117,19 @@ func (a *Actions) Add(permission string) error {
 
 // extensionAction matches a permission that extensions may add.
 var extensionAction = regexp.MustCompile(`^[a-z]+::[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+
+// All returns all permissions that roles can have, sorted by their uids.
+func (a *Actions) All() (permissions []string) {
+	for _, uid := range a.uids {
+		for _, name := range a.names[uid] {
+			permissions = append(permissions, uid+"."+name)
+		}
+	}
+	return permissions
+}
+
+// Of returns the names of the actions of a uid.
+func (a *Actions) Of(uid string) []string { return a.names[uid] }
 
 // CheckUID returns an error with a suggestion if there are no actions of this uid.
 func (a *Actions) CheckUID(uid string) error {

@@ -32,6 +32,7 @@ type Authenticator struct {
 	Tokens *Tokens
 	// Previews makes and checks the tokens of previews; nil: there are none.
 	Previews *Previews
+	Owners   *Owners          // nil: there are none
 	Now      func() time.Time // the clock for rules of access; nil means time.Now
 }
 
@@ -85,6 +86,9 @@ func (a *Authenticator) sender(r *http.Request, previews bool) (Principal, error
 		return a.preview(key)
 	}
 	if p, ok := a.Tokens.Principal(key); ok {
+		return p, nil
+	}
+	if p, ok := a.Owners.principal(key); ok {
 		return p, nil
 	}
 	if a.Users == nil {

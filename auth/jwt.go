@@ -37,6 +37,9 @@ const (
 	lasting = ""        // a JWT without a session
 	access  = "access"  // a JWT of a session, for requests
 	refresh = "refresh" // the refresh token of a session
+
+	deskAccess  = "desk"         // a JWT of a session of the desk, for requests
+	deskRefresh = "desk-refresh" // the refresh token of such a session
 )
 
 // A signer makes and checks JWTs. It accepts only HS256 with its own secret and ignores all other instructions in a
@@ -57,16 +60,21 @@ func newSigner(secret []byte, kind string, now func() time.Time) *signer {
 
 // sign makes a JWT for requests. Its claims have no stamp yet; hash is the stored hash of the user's password.
 func (s *signer) sign(c claims, hash []byte) (string, error) {
-	b := jwt.NewBuilder().IssuedAt(s.now())
-	if s.kind == lasting {
-		b.Claim("id", c.user)
-	}
-	return s.build(b, s.kind, c, hash)
+	return s.signAccess(s.kind, c, hash)
 }
 
-// signRefresh makes a refresh token, no two of which are equal.
-func (s *signer) signRefresh(c claims, hash []byte) (string, error) {
-	return s.build(jwt.NewBuilder().JwtID(rand.Text()), refresh, c, hash)
+// signAccess makes a JWT for requests, of a kind.
+func (s *signer) signAccess(kind string, c claims, hash []byte) (string, error) {
+	b := jwt.NewBuilder().IssuedAt(s.now())
+	if kind == lasting {
+		b.Claim("id", c.user)
+	}
+	return s.build(b, kind, c, hash)
+}
+
+// signRefresh makes a refresh token of a kind, no two of which are equal.
+func (s *signer) signRefresh(kind string, c claims, hash []byte) (string, error) {
+	return s.build(jwt.NewBuilder().JwtID(rand.Text()), kind, c, hash)
 }
 
 func (s *signer) build(b *jwt.Builder, kind string, c claims, hash []byte) (string, error) {
@@ -97,6 +105,9 @@ func (s *signer) isOf(c claims, hash []byte) bool {
 func (s *signer) verify(token string) (k *known, ok bool) {
 	if k = s.seen.get(token); k == nil {
 		c, ok := s.parse(token, s.kind)
+		if !ok {
+			c, ok = s.parse(token, deskAccess)
+		}
 		if !ok {
 			return nil, false
 		}

@@ -21,37 +21,11 @@ var (
 	ErrProvider = apierror.Application("This provider is disabled")
 )
 
-// Login answers {identifier, password, deviceId} with credentials. If the user does not exist or has no password, it
-// hashes the given password anyway, so that the answer takes as long.
+// Login answers {identifier, password, deviceId} with credentials.
 func (u *Users) Login(ctx context.Context, body any, show Show) (c Credentials, err error) {
-	form := newForm(body)
-	identifier, password := form.text("identifier"), form.text("password")
-	device := u.readDevice(form)
-	if err := form.err(); err != nil {
-		return c, err
-	}
-	var who account
-	err = u.o.Store.View(func(s *store.Snapshot) error {
-		if r := u.identified(s, identifier); r.Exists() {
-			who = u.account(r)
-		}
-		return nil
-	})
+	who, device, err := u.checkPassword(ctx, body)
 	if err != nil {
 		return c, err
-	}
-	if !who.local {
-		who.hash = nil
-	}
-	switch same, err := who.hasPassword(ctx, u.o.Documents.Passwords, password); {
-	case err != nil:
-		return c, err
-	case !same:
-		return c, errLogin
-	case !who.confirmed && u.o.Settings.EmailConfirmation:
-		return c, errUnconfirmed
-	case who.blocked:
-		return c, errBlocked
 	}
 	err = u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, who.id)
@@ -64,6 +38,40 @@ func (u *Users) Login(ctx context.Context, body any, show Show) (c Credentials, 
 		return c, err
 	}
 	return u.issue(ctx, who, device)
+}
+
+// checkPassword returns the user of {identifier, password, deviceId} if they may log in with that, and the device. If
+// the user does not exist or has no password, it hashes the given password anyway, so that the answer takes as long.
+func (u *Users) checkPassword(ctx context.Context, body any) (who account, device string, err error) {
+	form := newForm(body)
+	identifier, password := form.text("identifier"), form.text("password")
+	device = u.readDevice(form)
+	if err := form.err(); err != nil {
+		return who, "", err
+	}
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		if r := u.identified(s, identifier); r.Exists() {
+			who = u.account(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return who, "", err
+	}
+	if !who.local {
+		who.hash = nil
+	}
+	switch same, err := who.hasPassword(ctx, u.o.Documents.Passwords, password); {
+	case err != nil:
+		return who, "", err
+	case !same:
+		return who, "", errLogin
+	case !who.confirmed && u.o.Settings.EmailConfirmation:
+		return who, "", errUnconfirmed
+	case who.blocked:
+		return who, "", errBlocked
+	}
+	return who, device, nil
 }
 
 // identified returns the user with this identifier: their address, in any case, or their name. It looks for the address

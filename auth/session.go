@@ -49,11 +49,20 @@ var (
 	errNoSession = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Session not found"}
 )
 
+// A sessionKind says which kinds of tokens a session has. Tokens of one kind of session are refused for another.
+type sessionKind struct{ access, refresh string }
+
+var (
+	apiSession  = sessionKind{access, refresh}
+	deskSession = sessionKind{deskAccess, deskRefresh}
+)
+
 // beginSession stores a session of a user and returns its first credentials.
-func (u *Users) beginSession(ctx context.Context, who account, device string) (c Credentials, err error) {
+func (u *Users) beginSession(ctx context.Context, who account, device string, kind sessionKind) (c Credentials,
+	err error) {
 	now := u.o.Now()
 	s := session{key: randomName(), user: who.documentID, device: device, login: now}
-	if c, err = u.renew(&s, &who, now); err != nil {
+	if c, err = u.renew(&s, &who, now, kind); err != nil {
 		return c, err
 	}
 	p, err := u.prepareSession(ctx, s.data())
@@ -94,10 +103,15 @@ func (u *Users) Refresh(ctx context.Context, token string) (c Credentials, err e
 	if !u.o.Settings.Sessions.On {
 		return c, apierror.NotFound()
 	}
+	return u.refresh(ctx, token, apiSession)
+}
+
+// refresh is Refresh for sessions of a kind.
+func (u *Users) refresh(ctx context.Context, token string, kind sessionKind) (c Credentials, err error) {
 	if token == "" {
 		return c, errNoRefresh
 	}
-	named, ok := u.signer.parse(token, refresh)
+	named, ok := u.signer.parse(token, kind.refresh)
 	if !ok {
 		return c, errRefresh
 	}
@@ -114,7 +128,7 @@ func (u *Users) Refresh(ctx context.Context, token string) (c Credentials, err e
 	if err != nil {
 		return c, err
 	}
-	if c, err = u.renew(&s, &who, u.o.Now()); err != nil {
+	if c, err = u.renew(&s, &who, u.o.Now(), kind); err != nil {
 		return c, err
 	}
 	p, err := u.prepareSession(ctx, s.renewal())

@@ -133,7 +133,7 @@ func newRoot(s *session) *cobra.Command {
 	addGroup(root, groupContent, newExport(s), newImport(s), newMoveIn(s), newMigrate(s), newAudit(s), newBackup(s),
 		newRestore(s),
 		newCompact(s), newSalvage(s))
-	addGroup(root, groupAccess, newToken(s), newUser(s), newWebhooks(s), newSchema(s), newOpenAPI(s), newTypes(s))
+	addGroup(root, groupAccess, newToken(s), newUser(s), newDesk(s), newWebhooks(s), newSchema(s), newOpenAPI(s), newTypes(s))
 	addGroup(root, groupServers, newFollow(s), newPromote(s), newCluster(s), newDeploy(s))
 	addGroup(root, groupMore, newVersion(s), newMan(s))
 	changeHelpCommand(root)

@@ -86,6 +86,8 @@ func (c *serveCommand) run(s *session, dir string) (err error) {
 	o.Ready = func(r gateway.Ready) {
 		if c.ephemeral {
 			json.NewEncoder(s.Stdout).Encode(r)
+		} else if r.Desk != "" {
+			fmt.Fprintln(s.Stderr, "write content at "+r.Desk+" (the link works once, for ten minutes)")
 		}
 		ready(r)
 	}

@@ -44,6 +44,7 @@ type generation struct {
 	copied   bool               // the store is a new copy of the origin's, in a file of its own
 
 	// Set when the runtime is built:
+	owners    *auth.Owners
 	quotas    *server.Quotas // nil if there are none
 	positions *feed.Positions
 	feed      *feed.Feed
@@ -66,6 +67,14 @@ type shared struct {
 	closing   sync.WaitGroup // of users that were switched off, and may still have mail to send
 	uses      *auth.LastUses // when each API token was last used
 	keys      idempotency.AtWork
+	owners    *auth.Owners // who log in at the desk by a link
+}
+
+func (s *shared) ownersAt(now func() time.Time) *auth.Owners {
+	if s.owners == nil {
+		s.owners = auth.NewOwners(now)
+	}
+	return s.owners
 }
 
 func (s *shared) lastUses() *auth.LastUses {
@@ -205,7 +214,8 @@ func (g *generation) serveBy(s *server.Server) error {
 // runtime builds the Runtime of the generation.
 func (g *generation) runtime() (Runtime, error) {
 	s := g.Settings.REST
-	authenticator := &auth.Authenticator{Users: g.users, Roles: g.CompileRoles(), Tokens: g.tokens,
+	g.owners = g.project.shared.ownersAt(g.project.clock.Now)
+	authenticator := &auth.Authenticator{Owners: g.owners, Users: g.users, Roles: g.CompileRoles(), Tokens: g.tokens,
 		Now: g.project.clock.Now}
 	parser := params.New(g.Model, g.Settings.I18n.DefaultLocale, params.ListSettings{
 		DefaultLimit: s.DefaultLimit, MaxLimit: s.MaxLimit, WithCount: s.WithCount,
@@ -234,6 +244,7 @@ func (g *generation) runtime() (Runtime, error) {
 	}
 	g.feed = g.newFeed(api, authenticator.Authenticate)
 	served := append(g.routes(api, parser, limiter), g.feedRoute(g.feed.Serve))
+	served = append(served, g.accessRoute())
 	served = append(served, routes.OpenAPI(g.openAPI(api, served), authenticator.Authenticate, g.limits()))
 	return Runtime{
 		Prefix:       s.Prefix,
@@ -245,7 +256,8 @@ func (g *generation) runtime() (Runtime, error) {
 		Host:         host{g},
 		probes:       g.project.probes(g),
 		steps:        g.project.steps(g),
-		routes:       slices.Concat(idempotency.Refuse(append(served, g.mcpRoutes(api)...)), g.docsRoutes(), graphql),
-		quotas:       g.quotas,
+		routes: slices.Concat(idempotency.Refuse(append(served, g.mcpRoutes(api)...)), g.docsRoutes(), g.deskRoutes(),
+			graphql),
+		quotas: g.quotas,
 	}, nil
 }

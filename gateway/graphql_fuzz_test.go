@@ -9,7 +9,7 @@ import (
 
 	"log/slog"
 
-	"lectern/gateway/internal/accept"
+	"lectern/internal/accept"
 )
 
 // FuzzGraphQLTransport sends arbitrary requests to the endpoint, and expects a status below 500 with JSON or the page.

@@ -111,7 +111,7 @@ func (g *generation) accountRoutes(api *rest.API, parser *params.Parser, limiter
 		Prefix: g.Settings.REST.Prefix, Model: g.Model, Users: g.users, Store: g.store, REST: api, Params: parser,
 		Limiter: limiter, Cookie: g.sessionCookie(),
 		Proxies: g.Settings.Server.TrustedProxies, Limits: g.limits(), Answers: g.answers, Keys: g.keys,
-		Providers: g.logins, Base: g.base,
+		Providers: g.logins, Base: g.base, Desk: g.deskSessions(),
 	})
 }
 

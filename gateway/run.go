@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lectern/auth"
+	"lectern/desk"
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/replica"
@@ -26,6 +27,9 @@ type Ready struct {
 	Base string `json:"base"` // its address without a slash at the end
 	// Tokens are the keys of an ephemeral server by name: full, readonly and those of permissions.yaml.
 	Tokens map[string]string `json:"tokens,omitempty"`
+	// Desk is a link that logs a browser in as an owner, once, within ten minutes; "" in production, and without a
+	// desk.
+	Desk string `json:"-"`
 }
 
 // Serve opens the project in dir and serves it until ctx ends. It listens before it opens the store: while it converts
@@ -225,7 +229,7 @@ func (p *Project) drain(ctx context.Context) {
 func (p *Project) control(server *server.Server, base string) *admin.Control {
 	c := &admin.Control{
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
-		Readiness: p.readiness, Replica: p.role.ReplicaState, Replicas: p.replicas.List,
+		Readiness: p.readiness, DeskLink: p.deskLink, Replica: p.role.ReplicaState, Replicas: p.replicas.List,
 		Settle: p.settle, AnswerRate: p.Definition().Settings.Server.Limits.WithDefaults().AnswerRate, Log: p.log,
 	}
 	p.role.SetUpControl(c)
@@ -233,6 +237,9 @@ func (p *Project) control(server *server.Server, base string) *admin.Control {
 }
 
 func (p *Project) announce(ready Ready) {
+	if link, err := p.deskLink(""); err == nil && !p.options.Production && !desk.IsMissing() {
+		ready.Desk = link
+	}
 	if p.options.Ready != nil {
 		p.options.Ready(ready)
 	}

@@ -6,7 +6,8 @@
 #	packaging/build.sh OUT [TARGET…]
 #
 # A TARGET is GOOS_GOARCH, such as linux_armv7; without one, all are built. VERSION is that of the tag of the commit; a commit without one
-# gets a version that Go and package managers sort before the next release. With REUSE_IDE=1 the GraphQL IDE in gateway/internal/pages/sandbox/dist is taken as it is.
+# gets a version that Go and package managers sort before the next release. With REUSE_PAGES=1 the pages for browsers are taken as
+# go generate has left them.
 set -euo pipefail
 
 out=$(mkdir -p "${1:?usage: packaging/build.sh OUT [TARGET…]}" && cd "$1" && pwd)
@@ -35,7 +36,7 @@ compile() {
 	go build -trimpath -o "$1" -ldflags "-s -w -buildid= -X lectern/command.Version=$version -X 'lectern/command.Commit=$commit'" .
 }
 
-[ "${REUSE_IDE:-}" = 1 ] || go generate ./gateway
+[ "${REUSE_PAGES:-}" = 1 ] || go generate ./gateway ./desk
 go build -trimpath -o "$work/sbom" ./packaging/sbom
 
 # All systems get the completions and the man page that the program prints on this machine.

@@ -42,6 +42,7 @@ import (
 //	POST   /users/change    sentChange → auth.Account
 //	GET    /users/{name}/sessions → []auth.Session
 //	POST   /users/end-sessions sentEnd → int
+//	POST   /desk/link?user= → the link
 //	GET    /webhooks        []webhooks.Status
 //	GET    /webhooks/{name}/log → webhooks.Log
 //	POST   /webhooks/{name}/test → webhooks.Test
@@ -82,6 +83,9 @@ type Control struct {
 	Replica func() *ReplicaState
 	// Replicas lists the replicas that follow the server.
 	Replicas func() []Following
+	// DeskLink returns a link that logs a browser in at the desk of the server: the user of a name, address or id, or
+	// an owner if that is "".
+	DeskLink func(user string) (string, error)
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
 	// ByLeader, if set, wraps the handler of the requests that are for the leader of a cluster, which may be another
@@ -208,7 +212,7 @@ func (c *Control) forwarding(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/webhooks")
 		switch r.URL.Path {
-		case "/compact", "/export/strapi": // of this server's own file
+		case "/compact", "/export/strapi", "/desk/link": // of this server alone
 			reads = true
 		case "/cluster/add", "/cluster/remove", "/cluster/transfer": // Cluster has the leader change the cluster
 			reads = true
@@ -237,6 +241,7 @@ func (c *Control) Handler() http.Handler {
 	mux.Handle("DELETE /tokens/{name}",
 		answer(func(r *http.Request) (auth.Token, error) { return p.RevokeToken(r.Context(), r.PathValue("name")) }))
 	c.userRoutes(mux)
+	c.deskRoutes(mux)
 	mux.Handle("GET /webhooks",
 		answer(func(r *http.Request) ([]webhooks.Status, error) { return p.Webhooks(r.Context()) }))
 	mux.Handle("GET /webhooks/{name}/log",

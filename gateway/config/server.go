@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,14 @@ type serverFile struct {
 	Replica     replicaFile
 	Cluster     clusterFile
 	Idempotency idempotencyFile
+	Desk        deskFile
+}
+
+type deskFile struct {
+	// whether the [desk](desk.md), the page to write content in, is served
+	Enabled *bool
+	// path of the desk
+	Path *string
 }
 
 type idempotencyFile struct {
@@ -187,6 +196,7 @@ func (s *Server) file() serverFile {
 			true, &s.Cluster.Certificates},
 		Idempotency: idempotencyFile{(*days)(&s.Idempotency.Keep), &s.Idempotency.MaxKeys,
 			(*ByteSize)(&s.Idempotency.MaxSize), (*ByteSize)(&s.Idempotency.MaxAnswer)},
+		Desk: deskFile{&s.Desk.Enabled, &s.Desk.Path},
 	}
 }
 
@@ -242,6 +252,7 @@ func (s *Server) readServer(n *yamlfile.Node) yamlfile.Problems {
 	problems = append(problems, s.Metrics.check(n)...)
 	problems = append(problems, s.Idempotency.check(n)...)
 	problems = append(problems, s.TLS.check(n)...)
+	problems = append(problems, s.Desk.check(n)...)
 	return together(unfit, problems)
 }
 
@@ -285,6 +296,18 @@ func (i *Idempotency) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	}
 	return problems
 }
+
+// check sets Asked, and reports a path that cannot be one.
+func (d *Desk) check(n *yamlfile.Node) (problems yamlfile.Problems) {
+	d.Asked = d.Enabled && !n.Get("desk").Get("enabled").IsNull()
+	d.Path = strings.TrimRight(d.Path, "/")
+	if !deskPath.MatchString(d.Path) {
+		problems.Add(n.At("desk", "path"), "path must be a path of letters, digits, hyphens and slashes, such as /desk, not %q", d.Path)
+	}
+	return problems
+}
+
+var deskPath = regexp.MustCompile(`^(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
 
 // minLogSize is how many bytes the log of changes may take at least.
 const minLogSize = 1 << 20

@@ -46,6 +46,14 @@ type Server struct {
 	Tracing        Tracing
 	Replica        Replica
 	Cluster        Cluster
+	Desk           Desk
+}
+
+// Desk holds the settings desk of config/server.yaml.
+type Desk struct {
+	Enabled bool   // default true
+	Path    string // of the page; begins with a slash and does not end with one; default /desk
+	Asked   bool   // whether the project says that it is enabled
 }
 
 // Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.
@@ -185,7 +193,7 @@ func Default() Settings {
 	return Settings{
 		Server: Server{Host: "127.0.0.1", Port: 1337, Compress: true, Limits: DefaultLimits,
 			Log:     Log{Level: slog.LevelInfo, Sample: 1, Keep: DefaultKeep, MaxSize: DefaultLogSize},
-			Tracing: Tracing{Sample: 1}, Idempotency: defaultIdempotency},
+			Tracing: Tracing{Sample: 1}, Idempotency: defaultIdempotency, Desk: Desk{Enabled: true, Path: "/desk"}},
 		REST: REST{Prefix: "/api", DefaultLimit: 25, MaxLimit: 100, WithCount: true, RateLimits: defaultRateLimits,
 			PreviewLifespan: time.Hour},
 		I18n: I18n{Enabled: true, DefaultLocale: "en", Locales: []Locale{{"en", localeName("en")}}},

@@ -40,6 +40,7 @@ type Options struct {
 	// reach the server.
 	Providers *providers.Providers
 	Base      func() string
+	Desk      Desk
 }
 
 // routes has the handlers.
@@ -59,7 +60,7 @@ func Routes(o Options) []server.Route {
 	u := &routes{Options: o, user: documents.Scalars(&t.Schema)}
 	role := t.Attribute("role")
 	u.role = documents.Populate{Attr: role, Of: documents.Scalars(&role.Target.Schema)}
-	return slices.Concat(u.authRoutes(), u.sessionRoutes(), u.accountRoutes(), u.roleRoutes())
+	return slices.Concat(u.authRoutes(), u.sessionRoutes(), u.accountRoutes(), u.roleRoutes(), u.deskRoutes())
 }
 
 // route returns a route that requires a permission.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"net/http"
 
-	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/server"
+	"lectern/internal/accept"
 )
 
 var (

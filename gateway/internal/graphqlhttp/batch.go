@@ -9,8 +9,8 @@ import (
 
 	"lectern/auth"
 	"lectern/documents/apierror"
-	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/server"
+	"lectern/internal/accept"
 	"lectern/internal/budget"
 	"lectern/jsontree"
 	"lectern/shadowcrud/graphql/execution"

@@ -8,12 +8,12 @@ import (
 	"net/url"
 
 	"lectern/auth"
-	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/feed"
 	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/idempotency"
 	"lectern/gateway/internal/server"
 	"lectern/gateway/metrics"
+	"lectern/internal/accept"
 	"lectern/internal/budget"
 	"lectern/internal/etag"
 	"lectern/shadowcrud/graphql/execution"

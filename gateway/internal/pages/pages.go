@@ -5,6 +5,7 @@ package pages
 
 import (
 	"html"
+	"io"
 	"net/http"
 	"path"
 	"strconv"
@@ -158,16 +159,10 @@ func send(w http.ResponseWriter, policy []string, page string) {
 	header := w.Header()
 	header["Content-Security-Policy"] = policy
 	header["Cache-Control"] = noStore
-	sendBody(w, typeHTML, []byte(page))
-}
-
-// sendBody answers with a body. A failed write cannot be answered otherwise: the client is gone.
-func sendBody(w http.ResponseWriter, contentType []string, body []byte) {
-	header := w.Header()
-	header["Content-Type"] = contentType
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	header["Content-Type"] = typeHTML
+	header["Content-Length"] = []string{strconv.Itoa(len(page))}
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body)
+	_, _ = io.WriteString(w, page) // it fails only if the client is gone
 }
 
 // base returns what a relative link from a page begins with.

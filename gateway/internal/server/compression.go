@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"lectern/gateway/internal/accept"
+	"lectern/internal/accept"
 	"lectern/internal/budget"
 	"lectern/internal/etag"
 	"lectern/shadowcrud/rest"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"lectern/documents/apierror"
-	"lectern/gateway/internal/accept"
 	"lectern/gateway/internal/paced"
+	"lectern/internal/accept"
 	"lectern/internal/admission"
 	"lectern/shadowcrud/rest"
 )

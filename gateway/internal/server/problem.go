@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"lectern/documents/apierror"
-	"lectern/gateway/internal/accept"
+	"lectern/internal/accept"
 	"lectern/jsontree"
 )
 

@@ -1,16 +1,33 @@
-// The texts of the desk, in the language of the browser.
+// The texts of the desk, in the language of the browser: German if that is what it asks for first, otherwise English.
+import { de } from "./de.ts";
+import { en } from "./en.ts";
 import { formGerman } from "./form-de.ts";
 import { formEnglish } from "./form-en.ts";
 
-const english = formEnglish;
-const german: Record<Key, string> = formGerman;
+const english = { ...en, ...formEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman };
 
 export type Key = keyof typeof english;
 
-const language = typeof navigator === "undefined" ? "en" : navigator.language;
-const texts: Record<Key, string> = /^de\b/.test(language) ? german : english;
+const languages: Record<string, Record<Key, string>> = { en: english, de: german };
+
+// language is that of all texts on the page.
+export const language = pick(typeof navigator === "undefined" ? [] : navigator.languages);
+
+const texts = languages[language] ?? english;
+
+function pick(wanted: readonly string[]): string {
+  for (const tag of wanted) {
+    const short = tag.split("-")[0] ?? "";
+    if (short in languages) return short;
+  }
+  return "en";
+}
 
 // t returns a text, with values in place of the names in braces.
 export function t(key: Key, values: Record<string, unknown> = {}): string {
-  return texts[key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
+  return texts[key].replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    return typeof value === "number" ? value.toLocaleString(language) : String(value ?? "");
+  });
 }

@@ -3,7 +3,7 @@ package accept_test
 import (
 	"testing"
 
-	"lectern/gateway/internal/accept"
+	"lectern/internal/accept"
 )
 
 func TestChoose(t *testing.T) {

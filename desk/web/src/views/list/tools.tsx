@@ -1,0 +1,194 @@
+// What a list is narrowed by: search, language, version, columns and filters.
+import { useEffect, useState } from "react";
+import { Button, Checkbox, CheckboxGroup, Dialog, DialogTrigger, Input, Label, Popover, SearchField } from "react-aria-components";
+import { type Access, type Attribute, type ContentType, isLocalized, mainAttribute, readsDrafts } from "../../api/access.ts";
+import { t } from "../../text/text.ts";
+import { columnsOf, labelOf } from "./columns.ts";
+import type { Condition, ListState } from "./state.ts";
+
+interface ToolsProps {
+  access: Access;
+  type: ContentType;
+  state: ListState;
+  onChange: (part: Partial<ListState>) => void;
+}
+
+export function Tools({ access, type, state, onChange }: ToolsProps) {
+  return (
+    <div className="tools row">
+      <Search value={state.search} onChange={(search) => onChange({ search })} />
+      {isLocalized(type) && (
+        <Choice label={t("list.locale")} value={state.locale} options={access.locales.map((code) => [code, code])} onChange={(locale) => onChange({ locale })} />
+      )}
+      {readsDrafts(access, type) && (
+        <Choice
+          label={t("list.status")}
+          value={state.status}
+          options={[["draft", t("list.draft")], ["published", t("list.published")]]}
+          onChange={(status) => onChange({ status: status === "published" ? "published" : "draft" })}
+        />
+      )}
+      <Columns type={type} columns={state.columns} onChange={(columns) => onChange({ columns })} />
+      <Filters access={access} type={type} conditions={state.conditions} onChange={(conditions) => onChange({ conditions })} />
+    </div>
+  );
+}
+
+// Search tells of what was typed once the reader pauses, so that a list does not load for each letter.
+function Search({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const later = setTimeout(() => onChange(typed), 200);
+    return () => clearTimeout(later);
+  }, [typed, value]);
+  return (
+    <SearchField aria-label={t("list.search")} value={typed} onChange={setTyped} onSubmit={onChange}>
+      <Input placeholder={t("list.search")} />
+    </SearchField>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: [string, string][];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, options, onChange }: ChoiceProps) {
+  return (
+    <select aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>
+      {options.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+    </select>
+  );
+}
+
+function Columns({ type, columns, onChange }: { type: ContentType; columns: string[]; onChange: (columns: string[]) => void }) {
+  const all = [...new Set([...(mainAttribute(type) ? [mainAttribute(type) as string] : []), ...columnsOf(type)])];
+  return (
+    <DialogTrigger>
+      <Button className="button">{t("list.columns")}</Button>
+      <Popover className="popover">
+        <Dialog aria-label={t("list.columns")}>
+          <CheckboxGroup
+            aria-label={t("list.columns")}
+            value={columns}
+            onChange={(chosen) => chosen.length > 0 && onChange(all.filter((name) => chosen.includes(name)))}
+          >
+            {all.map((name) => (
+              <Checkbox key={name} value={name} className="checkbox">
+                <span className="box" aria-hidden="true" />
+                {labelOf(name)}
+              </Checkbox>
+            ))}
+          </CheckboxGroup>
+        </Dialog>
+      </Popover>
+    </DialogTrigger>
+  );
+}
+
+// operatorsOf returns the conditions that values of a type can be put to.
+function operatorsOf(attribute: Attribute | undefined): string[] {
+  switch (attribute?.type) {
+    case "boolean":
+    case "enumeration":
+      return ["$eq", "$ne", "$null", "$notNull"];
+    case "integer":
+    case "biginteger":
+    case "float":
+    case "decimal":
+    case "date":
+    case "time":
+    case "datetime":
+    case "timestamp":
+    case undefined:
+      return ["$eq", "$ne", "$lt", "$lte", "$gt", "$gte", "$null", "$notNull"];
+    default:
+      return ["$containsi", "$eqi", "$eq", "$ne", "$startsWithi", "$endsWithi", "$in", "$null", "$notNull"];
+  }
+}
+
+// pathsOf returns what a list can be filtered by: attributes, and those of documents behind one relation.
+function pathsOf(access: Access, type: ContentType): Map<string, Attribute | undefined> {
+  const paths = new Map<string, Attribute | undefined>();
+  const scalar = (a: Attribute) => a.readable && !["relation", "media", "component", "dynamiczone", "json", "blocks", "password"].includes(a.type);
+  for (const [name, a] of Object.entries(type.schema.attributes)) {
+    if (scalar(a)) paths.set(name, a);
+    const target = a.type === "relation" && a.readable ? access.contentTypes.find((one) => one.uid === a.target) : undefined;
+    for (const [inner, b] of Object.entries(target?.schema.attributes ?? {})) if (scalar(b)) paths.set(`${name}.${inner}`, b);
+  }
+  for (const name of ["createdAt", "updatedAt", "documentId"]) if (!paths.has(name)) paths.set(name, undefined);
+  return paths;
+}
+
+interface FiltersProps {
+  access: Access;
+  type: ContentType;
+  conditions: Condition[];
+  onChange: (conditions: Condition[]) => void;
+}
+
+function Filters({ access, type, conditions, onChange }: FiltersProps) {
+  const paths = pathsOf(access, type);
+  const [path, setPath] = useState([...paths.keys()][0] ?? "");
+  const operators = operatorsOf(paths.get(path));
+  const [operator, setOperator] = useState(operators[0] ?? "$eq");
+  const [value, setValue] = useState("");
+  const attribute = paths.get(path);
+  const used = operators.includes(operator) ? operator : (operators[0] ?? "$eq");
+  const needsValue = used !== "$null" && used !== "$notNull";
+  const values = attribute?.type === "boolean" ? ["true", "false"] : attribute?.type === "enumeration" ? (attribute.enum ?? []) : null;
+  const given = values && !values.includes(value) ? (values[0] ?? "") : value;
+  const add = (close: () => void) => {
+    onChange([...conditions, { path: path.split("."), operator: used, value: needsValue ? given : "" }]);
+    close();
+  };
+  return (
+    <>
+      <ul className="row chips" aria-label={t("list.filters")}>
+        {conditions.map((c, i) => (
+          <li key={`${c.path.join(".")} ${c.operator} ${c.value}`} className="chip">
+            {c.path.map(labelOf).join(" › ")} {symbolOf(c.operator)} {c.value}
+            <Button aria-label={t("list.removeFilter")} onPress={() => onChange(conditions.filter((_, j) => j !== i))}>×</Button>
+          </li>
+        ))}
+      </ul>
+      <DialogTrigger>
+        <Button className="button">{t("list.addFilter")}</Button>
+        <Popover className="popover">
+          <Dialog aria-label={t("list.addFilter")}>
+            {({ close }) => (
+              <form
+                className="column"
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  add(close);
+                }}
+              >
+                <Choice label={t("list.attribute")} value={path} options={[...paths.keys()].map((p) => [p, p.split(".").map(labelOf).join(" › ")])} onChange={setPath} />
+                <Choice label={t("list.operator")} value={used} options={operators.map((o) => [o, symbolOf(o)])} onChange={setOperator} />
+                {needsValue && (values
+                  ? <Choice label={t("list.value")} value={given} options={values.map((v) => [v, v])} onChange={setValue} />
+                  : (
+                    <label>
+                      <Label>{t("list.value")}</Label>
+                      <input value={value} onChange={(event) => setValue(event.target.value)} required />
+                    </label>
+                  ))}
+                <Button type="submit" className="button primary">{t("list.addFilter")}</Button>
+              </form>
+            )}
+          </Dialog>
+        </Popover>
+      </DialogTrigger>
+    </>
+  );
+}
+
+const symbols: Record<string, string> = { $eq: "=", $ne: "≠", $lt: "<", $lte: "≤", $gt: ">", $gte: "≥", $containsi: "∋", $eqi: "≈", $startsWithi: "a…",
+  $endsWithi: "…z", $in: "∈", $null: "∅", $notNull: "≠ ∅" };
+
+const symbolOf = (operator: string) => symbols[operator] ?? operator;

@@ -1,0 +1,78 @@
+// What is around every view: the navigation, and which view an address shows.
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Button } from "react-aria-components";
+import { type Access, type ContentType, isProjects, isSingle, useAccess } from "../api/access.ts";
+import { session } from "../api/session.ts";
+import { go, type Place, usePlace } from "../place.ts";
+import { t } from "../text/text.ts";
+import { PlaceLink } from "../ui/link.tsx";
+import { Problem, Waiting } from "../ui/states.tsx";
+import { Home } from "./home.tsx";
+import { List } from "./list/list.tsx";
+
+export function Shell() {
+  const { data: access, error, refetch } = useAccess();
+  const place = usePlace();
+  const queries = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const [problem, setProblem] = useState<unknown>(null);
+  if (!access) return error ? <Problem error={error} retry={() => void refetch()} /> : <Waiting />;
+
+  const logout = async () => {
+    try {
+      await session.logout();
+      queries.clear();
+      location.assign(document.baseURI);
+    } catch (err) {
+      setProblem(err);
+    }
+  };
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">{t("app.skip")}</a>
+      <header className="top">
+        <Button className="button menu" aria-expanded={open} onPress={() => setOpen(!open)}>{t("app.menu")}</Button>
+        <PlaceLink to={[]} className="brand">{t("app.name")}</PlaceLink>
+        <span className="quiet">{access.principal.name}</span>
+        <Button className="button quiet" onPress={() => void logout()}>{t("app.logout")}</Button>
+      </header>
+      <nav className={open ? "side open" : "side"} aria-label={t("app.types")} onClick={() => setOpen(false)}>
+        <Types access={access} place={place} />
+      </nav>
+      <main id="content" tabIndex={-1}>
+        {problem !== null && <Problem error={problem} />}
+        <View access={access} place={place} />
+      </main>
+    </div>
+  );
+}
+
+function Types({ access, place }: { access: Access; place: Place }) {
+  const types = access.contentTypes.filter((type) => isProjects(type) && "find" in type.actions);
+  if (types.length === 0) return <p className="quiet">{t("app.none")}</p>;
+  const entry = (type: ContentType) => (
+    <li key={type.uid}>
+      <PlaceLink to={["content", type.apiID]} aria-current={place.path[1] === type.apiID ? "page" : undefined}>
+        {type.schema.displayName}
+      </PlaceLink>
+    </li>
+  );
+  const singles = types.filter(isSingle);
+  return (
+    <>
+      <h2>{t("app.types")}</h2>
+      <ul>{types.filter((type) => !isSingle(type)).map(entry)}</ul>
+      {singles.length > 0 && <h2>{t("app.singles")}</h2>}
+      <ul>{singles.map(entry)}</ul>
+    </>
+  );
+}
+
+function View({ access, place }: { access: Access; place: Place }) {
+  const [area, apiID] = place.path;
+  if (area === undefined) return <Home access={access} />;
+  const type = access.contentTypes.find((candidate) => candidate.apiID === apiID);
+  if (area !== "content" || !type) return <p className="problem">{t("app.notFound")}</p>;
+  return <List key={type.uid} access={access} type={type} place={place} onQuery={(query) => go(place.path, query, true)} />;
+}

@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"errors"
+
+	"lectern/auth"
+	"lectern/desk"
+	"lectern/gateway/internal/accounts"
+	"lectern/gateway/internal/routes"
+	"lectern/gateway/internal/server"
+)
+
+// deskRoutes returns the routes of the desk; none if it is switched off, or nobody can log in.
+func (g *generation) deskRoutes() []server.Route {
+	settings := &g.Settings.Server.Desk
+	if !settings.Enabled || !g.Settings.Users.Enabled {
+		return nil
+	}
+	page := desk.New(desk.Options{Path: settings.Path, API: g.Settings.REST.Prefix})
+	if desk.IsMissing() && settings.Asked {
+		g.project.log.Warn("desk is enabled, but this build holds no desk: where the program is built, run " +
+			desk.Generate + " and build again")
+	}
+	return []server.Route{openRoute(settings.Path, page), openRoute(settings.Path+"/{path:.*}", page)}
+}
+
+// deskSessions returns how the desk logs in; zero if it is switched off.
+func (g *generation) deskSessions() accounts.Desk {
+	settings := &g.Settings.Server.Desk
+	if g.project == nil || !settings.Enabled {
+		return accounts.Desk{}
+	}
+	return accounts.Desk{Path: settings.Path, Owners: g.owners, Secure: g.project.options.Production}
+}
+
+// deskLink returns a link that logs a browser in at the desk, once, within ten minutes: the user of a name, address or
+// id, or an owner if user is "". It does not check whether there is such a user.
+func (p *Project) deskLink(user string) (string, error) {
+	g := p.generation.Load()
+	if !g.Settings.Server.Desk.Enabled || !g.Settings.Users.Enabled {
+		return "", errNoDesk
+	}
+	return g.base() + g.Settings.Server.Desk.Path + "/#link=" + g.owners.Link(user), nil
+}
+
+var errNoDesk = errors.New("the project has no desk: config/server.yaml says desk: {enabled: false}, or " +
+	"config/plugins.yaml users-permissions: {enabled: false}")
+
+// accessRoute returns the route at which callers read what they may do.
+func (g *generation) accessRoute() server.Route {
+	locales := []string{g.Settings.I18n.DefaultLocale}
+	for _, l := range g.Settings.I18n.Locales {
+		if l.Code != locales[0] {
+			locales = append(locales, l.Code)
+		}
+	}
+	if !g.Settings.I18n.Enabled {
+		locales = nil
+	}
+	return routes.Access(routes.AccessOptions{
+		Prefix: g.Settings.REST.Prefix, Model: g.Model, Actions: g.Actions, Locales: locales,
+		DraftsGranted: g.Settings.REST.Drafts == auth.GrantedDrafts, Version: g.project.options.Version,
+		Limits: g.limits(),
+	})
+}
