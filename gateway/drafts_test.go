@@ -1,8 +1,10 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +41,8 @@ attributes:
   books: {type: relation, relation: manyToMany, target: api::book.book, inversedBy: shelves}
   any: {type: relation, relation: morphToMany}
 `,
-	"config/plugins.yaml": "graphql: {config: {documentActions: true, subscriptions: true}}\n",
+	"config/plugins.yaml": "graphql: {config: {documentActions: true, subscriptions: true, " +
+		"apolloServer: {allowBatchedHttpRequests: true}}}\n",
 	"config/permissions.yaml": `
 roles:
   public:
@@ -263,6 +266,46 @@ func TestDraftsInAnswersToWrites(t *testing.T) {
 		object{"data": object{"title": "SECRET Third", "author": a.ada}})
 	if r.at("data.title") != "SECRET Third" || r.at("data.author.name") != "Ada" {
 		t.Errorf("the draft that was written: %s", r.text)
+	}
+}
+
+// TestDraftsAreGrantedInBatches reads drafts by batches: of GraphQL, and by what the writes of a batch show.
+func TestDraftsAreGrantedInBatches(t *testing.T) {
+	a := serveDrafts(t, "drafts: granted\n")
+	queries := fmt.Sprintf(`[{"query":"{books(status: DRAFT){title}}"},{"query":"{books{title author{name}}}"},`+
+		`{"query":"{book(documentId: \"%s\", status: DRAFT){title author{name}}}"},`+
+		`{"query":"{shelves(status: DRAFT, filters: {name: {eq: \"first\"}}){books{title author{name}}}}"}]`, a.book)
+	const books, shelf = `{"data":{"books":[{"title":"Book","author":{"name":"Ada"}}]}}`,
+		`{"data":{"shelves":[{"books":[{"title":"Book","author":{"name":"Ada"}}]}]}}`
+	answers, _ := a.want(200, "POST", "/graphql", "", queries).body.([]any)
+	if len(answers) != 4 {
+		t.Fatal(answers)
+	}
+	for i, want := range []string{"FORBIDDEN", books, "FORBIDDEN", shelf} {
+		text, err := json.Marshal(answers[i])
+		var same any
+		if err == nil && json.Unmarshal([]byte(want), &same) == nil {
+			if !reflect.DeepEqual(same, answers[i]) {
+				t.Errorf("query %d: %s, want %s", i, text, want)
+			}
+		} else if !strings.Contains(string(text), `"Forbidden access"`) {
+			t.Errorf("query %d: %s", i, text)
+		}
+		if strings.Contains(string(text), "SECRET") {
+			t.Errorf("query %d: %s", i, text)
+		}
+	}
+	write := object{"op": "create", "type": "books", "status": "draft", "populate": "author",
+		"data": object{"title": "Third", "author": a.ada}}
+	r := a.batch(200, "editor", write)
+	if !strings.Contains(r.text, `"name":"Ada"`) || strings.Contains(r.text, "SECRET") {
+		t.Errorf("the draft that was written: %s", r.text)
+	}
+	update := object{"op": "update", "type": "books", "documentId": a.book, "status": "draft", "populate": "author",
+		"data": object{}}
+	a.batch(403, "editor", update)
+	if r := a.batch(200, "full", update); !strings.Contains(r.text, "SECRET Bob") {
+		t.Errorf("with full access: %s", r.text)
 	}
 }
 
