@@ -78,31 +78,69 @@ func TestFeedKeepsToRules(t *testing.T) {
 	}
 }
 
-// TestFeedBeginsAnewWithRules changes what decides a rule, beside the documents: an attribute of the user, and what the
-// rule compares behind a relation.
+// TestFeedBeginsAnewWithRules changes an attribute of a user that decides what the rule of the user shows.
 func TestFeedBeginsAnewWithRules(t *testing.T) {
 	m := openMuseum(t, nil)
 	since := map[string]string{}
 	for _, as := range []string{"named", "hidden", "authenticated"} {
 		since[as] = m.changes("types=comments", m.users[as]).last
 	}
-	list := m.want(200, "GET", "/api/exhibits", "full", nil)
-	whale := list.at("data").([]any)[0].(object)["documentId"].(string)
-	m.want(200, "PUT", "/api/exhibits/"+whale, "full", object{"data": object{"title": "Squid"}})
 	me := m.want(200, "GET", "/api/users?filters[username]=user-named", "full", nil)
 	m.want(200, "PUT", userPath(int(me.body.([]any)[0].(object)["id"].(float64))), "full", object{"nickname": "Bob"})
-	for as, want := range map[string]bool{"named": true, "hidden": true, "authenticated": false} {
+	for as, want := range map[string]bool{"named": true, "hidden": false, "authenticated": false} {
 		p := m.changes("types=comments&since="+since[as], m.users[as])
 		if p.reset != want || len(p.lines) > 0 || p.pending > 0 != want {
 			t.Errorf("%s: reset %v, %q, %v pending", as, p.reset, p.lines, p.pending)
 		}
 	}
 	m.changes("types=comments", m.users["named"]).tells(t, told("create", m.ids["a"]))
-	m.changes("types=comments", m.users["hidden"]).tells(t)
 	log := m.want(200, "GET", "/api/_changes?types=exhibits", "full", nil).at("last_seq").(string)
 	head := strings.Join(strings.Split(log, "-")[:2], "-") // tells how much is in the log
 	if p := m.changes("types=comments&since="+head, ""); !p.reset {
 		t.Errorf("after %s: %q", head, p.lines)
+	}
+}
+
+// TestFeedFollowsRelationsOfRules changes what a rule compares behind a relation. The feed tells which documents begin
+// and cease to meet the rule, and nothing of a change to which no document leads that does.
+func TestFeedFollowsRelationsOfRules(t *testing.T) {
+	m := openMuseum(t, nil)
+	list := m.want(200, "GET", "/api/exhibits", "full", nil)
+	whale, _ := list.at("data").([]any)[0].(object)["documentId"].(string)
+	shark := m.create("exhibits", "Shark") // nobody comments on it
+	squid := m.create("exhibits", "Squid")
+	m.comment(m.ids["d"], object{"exhibit": squid, "email": "d@elsewhere.test"}) // outside, whatever its exhibit is
+	title := func(id, title string) {
+		m.want(200, "PUT", "/api/exhibits/"+id, "full", object{"data": object{"title": title}})
+	}
+	at := m.changes("types=comments", m.users["hidden"])
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"of no comment", func() { title(shark, "Whale"); title(shark, "Shark") }, nil},
+		{"of one that is outside", func() { title(squid, "Whale"); title(squid, "Octopus") }, nil},
+		{"still within", func() { title(whale, "Whale") }, nil},
+		{"ceases to meet it", func() { title(whale, "Dolphin") }, []string{told("delete", m.ids["a"])}},
+		{"still outside", func() { title(whale, "Orca") }, nil},
+		{"meets it again", func() { title(whale, "$5") }, []string{told("create", m.ids["a"])}},
+		{"is unlinked from the other side", func() {
+			m.want(200, "PUT", "/api/exhibits/"+whale, "full", object{"data": object{"comments": []any{}}})
+		}, []string{told("delete", m.ids["a"])}},
+		{"another is linked to it", func() { m.comment(m.ids["d"], object{"exhibit": whale}) }, nil},
+		{"is linked again", func() { m.comment(m.ids["a"], object{"exhibit": whale}) },
+			[]string{told("create", m.ids["a"])}},
+		{"is deleted", func() { m.want(204, "DELETE", "/api/exhibits/"+whale, "full", nil) },
+			[]string{told("delete", m.ids["a"])}},
+	} {
+		step.do()
+		next := m.changes("types=comments&since="+at.last, m.users["hidden"])
+		if strings.Join(next.lines, ";") != strings.Join(step.want, ";") || next.pending > 0 || next.reset ||
+			len(next.last) != len(at.last) {
+			t.Errorf("%s: %q (%v pending, reset %v)", step.name, next.lines, next.pending, next.reset)
+		}
+		at = next
 	}
 }
 

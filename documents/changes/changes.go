@@ -23,8 +23,8 @@
 //     change of each.
 //   - Where a rule limits which documents the reader may find, one that begins to meet the rule is created for the
 //     reader, one that no longer does is deleted, and others do not show at all: not in Page.Pending, nor in the text of
-//     a Position. The reader begins anew after a change of its rules, and of what a rule compares behind relations. Time
-//     alone changes nothing.
+//     a Position. That holds for what a rule compares behind relations, too. The reader begins anew after a change of
+//     its rules. Time alone changes nothing.
 //   - While the first documents are listed, content may change, and each page shows them as they are then. The pages
 //     after them begin at the state in which the first page was read. So a reader may get a change twice, but it misses
 //     nothing.
@@ -178,6 +178,7 @@ type reader struct {
 	// read.
 	rules  map[*contenttypes.ContentType]*rule
 	around sightings
+	every  map[*contenttypes.ContentType]docSet // what everyDoc returned
 }
 
 func newReader(s *store.Snapshot, q *Query) (*reader, error) {

@@ -2,6 +2,8 @@ package changes
 
 import (
 	"hash/fnv"
+	"maps"
+	"slices"
 
 	"lectern/contenttypes"
 	"lectern/store"
@@ -11,15 +13,22 @@ import (
 type rule struct {
 	typ     *contenttypes.ContentType
 	visible store.Filter
-	// What the rule follows. It is empty if the rule compares only what is in the rows of the documents.
-	links    []*contenttypes.Attribute         // owning attributes of the relations of the documents themselves
-	mapped   map[*contenttypes.Attribute]bool  // those of links that lead to the documents
-	deep     []*contenttypes.Attribute         // owning attributes of relations of what those lead to
-	behind   map[*contenttypes.ContentType]int // what of the documents of other types decides: see change kinds below
-	anything bool                              // it cannot be told what decides
+	// steps are the relations that the rule follows, each behind the one from which it goes on. There are none if the
+	// rule compares only what is in the rows of the documents.
+	steps    []*step
+	anything bool // it cannot be told what decides
 }
 
-// What of the documents of a type decides whether a rule shows a document that leads to them.
+// A step is a relation that a rule follows.
+type step struct {
+	owning  *contenttypes.Attribute
+	mapped  bool // whether it leads to the document that has the attribute
+	target  *contenttypes.ContentType
+	from    *step // the relation that leads to where it begins; nil: it begins at the documents of the rule
+	decides int   // what of the documents that it leads to decides; 0: which they are
+}
+
+// What of the documents that a relation leads to decides whether a rule shows a document.
 const (
 	existence = iota + 1 // whether there are versions of them
 	content              // what is in them
@@ -27,75 +36,55 @@ const (
 
 // newRule returns the rule that shows these documents of a type.
 func newRule(t *contenttypes.ContentType, visible store.Filter) *rule {
-	r := &rule{typ: t, visible: visible, mapped: map[*contenttypes.Attribute]bool{},
-		behind: map[*contenttypes.ContentType]int{}}
-	r.read(visible, ofDocument)
+	r := &rule{typ: t, visible: visible}
+	r.read(visible, nil, false)
 	return r
 }
 
 // follows reports whether more decides than what is in the rows of the documents.
-func (r *rule) follows() bool {
-	return r.anything || len(r.links) > 0 || len(r.deep) > 0 || len(r.behind) > 0
-}
+func (r *rule) follows() bool { return r.anything || len(r.steps) > 0 }
 
-// A place says what a filter in a rule is on.
-type place byte
-
-const (
-	ofDocument place = iota // the documents of the rule
-	ofItem                  // the items of their components
-	behind                  // what relations lead to
-)
-
-// read notes what decides whether a filter holds.
-func (r *rule) read(f store.Filter, on place) {
+// read notes what decides whether a filter holds, on documents to which a step leads or on items of their components.
+func (r *rule) read(f store.Filter, from *step, onItem bool) {
 	switch f := f.(type) {
 	case store.And:
 		for _, part := range f {
-			r.read(part, on)
+			r.read(part, from, onItem)
 		}
 	case store.Or:
-		for _, part := range f {
-			r.read(part, on)
-		}
+		r.read(store.And(f), from, onItem)
 	case store.Not:
-		r.read(f.Filter, on)
+		r.read(f.Filter, from, onItem)
 	case store.Compare:
 	case store.Through:
-		r.through(f, on)
+		r.through(f, from, onItem)
 	default:
 		r.anything = true
 	}
 }
 
-func (r *rule) through(f store.Through, on place) {
+func (r *rule) through(f store.Through, from *step, onItem bool) {
 	a := f.Attr
 	switch {
 	case a.System || a.IsRelation() && a.Target == nil:
 		r.anything = true
 		return
 	case !a.IsRelation():
-		r.read(f.Filter, max(on, ofItem))
+		r.read(f.Filter, from, true)
 		return
 	}
-	owning := a
+	s := &step{owning: a, mapped: a.Mapped, target: a.Target, from: from}
 	if a.Mapped {
-		owning = a.Inverse
-	}
-	switch on {
-	case ofDocument:
-		r.links = append(r.links, owning)
-		r.mapped[owning] = a.Mapped
-	case behind:
-		r.deep = append(r.deep, owning)
+		s.owning = a.Inverse
 	}
 	switch {
 	case !identifies(f.Filter, a.Target):
-		r.behind[a.Target] = content
-	case a.Target.DraftAndPublish || on == ofItem: // links are there without a version, or go with it
-		r.behind[a.Target] = max(r.behind[a.Target], existence)
+		s.decides = content
+	case a.Target.DraftAndPublish || onItem: // links are there without a version, or go with it
+		s.decides = existence
 	}
-	r.read(f.Filter, behind)
+	r.steps = append(r.steps, s)
+	r.read(f.Filter, s, false)
 }
 
 // identifies reports whether a filter on documents of t compares only what tells them apart, which never changes. The
@@ -205,77 +194,75 @@ type sightings struct {
 	edits map[*contenttypes.ContentType]map[versionOf]store.RowEdit
 }
 
-// held returns what an entry did to versions, and then what else it changed of documents that a rule may show: their
-// links that it follows. own is how many are of the first kind. It returns errReset if the entry may have changed what
-// a rule shows of other documents.
+// held returns what an entry did to versions, and then which other documents it made begin or cease to meet a rule.
 func (r *reader) held(e *store.Entry, list []store.VersionChange) (all []store.VersionChange, err error) {
 	r.around = sightings{entry: e, known: map[sighted]sighting{},
 		edits: map[*contenttypes.ContentType]map[versionOf]store.RowEdit{}}
+	all = list
 	for number := range r.at.types.each() {
 		rule := r.rules[r.snap.NumberedType(number)]
 		if rule == nil || !rule.follows() {
 			continue
 		}
-		if rule.anything && len(list) > 0 || rule.decidedBy(list) {
-			return nil, errReset
+		docs, err := r.concerned(e, rule, list)
+		if err == nil && len(docs) > 0 {
+			all, err = r.moved(e, rule, docs, all)
 		}
-		if list, err = r.moved(e, rule, list); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return all, nil
 }
 
-// decidedBy reports whether changes of the documents of other types may change what the rule shows.
-func (r *rule) decidedBy(list []store.VersionChange) bool {
-	for i := range list {
-		switch c := &list[i]; r.behind[c.Type] {
-		case content:
-			return true
-		case existence:
-			if c.New || c.Action == store.Deleted || c.Action == store.Unpublished {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// moved adds the documents whose links that a rule follows were changed, and that list does not have.
-func (r *reader) moved(e *store.Entry, rule *rule, list []store.VersionChange) ([]store.VersionChange, error) {
+// moved adds those of some documents that a rule shows before an entry and not behind it, or the other way round, and
+// that list does not have.
+func (r *reader) moved(e *store.Entry, rule *rule, docs docSet, list []store.VersionChange) ([]store.VersionChange,
+	error) {
 	listed := map[versionOf]bool{}
 	for i := range list {
 		if c := &list[i]; c.Type == rule.typ && r.isOwn(c) {
 			listed[versionOf{c.Locale, c.Doc}] = true
 		}
 	}
-	deep := false
-	status := r.query.Status
-	if !rule.typ.DraftAndPublish {
-		status = store.Published
-	}
-	err := r.snap.LinkEdits(e, rule.links, func(a *contenttypes.Attribute, from, to store.Ref) {
-		end := from
-		if rule.mapped[a] {
-			end = to
+	var asked []versionOf
+	for _, doc := range slices.Sorted(maps.Keys(docs)) {
+		for _, locale := range r.localesOf(rule.typ) {
+			if v := (versionOf{locale, doc}); r.query.inLocale(locale) && !listed[v] {
+				asked = append(asked, v)
+			}
 		}
-		if key := (versionOf{end.Locale, end.Doc}); end.Type == rule.typ.UID && !listed[key] {
-			listed[key] = true
-			list = append(list, store.VersionChange{Type: rule.typ, Doc: end.Doc, Status: status, Locale: end.Locale,
-				Action: onlyLinks})
+	}
+	r.work += len(asked)
+	found := make([]sighting, len(asked))
+	for i := range 2 {
+		if err := r.snap.ViewAt(e.Sequence-1+uint64(i), func(past *store.Snapshot) error {
+			for k, v := range asked {
+				row := past.Version(rule.typ, v.doc, r.query.Status, v.locale)
+				if !row.Exists() {
+					continue
+				}
+				found[k].documentID = row.DocumentID()
+				*[]*bool{&found[k].before, &found[k].after}[i] = r.shows(rule, row, past)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
-	})
-	if err == nil && len(rule.deep) > 0 {
-		err = r.snap.LinkEdits(e, rule.deep, func(*contenttypes.Attribute, store.Ref, store.Ref) { deep = true })
 	}
-	if err == nil && deep {
-		err = errReset
+	for k, s := range found {
+		if s.before == s.after {
+			continue
+		}
+		r.around.known[sighted{rule.typ, asked[k]}] = s
+		list = append(list, store.VersionChange{Type: rule.typ, Doc: asked[k].doc, Status: r.query.Status,
+			Locale: asked[k].locale, Action: onlyLinks})
 	}
-	return list, err
+	return list, nil
 }
 
-// onlyLinks is the action on a document of which an entry changed links, and no row. It is a change for a reader whose
-// rule begins or ceases to show the document.
+// onlyLinks is the action on a document of which an entry changed no row. It is a change for a reader whose rule begins
+// or ceases to show the document, since its links changed or what they lead to.
 const onlyLinks store.Action = 255
 
 // isOwn reports whether a change is one of the version that the reader sees of a document.

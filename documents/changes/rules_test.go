@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"lectern/contenttypes"
@@ -38,6 +39,12 @@ attributes:
   title: {type: string}
   owner: {type: relation, relation: manyToOne, target: api::person.person, inversedBy: notes}
   team: {type: relation, relation: manyToOne, target: api::team.team}
+  parts: {type: component, component: note.part, repeatable: true}
+`,
+	"components/note/part.yaml": `
+info: {displayName: Part}
+attributes:
+  person: {type: relation, relation: oneToOne, target: api::person.person}
 `,
 	"content-types/page.yaml": `
 kind: collectionType
@@ -130,7 +137,7 @@ func (s *ruledSite) randomRule(rnd *rand.Rand, t *contenttypes.ContentType) stor
 	id := s.person.Attribute("documentId")
 	letter := string(rune('a' + rnd.IntN(4)))
 	owned := store.Through{Attr: owner, Filter: store.Compare{Attr: id, Op: store.Eq, Values: []any{"person1"}}}
-	switch rnd.IntN(9) {
+	switch rnd.IntN(12) {
 	case 0:
 		return titled(t, store.Eq, letter)
 	case 1:
@@ -147,9 +154,20 @@ func (s *ruledSite) randomRule(rnd *rand.Rand, t *contenttypes.ContentType) stor
 		return store.And{titled(t, store.Ne, letter), owned}
 	case 7:
 		return store.Through{Attr: owner, Filter: titled(s.person, store.Eq, letter)}
+	case 8: // others of the owner
+		return store.Through{Attr: owner, Filter: store.Through{Attr: s.person.Attribute("notes"),
+			Filter: titled(s.note, store.Eq, letter)}}
 	}
 	if t != s.note {
 		return nil
+	}
+	switch rnd.IntN(3) {
+	case 0:
+		parts := t.Attribute("parts")
+		return store.Through{Attr: parts, Filter: store.Through{Attr: parts.Component.Attribute("person"),
+			Filter: titled(s.person, store.Ne, letter)}}
+	case 1:
+		return store.Not{Filter: store.Through{Attr: t.Attribute("team"), Filter: titled(s.team, store.Eq, letter)}}
 	}
 	return store.Through{Attr: t.Attribute("team"), Filter: store.Compare{Attr: s.team.Attribute("documentId"),
 		Op: store.Eq, Values: []any{"team1"}}}
@@ -175,6 +193,11 @@ func (s *ruledSite) randomWrite(rnd *rand.Rand) {
 		w = s.write(s.note, id(s.note, 6), letter)
 		if rnd.IntN(2) == 0 {
 			w.Data.Set("team", s.links(id(s.team, 2)))
+		}
+		if person := s.links(id(s.person, 3)); rnd.IntN(2) == 0 {
+			part := jsontree.NewObjectOf(1)
+			part.Set("person", person)
+			w.Data.Set("parts", []any{part})
 		}
 	default:
 		w = s.write(s.page, id(s.page, 4), letter)
@@ -246,6 +269,7 @@ func TestRuledReadersConverge(t *testing.T) {
 			changes.Query
 			copy copied
 			ever copied // what a list would have shown it
+			anew bool   // its rules have changed
 		}
 		var readers []*reader
 		access := func() *permission.Access {
@@ -254,7 +278,7 @@ func TestRuledReadersConverge(t *testing.T) {
 		}
 		for i := range 8 {
 			readers = append(readers, &reader{changes.Query{Filter: changes.Filter{Status: store.Status(i % 2)},
-				Access: access(), Each: i == 3 || i == 4}, copied{}, copied{}})
+				Access: access(), Each: i == 3 || i == 4}, copied{}, copied{}, false})
 		}
 		codec := changes.NewCodec([]byte("secret"))
 		for range 120 {
@@ -267,10 +291,10 @@ func TestRuledReadersConverge(t *testing.T) {
 			r := readers[rnd.IntN(len(readers))]
 			switch rnd.IntN(20) {
 			case 0:
-				r.Access = access()
+				r.Access, r.anew = access(), true
 				maps.Copy(r.ever, s.listed(&r.Query))
 			case 1:
-				r.Types = s.types[:1+rnd.IntN(2)]
+				r.Types, r.anew = s.types[:1+rnd.IntN(2)], true
 				maps.Copy(r.ever, s.listed(&r.Query))
 			}
 			for range 1 + rnd.IntN(4) {
@@ -287,7 +311,10 @@ func TestRuledReadersConverge(t *testing.T) {
 					page.Next, page.Pending = page.Changes[len(page.Changes)-1].Position, 1
 				}
 				if r.copy.apply(page.Changes); page.Reset {
-					r.copy = copied{}
+					if !r.anew {
+						t.Fatalf("seed %d: a reader of %s begins anew without other rules", seed, s.rulesOf(&r.Query))
+					}
+					r.copy, r.anew = copied{}, false
 					resets++
 				}
 				var err error
@@ -324,10 +351,19 @@ func TestHiddenWritesShowNothing(t *testing.T) {
 			for _, id := range []string{"person1", "person2"} {
 				s.do("create", s.write(s.person, id, "a"))
 			}
+			for _, id := range []string{"team1", "team2"} {
+				w := s.write(s.team, id, "a")
+				w.Status = store.Published
+				if id == "team2" {
+					w.Data.Set("title", "z")
+				}
+				s.do("create", w)
+			}
 			owned := store.Through{Attr: s.note.Attribute("owner"),
 				Filter: store.Compare{Attr: s.person.Attribute("documentId"), Op: store.Eq, Values: []any{"person1"}}}
+			teams := store.Through{Attr: s.note.Attribute("team"), Filter: titled(s.team, store.Lt, "m")}
 			for k, f := range []store.Filter{titled(s.note, store.In, "a", "b"),
-				store.Not{Filter: titled(s.note, store.Eq, "z")}, owned} {
+				store.Not{Filter: titled(s.note, store.Eq, "z")}, owned, teams} {
 				access := s.ruled(map[*contenttypes.ContentType]store.Filter{s.note: f, s.person: nil,
 					s.page: titled(s.page, store.Lt, "m")})
 				readers[i] = append(readers[i], &changes.Query{Access: access, Limit: 3, Each: k == 1,
@@ -338,6 +374,9 @@ func TestHiddenWritesShowNothing(t *testing.T) {
 			typ := s.types[rnd.IntN(2)]
 			w := s.write(typ, fmt.Sprint(prefix, rnd.IntN(5)), string(titles[rnd.IntN(len(titles))]))
 			w.Data.Set("owner", s.links(owner))
+			if typ == s.note {
+				w.Data.Set("team", s.links(strings.Replace(owner, "person", "team", 1)))
+			}
 			w.Status, w.Locale = store.Status(rnd.IntN(2)), "en"
 			action := []string{"update", "update", "delete", "publish"}[rnd.IntN(4)]
 			if action == "update" && !s.exists(w) {
@@ -358,6 +397,9 @@ func TestHiddenWritesShowNothing(t *testing.T) {
 			}
 			if step%3 == 0 {
 				write(sites[1], hidden, "hidden", "z", "person2")
+				w := sites[1].write(sites[1].team, "team2", string("xyz"[hidden.IntN(3)]))
+				w.Status = store.Status(hidden.IntN(2))
+				sites[1].do("update", w)
 			}
 			for k := range readers[0] {
 				var pages [2]string

@@ -2,18 +2,17 @@ package answers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"lectern/internal/simulation/program"
 )
 
-// followed returns the paths of the change feed that an asker may follow without beginning anew: of types whose rules
-// compare nothing behind a relation. It returns none if there is no such type.
+// followed returns the paths of the change feed of the types that rules of the asker limit. It returns none if there is
+// no such type.
 func (c *couple) followed() (paths map[string]string) {
 	var types []string
 	for _, t := range c.world.Model.Types {
-		if where := c.asker.Find[t]; where != nil && !t.Single && !where.follows() {
+		if where := c.asker.Find[t]; where != nil && !t.Single {
 			types = append(types, t.Plural)
 		}
 	}
@@ -22,11 +21,6 @@ func (c *couple) followed() (paths map[string]string) {
 	}
 	path := "/api/_changes?limit=1000&locale=*&types=" + strings.Join(types, ",") + "&status="
 	return map[string]string{published: path + published, draft: path + draft}
-}
-
-// follows reports whether a filter leads to other documents.
-func (f *Filter) follows() bool {
-	return f.Op == "into" && f.Attr.isLink() || slices.ContainsFunc(f.Of, (*Filter).follows)
 }
 
 // startFeeds reads the change feed of the first server up to its end.
