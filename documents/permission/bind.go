@@ -55,7 +55,7 @@ func (l *Limit) Writes(a *contenttypes.Attribute) bool { return l == nil || l.fi
 
 // Sets reports whether the server writes an attribute.
 func (l *Limit) Sets(a *contenttypes.Attribute) bool {
-	return l != nil && slices.ContainsFunc(l.Set, func(s Assignment) bool { return s.Attr == a })
+	return l != nil && slices.ContainsFunc(l.rule.set, func(s assignment) bool { return s.attr == a })
 }
 
 // nothing is a filter that no document meets.

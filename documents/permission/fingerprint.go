@@ -20,11 +20,19 @@ type fingerprint struct {
 // AppendFingerprint appends a hash of what the caller may do. Two callers with the same hash see the same answers, at
 // the same time if the Access is Timed.
 func (a *Access) AppendFingerprint(dst []byte) []byte {
-	a.print.once.Do(func() { a.print.sum = a.hash() })
+	a.print.once.Do(func() { a.print.sum = a.hash(true) })
 	return append(dst, a.print.sum[:]...)
 }
 
-func (a *Access) hash() [sha256.Size]byte {
+// AppendOutline appends a hash of which actions the caller may use, and on which attributes. It is the same for all
+// callers of a role, whatever their values are that its rules compare.
+func (a *Access) AppendOutline(dst []byte) []byte {
+	a.outline.once.Do(func() { a.outline.sum = a.hash(false) })
+	return append(dst, a.outline.sum[:]...)
+}
+
+// hash returns a hash of what the caller may do, with or without the values of the variables of rules.
+func (a *Access) hash(values bool) [sha256.Size]byte {
 	text := []byte("these")
 	if a.all {
 		text = []byte("all")
@@ -42,15 +50,19 @@ func (a *Access) hash() [sha256.Size]byte {
 		text = fmt.Appendf(text, " %q %q", g.subject, g.action)
 	}
 	if a.rules != nil {
-		text = a.rules.appendTo(text)
+		text = a.rules.appendTo(text, values)
 	}
 	return sha256.Sum256(text)
 }
 
-// appendTo appends what the rules say to this caller. The time of the request is no part of it.
-func (r *rules) appendTo(text []byte) []byte {
+// appendTo appends what the rules say to this caller or, without values, to any. The time of the request is no part of
+// it.
+func (r *rules) appendTo(text []byte, values bool) []byte {
 	for _, rule := range r.list {
 		text = fmt.Appendf(text, " %q %q %s", rule.Type.UID, rule.action, rule.text)
+	}
+	if !values {
+		return text
 	}
 	for _, name := range r.variables {
 		text = fmt.Appendf(text, " %q %#v", name, r.values[name])

@@ -23,6 +23,7 @@ type Access struct {
 	narrow  bool     // some type that the caller may find may have drafts that they may not read
 	preview *preview // nil: it is not that of a preview
 	print   fingerprint
+	outline fingerprint // of what does not depend on the values of the caller
 	sight   sight
 }
 

@@ -27,7 +27,7 @@ const (
 type openAPI struct {
 	api          *openapi.API
 	authenticate func(*http.Request) (auth.Principal, error)
-	kept         *lru.Cache[string, *openAPIDocument] // by what the caller may do and what the public may
+	kept         *lru.Cache[string, *openAPIDocument] // by the outlines of what the caller and the public may do
 	limits       server.Limits
 }
 
@@ -70,7 +70,7 @@ func (o *openAPI) serve(w http.ResponseWriter, r *http.Request, who auth.Princip
 
 // document returns the document for a caller, which it makes unless it is kept.
 func (o *openAPI) document(access, public *permission.Access) *openAPIDocument {
-	key := string(public.AppendFingerprint(access.AppendFingerprint(nil)))
+	key := string(public.AppendOutline(access.AppendOutline(nil)))
 	if d, ok := o.kept.Get(key); ok {
 		return d
 	}
