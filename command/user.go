@@ -27,8 +27,8 @@ const userArguments = "NAME is the name, the address or the id of the user. " + 
 const passwordHelp = "The password is asked for, or is the first line of the standard input if that is no terminal. "
 
 type userCreateCommand struct {
-	account  auth.NewAccount
-	generate bool
+	account          auth.NewAccount
+	generate, asJSON bool
 	projectFlags
 }
 
@@ -44,6 +44,7 @@ func newUserCreate(s *session) *cobra.Command {
 	c.Flags().StringVar(&u.account.Role, "role", "",
 		"The `ROLE` of the user, as config/permissions.yaml calls it (default: that of users who register).")
 	addGenerate(c, &u.generate)
+	c.Flags().BoolVar(&u.asJSON, "json", false, "Print JSON, with the password if it is generated.")
 	u.add(c)
 	return c
 }
@@ -61,17 +62,36 @@ func (u *userCreateCommand) run(s *session, args []string) error {
 		return usageError("say the address of the user with --email")
 	}
 	u.account.Username = name
+	if u.asJSON && u.generate {
+		u.account.Password = rand.Text()
+		return u.create(s, dir)
+	}
 	return withPassword(s, u.generate, func(password string) error {
 		u.account.Password = password
-		return u.administer(s, dir, func(a admin.Project) error {
-			made, err := a.CreateUser(s.ctx, u.account)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(s.Stderr, "made the user %s with the role %s\n", made.Username, made.Role)
-			return nil
-		})
+		return u.create(s, dir)
 	})
+}
+
+func (u *userCreateCommand) create(s *session, dir string) error {
+	return u.administer(s, dir, func(a admin.Project) error {
+		made, err := a.CreateUser(s.ctx, u.account)
+		switch {
+		case err != nil:
+			return err
+		case u.asJSON && u.generate:
+			return printJSON(s, createdUser{made, u.account.Password})
+		case u.asJSON:
+			return printJSON(s, createdUser{Account: made})
+		}
+		fmt.Fprintf(s.Stderr, "made the user %s with the role %s\n", made.Username, made.Role)
+		return nil
+	})
+}
+
+// createdUser is what `user create --json` prints.
+type createdUser struct {
+	auth.Account
+	Password string `json:"password,omitempty"` // if it was generated
 }
 
 // withPassword calls do with a password: a generated one, which it then prints, or one that it reads.

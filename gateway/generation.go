@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"sync"
@@ -59,6 +60,7 @@ func (p *Project) newGeneration(d *Definition) *generation {
 // shared holds the services that a generation passes to the next one, unless their settings change.
 type shared struct {
 	limiter   *auth.Limiter  // of logins
+	refreshes *auth.Limiter  // of sessions
 	often     auth.RateLimit // the rate of limiter
 	quotas    *server.Quotas // nil if there are no limits
 	persisted *graphqlhttp.Persisted
@@ -92,9 +94,16 @@ func (s *shared) quotasOf(limits config.RateLimits, proxies []netip.Prefix, now 
 	return s.quotas
 }
 
+// refreshesPerLogin is how many times as often as it may log in an address may refresh sessions. Clients do that by
+// themselves, each time that a JWT expires, and many of them may have one address.
+const refreshesPerLogin = 20
+
+// limiterOf returns the Limiter of logins with this rate, and sets that of refreshes.
 func (s *shared) limiterOf(often auth.RateLimit) *auth.Limiter {
 	if s.limiter == nil || s.often != often {
 		s.limiter, s.often = auth.NewLimiter(often, nil), often
+		often.Max = min(often.Max, math.MaxInt/refreshesPerLogin) * refreshesPerLogin
+		s.refreshes = auth.NewLimiter(often, nil)
 	}
 	return s.limiter
 }

@@ -107,12 +107,16 @@ func (g *generation) uploadRoutes(api *rest.API, parser *params.Parser) []server
 
 // accountRoutes returns the routes of users, roles and permissions; none if users are switched off.
 func (g *generation) accountRoutes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
-	return accounts.Routes(accounts.Options{
+	o := accounts.Options{
 		Prefix: g.Settings.REST.Prefix, Model: g.Model, Users: g.users, Store: g.store, REST: api, Params: parser,
 		Limiter: limiter, Cookie: g.sessionCookie(),
 		Proxies: g.Settings.Server.TrustedProxies, Limits: g.limits(), Answers: g.answers, Keys: g.keys,
 		Providers: g.logins, Base: g.base, Desk: g.deskSessions(),
-	})
+	}
+	if g.project != nil {
+		o.Refreshes = g.project.shared.refreshes
+	}
+	return accounts.Routes(o)
 }
 
 // mcpRoutes returns the routes of the Model Context Protocol; none if it is switched off.

@@ -39,7 +39,8 @@ type sessionsFile struct {
 }
 
 type cookieFile struct {
-	// name of the cookie
+	// name of the cookie. One with the prefix `__Secure-` needs `secure: true`, and one with `__Host-` no `domain` and
+	// no `path` as well
 	Name *string
 	// `strict`, `lax` or `none`: whether browsers send the cookie with requests that pages of other sites make
 	SameSite *string `yaml:"sameSite"`
@@ -126,6 +127,7 @@ func (c *SessionCookie) read(f *cookieFile, at *yamlfile.Node) (problems yamlfil
 	if err := (&http.Cookie{Name: "x", Domain: c.Domain}).Valid(); err != nil {
 		problems.Add(at.At("domain"), "domain must be a domain such as example.org, not %q", c.Domain)
 	}
+	problems = append(problems, c.checkPrefix(at)...)
 	if f.MaxAge.IsNull() {
 		return problems
 	}
@@ -133,6 +135,25 @@ func (c *SessionCookie) read(f *cookieFile, at *yamlfile.Node) (problems yamlfil
 	if c.Life, ok = parseMilliseconds(f.MaxAge.Text); !ok || c.Life < time.Second {
 		problems.Add(f.MaxAge, "maxAge must be a number of milliseconds or a time such as 30d, a second or longer, not %q",
 			f.MaxAge.Text)
+	}
+	return problems
+}
+
+// checkPrefix reports a name with a prefix that browsers take with certain settings only; they drop the cookie otherwise,
+// in development as well as in production. They compare prefixes in any case.
+func (c *SessionCookie) checkPrefix(at *yamlfile.Node) (problems yamlfile.Problems) {
+	name := strings.ToLower(c.Name)
+	host := strings.HasPrefix(name, "__host-")
+	if !host && !strings.HasPrefix(name, "__secure-") {
+		return nil
+	}
+	if c.Secure == nil || !*c.Secure {
+		problems.Add(at.At("name"), "browsers drop a cookie named %s that is not secure: add secure: true, or use another "+
+			"name, which works without https in development", c.Name)
+	}
+	if host && (c.Path != "/" || c.Domain != "") {
+		problems.Add(at.At("name"), "browsers drop a cookie named %s that has a domain or another path than /: take domain "+
+			"and path out, or use a name with __Secure-", c.Name)
 	}
 	return problems
 }

@@ -85,7 +85,8 @@ type usersFile struct {
 }
 
 type rateLimitFile struct {
-	// whether to limit how often an address may log in, register, or request mail
+	// whether to limit how often an address may log in, register, or request mail, and, twenty times as often, refresh
+	// sessions
 	Enabled *bool
 	// most requests of an address in an interval, for each route
 	Max *int

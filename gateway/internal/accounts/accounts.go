@@ -31,11 +31,13 @@ type Options struct {
 	Params *params.Parser
 	// Limiter limits how often an address may log in, register and ask for mail. Addresses are those behind Proxies.
 	Limiter *auth.Limiter
-	Proxies []netip.Prefix
-	Limits  server.Limits
-	Answers *rest.AnswerLimits
-	Cookie  Cookie
-	Keys    *idempotency.Keys
+	// Refreshes limits how often an address may refresh sessions.
+	Refreshes *auth.Limiter
+	Proxies   []netip.Prefix
+	Limits    server.Limits
+	Answers   *rest.AnswerLimits
+	Cookie    Cookie
+	Keys      *idempotency.Keys
 	// Providers are those by which users log in beside passwords; nil: none. Base returns the URL at which clients
 	// reach the server.
 	Providers *providers.Providers
@@ -77,9 +79,13 @@ func (u *routes) keyed(method, path, permission string, handle idempotency.Handl
 
 // limited returns a route that requires a permission and has a rate limit by address.
 func (u *routes) limited(method, path, permission string, handle server.Handler) server.Route {
+	return u.limitedBy(u.Limiter, method, path, permission, handle)
+}
+
+func (u *routes) limitedBy(l *auth.Limiter, method, path, permission string, handle server.Handler) server.Route {
 	route := u.route(method, path, permission, handle)
 	route.Limit = func(w http.ResponseWriter, r *http.Request) error {
-		return server.Allow(u.Limiter, u.Proxies, w, r, path)
+		return server.Allow(l, u.Proxies, w, r, path)
 	}
 	return route
 }

@@ -13,6 +13,20 @@ import (
 	"lectern/gateway/internal/server"
 )
 
+// connectRoute returns the route of logins by providers. It limits the two requests of a login each for itself, whatever
+// the name of the provider is.
+func (u *routes) connectRoute() server.Route {
+	route := u.route("GET", "/connect/{path:.*}", authAction+"connect", u.connect)
+	route.Limit = func(w http.ResponseWriter, r *http.Request) error {
+		name := "/connect"
+		if strings.Contains(strings.Trim(mux.Vars(r)["path"], "/"), "/") {
+			name = "/connect/callback"
+		}
+		return server.Allow(u.Limiter, u.Proxies, w, r, name)
+	}
+	return route
+}
+
 // GET /api/connect/{provider}: sends the browser to the provider, where the user logs in.
 // GET /api/connect/{provider}/callback: sends the browser from there to the front end.
 func (u *routes) connect(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {

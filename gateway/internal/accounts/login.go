@@ -23,7 +23,7 @@ func (u *routes) authRoutes() []server.Route {
 		u.limited("GET", "/auth/email-confirmation", authAction+"emailConfirmation", u.confirmEmail),
 		u.limited("POST", "/auth/send-email-confirmation", authAction+"sendEmailConfirmation", u.sendConfirmation),
 		withJWT(u.limited("GET", "/auth/{provider}/callback", authAction+"callback", u.callback)),
-		u.route("GET", "/connect/{path:.*}", authAction+"connect", u.connect),
+		u.connectRoute(),
 	}
 }
 
@@ -79,7 +79,7 @@ func (u *routes) loggedIn(w http.ResponseWriter, r *http.Request, who auth.Princ
 	if err != nil {
 		return err
 	}
-	body := u.appendCredentials([]byte{'{'}, w, r, c)
+	body := u.appendCredentials([]byte{'{'}, w, c, u.Cookie.wants(r))
 	return server.SendJSON(w, http.StatusOK, append(append(body, user...), '}'))
 }
 

@@ -31,6 +31,15 @@ func (c *Cookie) wants(r *http.Request) bool {
 	return c.Always || r.Header.Get(cookieHeader) == "httpOnly"
 }
 
+// sent returns the refresh token in the cookie of a request, "" if there is none.
+func (c *Cookie) sent(r *http.Request) string {
+	cookie, err := r.Cookie(c.Template.Name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
 var errNoFetch = &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError",
 	Message: "logins begin a session in a cookie here: log in by fetch, from a page of an origin that cors.origin names"}
 
@@ -69,8 +78,8 @@ func (c *Cookie) clear(w http.ResponseWriter) {
 
 // token returns the refresh token of a request: that of the cookie, otherwise that of the body; "" if there is none.
 func (c *Cookie) token(r *http.Request, sent any) string {
-	if cookie, err := r.Cookie(c.Template.Name); err == nil && cookie.Value != "" {
-		return cookie.Value
+	if token := c.sent(r); token != "" {
+		return token
 	}
 	o, _ := sent.(*jsontree.Object)
 	if o == nil {
@@ -82,7 +91,7 @@ func (c *Cookie) token(r *http.Request, sent any) string {
 
 func (u *routes) sessionRoutes() []server.Route {
 	return []server.Route{
-		withJWT(u.route("POST", "/auth/refresh", authAction+"refresh", u.refresh)),
+		withJWT(u.limitedBy(u.Refreshes, "POST", "/auth/refresh", authAction+"refresh", u.refresh)),
 		u.route("POST", "/auth/logout", authAction+"logout", u.logout),
 		u.route("GET", "/auth/sessions", authAction+"getSessions", u.listSessions),
 		u.route("DELETE", "/auth/sessions/{id}", authAction+"revokeSession", u.revokeSession),
@@ -90,14 +99,14 @@ func (u *routes) sessionRoutes() []server.Route {
 }
 
 // appendCredentials appends the members of an answer that hold credentials, each with a comma after it. It sends a
-// refresh token as a cookie instead, if it should.
-func (u *routes) appendCredentials(body []byte, w http.ResponseWriter, r *http.Request, c auth.Credentials) []byte {
+// refresh token as a cookie instead, if asCookie is set.
+func (u *routes) appendCredentials(body []byte, w http.ResponseWriter, c auth.Credentials, asCookie bool) []byte {
 	if c.JWT != "" {
 		body = append(jsontree.AppendString(append(body, `"jwt":`...), c.JWT), ',')
 	}
 	switch {
 	case c.Refresh == "":
-	case u.Cookie.wants(r):
+	case asCookie:
 		u.Cookie.set(w, c.Refresh)
 	default:
 		body = append(jsontree.AppendString(append(body, `"refreshToken":`...), c.Refresh), ',')
@@ -105,7 +114,8 @@ func (u *routes) appendCredentials(body []byte, w http.ResponseWriter, r *http.R
 	return body
 }
 
-// POST /api/auth/refresh: the next JWT and refresh token of a session.
+// POST /api/auth/refresh: the next JWT and refresh token of a session. Whoever has sent a cookie gets a cookie: scripts of
+// the page must not get by this request the token that they cannot read in the cookie.
 func (u *routes) refresh(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {
@@ -115,7 +125,7 @@ func (u *routes) refresh(w http.ResponseWriter, r *http.Request, _ auth.Principa
 	if err != nil {
 		return err
 	}
-	body := u.appendCredentials([]byte{'{'}, w, r, c)
+	body := u.appendCredentials([]byte{'{'}, w, c, u.Cookie.wants(r) || u.Cookie.sent(r) != "")
 	body[len(body)-1] = '}'
 	return server.SendJSON(w, http.StatusOK, body)
 }
@@ -129,7 +139,7 @@ func (u *routes) logout(w http.ResponseWriter, r *http.Request, who auth.Princip
 	if err := u.Users.Logout(r.Context(), who.User, u.Users.SessionOf(r), sent); err != nil {
 		return err
 	}
-	if _, err := r.Cookie(u.Cookie.Template.Name); u.Cookie.wants(r) || err == nil {
+	if u.Cookie.wants(r) || u.Cookie.sent(r) != "" {
 		u.Cookie.clear(w)
 	}
 	return server.SendJSON(w, http.StatusOK, isDone)
