@@ -27,6 +27,7 @@ type couple struct {
 	first, second *lectern
 	since         map[string]string // positions in the change feed before the difference, by status
 	copied        time.Time         // before the difference
+	listeners     []*listener
 }
 
 // writesBefore and writesOutside are the numbers of writes that make the content of a couple, and that are tried to
@@ -56,7 +57,7 @@ func newCouple(t *testing.T, seed uint64) (*couple, error) {
 	if err := c.copy(t); err != nil {
 		return nil, err
 	}
-	if err := c.startFeeds(); err != nil {
+	if err := errors.Join(c.startFeeds(), c.listen()); err != nil {
 		return nil, err
 	}
 	return c, c.differ(seed, o)

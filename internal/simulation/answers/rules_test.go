@@ -35,7 +35,7 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 			if err := c.questions(seed, *questions); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
-			if err := c.write(seed); err != nil {
+			if err := errors.Join(c.hear(), c.write(seed)); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.end(); err != nil {
