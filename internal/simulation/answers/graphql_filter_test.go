@@ -106,7 +106,7 @@ func (a *generator) nothing(s *Schema, seen map[string]bool) []*Filter {
 	add("$or", nil, nil)
 	add("$not", nil, pairs{})
 	for _, x := range s.Attributes {
-		if x.Type == "relation" {
+		if x.Type == "relation" && !x.Private {
 			add(x.Name, x, nil)
 		} else if x.isScalar() && x.shown() && len(a.operatorsOf(x)) > 0 {
 			add(x.Name, x, pairs{})

@@ -23,6 +23,9 @@ func WriteProject(dir string, m *Model) error {
 	}
 	for _, t := range m.Types {
 		files["content-types/"+t.Singular+".yaml"] = typeYAML(t)
+		if m.Signed && !t.Single {
+			files["content-types/"+t.Singular+".yaml"] += authorYAML
+		}
 	}
 	for _, c := range m.Components {
 		files["components/"+c.Category+"/"+c.Name+".yaml"] = componentYAML(c)

@@ -14,6 +14,7 @@ type Model struct {
 
 	DefaultLimit, MaxLimit int      // limits of lists in GraphQL
 	Permitted              []string // actions (uid.action) that the limited principal may perform
+	Signed                 bool     // documents of collection types may have an author: see rules_variables_test.go
 
 	undo []func() // of redefinitions
 }

@@ -57,7 +57,7 @@ func (a *generator) populated(form string, x *Attribute, drafts bool, depth int)
 // dotted returns a populate that is a single name, one level down.
 func (a *generator) dotted(s *Schema) *Populate {
 	for _, i := range a.rng.Perm(len(s.Attributes)) {
-		if x := s.Attributes[i]; x.Type == "relation" || x.Type == "component" {
+		if x := s.Attributes[i]; !x.Private && (x.Type == "relation" || x.Type == "component") {
 			return &Populate{Form: "dotted", Items: []*Populated{{Attr: x, Form: "true"}}}
 		}
 	}

@@ -269,6 +269,9 @@ func (a *generator) path(s *Schema, drafts bool, depth int) []*Attribute {
 
 // canEnter reports whether filters and sorts may lead through x.
 func (a *generator) canEnter(x *Attribute, drafts bool) bool {
+	if x.Private {
+		return false
+	}
 	switch x.Type {
 	case "component":
 		return true

@@ -27,6 +27,8 @@ func (w *World) one(q *Question) (int, any) {
 	d := w.Document(q.Number)
 	if q.Type.Single {
 		d = w.Single(q.Type)
+	} else if w.Alone != nil {
+		d = w.namedAlone(q.Number)
 	}
 	if d == nil || q.Type.Localized && len(q.Locale) == 1 && q.Locale[0] == "*" && !asksLocale(q.Filter) {
 		return 404, nil
@@ -55,7 +57,11 @@ func (q *Question) view() view { return view{q.status(), q.publication()} }
 // list returns the rows that match q, in order.
 func (w *World) list(q *Question) []*Row {
 	var rows []*Row
-	for _, r := range w.rows(q.Type) {
+	all := w.rows(q.Type)
+	if q.Number != 0 && w.Alone != nil {
+		all = w.Alone[w.namedAlone(q.Number)]
+	}
+	for _, r := range all {
 		if (!q.Type.Drafts || r.Status == q.status()) && w.inLocale(q, r) && w.matches(q, r) {
 			rows = append(rows, r)
 		}
@@ -114,7 +120,12 @@ func (q *Question) publication() string {
 func (r *Row) inPublication(state string) bool {
 	d := r.Doc.Row(r.Locale, draft)
 	p := r.Doc.Row(r.Locale, published)
-	anywhere := false
+	anywhere := r.Status == published
+	if anywhere { // also if lists do not show it, but a request for its document does
+		p = r
+	} else {
+		d = r
+	}
 	for _, x := range r.Doc.Rows {
 		anywhere = anywhere || x.Status == published
 	}
@@ -295,7 +306,7 @@ func (w *World) holds(f *Filter, p instance, negated bool) bool {
 		return false
 	}
 	name := f.Attr.Name
-	if f.Attr.Type == "self" {
+	if f.Attr == self {
 		name = "id"
 	}
 	t := w.test(f, p.value(name))

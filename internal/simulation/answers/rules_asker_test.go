@@ -11,11 +11,15 @@ import (
 
 // An Asker is a caller whom rules limit: the public, a user, or a token.
 type Asker struct {
-	Role string            // public, the type of the user's role, or token
-	Find map[*Type]*Filter // which documents the asker may find; nil: all of the type
-	User map[string]any    // attributes of the user
-	Does bool              // the asker may write what they find, read its history, and stream lists
-	Key  string            // JWT of the user, or the key of the token
+	Role   string            // public, the type of the user's role, or token
+	Find   map[*Type]*Filter // which documents the asker may find; nil: all of the type
+	One    map[*Type]*Filter // the rules of findOne that take its place
+	Drafts map[*Type]*Filter // and those of findDrafts
+	Shown  map[*Type]*shown  // which attributes the asker reads; nil: all but private ones
+	User   map[string]any    // attributes of the user
+	Does   bool              // the asker may write what they find, read its history, and stream lists
+	Team   int               // the number of the document that the user's relation team leads to
+	Key    string            // JWT of the user, or the key of the token
 }
 
 // Roles of an Asker that are no roles of users: of those who send no credential, and of a token.
@@ -24,23 +28,24 @@ const (
 	token  = "token"
 )
 
-// userAttributes are what the users of a model have beside a name and an address, as a definition in YAML says it.
-const userAttributes = "uid: plugin::users-permissions.user\nattributes:\n" +
-	"  nickname: {type: string}\n  rank: {type: integer}\n"
-
 // A ruleGenerator makes askers with rules about the content of a World.
-type ruleGenerator struct{ generator }
+type ruleGenerator struct {
+	generator
+	made *Coverage // what the rules have
+}
 
 func newRuleGenerator(seed uint64, w *World) *ruleGenerator {
-	return &ruleGenerator{generator{rng: rand.New(rand.NewPCG(seed, 5)), world: w, cover: NewCoverage(Quirks{})}}
+	return &ruleGenerator{generator{rng: rand.New(rand.NewPCG(seed, 5)), world: w, cover: NewCoverage(Quirks{})},
+		&Coverage{Hits: map[string]int{}}}
 }
 
 // Asker returns a caller with random rules. Each of them leaves documents out, if a few attempts find one that does.
 func (g *ruleGenerator) Asker() *Asker {
 	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{},
-		Does: g.chance(.5)}
+		One: map[*Type]*Filter{}, Drafts: map[*Type]*Filter{}, Shown: map[*Type]*shown{}, Does: g.chance(.5)}
 	if a.Role == "member" {
 		a.User = map[string]any{}
+		g.team(a)
 	}
 	all := g.chance(.6)
 	for _, t := range g.world.Model.Types {
@@ -50,6 +55,7 @@ func (g *ruleGenerator) Asker() *Asker {
 		case all || x < .9:
 			a.Find[t] = nil
 		}
+		g.ownRules(t, a)
 	}
 	return a
 }
@@ -65,6 +71,8 @@ func (g *ruleGenerator) where(t *Type, a *Asker) *Filter {
 		if !fit(f) {
 			continue
 		}
+		f = g.signed(f, t, a)
+		g.name(f, a)
 		met, rows := 0, g.world.rows(t)
 		for _, r := range rows {
 			if g.world.holds(f, instance{row: r, status: r.Status}, false) {
@@ -78,7 +86,7 @@ func (g *ruleGenerator) where(t *Type, a *Asker) *Filter {
 	if !fit(f) {
 		return nil
 	}
-	g.name(f, a)
+	f.visit(g.hit)
 	return f
 }
 
@@ -95,32 +103,6 @@ func fit(f *Filter) bool {
 	return !slices.ContainsFunc(f.Of, func(x *Filter) bool { return !fit(x) })
 }
 
-// comparing are the operators that compare whole values.
-var comparing = []string{"", "$eq", "$ne", "$in", "$notIn", "$lt", "$lte", "$gt", "$gte"}
-
-// name puts attributes of the user in place of some operands.
-func (g *ruleGenerator) name(f *Filter, a *Asker) {
-	for _, x := range f.Of {
-		g.name(x, a)
-	}
-	if f.Op != "test" || a.User == nil || len(f.Operands) != 1 || f.Operands[0].Null ||
-		!slices.Contains(comparing, f.Operator) || g.chance(.4) {
-		return
-	}
-	attribute := map[string]string{"string": "nickname", "integer": "rank"}[f.Attr.Type]
-	if attribute == "" {
-		return
-	}
-	o := &f.Operands[0]
-	if v, set := a.User[attribute]; set {
-		o.Value = v
-	} else if g.chance(.2) {
-		o.Value = nil
-	}
-	a.User[attribute] = o.Value
-	o.Text, o.Named = "$user."+attribute, true
-}
-
 // permissions returns the permissions.yaml that has the rules of an asker.
 func (a *Asker) permissions(m *Model) string {
 	var b strings.Builder
@@ -134,13 +116,16 @@ func (a *Asker) permissions(m *Model) string {
 		if !may {
 			continue
 		}
-		rule := any(true)
-		if where != nil {
-			rule = map[string]any{"where": where.rule()}
-		}
+		rule := ruleOf(where)
 		actions := map[string]any{"find": rule}
+		if shown := a.Shown[t]; shown != nil {
+			actions["find"] = shown.rule(where)
+		}
 		if !t.Single {
-			actions["findOne"] = true
+			actions["findOne"] = ruleOf(a.One[t])
+		}
+		if own := a.Drafts[t]; own != nil {
+			actions["findDrafts"] = ruleOf(own)
 		}
 		if a.Does {
 			a.addActions(actions, t, rule)
@@ -198,7 +183,7 @@ func (f *Filter) rule() any {
 	if f.Not {
 		v = map[string]any{"$not": v}
 	}
-	if f.Attr == self {
+	if f.Attr.Type == "self" {
 		return v
 	}
 	return map[string]any{f.Attr.Name: v}
@@ -235,49 +220,4 @@ func (f *Filter) operandOfRule(o Operand) any {
 		return "$" + text
 	}
 	return text
-}
-
-// sees reports whether an asker sees a version in answers that show versions with a status.
-func (a *Asker) sees(w *World, r *Row, status string) bool {
-	if r.Doc.Type.Drafts {
-		status = r.Status
-	}
-	where, may := a.Find[r.Doc.Type]
-	return may && (where == nil || w.holds(where, instance{row: r, status: status}, false))
-}
-
-// seenBy returns what there is for an asker in answers that show versions with a status: a copy of the content without
-// what the asker does not see.
-func (w *World) seenBy(a *Asker, status string) *World {
-	seen := w.clone()
-	seen.Whole = w
-	for i, d := range w.Docs {
-		var rows []*Row
-		for j, r := range d.Rows {
-			if a.sees(w, r, status) {
-				rows = append(rows, seen.Docs[i].Rows[j])
-			}
-		}
-		seen.Docs[i].Rows = rows
-	}
-	return seen
-}
-
-// listing describes everything in a World that answers with a status can show.
-func (w *World) listing(status string) string {
-	var b strings.Builder
-	for _, d := range w.Docs {
-		for _, r := range d.Rows {
-			if !d.Type.Drafts || r.Status == status {
-				shown := w.show(r, view{status: status}, nil, everything(d.Type.Attributes))
-				fmt.Fprintf(&b, "%s %s %s %s\n", d.Type.UID, r.Locale, r.Status, printed(shown))
-			}
-		}
-	}
-	return b.String()
-}
-
-// shownTo describes everything that answers can show an asker.
-func (w *World) shownTo(a *Asker) string {
-	return w.seenBy(a, published).listing(published) + w.seenBy(a, draft).listing(draft)
 }

@@ -135,10 +135,9 @@ type rawBody string
 
 // knockAtHidden is touchHidden by the ways that it does not take.
 func (c *couple) knockAtHidden() error {
-	now, drafts := c.world.seenBy(c.asker, published), c.world.seenBy(c.asker, draft)
 	for i, d := range c.world.Docs {
 		_, may := c.asker.Find[d.Type]
-		if !may || d.Type.Single || len(d.Rows) == 0 || len(now.Docs[i].Rows)+len(drafts.Docs[i].Rows) > 0 {
+		if !may || d.Type.Single || len(d.Rows) == 0 || !c.hides(i) {
 			continue
 		}
 		id := d.ID.text()

@@ -7,20 +7,26 @@ import (
 	"lectern/internal/simulation/program"
 )
 
-// followed returns the paths of the change feed of the types that rules of the asker limit. It returns none if there is
-// no such type.
-func (c *couple) followed() (paths map[string]string) {
-	var types []string
-	for _, t := range c.world.Model.Types {
-		if where := c.asker.Find[t]; where != nil && !t.Single {
-			types = append(types, t.Plural)
+// followed returns the paths of the change feed of the types that rules of the asker limit, by status. There is none
+// without such a type.
+func (c *couple) followed() map[string]string {
+	paths := map[string]string{}
+	for _, status := range []string{published, draft} {
+		var types []string
+		for _, t := range c.world.Model.Types {
+			where := c.asker.Find[t]
+			if own := c.asker.Drafts[t]; own != nil && status == draft {
+				where = own
+			}
+			if where != nil && !t.Single {
+				types = append(types, t.Plural)
+			}
+		}
+		if len(types) > 0 {
+			paths[status] = "/api/_changes?limit=1000&locale=*&types=" + strings.Join(types, ",") + "&status=" + status
 		}
 	}
-	if len(types) == 0 {
-		return nil
-	}
-	path := "/api/_changes?limit=1000&locale=*&types=" + strings.Join(types, ",") + "&status="
-	return map[string]string{published: path + published, draft: path + draft}
+	return paths
 }
 
 // startFeeds reads the change feed of the first server up to its end.

@@ -14,10 +14,9 @@ var lines = []string{"Accept", "application/x-ndjson"}
 // touchHidden reads and writes documents that the asker does not see, and links to them. The answers are those for a
 // document that does not exist. What they have not changed, the questions behind them tell.
 func (c *couple) touchHidden() error {
-	now, drafts := c.world.seenBy(c.asker, published), c.world.seenBy(c.asker, draft)
 	for i, d := range c.world.Docs {
 		_, may := c.asker.Find[d.Type]
-		if !may || d.Type.Single || len(d.Rows) == 0 || len(now.Docs[i].Rows)+len(drafts.Docs[i].Rows) > 0 {
+		if !may || d.Type.Single || len(d.Rows) == 0 || !c.hides(i) {
 			continue
 		}
 		for _, q := range callsAbout(d.Type, d.ID.text()) {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"lectern/internal/simulation/program"
@@ -23,12 +24,14 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 2)
 	}
+	cover := newRuleCoverage()
 	for seed := *program.Seed; seed < *program.Seed+n && !t.Failed(); seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			c, err := newCouple(t, seed)
 			if err != nil {
 				t.Fatal(err)
 			}
+			cover.Add(c.rules)
 			if err := errors.Join(c.touchHidden(), c.readSeen(), c.readFeeds(), c.knock(), c.knockAtHidden()); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
@@ -43,6 +46,25 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 			}
 		})
 	}
+	if missed := cover.Below(1); n >= seedsForAll && !t.Failed() && len(missed) > 0 {
+		t.Errorf("no rule had: %s", missed)
+	}
+	if *printCoverage {
+		cover.Print(os.Stdout)
+	}
+}
+
+// seedsForAll are the models after which rules have had everything that they can have.
+const seedsForAll = 24
+
+// newRuleCoverage returns a Coverage with what the rules of many askers must have.
+func newRuleCoverage() *Coverage {
+	c := &Coverage{Hits: map[string]int{}}
+	for _, cell := range []string{"findOne", "findDrafts", "fields", "fields except", "private attribute shown", "$user",
+		"$user.scalar", "$user.scalar unset", "$user.team", "$role", "$token", "$now"} {
+		c.Hits["rule: "+cell] = 0
+	}
+	return c.requiring()
 }
 
 // questions puts n random reads in REST, and as many in GraphQL, to both servers.
@@ -51,10 +73,16 @@ func (c *couple) questions(seed uint64, n int) error {
 	graph := &generator{rng: rand.New(rand.NewPCG(seed, 4)), world: c.world, cover: NewGraphQLCoverage(Quirks{}),
 		graphql: true}
 	for range n {
-		if err := c.question(rest.Question()); err != nil {
+		done := c.asker.look(false)
+		err := c.question(rest.Question())
+		done()
+		if err != nil {
 			return err
 		}
-		if err := c.query(graph.Request()); err != nil {
+		done = c.asker.look(true)
+		err = c.query(graph.Request())
+		done()
+		if err != nil {
 			return err
 		}
 	}

@@ -370,6 +370,9 @@ func (r *Run) readBack(op *Operation, saved bool) error {
 func everything(attrs []*Attribute) *Populate {
 	p := &Populate{Form: "object"}
 	for _, a := range attrs {
+		if a.Private {
+			continue
+		}
 		it := &Populated{Attr: a, Form: "options"}
 		switch a.Type {
 		case "relation":

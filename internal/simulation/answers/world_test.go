@@ -26,7 +26,8 @@ type World struct {
 	Hashes int          // how many passwords were hashed
 	Added  []*Attribute // attributes that a Run has added to the Model, in order
 
-	Whole *World // of what an Asker sees: all content, which requests may name
+	Whole *World               // of what an Asker sees: all content, which requests may name
+	Alone map[*Document][]*Row // and what a request for one document shows, by document; nil: the same as lists
 
 	Samples map[*Attribute][]any // values that documents have, for questions about a content that no Run has made
 
