@@ -77,8 +77,8 @@ export async function api(method, path, data) {
 
 // open opens the form of a document, calls look with the page, and fails on messages of the console and breaches of the
 // policy.
-export async function open(type, id, look, { more = "", expected = /status of 400/ } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1300, height: 900 } });
+export async function open(type, id, look, { more = "", expected = /status of 400/, locale = "en-GB" } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, locale });
   const wrong = [];
   try {
     context.setDefaultTimeout(15000);

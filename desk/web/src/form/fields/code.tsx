@@ -3,7 +3,6 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirro
 import { json } from "@codemirror/lang-json";
 import {
   bracketMatching,
-  defaultHighlightStyle,
   defineLanguageFacet,
   indentOnInput,
   Language,
@@ -12,6 +11,7 @@ import {
 import { type Diagnostic, linter, lintKeymap } from "@codemirror/lint";
 import { Compartment, EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
 import { GFM, parser } from "@lezer/markdown";
 import { useEffect, useRef } from "react";
 import { adoptStyles } from "./styles.ts";
@@ -38,7 +38,7 @@ const shared = [
   drawSelection(),
   indentOnInput(),
   bracketMatching(),
-  syntaxHighlighting(defaultHighlightStyle),
+  syntaxHighlighting(classHighlighter),
   EditorView.lineWrapping,
 ];
 
