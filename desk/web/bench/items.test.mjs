@@ -62,7 +62,7 @@ test("items of a zone are moved by buttons, by the mouse and by keys", async () 
 
     await handle(1).focus();
     await p.keyboard.press("Space");
-    await p.getByText(/is at 1 of 4/).waitFor({ state: "attached" });
+    await p.getByText(/is lifted, at 1 of 4/).waitFor({ state: "attached" });
     await p.keyboard.press("ArrowDown");
     await p.getByText(/is at 2 of 4/).waitFor({ state: "attached" });
     await p.keyboard.press("Space");

@@ -2,88 +2,40 @@
 // #token=…&type=api::place.place&id=…
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { type Change, changed, type FormContext, labelOf } from "../src/form/field.ts";
+import { type Access, pathOf } from "../src/api/access.ts";
+import { ask } from "../src/api/client.ts";
+import type { Json } from "../src/api/json.ts";
+import type { Query } from "../src/api/query.ts";
+import { session } from "../src/api/session.ts";
+import "../src/desk.css";
+import { formOf } from "../src/form/context.ts";
+import { type Change, changed } from "../src/form/field.ts";
 import { DocumentForm } from "../src/form/form.tsx";
-import { parseExact } from "../src/form/exact.ts";
-import { type ContentType, populateOf, toQuery, type Types } from "../src/form/query.ts";
-import { type Request, Server } from "../src/form/server.ts";
-import { bodyOf, type Components, defaults, errorsAt, isValues, type Values } from "../src/form/value.ts";
+import { populateOf } from "../src/form/query.ts";
+import { bodyOf, defaults, errorsAt, type Values } from "../src/form/value.ts";
+import { language } from "../src/text/text.ts";
 import "./bench.css";
 
 const params = new URLSearchParams(location.hash.slice(1));
-const token = params.get("token") ?? "";
+session.token = () => Promise.resolve(params.get("token"));
+session.renew = () => Promise.resolve(null);
 
-const request: Request = (method, path, body, options) =>
-  new Promise((resolve, reject) => {
-    const call = new XMLHttpRequest();
-    call.open(method, path.startsWith("/graphql") ? path : `/api${path}`);
-    call.setRequestHeader("Authorization", `Bearer ${token}`);
-    if (body && !(body instanceof FormData)) call.setRequestHeader("Content-Type", "application/json");
-    call.upload.onprogress = (event) => options?.onProgress?.(event.loaded / event.total);
-    options?.signal?.addEventListener("abort", () => call.abort());
-    call.onabort = call.onerror = () => reject(new Error("no answer"));
-    call.onload = () => {
-      const answer = call.responseText ? parseExact(call.responseText) : null;
-      if (call.status < 400) return resolve(answer);
-      const error = isValues(answer) && isValues(answer.error) ? answer.error : { message: call.statusText };
-      reject(Object.assign(new Error(String(error.message)), { details: error.details, status: call.status }));
-    };
-    call.send(body instanceof FormData ? body : body ? JSON.stringify(body) : null);
-  });
-
-interface Definitions {
-  types: Types;
-  components: Components;
-  names: Record<string, string>;
-}
-
-interface Built {
-  uid: string;
-  schema: {
-    attributes: ContentType["attributes"];
-    displayName: string;
-    singularName: string;
-    pluralName: string;
-    kind: string;
-    draftAndPublish: boolean;
-    pluginOptions?: { i18n?: object };
-  };
-}
-
-async function definitions(): Promise<Definitions> {
-  const list = async (path: string) => ((await request("GET", path)) as { data: Built[] }).data;
-  const types = (await list("/content-type-builder/content-types")).map(({ uid, schema }): ContentType => ({
-    uid,
-    name: schema.displayName,
-    singularName: schema.singularName,
-    pluralName: schema.pluralName,
-    isSingle: schema.kind === "singleType",
-    hasDrafts: schema.draftAndPublish,
-    isLocalized: Boolean(schema.pluginOptions?.i18n),
-    attributes: schema.attributes,
-    may: { find: uid.startsWith("api::"), create: uid.startsWith("api::"), update: uid.startsWith("api::") },
-  }));
-  const components = await list("/content-type-builder/components");
-  return {
-    types: Object.fromEntries(types.map((type) => [type.uid, type])),
-    components: Object.fromEntries(components.map(({ uid, schema }) => [uid, schema.attributes])),
-    names: Object.fromEntries(components.map(({ uid, schema }) => [uid, schema.displayName])),
-  };
-}
-
-function Bench({ types, components, names }: Definitions) {
-  const type = types[params.get("type") ?? ""]!;
+function Bench({ access }: { access: Access }) {
+  const type = access.contentTypes.find((one) => one.uid === params.get("type"))!;
   const [id, setId] = useState(params.get("id"));
   const [saved, setSaved] = useState<Values | null>(null);
-  const [values, setValues] = useState<Values | null>(id ? null : () => defaults(type.attributes));
+  const [values, setValues] = useState<Values | null>(id ? null : () => defaults(type.schema.attributes));
   const [errors, setErrors] = useState(new Map<string, string[]>());
   const [state, setState] = useState("");
+  const form = useMemo(
+    () => formOf(access, type, { documentId: id, locale: null, status: "draft" }, params.has("readonly")),
+    [id],
+  );
+  const { components } = form;
+  const version: Query = type.schema.draftAndPublish ? { status: "draft" } : {};
   const read = async (documentId: string) => {
-    const query = toQuery({
-      ...(type.hasDrafts ? { status: "draft" } : {}),
-      populate: populateOf(type.attributes, components, types),
-    });
-    const answer = (await request("GET", `/${type.pluralName}/${documentId}?${query}`)) as { data: Values };
+    const query = { ...version, populate: populateOf(type.schema.attributes, components, form.server.types) as Query };
+    const answer = (await ask<{ data: Values }>({ path: `${pathOf(type)}/${documentId}`, query })).body;
     performance.mark("read");
     setSaved(answer.data);
     setValues(answer.data);
@@ -91,41 +43,24 @@ function Bench({ types, components, names }: Definitions) {
   useEffect(() => {
     if (id) void read(id);
   }, []);
-  const form = useMemo(
-    (): FormContext => ({
-      uid: type.uid,
-      documentId: id,
-      locale: null,
-      status: "draft",
-      attributes: type.attributes,
-      components,
-      componentName: (uid) => names[uid] ?? labelOf(uid),
-      isReadOnly: params.has("readonly"),
-      server: new Server(request, types),
-      hrefOf: (uid, documentId) => `#type=${uid}&id=${documentId}`,
-      fileURL: (url) => url,
-    }),
-    [id],
-  );
   const set = useCallback(
     (name: string, change: Change) => setValues((old) => ({ ...old, [name]: changed(change, old?.[name]) })),
     [],
   );
   const save = async () => {
     setState("saving");
-    const data = bodyOf(type.attributes, components, saved, values!);
+    const data = bodyOf(type.schema.attributes, components, saved, values!);
     Object.assign(window, { sent: data });
     try {
-      const query = type.hasDrafts ? "?status=draft" : "";
-      const path = id ? `/${type.pluralName}/${id}${query}` : `/${type.pluralName}${query}`;
-      const answer = (await request(id ? "PUT" : "POST", path, { data })) as { data: Values };
+      const path = id ? `${pathOf(type)}/${id}` : pathOf(type);
+      const request = { method: id ? "PUT" : "POST", path, query: version, body: { data: data as Json } };
+      const answer = (await ask<{ data: Values }>(request)).body;
       setErrors(new Map());
       setId(String(answer.data.documentId));
       await read(String(answer.data.documentId));
       setState("saved");
     } catch (error) {
-      const details = (error as { details?: { errors?: [] } }).details?.errors;
-      setErrors(details ? errorsAt(details) : new Map([["", [(error as Error).message]]]));
+      setErrors(errorsAt(error));
       setState("refused");
     }
   };
@@ -136,7 +71,7 @@ function Bench({ types, components, names }: Definitions) {
   if (!values) return null;
   return (
     <>
-      <h1>{type.name}</h1>
+      <h1>{type.schema.displayName}</h1>
       {errors.get("")?.map((message) => (
         <p key={message}>{message}</p>
       ))}
@@ -149,6 +84,6 @@ function Bench({ types, components, names }: Definitions) {
   );
 }
 
-const found = await definitions();
-performance.mark("definitions");
-createRoot(document.getElementById("root")!).render(<Bench {...found} />);
+document.documentElement.lang = language;
+const access = (await ask<{ data: Access }>({ path: "_access" })).body.data;
+createRoot(document.getElementById("desk")!).render(<Bench access={access} />);

@@ -1,4 +1,5 @@
 // Requests to the API, with the token of whoever is logged in. Errors of the API are values of the class Failure.
+import { parse, stringify } from "./exact.ts";
 import type { Json } from "./json.ts";
 import { type Session, session } from "./session.ts";
 import { type Query, queryString } from "./query.ts";
@@ -52,7 +53,7 @@ export async function ask<T = Json>(request: Request, as: Session = session): Pr
   }
   if (!response.ok) throw await failureOf(response);
   const text = response.status === 204 ? "null" : await received(response);
-  return { body: JSON.parse(text || "null") as T, etag: response.headers.get("ETag") };
+  return { body: parse(text || "null") as T, etag: response.headers.get("ETag") };
 }
 
 async function send(request: Request, token: string | null): Promise<Response> {
@@ -65,7 +66,7 @@ async function send(request: Request, token: string | null): Promise<Response> {
     return await fetch(addressOf(request), {
       method: request.method ?? "GET",
       headers,
-      body: request.body === undefined ? undefined : JSON.stringify(request.body),
+      body: request.body === undefined ? undefined : stringify(request.body),
       signal: request.signal,
       cache: "no-store",
     });
@@ -110,6 +111,6 @@ export function curlOf(request: Request): string {
   if (request.method && request.method !== "GET") parts.push(`-X ${request.method}`);
   parts.push(quoted(addressOf(request)), `-H "Authorization: Bearer $TOKEN"`);
   if (request.ifMatch) parts.push(`-H ${quoted(`If-Match: ${request.ifMatch}`)}`);
-  if (request.body !== undefined) parts.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(request.body))}`);
+  if (request.body !== undefined) parts.push(`-H 'Content-Type: application/json'`, `-d ${quoted(stringify(request.body))}`);
   return parts.join(" ");
 }

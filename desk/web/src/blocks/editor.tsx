@@ -327,7 +327,7 @@ function LinkForm(props: LinkFormProps) {
         aria-invalid={wrong}
         aria-describedby={wrong ? `${id}-wrong` : undefined}
       />
-      <Button onPress={apply} isDisabled={!isLinkURL(url)}>
+      <Button className="button" onPress={apply} isDisabled={!isLinkURL(url)}>
         {t("blocks.setLink")}
       </Button>
       {props.url !== null && (
@@ -340,7 +340,9 @@ function LinkForm(props: LinkFormProps) {
           {t("blocks.removeLink")}
         </Button>
       )}
-      <Button onPress={props.onClose}>{t("action.cancel")}</Button>
+      <Button className="button" onPress={props.onClose}>
+        {t("app.cancel")}
+      </Button>
       {wrong && <p id={`${id}-wrong`}>{t("blocks.wrongURL")}</p>}
     </div>
   );

@@ -35,6 +35,8 @@ export interface FormContext {
   components: Components;
   componentName: (uid: string) => string;
   isReadOnly: boolean;
+  // mayWrite reports whether the user may write an attribute of the document.
+  mayWrite: (name: string) => boolean;
   server: Server;
   // hrefOf returns the address of a document in the desk, and fileURL that of a file.
   hrefOf: (uid: string, documentId: string) => string;

@@ -1,6 +1,6 @@
 // All fields of a document or a component. A change renders only the fields whose values it changes.
-import { memo, useRef } from "react";
-import type { FieldProps } from "./field.ts";
+import { memo, useMemo, useRef } from "react";
+import { type FieldProps, Form, useForm } from "./field.ts";
 import { BlocksField } from "./fields/blocks.tsx";
 import { BooleanField, EnumerationField } from "./fields/choice.tsx";
 import { ComponentField } from "./fields/component.tsx";
@@ -47,8 +47,18 @@ function fieldFor(a: Attribute): ((props: FieldProps) => React.ReactNode) | null
 }
 
 const Field = memo(function Field(props: FieldProps) {
+  const form = useForm();
   const Inner = fieldFor(props.attribute);
-  return Inner && <Inner {...props} />;
+  const isClosed = props.path === props.name && !form.isReadOnly && !form.mayWrite(props.name);
+  const closed = useMemo(() => (isClosed ? { ...form, isReadOnly: true } : form), [form, isClosed]);
+  if (!Inner) return null;
+  return isClosed ? (
+    <Form value={closed}>
+      <Inner {...props} />
+    </Form>
+  ) : (
+    <Inner {...props} />
+  );
 });
 
 interface FieldsProps {

@@ -1,9 +1,9 @@
 // Values of json attributes as texts that people edit.
-import { parseExact } from "./exact.ts";
+import { parse, stringify } from "../api/exact.ts";
 
 // jsonText returns a value as indented JSON; null, which is no value, is the empty text.
 export function jsonText(value: unknown): string {
-  return value === null || value === undefined ? "" : JSON.stringify(value, null, 2);
+  return value === null || value === undefined ? "" : stringify(value, 2);
 }
 
 export type Read = { value: unknown } | { from: number; message: string };
@@ -12,7 +12,7 @@ export type Read = { value: unknown } | { from: number; message: string };
 export function readJSON(text: string): Read {
   if (text.trim() === "") return { value: null };
   try {
-    return { value: parseExact(text) };
+    return { value: parse(text) };
   } catch (error) {
     return { from: placeOfError(text), message: (error as Error).message.replace(/^JSON\.parse: /, "") };
   }

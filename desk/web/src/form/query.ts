@@ -1,29 +1,12 @@
 // What a form reads of a document: all that it shows, but of relations to many of the document only how many they are.
+import { type ContentType, mainAttribute } from "../api/access.ts";
 import { type Attribute, type Attributes, type Components, isMany, isMorph } from "./value.ts";
-
-// A ContentType is a type that relations can lead to.
-export interface ContentType {
-  uid: string;
-  name: string;
-  singularName: string;
-  pluralName: string;
-  isSingle: boolean;
-  hasDrafts: boolean;
-  isLocalized: boolean;
-  attributes: Attributes;
-  // may has the actions that the user may do with its documents.
-  may: { find: boolean; create: boolean; update: boolean };
-}
 
 export type Types = Record<string, ContentType>;
 
-// labelAttribute returns the attribute by which lists name documents of a type, or "documentId".
-export function labelAttribute(attributes: Attributes): string {
-  for (const name of ["title", "name", "label", "username", "displayName"]) {
-    if (attributes[name]?.type === "string") return name;
-  }
-  const first = (...types: string[]) => Object.keys(attributes).find((name) => types.includes(attributes[name]!.type));
-  return first("string") ?? first("uid", "email", "text") ?? "documentId";
+// labelAttribute returns the attribute by which lists name documents of a type.
+export function labelAttribute(type: ContentType | undefined): string {
+  return (type && mainAttribute(type)) ?? "documentId";
 }
 
 type Populate = true | { fields?: string[]; count?: true; populate?: Populates; on?: Record<string, Populate> };
@@ -43,6 +26,7 @@ function populates(attributes: Attributes, components: Components, types: Types,
     return Object.keys(below).length > 0 ? { populate: below } : true;
   };
   for (const [name, a] of Object.entries(attributes)) {
+    if (!a.readable) continue;
     switch (a.type) {
       case "media":
         out[name] = true;
@@ -54,7 +38,7 @@ function populates(attributes: Attributes, components: Components, types: Types,
         out[name] = { on: Object.fromEntries((a.components ?? []).map((uid) => [uid, inner(uid)])) };
         break;
       case "relation":
-        out[name] = ofRelation(a, types, depth);
+        if (isMorph(a) || "find" in (types[a.target ?? ""]?.actions ?? {})) out[name] = ofRelation(a, types, depth);
         break;
     }
   }
@@ -64,21 +48,5 @@ function populates(attributes: Attributes, components: Components, types: Types,
 function ofRelation(a: Attribute, types: Types, depth: number): Populate {
   if (isMorph(a)) return true;
   if (isMany(a) && depth === 0) return { count: true };
-  const label = labelAttribute(types[a.target ?? ""]?.attributes ?? {});
-  return { fields: [label] };
-}
-
-// toQuery writes parameters in brackets: {a: {b: ["c"]}} is a[b][0]=c.
-export function toQuery(params: object): string {
-  const parts: string[] = [];
-  const add = (name: string, value: unknown) => {
-    if (value === undefined || value === null) return;
-    if (typeof value === "object") {
-      for (const [key, inner] of Object.entries(value)) add(name ? `${name}[${key}]` : key, inner);
-    } else {
-      parts.push(`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);
-    }
-  };
-  add("", params);
-  return parts.join("&");
+  return { fields: [labelAttribute(types[a.target ?? ""])] };
 }

@@ -1,17 +1,12 @@
 // What the fields of a form ask of the server: documents to link to, the links of a relation by pages, files, and
 // whether a uid is free. All of it is the public API.
 import type { Link } from "./links.ts";
-import { labelAttribute, toQuery, type ContentType, type Types } from "./query.ts";
+import { type ContentType, isLocalized, isSingle, pathOf } from "../api/access.ts";
+import { ask } from "../api/client.ts";
+import type { Query } from "../api/query.ts";
+import { upload } from "../api/upload.ts";
+import { labelAttribute, type Types } from "./query.ts";
 import { isValues, type Attribute, type Values } from "./value.ts";
-
-// A Request calls a route of the API below its prefix, and returns the body of the answer. It throws an error with the
-// message of the API.
-export type Request = (
-  method: string,
-  path: string,
-  body?: unknown,
-  options?: { onProgress?: (part: number) => void; signal?: AbortSignal },
-) => Promise<unknown>;
 
 export interface Page<T> {
   items: T[];
@@ -50,137 +45,67 @@ export function linkOf(document: Values, label: string, type?: string): Link {
 }
 
 export class Server {
-  readonly request: Request;
   readonly types: Types;
 
-  constructor(request: Request, types: Types) {
-    this.request = request;
+  constructor(types: Types) {
     this.types = types;
   }
 
   // search returns documents of a type with a text in them.
-  async search(
-    type: ContentType,
-    text: string,
-    locale: string | null,
-    page: number,
-    signal: AbortSignal,
-  ): Promise<Page<Link>> {
-    const label = labelAttribute(type.attributes);
-    const query = toQuery({
-      ...(text ? { _q: text } : {}),
+  async search(type: ContentType, text: string, locale: string | null, signal: AbortSignal): Promise<Page<Link>> {
+    const label = labelAttribute(type);
+    // Users have no pages, and no search for a text in all attributes.
+    const isUsers = type.uid === "plugin::users-permissions.user";
+    const query: Query = {
+      ...(!text ? {} : isUsers ? { filters: { [label]: { $containsi: text } } } : { _q: text }),
       fields: [label],
       sort: label,
-      ...(type.hasDrafts ? { status: "draft" } : {}),
-      ...(type.isLocalized && locale ? { locale } : {}),
-      pagination: { page, pageSize },
-    });
-    const answer = await this.request("GET", `/${type.pluralName}?${query}`, undefined, { signal });
-    const items = dataOf(answer).map((document) => linkOf(document, label));
-    return { items, total: totalOf(answer, items.length) };
+      ...versionOf(type, "draft", locale),
+      ...(isUsers ? { limit: pageSize } : { pagination: { page: 1, pageSize } }),
+    };
+    const { body } = await ask({ path: pathOf(type), query, signal });
+    const items = dataOf(body).map((document) => linkOf(document, label));
+    return { items, total: totalOf(body, items.length) };
   }
 
   // links returns a page of the links of a relation to many, in their order.
   async links(of: LinksOf, start: number): Promise<Page<Link>> {
-    const target = this.types[of.attribute.target ?? ""];
-    const label = target ? labelAttribute(target.attributes) : "documentId";
-    const total = await this.countLinks(of);
+    const label = labelAttribute(this.types[of.attribute.target ?? ""]);
+    const total = await countLinks(of);
     if (total === 0) return { items: [], total };
-    const documents = (await this.linksByPage(of, label, start)) ?? (await this.allLinks(of, label)).slice(start);
+    const documents = (await linksByPage(of, label, start)) ?? (await allLinks(of, label)).slice(start);
     return { items: documents.map((document) => linkOf(document, label)), total };
   }
 
-  private pathOf({ type, documentId }: LinksOf): string {
-    return type.isSingle ? `/${type.singularName}` : `/${type.pluralName}/${documentId}`;
-  }
-
-  private versionOf({ type, status, locale }: LinksOf) {
-    return { ...(type.hasDrafts ? { status } : {}), ...(type.isLocalized && locale ? { locale } : {}) };
-  }
-
-  private async countLinks(of: LinksOf): Promise<number> {
-    const query = toQuery({ ...this.versionOf(of), fields: ["documentId"], populate: { [of.name]: { count: true } } });
-    const [document] = dataOf(await this.request("GET", `${this.pathOf(of)}?${query}`));
-    const value = document?.[of.name];
-    return isValues(value) && typeof value.count === "number" ? value.count : 0;
-  }
-
-  // linksByPage asks GraphQL, which alone has pages of links. Without GraphQL, the result is null.
-  private async linksByPage(of: LinksOf, label: string, start: number): Promise<Values[] | null> {
-    const { type, documentId, status, locale, name } = of;
-    if (!type.uid.startsWith("api::")) return null;
-    const field = type.singularName.replace(/[-_]+(.)/g, (_, letter: string) => letter.toUpperCase());
-    const args = [
-      ...(type.isSingle ? [] : ["documentId: $id"]),
-      ...(type.hasDrafts ? [`status: ${status === "draft" ? "DRAFT" : "PUBLISHED"}`] : []),
-      ...(type.isLocalized && locale ? ["locale: $locale"] : []),
-    ];
-    const variables = [
-      ...(type.isSingle ? [] : ["$id: ID!"]),
-      ...(type.isLocalized && locale ? ["$locale: I18NLocaleCode"] : []),
-    ];
-    const list = `${name}(pagination: {start: ${start}, limit: ${pageSize}}) { documentId ${label} }`;
-    const inBrackets = (all: string[]) => (all.length > 0 ? `(${all.join(", ")})` : "");
-    const query = `query${inBrackets(variables)} { of: ${field}${inBrackets(args)} { ${list} } }`;
-    try {
-      const answer = await this.request("POST", "/graphql", {
-        query,
-        variables: { ...(type.isSingle ? {} : { id: documentId }), ...(type.isLocalized && locale ? { locale } : {}) },
-      });
-      const data = isValues(answer) && isValues(answer.data) && isValues(answer.data.of) ? answer.data.of[name] : null;
-      return Array.isArray(data) ? (data as Values[]) : null;
-    } catch {
-      return null;
-    }
-  }
-
-  private async allLinks(of: LinksOf, label: string): Promise<Values[]> {
-    const query = toQuery({
-      ...this.versionOf(of),
-      fields: ["documentId"],
-      populate: { [of.name]: { fields: [label] } },
-    });
-    const [document] = dataOf(await this.request("GET", `${this.pathOf(of)}?${query}`));
-    const value = document?.[of.name];
-    return Array.isArray(value) ? (value as Values[]) : [];
-  }
-
   // isTaken reports whether another document has a value for an attribute.
-  async isTaken(
-    type: ContentType,
-    name: string,
-    value: string,
-    documentId: string | null,
-    locale: string | null,
-  ): Promise<boolean> {
-    for (const status of type.hasDrafts ? ["draft", "published"] : [undefined]) {
-      const query = toQuery({
+  async isTaken(type: ContentType, name: string, value: string, documentId: string | null, locale: string | null) {
+    for (const status of type.schema.draftAndPublish ? (["draft", "published"] as const) : (["draft"] as const)) {
+      const query: Query = {
         filters: { [name]: { $eq: value }, ...(documentId ? { documentId: { $ne: documentId } } : {}) },
         fields: ["documentId"],
-        status,
-        ...(type.isLocalized && locale ? { locale } : {}),
+        ...versionOf(type, status, locale),
         pagination: { pageSize: 1 },
-      });
-      if (dataOf(await this.request("GET", `/${type.pluralName}?${query}`)).length > 0) return true;
+      };
+      if (dataOf((await ask({ path: pathOf(type), query })).body).length > 0) return true;
     }
     return false;
   }
 
   // files returns files of the media library, the newest first.
   async files(text: string, kinds: string[] | undefined, start: number): Promise<FileValue[]> {
-    const filters = {
+    const filters: Query = {
       ...(text ? { $or: [{ name: { $containsi: text } }, { alternativeText: { $containsi: text } }] } : {}),
       ...kindFilter(kinds),
     };
-    const query = toQuery({ filters, sort: "createdAt:desc", start, limit: pageSize });
-    return (await this.request("GET", `/upload/files?${query}`)) as FileValue[];
+    const query = { filters, sort: "createdAt:desc", start, limit: pageSize };
+    return (await ask<FileValue[]>({ path: "upload/files", query })).body;
   }
 
   // upload stores a file, and says how much of it was sent.
   async upload(file: File, onProgress: (part: number) => void, signal: AbortSignal): Promise<FileValue> {
     const form = new FormData();
     form.append("files", file);
-    const [stored] = (await this.request("POST", "/upload", form, { onProgress, signal })) as FileValue[];
+    const [stored] = await upload<FileValue[]>({ path: "upload", form, onProgress, signal });
     return stored!;
   }
 
@@ -188,7 +113,61 @@ export class Server {
   async describe(id: number, info: { alternativeText: string }): Promise<FileValue> {
     const form = new FormData();
     form.append("fileInfo", JSON.stringify(info));
-    return (await this.request("POST", `/upload?id=${id}`, form)) as FileValue;
+    return upload<FileValue>({ path: `upload?id=${id}`, form });
+  }
+}
+
+// versionOf returns the parameters that choose a version of a document.
+function versionOf(type: ContentType, status: "draft" | "published", locale: string | null): Query {
+  return { ...(type.schema.draftAndPublish ? { status } : {}), ...(isLocalized(type) && locale ? { locale } : {}) };
+}
+
+async function documentWith(of: LinksOf, populate: Query): Promise<unknown> {
+  const path = isSingle(of.type) ? pathOf(of.type) : `${pathOf(of.type)}/${of.documentId}`;
+  const query = {
+    ...versionOf(of.type, of.status, of.locale),
+    fields: ["documentId"],
+    populate: { [of.name]: populate },
+  };
+  const [document] = dataOf((await ask({ path, query })).body);
+  return document?.[of.name];
+}
+
+async function countLinks(of: LinksOf): Promise<number> {
+  const value = await documentWith(of, { count: true });
+  return isValues(value) && typeof value.count === "number" ? value.count : 0;
+}
+
+async function allLinks(of: LinksOf, label: string): Promise<Values[]> {
+  const value = await documentWith(of, { fields: [label] });
+  return Array.isArray(value) ? (value as Values[]) : [];
+}
+
+// linksByPage asks GraphQL, which alone has pages of links. Where that does not know the type, the result is null.
+async function linksByPage({ type, documentId, status, locale, name }: LinksOf, label: string, start: number) {
+  const field = type.schema.singularName.replace(/[-_]+(.)/g, (_, letter: string) => letter.toUpperCase());
+  const variables: Record<string, [string, string]> = {
+    ...(isSingle(type) ? {} : { documentId: ["ID!", documentId] }),
+    ...(type.schema.draftAndPublish
+      ? { status: ["PublicationStatus", status === "draft" ? "DRAFT" : "PUBLISHED"] }
+      : {}),
+    ...(isLocalized(type) && locale ? { locale: ["I18NLocaleCode", locale] } : {}),
+  };
+  const names = Object.keys(variables);
+  const inBrackets = (all: string[]) => (all.length > 0 ? `(${all.join(", ")})` : "");
+  const declared = inBrackets(names.map((key) => `$${key}: ${variables[key]![0]}`));
+  const args = inBrackets(names.map((key) => `${key}: $${key}`));
+  const list = `${name}(pagination: {start: ${start}, limit: ${pageSize}}) { documentId ${label} }`;
+  const body = {
+    query: `query${declared} { of: ${field}${args} { ${list} } }`,
+    variables: Object.fromEntries(names.map((key) => [key, variables[key]![1]])),
+  };
+  try {
+    const answer = (await ask({ method: "POST", path: "../graphql", body })).body;
+    const data = isValues(answer) && isValues(answer.data) && isValues(answer.data.of) ? answer.data.of[name] : null;
+    return Array.isArray(data) ? (data as Values[]) : null;
+  } catch {
+    return null;
   }
 }
 
@@ -205,7 +184,7 @@ export interface LinksOf {
 const kindPrefixes: Record<string, string> = { images: "image/", videos: "video/", audios: "audio/" };
 
 // kindFilter returns the filter for the files that an attribute with allowedTypes takes.
-function kindFilter(kinds: string[] | undefined): object {
+function kindFilter(kinds: string[] | undefined): Query {
   if (!kinds || kinds.length === 0 || kinds.length === 4) return {};
   const named = kinds.flatMap((kind) => (kindPrefixes[kind] ? [{ mime: { $startsWith: kindPrefixes[kind] } }] : []));
   const others = kinds.includes("files")

@@ -1,29 +1,12 @@
 // The value of a form: what a document has for each attribute, as the API answers, with what people change. Items of
 // components and zones have a key, so that a list of them knows which is which while they move.
+import type { Attribute } from "../api/access.ts";
+import { Failure } from "../api/client.ts";
+import type { Json } from "../api/json.ts";
+import { equal } from "../keep/merge.ts";
 import { bodyOfEdit, isNoEdit, type LinkEdit } from "./links.ts";
 
-export interface Attribute {
-  type: string;
-  required?: boolean;
-  default?: unknown;
-  min?: number | string;
-  max?: number | string;
-  minLength?: number;
-  maxLength?: number;
-  regex?: string;
-  unique?: boolean;
-  enum?: string[];
-  targetField?: string;
-  component?: string;
-  components?: string[];
-  repeatable?: boolean;
-  relation?: string;
-  target?: string;
-  targetAttribute?: string | null;
-  multiple?: boolean;
-  allowedTypes?: string[];
-}
-
+export type { Attribute };
 export type Attributes = Record<string, Attribute>;
 export type Values = Record<string, unknown>;
 
@@ -114,14 +97,35 @@ export function bodyOf(attributes: Attributes, components: Components, before: V
     const value = values[name];
     if (value === undefined || (before && Object.is(value, before[name]))) continue;
     const written = bodyValue(a, components, value);
-    if (written !== undefined && !(before && equal(value, before[name]))) data[name] = written;
+    if (written !== undefined && !(before && equal(value as Json, before[name] as Json))) data[name] = written;
   }
   return data;
+}
+
+// unparsed is the name under which the value of a json attribute has a text that is no JSON yet. It is kept as it was typed,
+// and not sent.
+const unparsed = "\u0000text";
+
+export function unparsedText(text: string): Values {
+  return { [unparsed]: text };
+}
+
+// textOfUnparsed returns the text of such a value; undefined of any other.
+export function textOfUnparsed(value: unknown): string | undefined {
+  return isValues(value) && unparsed in value ? String(value[unparsed]) : undefined;
+}
+
+// hasUnparsed reports whether a form has a text that is no JSON anywhere: then it is not to be saved.
+export function hasUnparsed(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return textOfUnparsed(value) !== undefined || Object.values(value).some(hasUnparsed);
 }
 
 // bodyValue returns the value of an attribute in a body; undefined leaves it out.
 function bodyValue(a: Attribute, components: Components, value: unknown): unknown {
   switch (a.type) {
+    case "json":
+      return textOfUnparsed(value) === undefined ? value : undefined;
     case "relation":
       return writtenLinks(a, value);
     case "media":
@@ -148,29 +152,19 @@ function writtenLinks(a: Attribute, value: unknown): unknown {
   if (isLinkEdit(value)) return isNoEdit(value) ? undefined : bodyOfEdit(value);
   const reference = (link: unknown) => {
     if (!isValues(link)) return link;
-    return isMorph(a) ? { __type: link.__type ?? link.type, documentId: link.documentId } : link.documentId;
+    return isMorph(a) ? { __type: link.__type, documentId: link.documentId } : link.documentId;
   };
   if (Array.isArray(value)) return value.map(reference);
   if (isValues(value) && !("documentId" in value)) return undefined; // {count}, of links that nobody changed
   return reference(value);
 }
 
-// equal reports whether two values are the same JSON.
-export function equal(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [keys, others] = [Object.keys(a), Object.keys(b)];
-  return keys.length === others.length && keys.every((key) => equal((a as Values)[key], (b as Values)[key]));
-}
-
-// errorsAt returns the messages of an answer's errors by the path of their field, as in "sections.0.title". Those
-// without a path are under "".
-export function errorsAt(errors: { path: (string | number)[]; message: string }[]): Map<string, string[]> {
+// errorsAt returns what a refused save has to say, by the path of its field, as in "sections.0.title". What belongs to no
+// field is under "".
+export function errorsAt(error: unknown): Map<string, string[]> {
   const at = new Map<string, string[]>();
-  for (const { path, message } of errors) {
-    const key = path.join(".");
-    at.set(key, [...(at.get(key) ?? []), message]);
-  }
+  const issues = error instanceof Failure ? error.issues : [];
+  for (const { path, message } of issues) at.set(path.join("."), [...(at.get(path.join(".")) ?? []), message]);
+  if (at.size === 0) at.set("", [error instanceof Error ? error.message : String(error)]);
   return at;
 }

@@ -2,7 +2,6 @@
 import type { formEnglish } from "./form-en.ts";
 
 export const formGerman: Record<keyof typeof formEnglish, string> = {
-  "action.cancel": "Abbrechen",
   "blocks.toolbar": "Formatierung",
   "blocks.kind": "Art des Blocks",
   "blocks.kind.paragraph": "Absatz",

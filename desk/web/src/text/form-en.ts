@@ -1,6 +1,5 @@
 // English texts of forms and editors.
 export const formEnglish = {
-  "action.cancel": "Cancel",
   "blocks.toolbar": "Formatting",
   "blocks.kind": "Kind of block",
   "blocks.kind.paragraph": "Paragraph",

@@ -31,6 +31,7 @@ export function ComponentField(props: FieldProps) {
         !isReadOnly &&
         isValues(value) && (
           <Button
+            className="button"
             onPress={() => {
               setRemoved(value);
               onChange(name, null);
@@ -48,8 +49,14 @@ export function ComponentField(props: FieldProps) {
       ) : (
         !isReadOnly && (
           <div className="field-row">
-            <Button onPress={() => onChange(name, defaults(attributes))}>{t("items.addOne", { name: label })}</Button>
-            {removed && <Button onPress={() => onChange(name, removed)}>{t("items.undo")}</Button>}
+            <Button className="button" onPress={() => onChange(name, defaults(attributes))}>
+              {t("items.addOne", { name: label })}
+            </Button>
+            {removed && (
+              <Button className="button" onPress={() => onChange(name, removed)}>
+                {t("items.undo")}
+              </Button>
+            )}
           </div>
         )
       )}

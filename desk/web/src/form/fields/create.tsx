@@ -1,10 +1,12 @@
 // A dialog that makes a document of a type, while one writes another that leads to it.
 import { useCallback, useMemo, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type ContentType, isLocalized, pathOf } from "../../api/access.ts";
+import { ask } from "../../api/client.ts";
+import type { Json } from "../../api/json.ts";
 import { t } from "../../text/text.ts";
 import { type Change, changed, Errors, Form, type FormContext, useForm } from "../field.ts";
 import { Fields } from "../fields.tsx";
-import { type ContentType, toQuery } from "../query.ts";
 import { bodyOf, defaults, errorsAt, isValues, type Values } from "../value.ts";
 
 interface CreateDialogProps {
@@ -15,7 +17,7 @@ interface CreateDialogProps {
 
 export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
   const outer = useForm();
-  const [values, setValues] = useState<Values>(() => defaults(type.attributes));
+  const [values, setValues] = useState<Values>(() => defaults(type.schema.attributes));
   const [errors, setErrors] = useState(new Map<string, string[]>());
   const [isSaving, setSaving] = useState(false);
   const form = useMemo(
@@ -24,8 +26,9 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
       uid: type.uid,
       documentId: null,
       status: "draft",
-      attributes: type.attributes,
+      attributes: type.schema.attributes,
       isReadOnly: false,
+      mayWrite: (name) => type.actions.create?.fields?.includes(name) ?? true,
     }),
     [outer, type],
   );
@@ -36,15 +39,15 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
   const save = async () => {
     setSaving(true);
     try {
-      const query = toQuery({
-        ...(type.hasDrafts ? { status: "draft" } : {}),
-        ...(type.isLocalized && outer.locale ? { locale: outer.locale } : {}),
-      });
-      const data = bodyOf(type.attributes, outer.components, null, values);
-      const answer = await outer.server.request("POST", `/${type.pluralName}?${query}`, { data });
-      if (isValues(answer) && isValues(answer.data)) onCreated(answer.data);
+      const query = {
+        ...(type.schema.draftAndPublish ? { status: "draft" } : {}),
+        ...(isLocalized(type) && outer.locale ? { locale: outer.locale } : {}),
+      };
+      const data = bodyOf(type.schema.attributes, outer.components, null, values);
+      const { body } = await ask({ method: "POST", path: pathOf(type), query, body: { data: data as Json } });
+      if (isValues(body) && isValues(body.data)) onCreated(body.data);
     } catch (error) {
-      setErrors(errorsOf(error));
+      setErrors(errorsAt(error));
       setSaving(false);
     }
   };
@@ -52,7 +55,7 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
     <ModalOverlay isOpen onOpenChange={(isOpen) => isOpen || onClose()} className="overlay">
       <Modal className="modal">
         <Dialog className="dialog">
-          <Heading slot="title">{t("links.create", { type: type.name })}</Heading>
+          <Heading slot="title">{t("links.create", { type: type.schema.displayName })}</Heading>
           {errors.get("")?.map((message) => (
             <p key={message} role="alert" className="field-error">
               {message}
@@ -60,24 +63,19 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
           ))}
           <Form value={form}>
             <Errors value={errors}>
-              <Fields attributes={type.attributes} values={values} path="" onChange={set} />
+              <Fields attributes={type.schema.attributes} values={values} path="" onChange={set} />
             </Errors>
           </Form>
           <div className="field-row">
-            <Button isDisabled={isSaving} onPress={() => void save()}>
+            <Button className="button" isDisabled={isSaving} onPress={() => void save()}>
               {t("links.save")}
             </Button>
-            <Button onPress={onClose}>{t("action.cancel")}</Button>
+            <Button className="button" onPress={onClose}>
+              {t("app.cancel")}
+            </Button>
           </div>
         </Dialog>
       </Modal>
     </ModalOverlay>
   );
-}
-
-// errorsOf returns the messages of a refused write by their field: those of the API's details, or else the one message.
-function errorsOf(error: unknown): Map<string, string[]> {
-  const details = isValues(error) && isValues(error.details) ? error.details.errors : null;
-  if (Array.isArray(details) && details.length > 0) return errorsAt(details);
-  return new Map([["", [error instanceof Error ? error.message : String(error)]]]);
 }

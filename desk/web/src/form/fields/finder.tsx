@@ -1,10 +1,11 @@
 // A box in which one searches documents of a type, picks one, or makes one.
 import { useEffect, useId, useState } from "react";
 import { Button } from "react-aria-components";
+import { type ContentType, isSingle } from "../../api/access.ts";
 import { t } from "../../text/text.ts";
 import { useForm } from "../field.ts";
 import type { Link } from "../links.ts";
-import { type ContentType, labelAttribute } from "../query.ts";
+import { labelAttribute } from "../query.ts";
 import { linkOf } from "../server.ts";
 import { CreateDialog } from "./create.tsx";
 
@@ -20,8 +21,10 @@ export function Finder({ type, label, describedBy, onPick }: FinderProps) {
   return (
     <div className="field-row">
       <SearchBox type={type} label={label} describedBy={describedBy} onPick={onPick} />
-      {type.may.create && !type.isSingle && (
-        <Button onPress={() => setMakes(true)}>{t("links.create", { type: type.name })}</Button>
+      {"create" in type.actions && !isSingle(type) && (
+        <Button className="button" onPress={() => setMakes(true)}>
+          {t("links.create", { type: type.schema.displayName })}
+        </Button>
       )}
       {makes && (
         <CreateDialog
@@ -29,7 +32,7 @@ export function Finder({ type, label, describedBy, onPick }: FinderProps) {
           onClose={() => setMakes(false)}
           onCreated={(document) => {
             setMakes(false);
-            onPick(linkOf(document, labelAttribute(type.attributes)));
+            onPick(linkOf(document, labelAttribute(type)));
           }}
         />
       )}
@@ -56,7 +59,7 @@ function SearchBox({ type, label, describedBy, onPick }: FinderProps) {
     };
     const timer = setTimeout(
       () =>
-        server.search(type, text, locale, 1, stop.signal).then(
+        server.search(type, text, locale, stop.signal).then(
           ({ items }) => show(items),
           () => show([]),
         ),
@@ -121,7 +124,7 @@ function SearchBox({ type, label, describedBy, onPick }: FinderProps) {
         }}
       />
       {isOpen && found !== null && (
-        <ul id={`${id}-list`} role="listbox" aria-label={label} className="menu finder-list">
+        <ul id={`${id}-list`} role="listbox" aria-label={label} className="finder-list">
           {found.map((link, index) => (
             <li
               key={link.documentId}

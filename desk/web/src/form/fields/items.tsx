@@ -1,30 +1,14 @@
 // A field for repeatable components and dynamic zones: a list of items that people add, move, copy, collapse and
 // remove.
-import {
-  closestCenter,
-  DndContext,
-  type DragEndEvent,
-  KeyboardSensor,
-  PointerSensor,
-  useSensor,
-  useSensors,
-} from "@dnd-kit/core";
-import {
-  SortableContext,
-  sortableKeyboardCoordinates,
-  useSortable,
-  verticalListSortingStrategy,
-} from "@dnd-kit/sortable";
-import { CSS } from "@dnd-kit/utilities";
 import { memo, useCallback, useMemo, useState } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 import { t } from "../../text/text.ts";
-import { announcements, instructions } from "../announce.ts";
 import { type Change, changed, type FieldProps, labelOf, useErrorsBelow, useForm } from "../field.ts";
 import { Fields } from "../fields.tsx";
 import { insertItem, itemsOf, moveItem, removeItem, replaceItem, summaryOf } from "../items.ts";
 import { attributesOf, type Attribute, copyItem, type Item, keyOf, newItem } from "../value.ts";
 import { Frame, useFrame } from "./frame.tsx";
+import { Sortable, useEntry } from "./sortable.tsx";
 
 // A list of more items than these opens with all of them collapsed.
 const mostOpen = 5;
@@ -92,8 +76,12 @@ export function ItemsField(props: FieldProps) {
         items.length > 1 && (
           <div className="field-row">
             <span className="field-count">{t("items.count", { n: items.length })}</span>
-            <Button onPress={() => setOpen(new Set())}>{t("items.collapseAll")}</Button>
-            <Button onPress={() => setOpen(new Set(names))}>{t("items.openAll")}</Button>
+            <Button className="button" onPress={() => setOpen(new Set())}>
+              {t("items.collapseAll")}
+            </Button>
+            <Button className="button" onPress={() => setOpen(new Set(names))}>
+              {t("items.openAll")}
+            </Button>
           </div>
         )
       }
@@ -128,6 +116,7 @@ export function ItemsField(props: FieldProps) {
         <div className="items-removed" role="status">
           {t("items.removed", { name: nameOf(removed.item, props) })}
           <Button
+            className="button"
             onPress={() => {
               change((old) => insertItem(old, Math.min(removed.index, old.length), removed.item));
               setRemoved(null);
@@ -174,15 +163,6 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
   const key = keyOf(item);
   const attributes = attributesOf(item, attribute, form.components);
   const isOpen = useErrorsBelow(path) || props.isOpen;
-  const {
-    attributes: handle,
-    listeners,
-    setNodeRef,
-    setActivatorNodeRef,
-    transform,
-    transition,
-    isDragging,
-  } = useSortable({ id: key });
   const set = useCallback(
     (name: string, change: Change) =>
       actions.change((old) => replaceItem(old, key, (now) => ({ ...now, [name]: changed(change, now[name]) }))),
@@ -190,26 +170,11 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
   );
   const title = form.componentName(item.__component ?? attribute.component ?? "");
   const label = t("items.item", { n: index + 1, name: title });
+  const entry = useEntry(key, label);
   return (
-    <li
-      ref={setNodeRef}
-      className="item"
-      data-dragging={isDragging || undefined}
-      style={{ transform: CSS.Translate.toString(transform), transition }}
-    >
+    <li ref={entry.ref} className="item" data-dragging={entry.isDragging || undefined} style={entry.style}>
       <div className="item-head">
-        {!form.isReadOnly && (
-          <button
-            type="button"
-            ref={setActivatorNodeRef}
-            className="item-handle"
-            {...handle}
-            {...listeners}
-            aria-label={t("items.drag", { name: label })}
-          >
-            ⠿
-          </button>
-        )}
+        {!form.isReadOnly && entry.handle}
         <button
           type="button"
           className="item-title"
@@ -279,49 +244,20 @@ function ItemButton({ label, isDisabled = false, onPress, children }: ItemButton
   );
 }
 
-// These are the same objects for each rendering: others would render all items of all lists anew.
-const pointerOptions = { activationConstraint: { distance: 4 } };
-const keyboardOptions = { coordinateGetter: sortableKeyboardCoordinates };
-
-// Sortable lets people move the items of a list by pointer, or with the keys: space, arrows, space.
-export function Sortable(props: {
-  names: string[];
-  onMove: (key: string, to: number) => void;
-  label: (key: string) => string;
-  children: React.ReactNode;
-}) {
-  const { names, onMove, label } = props;
-  const sensors = useSensors(useSensor(PointerSensor, pointerOptions), useSensor(KeyboardSensor, keyboardOptions));
-  const end = ({ active, over }: DragEndEvent) => {
-    if (over && active.id !== over.id) onMove(String(active.id), names.indexOf(String(over.id)));
-  };
-  return (
-    <DndContext
-      sensors={sensors}
-      collisionDetection={closestCenter}
-      onDragEnd={end}
-      accessibility={{
-        announcements: announcements(label, names.length, (key) => names.indexOf(key) + 1),
-        screenReaderInstructions: { draggable: instructions() },
-      }}
-    >
-      <SortableContext items={names} strategy={verticalListSortingStrategy}>
-        {props.children}
-      </SortableContext>
-    </DndContext>
-  );
-}
-
 function Adder({ attribute, name, onAdd }: { attribute: Attribute; name: string; onAdd: (uid: string) => void }) {
   const { componentName } = useForm();
   if (attribute.type !== "dynamiczone") {
-    return <Button onPress={() => onAdd(attribute.component!)}>{t("items.addOne", { name })}</Button>;
+    return (
+      <Button className="button" onPress={() => onAdd(attribute.component!)}>
+        {t("items.addOne", { name })}
+      </Button>
+    );
   }
   return (
     <MenuTrigger>
-      <Button>{t("items.addTo", { name })}</Button>
-      <Popover>
-        <Menu className="menu" onAction={(uid) => onAdd(String(uid))}>
+      <Button className="button">{t("items.addTo", { name })}</Button>
+      <Popover className="popover">
+        <Menu className="choices" onAction={(uid) => onAdd(String(uid))}>
           {(attribute.components ?? []).map((uid) => (
             <MenuItem key={uid} id={uid}>
               {componentName(uid)}

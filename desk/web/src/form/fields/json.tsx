@@ -1,17 +1,21 @@
 import { lazy, Suspense, useState } from "react";
 import { t } from "../../text/text.ts";
-import { equal } from "../value.ts";
+import type { Json } from "../../api/json.ts";
+import { equal } from "../../keep/merge.ts";
+import { textOfUnparsed, unparsedText } from "../value.ts";
 import { type FieldProps, useForm } from "../field.ts";
 import { jsonText, readJSON } from "../json.ts";
 import { Frame, useFrame } from "./frame.tsx";
 
 const CodeEditor = lazy(() => import("./code.tsx"));
 
-// JSONField edits a value as a text. A text that is no JSON is kept as it was typed, beside the last value that was.
+// JSONField edits a value as a text. A text that is no JSON is kept as it was typed.
 export function JSONField(props: FieldProps) {
   const { isReadOnly } = useForm();
   const [typed, setTyped] = useState<{ text: string; value: unknown } | null>(null);
-  const text = typed && equal(typed.value, props.value ?? null) ? typed.text : jsonText(props.value);
+  const value = props.value ?? null;
+  const isTyped = typed !== null && equal(typed.value as Json, value as Json);
+  const text = textOfUnparsed(value) ?? (isTyped ? typed.text : jsonText(value));
   const read = readJSON(text);
   const parts = useFrame(props);
   const shown =
@@ -32,9 +36,9 @@ export function JSONField(props: FieldProps) {
           }}
           onChange={(now) => {
             const result = readJSON(now);
-            const value = "message" in result ? (props.value ?? null) : result.value;
-            setTyped({ text: now, value });
-            if (!("message" in result)) props.onChange(props.name, value);
+            if ("message" in result) return props.onChange(props.name, unparsedText(now));
+            setTyped({ text: now, value: result.value });
+            props.onChange(props.name, result.value);
           }}
         />
       </Suspense>

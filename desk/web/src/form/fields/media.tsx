@@ -1,13 +1,11 @@
 // A field for files: chosen from the library or uploaded here, in an order, with their alternative texts.
-import { useSortable } from "@dnd-kit/sortable";
-import { CSS } from "@dnd-kit/utilities";
 import { useMemo, useState } from "react";
 import { Button } from "react-aria-components";
 import { t } from "../../text/text.ts";
 import { type FieldProps, useForm } from "../field.ts";
 import { acceptOf, type FileValue, isAllowed } from "../server.ts";
 import { Frame, hintOf, useFrame } from "./frame.tsx";
-import { Sortable } from "./items.tsx";
+import { Sortable, useEntry } from "./sortable.tsx";
 import { FilePicker, Thumbnail, useUploads } from "./picker.tsx";
 
 export function MediaField(props: FieldProps) {
@@ -68,8 +66,10 @@ export function MediaField(props: FieldProps) {
         {uploads.list}
         {!isReadOnly && (
           <div className="field-row">
-            <Button onPress={() => setPicks(true)}>{t(isMany ? "media.pickMany" : "media.pick")}</Button>
-            <label className="files-upload">
+            <Button className="button" onPress={() => setPicks(true)}>
+              {t(isMany ? "media.pickMany" : "media.pick")}
+            </Button>
+            <label className="button files-upload">
               {t("media.upload")}
               <input
                 type="file"
@@ -119,23 +119,10 @@ interface FileRowProps {
 
 function FileRow(props: FileRowProps) {
   const { file, isSorted } = props;
-  const { attributes, listeners, setNodeRef, setActivatorNodeRef, transform, transition } = useSortable({
-    id: String(file.id),
-  });
+  const entry = useEntry(String(file.id), file.name);
   return (
-    <li ref={setNodeRef} className="file" style={{ transform: CSS.Translate.toString(transform), transition }}>
-      {isSorted && (
-        <button
-          type="button"
-          ref={setActivatorNodeRef}
-          className="item-handle"
-          {...attributes}
-          {...listeners}
-          aria-label={t("items.drag", { name: file.name })}
-        >
-          ⠿
-        </button>
-      )}
+    <li ref={entry.ref} className="file" style={entry.style}>
+      {isSorted && entry.handle}
       <Thumbnail file={file} />
       <div className="file-text">
         <span className="file-name">{file.name}</span>

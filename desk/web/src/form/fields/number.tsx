@@ -1,7 +1,7 @@
 // A field for numbers, which keeps all digits that somebody types.
 import { useState } from "react";
 import { t } from "../../text/text.ts";
-import { exactNumber, numberText } from "../exact.ts";
+import { exactNumber, numberText } from "../../api/exact.ts";
 import { type FieldProps, useForm } from "../field.ts";
 import { Frame, inputProps, useFrame } from "./frame.tsx";
 

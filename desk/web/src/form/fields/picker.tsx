@@ -62,7 +62,7 @@ export function FilePicker({ kinds, isMany, onPick, onClose }: FilePickerProps) 
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
-            <label className="files-upload">
+            <label className="button files-upload">
               {t("media.upload")}
               <input
                 type="file"
@@ -96,13 +96,19 @@ export function FilePicker({ kinds, isMany, onPick, onClose }: FilePickerProps) 
           </ul>
           {files.length === 0 && !problem && <p>{t("media.none")}</p>}
           <div className="field-row">
-            {hasMore && <Button onPress={() => read(files)}>{t("media.more")}</Button>}
+            {hasMore && (
+              <Button className="button" onPress={() => read(files)}>
+                {t("media.more")}
+              </Button>
+            )}
             {isMany && (
-              <Button isDisabled={chosen.length === 0} onPress={() => onPick(chosen)}>
+              <Button className="button" isDisabled={chosen.length === 0} onPress={() => onPick(chosen)}>
                 {t("media.use", { n: chosen.length })}
               </Button>
             )}
-            <Button onPress={onClose}>{t("action.cancel")}</Button>
+            <Button className="button" onPress={onClose}>
+              {t("app.cancel")}
+            </Button>
           </div>
         </Dialog>
       </Modal>
@@ -173,6 +179,7 @@ export function useUploads(kinds: string[] | undefined, onStored: (file: FileVal
                 {upload.problem}
               </span>
               <Button
+                className="button"
                 onPress={() => {
                   const again = { ...upload, problem: "", part: 0, stop: new AbortController() };
                   set(upload.file, again);
@@ -186,12 +193,13 @@ export function useUploads(kinds: string[] | undefined, onStored: (file: FileVal
             <progress aria-label={t("media.progress", { name: upload.file.name })} value={upload.part} max={1} />
           )}
           <Button
+            className="button"
             onPress={() => {
               upload.stop.abort();
               set(upload.file, null);
             }}
           >
-            {t("action.cancel")}
+            {t("app.cancel")}
           </Button>
         </li>
       ))}

@@ -1,8 +1,7 @@
 // A field for relations: the documents that they lead to, which people search, order, remove, and make in place.
-import { useSortable } from "@dnd-kit/sortable";
-import { CSS } from "@dnd-kit/utilities";
 import { memo, useEffect, useMemo, useState } from "react";
 import { Button } from "react-aria-components";
+import { isProjects } from "../../api/access.ts";
 import { t } from "../../text/text.ts";
 import { type FieldProps, labelOf, useForm } from "../field.ts";
 import { addLink, type Link, type LinkEdit, linksAfter, moveLink, noEdit, removeLink } from "../links.ts";
@@ -11,7 +10,7 @@ import { linkOf, type Page } from "../server.ts";
 import { isLinkEdit, isMany, isMorph, isValues, type Values } from "../value.ts";
 import { Finder } from "./finder.tsx";
 import { Frame, useFrame } from "./frame.tsx";
-import { Sortable } from "./items.tsx";
+import { Sortable, useEntry } from "./sortable.tsx";
 
 // A Links is what a list of links shows, and how it is changed, whatever the form of the value.
 interface Links {
@@ -39,17 +38,14 @@ function ListedRelation(props: FieldProps) {
   const { server } = useForm();
   const { attribute, name, onChange, value } = props;
   const values = Array.isArray(value) ? (value as Values[]) : isValues(value) && "documentId" in value ? [value] : [];
+  const typeOf = (type: string | undefined) => server.types[type ?? attribute.target ?? ""];
   const list = values.map((document) => {
-    const type = String(document.__type ?? document.type ?? attribute.target ?? "");
-    const label =
-      "label" in document && !server.types[type]?.attributes.label
-        ? "label"
-        : labelAttribute(server.types[type]?.attributes ?? {});
-    return linkOf(document, label, isMorph(attribute) ? type : undefined);
+    const type = isMorph(attribute) ? String(document.__type) : undefined;
+    return linkOf(document, labelAttribute(typeOf(type)), type);
   });
   const valueOf = (link: Link) => ({
+    [labelAttribute(typeOf(link.type))]: link.label,
     documentId: link.documentId,
-    label: link.label,
     ...(link.type ? { __type: link.type } : {}),
   });
   const isSame = (document: Values, link: Link) =>
@@ -124,7 +120,7 @@ function LinkList({ field, links }: { field: FieldProps; links: Links }) {
   const names = useMemo(() => links.list.map(keyOf), [links.list.map(keyOf).join("\n")]);
   const linkAt = (key: string) => links.list.find((link) => keyOf(link) === key);
   const targets = isMorph(attribute)
-    ? Object.values(server.types).filter((type) => type.may.find)
+    ? Object.values(server.types).filter((type) => "find" in type.actions && isProjects(type))
     : [server.types[attribute.target ?? ""]].filter((type) => type !== undefined);
   return (
     <Frame
@@ -157,7 +153,9 @@ function LinkList({ field, links }: { field: FieldProps; links: Links }) {
         </ul>
       </Sortable>
       {links.more && (
-        <Button onPress={links.more}>{t("links.more", { n: links.list.length, total: links.total })}</Button>
+        <Button className="button" onPress={links.more}>
+          {t("links.more", { n: links.list.length, total: links.total })}
+        </Button>
       )}
       {!isReadOnly &&
         targets.map((type) => (
@@ -166,7 +164,7 @@ function LinkList({ field, links }: { field: FieldProps; links: Links }) {
             type={type}
             label={
               isMorph(attribute)
-                ? t("links.findOf", { name: labelOf(field.name), type: type.name })
+                ? t("links.findOf", { name: labelOf(field.name), type: type.schema.displayName })
                 : t("links.find", { name: labelOf(field.name) })
             }
             describedBy={parts.describedBy}
@@ -190,27 +188,14 @@ interface LinkRowProps {
 const LinkRow = memo(function LinkRow(props: LinkRowProps) {
   const { link, target, isSorted } = props;
   const { hrefOf, isReadOnly, server } = useForm();
-  const { attributes, listeners, setNodeRef, setActivatorNodeRef, transform, transition } = useSortable({
-    id: keyOf(link),
-  });
+  const entry = useEntry(keyOf(link), link.label);
   return (
-    <li ref={setNodeRef} className="link" style={{ transform: CSS.Translate.toString(transform), transition }}>
-      {isSorted && (
-        <button
-          type="button"
-          ref={setActivatorNodeRef}
-          className="item-handle"
-          {...attributes}
-          {...listeners}
-          aria-label={t("items.drag", { name: link.label })}
-        >
-          ⠿
-        </button>
-      )}
+    <li ref={entry.ref} className="link" style={entry.style}>
+      {isSorted && entry.handle}
       <a href={hrefOf(target, link.documentId)} target="_blank" rel="noopener">
         {link.label}
       </a>
-      {link.type && <span className="link-type">{server.types[link.type]?.name ?? link.type}</span>}
+      {link.type && <span className="link-type">{server.types[link.type]?.schema.displayName ?? link.type}</span>}
       {isSorted && (
         <>
           <button

@@ -34,7 +34,7 @@ export function UIDField(props: FieldProps) {
     const { slugOf, numbered } = await import("../slug.ts");
     const most = Math.min(120, attribute.maxLength ?? 120);
     const source = textOf(props.siblings()[attribute.targetField ?? ""]);
-    const slug = slugOf(source, most) || textOf(attribute.default) || type?.singularName || "";
+    const slug = slugOf(source, most) || textOf(attribute.default) || type?.schema.singularName || "";
     let n = 0;
     if (type && props.path === name) {
       while (n < 20 && (await server.isTaken(type, name, numbered(slug, n, most), documentId, locale))) n++;
@@ -57,7 +57,9 @@ export function UIDField(props: FieldProps) {
           onChange={(event) => props.onChange(name, event.target.value || null)}
         />
         {attribute.targetField && !isReadOnly && (
-          <Button onPress={() => void make()}>{t("uid.make", { name: labelOf(attribute.targetField) })}</Button>
+          <Button className="button" onPress={() => void make()}>
+            {t("uid.make", { name: labelOf(attribute.targetField) })}
+          </Button>
         )}
       </div>
     </Frame>
