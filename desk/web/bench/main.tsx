@@ -9,10 +9,11 @@ import type { Query } from "../src/api/query.ts";
 import { session } from "../src/api/session.ts";
 import "../src/desk.css";
 import { formOf } from "../src/form/context.ts";
+import { errorsAt } from "../src/form/errors.ts";
 import { type Change, changed } from "../src/form/field.ts";
 import { DocumentForm } from "../src/form/form.tsx";
 import { populateOf } from "../src/form/query.ts";
-import { bodyOf, defaults, errorsAt, type Values } from "../src/form/value.ts";
+import { bodyOf, defaults, type Values } from "../src/form/value.ts";
 import { language } from "../src/text/text.ts";
 import "./bench.css";
 

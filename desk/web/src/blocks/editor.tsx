@@ -4,6 +4,7 @@ import type { Command, EditorState } from "prosemirror-state";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button, Toolbar, ToggleButton } from "react-aria-components";
 import { t } from "../text/text.ts";
+import { LinkIcon } from "../ui/icons.tsx";
 import {
   type BlockKind,
   blockKinds,
@@ -177,7 +178,7 @@ export default function BlocksEditor(props: BlocksEditorProps) {
             </Toggle>
           ))}
           <Toggle label={t("blocks.link")} isOn={look.link !== null} onPress={() => setAsking(true)}>
-            🔗
+            <LinkIcon />
           </Toggle>
           {look.language !== null && (
             <LanguageSelect language={look.language} onChoose={(language) => run(setLanguage(language))} />

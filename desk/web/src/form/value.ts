@@ -1,7 +1,6 @@
 // The value of a form: what a document has for each attribute, as the API answers, with what people change. Items of
 // components and zones have a key, so that a list of them knows which is which while they move.
 import type { Attribute } from "../api/access.ts";
-import { Failure } from "../api/client.ts";
 import type { Json } from "../api/json.ts";
 import { equal } from "../keep/merge.ts";
 import { bodyOfEdit, isNoEdit, type LinkEdit } from "./links.ts";
@@ -157,14 +156,4 @@ function writtenLinks(a: Attribute, value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reference);
   if (isValues(value) && !("documentId" in value)) return undefined; // {count}, of links that nobody changed
   return reference(value);
-}
-
-// errorsAt returns what a refused save has to say, by the path of its field, as in "sections.0.title". What belongs to no
-// field is under "".
-export function errorsAt(error: unknown): Map<string, string[]> {
-  const at = new Map<string, string[]>();
-  const issues = error instanceof Failure ? error.issues : [];
-  for (const { path, message } of issues) at.set(path.join("."), [...(at.get(path.join(".")) ?? []), message]);
-  if (at.size === 0) at.set("", [error instanceof Error ? error.message : String(error)]);
-  return at;
 }

@@ -5,9 +5,10 @@ import { type ContentType, isLocalized, pathOf } from "../../api/access.ts";
 import { ask } from "../../api/client.ts";
 import type { Json } from "../../api/json.ts";
 import { t } from "../../text/text.ts";
+import { errorsAt } from "../errors.ts";
 import { type Change, changed, Errors, Form, type FormContext, useForm } from "../field.ts";
 import { Fields } from "../fields.tsx";
-import { bodyOf, defaults, errorsAt, isValues, type Values } from "../value.ts";
+import { bodyOf, defaults, isValues, type Values } from "../value.ts";
 
 interface CreateDialogProps {
   type: ContentType;

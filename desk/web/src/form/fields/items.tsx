@@ -3,6 +3,7 @@
 import { memo, useCallback, useMemo, useState } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 import { t } from "../../text/text.ts";
+import { CopyIcon } from "../../ui/icons.tsx";
 import { type Change, changed, type FieldProps, labelOf, useErrorsBelow, useForm } from "../field.ts";
 import { Fields } from "../fields.tsx";
 import { insertItem, itemsOf, moveItem, removeItem, replaceItem, summaryOf } from "../items.ts";
@@ -205,7 +206,7 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
               isDisabled={props.isFull}
               onPress={() => actions.copy(item, index)}
             >
-              ⧉
+              <CopyIcon />
             </ItemButton>
             <ItemButton label={t("items.remove", { name: label })} onPress={() => actions.remove(item, index)}>
               ✕

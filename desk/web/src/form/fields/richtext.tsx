@@ -21,7 +21,7 @@ export function RichTextField(props: FieldProps) {
       parts={parts}
       isGroup
       beside={
-        <ToggleButton className="field-toggle" isSelected={previews} onChange={setPreviews}>
+        <ToggleButton className="button field-toggle" isSelected={previews} onChange={setPreviews}>
           {t("field.preview")}
         </ToggleButton>
       }
