@@ -106,18 +106,27 @@ func (b *backward) goBack(past *store.Snapshot) error {
 		s := b.rule.steps[i]
 		for doc := range b.at[s] {
 			for _, locale := range b.localesOf(s.target) {
-				end := store.Ref{Type: s.target.UID, Doc: doc, Locale: locale}
-				for _, set := range []store.LinkSet{store.PublishedLinks, store.DraftLinks} {
-					if s.mapped {
-						past.LinksFrom(s.owning, set, end, func(l store.Link) bool { b.work++; b.add(s.from, l.To); return !b.all })
-					} else {
-						past.LinksTo(s.owning, set, end, func(l store.Link) bool { b.work++; b.add(s.from, l.From); return !b.all })
-					}
-				}
+				b.sources(past, s, store.Ref{Type: s.target.UID, Doc: doc, Locale: locale})
 			}
 		}
 	}
 	return nil
+}
+
+// sources notes from where the links of a step lead to a document, in drafts and in published versions.
+func (b *backward) sources(past *store.Snapshot, s *step, end store.Ref) {
+	for _, set := range []store.LinkSet{store.PublishedLinks, store.DraftLinks} {
+		add := func(source store.Ref) bool {
+			b.work++
+			b.add(s.from, source)
+			return !b.all
+		}
+		if s.mapped {
+			past.LinksFrom(s.owning, set, end, func(l store.Link) bool { return add(l.To) })
+		} else {
+			past.LinksTo(s.owning, set, end, func(l store.Link) bool { return add(l.From) })
+		}
+	}
 }
 
 // localesOf returns the locales that versions of a type can have.

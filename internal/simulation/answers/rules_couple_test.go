@@ -184,7 +184,10 @@ func (c *couple) differ(seed uint64, o *operationGenerator) error {
 			continue // the asker's variable would not have the same value
 		}
 		then := c.other.clone()
-		if out := then.Apply(op); out.Status >= 400 || then.shownTo(c.asker) != before {
+		if out := then.Apply(op); out.Status >= 400 {
+			continue
+		}
+		if then.nameNew(c.other); then.shownTo(c.asker) != before {
 			continue
 		}
 		if err := run.writeOne(outside, op); err != nil {
@@ -198,6 +201,23 @@ func (c *couple) differ(seed uint64, o *operationGenerator) error {
 		return errors.New("nothing was written that the asker does not see")
 	}
 	return nil
+}
+
+// nameNew gives rows that another World does not have an id, so that rules find them as they will in the server.
+func (w *World) nameNew(other *World) {
+	known := map[*Generated]bool{}
+	for _, d := range other.Docs {
+		for _, r := range d.Rows {
+			known[r.ID] = true
+		}
+	}
+	for _, d := range w.Docs {
+		for _, r := range d.Rows {
+			if !known[r.ID] && r.ID.Value == nil {
+				r.ID = &Generated{Kind: r.ID.Kind, Value: float64(-1)}
+			}
+		}
+	}
 }
 
 // end stops both servers.

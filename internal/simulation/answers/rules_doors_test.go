@@ -149,6 +149,9 @@ func (c *couple) knockAtHidden() error {
 		if tag == "" {
 			tag = `"of nothing"`
 		}
+		if err := c.countWork(d); err != nil {
+			return err
+		}
 		for _, q := range c.moreCallsAbout(d.Type, id, tag) {
 			got, err := c.askAlike(q)
 			if err != nil {
@@ -165,6 +168,32 @@ func (c *couple) knockAtHidden() error {
 		}
 	}
 	return nil
+}
+
+// countWork reads a document that the asker does not see, and one that does not exist. The first takes a row more, and
+// no link, if the rule follows none.
+func (c *couple) countWork(d *Document) error {
+	if where := c.asker.Find[d.Type]; where == nil || where.follows() {
+		return nil
+	}
+	q := call{method: "GET", path: "/api/" + d.Type.Plural + "/" + d.ID.text()}
+	var done [2]Reads
+	for i, q := range []call{q, q.about(d.ID.text(), missingID)} {
+		before := c.first.Reads()
+		if _, _, err := q.send(c.first, c.asker.Key); err != nil {
+			return err
+		}
+		done[i] = c.first.Reads().since(before)
+	}
+	if more := done[0].since(done[1]); more.Rows > 1 || more.Links > 0 || more.Seeks > 2 {
+		return fmt.Errorf("%s reads %v, and a document that does not exist %v", q, done[0], done[1])
+	}
+	return nil
+}
+
+// follows reports whether a filter leads to other documents.
+func (f *Filter) follows() bool {
+	return f.Attr == author || f.Attr != nil && f.Attr.isLink() || slices.ContainsFunc(f.Of, (*Filter).follows)
 }
 
 // news matches what is another in each document that is written: its ids and times.
@@ -204,7 +233,8 @@ const (
 )
 
 // write makes the asker write documents of which all versions are seen, and new ones. Both servers answer and show the
-// same. It comes last: the Worlds of the couple do not learn of these writes.
+// same. It comes last: the Worlds of the couple do not learn which ids
+// these writes make.
 func (c *couple) write(seed uint64) error {
 	if !c.asker.Does {
 		return nil
@@ -214,17 +244,22 @@ func (c *couple) write(seed uint64) error {
 	done := 0
 	for i := 0; i < writesTried && done < writesOfAsker; i++ {
 		op := o.write()
-		if !c.mayDo(op) {
+		behind := c.mayDo(op)
+		if behind == nil {
 			continue
 		}
 		q := call{method: op.method(), path: op.path(c.world)}
 		if op.hasBody() {
 			q.body = map[string]any{"data": op.body(c.world)}
 		}
-		if got, err := c.askAlike(q); err != nil || got.status >= 500 {
+		got, err := c.askAlike(q)
+		if err != nil || got.status >= 500 {
 			return errors.Join(err, fmt.Errorf("%s is answered %d", q, got.status))
 		}
 		done++
+		if got.status < 300 {
+			*c.world, *c.other = *behind[0], *behind[1]
+		}
 		for _, status := range []string{published, draft} {
 			path := "/api/" + op.Type.Plural + "?populate=*&locale=*&status=" + status
 			if _, err := c.askAlike(call{method: "GET", path: path}); err != nil {
@@ -240,19 +275,27 @@ func (c *couple) write(seed uint64) error {
 	return nil
 }
 
-// mayDo reports whether a write of the asker is expected to be accepted: it names nothing that the asker does not see,
-// and no value of it is one of a document that the asker does not see.
-func (c *couple) mayDo(op *Operation) bool {
+// mayDo returns what the servers have behind a write of the asker that is expected to be accepted, nil if none is: it
+// names nothing that the asker does not see, and no value or link of a document that the asker does not see decides
+// what it does.
+func (c *couple) mayDo(op *Operation) *[2]*World {
 	_, may := c.asker.Find[op.Type]
-	if !may || op.Type.Single || op.Kind != "create" && !c.seesAll(op.Number) {
-		return false
+	if !may || op.Type.Single || op.Kind != "create" && !c.seesAll(op.Number) ||
+		c.world.seenBy(c.asker, draft).Apply(op).Status >= 400 {
+		return nil
 	}
-	for _, w := range []*World{c.world.seenBy(c.asker, draft), c.world, c.other} {
-		if w.clone().Apply(op).Status >= 400 {
-			return false
+	var behind [2]*World
+	for i, w := range []*World{c.world, c.other} {
+		behind[i] = w.clone()
+		if behind[i].Apply(op).Status >= 400 {
+			return nil
 		}
+		behind[i].nameNew(w)
 	}
-	return true
+	if behind[0].shownTo(c.asker) != behind[1].shownTo(c.asker) {
+		return nil
+	}
+	return &behind
 }
 
 // seesAll reports whether the asker sees all versions of a document in both servers.
