@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { api, open, save } from "./bench.mjs";
+import { p95, typing } from "./typing.mjs";
 
 const page = "api::page.page";
 const text = (t, more = {}) => ({ type: "text", text: t, ...more });
@@ -235,3 +236,24 @@ test("a text that is emptied is no value again", () =>
     await p.keyboard.press("Backspace");
     assert.equal((await save(p)).text, null);
   }));
+
+test("typing in a text of 10,000 words", async (t) => {
+  const words = Array.from({ length: 100 }, (_, i) => `word${i}`).join(" ");
+  const value = Array.from({ length: 100 }, () => paragraph(words));
+  const { documentId } = await api("POST", "pages?status=draft", {
+    title: "x",
+    text: value,
+    body: `${words}\n\n`.repeat(100),
+  });
+  await open(page, documentId, async (p) => {
+    const blocks = p.getByRole("textbox", { name: "Text", exact: true });
+    const inBlocks = await typing(p, blocks.locator("p").nth(5), "the quick brown fox jumps over the lazy dog");
+    t.diagnostic(`blocks: p95 ${p95(inBlocks).toFixed(1)} ms of work for a key`);
+    const body = p.getByRole("textbox", { name: "Body" });
+    const inMarkdown = await typing(p, body.locator(".cm-line").nth(2), "the quick brown fox jumps over the lazy dog");
+    t.diagnostic(`Markdown: p95 ${p95(inMarkdown).toFixed(1)} ms of work for a key`);
+    const saved = await save(p);
+    assert.equal(saved.text.length, 100);
+    assert.equal(saved.text.filter((block, i) => JSON.stringify(block) !== JSON.stringify(value[i])).length, 1);
+  });
+});

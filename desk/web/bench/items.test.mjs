@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { api, open, save } from "./bench.mjs";
+import { p95, typing } from "./typing.mjs";
 
 const page = "api::page.page";
 const quote = (line) => ({ __component: "part.quote", line });
@@ -102,39 +103,6 @@ test("an error in a collapsed item opens it", async () => {
   });
 });
 
-// typing types into an input, and returns how long the page worked for each key, by a trace: the time that its main
-// thread had of a processor, from the key to the next one, with script, style, layout and paint.
-async function typing(p, input, text) {
-  await input.click();
-  const client = await p.context().newCDPSession(p);
-  await client.send("Tracing.start", {
-    categories: "devtools.timeline,disabled-by-default-devtools.timeline",
-    transferMode: "ReportEvents",
-  });
-  const events = [];
-  client.on("Tracing.dataCollected", ({ value }) => events.push(...value));
-  for (const c of text) await p.keyboard.type(c);
-  const done = new Promise((resolve) => client.once("Tracing.tracingComplete", resolve));
-  await client.send("Tracing.end");
-  await done;
-  // The work for a key is that of its events and of the frame that follows: script, style, layout and paint.
-  const main = events.find((e) => e.name === "EventDispatch" && e.args?.data?.type === "keydown");
-  const own = events.filter((e) => e.tid === main.tid && e.pid === main.pid && e.dur !== undefined);
-  const tasks = own.filter((e) => e.name === "RunTask").sort((x, y) => x.ts - y.ts);
-  const keys = own
-    .filter((e) => e.name === "EventDispatch" && e.args.data.type === "keydown")
-    .map((e) => e.ts)
-    .sort((x, y) => x - y);
-  return keys.map((begin, i) => {
-    const end = keys[i + 1] ?? Infinity;
-    return (
-      tasks
-        .filter((task) => task.ts + task.dur > begin && task.ts < end)
-        .reduce((sum, task) => sum + (task.tdur ?? task.dur), 0) / 1000
-    );
-  });
-}
-
 // countRenders counts the components that React renders from now on.
 function countRenders() {
   window.rendered = 0;
@@ -147,8 +115,6 @@ function countRenders() {
   };
   window.committed = (root) => count(root.current.child);
 }
-
-const p95 = (times) => [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.95)];
 
 test("50 components in a zone: opening, and typing in one of them", async (t) => {
   const id = await withQuotes(...Array.from({ length: 50 }, (_, i) => `quote ${i}`));
