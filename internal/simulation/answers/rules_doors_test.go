@@ -233,8 +233,7 @@ const (
 )
 
 // write makes the asker write documents of which all versions are seen, and new ones. Both servers answer and show the
-// same. It comes last: the Worlds of the couple do not learn which ids
-// these writes make.
+// same. It comes last: the Worlds of the couple do not learn which ids these writes make.
 func (c *couple) write(seed uint64) error {
 	if !c.asker.Does {
 		return nil
