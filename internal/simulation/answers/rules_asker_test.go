@@ -11,15 +11,16 @@ import (
 
 // An Asker is a caller whom rules limit: the public, a user, or a token.
 type Asker struct {
-	Role   string            // public, the type of the user's role, or token
-	Find   map[*Type]*Filter // which documents the asker may find; nil: all of the type
-	One    map[*Type]*Filter // the rules of findOne that take its place
-	Drafts map[*Type]*Filter // and those of findDrafts
-	Shown  map[*Type]*shown  // which attributes the asker reads; nil: all but private ones
-	User   map[string]any    // attributes of the user
-	Does   bool              // the asker may write what they find, read its history, and stream lists
-	Team   int               // the number of the document that the user's relation team leads to
-	Key    string            // JWT of the user, or the key of the token
+	Role           string               // public, the type of the user's role, or token
+	Find           map[*Type]*Filter    // which documents the asker may find; nil: all of the type
+	One            map[*Type]*Filter    // the rules of findOne that take its place
+	Drafts         map[*Type]*Filter    // and those of findDrafts
+	Shown          map[*Type]*shown     // which attributes the asker reads; nil: all but private ones
+	Create, Update map[*Type]*writeRule // what holds for writes; nil: nothing
+	User           map[string]any       // attributes of the user
+	Does           bool                 // the asker may write what they find, read its history, and stream lists
+	Team           int                  // the number of the document that the user's relation team leads to
+	Key            string               // JWT of the user, or the key of the token
 }
 
 // Roles of an Asker that are no roles of users: of those who send no credential, and of a token.
@@ -42,7 +43,8 @@ func newRuleGenerator(seed uint64, w *World) *ruleGenerator {
 // Asker returns a caller with random rules. Each of them leaves documents out, if a few attempts find one that does.
 func (g *ruleGenerator) Asker() *Asker {
 	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{},
-		One: map[*Type]*Filter{}, Drafts: map[*Type]*Filter{}, Shown: map[*Type]*shown{}, Does: g.chance(.5)}
+		One: map[*Type]*Filter{}, Drafts: map[*Type]*Filter{}, Shown: map[*Type]*shown{},
+		Create: map[*Type]*writeRule{}, Update: map[*Type]*writeRule{}, Does: g.chance(.5)}
 	if a.Role == "member" {
 		a.User = map[string]any{}
 		g.team(a)
@@ -129,6 +131,11 @@ func (a *Asker) permissions(m *Model) string {
 		}
 		if a.Does {
 			a.addActions(actions, t, rule)
+			update := map[string]any{}
+			if where != nil {
+				update["where"] = where.rule()
+			}
+			actions["update"] = a.Update[t].parts(update)
 		}
 		fmt.Fprintf(&b, "    %s: %s\n", t.UID, program.JSON(actions))
 	}
@@ -149,7 +156,7 @@ func (a *Asker) addActions(actions map[string]any, t *Type, rule any) {
 	}
 	actions["history"], actions["restore"] = true, rule
 	if !t.Single {
-		actions["create"], actions["stream"] = true, true
+		actions["create"], actions["stream"] = a.Create[t].parts(map[string]any{}), true
 	}
 }
 

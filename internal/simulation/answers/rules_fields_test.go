@@ -21,18 +21,23 @@ func (s *shown) hides(x *Attribute) bool {
 
 // rule returns the rule of find with a condition, which may be nil.
 func (s *shown) rule(where *Filter) any {
-	var names []string
-	for _, x := range s.listed {
-		names = append(names, x.Name)
-	}
-	rule := map[string]any{"fields": names}
-	if s.except {
-		rule["fields"] = map[string]any{"except": names}
-	}
+	rule := map[string]any{"fields": s.names()}
 	if where != nil {
 		rule["where"] = where.rule()
 	}
 	return rule
+}
+
+// names returns the part fields of a rule.
+func (s *shown) names() any {
+	var names []string
+	for _, x := range s.listed {
+		names = append(names, x.Name)
+	}
+	if s.except {
+		return map[string]any{"except": names}
+	}
+	return names
 }
 
 // ruleOf returns a rule that has a condition or, if that is nil, true.
@@ -59,6 +64,12 @@ func (g *ruleGenerator) ownRules(t *Type, a *Asker) {
 	}
 	if g.chance(.35) {
 		a.Shown[t] = g.shown(t)
+	}
+	if a.Does {
+		a.Update[t] = g.writeRule(t, a)
+		if !t.Single {
+			a.Create[t] = g.writeRule(t, a)
+		}
 	}
 }
 

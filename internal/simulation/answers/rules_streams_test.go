@@ -131,6 +131,11 @@ func (c *couple) touch(d *Document) (written bool, err error) {
 	if first.status != second.status {
 		err = errors.Join(err, fmt.Errorf("%s is answered %s and %s", q, first, second))
 	}
+	if first.status == 200 {
+		op := &Operation{Kind: "update", Type: d.Type, Number: d.Number, Locale: d.Rows[0].Locale, Status: draft}
+		c.world.Apply(op)
+		c.other.Apply(op)
+	}
 	return first.status == 200, err
 }
 

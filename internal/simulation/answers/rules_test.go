@@ -31,14 +31,14 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cover.Add(c.rules)
+			defer func() { cover.Add(c.rules) }()
 			if err := errors.Join(c.touchHidden(), c.readSeen(), c.readFeeds(), c.knock(), c.knockAtHidden()); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.questions(seed, *questions); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
-			if err := errors.Join(c.hear(), c.write(seed)); err != nil {
+			if err := errors.Join(c.hear(), c.writeByRules(seed), c.write(seed)); err != nil {
 				t.Errorf("%v\n%s", err, c.asker.permissions(c.world.Model))
 			}
 			if err := c.end(); err != nil {
@@ -61,8 +61,12 @@ const seedsForAll = 24
 func newRuleCoverage() *Coverage {
 	c := &Coverage{Hits: map[string]int{}}
 	for _, cell := range []string{"findOne", "findDrafts", "fields", "fields except", "private attribute shown", "$user",
-		"$user.scalar", "$user.scalar unset", "$user.team", "$role", "$token", "$now"} {
+		"$user.scalar", "$user.scalar unset", "$user.team", "$role", "$token", "$now", "written fields",
+		"written fields except", "set", "set $user", "set $role", "set $user.rank", "check"} {
 		c.Hits["rule: "+cell] = 0
+	}
+	for _, kind := range []string{"create 201", "create 400", "create 403", "update 200", "update 400", "update 403"} {
+		c.Hits["written: "+kind] = 0
 	}
 	return c.requiring()
 }

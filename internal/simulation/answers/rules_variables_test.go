@@ -96,7 +96,7 @@ func (g *ruleGenerator) name(f *Filter, a *Asker) {
 	switch f.Attr.Type {
 	case "string", "text":
 		if g.chance(.4) {
-			f.Operands[0] = a.principal(pick(g.rng, []string{"$role", "$token"}))
+			f.Operands[0] = a.principal()
 			return
 		}
 	case "datetime":
@@ -107,26 +107,16 @@ func (g *ruleGenerator) name(f *Filter, a *Asker) {
 	if attribute == "" || a.User == nil {
 		return
 	}
-	o := &f.Operands[0]
-	if v, set := a.User[attribute]; set {
-		o.Value = v
-	} else if g.chance(.2) {
-		o.Value = nil
-	}
-	a.User[attribute] = o.Value
-	o.Text, o.Named = "$user."+attribute, true
+	f.Operands[0] = g.ofUser(a, attribute, f.Operands[0].Value)
 }
 
-// principal returns the operand $role or $token.
-func (a *Asker) principal(name string) Operand {
-	o := Operand{Text: name, Named: true}
-	switch {
-	case name == "$token" && a.Role == token:
-		o.Value = "asker"
-	case name == "$role" && a.Role != token:
-		o.Value = a.Role
+// principal returns the operand that names the role of an asker, or the token. A rule may not name what the caller has
+// not.
+func (a *Asker) principal() Operand {
+	if a.Role == token {
+		return Operand{Text: "$token", Named: true, Value: "asker"}
 	}
-	return o
+	return Operand{Text: "$role", Named: true, Value: a.Role}
 }
 
 // visit calls do for each part of a filter.
