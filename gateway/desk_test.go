@@ -103,8 +103,8 @@ func TestDeskSessions(t *testing.T) {
 	}
 }
 
-// TestDeskTokensAreOfTheDesk expects the tokens of the desk to be refused where those of other sessions are due, and the
-// other way round.
+// TestDeskTokensAreOfTheDesk expects the tokens of the desk to be refused where those of other sessions are due, and
+// the other way round.
 func TestDeskTokensAreOfTheDesk(t *testing.T) {
 	e := &editing{T: t, dir: t.TempDir()}
 	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))

@@ -1,8 +1,6 @@
 // What is typed is kept on this device until the server has it: a closed tab, a crash, a lost line or an expired session
 // loses nothing. Each form has one record, which is written a moment after each key and removed once a save was answered.
 
-import type { Values } from "./merge.ts";
-
 // FormKey names a form. documentId is empty for a document that the server does not have yet; then form tells several of
 // them apart. Whoever logs in on this device sees only what they typed themselves, so user is part of the key.
 export interface FormKey {
@@ -15,10 +13,9 @@ export interface FormKey {
 
 // Kept is what a form needs to go on where it was.
 export interface Kept extends FormKey {
-  base: Values; // the document as it was opened
+  base: string; // the document as it was opened, in JSON, whose numbers have all their digits
   etag: string | null; // the ETag of base; null for a new document
-  values: Values; // what the form holds
-  idempotencyKey: string; // the key of the save, so that one that was cut off is not made twice
+  values: string; // what the form holds, in JSON
   changedAt: number; // milliseconds since 1970
 }
 
@@ -30,13 +27,14 @@ const keyPath = ["user", "uid", "documentId", "locale", "form"] as const;
 // the form has to say so, since what is typed is only in memory.
 export class Drafts {
   readonly #open: Promise<IDBDatabase>;
+  #db: IDBDatabase | null = null; // once it is open, so that a page that is being left can still begin to write
 
   // prefix is the path of the desk, so that two servers behind one host keep theirs apart.
   constructor(prefix: string, factory: IDBFactory = indexedDB) {
     this.#open = new Promise((resolve, reject) => {
       const request = factory.open(`${database}:${prefix}`, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(store, { keyPath: [...keyPath] });
-      request.onsuccess = () => resolve(request.result);
+      request.onsuccess = () => resolve((this.#db = request.result));
       request.onerror = () => reject(request.error);
     });
     this.#open.catch(() => {}); // each method reports it
@@ -65,9 +63,10 @@ export class Drafts {
   }
 
   async #run<T>(mode: IDBTransactionMode, ask: (forms: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-    const transaction = (await this.#open).transaction(store, mode, { durability: "strict" });
+    const transaction = (this.#db ?? (await this.#open)).transaction(store, mode, { durability: "strict" });
     return new Promise((resolve, reject) => {
       const request = ask(transaction.objectStore(store));
+      transaction.commit();
       transaction.oncomplete = () => resolve(request.result);
       transaction.onabort = () => reject(transaction.error ?? request.error);
     });

@@ -8,6 +8,7 @@ import { go, type Place, usePlace } from "../place.ts";
 import { t } from "../text/text.ts";
 import { PlaceLink } from "../ui/link.tsx";
 import { Problem, Waiting } from "../ui/states.tsx";
+import { Edit } from "./edit/edit.tsx";
 import { Home } from "./home.tsx";
 import { List } from "./list/list.tsx";
 
@@ -70,9 +71,13 @@ function Types({ access, place }: { access: Access; place: Place }) {
 }
 
 function View({ access, place }: { access: Access; place: Place }) {
-  const [area, apiID] = place.path;
+  const [area, apiID, document] = place.path;
   if (area === undefined) return <Home access={access} />;
   const type = access.contentTypes.find((candidate) => candidate.apiID === apiID);
   if (area !== "content" || !type) return <p className="problem">{t("app.notFound")}</p>;
+  if (document !== undefined || isSingle(type)) {
+    const id = document === undefined || document === "new" ? null : document;
+    return <Edit key={`${type.uid} ${id} ${place.query}`} access={access} type={type} place={place} documentId={id} />;
+  }
   return <List key={type.uid} access={access} type={type} place={place} onQuery={(query) => go(place.path, query, true)} />;
 }

@@ -79,6 +79,11 @@ export function List({ access, type, place, onQuery }: ListProps) {
         <h1>{type.schema.displayName}</h1>
         <span className="quiet" role="status">{first.data ? (total === 1 ? t("list.countOne") : t("list.count", { n: total })) : ""}</span>
         <CopyCurl request={requestAt(0)} />
+        {"create" in type.actions && (
+          <PlaceLink className="button primary" to={["content", type.apiID, "new"]} query={newForm(state.locale)}>
+            {t("list.new", { type: type.schema.displayName })}
+          </PlaceLink>
+        )}
       </header>
       <Tools access={access} type={type} state={state} onChange={change} />
       {selected.size > 0 && (
@@ -153,6 +158,11 @@ export function List({ access, type, place, onQuery }: ListProps) {
       )}
     </section>
   );
+}
+
+// newForm returns the address of a new document, which tells it apart from others that were not saved yet.
+function newForm(locale: string): URLSearchParams {
+  return new URLSearchParams({ form: crypto.randomUUID().slice(0, 8), ...(locale ? { locale } : {}) });
 }
 
 function nameOf(document: Document, type: ContentType, main: string | null): string {

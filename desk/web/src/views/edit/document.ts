@@ -1,0 +1,269 @@
+// The document that a form shows: read, typed into, kept on the device, saved, and settled with what others saved
+// meanwhile. Nothing that was typed is dropped unless its author says so.
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type Access, type ContentType, isLocalized, isSingle, pathOf, readsDrafts } from "../../api/access.ts";
+import { ask, Failure, type Request } from "../../api/client.ts";
+import type { Json } from "../../api/json.ts";
+import type { Query } from "../../api/query.ts";
+import { parse, stringify } from "../../api/exact.ts";
+import { errorsAt } from "../../form/errors.ts";
+import { type Change, changed, type FormContext } from "../../form/field.ts";
+import { populateOf } from "../../form/query.ts";
+import { bodyOf, defaults, type Values } from "../../form/value.ts";
+import type { Drafts, FormKey } from "../../keep/drafts.ts";
+import { fates, merge, type Values as Merged } from "../../keep/merge.ts";
+
+// A Version is a document as the server had it, and the ETag that a save of it must still find.
+interface Version {
+  values: Values;
+  etag: string | null;
+}
+
+// A Conflict is a document that was changed here and elsewhere since base.
+export interface Conflict {
+  base: Values;
+  mine: Values;
+  theirs: Version;
+}
+
+export type State = "loading" | "missing" | "ready" | "saving";
+
+export interface Open {
+  state: State;
+  documentId: string | null; // null: it is new
+  values: Values;
+  base: Values; // what the server has, as far as the form knows
+  isNew: boolean; // there is no version in this language yet
+  isDirty: boolean;
+  isRecovered: boolean; // it holds what was kept on the device
+  errors: Map<string, string[]>;
+  problem: unknown; // why the last request failed; null if it did not
+  unkept: unknown; // why the device keeps nothing; null if it does
+  conflict: Conflict | null;
+  request: Request; // that reads the document
+  set: (name: string, change: Change) => void;
+  save: () => Promise<string | null>; // the id of the document; null if it was not saved
+  act: (action: "publish" | "unpublish" | "discardDraft") => Promise<void>;
+  remove: () => Promise<boolean>;
+  settle: (choice: ReadonlyMap<string, "mine" | "theirs">) => void;
+  forget: () => Promise<void>;
+}
+
+interface Options {
+  access: Access;
+  type: ContentType;
+  form: FormContext;
+  drafts: Drafts;
+  documentId: string | null;
+  locale: string;
+  name: string; // tells several new documents apart
+}
+
+export function useDocument({ access, type, form, drafts, documentId, locale, name }: Options): Open {
+  const { attributes, components } = form;
+  const [state, setState] = useState<State>("loading");
+  const [version, setVersion] = useState<Version | null>(null); // null: there is none yet
+  const [values, setValues] = useState<Values>({});
+  const [errors, setErrors] = useState<Map<string, string[]>>(new Map());
+  const [problem, setProblem] = useState<unknown>(null);
+  const [unkept, setUnkept] = useState<unknown>(null);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const [isRecovered, setRecovered] = useState(false);
+
+  const key = useMemo((): FormKey => ({
+    user: access.principal.kind === "user" ? `user ${access.principal.id}` : "owner",
+    uid: type.uid,
+    documentId: documentId ?? "",
+    locale,
+    form: documentId ? "" : name,
+  }), [access.principal, type.uid, documentId, locale, name]);
+
+  const path = isSingle(type) ? pathOf(type) : `${pathOf(type)}/${documentId ?? ""}`;
+  const query = useMemo((): Query => ({
+    status: type.schema.draftAndPublish ? (readsDrafts(access, type) ? "draft" : "published") : undefined,
+    locale: isLocalized(type) ? locale : undefined,
+    populate: populateOf(attributes, components, form.server.types) as Query,
+  }), [access, type, locale, form]);
+  const request: Request = { path, query };
+
+  const base = version?.values ?? emptyBase;
+  const isDirty = state !== "loading" && Object.keys(bodyOf(attributes, components, base, values)).length > 0;
+  const latest = useRef({ values, base, etag: null as string | null }); // what requests that are under way go on with
+  latest.current = { values, base, etag: version?.etag ?? null };
+
+  // read returns what the server has; null if there is no version in this language.
+  const read = async (signal?: AbortSignal): Promise<Version | null> => {
+    try {
+      const answer = await ask<{ data: Values | null }>({ path, query, signal });
+      return answer.body.data ? { values: answer.body.data, etag: answer.etag } : null;
+    } catch (err) {
+      if (err instanceof Failure && err.status === 404) return null;
+      throw err;
+    }
+  };
+
+  // exists reports whether the document has a version in any language.
+  const exists = async (): Promise<boolean> => {
+    if (!isLocalized(type)) return false;
+    for (const other of access.locales) {
+      try {
+        await ask({ path, query: { ...query, locale: other, populate: undefined, fields: ["documentId"] } });
+        return true;
+      } catch (err) {
+        if (!(err instanceof Failure && err.status === 404)) throw err;
+      }
+    }
+    return false;
+  };
+
+  useEffect(() => {
+    const leaving = new AbortController();
+    const open = async () => {
+      const found = documentId || isSingle(type) ? await read(leaving.signal) : null;
+      if (!found && documentId && !(await exists())) return setState("missing");
+      const kept = await drafts.get(key).catch((err) => {
+        setUnkept(err);
+        return undefined;
+      });
+      if (leaving.signal.aborted) return;
+      setVersion(found);
+      if (!kept) {
+        setValues(found?.values ?? defaults(attributes));
+      } else {
+        const mine = parse(kept.values) as Values;
+        setRecovered(true);
+        if (kept.etag === (found?.etag ?? null)) setValues(mine);
+        else bring(parse(kept.base) as Values, mine, found ?? { values: {}, etag: null });
+      }
+      setState("ready");
+    };
+    setState("loading");
+    open().catch((err) => {
+      if (!leaving.signal.aborted) setProblem(err);
+    });
+    return () => leaving.abort();
+  }, [key]);
+
+  // bring goes on with what the server has now: at once where only one side changed an attribute, otherwise by asking.
+  const bring = (from: Values, mine: Values, theirs: Version) => {
+    const all = fates(from as Merged, mine as Merged, theirs.values as Merged);
+    if ([...all.values()].includes("conflict")) return setConflict({ base: from, mine, theirs });
+    take(theirs, merge(from as Merged, mine as Merged, theirs.values as Merged, new Map()));
+  };
+  const take = (found: Version, next: Values) => {
+    setVersion(found);
+    setValues(next);
+    latest.current = { values: next, base: found.values, etag: found.etag };
+  };
+
+  // What is typed is kept at each key. A form that says what the server has needs nothing kept. While the device writes,
+  // the last state waits, so that a fast writer does not wait for a slow disk.
+  const keeping = useRef({ isWriting: false, isLate: false });
+  const keep = () => {
+    const at = keeping.current;
+    if (at.isWriting) {
+      at.isLate = true;
+      return;
+    }
+    const now = latest.current;
+    const dirty = Object.keys(bodyOf(attributes, components, now.base, now.values)).length > 0;
+    const write = dirty
+      ? drafts.put({ ...key, base: stringify(now.base), etag: now.etag, values: stringify(now.values), changedAt: Date.now() })
+      : drafts.remove(key);
+    at.isWriting = true;
+    write.then(() => setUnkept(null), setUnkept).finally(() => {
+      at.isWriting = false;
+      if (!at.isLate) return;
+      at.isLate = false;
+      keep();
+    });
+  };
+  useEffect(() => {
+    if (state === "ready" || state === "saving") keep();
+  }, [values, base, state]);
+
+  const set = useCallback((name: string, change: Change) => {
+    setValues((old) => ({ ...old, [name]: changed(change, old[name]) }));
+  }, []);
+
+  // attempt runs a request, and shows why it failed; a version that somebody else has saved meanwhile becomes a conflict.
+  const attempt = async <T>(run: () => Promise<T>): Promise<T | null> => {
+    setState("saving");
+    setProblem(null);
+    setErrors(new Map());
+    try {
+      return await run();
+    } catch (err) {
+      if (err instanceof Failure && err.status === 412) {
+        const theirs = await read().catch(() => null);
+        if (theirs) bring(latest.current.base, latest.current.values, theirs);
+        else setProblem(err);
+      } else {
+        if (err instanceof Failure && err.issues.length > 0) setErrors(errorsAt(err));
+        setProblem(err);
+      }
+      return null;
+    } finally {
+      setState("ready");
+    }
+  };
+
+  // after takes over what the server has once a request has changed it. What was typed while it ran stays.
+  const after = async (sent: Values, from: { path: string }) => {
+    const answer = await ask<{ data: Values }>({ path: from.path, query });
+    bring(sent, latest.current.values, { values: answer.body.data, etag: answer.etag });
+    setRecovered(false);
+  };
+
+  const write = async (): Promise<string | null> => {
+    const { values: sent, base: from, etag } = latest.current;
+    const body = { data: bodyOf(attributes, components, version ? from : null, sent) as Json };
+    const creates = documentId === null && !isSingle(type);
+    const answer = await ask<{ data: Values }>({
+      method: creates ? "POST" : "PUT",
+      path: creates ? pathOf(type) : path,
+      query: { status: query.status, locale: query.locale },
+      body,
+      ifMatch: etag ?? undefined,
+      idempotencyKey: crypto.randomUUID(),
+    });
+    const id = String(answer.body.data.documentId);
+    await after(sent, { path: isSingle(type) ? path : `${pathOf(type)}/${id}` });
+    if (creates) await drafts.remove(key).catch(setUnkept);
+    return id;
+  };
+
+  return {
+    state, documentId, values, base, isNew: version === null, isDirty, isRecovered, errors, problem, unkept, conflict, request, set,
+    save: () => attempt(write),
+    act: async (action) => {
+      await attempt(async () => {
+        if (isDirty && action === "publish") await write();
+        const verb = action === "discardDraft" ? "discard-draft" : action;
+        await ask({ method: "POST", path: `${path}/actions/${verb}`, query: { locale: query.locale }, ifMatch: latest.current.etag ?? undefined });
+        await after(action === "discardDraft" ? latest.current.values : latest.current.base, { path });
+      });
+    },
+    remove: async () => {
+      const done = await attempt(async () => {
+        await ask({ method: "DELETE", path, query: isLocalized(type) ? { locale: "*" } : undefined, ifMatch: latest.current.etag ?? undefined });
+        await drafts.remove(key);
+        return true;
+      });
+      return done === true;
+    },
+    settle: (choice) => {
+      if (!conflict) return;
+      take(conflict.theirs, merge(conflict.base as Merged, conflict.mine as Merged, conflict.theirs.values as Merged, choice));
+      setConflict(null);
+    },
+    forget: async () => {
+      setValues(base === emptyBase ? defaults(attributes) : base);
+      setRecovered(false);
+      setErrors(new Map());
+      await drafts.remove(key);
+    },
+  };
+}
+
+const emptyBase: Values = {};
