@@ -59,19 +59,25 @@ func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }
 func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record { return rowOf(s, u.roles.role, id) }
 
 // tree returns all permissions in the form that clients use, {owner: {controllers: {controller: {action: {enabled,
-// policy}}}}}: owner is the part of a uid before its last dot, controller the part after it.
+// policy}}}}}: owner is the part of a uid before its last dot, controller the part after it. Clients know the tree as
+// Strapi's, so what is only Lectern's own is in it if it is granted.
 func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
 	tree := jsontree.NewObject()
 	for _, uid := range a.uids {
 		owner, controller := cutUID(uid)
 		actions := jsontree.NewObject()
 		for _, name := range a.names[uid] {
+			if controller == "" && !granted[uid+"."+name] {
+				continue
+			}
 			one := jsontree.NewObject()
 			one.Set("enabled", granted[uid+"."+name])
 			one.Set("policy", "")
 			actions.Set(name, one)
 		}
-		child(child(tree, owner), "controllers").Set(controller, actions)
+		if len(actions.Keys) > 0 {
+			child(child(tree, owner), "controllers").Set(controller, actions)
+		}
 	}
 	return tree
 }
@@ -85,9 +91,21 @@ func child(o *jsontree.Object, key string) *jsontree.Object {
 	return c
 }
 
+// cutUID returns the parts of a uid before and after its last dot. The controller of a uid without one, such as
+// lectern::desk, is "".
 func cutUID(uid string) (owner, controller string) {
-	i := strings.LastIndexByte(uid, '.')
-	return uid[:i], uid[i+1:]
+	if i := strings.LastIndexByte(uid, '.'); i >= 0 {
+		return uid[:i], uid[i+1:]
+	}
+	return uid, ""
+}
+
+// joinUID undoes cutUID.
+func joinUID(owner, controller string) string {
+	if controller == "" {
+		return owner
+	}
+	return owner + "." + controller
 }
 
 // readPermissions returns the enabled permissions in a tree of the form that Role returns.
@@ -96,7 +114,7 @@ func (u *Users) readPermissions(form *form) (list []string) {
 		at = append(at, "controllers")
 		eachEntry(form, at, member(v, "controllers"), func(controller string, at []string, v any) {
 			eachEntry(form, at, v, func(action string, at []string, v any) {
-				permission := owner + "." + controller + "." + action
+				permission := joinUID(owner, controller) + "." + action
 				switch enabled := member(v, "enabled").(type) {
 				case nil:
 				case bool:

@@ -17,10 +17,6 @@ func (g *generation) deskRoutes() []server.Route {
 		return nil
 	}
 	page := desk.New(desk.Options{Path: settings.Path, API: g.Settings.REST.Prefix})
-	if desk.IsMissing() && settings.Asked {
-		g.project.log.Warn("desk is enabled, but this build holds no desk: where the program is built, run " +
-			desk.Generate + " and build again")
-	}
 	return []server.Route{openRoute(settings.Path, page), openRoute(settings.Path+"/{path:.*}", page)}
 }
 

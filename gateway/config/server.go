@@ -297,9 +297,8 @@ func (i *Idempotency) check(n *yamlfile.Node) (problems yamlfile.Problems) {
 	return problems
 }
 
-// check sets Asked, and reports a path that cannot be one.
+// check reports a path that cannot be one.
 func (d *Desk) check(n *yamlfile.Node) (problems yamlfile.Problems) {
-	d.Asked = d.Enabled && !n.Get("desk").Get("enabled").IsNull()
 	d.Path = strings.TrimRight(d.Path, "/")
 	if !deskPath.MatchString(d.Path) {
 		problems.Add(n.At("desk", "path"), "path must be a path of letters, digits, hyphens and slashes, such as /desk, not %q", d.Path)

@@ -53,7 +53,6 @@ type Server struct {
 type Desk struct {
 	Enabled bool   // default true
 	Path    string // of the page; begins with a slash and does not end with one; default /desk
-	Asked   bool   // whether the project says that it is enabled
 }
 
 // Metrics holds the settings metrics of config/server.yaml. Metrics are off if both are empty.

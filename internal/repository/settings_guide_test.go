@@ -17,7 +17,7 @@ var anyYAMLBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // settingsFiles maps the first key of an example to the file that it belongs to. "" is for examples that no project has
 // alone: a file for Compose, and parts of a definition and of a webhook.
 var settingsFiles = map[string]string{
-	"host": "config/server.yaml", "idempotency": "config/server.yaml", "replica": "config/server.yaml",
+	"host": "config/server.yaml", "desk": "config/server.yaml", "idempotency": "config/server.yaml", "replica": "config/server.yaml",
 	"cluster": "config/server.yaml", "limits": "config/server.yaml", "url": "config/server.yaml",
 	"log": "config/server.yaml", "metrics": "config/server.yaml", "tracing": "config/server.yaml",
 	"cache": "config/api.yaml", "openapi": "config/api.yaml", "populate": "config/api.yaml", "preview": "config/api.yaml",

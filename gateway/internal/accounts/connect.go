@@ -13,8 +13,8 @@ import (
 	"lectern/gateway/internal/server"
 )
 
-// connectRoute returns the route of logins by providers. It limits the two requests of a login each for itself, whatever
-// the name of the provider is.
+// connectRoute returns the route of logins by providers. It limits the two requests of a login each for itself,
+// whatever the name of the provider is.
 func (u *routes) connectRoute() server.Route {
 	route := u.route("GET", "/connect/{path:.*}", authAction+"connect", u.connect)
 	route.Limit = func(w http.ResponseWriter, r *http.Request) error {

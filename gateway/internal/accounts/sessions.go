@@ -114,8 +114,8 @@ func (u *routes) appendCredentials(body []byte, w http.ResponseWriter, c auth.Cr
 	return body
 }
 
-// POST /api/auth/refresh: the next JWT and refresh token of a session. Whoever has sent a cookie gets a cookie: scripts of
-// the page must not get by this request the token that they cannot read in the cookie.
+// POST /api/auth/refresh: the next JWT and refresh token of a session. Whoever has sent a cookie gets a cookie: scripts
+// of the page must not get by this request the token that they cannot read in the cookie.
 func (u *routes) refresh(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
 	sent, err := u.Limits.ReadBody(w, r)
 	if err != nil {

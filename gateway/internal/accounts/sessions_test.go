@@ -84,7 +84,8 @@ func TestRefreshByCookieAnswersByCookie(t *testing.T) {
 	}
 }
 
-// TestRefreshesAreLimited expects an address to be refused after it has refreshed twenty times as often as it may log in.
+// TestRefreshesAreLimited expects an address to be refused after it has refreshed twenty times as often as it may log
+// in.
 func TestRefreshesAreLimited(t *testing.T) {
 	s := serve(t, "jwtManagement: refresh, ratelimit: {interval: {min: 5}, max: 2}")
 	refresh := servertest.Exchange{Method: "POST", Path: "/api/auth/refresh", Body: `{"refreshToken":"x"}`, Status: 401}

@@ -179,8 +179,8 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     });
   };
   useEffect(() => {
-    if (state === "ready" || state === "saving") keep();
-  }, [values, base, state]);
+    if (conflict === null && (state === "ready" || state === "saving")) keep();
+  }, [values, base, state, conflict]);
 
   const set = useCallback((name: string, change: Change) => {
     setValues((old) => ({ ...old, [name]: changed(change, old[name]) }));
