@@ -173,7 +173,11 @@ func (c *couple) knockAtHidden() error {
 // countWork reads a document that the asker does not see, and one that does not exist. The first takes a row more, and
 // no link, if the rule follows none.
 func (c *couple) countWork(d *Document) error {
-	if where := c.asker.Find[d.Type]; where == nil || where.follows() {
+	where := c.asker.Find[d.Type]
+	if own := c.asker.One[d.Type]; own != nil {
+		where = own
+	}
+	if where == nil || where.follows() {
 		return nil
 	}
 	q := call{method: "GET", path: "/api/" + d.Type.Plural + "/" + d.ID.text()}
