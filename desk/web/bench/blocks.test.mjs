@@ -183,28 +183,33 @@ async function uploaded(base, token) {
 test("each command gives what the API accepts", async () => {
   const { base, token } = await import("./bench.mjs");
   await uploaded(base, token);
-  for (const [name, run, want] of commands) {
-    await open(page, null, async (p) => {
-      await p.getByLabel("Title").fill("x");
-      const box = p.getByRole("group", { name: "Text", exact: true });
-      const editor = box.getByRole("textbox", { name: "Text" });
-      await editor.click();
+  const { documentId } = await api("POST", "pages?status=draft", { title: "x" });
+  await open(page, documentId, async (p) => {
+    const box = p.getByRole("group", { name: "Text", exact: true });
+    const hands = {
+      page: p,
+      box,
+      kind: (label) => box.getByLabel("Kind of block").selectOption({ label }),
+      tool: (label) => box.getByRole("button", { name: label, exact: true }).click(),
+      type: (typed) => p.keyboard.type(typed),
+      press: async (...keys) => {
+        for (const key of keys) await p.keyboard.press(key);
+      },
+    };
+    for (const [name, run, want] of commands) {
+      await api("PUT", `pages/${documentId}?status=draft`, { text: [paragraph("")] });
+      await p.evaluate((id) => window.reread(id), documentId);
+      await box.getByText("word").waitFor({ state: "detached" });
+      await box.getByRole("textbox", { name: "Text" }).focus();
+      // ProseMirror puts the cursor into the text a moment after the editor has the focus.
+      await p.waitForFunction(() => getSelection().anchorNode?.nodeName === "P");
       await p.keyboard.type("word");
-      await run({
-        page: p,
-        box,
-        kind: (label) => box.getByLabel("Kind of block").selectOption({ label }),
-        tool: (label) => box.getByRole("button", { name: label, exact: true }).click(),
-        type: (typed) => p.keyboard.type(typed),
-        press: async (...keys) => {
-          for (const key of keys) await p.keyboard.press(key);
-        },
-      });
+      await run(hands);
       const saved = await save(p);
       if (want) assert.deepEqual(saved.text, want, name);
       else assert.equal(saved.text.find((block) => block.type === "image")?.image.name, "dot.png", name);
-    });
-  }
+    }
+  });
 });
 
 test("what the editor does not know stays, and only what is edited changes", async () => {

@@ -154,3 +154,38 @@ test("a uid that another document has is told", async () => {
     assert.equal(await p.getByLabel("Slug").inputValue(), "mill-1");
   });
 });
+
+test("what is wrong within a text of blocks is shown at its field", () =>
+  open(page, null, async (p) => {
+    await p.getByLabel("Title").fill("x");
+    await p.getByRole("textbox", { name: "Text", exact: true }).click();
+    await p.keyboard.type("word");
+    // A server may refuse what the editor gives.
+    const errors = [
+      { path: ["text", "0", "children", "0", "url"], message: "Please specify a valid link.", name: "ValidationError" },
+    ];
+    await p.route("**/api/pages?**", (route) =>
+      route.fulfill({ status: 400, json: { data: null, error: { status: 400, message: "no", details: { errors } } } }),
+    );
+    await p.getByRole("button", { name: "Save", exact: true }).click();
+    await p.getByRole("group", { name: "Text", exact: true }).getByText("Please specify a valid link.").waitFor();
+  }));
+
+test("an editor that cannot be loaded can be tried again, and the form goes on", async () => {
+  await open(
+    page,
+    null,
+    async (p) => {
+      await p.route("**/code-*.js", (route) => route.abort());
+      await p.reload();
+      await p.getByLabel("Title").fill("typed");
+      const facts = p.getByRole("group", { name: "Facts" });
+      await facts.getByRole("alert").waitFor();
+      await p.unroute("**/code-*.js");
+      await facts.getByRole("button", { name: "Try again" }).click();
+      await p.getByRole("textbox", { name: "Facts" }).fill("[1]");
+      assert.deepEqual((await save(p)).facts, [1]);
+    },
+    { expected: /ERR_FAILED/ },
+  );
+});

@@ -52,11 +52,15 @@ test("items of a zone are moved by buttons, by the mouse and by keys", async () 
     assert.deepEqual(lines(await save(p, "pages", sections)), ["b", "a", "c", "d"]);
 
     const handle = (n) => p.getByRole("button", { name: `Move ${n}. Quote`, exact: true });
+    await handle(2).scrollIntoViewIfNeeded();
     const [from, to] = [await handle(4).boundingBox(), await handle(1).boundingBox()];
     await p.mouse.move(from.x + 5, from.y + 5);
     await p.mouse.down();
     await p.mouse.move(from.x + 5, from.y - 20, { steps: 4 });
+    await p.locator(".item[data-dragging]").waitFor();
     await p.mouse.move(to.x + 5, to.y + 2, { steps: 8 });
+    // The first item makes room.
+    await p.waitForFunction(() => /[1-9]/.test(document.querySelector(".item").style.transform));
     await p.mouse.up();
     await p.getByText(/was put at 1 of 4/).waitFor({ state: "attached" });
     assert.deepEqual(lines(await save(p, "pages", sections)), ["d", "b", "a", "c"]);

@@ -65,7 +65,7 @@ function Bench({ access }: { access: Access }) {
       setState("refused");
     }
   };
-  Object.assign(window, { values });
+  Object.assign(window, { values, reread: read });
   useEffect(() => {
     if (values) requestAnimationFrame(() => performance.mark("shown"));
   }, [values === null]);

@@ -150,3 +150,21 @@ test("relations in components are linked", async () => {
     assert.deepEqual(names(saved.sections[0].tags), ["inner"]);
   });
 });
+
+test("a relation leads to users, who have no drafts and no pages", async () => {
+  const { base, token } = await import("./bench.mjs");
+  const made = await fetch(`${base}/api/users`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ username: "ann", email: "ann@example.org", password: "secret1", role: 1 }),
+  });
+  assert.ok(made.ok, await made.text());
+  await open(page, null, async (p) => {
+    await p.getByLabel("Title").fill("x");
+    const editor = group(p, "Editor");
+    await editor.getByRole("combobox").fill("ann");
+    await p.getByRole("option", { name: "ann" }).click();
+    await save(p, "pages", "populate=editor");
+    await editor.getByRole("link", { name: "ann" }).waitFor();
+  });
+});

@@ -4,6 +4,7 @@ import type { Command, EditorState } from "prosemirror-state";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button, Toolbar, ToggleButton } from "react-aria-components";
 import { t } from "../text/text.ts";
+import { Echo } from "../ui/echo.ts";
 import { LinkIcon } from "../ui/icons.tsx";
 import {
   type BlockKind,
@@ -100,7 +101,7 @@ export default function BlocksEditor(props: BlocksEditorProps) {
   const editor = useRef<Editor | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  const emitted = useRef<Json | undefined>(value);
+  const echo = useRef(new Echo<Json | undefined>(value)).current;
   const [look, setLook] = useState<Look | null>(null);
   const [asking, setAsking] = useState(false);
 
@@ -113,7 +114,7 @@ export default function BlocksEditor(props: BlocksEditorProps) {
       askLink: () => setAsking(true),
       fileURL: (url) => latest.current.fileURL?.(url) ?? url,
       changed(next) {
-        emitted.current = next;
+        echo.send(next);
         latest.current.onChange(next);
       },
       updated(state) {
@@ -130,9 +131,7 @@ export default function BlocksEditor(props: BlocksEditorProps) {
 
   // A value from elsewhere, as after a restore, takes the place of the text.
   useEffect(() => {
-    if (value === emitted.current) return;
-    emitted.current = value;
-    editor.current?.show(value);
+    if (!echo.isOwn(value)) editor.current?.show(value);
   }, [value]);
 
   useEffect(() => {

@@ -54,8 +54,13 @@ export function useForm(): FormContext {
 // Errors has the messages of the last refused save by the path of their field.
 export const Errors = createContext<Map<string, string[]>>(new Map());
 
-export function useErrors(path: string): string[] {
-  return useContext(Errors).get(path) ?? [];
+// useErrors returns the messages for a field. One without fields below it, as for blocks, also shows what is wrong within
+// its value.
+export function useErrors(path: string, hasFields: boolean): string[] {
+  const errors = useContext(Errors);
+  const own = errors.get(path) ?? [];
+  if (hasFields || errors.size === 0) return own;
+  return [...own, ...[...errors].flatMap(([key, messages]) => (key.startsWith(`${path}.`) ? messages : []))];
 }
 
 // useErrorsBelow reports whether a field below a path has an error.

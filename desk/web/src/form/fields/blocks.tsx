@@ -1,12 +1,13 @@
-import { lazy, Suspense, useCallback, useState } from "react";
+import { useCallback, useState } from "react";
 import type { Json, JsonObject } from "../../blocks/mapper.ts";
 import { type FieldProps, useForm } from "../field.ts";
 import type { FileValue } from "../server.ts";
 import { FilePicker } from "./picker.tsx";
+import { chunk } from "./chunk.tsx";
 import { Frame, useFrame } from "./frame.tsx";
 import { WhenSeen } from "./seen.tsx";
 
-const BlocksEditor = lazy(() => import("../../blocks/editor.tsx"));
+const BlocksEditor = chunk(() => import("../../blocks/editor.tsx"));
 
 // The keys of a file that the format has for an image.
 const imageKeys = [
@@ -42,18 +43,17 @@ export function BlocksField(props: FieldProps) {
   return (
     <Frame field={props} parts={parts} isGroup>
       <WhenSeen labelledBy={parts.labelId}>
-        <Suspense fallback={<div className="field-unseen" />}>
-          <BlocksEditor
-            value={props.value as Json | undefined}
-            onChange={(value) => onChange(name, value)}
-            labelledBy={parts.labelId}
-            describedBy={parts.describedBy}
-            isInvalid={parts.isInvalid}
-            isReadOnly={isReadOnly}
-            pickImage={pickImage}
-            fileURL={fileURL}
-          />
-        </Suspense>
+        <BlocksEditor
+          fallback={<div className="field-unseen" />}
+          value={props.value as Json | undefined}
+          onChange={(value) => onChange(name, value)}
+          labelledBy={parts.labelId}
+          describedBy={parts.describedBy}
+          isInvalid={parts.isInvalid}
+          isReadOnly={isReadOnly}
+          pickImage={pickImage}
+          fileURL={fileURL}
+        />
       </WhenSeen>
       {ask && (
         <FilePicker

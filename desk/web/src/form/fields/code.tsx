@@ -14,6 +14,7 @@ import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view
 import { classHighlighter } from "@lezer/highlight";
 import { GFM, parser } from "@lezer/markdown";
 import { useEffect, useRef } from "react";
+import { Echo } from "../../ui/echo.ts";
 import { adoptStyles } from "./styles.ts";
 
 adoptStyles();
@@ -48,7 +49,7 @@ export default function CodeEditor(props: CodeEditorProps) {
   const latest = useRef(props);
   latest.current = props;
   const settings = useRef(new Compartment());
-  const emitted = useRef(props.value);
+  const echo = useRef(new Echo(props.value)).current;
 
   useEffect(() => {
     const { language, value } = latest.current;
@@ -68,8 +69,9 @@ export default function CodeEditor(props: CodeEditorProps) {
           settings.current.of(settingsOf(latest.current)),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return;
-            emitted.current = update.state.doc.toString();
-            latest.current.onChange(emitted.current);
+            const text = update.state.doc.toString();
+            echo.send(text);
+            latest.current.onChange(text);
           }),
         ],
       }),
@@ -92,8 +94,7 @@ export default function CodeEditor(props: CodeEditorProps) {
   // A value from elsewhere, as after a restore, takes the place of the text.
   useEffect(() => {
     const shown = view.current;
-    if (!shown || props.value === emitted.current) return;
-    emitted.current = props.value;
+    if (echo.isOwn(props.value) || !shown) return;
     shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: props.value } });
   }, [props.value]);
 

@@ -16,7 +16,7 @@ export interface FrameParts {
 // useFrame returns the ids that join an input with its label, hint and errors.
 export function useFrame(field: FieldProps, hint = hintOf(field.attribute)): FrameParts {
   const id = useId();
-  const errors = useErrors(field.path);
+  const errors = useErrors(field.path, ["component", "dynamiczone"].includes(field.attribute.type));
   const describing = [hint ? `${id}-hint` : "", errors.length > 0 ? `${id}-error` : ""].filter(Boolean).join(" ");
   return {
     id,

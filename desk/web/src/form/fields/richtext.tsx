@@ -1,12 +1,13 @@
-import { lazy, Suspense, useDeferredValue, useState } from "react";
+import { useDeferredValue, useState } from "react";
 import { ToggleButton } from "react-aria-components";
 import { t } from "../../text/text.ts";
 import { type FieldProps, useForm } from "../field.ts";
+import { chunk } from "./chunk.tsx";
 import { Frame, useFrame } from "./frame.tsx";
 import { textOf } from "./text.tsx";
 
-const CodeEditor = lazy(() => import("./code.tsx"));
-const Preview = lazy(() => import("./preview.tsx"));
+const CodeEditor = chunk(() => import("./code.tsx"));
+const Preview = chunk(() => import("./preview.tsx"));
 
 // RichTextField edits Markdown, with a preview beside it if one wants.
 export function RichTextField(props: FieldProps) {
@@ -26,22 +27,21 @@ export function RichTextField(props: FieldProps) {
         </ToggleButton>
       }
     >
-      <Suspense fallback={<textarea className="field-area" readOnly value={text} aria-labelledby={parts.labelId} />}>
-        <div className="field-split">
-          <CodeEditor
-            language="markdown"
-            value={text}
-            attributes={{
-              "aria-labelledby": parts.labelId,
-              "aria-invalid": String(parts.isInvalid),
-              spellcheck: "true",
-            }}
-            isReadOnly={isReadOnly}
-            onChange={(now) => props.onChange(props.name, now === "" ? null : now)}
-          />
-          {previews && <Preview text={deferred} />}
-        </div>
-      </Suspense>
+      <div className="field-split">
+        <CodeEditor
+          fallback={<textarea className="field-area" readOnly value={text} aria-labelledby={parts.labelId} />}
+          language="markdown"
+          value={text}
+          attributes={{
+            "aria-labelledby": parts.labelId,
+            "aria-invalid": String(parts.isInvalid),
+            spellcheck: "true",
+          }}
+          isReadOnly={isReadOnly}
+          onChange={(now) => props.onChange(props.name, now === "" ? null : now)}
+        />
+        {previews && <Preview text={deferred} fallback={null} />}
+      </div>
     </Frame>
   );
 }
