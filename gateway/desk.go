@@ -36,6 +36,9 @@ func (p *Project) deskLink(user string) (string, error) {
 	if !g.Settings.Server.Desk.Enabled || !g.Settings.Users.Enabled {
 		return "", errNoDesk
 	}
+	if !p.role.HasOwnContent() {
+		return "", errors.New("this server is a replica, which begins no sessions: ask its origin for the link")
+	}
 	return g.base() + g.Settings.Server.Desk.Path + "/#link=" + g.owners.Link(user), nil
 }
 

@@ -3,11 +3,14 @@ package gateway_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"lectern/auth"
+	"lectern/gateway"
 	"lectern/gateway/admin"
 )
 
@@ -236,4 +239,28 @@ func TestAccessIsThatOfTheCaller(t *testing.T) {
 	if got := note.Actions["create"].Fields; !slices.Equal(got, []string{"title", "secret"}) {
 		t.Errorf("the public may write %v", got)
 	}
+}
+
+// TestDeskAtReplica logs in at the desk of a replica that forwards writes: the session is the origin's.
+func TestDeskAtReplica(t *testing.T) {
+	t.Setenv("SECRET_OF_BOTH", testSecret)
+	e := &editing{T: t, dir: t.TempDir()}
+	e.write("content-types/note.yaml", noteFile("rank: {type: integer}"))
+	e.write("config/plugins.yaml", sessionPlugins)
+	e.write("config/permissions.yaml", "roles: {editor: {api::note.note: [find], 'lectern::desk': [use]}}\n")
+	e.serve(nil)
+	_, err := e.project.CreateUser(t.Context(), auth.NewAccount{Username: "ann", Email: "ann@people.test", Password: "secret1", Role: "editor"})
+	e.must(err)
+	t.Setenv("KEY_OF_ORIGIN", e.key)
+	dir := t.TempDir()
+	e.must(os.MkdirAll(filepath.Join(dir, "config"), 0o700))
+	e.must(os.WriteFile(filepath.Join(dir, "config", "server.yaml"),
+		[]byte("replica: {url: "+e.base+", token: '${KEY_OF_ORIGIN}', writes: forward}\n"), 0o600))
+	r := serveReplica(t, dir, gateway.Options{})
+	d := &deskClient{editing: &editing{T: t, base: r.base, client: e.client}}
+	d.session("POST", `{"identifier":"ann","password":"secret1"}`, 200)
+	d.reads("/api/notes", 200)
+	d.session("PUT", "", 200)
+	d.reads("/api/notes", 200)
+	d.session("DELETE", "", 200)
 }

@@ -212,7 +212,7 @@ func (c *Control) forwarding(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/webhooks")
 		switch r.URL.Path {
-		case "/compact", "/export/strapi", "/desk/link": // of this server alone
+		case "/compact", "/export/strapi": // of this server's own file
 			reads = true
 		case "/cluster/add", "/cluster/remove", "/cluster/transfer": // Cluster has the leader change the cluster
 			reads = true

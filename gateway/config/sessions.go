@@ -139,8 +139,8 @@ func (c *SessionCookie) read(f *cookieFile, at *yamlfile.Node) (problems yamlfil
 	return problems
 }
 
-// checkPrefix reports a name with a prefix that browsers take with certain settings only; they drop the cookie otherwise,
-// in development as well as in production. They compare prefixes in any case.
+// checkPrefix reports a name with a prefix that browsers take with certain settings only; they drop the cookie
+// otherwise, in development as well as in production. They compare prefixes in any case.
 func (c *SessionCookie) checkPrefix(at *yamlfile.Node) (problems yamlfile.Problems) {
 	name := strings.ToLower(c.Name)
 	host := strings.HasPrefix(name, "__host-")

@@ -1,6 +1,8 @@
 // What is typed is kept on this device until the server has it: a closed tab, a crash, a lost line or an expired session
 // loses nothing. Each form has one record, which is written a moment after each key and removed once a save was answered.
 
+import type { Access } from "../api/access.ts";
+
 // FormKey names a form. documentId is empty for a document that the server does not have yet; then form tells several of
 // them apart. Whoever logs in on this device sees only what they typed themselves, so user is part of the key.
 export interface FormKey {
@@ -17,6 +19,11 @@ export interface Kept extends FormKey {
   etag: string | null; // the ETag of base; null for a new document
   values: string; // what the form holds, in JSON
   changedAt: number; // milliseconds since 1970
+}
+
+// userOf returns the user of a FormKey.
+export function userOf({ principal }: Access): string {
+  return principal.kind === "user" ? `user ${principal.id}` : principal.kind;
 }
 
 const database = "lectern-desk";

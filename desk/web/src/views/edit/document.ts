@@ -10,7 +10,7 @@ import { errorsAt } from "../../form/errors.ts";
 import { type Change, changed, type FormContext } from "../../form/field.ts";
 import { populateOf } from "../../form/query.ts";
 import { bodyOf, defaults, type Values } from "../../form/value.ts";
-import type { Drafts, FormKey } from "../../keep/drafts.ts";
+import { type Drafts, type FormKey, userOf } from "../../keep/drafts.ts";
 import { fates, merge, type Values as Merged } from "../../keep/merge.ts";
 
 // A Version is a document as the server had it, and the ETag that a save of it must still find.
@@ -70,13 +70,14 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [isRecovered, setRecovered] = useState(false);
 
+  const user = userOf(access);
   const key = useMemo((): FormKey => ({
-    user: access.principal.kind === "user" ? `user ${access.principal.id}` : "owner",
+    user,
     uid: type.uid,
     documentId: documentId ?? "",
     locale,
     form: documentId ? "" : name,
-  }), [access.principal, type.uid, documentId, locale, name]);
+  }), [user, type.uid, documentId, locale, name]);
 
   const path = isSingle(type) ? pathOf(type) : `${pathOf(type)}/${documentId ?? ""}`;
   const query = useMemo((): Query => ({
