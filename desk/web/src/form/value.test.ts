@@ -8,6 +8,7 @@ import {
   copyItem,
   defaults,
   hasUnparsed,
+  isChanged,
   type Item,
   keyOf,
   newItem,
@@ -111,4 +112,7 @@ test("items are moved and removed by their key", () => {
 test("a text that is no JSON is found anywhere in a form", () => {
   expect(hasUnparsed(before)).toBe(false);
   expect(hasUnparsed({ zone: [{ facts: unparsedText("{") }] })).toBe(true);
+  expect(isChanged(attributes, components, before, before)).toBe(false);
+  expect(isChanged(attributes, components, before, { ...before, facts: unparsedText("{") })).toBe(true);
+  expect(isChanged(attributes, components, before, { ...before, title: "b" })).toBe(true);
 });

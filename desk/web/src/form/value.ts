@@ -120,6 +120,13 @@ export function hasUnparsed(value: unknown): boolean {
   return textOfUnparsed(value) !== undefined || Object.values(value).some(hasUnparsed);
 }
 
+// isChanged reports whether a form has anything that the server does not have: what a save would send, or a text that is no
+// JSON yet.
+export function isChanged(attributes: Attributes, components: Components, before: Values, values: Values): boolean {
+  if (Object.keys(bodyOf(attributes, components, before, values)).length > 0) return true;
+  return Object.keys(attributes).some((name) => values[name] !== before[name] && hasUnparsed(values[name]));
+}
+
 // bodyValue returns the value of an attribute in a body; undefined leaves it out.
 function bodyValue(a: Attribute, components: Components, value: unknown): unknown {
   switch (a.type) {

@@ -56,6 +56,7 @@ export const formGerman: Record<keyof typeof formEnglish, string> = {
   "field.wrong.float": "Das ist keine Zahl.",
   "field.wrong.decimal": "Das ist keine Zahl.",
   "field.wrong.json": "Das ist kein JSON: {message}",
+  "field.unparsed": "Ein Text, der JSON sein soll, ist noch keins. Bitte erst korrigieren.",
   "items.count": "{n} Einträge",
   "items.collapseAll": "Alle zuklappen",
   "items.openAll": "Alle aufklappen",

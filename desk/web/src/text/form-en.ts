@@ -54,6 +54,7 @@ export const formEnglish = {
   "field.wrong.float": "This is no number.",
   "field.wrong.decimal": "This is no number.",
   "field.wrong.json": "This is no JSON: {message}",
+  "field.unparsed": "A text that is to be JSON is none yet. Correct it first.",
   "items.count": "{n} items",
   "items.collapseAll": "Collapse all",
   "items.openAll": "Open all",

@@ -9,9 +9,10 @@ import { parse, stringify } from "../../api/exact.ts";
 import { errorsAt } from "../../form/errors.ts";
 import { type Change, changed, type FormContext } from "../../form/field.ts";
 import { populateOf } from "../../form/query.ts";
-import { bodyOf, defaults, type Values } from "../../form/value.ts";
+import { bodyOf, defaults, hasUnparsed, isChanged, type Values } from "../../form/value.ts";
 import { type Drafts, type FormKey, userOf } from "../../keep/drafts.ts";
 import { fates, merge, type Values as Merged } from "../../keep/merge.ts";
+import { t } from "../../text/text.ts";
 
 // A Version is a document as the server had it, and the ETag that a save of it must still find.
 interface Version {
@@ -88,7 +89,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   const request: Request = { path, query };
 
   const base = version?.values ?? emptyBase;
-  const isDirty = state !== "loading" && Object.keys(bodyOf(attributes, components, base, values)).length > 0;
+  const isDirty = state !== "loading" && isChanged(attributes, components, base, values);
   const latest = useRef({ values, base, etag: null as string | null }); // what requests that are under way go on with
   latest.current = { values, base, etag: version?.etag ?? null };
 
@@ -167,7 +168,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       return;
     }
     const now = latest.current;
-    const dirty = Object.keys(bodyOf(attributes, components, now.base, now.values)).length > 0;
+    const dirty = isChanged(attributes, components, now.base, now.values);
     const write = dirty
       ? drafts.put({ ...key, base: stringify(now.base), etag: now.etag, values: stringify(now.values), changedAt: Date.now() })
       : drafts.remove(key);
@@ -218,6 +219,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
 
   const write = async (): Promise<string | null> => {
     const { values: sent, base: from, etag } = latest.current;
+    if (hasUnparsed(sent)) throw new Error(t("field.unparsed"));
     const body = { data: bodyOf(attributes, components, version ? from : null, sent) as Json };
     const creates = documentId === null && !isSingle(type);
     const answer = await ask<{ data: Values }>({
