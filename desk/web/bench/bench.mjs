@@ -109,8 +109,11 @@ export async function open(type, id, look, { more = "", expected = /status of 40
 
 // save saves the form, and returns the draft that the server then has.
 export async function save(page, type = "pages", query = "populate=*") {
-  await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.locator("output", { hasText: /saved|refused/ }).waitFor();
+  const saves = Number(await page.locator("output").getAttribute("data-saves"));
+  const next = page.locator(`output[data-saves="${saves + 1}"]`);
+  // dnd-kit swallows clicks for a moment after something was dropped, so the first one may do nothing.
+  while ((await next.count()) === 0) await page.getByRole("button", { name: "Save", exact: true }).click();
+  await next.filter({ hasText: /saved|refused/ }).waitFor();
   if ((await page.locator("output").textContent()) !== "saved") {
     throw new Error(`refused: ${await page.locator(".field-error, h1 + p").allTextContents()}`);
   }

@@ -28,6 +28,7 @@ function Bench({ access }: { access: Access }) {
   const [values, setValues] = useState<Values | null>(id ? null : () => defaults(type.schema.attributes));
   const [errors, setErrors] = useState(new Map<string, string[]>());
   const [state, setState] = useState("");
+  const [saves, setSaves] = useState(0);
   const form = useMemo(
     () => formOf(access, type, { documentId: id, locale: null, status: "draft" }, params.has("readonly")),
     [id],
@@ -50,6 +51,7 @@ function Bench({ access }: { access: Access }) {
   );
   const save = async () => {
     setState("saving");
+    setSaves((n) => n + 1);
     const data = bodyOf(type.schema.attributes, components, saved, values!);
     Object.assign(window, { sent: data });
     try {
@@ -80,7 +82,7 @@ function Bench({ access }: { access: Access }) {
       <button type="button" onClick={() => void save()}>
         Save
       </button>
-      <output data-id={id ?? undefined}>{state}</output>
+      <output data-id={id ?? undefined} data-saves={saves}>{state}</output>
     </>
   );
 }
