@@ -53,7 +53,7 @@ func TestRefreshByCookieAnswersByCookie(t *testing.T) {
 	s := serve(t, "jwtManagement: refresh, "+unlimited)
 	register(t, s, "ann")
 	const login = `{"identifier":"ann","password":"secret-ann"}`
-	ask := func(path, body string, h http.Header) (cookie, answer string) {
+	ask := func(path, body string, h http.Header, status int) (cookie, answer string) {
 		t.Helper()
 		h.Set("Content-Type", "application/json")
 		r, err := http.NewRequestWithContext(t.Context(), "POST", s.Base+path, strings.NewReader(body))
@@ -67,19 +67,23 @@ func TestRefreshByCookieAnswersByCookie(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		text, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != 200 {
+		if err != nil || resp.StatusCode != status {
 			t.Fatalf("%s: %d %s (%v)", path, resp.StatusCode, text, err)
 		}
 		cookie, _, _ = strings.Cut(resp.Header.Get("Set-Cookie"), ";")
 		return cookie, string(text)
 	}
-	cookie, _ := ask("/api/auth/local", login, http.Header{"X-Strapi-Refresh-Cookie": {"httpOnly"}})
-	next, answer := ask("/api/auth/refresh", "{}", http.Header{"Cookie": {cookie}})
+	cookie, _ := ask("/api/auth/local", login, http.Header{"X-Strapi-Refresh-Cookie": {"httpOnly"}}, 200)
+	next, answer := ask("/api/auth/refresh", "{}", http.Header{"Cookie": {cookie}}, 200)
 	if strings.Contains(answer, "refreshToken") || !strings.Contains(answer, `"jwt":`) ||
 		!strings.HasPrefix(next, "strapi_up_refresh=") || next == cookie {
 		t.Errorf("answers %s with the cookie %q", answer, next)
 	}
-	if last, _ := ask("/api/auth/refresh", "{}", http.Header{"Cookie": {next}}); last == "" || last == next {
+	_, token, _ := strings.Cut(next, "=")
+	ask("/api/auth/refresh", "{}", http.Header{"Cookie": {"refresh=" + token}}, 400) // no cookie of this name is read
+	ask("/api/auth/refresh", `{"refreshToken":"`+token+`"}`, http.Header{"Cookie": {"strapi_up_refresh=nonsense"}}, 401)
+	last, _ := ask("/api/auth/refresh", `{"refreshToken":"nonsense"}`, http.Header{"Cookie": {"a=b; " + next + "; c=d"}}, 200)
+	if last == "" || last == next {
 		t.Errorf("the next cookie is followed by %q", last)
 	}
 }
