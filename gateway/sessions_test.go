@@ -56,14 +56,14 @@ func TestSessionsOverReplica(t *testing.T) {
 		t.Fatalf("cookies %v, refresh token %q", res.Cookies(), first.RefreshToken)
 	}
 	send("GET", "/api/users/me", first.JWT, "", 200)
-	second, _ := send("POST", "/api/auth/refresh", "", "", 200, "Cookie", res.Cookies()[0].String())
+	second, res := send("POST", "/api/auth/refresh", "", "", 200, "Cookie", res.Cookies()[0].String())
 	list, _ := send("GET", "/api/auth/sessions", second.JWT, "", 200)
 	if len(list.Data) != 2 || list.Data[0].Device != "phone" || !list.Data[0].Current {
 		t.Errorf("sessions at the replica: %+v", list.Data)
 	}
 	send("POST", "/api/auth/logout", second.JWT, "", 200)
 	r.base = e.base
-	send("POST", "/api/auth/refresh", "", `{"refreshToken":"`+second.RefreshToken+`"}`, 401)
+	send("POST", "/api/auth/refresh", "", "", 401, "Cookie", res.Cookies()[0].String())
 	send("GET", "/api/users/me", second.JWT, "", 200)
 }
 
