@@ -16,6 +16,20 @@ func TestWeb(t *testing.T) {
 // TestForms drives forms in Chromium (in the path, or named by CHROMIUM) against a server. The page of these tests has
 // nothing but a form.
 func TestForms(t *testing.T) {
+	driveBrowser(t, "bench")
+}
+
+// TestBrowser drives the whole desk in Chromium.
+func TestBrowser(t *testing.T) {
+	if IsMissing() {
+		lack(t, "the build would hold no desk: run go generate ./desk")
+	}
+	driveBrowser(t, "browser")
+}
+
+// driveBrowser runs a script of npm that starts the program named by LECTERN, and the browser named by CHROMIUM.
+func driveBrowser(t *testing.T, script string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it drives a browser for minutes")
 	}
@@ -32,7 +46,7 @@ func TestForms(t *testing.T) {
 	}
 	t.Setenv("LECTERN", lectern)
 	t.Setenv("CHROMIUM", chromium)
-	runNPM(t, "run", "bench")
+	runNPM(t, "run", script)
 }
 
 // runNPM runs npm in web/, with the modules that go generate installs there.

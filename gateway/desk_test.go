@@ -65,6 +65,27 @@ func (d *deskClient) reads(path string, status int) {
 	}
 }
 
+// is expects the session to be that of a user.
+func (d *deskClient) is(name string) {
+	d.Helper()
+	key := d.key
+	defer func() { d.key = key }()
+	d.key = d.jwt
+	_, text := d.do(d.Context(), "GET", "/api/_access", nil)
+	var got struct {
+		Data struct {
+			Principal struct {
+				Kind, Name string
+				ID         uint64
+			}
+		}
+	}
+	d.must(json.Unmarshal(text, &got))
+	if p := got.Data.Principal; p.Kind != "user" || p.Name != name || p.ID == 0 {
+		d.Errorf("the session is of %+v", p)
+	}
+}
+
 // TestDeskSessions logs users in at the desk, whatever the project says of sessions for others.
 func TestDeskSessions(t *testing.T) {
 	for _, mode := range []string{"legacy-support", "refresh"} {
@@ -92,6 +113,7 @@ func TestDeskSessions(t *testing.T) {
 			d.session("POST", `{"identifier":"ann","password":"secret1"}`, 200, "Sec-Fetch-Site", "same-origin")
 			d.reads("/api/notes", 200)
 			d.reads("/api/users", 403)
+			d.is("ann")
 			first := *d.cookie
 			d.session("PUT", "", 200)
 			d.reads("/api/notes", 200)

@@ -5,7 +5,6 @@ import { createRoot } from "react-dom/client";
 import { Failure } from "./api/client.ts";
 import { session } from "./api/session.ts";
 import "./desk.css";
-import { go } from "./place.ts";
 import { language, t } from "./text/text.ts";
 import { Problem, Waiting } from "./ui/states.tsx";
 import { Login } from "./views/login.tsx";
@@ -50,7 +49,7 @@ function Desk({ link }: { link: string | null }) {
     }), []);
 
   if (who === "asking") return problem ? <Problem error={problem} retry={begin} /> : <Waiting />;
-  if (who === "nobody") return <Login problem={problem} onDone={() => go([])} />;
+  if (who === "nobody") return <Login problem={problem} onDone={() => setWho("somebody")} />;
   return (
     <>
       <Shell />

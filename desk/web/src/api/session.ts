@@ -10,6 +10,8 @@ const address = () => new URL("session", document.baseURI);
 export class Session {
   #token: string | null = null;
   #began: Promise<string | null> | null = null;
+  #who: string | null = null; // whose token it is, or was last
+  #tabs: BroadcastChannel | null = null; // the other tabs of this desk
   readonly #listeners = new Set<() => void>();
 
   // token returns the access token; null if nobody is logged in. The first call asks for one by the cookie.
@@ -40,10 +42,15 @@ export class Session {
     const response = await call("DELETE");
     if (!response.ok) throw await failureOf(response);
     this.#set(null);
+    this.#tabs?.postMessage("over");
   }
 
-  // watch calls listener whenever somebody logs in or out, and returns a function that ends that.
+  // watch calls listener whenever somebody logs in or out, in whatever tab, and returns a function that ends that.
   watch(listener: () => void): () => void {
+    if (this.#tabs === null) {
+      this.#tabs = new BroadcastChannel(`lectern-desk-session ${address().pathname}`);
+      this.#tabs.onmessage = () => this.#set(null);
+    }
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -53,7 +60,15 @@ export class Session {
     return this.#token !== null;
   }
 
+  // A page that shows what one user may do must not send requests in the name of another one, who has logged in in another
+  // tab or over the session that ended. It begins anew; what was typed is kept.
   #set(token: string | null): string | null {
+    const who = token === null ? this.#who : ownerOf(token);
+    if (this.#who !== null && who !== this.#who) {
+      location.reload();
+      throw new Failure(0, "somebody else has logged in");
+    }
+    this.#who = who;
     const changed = (this.#token === null) !== (token === null);
     this.#token = token;
     this.#began = null;
@@ -61,6 +76,14 @@ export class Session {
     if (changed) for (const listener of this.#listeners) listener();
     return token;
   }
+}
+
+// ownerOf returns whose token it is: the id of a user in a JWT, or an owner, who has another kind of token.
+function ownerOf(token: string): string {
+  const claims = token.split(".")[1];
+  if (claims === undefined) return "owner";
+  const { userId } = JSON.parse(atob(claims.replaceAll("-", "+").replaceAll("_", "/"))) as { userId?: string };
+  return `user ${userId}`;
 }
 
 async function call(method: string, body?: Json): Promise<Response> {

@@ -19,6 +19,14 @@ export interface Kept extends FormKey {
   etag: string | null; // the ETag of base; null for a new document
   values: string; // what the form holds, in JSON
   changedAt: number; // milliseconds since 1970
+  creating?: Creating; // set while it is not known whether the server has the document
+}
+
+// Creating is a request that makes a document. It is sent again as it was, under the same key, until the server has
+// answered: then it cannot make a second one.
+export interface Creating {
+  values: string; // what the form held, in JSON
+  idempotencyKey: string;
 }
 
 // userOf returns the user of a FormKey.

@@ -10,7 +10,7 @@ import { errorsAt } from "../../form/errors.ts";
 import { type Change, changed, type FormContext } from "../../form/field.ts";
 import { populateOf } from "../../form/query.ts";
 import { bodyOf, defaults, hasUnparsed, isChanged, type Values } from "../../form/value.ts";
-import { type Drafts, type FormKey, userOf } from "../../keep/drafts.ts";
+import { type Creating, type Drafts, type FormKey, type Kept, userOf } from "../../keep/drafts.ts";
 import { fates, merge, type Values as Merged } from "../../keep/merge.ts";
 import { t } from "../../text/text.ts";
 
@@ -93,6 +93,9 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   const latest = useRef({ values, base, etag: null as string | null }); // what requests that are under way go on with
   latest.current = { values, base, etag: version?.etag ?? null };
 
+  const creating = useRef<Creating | null>(null); // the document is perhaps there already
+  const isMoved = useRef(false); // it has an id now, and another form goes on with it
+
   // read returns what the server has; null if there is no version in this language.
   const read = async (signal?: AbortSignal): Promise<Version | null> => {
     try {
@@ -133,6 +136,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
         setValues(found?.values ?? defaults(attributes));
       } else {
         const mine = parse(kept.values) as Values;
+        creating.current = kept.creating ?? null;
         setRecovered(true);
         if (kept.etag === (found?.etag ?? null)) setValues(mine);
         else bring(parse(kept.base) as Values, mine, found ?? { values: {}, etag: null });
@@ -160,18 +164,22 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
 
   // What is typed is kept at each key. A form that says what the server has needs nothing kept. While the device writes,
   // the last state waits, so that a fast writer does not wait for a slow disk.
+  const record = (of: FormKey): Kept => {
+    const now = latest.current;
+    const made = { ...of, base: stringify(now.base), etag: now.etag, values: stringify(now.values), changedAt: Date.now() };
+    return creating.current && !isMoved.current ? { ...made, creating: creating.current } : made;
+  };
   const keeping = useRef({ isWriting: false, isLate: false });
   const keep = () => {
     const at = keeping.current;
+    if (isMoved.current) return;
     if (at.isWriting) {
       at.isLate = true;
       return;
     }
     const now = latest.current;
-    const dirty = isChanged(attributes, components, now.base, now.values);
-    const write = dirty
-      ? drafts.put({ ...key, base: stringify(now.base), etag: now.etag, values: stringify(now.values), changedAt: Date.now() })
-      : drafts.remove(key);
+    const dirty = creating.current !== null || isChanged(attributes, components, now.base, now.values);
+    const write = dirty ? drafts.put(record(key)) : drafts.remove(key);
     at.isWriting = true;
     write.then(() => setUnkept(null), setUnkept).finally(() => {
       at.isWriting = false;
@@ -220,19 +228,45 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   const write = async (): Promise<string | null> => {
     const { values: sent, base: from, etag } = latest.current;
     if (hasUnparsed(sent)) throw new Error(t("field.unparsed"));
-    const body = { data: bodyOf(attributes, components, version ? from : null, sent) as Json };
-    const creates = documentId === null && !isSingle(type);
+    if (documentId === null && !isSingle(type)) return create(sent);
     const answer = await ask<{ data: Values }>({
-      method: creates ? "POST" : "PUT",
-      path: creates ? pathOf(type) : path,
+      method: "PUT",
+      path,
       query: { status: query.status, locale: query.locale },
-      body,
+      body: { data: bodyOf(attributes, components, version ? from : null, sent) as Json },
       ifMatch: etag ?? undefined,
       idempotencyKey: crypto.randomUUID(),
     });
-    const id = String(answer.body.data.documentId);
-    await after(sent, { path: isSingle(type) ? path : `${pathOf(type)}/${id}` });
-    if (creates) await drafts.remove(key).catch(setUnkept);
+    await after(sent, { path });
+    return String(answer.body.data.documentId);
+  };
+
+  // create makes the document, and returns its id. The form of that id goes on with what was typed meanwhile.
+  const create = async (values: Values): Promise<string> => {
+    creating.current ??= { values: stringify(values), idempotencyKey: crypto.randomUUID() };
+    await drafts.put(record(key)).catch(setUnkept);
+    const sent = parse(creating.current.values) as Values;
+    let id: string;
+    try {
+      const answer = await ask<{ data: Values }>({
+        method: "POST",
+        path: pathOf(type),
+        query: { status: query.status, locale: query.locale },
+        body: { data: bodyOf(attributes, components, null, sent) as Json },
+        idempotencyKey: creating.current.idempotencyKey,
+      });
+      id = String(answer.body.data.documentId);
+    } catch (err) {
+      if (err instanceof Failure && isRefusal(err.status)) creating.current = null;
+      throw err;
+    }
+    await after(sent, { path: `${pathOf(type)}/${id}` });
+    isMoved.current = true;
+    const now = latest.current;
+    if (isChanged(attributes, components, now.base, now.values)) {
+      await drafts.put(record({ ...key, documentId: id, form: "" })).catch(setUnkept);
+    }
+    await drafts.remove(key).catch(setUnkept);
     return id;
   };
 
@@ -264,9 +298,15 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       setValues(base === emptyBase ? defaults(attributes) : base);
       setRecovered(false);
       setErrors(new Map());
+      creating.current = null;
       await drafts.remove(key);
     },
   };
+}
+
+// isRefusal reports whether an answer says that nothing was written, and that the same request would be refused again.
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && ![401, 408, 409, 425, 429].includes(status);
 }
 
 const emptyBase: Values = {};
