@@ -25,7 +25,7 @@ test("a relation to one is found, linked, replaced and removed", async () => {
     // By the keyboard alone.
     await owner.getByRole("combobox").focus();
     await p.keyboard.type("tom");
-    await p.getByRole("option", { name: "Tomás Rey" }).waitFor();
+    await p.getByRole("option", { name: "Tomás Rey", selected: true }).waitFor();
     await p.keyboard.press("ArrowDown");
     await p.keyboard.press("Enter");
     await owner.getByRole("link", { name: "Tomás Rey" }).waitFor();

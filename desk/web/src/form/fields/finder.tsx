@@ -47,6 +47,7 @@ function SearchBox({ type, label, describedBy, onPick }: FinderProps) {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [found, setFound] = useState<Link[] | null>(null);
+  const [foundFor, setFoundFor] = useState(""); // the text that found is for
   const [active, setActive] = useState(-1);
 
   useEffect(() => {
@@ -55,6 +56,7 @@ function SearchBox({ type, label, describedBy, onPick }: FinderProps) {
     const show = (links: Link[]) => {
       if (stop.signal.aborted) return;
       setFound(links);
+      setFoundFor(text);
       setActive(text && links.length > 0 ? 0 : -1);
     };
     const timer = setTimeout(
@@ -88,12 +90,14 @@ function SearchBox({ type, label, describedBy, onPick }: FinderProps) {
       ArrowDown: active >= last ? 0 : active + 1,
       ArrowUp: active <= 0 ? last : active - 1,
     };
+    // While a fast writer waits for what fits the text, no key picks from what fitted the text before.
+    const isStale = isOpen && foundFor !== text;
+    if (event.key in moves || (event.key === "Enter" && isOpen)) event.preventDefault();
+    if (isStale && event.key !== "Escape") return;
     if (event.key in moves) {
-      event.preventDefault();
       if (isOpen) setActive(last < 0 ? -1 : moves[event.key]!);
       else setOpen(true);
     } else if (event.key === "Enter" && isOpen) {
-      event.preventDefault();
       pick(found?.[active]);
     } else if (event.key === "Escape" && isOpen) {
       event.stopPropagation(); // in a dialog, it closes the list alone
@@ -120,6 +124,7 @@ function SearchBox({ type, label, describedBy, onPick }: FinderProps) {
         onKeyDown={press}
         onChange={(event) => {
           setText(event.target.value);
+          setActive(-1);
           setOpen(true);
         }}
       />
