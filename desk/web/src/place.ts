@@ -11,9 +11,6 @@ export interface Place {
 let present = read();
 const listeners = new Set<() => void>();
 
-// leaving asks whether the present view may be left; null: it may.
-let leaving: (() => boolean) | null = null;
-
 function read(): Place {
   const below = location.pathname.startsWith(base.pathname) ? location.pathname.slice(base.pathname.length) : "";
   return { path: below.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(location.search) };
@@ -45,16 +42,7 @@ export function hrefOf(path: string[], query?: URLSearchParams): string {
 
 // go shows a place. With replace the browser's way back leads past the present one.
 export function go(path: string[], query?: URLSearchParams, replace = false): void {
-  if (!replace && leaving && !leaving()) return;
   if (replace) history.replaceState(null, "", hrefOf(path, query));
   else history.pushState(null, "", hrefOf(path, query));
   changed();
-}
-
-// guardLeaving has ask decide whether the view may be left, until the function that it returns is called.
-export function guardLeaving(ask: () => boolean): () => void {
-  leaving = ask;
-  return () => {
-    if (leaving === ask) leaving = null;
-  };
 }

@@ -64,7 +64,7 @@ export interface Access {
   version: string;
 }
 
-// useAccess returns what the reader may do. It throws to the nearest boundary while that is not known.
+// useAccess returns what the reader may do.
 export function useAccess() {
   return useQuery({
     queryKey: ["access"],

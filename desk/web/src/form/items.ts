@@ -20,8 +20,14 @@ export function removeItem(items: Item[], key: string): Item[] {
 
 // moveItem moves an item to an index, as if the list were without it.
 export function moveItem(items: Item[], key: string, to: number): Item[] {
-  const item = items.find((other) => keyOf(other) === key);
-  return item ? insertItem(removeItem(items, key), to, item) : items;
+  return moved(items, (item) => keyOf(item) === key, to);
+}
+
+// moved returns a list with the entry that is meant at an index, as if the list were without it.
+export function moved<T>(list: T[], isMeant: (entry: T) => boolean, to: number): T[] {
+  const entry = list.find(isMeant);
+  const rest = list.filter((other) => other !== entry);
+  return entry === undefined ? list : [...rest.slice(0, to), entry, ...rest.slice(to)];
 }
 
 // summaryOf returns the first text of an item, which tells it from others while it is collapsed.

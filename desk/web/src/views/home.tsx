@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { type Access, type ContentType, isProjects, isSingle, mainAttribute } from "../api/access.ts";
 import { parse } from "../api/exact.ts";
 import { type Kept, userOf } from "../keep/drafts.ts";
+import { drafts } from "../keep/kept.ts";
 import { language, t } from "../text/text.ts";
 import { PlaceLink } from "../ui/link.tsx";
-import { drafts } from "./edit/edit.tsx";
 
 export function Home({ access }: { access: Access }) {
   const types = access.contentTypes.filter((type) => isProjects(type) && "find" in type.actions);

@@ -1,6 +1,6 @@
 // What is around every view: the navigation, and which view an address shows.
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Button } from "react-aria-components";
 import { type Access, type ContentType, isProjects, isSingle, useAccess } from "../api/access.ts";
 import { session } from "../api/session.ts";
@@ -8,9 +8,11 @@ import { go, type Place, usePlace } from "../place.ts";
 import { t } from "../text/text.ts";
 import { PlaceLink } from "../ui/link.tsx";
 import { Problem, Waiting } from "../ui/states.tsx";
-import { Edit } from "./edit/edit.tsx";
+import { areas } from "./areas.ts";
 import { Home } from "./home.tsx";
 import { List } from "./list/list.tsx";
+
+const Edit = lazy(async () => ({ default: (await import("./edit/edit.tsx")).Edit }));
 
 export function Shell() {
   const { data: access, error, refetch } = useAccess();
@@ -40,10 +42,13 @@ export function Shell() {
       </header>
       <nav className={open ? "side open" : "side"} aria-label={t("app.types")} onClick={() => setOpen(false)}>
         <Types access={access} place={place} />
+        <Areas access={access} place={place} />
       </nav>
       <main id="content" tabIndex={-1}>
         {problem !== null && <Problem error={problem} />}
-        <View access={access} place={place} />
+        <Suspense fallback={<Waiting />}>
+          <View access={access} place={place} />
+        </Suspense>
       </main>
     </div>
   );
@@ -70,11 +75,31 @@ function Types({ access, place }: { access: Access; place: Place }) {
   );
 }
 
+function Areas({ access, place }: { access: Access; place: Place }) {
+  const usable = areas.filter((area) => area.mayUse(access));
+  return (
+    usable.length > 0 && (
+      <>
+        <h2>{t("app.areas")}</h2>
+        <ul>
+          {usable.map(({ name, title }) => (
+            <li key={name}>
+              <PlaceLink to={[name]} aria-current={place.path[0] === name ? "page" : undefined}>{t(title)}</PlaceLink>
+            </li>
+          ))}
+        </ul>
+      </>
+    )
+  );
+}
+
 function View({ access, place }: { access: Access; place: Place }) {
-  const [area, apiID, document] = place.path;
-  if (area === undefined) return <Home access={access} />;
+  const [name, apiID, document] = place.path;
+  if (name === undefined) return <Home access={access} />;
+  const area = areas.find((candidate) => candidate.name === name && candidate.mayUse(access));
+  if (area) return <area.View access={access} place={place} />;
   const type = access.contentTypes.find((candidate) => candidate.apiID === apiID);
-  if (area !== "content" || !type) return <p className="problem">{t("app.notFound")}</p>;
+  if (name !== "content" || !type) return <p className="problem">{t("app.notFound")}</p>;
   if (document !== undefined || isSingle(type)) {
     const id = document === undefined || document === "new" ? null : document;
     return <Edit key={`${type.uid} ${id} ${place.query}`} access={access} type={type} place={place} documentId={id} />;

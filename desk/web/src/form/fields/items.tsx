@@ -9,7 +9,7 @@ import { Fields } from "../fields.tsx";
 import { insertItem, itemsOf, moveItem, removeItem, replaceItem, summaryOf } from "../items.ts";
 import { attributesOf, type Attribute, copyItem, type Item, keyOf, newItem } from "../value.ts";
 import { Frame, useFrame } from "./frame.tsx";
-import { Sortable, useEntry } from "./sortable.tsx";
+import { EntryButton, Sortable, useEntry } from "./sortable.tsx";
 
 // A list of more items than these opens with all of them collapsed.
 const mostOpen = 5;
@@ -187,30 +187,30 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         </button>
         {!form.isReadOnly && (
           <>
-            <ItemButton
+            <EntryButton
               label={t("items.up", { name: label })}
               isDisabled={index === 0}
               onPress={() => actions.move(key, index - 1)}
             >
               ↑
-            </ItemButton>
-            <ItemButton
+            </EntryButton>
+            <EntryButton
               label={t("items.down", { name: label })}
               isDisabled={index === count - 1}
               onPress={() => actions.move(key, index + 1)}
             >
               ↓
-            </ItemButton>
-            <ItemButton
+            </EntryButton>
+            <EntryButton
               label={t("items.copy", { name: label })}
               isDisabled={props.isFull}
               onPress={() => actions.copy(item, index)}
             >
               <CopyIcon />
-            </ItemButton>
-            <ItemButton label={t("items.remove", { name: label })} onPress={() => actions.remove(item, index)}>
+            </EntryButton>
+            <EntryButton label={t("items.remove", { name: label })} onPress={() => actions.remove(item, index)}>
               ✕
-            </ItemButton>
+            </EntryButton>
           </>
         )}
       </div>
@@ -222,28 +222,6 @@ const ItemRow = memo(function ItemRow(props: ItemRowProps) {
     </li>
   );
 });
-
-interface ItemButtonProps {
-  label: string;
-  isDisabled?: boolean;
-  onPress: () => void;
-  children: React.ReactNode;
-}
-
-function ItemButton({ label, isDisabled = false, onPress, children }: ItemButtonProps) {
-  return (
-    <button
-      type="button"
-      className="item-button"
-      aria-label={label}
-      title={label}
-      disabled={isDisabled}
-      onClick={onPress}
-    >
-      {children}
-    </button>
-  );
-}
 
 function Adder({ attribute, name, onAdd }: { attribute: Attribute; name: string; onAdd: (uid: string) => void }) {
   const { componentName } = useForm();

@@ -3,10 +3,11 @@ import { useMemo, useState } from "react";
 import { Button } from "react-aria-components";
 import { t } from "../../text/text.ts";
 import { type FieldProps, useForm } from "../field.ts";
-import { acceptOf, type FileValue, isAllowed } from "../server.ts";
+import { type FileValue, isAllowed } from "../server.ts";
 import { Frame, hintOf, useFrame } from "./frame.tsx";
-import { Sortable, useEntry } from "./sortable.tsx";
-import { FilePicker, Thumbnail, useUploads } from "./picker.tsx";
+import { moved } from "../items.ts";
+import { EntryButtons, type EntryButtonsProps, Sortable, useEntry } from "./sortable.tsx";
+import { FilePicker, Thumbnail, UploadButton, useUploads } from "./picker.tsx";
 
 export function MediaField(props: FieldProps) {
   const { isReadOnly } = useForm();
@@ -43,7 +44,7 @@ export function MediaField(props: FieldProps) {
         <Sortable
           names={names}
           label={(key) => files.find((file) => String(file.id) === key)?.name ?? ""}
-          onMove={(key, to) => change((old) => moved(old, key, to))}
+          onMove={(key, to) => change((old) => moved(old, (file) => String(file.id) === key, to))}
         >
           <ul className="files">
             {files.map((file, index) => (
@@ -54,7 +55,7 @@ export function MediaField(props: FieldProps) {
                 isReadOnly={isReadOnly}
                 isFirst={index === 0}
                 isLast={index === files.length - 1}
-                onMove={(by) => change((old) => moved(old, String(file.id), index + by))}
+                onMove={(by) => change((old) => moved(old, (other) => other.id === file.id, index + by))}
                 onRemove={() => change((old) => old.filter((other) => other.id !== file.id))}
                 onDescribed={(next) =>
                   change((old) => old.map((other) => (other.id === next.id ? { ...other, ...next } : other)))
@@ -69,19 +70,7 @@ export function MediaField(props: FieldProps) {
             <Button className="button" onPress={() => setPicks(true)}>
               {t(isMany ? "media.pickMany" : "media.pick")}
             </Button>
-            <label className="button files-upload">
-              {t("media.upload")}
-              <input
-                type="file"
-                className="visually-hidden"
-                multiple={isMany}
-                accept={acceptOf(kinds)}
-                onChange={(event) => {
-                  uploads.start([...(event.target.files ?? [])]);
-                  event.target.value = "";
-                }}
-              />
-            </label>
+            <UploadButton kinds={kinds} isMany={isMany} onFiles={uploads.start} />
           </div>
         )}
       </div>
@@ -100,20 +89,8 @@ export function MediaField(props: FieldProps) {
   );
 }
 
-function moved(files: FileValue[], key: string, to: number): FileValue[] {
-  const file = files.find((other) => String(other.id) === key);
-  const rest = files.filter((other) => other !== file);
-  return file ? [...rest.slice(0, to), file, ...rest.slice(to)] : files;
-}
-
-interface FileRowProps {
+interface FileRowProps extends Omit<EntryButtonsProps, "name"> {
   file: FileValue;
-  isSorted: boolean;
-  isReadOnly: boolean;
-  isFirst: boolean;
-  isLast: boolean;
-  onMove: (by: -1 | 1) => void;
-  onRemove: () => void;
   onDescribed: (file: FileValue) => void;
 }
 
@@ -128,38 +105,7 @@ function FileRow(props: FileRowProps) {
         <span className="file-name">{file.name}</span>
         <AlternativeText file={file} isReadOnly={props.isReadOnly} onDescribed={props.onDescribed} />
       </div>
-      {isSorted && (
-        <>
-          <button
-            type="button"
-            className="item-button"
-            disabled={props.isFirst}
-            aria-label={t("items.up", { name: file.name })}
-            onClick={() => props.onMove(-1)}
-          >
-            ↑
-          </button>
-          <button
-            type="button"
-            className="item-button"
-            disabled={props.isLast}
-            aria-label={t("items.down", { name: file.name })}
-            onClick={() => props.onMove(1)}
-          >
-            ↓
-          </button>
-        </>
-      )}
-      {!props.isReadOnly && (
-        <button
-          type="button"
-          className="item-button"
-          aria-label={t("links.remove", { name: file.name })}
-          onClick={props.onRemove}
-        >
-          ✕
-        </button>
-      )}
+      <EntryButtons {...props} name={file.name} />
     </li>
   );
 }

@@ -62,16 +62,7 @@ export function FilePicker({ kinds, isMany, onPick, onClose }: FilePickerProps) 
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
-            <label className="button files-upload">
-              {t("media.upload")}
-              <input
-                type="file"
-                className="visually-hidden"
-                multiple={isMany}
-                accept={acceptOf(kinds)}
-                onChange={(event) => uploads.start([...(event.target.files ?? [])])}
-              />
-            </label>
+            <UploadButton kinds={kinds} isMany={isMany} onFiles={uploads.start} />
           </div>
           {uploads.list}
           {problem && (
@@ -113,6 +104,31 @@ export function FilePicker({ kinds, isMany, onPick, onClose }: FilePickerProps) 
         </Dialog>
       </Modal>
     </ModalOverlay>
+  );
+}
+
+interface UploadButtonProps {
+  kinds: string[] | undefined;
+  isMany: boolean;
+  onFiles: (files: File[]) => void;
+}
+
+// UploadButton asks for files of this device.
+export function UploadButton({ kinds, isMany, onFiles }: UploadButtonProps) {
+  return (
+    <label className="button files-upload">
+      {t("media.upload")}
+      <input
+        type="file"
+        className="visually-hidden"
+        multiple={isMany}
+        accept={acceptOf(kinds)}
+        onChange={(event) => {
+          onFiles([...(event.target.files ?? [])]);
+          event.target.value = ""; // so that the same file can be chosen again
+        }}
+      />
+    </label>
   );
 }
 

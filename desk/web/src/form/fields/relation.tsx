@@ -10,7 +10,8 @@ import { linkOf, type Page } from "../server.ts";
 import { isLinkEdit, isMany, isMorph, isValues, type Values } from "../value.ts";
 import { Finder } from "./finder.tsx";
 import { Frame, useFrame } from "./frame.tsx";
-import { Sortable, useEntry } from "./sortable.tsx";
+import { moved } from "../items.ts";
+import { EntryButtons, type EntryButtonsProps, Sortable, useEntry } from "./sortable.tsx";
 
 // A Links is what a list of links shows, and how it is changed, whatever the form of the value.
 interface Links {
@@ -63,11 +64,7 @@ function ListedRelation(props: FieldProps) {
         : onChange(name, valueOf(link)),
     remove: (link) => (many ? set((old) => old.filter((document) => !isSame(document, link))) : onChange(name, null)),
     move: (link, to) =>
-      set((old) => {
-        const moved = old.find((document) => isSame(document, link));
-        const rest = old.filter((document) => document !== moved);
-        return moved ? [...rest.slice(0, to), moved, ...rest.slice(to)] : old;
-      }),
+set((old) => moved(old, (document) => isSame(document, link), to)),
   };
   return <LinkList field={props} links={links} />;
 }
@@ -144,6 +141,7 @@ function LinkList({ field, links }: { field: FieldProps; links: Links }) {
               link={link}
               target={link.type ?? attribute.target ?? ""}
               isSorted={many && !isReadOnly}
+              isReadOnly={isReadOnly}
               isFirst={index === 0}
               isLast={index === links.list.length - 1}
               onMove={(by) => links.move(link, index + by)}
@@ -175,19 +173,14 @@ function LinkList({ field, links }: { field: FieldProps; links: Links }) {
   );
 }
 
-interface LinkRowProps {
+interface LinkRowProps extends Omit<EntryButtonsProps, "name"> {
   link: Link;
   target: string;
-  isSorted: boolean;
-  isFirst: boolean;
-  isLast: boolean;
-  onMove: (by: -1 | 1) => void;
-  onRemove: () => void;
 }
 
 const LinkRow = memo(function LinkRow(props: LinkRowProps) {
   const { link, target, isSorted } = props;
-  const { hrefOf, isReadOnly, server } = useForm();
+  const { hrefOf, server } = useForm();
   const entry = useEntry(keyOf(link), link.label);
   return (
     <li ref={entry.ref} className="link" style={entry.style}>
@@ -196,38 +189,7 @@ const LinkRow = memo(function LinkRow(props: LinkRowProps) {
         {link.label}
       </a>
       {link.type && <span className="link-type">{server.types[link.type]?.schema.displayName ?? link.type}</span>}
-      {isSorted && (
-        <>
-          <button
-            type="button"
-            className="item-button"
-            disabled={props.isFirst}
-            aria-label={t("items.up", { name: link.label })}
-            onClick={() => props.onMove(-1)}
-          >
-            ↑
-          </button>
-          <button
-            type="button"
-            className="item-button"
-            disabled={props.isLast}
-            aria-label={t("items.down", { name: link.label })}
-            onClick={() => props.onMove(1)}
-          >
-            ↓
-          </button>
-        </>
-      )}
-      {!isReadOnly && (
-        <button
-          type="button"
-          className="item-button"
-          aria-label={t("links.remove", { name: link.label })}
-          onClick={props.onRemove}
-        >
-          ✕
-        </button>
-      )}
+      <EntryButtons {...props} name={link.label} />
     </li>
   );
 });

@@ -125,3 +125,58 @@ export function useEntry(name: string, label: string) {
   );
   return { ref: sortable.setNodeRef, style, isDragging: sortable.isDragging, handle };
 }
+
+export interface EntryButtonsProps {
+  name: string;
+  isSorted: boolean;
+  isReadOnly: boolean;
+  isFirst: boolean;
+  isLast: boolean;
+  onMove: (by: -1 | 1) => void;
+  onRemove: () => void;
+}
+
+// EntryButtons move an entry of a list by one place, and take it out.
+export function EntryButtons({ name, isSorted, isReadOnly, isFirst, isLast, onMove, onRemove }: EntryButtonsProps) {
+  return (
+    <>
+      {isSorted && (
+        <>
+          <EntryButton label={t("items.up", { name })} isDisabled={isFirst} onPress={() => onMove(-1)}>
+            ↑
+          </EntryButton>
+          <EntryButton label={t("items.down", { name })} isDisabled={isLast} onPress={() => onMove(1)}>
+            ↓
+          </EntryButton>
+        </>
+      )}
+      {!isReadOnly && (
+        <EntryButton label={t("links.remove", { name })} onPress={onRemove}>
+          ✕
+        </EntryButton>
+      )}
+    </>
+  );
+}
+
+interface EntryButtonProps {
+  label: string;
+  isDisabled?: boolean;
+  onPress: () => void;
+  children: React.ReactNode;
+}
+
+export function EntryButton({ label, isDisabled = false, onPress, children }: EntryButtonProps) {
+  return (
+    <button
+      type="button"
+      className="item-button"
+      aria-label={label}
+      title={label}
+      disabled={isDisabled}
+      onClick={onPress}
+    >
+      {children}
+    </button>
+  );
+}

@@ -5,7 +5,7 @@ import { Button } from "react-aria-components";
 import { type Access, type ContentType, isLocalized, isSingle, mainAttribute, readsDrafts } from "../../api/access.ts";
 import { formOf } from "../../form/context.ts";
 import { DocumentForm } from "../../form/form.tsx";
-import { Drafts } from "../../keep/drafts.ts";
+import { drafts } from "../../keep/kept.ts";
 import { go, type Place } from "../../place.ts";
 import { t } from "../../text/text.ts";
 import { Confirm } from "../../ui/confirm.tsx";
@@ -14,9 +14,6 @@ import { PlaceLink } from "../../ui/link.tsx";
 import { messageOf, Problem, Waiting } from "../../ui/states.tsx";
 import { ConflictView } from "./conflict.tsx";
 import { type Open, useDocument } from "./document.ts";
-
-// drafts are those of this desk.
-export const drafts = new Drafts(new URL(document.baseURI).pathname);
 
 interface EditProps {
   access: Access;
@@ -51,7 +48,7 @@ export function Edit({ access, type, place, documentId }: EditProps) {
         <div className="row">
           {!isSingle(type) && <PlaceLink to={["content", type.apiID]}>{type.schema.displayName}</PlaceLink>}
           <h1>{title}</h1>
-          <Status type={type} open={open} />
+          <Saved open={open} />
         </div>
         <Actions access={access} type={type} open={open} locale={locale} place={place} canWrite={!form.isReadOnly} onSave={() => void save()} />
       </header>
@@ -81,16 +78,14 @@ function useSaveKey(save: () => void): void {
   });
 }
 
-// Status says what readers of the site see of the document, and what is saved.
-function Status({ type, open }: { type: ContentType; open: Open }) {
-  const { isDirty, state, values } = open;
-  const saved = state === "saving" ? t("edit.saving") : isDirty ? t("edit.unsaved") : open.isNew ? "" : t("edit.saved");
-  const label = values.status as string | undefined;
+// Saved says whether the server has what the form shows.
+function Saved({ open }: { open: Open }) {
+  const text =
+    open.state === "saving" ? t("edit.saving") : open.isDirty ? t("edit.unsaved") : open.isNew ? "" : t("edit.saved");
   return (
-    <>
-      {type.schema.draftAndPublish && typeof label === "string" && <span className="chip">{label}</span>}
-      <span className="quiet" role="status">{saved}</span>
-    </>
+    <span className="quiet" role="status">
+      {text}
+    </span>
   );
 }
 

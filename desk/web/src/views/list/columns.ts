@@ -68,8 +68,3 @@ export function textOf(attribute: Attribute | undefined, value: Json | undefined
   }
   return typeof value === "number" ? value.toLocaleString(language) : value;
 }
-
-export const labelOf = (name: string) => {
-  const words = name.replace(/[_-]+/g, " ").replace(/([a-z\d])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};

@@ -3,7 +3,8 @@ import { useEffect, useState } from "react";
 import { Button, Checkbox, CheckboxGroup, Dialog, DialogTrigger, Input, Label, Popover, SearchField } from "react-aria-components";
 import { type Access, type Attribute, type ContentType, isLocalized, mainAttribute, readsDrafts } from "../../api/access.ts";
 import { t } from "../../text/text.ts";
-import { columnsOf, labelOf } from "./columns.ts";
+import { columnsOf } from "./columns.ts";
+import { labelOf } from "../../form/field.ts";
 import type { Condition, ListState } from "./state.ts";
 
 interface ToolsProps {
