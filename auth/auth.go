@@ -142,17 +142,21 @@ func (u *Users) bearer(c claims, table *roleTable, last *bearer) (*bearer, error
 			return errGone
 		}
 		b.username = textOf(r, u.username)
-		var role uint64
-		s.LinksFrom(u.role, store.PublishedLinks, r.Ref(), func(l store.Link) bool {
-			role = l.To.Doc
-			return false
-		})
-		access, kind := table.of(role)
+		access, kind := table.of(u.roleOf(s, r))
 		b.role = kind
 		b.bind(access, u.valuesOf(s, r, access.Variables()), last)
 		return nil
 	})
 	return b, err
+}
+
+// roleOf returns the id of the role of a user, 0 if they have none.
+func (u *Users) roleOf(s *store.Snapshot, user store.Record) (role uint64) {
+	s.LinksFrom(u.role, store.PublishedLinks, user.Ref(), func(l store.Link) bool {
+		role = l.To.Doc
+		return false
+	})
+	return role
 }
 
 // Bearer returns the credential in an Authorization header. A header with another scheme, without a credential or with

@@ -59,12 +59,7 @@ func (u *Users) beginAtDesk(ctx context.Context, who account) (c Credentials, er
 		return c, err
 	}
 	err = u.o.Store.View(func(s *store.Snapshot) error {
-		var role uint64
-		s.LinksFrom(u.role, store.PublishedLinks, u.Row(s, who.id).Ref(), func(l store.Link) bool {
-			role = l.To.Doc
-			return false
-		})
-		if access, _ := table.of(role); !access.AllowsAction(DeskAction) {
+		if access, _ := table.of(u.roleOf(s, u.Row(s, who.id))); !access.AllowsAction(DeskAction) {
 			return errNoDesk
 		}
 		return nil

@@ -7,11 +7,9 @@ import (
 	"crypto/rand"
 	"embed"
 	"html"
-	"io"
 	"io/fs"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -70,8 +68,6 @@ func IsMissing() bool { return bundle() == nil }
 type Options struct {
 	Path string // of the page, such as /desk; without a slash at the end
 	API  string // the path of the API, such as /api
-	// Frames are the origins of the sites that show previews, such as https://www.example.org.
-	Frames []string
 }
 
 // New returns a handler for Options.Path and all paths below it. A path that is not a file's shows the page, which
@@ -107,22 +103,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		root = "./" + strings.Repeat("../", strings.Count(below, "/")-1)
 	}
 	nonce := rand.Text()
-	header := w.Header()
-	header["Content-Security-Policy"] = []string{"default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce +
-		"'; img-src 'self' data: blob: https:; media-src 'self' blob: https:; font-src 'self'; connect-src 'self'; frame-src " +
-		strings.Join(append([]string{"'self'"}, h.o.Frames...), " ") +
-		"; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"}
-	header["Referrer-Policy"] = []string{"same-origin"}
-	send(w, http.StatusOK, `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+	policy := "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; " +
+		"img-src 'self' data: blob: https:; media-src 'self' blob: https:; font-src 'self'; connect-src 'self'; " +
+		"frame-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+	w.Header()["Referrer-Policy"] = []string{"same-origin"}
+	webfile.SendPage(w, http.StatusOK, policy, webfile.Head("Lectern")+`<meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" nonce="`+nonce+`">
 <base href="`+html.EscapeString(root)+`">
-<title>Lectern</title>
-<link rel="icon" href="data:,">
 <link rel="stylesheet" href="`+assets[1:]+h.files.style+`">
 <link rel="license" href="`+assets[1:]+h.files.licences+`">
 <script type="module" src="`+assets[1:]+h.files.script+`"></script>
@@ -140,38 +127,12 @@ func (h *handler) api() string {
 	return strings.Repeat("../", strings.Count(h.o.Path, "/")) + strings.TrimPrefix(h.o.API, "/")
 }
 
-func answerMissing(w http.ResponseWriter, _ *http.Request) {
-	w.Header()["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'unsafe-inline'; img-src data:; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
-	send(w, http.StatusNotFound, `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Lectern</title>
-<link rel="icon" href="data:,">
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; color: #222; background: #fff; }
-pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
-</style>
-</head>
-<body>
-<h1>The desk</h1>
-<p>The page to write content in belongs here, but this build of the server was made without it. With Node and npm,
-where the program is built, Lectern itself or one that adds to it:</p>
+var missing = webfile.NewStaticPage("The desk", `<p>The page to write content in belongs here, but this build of the server was made
+without it. With Node and npm, where the program is built, Lectern itself or one that adds to it:</p>
 <pre>`+html.EscapeString(Generate)+`
 go build</pre>
-<p>Releases of Lectern hold it. <code>desk: {enabled: false}</code> in <code>config/server.yaml</code> takes this notice away.</p>
-</body>
-</html>
+<p>Releases of Lectern hold it. <code>desk: {enabled: false}</code> in <code>config/server.yaml</code> takes this notice
+away.</p>
 `)
-}
 
-func send(w http.ResponseWriter, status int, page string) {
-	header := w.Header()
-	header["Cache-Control"] = []string{"no-store"}
-	header["Content-Type"] = []string{"text/html; charset=utf-8"}
-	header["Content-Length"] = []string{strconv.Itoa(len(page))}
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, page) // it fails only if the client is gone
-}
+func answerMissing(w http.ResponseWriter, _ *http.Request) { missing.Send(w, http.StatusNotFound) }

@@ -47,14 +47,9 @@ var errNoDesk = errors.New("the project has no desk: config/server.yaml says des
 
 // accessRoute returns the route at which callers read what they may do.
 func (g *generation) accessRoute() server.Route {
-	locales := []string{g.Settings.I18n.DefaultLocale}
-	for _, l := range g.Settings.I18n.Locales {
-		if l.Code != locales[0] {
-			locales = append(locales, l.Code)
-		}
-	}
-	if !g.Settings.I18n.Enabled {
-		locales = nil
+	var locales []string
+	if g.Settings.I18n.Enabled {
+		locales = g.Settings.I18n.DefaultFirst()
 	}
 	return routes.Access(routes.AccessOptions{
 		Prefix: g.Settings.REST.Prefix, Model: g.Model, Actions: g.Actions, Locales: locales,

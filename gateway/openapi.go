@@ -30,16 +30,11 @@ func (g *generation) openAPI(generated *rest.API, served []server.Route) *openap
 	s, x := g.Settings, g.extensions
 	api := &openapi.API{
 		Title: "Content API", Version: g.definitionsVersion(), URL: s.Server.URL, Prefix: s.REST.Prefix, Model: g.Model,
-		DefaultLimit: s.REST.DefaultLimit, MaxLimit: s.REST.MaxLimit, Locales: []string{s.I18n.DefaultLocale},
+		DefaultLimit: s.REST.DefaultLimit, MaxLimit: s.REST.MaxLimit, Locales: s.I18n.DefaultFirst(),
 		Sessions: s.Users.Accounts.Sessions.On,
 	}
 	for _, p := range s.Users.Providers {
 		api.Providers = append(api.Providers, p.Name)
-	}
-	for _, l := range s.I18n.Locales {
-		if l.Code != s.I18n.DefaultLocale {
-			api.Locales = append(api.Locales, l.Code)
-		}
 	}
 	for _, route := range x.routes {
 		api.Routes = append(api.Routes,

@@ -53,6 +53,15 @@ type Assignment struct {
 // Writes reports whether the caller may send a value of an attribute.
 func (l *Limit) Writes(a *contenttypes.Attribute) bool { return l == nil || l.fields.writes(a) }
 
+// MaySend reports whether the caller may send an attribute in the data of a write that is limited by l. Private
+// attributes may be sent, although no answer shows them.
+func (a *Access) MaySend(attr *contenttypes.Attribute, l *Limit) bool {
+	if !attr.IsInput() || !l.Writes(attr) || l.Sets(attr) || attr.Target != nil && attr.Target.Internal {
+		return false
+	}
+	return attr.Type != contenttypes.RelationType || attr.Target == nil || a.Allows(attr.Target, "find")
+}
+
 // Sets reports whether the server writes an attribute.
 func (l *Limit) Sets(a *contenttypes.Attribute) bool {
 	return l != nil && slices.ContainsFunc(l.rule.set, func(s assignment) bool { return s.attr == a })

@@ -260,6 +260,12 @@ func (s *I18n) Codes() []string {
 	return codes
 }
 
+// DefaultFirst returns the codes of the locales, that of the default locale first.
+func (s *I18n) DefaultFirst() []string {
+	others := slices.DeleteFunc(s.Codes(), func(code string) bool { return code == s.DefaultLocale })
+	return append([]string{s.DefaultLocale}, others...)
+}
+
 var localePattern = regexp.MustCompile(`^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$`)
 
 // localeName returns the default name of a locale.

@@ -195,7 +195,7 @@ func (b *builder) inputExample(s *contenttypes.Schema, l *permission.Limit) *jso
 	for _, a := range s.Attributes {
 		_, pattern := a.Pattern()
 		switch {
-		case !b.writes(a, l) || pattern != "" && a.Type != contenttypes.UID:
+		case !b.access.MaySend(a, l) || pattern != "" && a.Type != contenttypes.UID:
 		case a.IsScalar() && a.Type != contenttypes.Password:
 			o.Set(a.Name, exampleOf(a))
 		case a.Required:

@@ -46,7 +46,7 @@ func (b *builder) create(t *contenttypes.ContentType) *jsontree.Object {
 func (b *builder) required(t *contenttypes.ContentType, l *permission.Limit) (always, published []string) {
 	for _, a := range t.Attributes {
 		switch isList := a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType && a.Repeatable; {
-		case !a.Required || a.HasDefault || a.System || a.Generate || !b.writes(a, l):
+		case !a.Required || a.HasDefault || a.System || a.Generate || !b.access.MaySend(a, l):
 		case isList || !t.DraftAndPublish:
 			always = append(always, a.Name)
 		default:
@@ -56,15 +56,6 @@ func (b *builder) required(t *contenttypes.ContentType, l *permission.Limit) (al
 	return always, published
 }
 
-// writes reports whether the reader may send an attribute in the data of a write that is limited by l. Private
-// attributes may be sent, although no answer shows them.
-func (b *builder) writes(a *contenttypes.Attribute, l *permission.Limit) bool {
-	if !a.IsInput() || !l.Writes(a) || l.Sets(a) || a.Target != nil && a.Target.Internal {
-		return false
-	}
-	return a.Type != contenttypes.RelationType || a.Target == nil || b.access.Allows(a.Target, "find")
-}
-
 // inputObject returns the schema of the data of a document or component.
 func (b *builder) inputObject(s *contenttypes.Schema, l *permission.Limit) *jsontree.Object {
 	properties := jsontree.NewObject()
@@ -72,7 +63,7 @@ func (b *builder) inputObject(s *contenttypes.Schema, l *permission.Limit) *json
 		if a.Type == contenttypes.ID && b.isComponent(s) {
 			properties.Set("id",
 				typed("integer", "description", "Of a component that is there already: it is changed, not replaced."))
-		} else if b.writes(a, l) {
+		} else if b.access.MaySend(a, l) {
 			properties.Set(a.Name, b.inputValue(a))
 		}
 	}

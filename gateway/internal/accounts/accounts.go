@@ -84,10 +84,13 @@ func (u *routes) limited(method, path, permission string, handle server.Handler)
 
 func (u *routes) limitedBy(l *auth.Limiter, method, path, permission string, handle server.Handler) server.Route {
 	route := u.route(method, path, permission, handle)
-	route.Limit = func(w http.ResponseWriter, r *http.Request) error {
-		return server.Allow(l, u.Proxies, w, r, path)
-	}
+	route.Limit = u.limit(l, path)
 	return route
+}
+
+// limit counts the requests of an address under a name.
+func (u *routes) limit(l *auth.Limiter, name string) server.RateLimit {
+	return func(w http.ResponseWriter, r *http.Request) error { return server.Allow(l, u.Proxies, w, r, name) }
 }
 
 // shown returns a Show that prints a user into body. If with is set and the caller may read roles, it prints the role

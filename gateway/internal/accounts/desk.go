@@ -30,15 +30,9 @@ func (u *routes) deskRoutes() []server.Route {
 		return nil
 	}
 	at := u.Desk.Path + sessionPath
-	limited := func(method, path string, handle server.Handler) server.Route {
-		return withJWT(server.Route{Method: method, Path: path, Open: true, Handle: handle,
-			Limit: func(w http.ResponseWriter, r *http.Request) error {
-				return server.Allow(u.Limiter, u.Proxies, w, r, at)
-			}})
-	}
 	return []server.Route{
-		limited("POST", at, u.deskLogin),
-		withJWT(server.Route{Method: "PUT", Path: at, Open: true, Handle: u.deskRefresh}),
+		withJWT(server.Route{Method: "POST", Path: at, Open: true, Handle: u.deskLogin, Limit: u.limit(u.Limiter, at)}),
+		withJWT(server.Route{Method: "PUT", Path: at, Open: true, Handle: u.deskRefresh, Limit: u.limit(u.Refreshes, at)}),
 		{Method: "DELETE", Path: at, Open: true, Handle: u.deskLogout},
 	}
 }
@@ -77,7 +71,7 @@ func (u *routes) deskRefresh(w http.ResponseWriter, r *http.Request, _ auth.Prin
 	if err := fromDesk(r); err != nil {
 		return err
 	}
-	token := deskToken(r)
+	token := cookieOf(r, deskCookie)
 	if token == "" {
 		return server.SendJSON(w, http.StatusOK, []byte(`{"jwt":null}`)) // the desk asks first thing
 	}
@@ -96,7 +90,7 @@ func (u *routes) deskLogout(w http.ResponseWriter, r *http.Request, _ auth.Princ
 	if err := fromDesk(r); err != nil {
 		return err
 	}
-	token := deskToken(r)
+	token := cookieOf(r, deskCookie)
 	u.Desk.Owners.End(token)
 	if err := u.Users.DeskLogout(r.Context(), token); err != nil {
 		return err
@@ -112,14 +106,6 @@ func fromDesk(r *http.Request) error {
 		return errNoFetch
 	}
 	return nil
-}
-
-func deskToken(r *http.Request) string {
-	cookie, err := r.Cookie(deskCookie)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
 }
 
 var errLink = &apierror.Error{Status: http.StatusUnauthorized, Name: "UnauthorizedError", Reason: apierror.Credential,
@@ -145,13 +131,4 @@ func (u *routes) sendOwner(w http.ResponseWriter, key string) error {
 
 func sendJWT(w http.ResponseWriter, jwt string) error {
 	return server.SendJSON(w, http.StatusOK, append(jsontree.AppendString([]byte(`{"jwt":`), jwt), '}'))
-}
-
-func textOf(body any, key string) string {
-	o, _ := body.(*jsontree.Object)
-	if o == nil {
-		return ""
-	}
-	s, _ := o.Value(key).(string)
-	return s
 }

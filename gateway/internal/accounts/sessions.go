@@ -32,8 +32,11 @@ func (c *Cookie) wants(r *http.Request) bool {
 }
 
 // sent returns the refresh token in the cookie of a request, "" if there is none.
-func (c *Cookie) sent(r *http.Request) string {
-	cookie, err := r.Cookie(c.Template.Name)
+func (c *Cookie) sent(r *http.Request) string { return cookieOf(r, c.Template.Name) }
+
+// cookieOf returns the value of a cookie of a request, "" if there is none.
+func cookieOf(r *http.Request, name string) string {
+	cookie, err := r.Cookie(name)
 	if err != nil {
 		return ""
 	}
@@ -81,12 +84,17 @@ func (c *Cookie) token(r *http.Request, sent any) string {
 	if token := c.sent(r); token != "" {
 		return token
 	}
-	o, _ := sent.(*jsontree.Object)
+	return textOf(sent, "refreshToken")
+}
+
+// textOf returns a text in the body of a request, "" if there is none of this name.
+func textOf(body any, name string) string {
+	o, _ := body.(*jsontree.Object)
 	if o == nil {
 		return ""
 	}
-	token, _ := o.Value("refreshToken").(string)
-	return token
+	s, _ := o.Value(name).(string)
+	return s
 }
 
 func (u *routes) sessionRoutes() []server.Route {

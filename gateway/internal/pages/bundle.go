@@ -63,10 +63,10 @@ func (b *bundle) files() (files []File) {
 
 // policy returns the content security policy of a page that loads a bundle from the address of the page, and a nonce
 // for its script.
-func (b *bundle) policy() (policy []string, nonce string) {
+func (b *bundle) policy() (policy, nonce string) {
 	nonce = rand.Text()
-	return []string{"default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce +
-		"'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}, nonce
+	return "default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'self' 'nonce-" + nonce +
+		"'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", nonce
 }
 
 // links returns the elements of the head of a page at a path that load the bundle.

@@ -5,11 +5,11 @@ package pages
 
 import (
 	"html"
-	"io"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
+
+	"lectern/internal/webfile"
 )
 
 // Generate is the command that builds the pages. It also works in a program that has Lectern as a module.
@@ -49,7 +49,7 @@ func GraphQL(endpoint string, introspection bool) Page {
 func OpenAPI(at, document string) Page {
 	b := builtReader()
 	if b == nil {
-		return Page{Handler: newStaticPage("API", `<p>A page that shows the <a href="`+document+
+		return Page{Handler: webfile.NewStaticPage("API", `<p>A page that shows the <a href="`+document+
 			`">OpenAPI document</a> belongs here, but this build of the server was made without it. With Node
 and npm, where the program is built, Lectern itself or one that adds to it:</p>
 <pre>`+html.EscapeString(Generate)+`
@@ -96,36 +96,8 @@ func (b *bundle) page(title, at string, body func(shownAt string) string) Page {
 			shownAt += "/"
 		}
 		policy, nonce := b.policy()
-		send(w, policy, head(title)+b.links(shownAt, nonce)+"</head>\n<body>\n"+body(shownAt)+"</body>\n</html>\n")
+		webfile.SendPage(w, http.StatusOK, policy, webfile.Head(title)+b.links(shownAt, nonce)+"</head>\n<body>\n"+body(shownAt)+"</body>\n</html>\n")
 	})}
-}
-
-// head returns the beginning of a page with a title.
-func head(title string) string {
-	return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>` + title + `</title>
-<link rel="icon" href="data:,">
-`
-}
-
-// A staticPage is a page without scripts that loads no files.
-type staticPage string
-
-func newStaticPage(title, body string) staticPage {
-	return staticPage(head(title) + `<style>
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; color: #222; background: #fff; }
-pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
-</style>
-</head>
-<body>
-<h1>` + title + `</h1>
-` + body + `</body>
-</html>
-`)
 }
 
 const postOperations = `<p>This address answers GraphQL operations. Send one by POST:</p>
@@ -133,8 +105,8 @@ const postOperations = `<p>This address answers GraphQL operations. Send one by 
 `
 
 var (
-	plainGraphQL   = newStaticPage("GraphQL", postOperations)
-	missingGraphQL = newStaticPage("GraphQL", postOperations+
+	plainGraphQL   = webfile.NewStaticPage("GraphQL", postOperations)
+	missingGraphQL = webfile.NewStaticPage("GraphQL", postOperations+
 		`<p>A page to work with belongs here, but this build of the server was made without it. With Node and npm,
 where the program is built, Lectern itself or one that adds to it:</p>
 <pre>`+html.EscapeString(Generate)+`
@@ -143,27 +115,6 @@ go build</pre>
 this notice away.</p>
 `)
 )
-
-var (
-	typeHTML     = []string{"text/html"}
-	noStore      = []string{"no-store"}
-	staticPolicy = []string{"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
-		"form-action 'none'; frame-ancestors 'none'"}
-)
-
-func (s staticPage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	send(w, staticPolicy, string(s))
-}
-
-func send(w http.ResponseWriter, policy []string, page string) {
-	header := w.Header()
-	header["Content-Security-Policy"] = policy
-	header["Cache-Control"] = noStore
-	header["Content-Type"] = typeHTML
-	header["Content-Length"] = []string{strconv.Itoa(len(page))}
-	w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(w, page) // it fails only if the client is gone
-}
 
 // base returns what a relative link from a page begins with.
 func base(at string) string {

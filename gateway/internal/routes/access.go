@@ -1,8 +1,6 @@
 package routes
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 	"lectern/contenttypes"
 	"lectern/documents/permission"
 	"lectern/gateway/internal/server"
-	"lectern/internal/etag"
 	"lectern/jsontree"
 )
 
@@ -40,17 +37,7 @@ func Access(o AccessOptions) server.Route {
 func (o *AccessOptions) serve(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	body := jsontree.Append([]byte(`{"data":`), o.describe(who))
 	body = append(body, `,"meta":{}}`...)
-	sum := sha256.Sum256(body)
-	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	header := w.Header()
-	header["Etag"] = []string{tag}
-	header["Cache-Control"] = []string{"no-cache"}
-	header["Vary"] = server.VaryByCallerEncoding
-	if known := r.Header["If-None-Match"]; etag.Lists(known, []byte(tag)) || etag.IsAny(known) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	return o.Limits.SendJSON(w, r, http.StatusOK, body)
+	return taggedOf(body).send(w, r, o.Limits)
 }
 
 func (o *AccessOptions) describe(who auth.Principal) *jsontree.Object {
@@ -126,10 +113,7 @@ func (a *accessOf) actions(t *contenttypes.ContentType) *jsontree.Object {
 func (a *accessOf) written(s *contenttypes.Schema, limit *permission.Limit) []string {
 	names := []string{}
 	for _, attr := range s.Attributes {
-		switch {
-		case !attr.IsInput(), !limit.Writes(attr), limit.Sets(attr), attr.Target != nil && attr.Target.Internal:
-		case attr.Type == contenttypes.RelationType && attr.Target != nil && !a.access.Allows(attr.Target, "find"):
-		default:
+		if a.access.MaySend(attr, limit) {
 			names = append(names, attr.Name)
 		}
 	}

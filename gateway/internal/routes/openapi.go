@@ -1,17 +1,13 @@
 package routes
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 
 	"lectern/auth"
 	"lectern/documents/permission"
 	"lectern/gateway/internal/server"
-	"lectern/internal/etag"
 	"lectern/internal/lru"
 	"lectern/shadowcrud/openapi"
-	"lectern/shadowcrud/rest"
 )
 
 // OpenAPIPath is the path of the OpenAPI document below the prefix of the API.
@@ -27,21 +23,15 @@ const (
 type openAPI struct {
 	api          *openapi.API
 	authenticate func(*http.Request) (auth.Principal, error)
-	kept         *lru.Cache[string, *openAPIDocument] // by the outlines of what the caller and the public may do
+	kept         *lru.Cache[string, *tagged] // by the outlines of what the caller and the public may do
 	limits       server.Limits
-}
-
-// An openAPIDocument is the document for callers with some permissions.
-type openAPIDocument struct {
-	text []byte
-	etag string
 }
 
 // OpenAPI returns the route of the document of an API. authenticate returns who sent a request.
 func OpenAPI(api *openapi.API, authenticate func(*http.Request) (auth.Principal, error),
 	limits server.Limits) server.Route {
 	o := &openAPI{api: api, authenticate: authenticate, limits: limits,
-		kept: lru.New[string, *openAPIDocument](keptOpenAPIs, keptOpenAPIBytes)}
+		kept: lru.New[string, *tagged](keptOpenAPIs, keptOpenAPIBytes)}
 	return server.Route{Method: http.MethodGet, Path: api.Prefix + OpenAPIPath, Handle: o.serve}
 }
 
@@ -51,34 +41,18 @@ func (o *openAPI) serve(w http.ResponseWriter, r *http.Request, who auth.Princip
 	if err != nil {
 		return err
 	}
-	d := o.document(who.Access, public.Access)
-	header := w.Header()
-	header["Etag"] = []string{d.etag}
-	header["Cache-Control"] = []string{"no-cache"}
-	header["Vary"] = server.VaryByCallerEncoding
-	switch tag, known := []byte(d.etag), r.Header["If-None-Match"]; {
-	case etag.Excludes(r.Header["If-Match"], tag):
-		delete(header, "Etag")
-		delete(header, "Cache-Control")
-		return rest.ErrOtherAnswer
-	case etag.Lists(known, tag) || etag.IsAny(known):
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	return o.limits.SendJSON(w, r, http.StatusOK, d.text)
+	return o.document(who.Access, public.Access).send(w, r, o.limits)
 }
 
 // document returns the document for a caller, which it makes unless it is kept.
-func (o *openAPI) document(access, public *permission.Access) *openAPIDocument {
+func (o *openAPI) document(access, public *permission.Access) *tagged {
 	key := string(public.AppendOutline(access.AppendOutline(nil)))
 	if d, ok := o.kept.Get(key); ok {
 		return d
 	}
 	api := *o.api
 	api.Public = public
-	d := &openAPIDocument{text: api.Describe(access)}
-	sum := sha256.Sum256(d.text)
-	d.etag = `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	d := taggedOf(api.Describe(access))
 	o.kept.Add(key, d, len(d.text))
 	return d
 }

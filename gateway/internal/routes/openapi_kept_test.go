@@ -33,7 +33,7 @@ func TestUsersShareADocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &openAPI{api: &openapi.API{Model: model, Prefix: "/api", Locales: []string{"en"}},
-		kept: lru.New[string, *openAPIDocument](keptOpenAPIs, keptOpenAPIBytes)}
+		kept: lru.New[string, *tagged](keptOpenAPIs, keptOpenAPIBytes)}
 	role, public := permission.NewAccess([]string{find}, rule), permission.NewAccess(nil)
 	ada := o.document(role.Bind(permission.Values{"user": "1"}), public)
 	if bob := o.document(role.Bind(permission.Values{"user": "2"}), public); bob != ada {
