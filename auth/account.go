@@ -8,6 +8,7 @@ import (
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
+	"lectern/jsontree"
 	"lectern/store"
 )
 
@@ -36,6 +37,9 @@ func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Sho
 	data.Set("email", email)
 	data.Set("provider", localProvider)
 	data.Set("role", role)
+	if data.Value("confirmed") == true && !form.has(u.confirmCode.Name) {
+		data.Set(u.confirmCode.Name, proofOf(email)) // the administrator vouches for it
+	}
 	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
 		return err
@@ -61,10 +65,11 @@ func (u *Users) Create(ctx context.Context, once *store.Once, body any, show Sho
 // password or are blocked.
 func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body any, show Show,
 	access *permission.Access) error {
-	documentID, err := u.documentID(id)
+	who, err := u.stored(id)
 	if err != nil {
 		return err
 	}
+	documentID := who.documentID
 	form := newForm(body)
 	w := u.written(documentID, form.values(u.typ), show, nil)
 	w.Rules, w.KeysHeld = access, true
@@ -108,6 +113,9 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 	if (password != "" || email != "") && !form.has(u.resetCode.Name) {
 		data.Set(u.resetCode.Name, nil) // the code that was mailed ends
 	}
+	if !form.has(u.confirmCode.Name) {
+		u.setProof(data, &who)
+	}
 	ctx, release, err := u.o.Documents.LockHooked(ctx, u.typ)
 	if err != nil {
 		return err
@@ -142,7 +150,7 @@ func (u *Users) Update(ctx context.Context, once *store.Once, id uint64, body an
 // Delete deletes the user with this id, within the rules of access, and calls show with the row as it was. If there is
 // no such user, it does not call show.
 func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Show, access *permission.Access) error {
-	documentID, err := u.documentID(id)
+	who, err := u.stored(id)
 	if errors.Is(err, errNoUser) {
 		return nil
 	}
@@ -155,7 +163,7 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 	}
 	defer release()
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.DeleteAction,
-		documents.Write{Type: u.typ, DocumentID: documentID, Rules: access})
+		documents.Write{Type: u.typ, DocumentID: who.documentID, Rules: access})
 	if err != nil {
 		return err
 	}
@@ -172,7 +180,7 @@ func (u *Users) Delete(ctx context.Context, once *store.Once, id uint64, show Sh
 		if err := show(tx.Snapshot, r); err != nil {
 			return err
 		}
-		if _, err := u.endSessions(tx, documentID, anySession); err != nil {
+		if _, err := u.endSessions(tx, who.documentID, anySession); err != nil {
 			return err
 		}
 		return tx.Delete(p)
@@ -185,14 +193,30 @@ func isNotFound(err error) bool {
 	return errors.As(err, &missing) && missing.Status == http.StatusNotFound
 }
 
-func (u *Users) documentID(id uint64) (documentID string, err error) {
+// setProof adds to the data of an update what it says of the address of who: an administrator who confirms an account
+// vouches for its address, and a code that was mailed to another address confirms it no longer.
+func (u *Users) setProof(data *jsontree.Object, who *account) {
+	email, has := data.Value("email").(string)
+	if !has {
+		email = who.email
+	}
+	switch {
+	case data.Value("confirmed") == true && !who.confirmed:
+		data.Set(u.confirmCode.Name, proofOf(email))
+	case email != who.email:
+		data.Set(u.confirmCode.Name, nil)
+	}
+}
+
+// stored returns the user with this id.
+func (u *Users) stored(id uint64) (who account, err error) {
 	err = u.o.Store.View(func(s *store.Snapshot) error {
 		r := u.Row(s, id)
 		if !r.Exists() {
 			return errNoUser
 		}
-		documentID = r.DocumentID()
+		who = u.account(r)
 		return nil
 	})
-	return documentID, err
+	return who, err
 }

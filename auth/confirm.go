@@ -16,12 +16,20 @@ func (u *Users) ConfirmEmail(ctx context.Context, query any, show Show) (c Crede
 	if err := form.err(); err != nil {
 		return c, err
 	}
-	data := jsontree.NewObject()
-	data.Set("confirmed", true)
-	data.Set("confirmationToken", nil)
+	var email string
+	err = u.o.Store.View(func(s *store.Snapshot) error {
+		if r := u.withCode(s, u.confirmCode, code); r.Exists() {
+			email = textOf(r, u.email)
+		}
+		return nil
+	})
+	if err != nil {
+		return c, err
+	}
+	data := jsontree.ObjectOf("confirmed", true, u.confirmCode.Name, proofOf(email))
 	confirmed, err := u.update(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		r := u.withCode(s, u.confirmCode, code)
-		if !r.Exists() {
+		if !r.Exists() || textOf(r, u.email) != email {
 			return r, apierror.Validation("Invalid token")
 		}
 		return r, nil

@@ -30,9 +30,10 @@ var (
 
 // Connect logs in the user who has the address of an identity, and registers them if there is none.
 //
-// An account with a password is joined by its address as well. Unless the owner of the address has confirmed it here,
-// somebody else may have registered it: then its password and the JWTs of it end, and it becomes an account of the
-// provider. If the settings allow several accounts of one address, only one of the same provider is joined.
+// An account with a password is joined by its address as well. Unless a mail to the address, an administrator or a
+// provider has proven that it is theirs, somebody else may have registered it: then its password and the JWTs of it
+// end, and it becomes an account of the provider. If the settings allow several accounts of one address, only one of
+// the same provider is joined.
 func (u *Users) Connect(ctx context.Context, id Identity, show Show) (c Credentials, err error) {
 	id.Email = lower(id.Email)
 	if !values.IsEmail(id.Email) {
@@ -55,7 +56,7 @@ func (u *Users) Connect(ctx context.Context, id Identity, show Show) (c Credenti
 		return c, err
 	case who.id == 0:
 		return u.registerBy(ctx, id, show)
-	case u.isProven(&who):
+	case who.isProven():
 		return u.issue(ctx, who, "")
 	}
 	return u.takeOver(ctx, id, show)
@@ -73,15 +74,25 @@ func (u *Users) connected(s *store.Snapshot, id Identity) (found store.Record) {
 	return found
 }
 
-// isProven reports whether the address of an account is known to be that of whoever can log in to it.
-func (u *Users) isProven(a *account) bool {
-	return a.confirmed && (!a.local || u.o.Settings.EmailConfirmation)
+// isProven reports whether the address of an account is known to be that of whoever can log in to it. That it counts
+// as confirmed is not enough: that of everybody who registers does while the settings ask for no confirmation.
+func (a *account) isProven() bool {
+	salt, _, _ := strings.Cut(strings.TrimPrefix(a.proof, digestMark), ":")
+	return a.confirmed && a.proof == proof(salt, a.email)
+}
+
+// proofOf returns what is stored of an address that was proven, in place of the code that confirms it. It holds for
+// that address alone. It is no code: see withCode.
+func proofOf(email string) string { return proof(randomName(), email) }
+
+func proof(salt, email string) string {
+	return digestMark + salt + ":" + strings.TrimPrefix(digestOfCode(salt+email), digestMark)
 }
 
 // takeOver gives an account to the owner of its address.
 func (u *Users) takeOver(ctx context.Context, id Identity, show Show) (c Credentials, err error) {
 	data := jsontree.ObjectOf("confirmed", true, "provider", id.Provider, "password", nil, u.resetCode.Name, nil,
-		u.confirmCode.Name, nil)
+		u.confirmCode.Name, proofOf(id.Email))
 	return u.updateAndIssue(ctx, data, show, func(s *store.Snapshot) (store.Record, error) {
 		r := u.connected(s, id)
 		switch {
@@ -114,7 +125,7 @@ func (u *Users) registerBy(ctx context.Context, id Identity, show Show) (c Crede
 	}
 	var made account
 	data := jsontree.ObjectOf("username", username, "email", id.Email, "provider", id.Provider, "confirmed", true,
-		"role", role)
+		"role", role, u.confirmCode.Name, proofOf(id.Email))
 	p, err := u.o.Documents.PrepareHooked(ctx, documents.CreateAction, u.written("", data, show, &made))
 	if err != nil {
 		return c, err

@@ -150,6 +150,7 @@ type account struct {
 	documentID         string
 	username, email    string
 	hash               []byte // stored hash of the password
+	proof              string // of the address, or the code that confirms it; "" if there is neither
 	local              bool
 	confirmed, blocked bool
 }
@@ -160,6 +161,7 @@ func (u *Users) account(r store.Record) account {
 		documentID: r.DocumentID(),
 		username:   textOf(r, u.username), email: textOf(r, u.email),
 		hash:      append([]byte(nil), r.JSON(u.password)...),
+		proof:     textOf(r, u.confirmCode),
 		local:     textOf(r, u.provider) == localProvider,
 		confirmed: isTrue(r, u.confirmed), blocked: isTrue(r, u.blocked),
 	}

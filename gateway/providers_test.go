@@ -22,10 +22,17 @@ const frontEnd = "https://www.people.test/connect/idp"
 
 // visit runs a project whose users can log in by a provider, with further settings of users.
 func visit(t *testing.T, settings string) *visitor {
+	return visitAt(t, writeProject(t, with(nil)), gateway.Options{Ephemeral: true}, settings)
+}
+
+// visitAt is visit with the project in a directory.
+func visitAt(t *testing.T, dir string, o gateway.Options, settings string) *visitor {
 	idp := providertest.New(t)
 	idp.Claims = map[string]any{"email": "Ann@people.test", "email_verified": true, "preferred_username": "ann"}
-	a := serve(t, plugins(noRateLimit+settings+fmt.Sprintf("    providers:\n      idp: {issuer: %q, clientId: %s, "+
+	writeFiles(t, dir, plugins(noRateLimit+settings+fmt.Sprintf("    providers:\n      idp: {issuer: %q, clientId: %s, "+
 		"clientSecret: %q, callback: %q}\n", idp.URL, providertest.ClientID, providertest.ClientSecret, frontEnd)))
+	ready, _ := run(t, dir, o, nil)
+	a := newAPI(t, ready)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -229,6 +236,81 @@ func TestJoinedAccounts(t *testing.T) {
 			t.Errorf("the second time: %s", again.text)
 		}
 	})
+}
+
+// TestPasswordEndsUnlessAddressIsProven logs in by a provider users whose accounts count as confirmed. Their passwords
+// go on working if it is known that the address is theirs.
+func TestPasswordEndsUnlessAddressIsProven(t *testing.T) {
+	const confirming = "    email_confirmation: true\n"
+	box := newMailbox(t)
+	register := func(v *visitor, email string) (path string) {
+		id := v.want(200, "POST", "/api/auth/local/register", "",
+			object{"username": "ann", "email": email, "password": "secret-ann"}).at("user.id")
+		return userPath(int(id.(float64)))
+	}
+	code := func() string {
+		return "/api/auth/email-confirmation?confirmation=" + strings.TrimSpace(box.next().after("confirmation="))
+	}
+	for name, c := range map[string]struct {
+		settings string
+		begin    func(v *visitor)
+		goesOn   bool
+	}{
+		"confirmed by mail": {confirming, func(v *visitor) {
+			register(v, "ann@people.test")
+			v.want(302, "GET", code(), "", nil)
+		}, true},
+		"confirmed by mail, with another address since": {confirming, func(v *visitor) {
+			path := register(v, "other@people.test")
+			v.want(302, "GET", code(), "", nil)
+			v.want(200, "PUT", path, "full", object{"email": "ann@people.test"})
+		}, false},
+		"confirmed by a mail to another address": {confirming, func(v *visitor) {
+			path, sent := register(v, "other@people.test"), code()
+			v.want(200, "PUT", path, "full", object{"email": "ann@people.test"})
+			v.want(400, "GET", sent, "", nil)
+			v.want(200, "PUT", path, "full", object{"confirmed": true, "confirmationToken": "mine"})
+		}, false},
+		"confirmed by an administrator": {confirming, func(v *visitor) {
+			v.want(200, "PUT", register(v, "other@people.test"), "full", object{"email": "ann@people.test", "confirmed": true})
+		}, true},
+		"confirmed by registering": {"", func(v *visitor) {
+			v.want(200, "PUT", register(v, "ann@people.test"), "full", object{"confirmed": true}) // as it was
+		}, false},
+		"made by an administrator": {"", func(v *visitor) {
+			v.want(201, "POST", "/api/users", "full", object{"username": "ann", "email": "ann@people.test",
+				"password": "secret-ann", "role": v.roleID("authenticated"), "confirmed": true})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := visit(t, c.settings+"    email:\n      "+box.config()+"\n")
+			c.begin(v)
+			v.keepsPassword(c.goesOn)
+		})
+	}
+	t.Run("confirmed by registering, before the mails", func(t *testing.T) {
+		dir := writeProject(t, with(plugins(noRateLimit)))
+		ready, stop := run(t, dir, gateway.Options{}, nil)
+		newAPI(t, ready).register("ann")
+		stop()
+		visitAt(t, dir, gateway.Options{}, confirming).keepsPassword(false)
+	})
+}
+
+// keepsPassword logs in by a password, by the provider, and by the password again if that goes on working.
+func (v *visitor) keepsPassword(goesOn bool) {
+	v.t.Helper()
+	jwt := v.login("ann", "secret-ann")
+	r := v.enter()
+	if r.status != 200 || r.at("user.provider") != map[bool]string{true: "local", false: "idp"}[goesOn] {
+		v.t.Fatalf("by the provider: %d %s", r.status, r.text)
+	}
+	want := map[bool]int{true: 200, false: 401}[goesOn]
+	v.want(want, "GET", "/api/users/me", jwt, nil)
+	if r := v.do("POST", "/api/auth/local", "", object{"identifier": "ann", "password": "secret-ann"}); r.status == 200 != goesOn {
+		v.t.Errorf("by the password: %d %s", r.status, r.text)
+	}
+	v.want(200, "GET", "/api/users/me", v.enter().at("jwt").(string), nil)
 }
 
 // TestConnectBeginsASession logs in by a provider where logins begin sessions. The sessions of whoever had the account
