@@ -44,6 +44,17 @@ func (c RuleReader) access(permissions []string, rules Rules) *permission.Access
 	return permission.NewAccess(granted, limits...)
 }
 
+// Token returns what a token of this declaration may do.
+func (c RuleReader) Token(d Declaration, actions *Actions) *permission.Access {
+	switch d.Kind {
+	case FullAccess:
+		return permission.FullAccess
+	case ReadOnly:
+		return permission.NewAccess(c.Drafts.with(actions.named("find", "findOne", permission.FindDrafts)))
+	}
+	return c.access(d.Permissions, d.Rules).Bind(permission.Values{"token": d.Name})
+}
+
 func (c RuleReader) failed(err error) {
 	if c.Failed != nil {
 		c.Failed(err)

@@ -111,10 +111,9 @@ type TokenOptions struct {
 // Tokens are the API tokens of a project. Principal, which every request calls, only reads an immutable table in
 // memory; creating or revoking a token makes a new table.
 type Tokens struct {
-	o        TokenOptions
-	typ      *contenttypes.ContentType
-	actions  *Actions
-	readOnly *permission.Access
+	o       TokenOptions
+	typ     *contenttypes.ContentType
+	actions *Actions
 
 	table atomic.Pointer[table]
 	edit  sync.Mutex // serialises changes of tokens
@@ -158,7 +157,6 @@ func OpenTokens(o TokenOptions) (*Tokens, error) {
 	if t.o.Uses == nil {
 		t.o.Uses = NewLastUses()
 	}
-	t.readOnly = permission.NewAccess(t.o.Drafts.with(t.actions.named("find", "findOne", permission.FindDrafts)))
 	if err := t.reload(); err != nil {
 		return nil, err
 	}
@@ -348,14 +346,8 @@ func (t *Tokens) declared(name string) *Declaration {
 }
 
 func (t *Tokens) compile(d Declaration) *permission.Access {
-	switch d.Kind {
-	case FullAccess:
-		return permission.FullAccess
-	case ReadOnly:
-		return t.readOnly
-	}
 	rules := RuleReader{Model: t.o.Model, Conditions: t.o.Conditions, Drafts: t.o.Drafts, Failed: t.o.Failed}
-	return rules.access(d.Permissions, d.Rules).Bind(permission.Values{"token": d.Name})
+	return rules.Token(d, t.actions)
 }
 
 // Has reports whether there is a token of this name.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/shell"
 )
@@ -18,6 +19,8 @@ type typesCommand struct {
 	out      string
 	check    string
 	noClient bool
+	role     string
+	token    string
 }
 
 func newTypes(s *session) *cobra.Command {
@@ -36,6 +39,9 @@ func newTypes(s *session) *cobra.Command {
 		"Write to this `FILE` instead of the standard output. A file that is up to date is left alone.")
 	c.Flags().StringVar(&t.check, "check", "", "Write nothing. Exit with 1 unless this `FILE` is up to date.")
 	c.Flags().BoolVar(&t.noClient, "no-client", false, "Write only the types.")
+	c.Flags().StringVar(&t.role, "role", "",
+		"Leave out what this role of config/permissions.yaml may neither read nor write (`NAME`).")
+	c.Flags().StringVar(&t.token, "token", "", "The same for a token of config/permissions.yaml (`NAME`).")
 	return c
 }
 
@@ -43,13 +49,20 @@ func (c *typesCommand) run(s *session) error {
 	if c.check != "" && c.out != "" {
 		return usageError("--out and --check can't be used together")
 	}
+	if c.role != "" && c.token != "" {
+		return usageError("--role and --token can't be used together")
+	}
 	return s.inPreview(c.dir, "these are the types of its definitions, converted to those of Lectern",
 		func(dir string, _ *preview) error {
 			d, err := gateway.Load(dir, s.extensions)
 			if err != nil {
 				return err
 			}
-			text := d.TypeScript(!c.noClient)
+			access, err := c.access(d)
+			if err != nil {
+				return inCommand("types", err)
+			}
+			text := d.TypeScript(access, !c.noClient)
 			switch {
 			case c.check != "":
 				return inCommand("types", c.checkFile(s, text))
@@ -59,6 +72,17 @@ func (c *typesCommand) run(s *session) error {
 			_, err = s.Stdout.Write(text)
 			return err
 		})
+}
+
+// access returns that of the role or the token; nil if none is named.
+func (c *typesCommand) access(d *gateway.Definition) (*permission.Access, error) {
+	switch {
+	case c.role != "":
+		return d.AccessOfRole(c.role)
+	case c.token != "":
+		return d.AccessOfToken(c.token)
+	}
+	return nil, nil
 }
 
 // checkFile returns an error if the file to check does not hold text.
@@ -73,6 +97,12 @@ func (c *typesCommand) checkFile(s *session, text []byte) error {
 	again := fmt.Sprintf("%s types %s --out %s", s.Name, shell.Path(c.dir), shell.Path(c.check))
 	if c.noClient {
 		again += " --no-client"
+	}
+	if c.role != "" {
+		again += " --role " + shell.Path(c.role)
+	}
+	if c.token != "" {
+		again += " --token " + shell.Path(c.token)
 	}
 	if err != nil {
 		return fmt.Errorf("%s does not exist; write it by: %s", c.check, again)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"lectern/auth"
+	"lectern/documents/permission"
 	"lectern/gateway/config"
 	"lectern/shadowcrud/graphql/schema"
 	"lectern/shadowcrud/typescript"
@@ -61,10 +62,11 @@ func (d *Definition) checkGraphQL() (problems config.Problems) {
 	return problems
 }
 
-// TypeScript returns a TypeScript module for programs that use the REST API of the project: types of documents,
-// requests and answers and, if client is set, a client.
-func (d *Definition) TypeScript(client bool) []byte {
-	o := typescript.Options{Prefix: d.Settings.REST.Prefix, WithCount: d.Settings.REST.WithCount, Client: client}
+// TypeScript returns a TypeScript module for programs that use the REST API of the project within an Access, nil for
+// all of it: types of documents, requests and answers and, if client is set, a client.
+func (d *Definition) TypeScript(access *permission.Access, client bool) []byte {
+	o := typescript.Options{Access: access, Prefix: d.Settings.REST.Prefix, WithCount: d.Settings.REST.WithCount,
+		Client: client}
 	if d.Settings.I18n.Enabled {
 		for _, l := range d.Settings.I18n.Locales {
 			o.Locales = append(o.Locales, l.Code)

@@ -83,6 +83,11 @@ func (a *Access) Writes(t *contenttypes.ContentType) bool {
 	return slices.ContainsFunc(writes[:], func(action string) bool { return a.Allows(t, action) })
 }
 
+// Uses reports whether the caller may read or change documents of t.
+func (a *Access) Uses(t *contenttypes.ContentType) bool {
+	return a.Allows(t, "find") || a.Allows(t, "findOne") || a.Writes(t)
+}
+
 // AllowsAction reports whether the caller may use an action written as "uid.action", such as
 // "plugin::upload.content-api.upload". Its subject need not be a content-type.
 func (a *Access) AllowsAction(action string) bool {

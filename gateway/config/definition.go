@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"lectern/auth"
 	"lectern/contenttypes"
@@ -123,8 +126,39 @@ func (d *Definition) Conditions() permission.Conditions {
 
 // CompileRoles compiles the permissions of the roles of permissions.yaml.
 func (d *Definition) CompileRoles() *auth.Roles {
-	return auth.CompileRoles(d.Settings.Roles, d.Settings.Rules,
-		auth.RuleReader{Model: d.Model, Conditions: d.Conditions(), Drafts: d.Settings.REST.Drafts})
+	return auth.CompileRoles(d.Settings.Roles, d.Settings.Rules, d.rules())
+}
+
+func (d *Definition) rules() auth.RuleReader {
+	return auth.RuleReader{Model: d.Model, Conditions: d.Conditions(), Drafts: d.Settings.REST.Drafts}
+}
+
+// AccessOfRole returns what a role of permissions.yaml may do. If it declares no such role, the error lists those that
+// it does declare.
+func (d *Definition) AccessOfRole(name string) (*permission.Access, error) {
+	if _, ok := d.Settings.Roles[name]; !ok {
+		return nil, notDeclared("role", name, slices.Sorted(maps.Keys(d.Settings.Roles)))
+	}
+	return d.CompileRoles().Access(name), nil
+}
+
+// AccessOfToken is AccessOfRole of a token.
+func (d *Definition) AccessOfToken(name string) (*permission.Access, error) {
+	var declared []string
+	for _, t := range d.Settings.Tokens {
+		if t.Name == name {
+			return d.rules().Token(t, d.Actions), nil
+		}
+		declared = append(declared, t.Name)
+	}
+	return nil, notDeclared("token", name, declared)
+}
+
+func notDeclared(kind, name string, declared []string) error {
+	if len(declared) == 0 {
+		return fmt.Errorf("config/permissions.yaml declares no %s", kind)
+	}
+	return fmt.Errorf("config/permissions.yaml declares no %s %q, but %s", kind, name, strings.Join(declared, ", "))
 }
 
 // Size counts the content types and components that the project defines, without built-in types.

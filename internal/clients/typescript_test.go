@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"lectern/documents/permission"
 	"lectern/gateway"
 	"lectern/internal/servertest"
 )
@@ -32,6 +33,7 @@ const tsconfig = `{
 //   - recorded.ts holds the answers of the reference to the requests of the conformance suites, as constants of the
 //     types that the client would return;
 //   - the programs of docs/typescript.md, with the example project of `lectern init`;
+//   - public-use.ts says what it must refuse to a role that only reads;
 //   - a model with names that TypeScript has itself, one in which every type refers to many others, and one whose lists
 //     are not counted.
 //
@@ -58,12 +60,20 @@ func TestTypeScript(t *testing.T) {
 			t.Fatalf("%s: %v %v", project, err, problems)
 		}
 		name := filepath.Base(project)
-		write(t, filepath.Join(dir, name+".ts"), string(d.TypeScript(true)))
+		write(t, filepath.Join(dir, name+".ts"), string(d.TypeScript(nil, true)))
+		if name == "initproject" {
+			public, err := d.AccessOfRole("public")
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "public.ts"), string(d.TypeScript(public, true)))
+			write(t, filepath.Join(dir, "nobody.ts"), string(d.TypeScript(permission.NewAccess(nil), true)))
+		}
 		if name == "kitchen" {
-			write(t, filepath.Join(dir, "only-types.ts"), string(d.TypeScript(false)))
+			write(t, filepath.Join(dir, "only-types.ts"), string(d.TypeScript(nil, false)))
 		}
 	}
-	for _, name := range []string{"types.ts", "batch-use.ts", "cyclic-use.ts", "names-use.ts"} {
+	for _, name := range []string{"types.ts", "batch-use.ts", "cyclic-use.ts", "names-use.ts", "public-use.ts"} {
 		if err := copyFile(filepath.Join(dir, name), filepath.Join("typescript", name)); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ var filterTypes = map[contenttypes.ValueKind]string{
 // filter returns the type of the filters on an attribute; "" if there are none.
 func (w *writer) filter(a *contenttypes.Attribute) string {
 	switch {
-	case a.Private || a.Type == contenttypes.Password || leadsInside(a):
+	case a.IsScalar() && !w.isField(a) || !a.IsScalar() && !w.isPopulated(a):
 		return ""
 	case a.Type == contenttypes.Enumeration:
 		return fmt.Sprintf("TextFilter<%s>", union(a.Enum))

@@ -12,11 +12,11 @@ import (
 func (w *writer) input(s *contenttypes.Schema, name string) {
 	w.line("export interface %s {", name+inputSuffix)
 	for _, a := range s.Attributes {
-		if !a.IsInput() {
+		if !w.isSent(a, "create") && !w.isSent(a, "update") {
 			continue
 		}
 		w.comment("  ", rules(a))
-		if a.Required && !a.HasDefault && !a.Generate {
+		if w.isDemanded(a) && !a.HasDefault && !a.Generate {
 			w.line("  %s: %s", key(a.Name), w.written(a))
 		} else {
 			w.line("  %s?: %s", key(a.Name), optional(a.Name, w.written(a)))
@@ -24,6 +24,20 @@ func (w *writer) input(s *contenttypes.Schema, name string) {
 	}
 	w.line("}")
 	w.line("")
+}
+
+// isSent reports whether the client may send an attribute in a create or an update.
+func (w *writer) isSent(a *contenttypes.Attribute, action string) bool {
+	t := w.model.Type(a.Owner.UID)
+	if t == nil || t.BuiltIn { // a component is sent with its document, a user by the routes of accounts
+		return w.access.MaySend(a, nil)
+	}
+	return w.access.Allows(t, action) && w.access.MaySend(a, w.access.LimitOf(t, action))
+}
+
+// isDemanded reports whether a new document must have a value from the client.
+func (w *writer) isDemanded(a *contenttypes.Attribute) bool {
+	return a.Required && w.isSent(a, "create")
 }
 
 // written returns the type of the values that a write may send for an attribute.

@@ -464,7 +464,7 @@ export type CreateInput<U extends UID, Q = {}> = [IsDraft<Q>, Schemas[U]['drafts
   : Schemas[U]['input']
 
 /** The body of an update: what changes. */
-export type UpdateInput<U extends UID> = Some<Schemas[U]['input']>
+export type UpdateInput<U extends UID> = [Schemas[U]['input']] extends [never] ? never : Some<Schemas[U]['input']>
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Errors.

@@ -12,7 +12,7 @@ func (w *writer) contentType(t *contenttypes.ContentType) {
 	s, name := &t.Schema, w.names[&t.Schema]
 	w.comment("", describe(t), t.Description)
 	w.fields(s, name)
-	if writable(t) {
+	if w.writable(t) {
 		w.comment("", fmt.Sprintf("What a write of %s sends.", name))
 		w.input(s, name)
 	}
@@ -31,8 +31,13 @@ func describe(t *contenttypes.ContentType) string {
 	return fmt.Sprintf("%s, of the collection %s (%s).", t.DisplayName, t.Plural, t.UID)
 }
 
-// writable reports whether clients may write documents of a type.
-func writable(t *contenttypes.ContentType) bool { return !t.BuiltIn || t.UID == contenttypes.UserUID }
+// writable reports whether the client may send documents of a type. Everybody may send a user: themselves.
+func (w *writer) writable(t *contenttypes.ContentType) bool {
+	if t.BuiltIn {
+		return t.UID == contenttypes.UserUID
+	}
+	return w.access.Allows(t, "create") || w.access.Allows(t, "update")
+}
 
 // component writes the interfaces of a component.
 func (w *writer) component(c *contenttypes.Component) {
@@ -49,7 +54,7 @@ func (w *writer) component(c *contenttypes.Component) {
 func (w *writer) fields(s *contenttypes.Schema, name string) {
 	w.line("export interface %s {", name)
 	for _, a := range s.Attributes {
-		if !isField(a) {
+		if !w.isField(a) {
 			continue
 		}
 		typ := w.value(a)
@@ -63,13 +68,11 @@ func (w *writer) fields(s *contenttypes.Schema, name string) {
 }
 
 // isField reports whether answers may show an attribute as a field.
-func isField(a *contenttypes.Attribute) bool {
-	return a.IsScalar() && !a.Private && a.Type != contenttypes.Password
-}
+func (w *writer) isField(a *contenttypes.Attribute) bool { return a.IsScalar() && w.access.Sees(a) }
 
-// isPopulated reports whether clients may populate an attribute.
-func isPopulated(a *contenttypes.Attribute) bool {
-	return !a.IsScalar() && !a.Private && !leadsInside(a)
+// isPopulated reports whether the client may populate an attribute.
+func (w *writer) isPopulated(a *contenttypes.Attribute) bool {
+	return !a.IsScalar() && !leadsInside(a) && w.access.Follows(a)
 }
 
 // leadsInside reports whether a relation leads to a type that is not part of the API.
@@ -116,7 +119,7 @@ func (w *writer) index() {
 	w.line("export interface ContentTypes {")
 	for _, t := range w.types() {
 		input := "never"
-		if writable(t) {
+		if w.writable(t) {
 			input = w.names[&t.Schema] + inputSuffix
 		}
 		w.schema(&t.Schema, input, t.DraftAndPublish)
@@ -124,7 +127,7 @@ func (w *writer) index() {
 	w.line("}")
 	w.line("")
 	w.line("export interface Components {")
-	for _, c := range w.model.Components {
+	for _, c := range w.components {
 		w.schema(&c.Schema, w.names[&c.Schema]+inputSuffix, true)
 	}
 	w.line("}")
@@ -141,11 +144,11 @@ func (w *writer) schema(s *contenttypes.Schema, input string, drafts bool) {
 	name := w.names[s]
 	var required, lists []string
 	for _, a := range s.Attributes {
-		if a.Required && a.IsInput() && (a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType &&
+		if w.isDemanded(a) && (a.Type == contenttypes.DynamicZone || a.Type == contenttypes.ComponentType &&
 			a.Repeatable) {
 			lists = append(lists, a.Name)
 		}
-		if drafts && isField(a) && !a.System && a.Required {
+		if drafts && w.isField(a) && !a.System && a.Required {
 			required = append(required, a.Name)
 		}
 	}
@@ -158,7 +161,7 @@ func (w *writer) schema(s *contenttypes.Schema, input string, drafts bool) {
 	w.line("    filters: %s", name+filtersSuffix)
 	var relations []string
 	for _, a := range s.Attributes {
-		if isPopulated(a) {
+		if w.isPopulated(a) {
 			relations = append(relations, fmt.Sprintf("      %s: %s", key(a.Name), leadsTo(a)))
 		}
 	}

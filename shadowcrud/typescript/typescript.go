@@ -15,6 +15,7 @@ package typescript
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/documents/apierror"
+	"lectern/documents/permission"
 )
 
 //go:embed prelude.ts
@@ -47,6 +49,8 @@ var clientUsers string
 
 // Options say what Write writes besides the types of the Model.
 type Options struct {
+	// Access leaves out what its owner may neither read nor write; nil is that of permission.FullAccess.
+	Access    *permission.Access
 	Prefix    string   // of the REST API, such as "/api"
 	Locales   []string // the codes of all locales; empty if there are none
 	WithCount bool     // lists come with their total if the request does not say
@@ -55,17 +59,18 @@ type Options struct {
 
 // Write returns the TypeScript module of a model.
 func Write(m *contenttypes.Model, o Options) []byte {
-	w := &writer{model: m, names: newNames(m)}
+	w := &writer{model: m, names: newNames(m), access: cmp.Or(o.Access, permission.FullAccess)}
+	w.components = w.usedComponents()
 	w.line("// Written by `lectern types` from the definitions of the project. Do not edit: run it again when they change.")
 	w.line("")
 	w.section("Content-types: the fields of documents, what writes may send, and filters.")
 	for _, t := range w.types() {
 		w.contentType(t)
 	}
-	if len(m.Components) > 0 {
+	if len(w.components) > 0 {
 		w.section("Components.")
 	}
-	for _, c := range m.Components {
+	for _, c := range w.components {
 		w.component(c)
 	}
 	w.index()
@@ -84,8 +89,11 @@ func Write(m *contenttypes.Model, o Options) []byte {
 // A writer holds the text that is written so far.
 type writer struct {
 	bytes.Buffer
-	model *contenttypes.Model
-	names names
+	model  *contenttypes.Model
+	names  names
+	access *permission.Access
+
+	components []*contenttypes.Component // that the client may meet
 }
 
 func (w *writer) line(format string, args ...any) {
@@ -123,11 +131,39 @@ func nonEmpty(list []string) (kept []string) {
 	return kept
 }
 
-// types returns the content-types that clients may meet.
+// types returns the content-types that the client may meet.
 func (w *writer) types() (list []*contenttypes.ContentType) {
 	for _, t := range w.model.Types {
-		if !t.Internal {
+		if t.BuiltIn && !t.Internal || !t.BuiltIn && w.access.Uses(t) {
 			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// usedComponents returns the components in types that the client may meet.
+func (w *writer) usedComponents() (list []*contenttypes.Component) {
+	used := map[*contenttypes.Component]bool{}
+	var meet func(*contenttypes.Schema)
+	meet = func(s *contenttypes.Schema) {
+		for _, a := range s.Attributes {
+			if !w.isPopulated(a) && !w.isSent(a, "create") && !w.isSent(a, "update") {
+				continue
+			}
+			for _, c := range a.AllComponents() {
+				if !used[c] {
+					used[c] = true
+					meet(&c.Schema)
+				}
+			}
+		}
+	}
+	for _, t := range w.types() {
+		meet(&t.Schema)
+	}
+	for _, c := range w.model.Components {
+		if used[c] {
+			list = append(list, c)
 		}
 	}
 	return list

@@ -11,7 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"lectern/contenttypes"
+	"lectern/documents/permission"
 	"lectern/internal/storetest"
+	"lectern/jsontree"
 	"lectern/shadowcrud/typescript"
 )
 
@@ -120,6 +122,73 @@ func TestOptions(t *testing.T) {
 				if strings.Contains(got, text) {
 					t.Errorf("%q is there", text)
 				}
+			}
+		})
+	}
+}
+
+// TestAccess checks what the types for callers of limited access have and lack.
+func TestAccess(t *testing.T) {
+	m := model(t, "testdata/access/blog.txtar", withoutPlugins)
+	limited := func(action, rule string) *permission.Rule {
+		parsed, err := jsontree.Parse([]byte(rule), jsontree.MaxDepth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := permission.ReadRule(m, action, parsed.(*jsontree.Object), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	const post, author, memo = "api::post.post.", "api::author.author.", "api::memo.memo."
+	for _, tt := range []struct {
+		name       string
+		access     *permission.Access
+		has, lacks []string
+	}{
+		{"nothing", permission.NewAccess(nil),
+			[]string{"export interface ContentTypes {\n}\n"}, []string{"Post", "Author", "Memo"}},
+		{"reads posts", permission.NewAccess([]string{post + "find"}),
+			[]string{"export interface Post {", "  title: string\n", "  posts: 'api::post.post'\n",
+				"    input: never\n", "      tags: Many<'parts.tag'>\n",
+				"export interface ComponentPartsTag {"},
+			[]string{"Author", "author", "Memo", "PostInput", "secret"}},
+		{"reads posts and authors", permission.NewAccess([]string{post + "find", author + "find"}),
+			[]string{"      author: One<'api::author.author'>\n", "  author?: RelationFilter<AuthorFiltersInput>"},
+			[]string{"Memo", "AuthorInput"}},
+		{"reads by one id", permission.NewAccess([]string{memo + "findOne"}),
+			[]string{"export interface Memo {"}, []string{"Post", "MemoInput"}},
+		{"reads two fields, one of them private",
+			permission.NewAccess([]string{post + "find"}, limited(post+"find", `{"fields": ["title", "secret"]}`)),
+			[]string{"  title: string\n", "  secret: string | null\n", "  secret?: TextFilter\n"},
+			[]string{"summary", "tags", "ComponentPartsTag"}},
+		{"writes what a rule leaves", permission.NewAccess([]string{post + "create"},
+			limited(post+"create", `{"fields": ["title", "summary", "rating"], "set": {"rating": 1}}`)),
+			[]string{"export interface PostInput {\n  title: string\n  summary?: string | null\n}\n"}, nil},
+		{"creates and changes other fields", permission.NewAccess([]string{post + "create", post + "update"},
+			limited(post+"create", `{"fields": ["summary"]}`), limited(post+"update", `{"fields": ["title"]}`)),
+			[]string{"export interface PostInput {\n  title?: string\n  summary?: string | null\n}\n"}, nil},
+		{"creates without links to what it may not find", permission.NewAccess([]string{post + "create"}),
+			[]string{"  tags: readonly ComponentInput<ComponentPartsTagInput>[]\n", "    requiredLists: 'tags'\n"},
+			[]string{"author"}},
+		{"everything", permission.FullAccess,
+			[]string{"  author?: RelationInput", "export interface MemoInput {", "  secret?: string | null\n"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ownTypes(t, string(typescript.Write(m, typescript.Options{Access: tt.access})))
+			for _, text := range tt.has {
+				if !strings.Contains(got, text) {
+					t.Errorf("%q is not there", text)
+				}
+			}
+			for _, text := range tt.lacks {
+				if strings.Contains(got, text) {
+					t.Errorf("%q is there", text)
+				}
+			}
+			if t.Failed() {
+				t.Log(got)
 			}
 		})
 	}

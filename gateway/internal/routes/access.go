@@ -80,7 +80,7 @@ func (a *accessOf) permissions() []string {
 func (a *accessOf) contentTypes() []any {
 	list := []any{}
 	for _, t := range a.Model.Types {
-		if t.Internal || !isBuilderType(t) || !a.access.Allows(t, "find") && !a.access.Writes(t) {
+		if t.Internal || !isBuilderType(t) || !a.access.Uses(t) {
 			continue
 		}
 		o := builderType(t)
@@ -145,7 +145,7 @@ func (a *accessOf) narrow(schema *jsontree.Object, s *contenttypes.Schema, t *co
 		o := attributes.Value(name).(*jsontree.Object)
 		o.Set("readable", read)
 		left.Set(name, o)
-		for _, c := range componentsOf(attr) {
+		for _, c := range attr.AllComponents() {
 			a.use(c)
 		}
 	}
@@ -159,18 +159,10 @@ func (a *accessOf) use(c *contenttypes.Component) {
 	}
 	a.used[c] = true
 	for _, attr := range c.Attributes {
-		for _, inner := range componentsOf(attr) {
+		for _, inner := range attr.AllComponents() {
 			a.use(inner)
 		}
 	}
-}
-
-// componentsOf returns the components that values of an attribute have.
-func componentsOf(attr *contenttypes.Attribute) []*contenttypes.Component {
-	if attr.Component != nil {
-		return []*contenttypes.Component{attr.Component}
-	}
-	return attr.Components
 }
 
 // components describes the components that were noted.
