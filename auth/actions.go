@@ -48,6 +48,7 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, contenttypes.RoleUID, []string{"find", "findOne", "createRole", "updateRole", "deleteRole"}},
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 	{contenttypes.UserUID, "lectern::desk", []string{"use"}},
+	{"", "lectern::webhook", []string{"find", "replay"}},
 }
 
 // FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all
@@ -182,10 +183,13 @@ func splitPermission(permission string) (uid, action string, ok bool) {
 	return permission[:i], permission[i+1:], true
 }
 
-// named returns the permissions whose action has one of these names.
+// named returns the permissions whose action has one of these names, but for those to administer the server.
 func (a *Actions) named(names ...string) []string {
 	var out []string
 	for _, uid := range a.uids {
+		if strings.HasPrefix(uid, "lectern::") {
+			continue
+		}
 		for _, n := range a.names[uid] {
 			if slices.Contains(names, n) {
 				out = append(out, uid+"."+n)

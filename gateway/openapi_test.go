@@ -33,7 +33,7 @@ func TestOpenAPIShowsWhatTheCallerMayDo(t *testing.T) {
 	a := serve(t, historyFiles)
 	full := a.want(200, "GET", "/api/_openapi.json", "full", nil)
 	for _, id := range []string{"health", "openapi", "changes", "batch", "findSchedules", "cancelSchedule",
-		"findLocales",
+		"findLocales", "findWebhooks", "findDeliveries", "testWebhook", "replayWebhook",
 		"upload", "findFiles", "findFile", "deleteFile", "fileContent",
 		"login", "register", "changePassword", "forgotPassword", "resetPassword", "confirmEmail",
 		"sendEmailConfirmation",

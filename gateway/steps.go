@@ -7,6 +7,7 @@ import (
 	"lectern/gateway/internal/accounts"
 	"lectern/gateway/internal/forward"
 	"lectern/gateway/internal/mcp"
+	"lectern/gateway/internal/routes"
 	"lectern/gateway/internal/server"
 )
 
@@ -41,13 +42,15 @@ func makesPreview(path, prefix string) bool {
 }
 
 // isForwarded reports whether a request of a content route may write, so that it is for the server that takes the
-// writes. Logins by a password write nothing without sessions, but those by another provider may make a user; the
-// GraphQL endpoint itself forwards mutations, and the tools of MCP make requests of their own.
+// writes, or asks about webhooks, which that server sends. Logins by a password write nothing without sessions, but
+// those by another provider may make a user; the GraphQL endpoint itself forwards mutations, and the tools of MCP make
+// requests of their own.
 func (g *generation) isForwarded(r *http.Request) bool {
 	path, prefix := strings.TrimSuffix(r.URL.Path, "/"), g.Settings.REST.Prefix
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return strings.EqualFold(path, prefix+"/auth/email-confirmation") || accounts.IsLoginByProvider(path, prefix)
+		return strings.EqualFold(path, prefix+"/auth/email-confirmation") || accounts.IsLoginByProvider(path, prefix) ||
+			routes.IsOfWebhooks(path, prefix)
 	}
 	if strings.EqualFold(path, prefix+"/auth/local") {
 		return g.Settings.Users.Accounts.Sessions.On

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"lectern/gateway/internal/routes"
+	"lectern/gateway/internal/server"
 	"lectern/shadowcrud/rest"
 	"lectern/store"
 	"lectern/webhooks"
@@ -29,6 +31,16 @@ func (p *Project) webhookContent() webhooks.Content {
 			[]byte, error) {
 			return g.payloads().Append(ctx, dst, s, r, populated)
 		}}
+}
+
+// webhookRoutes returns the routes of webhooks.
+func (g *generation) webhookRoutes() []server.Route {
+	o := routes.WebhookOptions{Prefix: g.Settings.REST.Prefix, Limits: g.limits()}
+	if g.project != nil {
+		o.Hooks = g.project.webhooks
+		o.Refused = g.store.Refuses
+	}
+	return routes.Webhooks(o)
 }
 
 // statusWait is how long a scrape of the metrics waits for webhooks at most.

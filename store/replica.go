@@ -340,6 +340,10 @@ func (e *ReplicaError) Error() string {
 	return "this is a replica, which takes no writes: send them to " + e.Origin
 }
 
+// Refuses returns why the store takes no writes, as Write would: it is that of a replica, or of a node that does not
+// lead. It returns nil if the store takes them.
+func (s *Store) Refuses() error { return s.refused() }
+
 // refused returns a *ReplicaError if the store is a replica, and ErrNotLeader if it is that of a node that does not
 // lead.
 func (f *file) refused() error {

@@ -84,11 +84,11 @@ func (c *client) send(ctx context.Context, p payload, now time.Time) (a attempt)
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %s", c.timeout)
 		}
-		return attempt{err: err, receiver: true}
+		return attempt{err: errors.New(c.hook.withoutSecrets(err.Error())), receiver: true}
 	}
 	defer res.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // the status alone decides
-	return judge(res, answer, now)
+	return c.hook.judge(res, answer, now)
 }
 
 // head sets the headers of a request.
@@ -113,29 +113,29 @@ func (c *client) head(req *http.Request, p payload, now time.Time) {
 }
 
 // judge returns the outcome of an attempt that was answered.
-func judge(res *http.Response, answer []byte, now time.Time) attempt {
+func (h *Hook) judge(res *http.Response, answer []byte, now time.Time) attempt {
 	a := attempt{status: res.StatusCode, after: retryAfter(res.Header.Get("Retry-After"), now)}
 	switch class := res.StatusCode / 100; {
 	case class == 2:
 		return a
 	case class == 3:
 		a.err = fmt.Errorf("answered %s to %s; redirects are not followed: change the url", res.Status,
-			cmp.Or(res.Header.Get("Location"), "nowhere"))
+			cmp.Or(h.withoutSecrets(res.Header.Get("Location")), "nowhere"))
 	default:
-		a.err = fmt.Errorf("answered %s%s", res.Status, excerpt(answer))
+		a.err = fmt.Errorf("answered %s%s", res.Status, excerpt(h.withoutSecrets(string(answer))))
 		a.receiver = class == 5 || res.StatusCode == http.StatusTooManyRequests
 	}
 	return a
 }
 
 // excerpt returns the beginning of an answer for a reason, in one line.
-func excerpt(answer []byte) string {
+func excerpt(answer string) string {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(string(answer[:min(len(answer), maxExcerpt)]), ""))
+	}, strings.ToValidUTF8(answer[:min(len(answer), maxExcerpt)], ""))
 	if text = strings.Join(strings.Fields(text), " "); text == "" {
 		return ""
 	}

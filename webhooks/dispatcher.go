@@ -210,9 +210,27 @@ func (d *Dispatcher) hook(name string) (*Hook, error) {
 		names = append(names, d.hooks[i].Name)
 	}
 	if names == nil {
-		return nil, fmt.Errorf("there is no webhook %s; config/webhooks.yaml declares none", name)
+		return nil, &Refusal{fmt.Sprintf("there is no webhook %s; config/webhooks.yaml declares none", name), true}
 	}
-	return nil, fmt.Errorf("there is no webhook %s; there are %s", name, strings.Join(names, ", "))
+	return nil, &Refusal{fmt.Sprintf("there is no webhook %s; there are %s", name, strings.Join(names, ", ")), true}
+}
+
+// A Refusal says why a Dispatcher does not do what it is asked for: it has no such hook or event, or the hook is
+// disabled.
+type Refusal struct {
+	Message string
+	Missing bool // there is no such hook or event
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// enabledHook returns the hook of that name, unless it is disabled.
+func (d *Dispatcher) enabledHook(name string) (*Hook, error) {
+	h, err := d.hook(name)
+	if err == nil && h.Disabled {
+		err = &Refusal{Message: fmt.Sprintf("the webhook %s is disabled; enable it in config/webhooks.yaml first", name)}
+	}
+	return h, err
 }
 
 // List returns how the hooks are doing, in the order of the configuration.
@@ -246,15 +264,22 @@ func (d *Dispatcher) Log(ctx context.Context, name string) (l Log, err error) {
 // Replay has the dead letters of a hook sent again and, unless since is zero, all events from then on. A hook that was
 // stopped sends again.
 func (d *Dispatcher) Replay(ctx context.Context, name string, since time.Time) (r Replayed, err error) {
-	h, err := d.hook(name)
+	h, err := d.enabledHook(name)
 	if err != nil {
 		return r, err
 	}
-	if h.Disabled {
-		return r, fmt.Errorf("the webhook %s is disabled; enable it in config/webhooks.yaml first", name)
-	}
 	err = d.with(ctx, h, func(s *sender) error { r, err = s.replay(since); return err })
 	return r, err
+}
+
+// Resend has one event of a hook sent again, now: one that is delivered, is tried again, or is a dead letter, by the id
+// that Log shows. A hook that was stopped sends again.
+func (d *Dispatcher) Resend(ctx context.Context, name, id string) error {
+	h, err := d.enabledHook(name)
+	if err != nil {
+		return err
+	}
+	return d.with(ctx, h, func(s *sender) error { return s.resend(id) })
 }
 
 // A Test is the outcome of a test request.

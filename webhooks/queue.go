@@ -120,6 +120,19 @@ func (q *queue) later(l *backlog, at time.Time) {
 	heap.Push(&q.waiting, l)
 }
 
+// has reports whether an event is in the backlog.
+func (l *backlog) has(e *Event) bool {
+	return slices.ContainsFunc(l.events, func(other *Event) bool { return other.compare(e) == 0 })
+}
+
+// retry ends the pause of a backlog, if it waits.
+func (q *queue) retry(l *backlog) {
+	if i := slices.Index(q.waiting, l); i >= 0 {
+		heap.Remove(&q.waiting, i)
+		q.ready = append(q.ready, l)
+	}
+}
+
 // retryAll ends all pauses.
 func (q *queue) retryAll() {
 	for len(q.waiting) > 0 {

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lectern/store"
@@ -36,9 +37,56 @@ func (s *sender) replay(since time.Time) (r Replayed, err error) {
 	}
 	s.state.dead = nil
 	s.queue.retryAll()
-	s.down, s.failures, s.probes, s.probeAt = false, 0, 0, time.Time{}
+	s.answersAgain()
 	s.saveWithin(0)
 	return r, nil
+}
+
+// resend has the event with an id sent again, now.
+func (s *sender) resend(id string) error {
+	e := s.known(id)
+	if e == nil {
+		return &Refusal{fmt.Sprintf("the webhook %s has no event %s among its dead letters, those that are tried again, "+
+			"and its last %d deliveries", s.hook.Name, id, maxDeliveries), true}
+	}
+	if s.state.Stopped != "" {
+		s.start()
+	}
+	s.state.dead = slices.DeleteFunc(s.state.dead, func(d DeadLetter) bool { return d.compare(e) == 0 })
+	if l := s.queue.backlogs[e.key()]; l == nil || !l.has(e) {
+		s.queue.add(e)
+	} else if l.events[0].compare(e) == 0 {
+		s.queue.retry(l)
+	}
+	s.answersAgain()
+	s.saveWithin(0)
+	return nil
+}
+
+// known returns the event with an id, nil if it is not among those that Log shows.
+func (s *sender) known(id string) *Event {
+	l := s.deliveryLog()
+	for _, d := range l.Dead {
+		if d.ID == id {
+			return d.Event
+		}
+	}
+	for _, w := range l.Waiting {
+		if w.ID == id {
+			return w.Event
+		}
+	}
+	for _, d := range l.Deliveries {
+		if d.ID == id {
+			return d.Event
+		}
+	}
+	return nil
+}
+
+// answersAgain takes the receiver for one that answers, until it fails again.
+func (s *sender) answersAgain() {
+	s.down, s.failures, s.probes, s.probeAt = false, 0, 0, time.Time{}
 }
 
 // errFound ends the walk over the log.

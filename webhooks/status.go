@@ -96,6 +96,7 @@ type Log struct {
 // A Waiting is an event that failed and is tried again.
 type Waiting struct {
 	*Event
+	ID       string    `json:"id"`
 	Attempts int       `json:"attempts"`
 	Next     time.Time `json:"next"`
 	Behind   int       `json:"behind"` // how many later events of the document wait for it
@@ -107,8 +108,8 @@ func (s *sender) deliveryLog() Log {
 	list := Log{Deliveries: slices.Clone(s.deliveries), Dead: slices.Clone(s.state.dead)}
 	for _, l := range s.queue.backlogs {
 		if l.attempts > 0 {
-			list.Waiting = append(list.Waiting, Waiting{Event: l.events[0], Attempts: l.attempts, Next: l.at,
-				Behind: len(l.events) - 1, Reason: l.reason})
+			list.Waiting = append(list.Waiting, Waiting{Event: l.events[0], ID: l.events[0].id(s.hook.Name),
+				Attempts: l.attempts, Next: l.at, Behind: len(l.events) - 1, Reason: l.reason})
 		}
 	}
 	slices.SortFunc(list.Waiting, func(a, b Waiting) int { return a.compare(b.Event) })

@@ -33,6 +33,8 @@
 package webhooks
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -97,6 +99,41 @@ func (h *Hook) wants(e *Event) bool {
 		return slices.Contains(h.Events, e.Name) && e.Type != contenttypes.UserUID
 	}
 	return slices.Contains(h.Events, e.Name) && slices.Contains(h.Types, e.Type)
+}
+
+// minSecret is how long a text at least is that may be a credential.
+const minSecret = 8
+
+// withoutSecrets returns a text without what may be a credential of the hook: receivers like to repeat the path of a
+// request, which is all that protects many of them.
+func (h *Hook) withoutSecrets(text string) string {
+	secrets := slices.Collect(maps.Values(h.Headers))
+	if u, err := url.Parse(h.URL); err == nil {
+		secrets = append(secrets, u.EscapedPath(), u.Path, u.RawQuery)
+		for _, values := range u.Query() {
+			secrets = append(secrets, values...)
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // whole ones first
+	for _, secret := range secrets {
+		if len(secret) >= minSecret {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	return text
+}
+
+// Address returns the address of the hook without what may be a credential: the path is one for many receivers.
+func (s *Status) Address() string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return ""
+	}
+	address := u.Scheme + "://" + u.Host + "/"
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		address += "…"
+	}
+	return address
 }
 
 // shownURL returns the URL without what may be a credential: user, password, and the values of the query.

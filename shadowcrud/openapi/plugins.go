@@ -17,6 +17,11 @@ var routes = map[string]func(*builder) *operation{
 	"DELETE /_schedules/{id}": (*builder).cancelSchedule,
 	"GET /i18n/locales":       (*builder).locales,
 
+	"GET /_webhooks":                        (*builder).listWebhooks,
+	"GET /_webhooks/{name}/deliveries":      (*builder).listDeliveries,
+	"POST /_webhooks/{name}/actions/test":   (*builder).testWebhook,
+	"POST /_webhooks/{name}/actions/replay": (*builder).replayWebhook,
+
 	"POST /upload":              (*builder).upload,
 	"GET /upload/files":         (*builder).listFiles,
 	"GET /upload/files/{id}":    (*builder).oneFile,
@@ -55,6 +60,7 @@ var routes = map[string]func(*builder) *operation{
 // tagTexts describe the tags of the server's own operations.
 var tagTexts = map[string]string{
 	serverTag: "The server as a whole, and what spans content-types.",
+	hooksTag:  "Webhooks: how they are doing, and sending again.",
 	filesTag:  "Uploaded files.",
 	authTag:   "Registration, login, sessions and passwords.",
 	usersTag:  "Users who can log in.",

@@ -1,3 +1,3 @@
-// Package routes has the small resources beside the generated API: batches, the definitions, locales, schedules, and
-// the OpenAPI document.
+// Package routes has the small resources beside the generated API: batches, the definitions, locales, schedules,
+// webhooks, and the OpenAPI document.
 package routes
