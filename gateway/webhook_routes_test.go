@@ -155,8 +155,8 @@ func TestWebhookRoutes(t *testing.T) {
 	}
 }
 
-// TestWebhooksAtReplica asks replicas about webhooks: one that forwards writes answers what its origin does, which sends
-// them, and another one sends nothing.
+// TestWebhooksAtReplica asks replicas about webhooks: one that forwards writes answers what its origin does, which
+// sends them, and another one sends nothing.
 func TestWebhooksAtReplica(t *testing.T) {
 	hook := newMoodyHook(t)
 	e := &editing{T: t, dir: t.TempDir()}
