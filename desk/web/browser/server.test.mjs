@@ -98,7 +98,9 @@ test("a server that is killed during a save has the document once, with all that
   await desk.again();
   await save(page);
   await page.waitForURL(/author\/(?!new)/);
-  if (await page.getByText("You had typed this").isVisible()) await save(page);
+  const recovered = page.getByText("You had typed this"); // if the write had arrived, by what was typed since
+  await page.getByText("Saved", { exact: true }).or(recovered).first().waitFor();
+  if (await recovered.isVisible()) await save(page);
   await saved(page);
   assert.deepEqual(await authors("Killed"), ["Killed and back"]);
 });
