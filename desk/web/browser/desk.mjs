@@ -1,9 +1,9 @@
 // A server with the example project and two editors, and browsers at its desk.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { chromium } from "playwright-core";
 
 const { LECTERN: lectern, CHROMIUM: executablePath } = process.env;
@@ -16,13 +16,17 @@ const rules = `roles:
     api::author.author: [find, findOne, create, update]
 `;
 
-// start serves the project. stop ends all that was started.
-export async function start() {
+// start serves the project, with more files and more that editors may do. stop ends all that was started.
+export async function start({ files = {}, more = "" } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "desk-"));
   const project = join(dir, "blog");
   execFileSync(lectern, ["init", project], { stdio: "ignore" });
   const permissions = join(project, "config/permissions.yaml");
-  writeFileSync(permissions, readFileSync(permissions, "utf8").replace("roles:\n", rules));
+  writeFileSync(permissions, readFileSync(permissions, "utf8").replace("roles:\n", rules + more));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text);
+  }
   appendFileSync(join(project, "config/plugins.yaml"), "\nusers-permissions: {config: {ratelimit: {enabled: false}}}\n");
   for (const name of ["ann", "ben"]) {
     execFileSync(lectern, ["user", "create", project, name, "--email", `${name}@example.org`, "--role", "editors"], {

@@ -1,5 +1,5 @@
 // What a form knows of its document, from what the user may do.
-import { type Access, type ContentType } from "../api/access.ts";
+import { type Access, type ContentType, isLocalized } from "../api/access.ts";
 import { api } from "../api/client.ts";
 import { hrefOf } from "../place.ts";
 import { type FormContext, labelOf } from "./field.ts";
@@ -25,6 +25,7 @@ export function formOf(access: Access, type: ContentType, version: Version, isRe
     components: Object.fromEntries(access.components.map((one) => [one.uid, one.schema.attributes])),
     componentName: (uid) => components[uid]?.displayName ?? labelOf(uid),
     isReadOnly: isReadOnly || !action,
+    isLocalized: isLocalized(type),
     mayWrite: (name) => !action?.fields || action.fields.includes(name),
     server: new Server(types),
     hrefOf: (uid, documentId) => hrefOf(["content", types[uid]?.apiID ?? uid, documentId]),

@@ -37,6 +37,8 @@ export interface FormContext {
   isReadOnly: boolean;
   // mayWrite reports whether the user may write an attribute of the document.
   mayWrite: (name: string) => boolean;
+  // isLocalized is set for a document that has versions in several languages.
+  isLocalized: boolean;
   server: Server;
   // hrefOf returns the address of a document in the desk, and fileURL that of a file.
   hrefOf: (uid: string, documentId: string) => string;
@@ -67,6 +69,11 @@ export function useErrors(path: string, hasFields: boolean): string[] {
 export function useErrorsBelow(path: string): boolean {
   const errors = useContext(Errors);
   return errors.size > 0 && [...errors.keys()].some((key) => key.startsWith(`${path}.`));
+}
+
+// isShared reports whether all languages of a document have the same value of an attribute.
+export function isShared(a: Attribute): boolean {
+  return a.pluginOptions?.i18n?.localized !== true && a.type !== "relation" && a.type !== "uid";
 }
 
 // labelOf returns the label of an attribute: "publishedOn" is "Published on".

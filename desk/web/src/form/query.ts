@@ -9,20 +9,28 @@ export function labelAttribute(type: ContentType | undefined): string {
   return (type && mainAttribute(type)) ?? "documentId";
 }
 
-type Populate = true | { fields?: string[]; count?: true; populate?: Populates; on?: Record<string, Populate> };
-type Populates = Record<string, Populate>;
+export type Populate = true | { fields?: string[]; count?: true; populate?: Populates; on?: Record<string, Populate> };
+export type Populates = Record<string, Populate>;
 
 const deepest = 6;
 
 // populateOf returns the populate parameter with which a form reads a document.
 export function populateOf(attributes: Attributes, components: Components, types: Types): Populates {
-  return populates(attributes, components, types, 0);
+  return populatesBy((a, _, depth) => ofRelation(a, types, depth))(attributes, components);
 }
 
-function populates(attributes: Attributes, components: Components, types: Types, depth: number): Populates {
+// populatesBy returns a function that makes a populate parameter, in which relations are as a caller says: undefined leaves
+// one out.
+export function populatesBy(relation: (a: Attribute, name: string, depth: number) => Populate | undefined) {
+  return (attributes: Attributes, components: Components) => populates(attributes, components, relation, 0);
+}
+
+type Relations = Parameters<typeof populatesBy>[0];
+
+function populates(attributes: Attributes, components: Components, relation: Relations, depth: number): Populates {
   const out: Populates = {};
   const inner = (uid: string): Populate => {
-    const below = depth < deepest ? populates(components[uid] ?? {}, components, types, depth + 1) : {};
+    const below = depth < deepest ? populates(components[uid] ?? {}, components, relation, depth + 1) : {};
     return Object.keys(below).length > 0 ? { populate: below } : true;
   };
   for (const [name, a] of Object.entries(attributes)) {
@@ -37,16 +45,19 @@ function populates(attributes: Attributes, components: Components, types: Types,
       case "dynamiczone":
         out[name] = { on: Object.fromEntries((a.components ?? []).map((uid) => [uid, inner(uid)])) };
         break;
-      case "relation":
-        if (isMorph(a) || "find" in (types[a.target ?? ""]?.actions ?? {})) out[name] = ofRelation(a, types, depth);
+      case "relation": {
+        const of = relation(a, name, depth);
+        if (of !== undefined) out[name] = of;
         break;
+      }
     }
   }
   return out;
 }
 
-function ofRelation(a: Attribute, types: Types, depth: number): Populate {
+function ofRelation(a: Attribute, types: Types, depth: number): Populate | undefined {
   if (isMorph(a)) return true;
+  if (!("find" in (types[a.target ?? ""]?.actions ?? {}))) return undefined;
   if (isMany(a) && depth === 0) return { count: true };
   return { fields: [labelAttribute(types[a.target ?? ""])] };
 }

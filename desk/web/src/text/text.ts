@@ -3,9 +3,11 @@ import { de } from "./de.ts";
 import { en } from "./en.ts";
 import { formGerman } from "./form-de.ts";
 import { formEnglish } from "./form-en.ts";
+import { historyGerman } from "./history-de.ts";
+import { historyEnglish } from "./history-en.ts";
 
-const english = { ...en, ...formEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman };
 
 export type Key = keyof typeof english;
 

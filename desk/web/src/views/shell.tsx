@@ -102,7 +102,8 @@ function View({ access, place }: { access: Access; place: Place }) {
   if (name !== "content" || !type) return <p className="problem">{t("app.notFound")}</p>;
   if (document !== undefined || isSingle(type)) {
     const id = document === undefined || document === "new" ? null : document;
-    return <Edit key={`${type.uid} ${id} ${place.query}`} access={access} type={type} place={place} documentId={id} />;
+    const form = `${place.query.get("locale")} ${place.query.get("form")}`;
+    return <Edit key={`${type.uid} ${id} ${form}`} access={access} type={type} place={place} documentId={id} />;
   }
   return <List key={type.uid} access={access} type={type} place={place} onQuery={(query) => go(place.path, query, true)} />;
 }

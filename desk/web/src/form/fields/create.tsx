@@ -29,6 +29,7 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
       status: "draft",
       attributes: type.schema.attributes,
       isReadOnly: false,
+      isLocalized: isLocalized(type),
       mayWrite: (name) => type.actions.create?.fields?.includes(name) ?? true,
     }),
     [outer, type],

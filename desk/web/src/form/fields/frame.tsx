@@ -1,7 +1,7 @@
 // What surrounds the input of every field: its label, what it takes, and its errors.
 import { type ReactNode, useId } from "react";
 import { t } from "../../text/text.ts";
-import { type FieldProps, labelOf, useErrors } from "../field.ts";
+import { type FieldProps, isShared, labelOf, useErrors, useForm } from "../field.ts";
 import type { Attribute } from "../value.ts";
 
 export interface FrameParts {
@@ -49,6 +49,7 @@ interface FrameProps {
 }
 
 export function Frame({ field, parts, isGroup = false, beside, children }: FrameProps) {
+  const { isLocalized } = useForm();
   const label = (
     <>
       {labelOf(field.name)}
@@ -75,6 +76,9 @@ export function Frame({ field, parts, isGroup = false, beside, children }: Frame
           <label id={parts.labelId} htmlFor={parts.id} className="field-label">
             {label}
           </label>
+        )}
+        {isLocalized && field.path === field.name && isShared(field.attribute) && (
+          <span className="field-count">{t("history.shared")}</span>
         )}
         {beside}
       </div>

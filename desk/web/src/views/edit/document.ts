@@ -6,8 +6,9 @@ import { ask, Failure, type Request } from "../../api/client.ts";
 import type { Json } from "../../api/json.ts";
 import type { Query } from "../../api/query.ts";
 import { parse, stringify } from "../../api/exact.ts";
+import { adopted } from "../../compare/values.ts";
 import { errorsAt } from "../../form/errors.ts";
-import { type Change, changed, type FormContext } from "../../form/field.ts";
+import { type Change, changed, type FormContext, isShared } from "../../form/field.ts";
 import { populateOf } from "../../form/query.ts";
 import { bodyOf, defaults, hasUnparsed, isChanged, type Values } from "../../form/value.ts";
 import { type Creating, type Drafts, type FormKey, type Kept, userOf } from "../../keep/drafts.ts";
@@ -45,6 +46,7 @@ export interface Open {
   set: (name: string, change: Change) => void;
   save: () => Promise<string | null>; // the id of the document; null if it was not saved
   act: (action: "publish" | "unpublish" | "discardDraft") => Promise<void>;
+  restore: (seq: string, status: "draft" | "published") => Promise<void>; // a former version, as the draft
   remove: () => Promise<boolean>;
   settle: (choice: ReadonlyMap<string, "mine" | "theirs">) => void;
   forget: () => Promise<void>;
@@ -88,7 +90,8 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   }), [access, type, locale, form]);
   const request: Request = { path, query };
 
-  const base = version?.values ?? emptyBase;
+  const fresh = useRef<Values>({}); // what the form of a version that is not there yet begins with
+  const base = version?.values ?? fresh.current;
   const isDirty = state !== "loading" && isChanged(attributes, components, base, values);
   const latest = useRef({ values, base, etag: null as string | null }); // what requests that are under way go on with
   latest.current = { values, base, etag: version?.etag ?? null };
@@ -107,25 +110,29 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     }
   };
 
-  // exists reports whether the document has a version in any language.
-  const exists = async (): Promise<boolean> => {
-    if (!isLocalized(type)) return false;
+  // shared returns the values that a new language of the document begins with, which all of its languages share; null if
+  // there is none.
+  const shared = async (): Promise<Values | null> => {
+    if (!isLocalized(type)) return null;
     for (const other of access.locales) {
       try {
-        await ask({ path, query: { ...query, locale: other, populate: undefined, fields: ["documentId"] } });
-        return true;
+        const { body } = await ask<{ data: Values }>({ path, query: { ...query, locale: other } });
+        return Object.fromEntries(Object.entries(attributes).flatMap(([name, a]): [string, unknown][] =>
+          isShared(a) && name in body.data ? [[name, adopted(a, components, body.data[name])]] : []));
       } catch (err) {
         if (!(err instanceof Failure && err.status === 404)) throw err;
       }
     }
-    return false;
+    return null;
   };
 
   useEffect(() => {
     const leaving = new AbortController();
     const open = async () => {
       const found = documentId || isSingle(type) ? await read(leaving.signal) : null;
-      if (!found && documentId && !(await exists())) return setState("missing");
+      const inAll = !found && documentId ? await shared() : {};
+      if (!inAll) return setState("missing");
+      fresh.current = { ...defaults(attributes), ...inAll };
       const kept = await drafts.get(key).catch((err) => {
         setUnkept(err);
         return undefined;
@@ -133,7 +140,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       if (leaving.signal.aborted) return;
       setVersion(found);
       if (!kept) {
-        setValues(found?.values ?? defaults(attributes));
+        setValues(found?.values ?? fresh.current);
       } else {
         const mine = parse(kept.values) as Values;
         creating.current = kept.creating ?? null;
@@ -281,6 +288,19 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
         await after(action === "discardDraft" ? latest.current.values : latest.current.base, { path });
       });
     },
+    restore: async (seq, status) => {
+      await attempt(async () => {
+        await ask({
+          method: "POST",
+          path: `${path}/actions/restore`,
+          query: { locale: query.locale },
+          body: { data: { seq, status } },
+          ifMatch: latest.current.etag ?? undefined,
+          idempotencyKey: crypto.randomUUID(),
+        });
+        await after(latest.current.values, { path });
+      });
+    },
     remove: async () => {
       const done = await attempt(async () => {
         await ask({ method: "DELETE", path, query: isLocalized(type) ? { locale: "*" } : undefined, ifMatch: latest.current.etag ?? undefined });
@@ -295,7 +315,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       setConflict(null);
     },
     forget: async () => {
-      setValues(base === emptyBase ? defaults(attributes) : base);
+      setValues(base);
       setRecovered(false);
       setErrors(new Map());
       creating.current = null;
@@ -308,5 +328,3 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
 function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && ![401, 408, 409, 425, 429].includes(status);
 }
-
-const emptyBase: Values = {};

@@ -1,6 +1,6 @@
 // The view of one document: its form, what it is saved and published by, and in which language it is shown.
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Button } from "react-aria-components";
 import { type Access, type ContentType, isLocalized, isSingle, mainAttribute, readsDrafts } from "../../api/access.ts";
 import { formOf } from "../../form/context.ts";
@@ -14,6 +14,8 @@ import { PlaceLink } from "../../ui/link.tsx";
 import { messageOf, Problem, Waiting } from "../../ui/states.tsx";
 import { ConflictView } from "./conflict.tsx";
 import { type Open, useDocument } from "./document.ts";
+
+const Look = lazy(async () => ({ default: (await import("../history/look.tsx")).Look }));
 
 interface EditProps {
   access: Access;
@@ -41,9 +43,10 @@ export function Edit({ access, type, place, documentId }: EditProps) {
   if (open.state === "missing") return <p className="problem">{t("edit.missing")}</p>;
   if (open.state === "loading") return open.problem ? <Problem error={open.problem} /> : <Waiting />;
   const main = mainAttribute(type);
+  const isLooking = place.query.has("look");
   const title = String((main && open.values[main]) || (documentId === null && !isSingle(type) ? t("edit.new", { type: type.schema.displayName }) : type.schema.displayName));
   return (
-    <section className="edit" aria-label={title}>
+    <section className={isLooking ? "edit looking" : "edit"} aria-label={title}>
       <header className="bar">
         <div className="row">
           {!isSingle(type) && <PlaceLink to={["content", type.apiID]}>{type.schema.displayName}</PlaceLink>}
@@ -53,7 +56,16 @@ export function Edit({ access, type, place, documentId }: EditProps) {
         <Actions access={access} type={type} open={open} locale={locale} place={place} canWrite={!form.isReadOnly} onSave={() => void save()} />
       </header>
       <Notices open={open} isLocalized={isLocalized(type)} documentId={documentId} />
-      <DocumentForm form={form} values={open.values} errors={open.errors} onChange={open.set} />
+      <div className={isLooking ? "beside" : undefined}>
+        <div>
+          <DocumentForm form={form} values={open.values} errors={open.errors} onChange={open.set} />
+        </div>
+        {isLooking && (
+          <Suspense fallback={<Waiting />}>
+            <Look access={access} type={type} form={form} open={open} locale={locale} place={place} />
+          </Suspense>
+        )}
+      </div>
       {open.conflict && <ConflictView conflict={open.conflict} onSettle={open.settle} />}
     </section>
   );
@@ -99,6 +111,13 @@ interface ActionsProps {
   onSave: () => void;
 }
 
+// withParameter returns the query of a place with a value for a parameter.
+function withParameter(place: Place, name: string, value: string): URLSearchParams {
+  const query = new URLSearchParams(place.query);
+  query.set(name, value);
+  return query;
+}
+
 type Asked = "discardDraft" | "unpublish" | "delete";
 
 function Actions({ access, type, open, locale, place, canWrite, onSave }: ActionsProps) {
@@ -122,7 +141,7 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
   return (
     <div className="row">
       {isLocalized(type) && (
-        <select aria-label={t("list.locale")} value={locale} onChange={(event) => go(place.path, new URLSearchParams({ locale: event.target.value }))}>
+        <select aria-label={t("list.locale")} value={locale} onChange={(event) => go(place.path, withParameter(place, "locale", event.target.value))}>
           {access.locales.map((code) => <option key={code} value={code}>{code}</option>)}
         </select>
       )}
@@ -142,6 +161,7 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
       {may("unpublish") && <Button className="button" isDisabled={busy} onPress={() => setAsked("unpublish")}>{t("edit.unpublish")}</Button>}
       {may("discardDraft") && <Button className="button" isDisabled={busy} onPress={() => setAsked("discardDraft")}>{t("edit.discard")}</Button>}
       {may("delete") && <Button className="button danger" isDisabled={busy} onPress={() => setAsked("delete")}>{t("edit.delete")}</Button>}
+      {(there || open.documentId !== null) && <PlaceLink className="button" to={place.path} query={withParameter(place, "look", "history")}>{t("history.open")}</PlaceLink>}
       {there && <CopyCurl request={open.request} />}
       {asked && (
         <Confirm question={questions[asked][0]} verb={questions[asked][1]} onYes={() => void carryOut(asked)} onNo={() => setAsked(null)} />
