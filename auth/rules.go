@@ -50,7 +50,7 @@ func (c RuleReader) Token(d Declaration, actions *Actions) *permission.Access {
 	case FullAccess:
 		return permission.FullAccess
 	case ReadOnly:
-		return permission.NewAccess(c.Drafts.with(actions.named("find", "findOne", permission.FindDrafts)))
+		return permission.NewAccess(c.Drafts.with(actions.named("find", "findOne", "findUsage", permission.FindDrafts)))
 	}
 	return c.access(d.Permissions, d.Rules).Bind(permission.Values{"token": d.Name})
 }

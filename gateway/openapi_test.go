@@ -34,7 +34,7 @@ func TestOpenAPIShowsWhatTheCallerMayDo(t *testing.T) {
 	full := a.want(200, "GET", "/api/_openapi.json", "full", nil)
 	for _, id := range []string{"health", "openapi", "changes", "batch", "findSchedules", "cancelSchedule",
 		"findLocales", "findWebhooks", "findDeliveries", "testWebhook", "replayWebhook",
-		"upload", "findFiles", "findFile", "deleteFile", "fileContent",
+		"upload", "findFiles", "countFiles", "findFile", "findFileUsage", "deleteFile", "fileContent",
 		"login", "register", "changePassword", "forgotPassword", "resetPassword", "confirmEmail",
 		"sendEmailConfirmation",
 		"findUsers", "countUsers", "me", "findOneUser", "createUser", "updateUser", "deleteUser",

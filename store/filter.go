@@ -31,7 +31,8 @@ type SortKey = query.SortKey
 type Sight = query.Sight
 
 // A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
-// never a match, also below Not. One of And, Or, Not, Compare, Through, Seen, Publication, Search.
+// never a match, also below Not. One of And, Or, Not, Compare, Through, Seen, Publication, Search,
+// Unlinked.
 type Filter = query.Filter
 
 // Filters.
@@ -44,6 +45,7 @@ type (
 	Seen        = query.Seen
 	Publication = query.Publication
 	Search      = query.Search
+	Unlinked    = query.Unlinked
 )
 
 // An Op is a comparison operator.
@@ -300,6 +302,8 @@ func compile(f Filter, status Status, negate bool) cond {
 		return newInState(f, negate)
 	case Search:
 		return compileSearch(f, negate)
+	case Unlinked:
+		return &unlinked{attrs: f.Attrs, want: !negate}
 	case Compare:
 		return compileCompare(f, negate)
 	}

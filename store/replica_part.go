@@ -168,6 +168,10 @@ func (p Part) leftOutBy(f Filter) (what string) {
 		if p.Published {
 			return "drafts"
 		}
+	case Unlinked:
+		if p.Published || len(p.Types) > 0 || len(p.Locales) > 0 {
+			return "all that may link to a document"
+		}
 	}
 	return ""
 }

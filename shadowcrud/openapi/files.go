@@ -46,7 +46,36 @@ func (b *builder) upload() *operation {
 // GET /api/upload/files
 func (b *builder) listFiles() *operation {
 	op := b.operation(filesTag, "findFiles", "List files", "The files.", arrayOf(b.file()))
-	op.parameters = b.plainList(b.fileType())
+	op.parameters = append(b.plainList(b.fileType()), unusedFiles)
+	op.errors = readErrors
+	return op
+}
+
+// unusedFiles is the parameter that lists only files that nothing uses.
+var unusedFiles = queryParameter("unused", "Only files that no document uses, also none that the caller may not see. "+
+	"It needs the action findUsage.", typed("string", "enum", []any{"true"}))
+
+// GET /api/upload/files/count
+func (b *builder) countFiles() *operation {
+	op := b.operation(filesTag, "countFiles", "Count files", "How many files the list has.", typed("integer"))
+	op.parameters = []any{b.filtersParameter(b.fileType()), b.search(), unusedFiles}
+	op.errors = readErrors
+	return op
+}
+
+// GET /api/upload/files/{id}/usage
+func (b *builder) fileUsage() *operation {
+	text := typed("string")
+	op := b.operation(filesTag, "findFileUsage", "List the documents that use a file", "A page of the documents.", object(
+		"data", arrayOf(object("contentType", text, "documentId", text,
+			"locale", nullable("string"), "title", nullable("string"), "fields", arrayOf(text),
+			"status", arrayOf(typed("string", "enum", []any{"draft", "published"})))),
+		"meta", object("pagination", object("start", typed("integer"), "limit", typed("integer"), "total", typed("integer")),
+			"hidden", typed("boolean"))))
+	op.parameters = []any{
+		queryParameter("start", "How many to skip.", typed("integer", "minimum", 0)),
+		queryParameter("limit", "The most to list.", typed("integer", "minimum", 1, "maximum", 100)),
+	}
 	op.errors = readErrors
 	return op
 }

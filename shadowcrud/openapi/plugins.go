@@ -22,11 +22,13 @@ var routes = map[string]func(*builder) *operation{
 	"POST /_webhooks/{name}/actions/test":   (*builder).testWebhook,
 	"POST /_webhooks/{name}/actions/replay": (*builder).replayWebhook,
 
-	"POST /upload":              (*builder).upload,
-	"GET /upload/files":         (*builder).listFiles,
-	"GET /upload/files/{id}":    (*builder).oneFile,
-	"DELETE /upload/files/{id}": (*builder).deleteFile,
-	"GET /uploads/{path}":       (*builder).fileContent,
+	"POST /upload":                 (*builder).upload,
+	"GET /upload/files":            (*builder).listFiles,
+	"GET /upload/files/count":      (*builder).countFiles,
+	"GET /upload/files/{id}":       (*builder).oneFile,
+	"GET /upload/files/{id}/usage": (*builder).fileUsage,
+	"DELETE /upload/files/{id}":    (*builder).deleteFile,
+	"GET /uploads/{path}":          (*builder).fileContent,
 
 	"POST /auth/local":                   (*builder).login,
 	"POST /auth/local/register":          (*builder).register,

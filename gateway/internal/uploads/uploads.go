@@ -48,6 +48,7 @@ const (
 	findFiles    = "plugin::upload.content-api.find"
 	findOneFile  = "plugin::upload.content-api.findOne"
 	destroyFile  = "plugin::upload.content-api.destroy"
+	findUsage    = "plugin::upload.content-api.findUsage"
 )
 
 // routes has the handlers.
@@ -59,7 +60,9 @@ func Routes(o Options) []server.Route {
 	return []server.Route{
 		{Method: http.MethodPost, Path: prefix, Action: uploadAction, Handle: u.upload, Keyed: true, Streams: true},
 		{Method: http.MethodGet, Path: prefix + "/files", Action: findFiles, Handle: u.list},
+		{Method: http.MethodGet, Path: prefix + "/files/count", Action: findFiles, Handle: u.count},
 		{Method: http.MethodGet, Path: prefix + "/files/{id}", Action: findOneFile, Handle: u.one},
+		{Method: http.MethodGet, Path: prefix + "/files/{id}/usage", Action: findUsage, Handle: u.usage},
 		{Method: http.MethodDelete, Path: prefix + "/files/{id}", Action: destroyFile, Handle: u.Keys.Once(u.destroy),
 			Keyed: true},
 		{Method: http.MethodGet, Path: "/uploads/{path:.*}", Handle: u.fetch, Open: true, Streams: true},
@@ -81,13 +84,9 @@ func (u *routes) all() (*documents.Selection, error) {
 	return list.Selection, nil
 }
 
-// GET /api/upload/files: a list without envelope.
+// GET /api/upload/files: a list without envelope. With unused=true, it has the files that nothing uses.
 func (u *routes) list(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	q, err := rest.ParseQuery(r)
-	if err != nil {
-		return err
-	}
-	list, err := u.Params.PlainList(u.Library.Type(), q, who.Access)
+	list, err := u.listed(r, who)
 	if err != nil {
 		return err
 	}
@@ -98,31 +97,26 @@ func (u *routes) list(w http.ResponseWriter, r *http.Request, who auth.Principal
 	return u.Limits.SendJSON(w, r, http.StatusOK, body)
 }
 
+// GET /api/upload/files/count: how many files the list has on all pages.
+func (u *routes) count(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
+	list, err := u.listed(r, who)
+	if err != nil {
+		return err
+	}
+	total, err := u.plain(r.Context(), who.Access).Count(r.Context(), list.Query)
+	if err != nil {
+		return err
+	}
+	return server.SendJSON(w, http.StatusOK, strconv.AppendInt(nil, int64(total), 10))
+}
+
 // GET /api/upload/files/{id}: a file with all its fields. The query can populate.
 func (u *routes) one(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
-	q, err := rest.ParseQuery(r)
+	one, err := u.single(r, who)
 	if err != nil {
 		return err
 	}
-	chosen := jsontree.NewObject()
-	if populate, ok := q.Get("populate"); ok {
-		chosen.Set("populate", populate)
-	}
-	one, err := u.Params.One(u.Library.Type(), chosen, who.Access)
-	if err != nil {
-		return err
-	}
-	id, err := strconv.ParseUint(mux.Vars(r)["id"], 10, 64)
-	if err != nil {
-		return media.ErrNoFile
-	}
-	body, err := u.plain(r.Context(), who.Access).One(r.Context(), &one.Query, one.Selection,
-		func(s *store.Snapshot) (row store.Record) {
-			if doc, status, locale, ok := s.DocumentByRow(u.Library.Type(), id); ok {
-				row = s.Version(u.Library.Type(), doc, status, locale)
-			}
-			return row
-		})
+	body, err := u.plain(r.Context(), who.Access).One(r.Context(), &one.Query, one.Selection, u.named(r))
 	if err != nil {
 		return err
 	}
@@ -130,6 +124,33 @@ func (u *routes) one(w http.ResponseWriter, r *http.Request, who auth.Principal)
 		return media.ErrNoFile
 	}
 	return u.Limits.SendJSON(w, r, http.StatusOK, body)
+}
+
+// single reads the parameters of a request for one file.
+func (u *routes) single(r *http.Request, who auth.Principal) (*params.One, error) {
+	q, err := rest.ParseQuery(r)
+	if err != nil {
+		return nil, err
+	}
+	chosen := jsontree.NewObject()
+	if populate, ok := q.Get("populate"); ok {
+		chosen.Set("populate", populate)
+	}
+	return u.Params.One(u.Library.Type(), chosen, who.Access)
+}
+
+// named returns a function that finds the file that a request names by its id.
+func (u *routes) named(r *http.Request) func(*store.Snapshot) store.Record {
+	id, err := strconv.ParseUint(mux.Vars(r)["id"], 10, 64)
+	return func(s *store.Snapshot) (row store.Record) {
+		if err != nil {
+			return row
+		}
+		if doc, status, locale, ok := s.DocumentByRow(u.Library.Type(), id); ok {
+			row = s.Version(u.Library.Type(), doc, status, locale)
+		}
+		return row
+	}
 }
 
 // DELETE /api/upload/files/{id}: deletes a file, and answers with it as it was.

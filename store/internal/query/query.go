@@ -43,7 +43,8 @@ type SortKey struct {
 }
 
 // A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
-// never a match, also below Not. One of And, Or, Not, Compare, Through, Seen, Publication, Search.
+// never a match, also below Not. One of And, Or, Not, Compare, Through, Seen, Publication, Search,
+// Unlinked.
 type Filter interface{ filter() }
 
 type (
@@ -87,6 +88,9 @@ type (
 		Text  string
 		Attrs []*contenttypes.Attribute
 	}
+	// Unlinked holds for documents to which no link under one of Attrs leads, neither of a draft, nor of a published
+	// version, nor of a component. Attrs own their relations, and lead to a type without localizations.
+	Unlinked struct{ Attrs []*contenttypes.Attribute }
 )
 
 func (And) filter()         {}
@@ -97,6 +101,7 @@ func (Through) filter()     {}
 func (Seen) filter()        {}
 func (Publication) filter() {}
 func (Search) filter()      {}
+func (Unlinked) filter()    {}
 
 // An Op is a comparison operator.
 type Op uint8
