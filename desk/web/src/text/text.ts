@@ -5,9 +5,11 @@ import { formGerman } from "./form-de.ts";
 import { formEnglish } from "./form-en.ts";
 import { historyGerman } from "./history-de.ts";
 import { historyEnglish } from "./history-en.ts";
+import { hooksGerman } from "./hooks-de.ts";
+import { hooksEnglish } from "./hooks-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman };
 
 export type Key = keyof typeof english;
 

@@ -1,5 +1,5 @@
 // What the desk has beside content. Each view is a part of its own, loaded when somebody goes there.
-import type { ComponentType } from "react";
+import { type ComponentType, lazy } from "react";
 import type { Access } from "../api/access.ts";
 import type { Place } from "../place.ts";
 import type { Key } from "../text/text.ts";
@@ -16,4 +16,10 @@ export interface Area {
   View: ComponentType<AreaProps>;
 }
 
-export const areas: Area[] = [];
+const mayPlan = (access: Access) => access.contentTypes.some(({ actions }) => "publish" in actions || "unpublish" in actions);
+const may = (action: string) => (access: Access) => access.permissions.includes(action);
+
+export const areas: Area[] = [
+  { name: "schedules", title: "schedules.title", mayUse: mayPlan, View: lazy(() => import("./schedules/schedules.tsx")) },
+  { name: "webhooks", title: "hooks.title", mayUse: may("lectern::webhook.find"), View: lazy(() => import("./webhooks/webhooks.tsx")) },
+];
