@@ -258,6 +258,9 @@ func TestAccessIsThatOfTheCaller(t *testing.T) {
 	if a := note.Schema.Attributes; len(a) != 2 || !a["title"].Readable || a["secret"].Readable {
 		t.Errorf("attributes %v", a)
 	}
+	if got := note.Actions["find"].Fields; !slices.Equal(got, []string{"id", "documentId", "title"}) {
+		t.Errorf("the public may read %v", got)
+	}
 	if got := note.Actions["create"].Fields; !slices.Equal(got, []string{"title", "secret"}) {
 		t.Errorf("the public may write %v", got)
 	}

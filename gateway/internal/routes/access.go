@@ -91,8 +91,8 @@ func (a *accessOf) contentTypes() []any {
 	return list
 }
 
-// actions describes the actions of a type: whether a rule says on which documents they may be used, and which
-// attributes a write may have.
+// actions describes the actions of a type: whether a rule says on which documents they may be used, which attributes a
+// write may have, and which a reader may see, filter and sort by.
 func (a *accessOf) actions(t *contenttypes.ContentType) *jsontree.Object {
 	all := jsontree.NewObject()
 	for _, action := range a.Actions.Of(t.UID) {
@@ -104,9 +104,30 @@ func (a *accessOf) actions(t *contenttypes.ContentType) *jsontree.Object {
 		if action == "create" || action == "update" {
 			o.Set("fields", jsontree.ListOf(a.written(&t.Schema, limit)))
 		}
+		if action == "find" {
+			o.Set("fields", jsontree.ListOf(a.read(t)))
+		}
 		all.Set(action, o)
 	}
 	return all
+}
+
+// read returns the attributes that the caller may read, with those that every document has, such as updatedAt.
+func (a *accessOf) read(t *contenttypes.ContentType) []string {
+	names := []string{}
+	for _, attr := range t.Attributes {
+		if a.reads(attr) {
+			names = append(names, attr.Name)
+		}
+	}
+	return names
+}
+
+func (a *accessOf) reads(attr *contenttypes.Attribute) bool {
+	if attr.IsRelation() {
+		return a.access.Follows(attr)
+	}
+	return a.access.Sees(attr)
 }
 
 // written returns the attributes that a write may have.
@@ -135,10 +156,7 @@ func (a *accessOf) narrow(schema *jsontree.Object, s *contenttypes.Schema, t *co
 	attributes, left := schema.Value("attributes").(*jsontree.Object), jsontree.NewObject()
 	for _, name := range attributes.Keys {
 		attr := s.Attribute(name)
-		read := a.access.Sees(attr)
-		if attr.IsRelation() {
-			read = a.access.Follows(attr)
-		}
+		read := a.reads(attr)
 		if !read && !slices.Contains(written, name) {
 			continue
 		}

@@ -39,7 +39,7 @@ export interface Schema {
 
 export interface Action {
   limited: boolean; // a rule says on which documents
-  fields?: string[]; // that a write may have
+  fields?: string[]; // that a write may have; of find, those that are read, with updatedAt and its like
 }
 
 export interface ContentType {

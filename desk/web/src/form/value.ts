@@ -52,7 +52,8 @@ export function copyItem(item: Item, attributes: Attributes, components: Compone
   return { ...(withoutIds(item, attributes, components) as Item), [itemKey]: newKey() };
 }
 
-function withoutIds(values: Values, attributes: Attributes, components: Components): Values {
+// withoutIds returns values as those of a new document: nothing in them has an id.
+export function withoutIds(values: Values, attributes: Attributes, components: Components): Values {
   const { id: _, ...out } = values;
   for (const [name, a] of Object.entries(attributes)) {
     const value = out[name];

@@ -69,6 +69,8 @@ export const de: Record<Key, string> = {
   "edit.recovered": "Das hatten Sie schon geschrieben und nicht gespeichert.",
   "edit.forget": "Verwerfen, was ich geschrieben habe",
   "edit.missing": "Dieses Dokument gibt es nicht, oder Sie dürfen es nicht sehen.",
+  "edit.gone": "Das Dokument wurde inzwischen gelöscht. Was hier geschrieben wurde, ist noch da.",
+  "edit.saveAsNew": "Als neues Dokument sichern",
   "edit.noVersion": "In dieser Sprache gibt es noch keine Fassung.",
   "edit.conflictTitle": "Jemand anders hat dieses Dokument gespeichert, während Sie schrieben",
   "edit.conflictLead": "Nichts ist verloren. Wählen Sie, was bleiben soll, wo Sie beide etwas geändert haben.",

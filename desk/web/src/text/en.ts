@@ -67,6 +67,8 @@ export const en = {
   "edit.recovered": "You had typed this before and not saved it.",
   "edit.forget": "Forget what I typed",
   "edit.missing": "There is no such document, or you may not see it.",
+  "edit.gone": "Somebody has deleted this document. What you typed is still here.",
+  "edit.saveAsNew": "Save as a new document",
   "edit.noVersion": "There is no version in this language yet.",
   "edit.conflictTitle": "Somebody else saved this document while you were writing",
   "edit.conflictLead": "Nothing is lost. Choose, for each part that both of you changed, what to keep.",

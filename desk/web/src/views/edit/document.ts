@@ -10,9 +10,10 @@ import { adopted } from "../../compare/values.ts";
 import { errorsAt } from "../../form/errors.ts";
 import { type Change, changed, type FormContext, isShared } from "../../form/field.ts";
 import { populateOf } from "../../form/query.ts";
-import { bodyOf, defaults, hasUnparsed, isChanged, type Values } from "../../form/value.ts";
+import { idsFrom, keysFrom, keysFromSent } from "../../form/saved.ts";
+import { type Attributes, bodyOf, defaults, hasUnparsed, isChanged, isLinkEdit, type Values, withoutIds } from "../../form/value.ts";
 import { type Creating, type Drafts, type FormKey, type Kept, userOf } from "../../keep/drafts.ts";
-import { fates, merge, type Values as Merged } from "../../keep/merge.ts";
+import { equal, fates, merge, type Values as Merged } from "../../keep/merge.ts";
 import { t } from "../../text/text.ts";
 
 // A Version is a document as the server had it, and the ETag that a save of it must still find.
@@ -35,6 +36,7 @@ export interface Open {
   documentId: string | null; // null: it is new
   values: Values;
   base: Values; // what the server has, as far as the form knows
+  isGone: boolean; // somebody has deleted it; what was typed is still here
   isNew: boolean; // there is no version in this language yet
   isDirty: boolean;
   isRecovered: boolean; // it holds what was kept on the device
@@ -50,6 +52,8 @@ export interface Open {
   remove: () => Promise<boolean>;
   settle: (choice: ReadonlyMap<string, "mine" | "theirs">) => void;
   forget: () => Promise<void>;
+  retry: () => void; // reads the document again, after an error
+  again: () => Promise<string>; // keeps what is typed as a new document, and returns the name of its form
 }
 
 interface Options {
@@ -72,6 +76,8 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   const [unkept, setUnkept] = useState<unknown>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [isRecovered, setRecovered] = useState(false);
+  const [isGone, setGone] = useState(false);
+  const [attempts, setAttempts] = useState(0);
 
   const user = userOf(access);
   const key = useMemo((): FormKey => ({
@@ -131,13 +137,21 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     const open = async () => {
       const found = documentId || isSingle(type) ? await read(leaving.signal) : null;
       const inAll = !found && documentId ? await shared() : {};
-      if (!inAll) return setState("missing");
+      const isDeleted = inAll === null;
       fresh.current = { ...defaults(attributes), ...inAll };
       const kept = await drafts.get(key).catch((err) => {
         setUnkept(err);
         return undefined;
       });
       if (leaving.signal.aborted) return;
+      setProblem(null);
+      setGone(isDeleted && kept !== undefined);
+      if (isDeleted) {
+        if (!kept) return setState("missing");
+        setVersion({ values: parse(kept.base) as Values, etag: kept.etag });
+        setValues(parse(kept.values) as Values);
+        return setState("ready");
+      }
       setVersion(found);
       if (!kept) {
         setValues(found?.values ?? fresh.current);
@@ -145,8 +159,10 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
         const mine = parse(kept.values) as Values;
         creating.current = kept.creating ?? null;
         setRecovered(true);
-        if (kept.etag === (found?.etag ?? null)) setValues(mine);
-        else bring(parse(kept.base) as Values, mine, found ?? { values: {}, etag: null });
+        if (kept.etag === (found?.etag ?? null)) {
+          setVersion(found && { ...found, values: keysFrom(mine, attributes, components, found.values) });
+          setValues(mine);
+        } else bring(parse(kept.base) as Values, mine, found ?? { values: {}, etag: null });
       }
       setState("ready");
     };
@@ -155,13 +171,20 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       if (!leaving.signal.aborted) setProblem(err);
     });
     return () => leaving.abort();
-  }, [key]);
+  }, [key, attempts]);
 
-  // bring goes on with what the server has now: at once where only one side changed an attribute, otherwise by asking.
-  const bring = (from: Values, mine: Values, theirs: Version) => {
+  // bring goes on with what the server has now: at once where only one side changed an attribute, otherwise by asking. It
+  // reports whether it did not have to ask.
+  const bring = (before: Values, mine: Values, found: Version): boolean => {
+    const from = keysFrom(mine, attributes, components, before);
+    const theirs = { ...found, values: keysFrom(mine, attributes, components, found.values) };
     const all = fates(from as Merged, mine as Merged, theirs.values as Merged);
-    if ([...all.values()].includes("conflict")) return setConflict({ base: from, mine, theirs });
+    if ([...all.values()].includes("conflict")) {
+      setConflict({ base: from, mine, theirs });
+      return false;
+    }
     take(theirs, merge(from as Merged, mine as Merged, theirs.values as Merged, new Map()));
+    return true;
   };
   const take = (found: Version, next: Values) => {
     setVersion(found);
@@ -204,7 +227,8 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   }, []);
 
   // attempt runs a request, and shows why it failed; a version that somebody else has saved meanwhile becomes a conflict.
-  const attempt = async <T>(run: () => Promise<T>): Promise<T | null> => {
+  // A save goes on by itself if what was changed there and here can be put together.
+  const attempt = async <T>(run: () => Promise<T>, isSave = false): Promise<T | null> => {
     setState("saving");
     setProblem(null);
     setErrors(new Map());
@@ -213,8 +237,10 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     } catch (err) {
       if (err instanceof Failure && err.status === 412) {
         const theirs = await read().catch(() => null);
-        if (theirs) bring(latest.current.base, latest.current.values, theirs);
-        else setProblem(err);
+        if (!theirs) await lose(err);
+        else if (bring(latest.current.base, latest.current.values, theirs) && isSave) return attempt(run, true);
+      } else if (err instanceof Failure && err.status === 404 && documentId !== null) {
+        await lose(err);
       } else {
         if (err instanceof Failure && err.issues.length > 0) setErrors(errorsAt(err));
         setProblem(err);
@@ -225,10 +251,33 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     }
   };
 
-  // after takes over what the server has once a request has changed it. What was typed while it ran stays.
-  const after = async (sent: Values, from: { path: string }) => {
+  // lose tells why the document could not be written: because it is no longer there, or by the error.
+  const lose = async (err: unknown) => {
+    const isThere = (await read().catch(() => version)) !== null || (await shared().catch(() => ({}))) !== null;
+    if (isThere) setProblem(err);
+    else setGone(true);
+  };
+
+  // after takes over what the server has once a request has changed it from what the form held.
+  const after = async (before: Values, from: { path: string }) => {
     const answer = await ask<{ data: Values }>({ path: from.path, query });
-    bring(sent, latest.current.values, { values: answer.body.data, etag: answer.etag });
+    bring(before, latest.current.values, { values: answer.body.data, etag: answer.etag });
+    setRecovered(false);
+  };
+
+  // afterSave does so after a save, which has written what was sent. What was typed while it ran stays, and goes on from
+  // what was written.
+  const afterSave = async (sent: Values, answered: Values, from: { path: string }) => {
+    const written = keysFromSent(sent, attributes, components, answered);
+    const found = await ask<{ data: Values }>({ path: from.path, query }).catch(() => null);
+    const now = latest.current;
+    const mine = { ...written };
+    for (const [name, value] of Object.entries(idsFrom(written, attributes, components, now.values))) {
+      if (name in attributes && !equal(now.values[name] as Json, sent[name] as Json)) mine[name] = value;
+    }
+    // Without the new ETag the next save is refused, and goes on from what was written.
+    if (found) bring(written, mine, { values: found.body.data, etag: found.etag });
+    else take({ values: written, etag: now.etag }, mine);
     setRecovered(false);
   };
 
@@ -239,12 +288,12 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     const answer = await ask<{ data: Values }>({
       method: "PUT",
       path,
-      query: { status: query.status, locale: query.locale },
+      query,
       body: { data: bodyOf(attributes, components, version ? from : null, sent) as Json },
       ifMatch: etag ?? undefined,
       idempotencyKey: crypto.randomUUID(),
     });
-    await after(sent, { path });
+    await afterSave(sent, answer.body.data, { path });
     return String(answer.body.data.documentId);
   };
 
@@ -253,21 +302,22 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     creating.current ??= { values: stringify(values), idempotencyKey: crypto.randomUUID() };
     await drafts.put(record(key)).catch(setUnkept);
     const sent = parse(creating.current.values) as Values;
-    let id: string;
+    let made: Values;
     try {
       const answer = await ask<{ data: Values }>({
         method: "POST",
         path: pathOf(type),
-        query: { status: query.status, locale: query.locale },
+        query,
         body: { data: bodyOf(attributes, components, null, sent) as Json },
         idempotencyKey: creating.current.idempotencyKey,
       });
-      id = String(answer.body.data.documentId);
+      made = answer.body.data;
     } catch (err) {
       if (err instanceof Failure && isRefusal(err.status)) creating.current = null;
       throw err;
     }
-    await after(sent, { path: `${pathOf(type)}/${id}` });
+    const id = String(made.documentId);
+    await afterSave(sent, made, { path: `${pathOf(type)}/${id}` });
     isMoved.current = true;
     const now = latest.current;
     if (isChanged(attributes, components, now.base, now.values)) {
@@ -278,8 +328,8 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   };
 
   return {
-    state, documentId, values, base, isNew: version === null, isDirty, isRecovered, errors, problem, unkept, conflict, request, set,
-    save: () => attempt(write),
+    state, documentId, values, base, isGone, isNew: version === null, isDirty, isRecovered, errors, problem, unkept, conflict, request, set,
+    save: () => attempt(write, true),
     act: async (action) => {
       await attempt(async () => {
         if (isDirty && action === "publish") await write();
@@ -320,8 +370,26 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       setErrors(new Map());
       creating.current = null;
       await drafts.remove(key);
+      if (isGone) setState("missing");
+    },
+    retry: () => setAttempts((count) => count + 1),
+    again: async () => {
+      const made = { ...key, documentId: "", form: crypto.randomUUID().slice(0, 8) };
+      const text = stringify(asNew(attributes, withoutIds(latest.current.values, attributes, components)));
+      await drafts.put({ ...made, base: "{}", etag: null, values: text, changedAt: Date.now() });
+      isMoved.current = true;
+      await drafts.remove(key);
+      return made.form;
     },
   };
+}
+
+// asNew returns the values of attributes, of which a new document can be made: there is nothing to disconnect from it.
+function asNew(attributes: Attributes, values: Values): Values {
+  return Object.fromEntries(Object.keys(attributes).filter((name) => values[name] !== undefined).map((name) => {
+    const value = values[name];
+    return [name, isLinkEdit(value) ? { ...value, disconnect: [] } : value];
+  }));
 }
 
 // isRefusal reports whether an answer says that nothing was written, and that the same request would be refused again.

@@ -41,7 +41,7 @@ export function Edit({ access, type, place, documentId }: EditProps) {
   };
 
   if (open.state === "missing") return <p className="problem">{t("edit.missing")}</p>;
-  if (open.state === "loading") return open.problem ? <Problem error={open.problem} /> : <Waiting />;
+  if (open.state === "loading") return open.problem ? <Problem error={open.problem} retry={open.retry} /> : <Waiting />;
   const main = mainAttribute(type);
   const isLooking = place.query.has("look");
   const title = String((main && open.values[main]) || (documentId === null && !isSingle(type) ? t("edit.new", { type: type.schema.displayName }) : type.schema.displayName));
@@ -55,6 +55,7 @@ export function Edit({ access, type, place, documentId }: EditProps) {
         </div>
         <Actions access={access} type={type} open={open} locale={locale} place={place} canWrite={!form.isReadOnly} onSave={() => void save()} />
       </header>
+      {open.isGone && <Gone open={open} type={type} locale={locale} />}
       <Notices open={open} isLocalized={isLocalized(type)} documentId={documentId} />
       <div className={isLooking ? "beside" : undefined}>
         <div>
@@ -124,7 +125,7 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
   const [asked, setAsked] = useState<Asked | null>(null);
   const queries = useQueryClient();
   const busy = open.state === "saving";
-  const there = !open.isNew;
+  const there = !open.isNew && !open.isGone;
   const changed = () => void queries.invalidateQueries({ queryKey: ["list", type.uid] });
   const carryOut = async (what: Asked) => {
     setAsked(null);
@@ -145,7 +146,7 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
           {access.locales.map((code) => <option key={code} value={code}>{code}</option>)}
         </select>
       )}
-      {canWrite && (
+      {canWrite && !open.isGone && (
         <Button
           className="button primary"
           isDisabled={busy || (!open.isDirty && there)}
@@ -170,11 +171,29 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
   );
 }
 
+interface GoneProps {
+  open: Open;
+  type: ContentType;
+  locale: string;
+}
+
+// Gone is what a form says whose document somebody else has deleted: it can be saved as a new one.
+function Gone({ open, type, locale }: GoneProps) {
+  const again = async () => go(["content", type.apiID, "new"], new URLSearchParams({ form: await open.again(), ...(locale ? { locale } : {}) }));
+  return (
+    <div className="notice row" role="alert">
+      {t("edit.gone")}
+      {"create" in type.actions && <Button className="button primary" onPress={() => void again()}>{t("edit.saveAsNew")}</Button>}
+      <Button className="button" onPress={() => void open.forget()}>{t("edit.forget")}</Button>
+    </div>
+  );
+}
+
 function Notices({ open, isLocalized, documentId }: { open: Open; isLocalized: boolean; documentId: string | null }) {
   const whole = open.errors.get("") ?? [];
   return (
     <>
-      {open.isRecovered && open.isDirty && (
+      {open.isRecovered && open.isDirty && !open.isGone && (
         <p className="notice row" role="status">
           {t("edit.recovered")}
           <Button className="button" onPress={() => void open.forget()}>{t("edit.forget")}</Button>

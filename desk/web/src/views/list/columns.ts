@@ -25,7 +25,8 @@ const systemColumns = ["createdAt", "updatedAt", "publishedAt"];
 // columnsOf returns all columns that a list of a type can have.
 export function columnsOf(type: ContentType): string[] {
   const own = Object.entries(type.schema.attributes).filter(([, a]) => a.readable && shown.has(a.type)).map(([name]) => name);
-  const system = systemColumns.filter((name) => name !== "publishedAt" || type.schema.draftAndPublish);
+  const seen = type.actions.find?.fields ?? [];
+  const system = systemColumns.filter((name) => seen.includes(name) && (name !== "publishedAt" || type.schema.draftAndPublish));
   return [...own, ...(isLocalized(type) ? ["locale"] : []), ...system.filter((name) => !own.includes(name))];
 }
 
@@ -34,7 +35,15 @@ export function firstColumns(type: ContentType): string[] {
   const main = mainAttribute(type);
   const own = columnsOf(type).filter((name) => name !== main && !systemColumns.includes(name) && name !== "locale");
   const simple = own.filter((name) => !["text", "relation", "media"].includes(type.schema.attributes[name]?.type ?? ""));
-  return [...(main ? [main] : []), ...simple.slice(0, 3), "updatedAt"];
+  return [...(main ? [main] : []), ...simple.slice(0, 3), ...columnsOf(type).filter((name) => name === "updatedAt")];
+}
+
+// firstSort returns how a list is sorted of which the reader has said nothing: what was changed last comes first, if they
+// may know that.
+export function firstSort(type: ContentType): string {
+  if (columnsOf(type).includes("updatedAt")) return "updatedAt:desc";
+  const main = mainAttribute(type);
+  return main !== null && isSorted(type.schema.attributes[main], main) ? `${main}:asc` : "documentId:asc";
 }
 
 // populateOf returns what a list has to ask for beside fields, so that it can show its columns.

@@ -1,7 +1,7 @@
 // What a list shows: all of it stands in the address, so that it can be kept, sent and gone back to.
 import { type Access, type ContentType, isLocalized, mainAttribute, readsDrafts } from "../../api/access.ts";
 import type { Query } from "../../api/query.ts";
-import { columnsOf, firstColumns, populateOf } from "./columns.ts";
+import { columnsOf, firstColumns, firstSort, populateOf } from "./columns.ts";
 
 // A Condition is one filter. path leads through relations: ["author", "name"].
 export interface Condition {
@@ -28,7 +28,7 @@ export function stateOf(access: Access, type: ContentType, query: URLSearchParam
   return {
     columns: chosen.length > 0 ? chosen : firstColumns(type),
     search: query.get("search") ?? "",
-    sort: query.get("sort") ?? "updatedAt:desc",
+    sort: query.get("sort") ?? firstSort(type),
     locale: isLocalized(type) ? (access.locales.includes(locale) ? locale : (access.locales[0] ?? "")) : "",
     status: query.get("status") === "published" || !readsDrafts(access, type) ? "published" : "draft",
     conditions: query.getAll("filter").map(conditionOf).filter((c) => c !== null),

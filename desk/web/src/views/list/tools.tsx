@@ -121,7 +121,7 @@ function pathsOf(access: Access, type: ContentType): Map<string, Attribute | und
     const target = a.type === "relation" && a.readable ? access.contentTypes.find((one) => one.uid === a.target) : undefined;
     for (const [inner, b] of Object.entries(target?.schema.attributes ?? {})) if (scalar(b)) paths.set(`${name}.${inner}`, b);
   }
-  for (const name of ["createdAt", "updatedAt", "documentId"]) if (!paths.has(name)) paths.set(name, undefined);
+  for (const name of [...columnsOf(type).filter((name) => name.endsWith("At")), "documentId"]) if (!paths.has(name)) paths.set(name, undefined);
   return paths;
 }
 
