@@ -175,15 +175,7 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64,
 		if !o.Kind.OfRow() || o.Schema != b.number || o.Doc != doc {
 			return nil
 		}
-		i := slices.IndexFunc(edits, func(v versionEdit) bool { return v.slot == o.Slot })
-		if i < 0 {
-			i = len(edits)
-			edits = append(edits, versionEdit{slot: o.Slot})
-			edits[i].before, err = o.Before()
-		}
-		if edits[i].op, edits[i].after = o, nil; !o.Kind.RemovesRow() {
-			edits[i].after = o.Data
-		}
+		edits, err = appendEdit(edits, o)
 		return err
 	})
 	slices.SortFunc(edits, func(x, y versionEdit) int { return cmp.Compare(x.slot, y.slot) })
@@ -197,6 +189,20 @@ func (s *Snapshot) itemsOf(e *Entry, b *boundSchema, doc uint64,
 			By: e.By})
 	}
 	return items, edits, err
+}
+
+// appendEdit adds an op of a row to what an entry did to its version.
+func appendEdit(edits []versionEdit, o logentry.Op) (_ []versionEdit, err error) {
+	i := slices.IndexFunc(edits, func(v versionEdit) bool { return v.slot == o.Slot })
+	if i < 0 {
+		i = len(edits)
+		edits = append(edits, versionEdit{slot: o.Slot})
+		edits[i].before, err = o.Before()
+	}
+	if edits[i].op, edits[i].after = o, nil; !o.Kind.RemovesRow() {
+		edits[i].after = o.Data
+	}
+	return edits, err
 }
 
 // changedAttributes returns the attributes that an entry changed in a version.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -381,6 +382,7 @@ func (r *remembered) compareHistories() {
 			}
 			r.comparePages(snap, typ, id, page)
 		}
+		r.compareDeleted(snap)
 		return nil
 	}); err != nil || items < 10 {
 		r.Fatalf("%d items: %v", items, err)
@@ -399,6 +401,58 @@ func (r *remembered) comparePages(snap *store.Snapshot, typ *contenttypes.Conten
 			page[0].Position != all[offset].Position {
 			r.Fatalf("from %d: %d items of %d, want %d (%v)", offset, len(page), total, len(all), err)
 		}
+	}
+}
+
+// compareDeleted compares the documents that were deleted with the last items of their histories.
+func (r *remembered) compareDeleted(snap *store.Snapshot) {
+	listed := 0
+	for _, typ := range r.model.Types {
+		if typ.BuiltIn {
+			continue
+		}
+		all, total, err := snap.Deleted(store.DeletedQuery{Type: typ, Limit: -1})
+		if err != nil || total != len(all) {
+			r.Fatalf("%d of %d deleted documents: %v", len(all), total, err)
+		}
+		listed += total
+		found := map[string]store.DeletedDocument{}
+		for i, d := range all {
+			found[d.DocumentID] = d
+			if i > 0 && d.Position.Sequence > all[i-1].Position.Sequence {
+				r.Errorf("%s of %d is behind %d", d.DocumentID, d.Position.Sequence, all[i-1].Position.Sequence)
+			}
+			page, total, err := snap.Deleted(store.DeletedQuery{Type: typ, Offset: i, Limit: 1})
+			if err != nil || total != len(all) || !reflect.DeepEqual(page, all[i:i+1]) {
+				r.Errorf("the page %d is %v of %d, want %v (%v)", i, page, total, d, err)
+			}
+		}
+		for _, id := range r.ids {
+			_, exists := snap.Document(typ, id)
+			d, deleted := found[id]
+			if ofType := "api::"+id[:1]+"."+id[:1] == typ.UID; !ofType || exists {
+				if deleted {
+					r.Errorf("%s is among the deleted documents of %s", id, typ.UID)
+				}
+				continue
+			}
+			page, _, err := snap.History(store.HistoryQuery{Type: typ, DocumentID: id, Limit: -1})
+			if err != nil {
+				r.Fatal(err)
+			}
+			var want []store.Version
+			for _, item := range page {
+				if item.Position == page[0].Position {
+					want = append([]store.Version{{Status: item.Status, Locale: item.Locale}}, want...)
+				}
+			}
+			if !slices.Equal(d.Versions, want) || deleted && (d.Position != page[0].Position || d.By != page[0].By) {
+				r.Errorf("%s was deleted as %+v, want %v by %+v", id, d, want, page)
+			}
+		}
+	}
+	if listed == 0 {
+		r.Error("no document was deleted")
 	}
 }
 

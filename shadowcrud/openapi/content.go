@@ -3,6 +3,7 @@ package openapi
 import (
 	"cmp"
 	"net/http"
+	"strings"
 
 	"lectern/contenttypes"
 	"lectern/jsontree"
@@ -31,7 +32,11 @@ func (b *builder) content(r *Route) *operation {
 	case "delete":
 		b.delete(op, t, "delete"+one)
 	case "history":
-		b.history(op, t, "history"+one)
+		if strings.HasSuffix(r.Path, "/_deleted") {
+			b.deleted(op, t, "deleted"+many)
+		} else {
+			b.history(op, t, "history"+one)
+		}
 	case "restore":
 		b.restore(op, t, "restore"+one)
 	case "preview":
@@ -201,17 +206,12 @@ func (b *builder) preview(op *operation, t *contenttypes.ContentType, id string)
 // history describes the list of what was done to a document.
 func (b *builder) history(op *operation, t *contenttypes.ContentType, id string) {
 	op.id, op.summary = id, "List what was done to a document of "+called(t)
-	if t.Localized {
-		op.parameters = append(
-			op.parameters, queryParameter("locale", "Only what was done in this locale; `*`: in any, as without it.",
-				typed("string", "enum", append(jsontree.ListOf(b.Locales), "*"))))
-	}
-	op.parameters = append(op.parameters, b.status(""), b.pagination())
+	b.ofVersions(op, t, "Only what was done in this locale; `*`: in any, as without it.")
 	item := b.schema("HistoryItem", func() any {
 		return object(
 			"seq", typed("string", "description", "The position in the log, for `asOf` and `restore`."),
 			"at", typed("string", "format", "date-time"),
-			"by", object("kind", typed("string"), "name", typed("string")),
+			"by", writer(),
 			"action", typed("string"),
 			"locale", nullable("string"),
 			"status", typed("string", "enum", []any{"draft", "published"}),
@@ -219,6 +219,38 @@ func (b *builder) history(op *operation, t *contenttypes.ContentType, id string)
 		)
 	})
 	op.responses = jsontree.ObjectOf("200", answer("What was done, the newest first.",
+		object("data", arrayOf(item), "meta", object("pagination", b.paginationAnswer())), nil))
+	op.errors = readErrors
+}
+
+// ofVersions adds the parameters that choose versions.
+func (b *builder) ofVersions(op *operation, t *contenttypes.ContentType, locale string) {
+	if t.Localized {
+		op.parameters = append(op.parameters,
+			queryParameter("locale", locale, typed("string", "enum", append(jsontree.ListOf(b.Locales), "*"))))
+	}
+	op.parameters = append(op.parameters, b.status(""), b.pagination())
+}
+
+// writer describes who has written something.
+func writer() *jsontree.Object { return object("kind", typed("string"), "name", typed("string")) }
+
+// deleted describes the list of the documents that were deleted.
+func (b *builder) deleted(op *operation, t *contenttypes.ContentType, id string) {
+	op.id, op.summary = id, "List the documents of "+called(t)+" that were deleted"
+	b.ofVersions(op, t, "Only documents with a version in this locale; `*`: in any, as without it.")
+	item := b.schema("DeletedItem", func() any {
+		return object(
+			"documentId", typed("string"),
+			"seq", typed("string", "description", "The position in the log, behind the deletion."),
+			"before", typed("string", "description", "The position before it, for `asOf` and `restore`."),
+			"at", typed("string", "format", "date-time"),
+			"by", writer(),
+			"versions", arrayOf(object("locale", nullable("string"), "status", typed("string", "enum",
+				[]any{"draft", "published"}))),
+		)
+	})
+	op.responses = jsontree.ObjectOf("200", answer("What was deleted, the last one first.",
 		object("data", arrayOf(item), "meta", object("pagination", b.paginationAnswer())), nil))
 	op.errors = readErrors
 }

@@ -63,7 +63,8 @@ func TestDescribesWhatTheReaderMayDo(t *testing.T) {
 		{"one who may stream and look back",
 			permission.NewAccess(
 				[]string{article + "find", article + "findOne", article + "stream", article + "history"}),
-			[]string{"findArticles", "findOneArticle", "historyArticle"}, []string{"asOf", "application/x-ndjson"},
+			[]string{"deletedArticles", "findArticles", "findOneArticle", "historyArticle"},
+			[]string{"asOf", "application/x-ndjson"},
 			[]string{"riter", `"word"`, `"topics"`}},
 		{"a writer", permission.NewAccess([]string{article + "create", article + "publish"}),
 			[]string{"createArticle", "publishArticle"},

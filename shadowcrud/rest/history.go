@@ -148,24 +148,14 @@ func (p *printer) history(items []store.HistoryItem) {
 			p.buf = append(p.buf, ',')
 		}
 		item := &items[i]
-		o, by := jsontree.NewObject(), jsontree.NewObject()
-		by.Set("kind", item.By.Kind)
-		by.Set("name", p.nameOf(item.By))
-		o.Set("seq", item.Position.String())
-		o.Set("at", item.Time.UTC().Format(contenttypes.TimeFormat))
-		o.Set("by", by)
-		o.Set("action", item.Action.String())
-		o.Set("locale", nil)
-		if item.Locale != "" {
-			o.Set("locale", item.Locale)
-		}
-		o.Set("status", item.Status.String())
 		changed := make([]any, len(item.Changed))
 		for k, a := range item.Changed {
 			changed[k] = a.Name
 		}
-		o.Set("changed", changed)
-		p.buf = jsontree.Append(p.buf, o)
+		p.buf = jsontree.Append(p.buf, jsontree.ObjectOf("seq", item.Position.String(),
+			"at", item.Time.UTC().Format(contenttypes.TimeFormat), "by", p.writer(item.By),
+			"action", item.Action.String(), "locale", localeOrNull(item.Locale), "status", item.Status.String(),
+			"changed", changed))
 	}
 	p.buf = append(p.buf, ']')
 }

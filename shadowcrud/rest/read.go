@@ -25,6 +25,7 @@ func (a *API) addReads(t *contenttypes.ContentType) {
 		return
 	}
 	a.add("GET", "/"+t.Plural, t, "find", (*Route).list)
+	a.add("GET", "/"+t.Plural+"/_deleted", t, historyAction, (*Route).deleted)
 	a.add("GET", "/"+t.Plural+"/{documentId}", t, "findOne", (*Route).one)
 	a.add("GET", "/"+t.Plural+"/{documentId}/_history", t, "history", (*Route).history)
 }

@@ -98,10 +98,27 @@ func (b TouchBlock) At(i int) Touch {
 	return Touch{be.Uint16(d), be.Uint64(d[2:]), b.Last - uint64(be.Uint16(d[10:]))}
 }
 
+// AppendRemovals appends the sequences of the entries that removed rows of a schema, one for each documentId.
+func (b TouchBlock) AppendRemovals(list []uint64, schema uint16) []uint64 {
+	for i := b.search(touchKey(schema, IDSubject)); i < b.Len() && b.At(i).Schema == schema; i++ {
+		list = append(list, b.At(i).Sequence)
+	}
+	return list
+}
+
+func touchKey(schema uint16, subject uint64) []byte {
+	return be.AppendUint64(be.AppendUint16(make([]byte, 0, touchLen), schema), subject)
+}
+
+// search returns the place of the first touch whose schema and subject are a key or come after it.
+func (b TouchBlock) search(key []byte) int {
+	return sort.Search(b.Len(), func(i int) bool { return bytes.Compare(b.Data[i*touchLen:][:len(key)], key) >= 0 })
+}
+
 // AppendEntries appends the sequences of the entries that changed a subject, in order.
 func (b TouchBlock) AppendEntries(list []uint64, schema uint16, subject uint64) []uint64 {
-	key := be.AppendUint64(be.AppendUint16(make([]byte, 0, touchLen), schema), subject)
-	i := sort.Search(b.Len(), func(i int) bool { return bytes.Compare(b.Data[i*touchLen:][:len(key)], key) >= 0 })
+	key := touchKey(schema, subject)
+	i := b.search(key)
 	for ; i < b.Len() && bytes.Equal(b.Data[i*touchLen:][:len(key)], key); i++ {
 		list = append(list, b.At(i).Sequence)
 	}
