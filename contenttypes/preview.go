@@ -31,6 +31,11 @@ func (p *PreviewURL) Attributes() (list []*Attribute) {
 	return list
 }
 
+// Origin returns the scheme and host of the address.
+func (p *PreviewURL) Origin() string {
+	return strings.TrimRight(previewOrigin.FindString(p.parts[0].text), "/?#")
+}
+
 // Expand returns the address for a document. value returns the text of one of its Attributes.
 func (p *PreviewURL) Expand(locale, token string, value func(*Attribute) string) string {
 	var b strings.Builder
@@ -98,7 +103,7 @@ func (l *loader) previewURL(t *ContentType, preview *yamlfile.Node) *PreviewURL 
 }
 
 // previewOrigin matches the beginning of an address that has no placeholder up to the end of the host.
-var previewOrigin = regexp.MustCompile(`^https?://[^{}/?#@]+([/?#]|$)`)
+var previewOrigin = regexp.MustCompile(`^https?://[^{}/?#@;,]+([/?#]|$)`)
 
 // previewParts splits an address at its placeholders.
 func (l *loader) previewParts(t *ContentType, at *yamlfile.Node, address string) *PreviewURL {

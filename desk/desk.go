@@ -68,6 +68,8 @@ func IsMissing() bool { return bundle() == nil }
 type Options struct {
 	Path string // of the page, such as /desk; without a slash at the end
 	API  string // the path of the API, such as /api
+	// Frames are the origins of websites that the page may show in a frame: those that show previews.
+	Frames []string
 }
 
 // New returns a handler for Options.Path and all paths below it. A path that is not a file's shows the page, which
@@ -105,7 +107,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	policy := "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; " +
 		"img-src 'self' data: blob: https:; media-src 'self' blob: https:; font-src 'self'; connect-src 'self'; " +
-		"frame-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+		"frame-src " + strings.Join(append([]string{"'self'"}, h.o.Frames...), " ") + "; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 	w.Header()["Referrer-Policy"] = []string{"same-origin"}
 	webfile.SendPage(w, http.StatusOK, policy, webfile.Head("Lectern")+`<meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" nonce="`+nonce+`">

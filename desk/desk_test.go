@@ -41,7 +41,7 @@ func TestReadFiles(t *testing.T) {
 // TestPage expects the page at every path that is not a file's, with links that lead to the files from there, and a
 // policy under which it runs.
 func TestPage(t *testing.T) {
-	h := &handler{Options{Path: "/cms/desk", API: "/content/api"}, readFiles(builtFrom("desk-1.js", "desk-2.css", "licences-3.txt"), "dist")}
+	h := &handler{Options{Path: "/cms/desk", API: "/content/api", Frames: []string{"https://www.example.org"}}, readFiles(builtFrom("desk-1.js", "desk-2.css", "licences-3.txt"), "dist")}
 	for path, root := range map[string]string{"/cms/desk": "desk/", "/cms/desk/": "./", "/cms/desk/content": "./",
 		"/cms/desk/content/article": "./../", "/cms/desk/content/article/": "./../../"} {
 		w := httptest.NewRecorder()
@@ -55,7 +55,7 @@ func TestPage(t *testing.T) {
 		}
 		policy := w.Header().Get("Content-Security-Policy")
 		if !regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[A-Z2-7]{26}'; `).MatchString(policy) ||
-			strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, "; frame-src 'self' https://www.example.org;") {
 			t.Errorf("%s: policy %s", path, policy)
 		}
 		if w.Code != 200 || w.Header().Get("Cache-Control") != "no-store" {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"slices"
 
 	"lectern/auth"
 	"lectern/desk"
@@ -16,8 +17,18 @@ func (g *generation) deskRoutes() []server.Route {
 	if !settings.Enabled || !g.Settings.Users.Enabled {
 		return nil
 	}
-	page := desk.New(desk.Options{Path: settings.Path, API: g.Settings.REST.Prefix})
+	page := desk.New(desk.Options{Path: settings.Path, API: g.Settings.REST.Prefix, Frames: g.previewOrigins()})
 	return []server.Route{openRoute(settings.Path, page), openRoute(settings.Path+"/{path:.*}", page)}
+}
+
+// previewOrigins returns the origins of the websites that show drafts.
+func (g *generation) previewOrigins() (origins []string) {
+	for _, t := range g.Model.Types {
+		if t.Preview != nil && !slices.Contains(origins, t.Preview.Origin()) {
+			origins = append(origins, t.Preview.Origin())
+		}
+	}
+	return origins
 }
 
 // deskSessions returns how the desk logs in; zero if it is switched off.

@@ -86,6 +86,7 @@ func (a *accessOf) contentTypes() []any {
 		o := builderType(t)
 		a.narrow(o.Value("schema").(*jsontree.Object), &t.Schema, t)
 		o.Set("actions", a.actions(t))
+		o.Set("preview", t.Preview != nil)
 		list = append(list, o)
 	}
 	return list

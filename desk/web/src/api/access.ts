@@ -47,6 +47,7 @@ export interface ContentType {
   apiID: string;
   schema: Schema;
   actions: Record<string, Action>;
+  preview: boolean; // a website shows drafts
 }
 
 export interface Component {

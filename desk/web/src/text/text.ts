@@ -7,9 +7,11 @@ import { historyGerman } from "./history-de.ts";
 import { historyEnglish } from "./history-en.ts";
 import { hooksGerman } from "./hooks-de.ts";
 import { hooksEnglish } from "./hooks-en.ts";
+import { writeGerman } from "./write-de.ts";
+import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

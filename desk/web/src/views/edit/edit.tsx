@@ -14,6 +14,8 @@ import { PlaceLink } from "../../ui/link.tsx";
 import { messageOf, Problem, Waiting } from "../../ui/states.tsx";
 import { ConflictView } from "./conflict.tsx";
 import { type Open, useDocument } from "./document.ts";
+import { hasPreview } from "./preview.tsx";
+import { Later, Planned } from "./timing.tsx";
 
 const Look = lazy(async () => ({ default: (await import("../history/look.tsx")).Look }));
 
@@ -56,6 +58,7 @@ export function Edit({ access, type, place, documentId }: EditProps) {
         <Actions access={access} type={type} open={open} locale={locale} place={place} canWrite={!form.isReadOnly} onSave={() => void save()} />
       </header>
       {open.isGone && <Gone open={open} type={type} locale={locale} />}
+      {!open.isNew && !open.isGone && <Planned type={type} documentId={idOf(open)} locale={locale} />}
       <Notices open={open} isLocalized={isLocalized(type)} documentId={documentId} />
       <div className={isLooking ? "beside" : undefined}>
         <div>
@@ -102,6 +105,9 @@ function Saved({ open }: { open: Open }) {
   );
 }
 
+// idOf returns the id of a document that is there, also of a single type.
+const idOf = (open: Open) => open.documentId ?? String(open.base.documentId ?? "");
+
 interface ActionsProps {
   access: Access;
   type: ContentType;
@@ -126,6 +132,7 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
   const queries = useQueryClient();
   const busy = open.state === "saving";
   const there = !open.isNew && !open.isGone;
+  const documentId = idOf(open);
   const changed = () => void queries.invalidateQueries({ queryKey: ["list", type.uid] });
   const carryOut = async (what: Asked) => {
     setAsked(null);
@@ -162,6 +169,8 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
       {may("unpublish") && <Button className="button" isDisabled={busy} onPress={() => setAsked("unpublish")}>{t("edit.unpublish")}</Button>}
       {may("discardDraft") && <Button className="button" isDisabled={busy} onPress={() => setAsked("discardDraft")}>{t("edit.discard")}</Button>}
       {may("delete") && <Button className="button danger" isDisabled={busy} onPress={() => setAsked("delete")}>{t("edit.delete")}</Button>}
+      {there && type.schema.draftAndPublish && <Later type={type} documentId={documentId} locale={locale} />}
+      {there && hasPreview(type) && <PlaceLink className="button" to={place.path} query={withParameter(place, "look", "preview")}>{t("write.preview")}</PlaceLink>}
       {(there || open.documentId !== null) && <PlaceLink className="button" to={place.path} query={withParameter(place, "look", "history")}>{t("history.open")}</PlaceLink>}
       {there && <CopyCurl request={open.request} />}
       {asked && (

@@ -5,6 +5,7 @@ import { go, type Place } from "../../place.ts";
 import { t } from "../../text/text.ts";
 import { PlaceLink } from "../../ui/link.tsx";
 import type { Open } from "../edit/document.ts";
+import { hasPreview, Preview } from "../edit/preview.tsx";
 import { aroundOf } from "./read.ts";
 import { Language } from "./language.tsx";
 import { Past } from "./past.tsx";
@@ -24,6 +25,7 @@ export function Look({ place, ...props }: LookProps & { place: Place }) {
   const { access, type, open, locale } = props;
   const around = aroundOf(access, type, open.documentId);
   const choices: [string, string][] = [];
+  if (hasPreview(type) && !open.isNew) choices.push(["preview", t("write.preview")]);
   if ("history" in type.actions) choices.push(["history", t("history.title")]);
   if (readsDrafts(access, type) && !open.isNew) choices.push(["published", t("history.published")]);
   if (isLocalized(type)) {
@@ -46,6 +48,7 @@ export function Look({ place, ...props }: LookProps & { place: Place }) {
         </select>
         <PlaceLink className="button" to={place.path} query={to(null)}>{t("history.close")}</PlaceLink>
       </div>
+      {look === "preview" && <Preview type={type} open={open} locale={locale} />}
       {look === "history" && <Past key={locale} {...props} around={around} />}
       {look === "published" && <Published {...props} around={around} />}
       {look.startsWith("in-") && <Language key={look} {...props} around={around} from={look.slice(3)} />}

@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ContentType } from "../../api/access.ts";
-import { columnsOf, firstColumns, firstSort } from "./columns.ts";
+
+vi.stubGlobal("document", { baseURI: "http://127.0.0.1/desk/", getElementById: () => null });
+const { columnsOf, firstColumns, firstSort } = await import("./columns.ts");
 
 const type = (...fields: string[]): ContentType => ({
   uid: "api::note.note",
@@ -9,6 +11,7 @@ const type = (...fields: string[]): ContentType => ({
     displayName: "Note", singularName: "note", pluralName: "notes", kind: "collectionType", draftAndPublish: true,
     attributes: { title: { type: "string", readable: true }, secret: { type: "string", readable: false } },
   },
+  preview: false,
   actions: { find: { limited: true, fields } },
 });
 
