@@ -50,7 +50,11 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 	{contenttypes.UserUID, "lectern::desk", []string{"use"}},
 	{"", "lectern::webhook", []string{"find", "replay"}},
+	{"", "lectern::server", []string{"status"}},
 }
+
+// StatusAction is the permission to see how the server is, and what it has done in the last day.
+const StatusAction = "lectern::server.status"
 
 // FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all
 // passwords and keys, so only API tokens can have it, and no role.

@@ -141,8 +141,11 @@ func (p *progress) addBytes(n int) {
 }
 
 func megabytes(n int64) string {
-	if n < 1e6 {
+	switch {
+	case n < 1e6:
 		return fmt.Sprintf("%d kB", (n+999)/1000)
+	case n >= 1e10:
+		return fmt.Sprintf("%.0f GB", float64(n)/1e9)
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }

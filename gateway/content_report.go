@@ -3,11 +3,14 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"lectern/documents/misfits"
 	"lectern/gateway/admin"
+	"lectern/internal/spelling"
 	"lectern/store"
 )
 
@@ -18,10 +21,35 @@ type contentReports struct {
 	log  *slog.Logger
 	fill func(misfits.Misfit) string // a command that fills values in; "" if there is none
 	next chan admin.Content
+
+	mu   sync.Mutex
+	last []string // what the last report found
 }
 
 func newContentReports(log *slog.Logger, fill func(misfits.Misfit) string) *contentReports {
 	return &contentReports{log: log, fill: fill, next: make(chan admin.Content, 1)}
+}
+
+// found returns what the last report found.
+func (c *contentReports) found() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.last)
+}
+
+// begin forgets what the report before found.
+func (c *contentReports) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = nil
+}
+
+// warn logs what a report found, and keeps text of it.
+func (c *contentReports) warn(text, logged string, args ...any) {
+	c.log.Warn(logged, args...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = append(c.last, text)
 }
 
 // queue asks run to report on content, in place of content that still waits for its report.
@@ -58,13 +86,15 @@ func (c *contentReports) report(ctx context.Context, content admin.Content) {
 		case <-ctx.Done():
 		}
 	})
+	c.begin()
 	missing, err := misfits.MissingIn(ctx, content.Store, content.Definition.Model)
 	for _, m := range missing {
 		args := []any{"attribute", m.Attribute, "type", m.Type, "versions", m.Versions, "drafts", m.Drafts}
 		if call := c.fill(m); call != "" {
 			args = append(args, "fill", call)
 		}
-		c.log.Warn("stored documents lack a required value: over GraphQL they are answered with an error", args...)
+		c.warn(m.String(),
+			"stored documents lack a required value: over GraphQL they are answered with an error", args...)
 	}
 	if err == nil {
 		err = c.reportLocales(content)
@@ -96,7 +126,9 @@ func (c *contentReports) reportLocales(content admin.Content) error {
 					versions += page.Total
 				}
 				if versions > 0 {
-					c.log.Warn("there is content in a locale that config/plugins.yaml does not list", "locale", code,
+					c.warn(fmt.Sprintf("config/plugins.yaml does not list the locale %s, in which %s has %s", code,
+						t.UID, spelling.Count(versions, "version")),
+						"there is content in a locale that config/plugins.yaml does not list", "locale", code,
 						"type", t.UID, "versions", versions)
 				}
 			}

@@ -7,6 +7,7 @@ type (
 	Server    = server.Server
 	Config    = server.Config
 	AccessLog = server.AccessLog
+	Notable   = server.Notable
 )
 
 // A HandlerFunc is an http.Handler for mounts whose error becomes the answer: an *apierror.Error as it is, and any

@@ -20,6 +20,7 @@ import (
 	"lectern/gateway/internal/feed"
 	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
+	"lectern/gateway/internal/status"
 	"lectern/gateway/internal/watch"
 	"lectern/internal/admission"
 	"lectern/internal/budget"
@@ -146,6 +147,8 @@ type Project struct {
 	answers *rest.AnswerLimits
 
 	observed observed
+	history  *status.History // of the last day
+	cluster  admin.Cluster   // nil unless the server is a node; set before it serves
 
 	replacing sync.Mutex // held while a generation is replaced
 }
@@ -217,6 +220,7 @@ func (p *Project) read() (*Definition, error) {
 	p.Local.Hooks = p.webhooks
 	p.reports = newContentReports(p.log, p.directory.FillCommand)
 	p.observed.metrics = p.newMetrics(d.Settings.Server.Metrics)
+	p.history = p.newHistory()
 	limits := server.Limits(d.Settings.Server.Limits.WithDefaults())
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.Answers(p.memory)

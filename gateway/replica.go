@@ -133,6 +133,9 @@ func (p *Project) newSource(limits server.Limits) *replica.Origin {
 	})
 }
 
+// replicaPath is what the paths of these routes begin with, below the prefix of the API.
+const replicaPath = "/_replica"
+
 // replicationRoutes returns the routes by which replicas follow the server.
 func (g *generation) replicationRoutes() (routes []server.Route) {
 	var source *replica.Origin // nil if the generation is not open
@@ -141,7 +144,7 @@ func (g *generation) replicationRoutes() (routes []server.Route) {
 	}
 	for path, handle := range source.Handlers() {
 		routes = append(routes, server.Route{
-			Method: http.MethodGet, Path: g.Settings.REST.Prefix + "/_replica" + path, Action: auth.FollowAction,
+			Method: http.MethodGet, Path: g.Settings.REST.Prefix + replicaPath + path, Action: auth.FollowAction,
 			Streams: true, Long: handle, Unmetered: true,
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"lectern/gateway/config"
 	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
+	"lectern/gateway/internal/status"
 	"lectern/gateway/tracing"
 	"lectern/internal/shell"
 )
@@ -169,6 +170,7 @@ func (p *Project) startParts(ctx context.Context, server *server.Server, parts *
 	parts.Go(func() { p.recoverMedia(ctx) })
 	parts.Go(func() { p.subscribers.Run(ctx) })
 	parts.Go(func() { p.returnMemory(ctx) })
+	parts.Go(func() { p.history.Run(ctx) })
 	p.role.Start(ctx, parts)
 	p.reports.queue(p.generation.Load().content())
 	parts.Go(func() { p.reports.run(ctx) })
@@ -230,9 +232,11 @@ func (p *Project) control(server *server.Server, base string) *admin.Control {
 	c := &admin.Control{
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
 		Readiness: p.readiness, DeskLink: p.deskLink, Replica: p.role.ReplicaState, Replicas: p.replicas.List,
+		Status: p.status,
 		Settle: p.settle, AnswerRate: p.Definition().Settings.Server.Limits.WithDefaults().AnswerRate, Log: p.log,
 	}
 	p.role.SetUpControl(c)
+	p.cluster = c.Cluster
 	return c
 }
 
@@ -289,12 +293,16 @@ func cannotListen(address string, err error) error {
 
 func (p *Project) serverConfig() server.Config {
 	s := p.Definition().Settings.Server
-	return server.Config{
+	c := server.Config{
 		Limits: s.Limits, Memory: p.memory, CORS: s.CORS, HTTPS: p.isHTTPS(), Compress: s.Compress,
 		TrustedProxies: s.TrustedProxies,
 		Log:            p.log, AccessLog: newAccessLog(s.Log, p.options.Production), Metrics: p.observed.metrics,
-		After: p.clock.After,
+		SlowAfter: status.SlowAfter, After: p.clock.After,
 	}
+	if counting {
+		c.Notable = p.noted
+	}
+	return c
 }
 
 // mainPortToken returns the token of metrics on the port of the API; "" if they are off or have an address of their

@@ -33,6 +33,7 @@ import (
 //
 //	GET    /server          serverInfo
 //	GET    /ready           Condition: whether the server should get requests
+//	GET    /status          Status
 //	GET    /tokens          []auth.Token
 //	POST   /tokens          auth.Declaration → createdToken
 //	POST   /tokens/{name}/rotate?grace= → createdToken
@@ -81,6 +82,8 @@ type Control struct {
 	Readiness func() *Condition
 	// Replica returns how far a replica is behind its origin; nil: the server is none.
 	Replica func() *ReplicaState
+	// Status returns how the server is, and what it has done in the last day.
+	Status func(context.Context) Status
 	// Replicas lists the replicas that follow the server.
 	Replicas func() []Following
 	// DeskLink returns a link that logs a browser in at the desk of the server: the user of a name, address or id, or
@@ -234,6 +237,7 @@ func (c *Control) Handler() http.Handler {
 			nil
 	}))
 	mux.Handle("GET /ready", answer(c.readiness))
+	mux.Handle("GET /status", answer(func(r *http.Request) (Status, error) { return c.Status(r.Context()), nil }))
 	mux.Handle("GET /replicas", answer(func(*http.Request) ([]Following, error) { return c.Replicas(), nil }))
 	mux.Handle("GET /tokens", answer(func(r *http.Request) ([]auth.Token, error) { return p.Tokens(r.Context()) }))
 	mux.Handle("POST /tokens", answerJSON(maxJSON, c.createToken))

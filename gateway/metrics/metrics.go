@@ -40,7 +40,7 @@ type Metrics struct {
 
 // Buckets of histograms. Most requests take less than a millisecond, and most commits a few.
 var (
-	requestBuckets = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	requestBuckets = [...]float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	commitBuckets  = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	writeBuckets   = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256}
 )
@@ -57,7 +57,7 @@ func New(version string, read func() Reading) *Metrics {
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lectern_http_request_duration_seconds",
 			Help:    "Time from the head of a request until its handler was done, by route and method.",
-			Buckets: requestBuckets,
+			Buckets: requestBuckets[:],
 		}, []string{"route", "method"}),
 		refusals: counters("lectern_http_refusals_total",
 			"Requests that were refused with 400, 401, 403, 413, 429, 503 or 507, by status and reason.",

@@ -66,6 +66,7 @@ var layers = [][]string{
 	{"gateway/internal/cluster/consensus"},
 	{"gateway/internal/filesync"},
 	{"gateway/admin"},
+	{"gateway/internal/status"},
 	{"gateway/internal/cluster"},
 	{"gateway/internal/replica"},
 	{"gateway"},

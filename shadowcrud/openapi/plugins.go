@@ -16,6 +16,7 @@ var routes = map[string]func(*builder) *operation{
 	"GET /_schedules":         (*builder).listSchedules,
 	"DELETE /_schedules/{id}": (*builder).cancelSchedule,
 	"GET /i18n/locales":       (*builder).locales,
+	"GET /_status":            (*builder).serverStatus,
 
 	"GET /_webhooks":                        (*builder).listWebhooks,
 	"GET /_webhooks/{name}/deliveries":      (*builder).listDeliveries,

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -15,6 +16,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/gateway/metrics"
+	"lectern/internal/accept"
 	"lectern/internal/span"
 	"lectern/store"
 )
@@ -38,7 +40,7 @@ const noRoute = "none"
 
 // observes reports whether anything observes requests.
 func (s *Server) observes(r *http.Request) bool {
-	return s.access.On || s.metrics != nil || s.tracer != nil || s.log.Enabled(r.Context(), slog.LevelDebug)
+	return s.access.On || s.metrics != nil || s.notable != nil || s.tracer != nil || s.log.Enabled(r.Context(), slog.LevelDebug)
 }
 
 // newObservation begins the observation of a request that w answers.
@@ -68,8 +70,39 @@ func (s *Server) ended(o *observation, r *http.Request) {
 			Refusal: string(o.refusal),
 		})
 	}
+	if s.notable != nil && !o.quiet && (o.status >= http.StatusInternalServerError || took >= s.slow && !o.streamed()) {
+		s.notable(o.notable(r, took))
+	}
 	s.logRequest(o, r, took)
 	o.endTrace()
+}
+
+// A Notable is a request that was slow or failed, as the access log has it.
+type Notable struct {
+	ID            string
+	Began         time.Time
+	Method, Route string
+	Status        int
+	Took          time.Duration
+	Principal     string // the kind of the caller; "" if the request was not authenticated
+	Reason        apierror.Reason
+}
+
+func (o *observation) notable(r *http.Request, took time.Duration) Notable {
+	n := Notable{
+		ID: o.Header().Get(RequestID), Began: o.began, Method: methodOf(r), Route: o.route, Status: o.status,
+		Took: took, Reason: o.refusal,
+	}
+	if o.known {
+		n.Principal = RecordedAs(o.caller).Kind
+	}
+	return n
+}
+
+// streamed reports whether the answer is one that takes long by its nature.
+func (o *observation) streamed() bool {
+	kind := o.Header().Get("Content-Type")
+	return o.hijacked || strings.HasPrefix(kind, accept.Events) || kind == linesType
 }
 
 // observationOf returns the observation of the request that w answers; nil if nothing observes it.

@@ -86,6 +86,10 @@ type Config struct {
 	Tracer         *tracing.Tracer // nil: no request is traced
 	AccessLog      AccessLog
 	Metrics        *metrics.Metrics // nil: none
+	// Notable, if set, is called with each request that was answered with 500 or above, and with each that took
+	// SlowAfter or longer, unless it was a stream.
+	Notable   func(Notable)
+	SlowAfter time.Duration
 	// After is time.After, by the clock by which long answers look again whether their callers may still have them;
 	// nil: time.After.
 	After func(time.Duration) <-chan time.Time
@@ -102,6 +106,8 @@ type Server struct {
 	tracer  *tracing.Tracer
 	access  AccessLog
 	metrics *metrics.Metrics // nil if metrics are off
+	notable func(Notable)    // nil: nobody wants to know
+	slow    time.Duration
 	headers *headers
 	ids     requestIDs
 	proxies []netip.Prefix
@@ -151,6 +157,7 @@ func New(c Config, api API) (*Server, error) {
 	l := Limits(c.Limits.WithDefaults())
 	s := &Server{
 		limits: l, tls: c.TLS, log: c.Log, tracer: c.Tracer, access: c.AccessLog, metrics: c.Metrics,
+		notable: c.Notable, slow: c.SlowAfter,
 		headers: newHeaders(c.CORS, c.HTTPS), ids: newRequestIDs(), proxies: c.TrustedProxies, after: c.After,
 		places:      admission.New(admission.Limits{Places: l.Concurrent, Share: l.ConcurrentPerAddress}),
 		connections: admission.New(admission.Limits{Places: l.Connections, Share: l.ConnectionsPerAddress}),
