@@ -195,6 +195,31 @@ test("a language is made from another, with the values that all share, and both 
   assert.equal(await title(page).inputValue(), "Bread");
 });
 
+test("deleted documents are listed with what they were, and brought back in all languages", async () => {
+  const id = (await api("POST", "pages", { title: "Gone bread", body: "Rye" })).documentId;
+  await api("PUT", `pages/${id}?status=draft&locale=de`, { title: "Brot" });
+  const topic = await api("POST", "topics", { name: "Gone topic" });
+  await api("DELETE", `pages/${id}?locale=*`);
+  await api("DELETE", `topics/${topic.documentId}`);
+  const page = await open(desk, "deleted/page");
+  const entry = page.getByRole("button", { name: /^(Gone bread|Brot)/ });
+  await entry.click();
+  await page.getByRole("region", { name: "Title", exact: true }).waitFor();
+  await checkAccessible(page, "deleted");
+  await page.getByRole("button", { name: /^Bring back/ }).click();
+  await page.getByText("It is back as a draft.").waitFor();
+  assert.equal(await entry.count(), 0);
+  assert.equal((await api("GET", `pages/${id}?status=draft`)).body, "Rye");
+  assert.equal((await api("GET", `pages/${id}?status=draft&locale=de`)).title, "Brot");
+  await page.getByLabel("Type").selectOption({ label: "Topic" });
+  await page.getByRole("button", { name: /^Gone topic/ }).click();
+  await page.getByRole("button", { name: "Bring back Gone topic" }).click();
+  await page.getByText("It is back.").waitFor();
+  await page.getByRole("link", { name: "Open it" }).click();
+  await page.locator("[data-path=name] input").waitFor();
+  assert.equal(await page.locator("[data-path=name] input").inputValue(), "Gone topic");
+});
+
 test("what is beside the form is accessible", async () => {
   const quote = (text) => ({ __component: "page.quote", text });
   const id = (await api("POST", "pages", { title: "Axe", body: "A sharp axe.", parts: [quote("one"), quote("two")] })).documentId;

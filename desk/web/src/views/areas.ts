@@ -19,7 +19,10 @@ export interface Area {
 const mayPlan = (access: Access) => access.contentTypes.some(({ actions }) => "publish" in actions || "unpublish" in actions);
 const may = (action: string) => (access: Access) => access.permissions.includes(action);
 
+const mayLookBack = (access: Access) => access.contentTypes.some(({ actions, schema }) => "history" in actions && schema.kind !== "singleType");
+
 export const areas: Area[] = [
+  { name: "deleted", title: "gone.title", mayUse: mayLookBack, View: lazy(async () => ({ default: (await import("./history/deleted.tsx")).DeletedDocuments })) },
   { name: "schedules", title: "schedules.title", mayUse: mayPlan, View: lazy(() => import("./schedules/schedules.tsx")) },
   { name: "webhooks", title: "hooks.title", mayUse: may("lectern::webhook.find"), View: lazy(() => import("./webhooks/webhooks.tsx")) },
 ];
