@@ -27,6 +27,11 @@ export class Failure extends Error {
   }
 }
 
+// isRefusal reports whether an answer says that nothing was written, and that the same request would be refused again.
+export function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && ![401, 408, 409, 425, 429].includes(status);
+}
+
 export interface Request {
   method?: string;
   path: string; // below the address of the API, such as articles/abc

@@ -2,6 +2,11 @@
 import type { writeEnglish } from "./write-en.ts";
 
 export const writeGerman: Record<keyof typeof writeEnglish, string> = {
+  "list.attributeOf": "Attribut von {name}",
+  "list.set": "Attribut setzen",
+  "list.setOf": "Ein Attribut von {n} Dokumenten setzen",
+  "list.setThis": "So setzen",
+  "list.unknown": "Ob der letzte Versuch gelang, ist nicht bekannt. Noch einmal dasselbe geschieht nur einmal.",
   "write.preview": "Vorschau",
   "write.previewOf": "Vorschau des gesicherten Entwurfs",
   "write.previewTab": "In einem Tab öffnen",

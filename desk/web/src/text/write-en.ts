@@ -1,5 +1,10 @@
 // The texts of what is beside saving: previews, times, and others who write.
 export const writeEnglish = {
+  "list.attributeOf": "Attribute of {name}",
+  "list.set": "Set an attribute",
+  "list.setOf": "Set an attribute of {n} documents",
+  "list.setThis": "Set this",
+  "list.unknown": "Nothing is known of the last attempt. Do the same again: it happens once.",
   "write.preview": "Preview",
   "write.previewOf": "Preview of the saved draft",
   "write.previewTab": "Open in a tab",

@@ -2,7 +2,7 @@
 // meanwhile. Nothing that was typed is dropped unless its author says so.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type Access, type ContentType, isLocalized, isSingle, pathOf, readsDrafts } from "../../api/access.ts";
-import { ask, Failure, type Request } from "../../api/client.ts";
+import { ask, Failure, isRefusal, type Request } from "../../api/client.ts";
 import type { Json } from "../../api/json.ts";
 import type { Query } from "../../api/query.ts";
 import { parse, stringify } from "../../api/exact.ts";
@@ -392,7 +392,3 @@ function asNew(attributes: Attributes, values: Values): Values {
   }));
 }
 
-// isRefusal reports whether an answer says that nothing was written, and that the same request would be refused again.
-function isRefusal(status: number): boolean {
-  return status >= 400 && status < 500 && ![401, 408, 409, 425, 429].includes(status);
-}

@@ -89,6 +89,7 @@ export function List({ access, type, place, onQuery }: ListProps) {
       <Tools access={access} type={type} state={state} onChange={change} />
       {selected.size > 0 && (
         <Many
+          access={access}
           type={type}
           ids={[...selected]}
           locale={state.locale}

@@ -1,50 +1,62 @@
 // What can be done with many documents at once: all or nothing, as one batch.
-import { useState } from "react";
+import { lazy, Suspense, useRef, useState } from "react";
 import { Button } from "react-aria-components";
-import { type ContentType, isLocalized, pathOf } from "../../api/access.ts";
-import { ask } from "../../api/client.ts";
+import { type Access, type ContentType, isLocalized, pathOf, readsDrafts } from "../../api/access.ts";
+import { ask, Failure, isRefusal, type Request } from "../../api/client.ts";
+import { stringify } from "../../api/exact.ts";
+import type { Json } from "../../api/json.ts";
 import { t } from "../../text/text.ts";
 import { Confirm } from "../../ui/confirm.tsx";
+import { CopyCurl } from "../../ui/curl.tsx";
 import { messageOf } from "../../ui/states.tsx";
+
+const SetDialog = lazy(() => import("./set.tsx"));
 
 type Verb = "publish" | "unpublish" | "delete";
 
 interface ManyProps {
+  access: Access;
   type: ContentType;
   ids: string[];
   locale: string;
   onDone: () => void;
 }
 
-export function Many({ type, ids, locale, onDone }: ManyProps) {
+export function Many({ access, type, ids, locale, onDone }: ManyProps) {
   const [busy, setBusy] = useState(false);
-  const [sure, setSure] = useState(false);
+  const [asked, setAsked] = useState<"delete" | "set" | null>(null);
   const [message, setMessage] = useState("");
+  const [last, setLast] = useState<Request | null>(null);
+  const unanswered = useRef({ text: "", key: "" }); // a batch of which nothing is known, and its key
   const verbs: Verb[] = (["publish", "unpublish", "delete"] as const).filter((verb) => verb in type.actions);
 
-  const where = (verb: Verb): Record<string, string> => (isLocalized(type) ? { locale: verb === "delete" ? "*" : locale } : {});
-
-  const run = async (verb: Verb) => {
-    setSure(false);
+  // send carries out one operation on each document. The same batch has the same key until it was answered, so that it is
+  // not carried out twice.
+  const send = async (operation: Record<string, Json>) => {
+    setAsked(null);
     setBusy(true);
+    setMessage("");
+    const body: Json = { operations: ids.map((documentId) => ({ type: pathOf(type), documentId, ...operation })) };
+    const text = stringify(body);
+    if (unanswered.current.text !== text) unanswered.current = { text, key: crypto.randomUUID() };
+    const request: Request = { method: "POST", path: "_batch", idempotencyKey: unanswered.current.key, body };
+    setLast(request);
     try {
-      await ask({
-        method: "POST",
-        path: "_batch",
-        idempotencyKey: crypto.randomUUID(),
-        body: {
-          operations: ids.map((documentId) => ({
-            op: verb, type: pathOf(type), documentId, ...where(verb),
-          })),
-        },
-      });
+      await ask(request);
+      unanswered.current = { text: "", key: "" };
       onDone();
     } catch (err) {
-      setMessage(t("list.failedMany", { message: messageOf(err) }));
+      if (err instanceof Failure && isRefusal(err.status)) {
+        unanswered.current = { text: "", key: "" };
+        setMessage(t("list.failedMany", { message: messageOf(err) }));
+      } else setMessage(`${messageOf(err)} ${t("list.unknown")}`);
     } finally {
       setBusy(false);
     }
   };
+  const here: Record<string, string> = isLocalized(type) ? { locale } : {};
+  const run = (verb: Verb) => void send({ op: verb, ...(verb === "delete" && isLocalized(type) ? { locale: "*" } : here) });
+  const set = (data: Record<string, Json>) => void send({ op: "update", ...here, ...(readsDrafts(access, type) ? { status: "draft" } : {}), data });
 
   return (
     <div className="row many" role="group" aria-label={t("list.selected", { n: ids.length })}>
@@ -54,14 +66,23 @@ export function Many({ type, ids, locale, onDone }: ManyProps) {
           key={verb}
           className={verb === "delete" ? "button danger" : "button"}
           isDisabled={busy}
-          onPress={() => (verb === "delete" ? setSure(true) : void run(verb))}
+          onPress={() => (verb === "delete" ? setAsked("delete") : run(verb))}
         >
           {t(`list.${verb}`)}
         </Button>
       ))}
+      {(type.actions.update?.fields ?? []).length > 0 && (
+        <Button className="button" isDisabled={busy} onPress={() => setAsked("set")}>{t("list.set")}</Button>
+      )}
       {message && <p role="alert">{message}</p>}
-      {sure && (
-        <Confirm question={t("list.sureDelete", { n: ids.length })} verb={t("list.delete")} onYes={() => void run("delete")} onNo={() => setSure(false)} />
+      {message && last && <CopyCurl request={last} />}
+      {asked === "delete" && (
+        <Confirm question={t("list.sureDelete", { n: ids.length })} verb={t("list.delete")} onYes={() => run("delete")} onNo={() => setAsked(null)} />
+      )}
+      {asked === "set" && (
+        <Suspense fallback={null}>
+          <SetDialog access={access} type={type} count={ids.length} locale={locale} onSet={set} onNo={() => setAsked(null)} />
+        </Suspense>
       )}
     </div>
   );

@@ -5,6 +5,7 @@ import { type Access, type Attribute, type ContentType, isLocalized, mainAttribu
 import { t } from "../../text/text.ts";
 import { columnsOf } from "./columns.ts";
 import { labelOf } from "../../form/field.ts";
+import { stepsOf } from "./filter.ts";
 import type { Condition, ListState } from "./state.ts";
 
 interface ToolsProps {
@@ -112,19 +113,6 @@ function operatorsOf(attribute: Attribute | undefined): string[] {
   }
 }
 
-// pathsOf returns what a list can be filtered by: attributes, and those of documents behind one relation.
-function pathsOf(access: Access, type: ContentType): Map<string, Attribute | undefined> {
-  const paths = new Map<string, Attribute | undefined>();
-  const scalar = (a: Attribute) => a.readable && !["relation", "media", "component", "dynamiczone", "json", "blocks", "password"].includes(a.type);
-  for (const [name, a] of Object.entries(type.schema.attributes)) {
-    if (scalar(a)) paths.set(name, a);
-    const target = a.type === "relation" && a.readable ? access.contentTypes.find((one) => one.uid === a.target) : undefined;
-    for (const [inner, b] of Object.entries(target?.schema.attributes ?? {})) if (scalar(b)) paths.set(`${name}.${inner}`, b);
-  }
-  for (const name of [...columnsOf(type).filter((name) => name.endsWith("At")), "documentId"]) if (!paths.has(name)) paths.set(name, undefined);
-  return paths;
-}
-
 interface FiltersProps {
   access: Access;
   type: ContentType;
@@ -133,18 +121,18 @@ interface FiltersProps {
 }
 
 function Filters({ access, type, conditions, onChange }: FiltersProps) {
-  const paths = pathsOf(access, type);
-  const [path, setPath] = useState([...paths.keys()][0] ?? "");
-  const operators = operatorsOf(paths.get(path));
+  const [asked, setAsked] = useState<string[]>([]);
+  const { steps, path } = stepsOf(access, type, asked);
+  const attribute = steps.at(-1)?.get(path.at(-1) ?? "");
+  const operators = operatorsOf(attribute);
   const [operator, setOperator] = useState(operators[0] ?? "$eq");
   const [value, setValue] = useState("");
-  const attribute = paths.get(path);
   const used = operators.includes(operator) ? operator : (operators[0] ?? "$eq");
   const needsValue = used !== "$null" && used !== "$notNull";
   const values = attribute?.type === "boolean" ? ["true", "false"] : attribute?.type === "enumeration" ? (attribute.enum ?? []) : null;
   const given = values && !values.includes(value) ? (values[0] ?? "") : value;
   const add = (close: () => void) => {
-    onChange([...conditions, { path: path.split("."), operator: used, value: needsValue ? given : "" }]);
+    onChange([...conditions, { path, operator: used, value: needsValue ? given : "" }]);
     close();
   };
   return (
@@ -169,7 +157,15 @@ function Filters({ access, type, conditions, onChange }: FiltersProps) {
                   add(close);
                 }}
               >
-                <Choice label={t("list.attribute")} value={path} options={[...paths.keys()].map((p) => [p, p.split(".").map(labelOf).join(" › ")])} onChange={setPath} />
+                {steps.map((step, i) => (
+                  <Choice
+                    key={i}
+                    label={i === 0 ? t("list.attribute") : t("list.attributeOf", { name: labelOf(path[i - 1] ?? "") })}
+                    value={path[i] ?? ""}
+                    options={[...step].map(([name, a]) => [name, labelOf(name) + (a?.type === "relation" || a?.type === "component" ? " ›" : "")])}
+                    onChange={(name) => setAsked([...path.slice(0, i), name])}
+                  />
+                ))}
                 <Choice label={t("list.operator")} value={used} options={operators.map((o) => [o, symbolOf(o)])} onChange={setOperator} />
                 {needsValue && (values
                   ? <Choice label={t("list.value")} value={given} options={values.map((v) => [v, v])} onChange={setValue} />
