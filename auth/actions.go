@@ -51,6 +51,8 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "lectern::desk", []string{"use"}},
 	{"", "lectern::webhook", []string{"find", "replay"}},
 	{"", "lectern::server", []string{"status"}},
+	{contenttypes.UserUID, "lectern::session", []string{"find", "revoke"}},
+	{"", "lectern::api-token", []string{"find", "create", "rotate", "revoke"}},
 }
 
 // StatusAction is the permission to see how the server is, and what it has done in the last day.
@@ -188,7 +190,8 @@ func splitPermission(permission string) (uid, action string, ok bool) {
 	return permission[:i], permission[i+1:], true
 }
 
-// named returns the permissions whose action has one of these names, but for those to administer the server.
+// named returns the permissions whose action has one of these names, without those of the server itself: who reads all
+// content need not see who logs in, nor which tokens there are.
 func (a *Actions) named(names ...string) []string {
 	var out []string
 	for _, uid := range a.uids {

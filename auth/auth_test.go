@@ -176,7 +176,7 @@ func TestKindsOfTokensGrantWhatTheySay(t *testing.T) {
 		{"plugin::users-permissions.user.find", true, true, false},
 		{"plugin::users-permissions.user.count", true, false, false},
 		{"plugin::users-permissions.permissions.getPermissions", true, false, false},
-		{"lectern::api-token.find", true, false, false}, // this type has no route
+		{"lectern::api-token.find", true, false, false}, // of the server, not of content
 	}
 	for _, c := range cases {
 		for key, want := range map[string]bool{full: c.full, readOnly: c.readOnly, custom: c.custom} {
@@ -214,8 +214,8 @@ func TestDeclarationsThatMakeNoTokenAreRefused(t *testing.T) {
 			"its actions are find, findOne, create, update, delete, publish"},
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"api::home.home.create"}},
 			"its actions are find, update, delete"},
-		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::api-token.find"}},
-			"nothing is called"},
+		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::api-token.read"}},
+			"its actions are find, create, rotate, revoke"},
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{auth.FollowAction}}, ""},
 		{auth.Declaration{Name: "x", Kind: auth.Custom, Permissions: []string{"lectern::replica.copy"}},
 			"nothing is called"},
@@ -457,5 +457,17 @@ func TestRoles(t *testing.T) {
 			a.AllowsAction("api::article.article.update")); got != want {
 			t.Errorf("%s: %s, want %s", role, got, want)
 		}
+	}
+}
+
+// TestFileHasTheLastWord makes a token by the name of a declared one with fewer permissions: it would get those of the
+// file, so who may not grant these is refused.
+func TestFileHasTheLastWord(t *testing.T) {
+	f := newFixture(t, auth.Declaration{Name: "all", Kind: auth.FullAccess})
+	by := permission.NewAccess([]string{"api::article.article.find"})
+	_, _, err := f.tokens.CreateAs(t.Context(), by,
+		auth.Declaration{Name: "all", Kind: auth.Custom, Permissions: []string{"api::article.article.find"}})
+	if !errors.Is(err, auth.ErrBeyond) {
+		t.Error(err)
 	}
 }

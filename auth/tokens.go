@@ -22,7 +22,7 @@ type Kind string
 
 const (
 	FullAccess Kind = "full-access" // everything
-	ReadOnly   Kind = "read-only"   // the actions find and findOne of everything
+	ReadOnly   Kind = "read-only"   // the actions find, findOne and findDrafts of everything but the server itself
 	Custom     Kind = "custom"      // those in its permissions
 )
 
@@ -225,17 +225,36 @@ var (
 
 // Create creates a token. Only this call returns its key; the store has just a digest of it.
 func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key string, err error) {
+	return t.CreateAs(ctx, permission.FullAccess, d)
+}
+
+// CreateAs is Create for a caller with this access. It returns an error wrapping ErrBeyond if the token could do more.
+func (t *Tokens) CreateAs(ctx context.Context, by *permission.Access,
+	d Declaration) (tok Token, key string, err error) {
 	if err := d.Check(t.actions); err != nil {
 		return Token{}, "", err
 	}
+	ctx, release, err := t.o.Store.LockSchema(ctx) // else the key could be lost after the write
+	if err != nil {
+		return Token{}, "", err
+	}
+	defer release()
 	t.edit.Lock()
 	defer t.edit.Unlock()
 	if t.find(d.Name) != nil {
 		return Token{}, "", ErrTokenExists
 	}
+	declared := t.declared(d.Name)
+	does := d // what the token does: permissions.yaml has the last word
+	if declared != nil {
+		does = *declared
+	}
+	if err := mayGrant(by, does); err != nil {
+		return Token{}, "", err
+	}
 	key, hash := newKey()
 	if err := t.o.Documents.Create(ctx, documents.Write{
-		Type: t.typ, Access: permission.FullAccess, Data: tokenData(d, hash, t.o.Now(), t.declared(d.Name) != nil),
+		Type: t.typ, Access: permission.FullAccess, Data: tokenData(d, hash, t.o.Now(), declared != nil),
 	}); err != nil {
 		return Token{}, "", fmt.Errorf("create token %s: %w", d.Name, err)
 	}
@@ -252,14 +271,29 @@ func (t *Tokens) Create(ctx context.Context, d Declaration) (tok Token, key stri
 // Rotate gives the token with this name or id a new key, which only this call returns. The former key works for the
 // time grace, but no longer than before; keys of earlier rotations end at once. The lifespan of the token begins again.
 func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duration) (tok Token, key string, err error) {
+	return t.RotateAs(ctx, permission.FullAccess, nameOrID, grace)
+}
+
+// RotateAs is Rotate for a caller with this access. It returns an error wrapping ErrBeyond if the token may do more:
+// the caller gets its key.
+func (t *Tokens) RotateAs(ctx context.Context, by *permission.Access, nameOrID string,
+	grace time.Duration) (tok Token, key string, err error) {
 	if grace < 0 {
 		return Token{}, "", errors.New("the grace of a former key cannot be negative")
 	}
+	ctx, release, err := t.o.Store.LockSchema(ctx)
+	if err != nil {
+		return Token{}, "", err
+	}
+	defer release()
 	t.edit.Lock()
 	defer t.edit.Unlock()
 	found := t.find(nameOrID)
 	if found == nil {
 		return Token{}, "", ErrNoToken
+	}
+	if err := mayGrant(by, found.Declaration); err != nil {
+		return Token{}, "", err
 	}
 	key, hash := newKey()
 	if err := t.o.Documents.Update(ctx, documents.Write{
@@ -280,6 +314,11 @@ func (t *Tokens) Rotate(ctx context.Context, nameOrID string, grace time.Duratio
 
 // Revoke deletes the token with this name or id. Its key is refused from then on.
 func (t *Tokens) Revoke(ctx context.Context, nameOrID string) (Token, error) {
+	ctx, release, err := t.o.Store.LockSchema(ctx)
+	if err != nil {
+		return Token{}, err
+	}
+	defer release()
 	t.edit.Lock()
 	defer t.edit.Unlock()
 	found := t.find(nameOrID)

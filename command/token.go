@@ -69,7 +69,7 @@ func (c *tokenCreateCommand) run(s *session, args []string) error {
 	}
 	return c.administer(s, dir, func(a admin.Project) error {
 		tok, key, err := a.CreateToken(s.ctx, d)
-		if errors.Is(err, admin.ErrUndeclared) {
+		if errors.Is(err, auth.ErrUndeclared) {
 			return usageError(err.Error())
 		}
 		if err != nil {

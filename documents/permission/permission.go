@@ -98,6 +98,18 @@ func (a *Access) AllowsAction(action string) bool {
 	return a.all || a.actions[g]
 }
 
+// AllowsEverything reports whether the caller may do everything, also what types bring that are added later.
+func (a *Access) AllowsEverything() bool { return a.all && a.preview == nil }
+
+// LimitsAny reports whether a rule limits what the caller does where an action ("uid.action") is used: a rule of any
+// action of the same type, since actions are held to rules of one another, or one of files, which are seen through all
+// types.
+func (a *Access) LimitsAny(action string) bool {
+	return a.rules != nil && slices.ContainsFunc(a.rules.list, func(r *Rule) bool {
+		return r.Type.UID == contenttypes.FileUID || r.Type.UID == parseGrant(action).subject
+	})
+}
+
 // Follows reports whether the caller may see, filter by, sort by and write the links of an attribute. Components and
 // files are always allowed; documents are if the caller may find their type; private attributes are not, unless a rule
 // lists them.

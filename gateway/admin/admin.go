@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +23,6 @@ import (
 	"lectern/documents/misfits"
 	"lectern/documents/transfer"
 	"lectern/gateway/config"
-	"lectern/internal/spelling"
 	"lectern/media"
 	"lectern/store"
 	"lectern/webhooks"
@@ -36,7 +34,7 @@ type Project interface {
 	Tokens(ctx context.Context) ([]auth.Token, error)
 	// CreateToken creates a token and returns its key, which is not stored and cannot be shown again. If d has neither
 	// a Kind nor permissions, the token gets what permissions.yaml declares under its name; the error wraps
-	// ErrUndeclared if that is nothing.
+	// auth.ErrUndeclared if that is nothing.
 	CreateToken(ctx context.Context, d auth.Declaration) (auth.Token, string, error)
 	// RotateToken replaces the key of the token with that name or id, and returns the new key. The former key remains
 	// valid for the duration grace.
@@ -199,37 +197,15 @@ func (l *Local) CreateToken(ctx context.Context, d auth.Declaration) (t auth.Tok
 	return t, key, err
 }
 
-// ErrUndeclared means that a token was asked for without saying what it may do.
-var ErrUndeclared = errors.New("the token would have no permissions")
-
 // createToken completes d by the declaration of the same name in permissions.yaml, if there is one, and creates the
 // token.
 func createToken(ctx context.Context, c Content, d auth.Declaration) (auth.Token, string, error) {
-	i := slices.IndexFunc(c.Definition.Settings.Tokens, func(x auth.Declaration) bool { return x.Name == d.Name })
-	switch {
-	case i >= 0 && (d.Kind != "" || len(d.Permissions) > 0):
-		return auth.Token{}, "",
-			fmt.Errorf("permissions.yaml says what token %s may do; leave out type and permissions, "+
-				"or take another name", d.Name)
-	case i >= 0:
-		declared := c.Definition.Settings.Tokens[i]
-		if d.Lifespan > 0 {
-			declared.Lifespan = d.Lifespan
-		}
-		if d.Description != "" {
-			declared.Description = d.Description
-		}
-		d = declared
-	case d.Kind == "" && len(d.Permissions) > 0:
-		d.Kind = auth.Custom
-	case d.Kind == "":
-		var declared []string
-		for _, x := range c.Definition.Settings.Tokens {
-			declared = append(declared, x.Name)
-		}
-		return auth.Token{}, "",
-			fmt.Errorf("%w: permissions.yaml declares no token %s (%s), so say what it may do: --type full-access, "+
-				"--type read-only, or --permission UID.ACTION", ErrUndeclared, d.Name, spelling.Suggest(d.Name, declared))
+	d, err := c.Tokens.Completed(d)
+	if errors.Is(err, auth.ErrUndeclared) {
+		err = fmt.Errorf("%w: --type full-access, --type read-only, or --permission UID.ACTION", err)
+	}
+	if err != nil {
+		return auth.Token{}, "", err
 	}
 	return c.Tokens.Create(ctx, d)
 }

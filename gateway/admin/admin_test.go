@@ -111,7 +111,7 @@ func TestTokensAreMadeRotatedAndRevoked(t *testing.T) {
 				declared.Kind != auth.Custom || len(declared.Permissions) == 0 {
 				t.Errorf("the token of permissions.yaml: %+v, %v", declared, err)
 			}
-			if _, _, err := a.CreateToken(ctx, auth.Declaration{Name: "edtior"}); !errors.Is(err, admin.ErrUndeclared) ||
+			if _, _, err := a.CreateToken(ctx, auth.Declaration{Name: "edtior"}); !errors.Is(err, auth.ErrUndeclared) ||
 				!strings.Contains(err.Error(), "--type read-only") {
 				t.Errorf("a token that is not declared: %v", err)
 			}

@@ -429,7 +429,7 @@ func describe(err error) string {
 // controlCodes maps the codes in a controlError to the errors that they stand for, so that errors.Is works on the
 // client's side.
 var controlCodes = map[string]error{
-	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": ErrUndeclared,
+	"exists": auth.ErrTokenExists, "missing": auth.ErrNoToken, "undeclared": auth.ErrUndeclared,
 	"unasked": evolve.ErrNotAsked, "no-user": auth.ErrNoAccount, "many-users": auth.ErrManyAccounts,
 	"no-sessions": auth.ErrNoSessions,
 	"trimmed":     store.ErrTrimmed, "epoch": store.ErrOtherEpoch,

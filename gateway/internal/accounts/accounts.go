@@ -62,7 +62,8 @@ func Routes(o Options) []server.Route {
 	u := &routes{Options: o, user: documents.Scalars(&t.Schema)}
 	role := t.Attribute("role")
 	u.role = documents.Populate{Attr: role, Of: documents.Scalars(&role.Target.Schema)}
-	return slices.Concat(u.authRoutes(), u.sessionRoutes(), u.accountRoutes(), u.roleRoutes(), u.deskRoutes())
+	return slices.Concat(u.authRoutes(), u.sessionRoutes(), u.otherSessionRoutes(),
+		u.accountRoutes(), u.roleRoutes(), u.deskRoutes())
 }
 
 // route returns a route that requires a permission.

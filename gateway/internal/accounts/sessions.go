@@ -159,6 +159,10 @@ func (u *routes) listSessions(w http.ResponseWriter, r *http.Request, who auth.P
 	if err != nil {
 		return err
 	}
+	return server.SendJSON(w, http.StatusOK, jsontree.Append(nil, jsontree.ObjectOf("data", describeSessions(list))))
+}
+
+func describeSessions(list []auth.Session) []any {
 	sessions := make([]any, len(list))
 	for i, s := range list {
 		var device any
@@ -169,7 +173,7 @@ func (u *routes) listSessions(w http.ResponseWriter, r *http.Request, who auth.P
 			"loginAt", s.LoginAt.Format(contenttypes.TimeFormat),
 			"lastActiveAt", s.LastActiveAt.Format(contenttypes.TimeFormat))
 	}
-	return server.SendJSON(w, http.StatusOK, jsontree.Append(nil, jsontree.ObjectOf("data", sessions)))
+	return sessions
 }
 
 // DELETE /api/auth/sessions/{id}: ends a session of the user.

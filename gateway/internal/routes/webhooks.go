@@ -170,7 +170,7 @@ func describeEvent(e *webhooks.Event, id string, more ...any) *jsontree.Object {
 func (o *WebhookOptions) sending(
 	do func(ctx context.Context, name string, data *jsontree.Object) (any, error)) server.Handler {
 	return o.here(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) error {
-		body, err := o.body(w, r)
+		body, err := readData(&o.Limits, w, r)
 		if err != nil {
 			return err
 		}
@@ -182,9 +182,9 @@ func (o *WebhookOptions) sending(
 	})
 }
 
-// body reads the object "data" of a body; an empty one if there is none.
-func (o *WebhookOptions) body(w http.ResponseWriter, r *http.Request) (*jsontree.Object, error) {
-	sent, err := o.Limits.ReadBody(w, r)
+// readData reads the object "data" of a body; an empty one if there is none.
+func readData(limits *server.Limits, w http.ResponseWriter, r *http.Request) (*jsontree.Object, error) {
+	sent, err := limits.ReadBody(w, r)
 	if err != nil || sent == nil {
 		return jsontree.NewObject(), err
 	}
