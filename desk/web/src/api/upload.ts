@@ -6,6 +6,7 @@ import { type Session, session } from "./session.ts";
 export interface Upload {
   path: string; // below the address of the API
   form: FormData;
+  idempotencyKey?: string;
   onProgress?: (part: number) => void; // from 0 to 1
   signal?: AbortSignal;
 }
@@ -23,12 +24,13 @@ export async function upload<T>(request: Upload, as: Session = session): Promise
   return parse(await response.text()) as T;
 }
 
-function send({ path, form, onProgress, signal }: Upload, token: string | null): Promise<Response> {
+function send({ path, form, idempotencyKey, onProgress, signal }: Upload, token: string | null): Promise<Response> {
   return new Promise((resolve, reject) => {
     const call = new XMLHttpRequest();
     const stop = () => call.abort();
     call.open("POST", new URL(path, api));
     if (token !== null) call.setRequestHeader("Authorization", `Bearer ${token}`);
+    if (idempotencyKey) call.setRequestHeader("Idempotency-Key", idempotencyKey);
     call.upload.onprogress = ({ loaded, total }) => onProgress?.(total > 0 ? loaded / total : 0);
     call.onload = () => {
       const headers = { "X-Request-Id": call.getResponseHeader("X-Request-Id") ?? "" };

@@ -1,6 +1,6 @@
 // What a form knows of its document, from what the user may do.
 import { type Access, type ContentType, isLocalized } from "../api/access.ts";
-import { api } from "../api/client.ts";
+import { fileURL } from "../files/library.ts";
 import { hrefOf } from "../place.ts";
 import { type FormContext, labelOf } from "./field.ts";
 import { Server } from "./server.ts";
@@ -29,7 +29,6 @@ export function formOf(access: Access, type: ContentType, version: Version, isRe
     mayWrite: (name) => !action?.fields || action.fields.includes(name),
     server: new Server(types),
     hrefOf: (uid, documentId) => hrefOf(["content", types[uid]?.apiID ?? uid, documentId]),
-    // Files are served beside the API, below the same prefix.
-    fileURL: (url) => (url.startsWith("/") ? new URL(`..${url}`, api).href : url),
+    fileURL,
   };
 }

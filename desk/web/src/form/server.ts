@@ -1,10 +1,10 @@
-// What the fields of a form ask of the server: documents to link to, the links of a relation by pages, files, and
-// whether a uid is free. All of it is the public API.
+// What the fields of a form ask of the server: documents to link to, the links of a relation by pages, and whether a
+// uid is free. All of it is the public API.
 import type { Link } from "./links.ts";
 import { type ContentType, isLocalized, isSingle, pathOf } from "../api/access.ts";
 import { ask } from "../api/client.ts";
 import type { Query } from "../api/query.ts";
-import { upload } from "../api/upload.ts";
+import { pageSize } from "../files/library.ts";
 import { labelAttribute, type Types } from "./query.ts";
 import { isValues, type Attribute, type Values } from "./value.ts";
 
@@ -12,16 +12,6 @@ export interface Page<T> {
   items: T[];
   total: number;
 }
-
-export interface FileValue extends Values {
-  id: number;
-  name: string;
-  url: string;
-  mime: string;
-  alternativeText: string | null;
-}
-
-const pageSize = 25;
 
 function dataOf(answer: unknown): Values[] {
   const data = isValues(answer) ? answer.data : answer;
@@ -90,31 +80,6 @@ export class Server {
     }
     return false;
   }
-
-  // files returns files of the media library, the newest first.
-  async files(text: string, kinds: string[] | undefined, start: number): Promise<FileValue[]> {
-    const filters: Query = {
-      ...(text ? { $or: [{ name: { $containsi: text } }, { alternativeText: { $containsi: text } }] } : {}),
-      ...kindFilter(kinds),
-    };
-    const query = { filters, sort: "createdAt:desc", start, limit: pageSize };
-    return (await ask<FileValue[]>({ path: "upload/files", query })).body;
-  }
-
-  // upload stores a file, and says how much of it was sent.
-  async upload(file: File, onProgress: (part: number) => void, signal: AbortSignal): Promise<FileValue> {
-    const form = new FormData();
-    form.append("files", file);
-    const [stored] = await upload<FileValue[]>({ path: "upload", form, onProgress, signal });
-    return stored!;
-  }
-
-  // describe changes what the library says of a file.
-  async describe(id: number, info: { alternativeText: string }): Promise<FileValue> {
-    const form = new FormData();
-    form.append("fileInfo", JSON.stringify(info));
-    return upload<FileValue>({ path: `upload?id=${id}`, form });
-  }
 }
 
 // versionOf returns the parameters that choose a version of a document.
@@ -180,30 +145,3 @@ export interface LinksOf {
   name: string;
   attribute: Attribute;
 }
-
-const kindPrefixes: Record<string, string> = { images: "image/", videos: "video/", audios: "audio/" };
-
-// kindFilter returns the filter for the files that an attribute with allowedTypes takes.
-function kindFilter(kinds: string[] | undefined): Query {
-  if (!kinds || kinds.length === 0 || kinds.length === 4) return {};
-  const named = kinds.flatMap((kind) => (kindPrefixes[kind] ? [{ mime: { $startsWith: kindPrefixes[kind] } }] : []));
-  const others = kinds.includes("files")
-    ? [{ $and: Object.values(kindPrefixes).map((prefix) => ({ $not: { mime: { $startsWith: prefix } } })) }]
-    : [];
-  return { $and: [{ $or: [...named, ...others] }] };
-}
-
-// isAllowed reports whether an attribute with allowedTypes takes a file of a type.
-export function isAllowed(kinds: string[] | undefined, mime: string): boolean {
-  if (!kinds || kinds.length === 0) return true;
-  const kind = Object.keys(kindPrefixes).find((name) => mime.startsWith(kindPrefixes[name]!)) ?? "files";
-  return kinds.includes(kind);
-}
-
-// acceptOf returns the types that a browser offers for an attribute with allowedTypes.
-export function acceptOf(kinds: string[] | undefined): string | undefined {
-  if (!kinds || kinds.length === 0 || kinds.includes("files")) return undefined;
-  return kinds.map((kind) => `${kindPrefixes[kind] ?? ""}*`).join(",");
-}
-
-export { pageSize };

@@ -7,11 +7,13 @@ import { historyGerman } from "./history-de.ts";
 import { historyEnglish } from "./history-en.ts";
 import { hooksGerman } from "./hooks-de.ts";
 import { hooksEnglish } from "./hooks-en.ts";
+import { mediaGerman } from "./media-de.ts";
+import { mediaEnglish } from "./media-en.ts";
 import { writeGerman } from "./write-de.ts";
 import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...writeEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...writeGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

@@ -1,7 +1,7 @@
 import { useCallback, useState } from "react";
 import type { Json, JsonObject } from "../../blocks/mapper.ts";
 import { type FieldProps, useForm } from "../field.ts";
-import type { FileValue } from "../server.ts";
+import type { FileValue } from "../../files/library.ts";
 import { FilePicker } from "./picker.tsx";
 import { chunk } from "./chunk.tsx";
 import { Frame, useFrame } from "./frame.tsx";

@@ -3,11 +3,13 @@ import { useMemo, useState } from "react";
 import { Button } from "react-aria-components";
 import { t } from "../../text/text.ts";
 import { type FieldProps, useForm } from "../field.ts";
-import { type FileValue, isAllowed } from "../server.ts";
+import { describe, type FileValue, isAllowed } from "../../files/library.ts";
+import { Thumbnail } from "../../files/thumbnail.tsx";
+import { UploadButton, useUploads } from "../../files/uploads.tsx";
 import { Frame, hintOf, useFrame } from "./frame.tsx";
 import { moved } from "../items.ts";
 import { EntryButtons, type EntryButtonsProps, Sortable, useEntry } from "./sortable.tsx";
-import { FilePicker, Thumbnail, UploadButton, useUploads } from "./picker.tsx";
+import { FilePicker } from "./picker.tsx";
 
 export function MediaField(props: FieldProps) {
   const { isReadOnly } = useForm();
@@ -120,12 +122,11 @@ function AlternativeText({
   isReadOnly: boolean;
   onDescribed: (file: FileValue) => void;
 }) {
-  const { server } = useForm();
   const [text, setText] = useState(file.alternativeText ?? "");
   const [problem, setProblem] = useState("");
   const save = () => {
     if (text === (file.alternativeText ?? "")) return;
-    server.describe(file.id, { alternativeText: text }).then(
+    describe(file.id, { alternativeText: text }).then(
       (next) => {
         setProblem("");
         onDescribed(next);
