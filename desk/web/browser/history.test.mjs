@@ -220,6 +220,42 @@ test("deleted documents are listed with what they were, and brought back in all 
   assert.equal(await page.locator("[data-path=name] input").inputValue(), "Gone topic");
 });
 
+test("what was deleted or taken off the site at once is brought back as it was", async () => {
+  const made = [];
+  for (const [query, name] of [["status=published", "Undo site"], ["status=published", "Undo changed"], ["status=draft", "Undo draft"]]) {
+    made.push((await api("POST", `pages?${query}`, { title: name })).documentId);
+  }
+  await api("PUT", `pages/${made[1]}?status=draft`, { title: "Undo changed since" });
+  const states = async () => {
+    const of = async (status) => (await api("GET", `pages?status=${status}&filters[documentId][$in]=${made.join("&filters[documentId][$in]=")}&sort=title`)).map((page) => page.title);
+    return [await of("draft"), await of("published")];
+  };
+  const before = await states();
+  assert.deepEqual(before, [["Undo changed since", "Undo draft", "Undo site"], ["Undo changed", "Undo site"]]);
+  const page = await open(desk, "content/page?search=Undo");
+  const selectAll = async () => {
+    await page.getByRole("link", { name: "Undo draft" }).waitFor();
+    await page.getByLabel("Select all that are loaded").check();
+  };
+  const undone = async () => {
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("Undone.").waitFor();
+    assert.deepEqual(await states(), before);
+  };
+  await selectAll();
+  await page.locator(".tr", { hasText: "Undo draft" }).getByRole("checkbox").uncheck();
+  await page.getByRole("button", { name: "Unpublish" }).click();
+  await page.getByText("2 taken off the site.").waitFor();
+  assert.deepEqual((await states())[1], []);
+  await undone();
+  await selectAll();
+  await page.getByRole("group", { name: "3 selected" }).getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("3 deleted.").waitFor();
+  assert.deepEqual(await states(), [[], []]);
+  await undone();
+});
+
 test("what is beside the form is accessible", async () => {
   const quote = (text) => ({ __component: "page.quote", text });
   const id = (await api("POST", "pages", { title: "Axe", body: "A sharp axe.", parts: [quote("one"), quote("two")] })).documentId;

@@ -59,7 +59,7 @@ function Types({ access, place }: { access: Access; place: Place }) {
   if (types.length === 0) return <p className="quiet">{t("app.none")}</p>;
   const entry = (type: ContentType) => (
     <li key={type.uid}>
-      <PlaceLink to={["content", type.apiID]} aria-current={place.path[1] === type.apiID ? "page" : undefined}>
+      <PlaceLink to={["content", type.apiID]} aria-current={place.path[0] === "content" && place.path[1] === type.apiID ? "page" : undefined}>
         {type.schema.displayName}
       </PlaceLink>
     </li>

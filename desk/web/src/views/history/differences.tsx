@@ -49,7 +49,7 @@ function Shown({ type, is, componentName }: ShownProps) {
     case "scalar":
       return (
         <p className="words">
-          {is.before !== null && <del>{scalarText(type, is.before)}</del>} {is.after !== null && <ins>{scalarText(type, is.after)}</ins>}
+          {is.before !== null && <><del>{scalarText(type, is.before)}</del> </>}{is.after !== null && <ins>{scalarText(type, is.after)}</ins>}
           {is.after === null && <em className="quiet"> {t("edit.empty")}</em>}
         </p>
       );

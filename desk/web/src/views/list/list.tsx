@@ -11,6 +11,7 @@ import { PlaceLink } from "../../ui/link.tsx";
 import { Problem, Waiting } from "../../ui/states.tsx";
 import { type Document, isSorted, textOf } from "./columns.ts";
 import { labelOf } from "../../form/field.ts";
+import { type Done, Undo } from "../history/undo.tsx";
 import { Many } from "./many.tsx";
 import { type ListState, queryOf, requestOf, stateOf } from "./state.ts";
 import { Tools } from "./tools.tsx";
@@ -34,6 +35,7 @@ export function List({ access, type, place, onQuery }: ListProps) {
   const state = useMemo(() => stateOf(access, type, place.query), [access, type, place.query]);
   const queries = useQueryClient();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [done, setDone] = useState<Done | null>(null); // to many at once, last
   const scroller = useRef<HTMLDivElement>(null);
 
   const requestAt = (page: number): Request => ({
@@ -93,12 +95,14 @@ export function List({ access, type, place, onQuery }: ListProps) {
           type={type}
           ids={[...selected]}
           locale={state.locale}
-          onDone={() => {
+          onDone={(did) => {
+            setDone(did);
             setSelected(new Set());
             void queries.invalidateQueries({ queryKey: ["list", type.uid] });
           }}
         />
       )}
+      {done && <Undo key={done.ids.join()} type={type} done={done} onUndone={() => void queries.invalidateQueries({ queryKey: ["list", type.uid] })} />}
       {failed && <Problem error={failed} retry={() => void queries.invalidateQueries({ queryKey: ["list", type.uid] })} />}
       {!first.data && !failed && <Waiting />}
       {first.data && total === 0 && (

@@ -9,6 +9,7 @@ import { t } from "../../text/text.ts";
 import { Confirm } from "../../ui/confirm.tsx";
 import { CopyCurl } from "../../ui/curl.tsx";
 import { messageOf } from "../../ui/states.tsx";
+import { type Done, mayUndo } from "../history/undo.tsx";
 
 const SetDialog = lazy(() => import("./set.tsx"));
 
@@ -19,7 +20,7 @@ interface ManyProps {
   type: ContentType;
   ids: string[];
   locale: string;
-  onDone: () => void;
+  onDone: (done: Done | null) => void; // null: it cannot be taken back
 }
 
 export function Many({ access, type, ids, locale, onDone }: ManyProps) {
@@ -32,7 +33,7 @@ export function Many({ access, type, ids, locale, onDone }: ManyProps) {
 
   // send carries out one operation on each document. The same batch has the same key until it was answered, so that it is
   // not carried out twice.
-  const send = async (operation: Record<string, Json>) => {
+  const send = async (operation: Record<string, Json>, verb?: Verb) => {
     setAsked(null);
     setBusy(true);
     setMessage("");
@@ -44,7 +45,7 @@ export function Many({ access, type, ids, locale, onDone }: ManyProps) {
     try {
       await ask(request);
       unanswered.current = { text: "", key: "" };
-      onDone();
+      onDone(verb && mayUndo(type, verb) ? { verb, ids, locale } : null);
     } catch (err) {
       if (err instanceof Failure && isRefusal(err.status)) {
         unanswered.current = { text: "", key: "" };
@@ -55,7 +56,7 @@ export function Many({ access, type, ids, locale, onDone }: ManyProps) {
     }
   };
   const here: Record<string, string> = isLocalized(type) ? { locale } : {};
-  const run = (verb: Verb) => void send({ op: verb, ...(verb === "delete" && isLocalized(type) ? { locale: "*" } : here) });
+  const run = (verb: Verb) => void send({ op: verb, ...(verb === "delete" && isLocalized(type) ? { locale: "*" } : here) }, verb);
   const set = (data: Record<string, Json>) => void send({ op: "update", ...here, ...(readsDrafts(access, type) ? { status: "draft" } : {}), data });
 
   return (
