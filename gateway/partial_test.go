@@ -106,7 +106,7 @@ var partCases = map[string]partCase{
 			"/api/i18n/locales", "/api/users-permissions/roles"},
 		[]string{"/api/writers", "/api/writers/x", "/api/writers/x/_history", "/api/stories?filters[writer][name]=x",
 			"/api/stories?filters[$or][0][boxes][writers][name]=x",
-			"/api/stories?sort=writer.name", "/api/_changes?types=api::writer.writer"},
+			"/api/stories?sort=writer.name", "/api/_changes?types=api::writer.writer", "/api/upload/files?unused=true"},
 		[]string{"text-of-english", "text-of-draft", "text-of-french", "text-of-box"}, []string{"text-of-writer"},
 	},
 	"published": {
@@ -114,14 +114,14 @@ var partCases = map[string]partCase{
 		[]string{"/api/stories?populate=*&sort=id", "/api/stories?locale=fr&populate=writer",
 			"/api/writers?populate=boxes&sort=name", "/api/stories?filters[writer][name][$contains]=2"},
 		[]string{"/api/stories?status=draft", "/api/writers?status=draft", "/api/stories?publicationFilter=modified",
-			"/api/_changes?status=draft"},
+			"/api/_changes?status=draft", "/api/upload/files/count?unused=true"},
 		[]string{"text-of-english", "text-of-french", "text-of-writer"}, []string{"text-of-draft"},
 	},
 	"locales": {
 		store.Part{Locales: []string{"en", "de"}},
 		[]string{"/api/stories?populate[0]=writer&populate[1]=boxes&sort=id", "/api/stories?locale=de",
 			"/api/stories?status=draft&populate=writer", "/api/writers?populate=boxes&sort=name"},
-		[]string{"/api/stories?locale=fr", "/api/stories/x?locale=fr", "/api/_changes?locale=fr"},
+		[]string{"/api/stories?locale=fr", "/api/stories/x?locale=fr", "/api/_changes?locale=fr", "/api/upload/files?unused=true"},
 		[]string{"text-of-english", "text-of-draft", "text-of-writer"}, []string{"text-of-french"},
 	},
 	"all three": {

@@ -105,6 +105,19 @@ test("uploads go on by themselves when the line is back, also in another view", 
   assert.deepEqual(await namesWith("line-"), ["line-one.txt", "line-two.txt"]);
 });
 
+test("the browser asks before it closes a page with files that are not stored", async () => {
+  const page = await open(desk, "media");
+  await page.getByRole("heading", { name: "Media" }).waitFor();
+  await page.context().setOffline(true);
+  await choose(page, [note("close.txt")]);
+  await page.getByRole("button", { name: "Try close.txt again" }).waitFor();
+  const asked = page.waitForEvent("dialog");
+  await page.close({ runBeforeUnload: true });
+  const dialog = await asked;
+  assert.equal(dialog.type(), "beforeunload");
+  await dialog.accept();
+});
+
 test("dropped files are uploaded, and one that is refused says why", async () => {
   const page = await open(desk, "media");
   await page.getByRole("heading", { name: "Media" }).waitFor();

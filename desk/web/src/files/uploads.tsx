@@ -49,8 +49,7 @@ export class Uploads {
       const problem = file.type && !isAllowed(kinds, file.type) ? t("media.notAllowed") : "";
       return { key: crypto.randomUUID(), file, part: 0, problem, isLost: false, stop: new AbortController() };
     });
-    if (!this.#isWatching) addEventListener("online", () => this.#items.forEach((item) => item.isLost && this.again(item.key)));
-    this.#isWatching = true;
+    if (!this.#isWatching) this.#watch();
     this.#show([...this.#items, ...added]);
     this.#waiting.push(...added.filter((upload) => !upload.problem));
     void this.#work();
@@ -71,6 +70,21 @@ export class Uploads {
     this.#items.find((item) => item.key === key)?.stop.abort();
     this.#waiting = this.#waiting.filter((upload) => upload.key !== key);
     this.#show(this.#items.filter((item) => item.key !== key));
+  }
+
+  // forget drops the files that failed.
+  forget(): void {
+    this.#show(this.#items.filter((item) => !item.problem));
+  }
+
+  // watch sends what was lost again when the line is back, and lets the browser ask before the page is closed on files
+  // that are not stored.
+  #watch(): void {
+    this.#isWatching = true;
+    addEventListener("online", () => this.#items.forEach((item) => item.isLost && this.again(item.key)));
+    addEventListener("beforeunload", (event) => {
+      if (this.#items.some((item) => item.isLost || !item.problem)) event.preventDefault();
+    });
   }
 
   #show(items: readonly Upload[]): void {
@@ -120,6 +134,7 @@ export function useUploads(kinds: string[] | undefined, onStored: (file: FileVal
   latest.current = onStored;
   useEffect(() => {
     uploads.onStored = (file) => latest.current(file);
+    return () => (shared ? undefined : own.forget());
   }, [uploads]);
   const items = useSyncExternalStore(uploads.subscribe, uploads.items);
   const failed = items.filter((item) => item.problem);
