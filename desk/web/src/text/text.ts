@@ -9,11 +9,13 @@ import { hooksGerman } from "./hooks-de.ts";
 import { hooksEnglish } from "./hooks-en.ts";
 import { mediaGerman } from "./media-de.ts";
 import { mediaEnglish } from "./media-en.ts";
+import { serverGerman } from "./server-de.ts";
+import { serverEnglish } from "./server-en.ts";
 import { writeGerman } from "./write-de.ts";
 import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...writeEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...writeGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

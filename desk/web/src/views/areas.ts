@@ -25,5 +25,6 @@ export const areas: Area[] = [
   { name: "deleted", title: "gone.title", mayUse: mayLookBack, View: lazy(async () => ({ default: (await import("./history/deleted.tsx")).DeletedDocuments })) },
   { name: "media", title: "files.title", mayUse: may("plugin::upload.content-api.find"), View: lazy(() => import("./media/media.tsx")) },
   { name: "schedules", title: "schedules.title", mayUse: mayPlan, View: lazy(() => import("./schedules/schedules.tsx")) },
+  { name: "server", title: "server.title", mayUse: may("lectern::server.status"), View: lazy(() => import("./server/server.tsx")) },
   { name: "webhooks", title: "hooks.title", mayUse: may("lectern::webhook.find"), View: lazy(() => import("./webhooks/webhooks.tsx")) },
 ];
