@@ -120,7 +120,7 @@ export function Details({ id, access, may, onClose, onChanged }: DetailsProps) {
   return (
     <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={(open) => !open && close()}>
       <Modal className="modal wide">
-        <Dialog className="details column">
+        <Dialog className="file-details column">
           <div className="row">
             <Heading slot="title">{file?.name ?? t("files.title")}</Heading>
             <Button className="button close" onPress={close}>{t("files.close")}</Button>
@@ -147,8 +147,8 @@ function questionOf(usage: FileUsage | undefined) {
 
 function Preview({ file }: { file: FileValue }) {
   const url = shownURL(file);
-  if (file.mime.startsWith("image/")) return <img className="preview" src={url} alt={file.alternativeText ?? ""} />;
-  if (file.mime.startsWith("video/")) return <video className="preview" src={url} controls aria-label={file.name} />;
+  if (file.mime.startsWith("image/")) return <img className="file-preview" src={url} alt={file.alternativeText ?? ""} />;
+  if (file.mime.startsWith("video/")) return <video className="file-preview" src={url} controls aria-label={file.name} />;
   if (file.mime.startsWith("audio/")) return <audio src={url} controls aria-label={file.name} />;
   return null;
 }
@@ -161,7 +161,7 @@ function Facts({ file }: { file: FileValue }) {
     [t("files.added"), new Date(String(file.createdAt)).toLocaleString(language)],
   ];
   return (
-    <dl className="facts">
+    <dl className="file-facts">
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
