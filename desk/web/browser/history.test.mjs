@@ -10,6 +10,7 @@ let token;
 before(async () => {
   desk = await start({
     more: `    api::page.page: [find, findOne, findDrafts, create, update, delete, publish, unpublish, discardDraft, history, restore]
+    api::home.home: [find, update, delete, history, restore]
     api::topic.topic: [find, findOne, create, update, delete, history, restore]
     plugin::users-permissions.user: [find]
 `,
@@ -21,6 +22,7 @@ ${localized}
 attributes:
   title: {type: string, required: true, ${localized}}
   body: {type: richtext, ${localized}}
+  story: {type: blocks, ${localized}}
   rank: {type: integer, default: 3}
   topics: {type: relation, relation: manyToMany, target: api::topic.topic}
   parts: {type: dynamiczone, components: [page.quote, page.note], ${localized}}
@@ -29,6 +31,11 @@ attributes:
 info: {singularName: topic, pluralName: topics, displayName: Topic}
 attributes:
   name: {type: string}
+`,
+      "content-types/home.yaml": `kind: singleType
+info: {singularName: home, pluralName: homes, displayName: Home}
+attributes:
+  heading: {type: string}
 `,
       "components/page/quote.yaml": "info: {displayName: Quote}\nattributes:\n  text: {type: text}\n",
       "components/page/note.yaml": "info: {displayName: Note}\nattributes:\n  label: {type: string}\n",
@@ -131,6 +138,38 @@ test("one field gets its earlier value, and nothing is written until it is saved
   await saved(page);
   const now = await api("GET", `pages/${id}?status=draft&populate=parts`);
   assert.deepEqual([now.title, now.body, now.parts.map((part) => part.text)], ["Kept", "New text", ["old"]]);
+});
+
+test("texts and blocks take their earlier value in their editors", async () => {
+  const story = (text) => [{ type: "paragraph", children: [{ type: "text", text }] }];
+  const id = await draft({ title: "Editors", body: "Old **text**", story: story("Old story") });
+  await api("PUT", `pages/${id}?status=draft`, { body: "New text", story: story("New story") });
+  const page = await open(desk, `content/page/${id}?look=history`);
+  await write(page, "Changed").click();
+  const ofStory = look(page).getByRole("region", { name: "Story" });
+  await ofStory.waitFor();
+  assert.deepEqual([await ofStory.getByRole("deletion").innerText(), await ofStory.getByRole("insertion").innerText()], ["Old", "New"]);
+  const editor = page.locator("[data-path=story] [contenteditable]");
+  await editor.getByText("New story").waitFor();
+  await look(page).getByRole("button", { name: "Take the earlier value: Story" }).click();
+  await look(page).getByRole("button", { name: "Take the earlier value: Body" }).click();
+  await editor.getByText("Old story").waitFor();
+  await page.locator("[data-path=body] [contenteditable]").getByText("Old **text**").waitFor();
+  await save(page);
+  await saved(page);
+  const now = await api("GET", `pages/${id}?status=draft`);
+  assert.deepEqual([now.body, now.story[0].children[0].text], ["Old **text**", "Old story"]);
+});
+
+test("the document of a single type comes back after it was deleted", async () => {
+  await api("PUT", "home", { heading: "Welcome" });
+  await api("DELETE", "home");
+  const page = await open(desk, "content/home");
+  await lookBack(page);
+  await write(page, "Created").click();
+  await look(page).getByRole("button", { name: "Restore this version" }).click();
+  await saved(page);
+  assert.equal((await api("GET", "home")).heading, "Welcome");
 });
 
 test("an earlier write is compared with what the form holds now", async () => {

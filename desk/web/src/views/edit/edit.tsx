@@ -171,7 +171,7 @@ function Actions({ access, type, open, locale, place, canWrite, onSave }: Action
       {may("delete") && <Button className="button danger" isDisabled={busy} onPress={() => setAsked("delete")}>{t("edit.delete")}</Button>}
       {there && type.schema.draftAndPublish && <Later type={type} documentId={documentId} locale={locale} />}
       {there && hasPreview(type) && <PlaceLink className="button" to={place.path} query={withParameter(place, "look", "preview")}>{t("write.preview")}</PlaceLink>}
-      {(there || open.documentId !== null) && <PlaceLink className="button" to={place.path} query={withParameter(place, "look", "history")}>{t("history.open")}</PlaceLink>}
+      {(there || open.documentId !== null || isSingle(type)) && <PlaceLink className="button" to={place.path} query={withParameter(place, "look", "history")}>{t("history.open")}</PlaceLink>}
       {there && <CopyCurl request={open.request} />}
       {asked && (
         <Confirm question={questions[asked][0]} verb={questions[asked][1]} onYes={() => void carryOut(asked)} onNo={() => setAsked(null)} />

@@ -24,7 +24,7 @@ export function Differences({ fields, componentName, take, notes }: DifferencesP
         <div className="row">
           <strong>{labelOf(name)}</strong>
           {note && <span className="quiet">{note}</span>}
-          {take?.mayTake(name) && (
+          {take?.mayTake(name) && is.kind !== "counts" && (
             <Button className="button take" onPress={() => take.onTake(name)} aria-label={`${take.label}: ${labelOf(name)}`}>
               {take.label}
             </Button>

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Button } from "react-aria-components";
 import { isLocalized, readsDrafts } from "../../api/access.ts";
-import { ask, type Request } from "../../api/client.ts";
+import { ask, Failure, type Request } from "../../api/client.ts";
 import { adopted, contents, differences } from "../../compare/values.ts";
 import { labelOf } from "../../form/field.ts";
 import type { Values } from "../../form/value.ts";
@@ -31,6 +31,8 @@ interface Page {
   meta: { pagination: { page: number; pageCount: number } };
 }
 
+const nothing: Page = { data: [], meta: { pagination: { page: 1, pageCount: 0 } } }; // of a document that never was
+
 type PastProps = LookProps & { around: Around };
 
 const keyOf = (item: Item) => `${item.seq} ${item.locale} ${item.status}`;
@@ -46,7 +48,14 @@ export function Past(props: PastProps) {
   });
   const pages = useInfiniteQuery({
     queryKey: ["history", requestAt(1).path, requestAt(1).query, open.base.updatedAt, open.base.publishedAt, open.state === "saving"],
-    queryFn: async ({ pageParam, signal }) => (await ask<Page>({ ...requestAt(pageParam), signal })).body,
+    queryFn: async ({ pageParam, signal }) => {
+      try {
+        return (await ask<Page>({ ...requestAt(pageParam), signal })).body;
+      } catch (err) {
+        if (err instanceof Failure && err.status === 404) return nothing;
+        throw err;
+      }
+    },
     initialPageParam: 1,
     getNextPageParam: ({ meta: { pagination } }) => (pagination.page < pagination.pageCount ? pagination.page + 1 : undefined),
     placeholderData: (before) => before,
