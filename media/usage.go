@@ -67,6 +67,7 @@ func (l *Library) Usage(s *store.Snapshot, file store.Record, access *permission
 			return Usage{}, err
 		}
 	}
+	u.Hidden = u.Hidden || len(u.inside) > 0 // in what no reader sees
 	if u.err == nil {
 		u.err = s.Err()
 	}

@@ -228,6 +228,16 @@ test("before a file is deleted, one sees what uses it; unused ones are listed", 
   await details(page).getByText("No document uses this file.").waitFor();
   await details(page).getByRole("button", { name: "Delete" }).click();
   await sure.getByText("Delete use-free.png? No document uses it.").waitFor();
+  // The first answer is lost.
+  await page.route("**/api/upload/files/*", async (route) => {
+    if (route.request().method() !== "DELETE") return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await sure.getByRole("button", { name: "Delete" }).click();
+  await details(page).getByText("The server does not answer.").waitFor();
+  await page.unroute("**/api/upload/files/*");
+  await details(page).getByRole("button", { name: "Delete" }).click();
   await sure.getByRole("button", { name: "Delete" }).click();
   await details(page).waitFor({ state: "detached" });
   await page.getByText("No file matches.").waitFor();

@@ -37,6 +37,7 @@ export function Details({ id, access, may, onClose, onChanged }: DetailsProps) {
   const [message, setMessage] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  const [deleteKey] = useState(() => crypto.randomUUID()); // deleted again after a lost answer, it is no error
   const file = read.data;
   const isDirty = file !== undefined && names.some((name) => typed[name] !== undefined && typed[name] !== (file[name] ?? ""));
   const close = () => (isDirty ? setAsks("close") : onClose());
@@ -68,7 +69,7 @@ export function Details({ id, access, may, onClose, onChanged }: DetailsProps) {
   const remove = () =>
     act(async () => {
       setAsks(null);
-      await ask({ method: "DELETE", path, idempotencyKey: crypto.randomUUID() });
+      await ask({ method: "DELETE", path, idempotencyKey: deleteKey });
       onChanged();
       onClose();
     });
