@@ -203,7 +203,8 @@ func (c *couple) differ(seed uint64, o *operationGenerator) error {
 	return nil
 }
 
-// nameNew gives rows that another World does not have an id, so that rules find them as they will in the server.
+// nameNew gives documents and rows that another World does not have an id, so that rules find them as they will in the
+// server.
 func (w *World) nameNew(other *World) {
 	known := map[*Generated]bool{}
 	for _, d := range other.Docs {
@@ -212,6 +213,9 @@ func (w *World) nameNew(other *World) {
 		}
 	}
 	for _, d := range w.Docs {
+		if d.ID.Value == nil {
+			d.ID = &Generated{Kind: d.ID.Kind, Value: "anewdocumentanewdocument"}
+		}
 		for _, r := range d.Rows {
 			if !known[r.ID] && r.ID.Value == nil {
 				r.ID = &Generated{Kind: r.ID.Kind, Value: float64(-1)}

@@ -288,7 +288,7 @@ func (c *couple) mayDo(op *Operation) *[2]*World {
 		return nil
 	}
 	op, refused := rule.as(op)
-	if refused != 0 || !may || op.Type.Single || op.Kind != "create" && !c.seesAll(op.Number) ||
+	if refused != 0 || !may || op.Type.Single || op.Kind != "create" && (!c.seesAll(op.Number) || !c.ruledAlike(op.Number)) ||
 		c.world.seenBy(c.asker, draft).Apply(op).Status >= 400 {
 		return nil
 	}
@@ -304,6 +304,18 @@ func (c *couple) mayDo(op *Operation) *[2]*World {
 		return nil
 	}
 	return &behind
+}
+
+// ruledAlike reports whether the rule of find, which is that of writes too, holds for the same versions of a document in
+// both contents. Drafts that another rule shows may have links to what the asker does not see, which it compares.
+func (c *couple) ruledAlike(number int) bool {
+	var met [2]string
+	for i, w := range []*World{c.world, c.other} {
+		for _, r := range w.Document(number).Rows {
+			met[i] += fmt.Sprintln(r.Locale, r.Status, w.meets(r, c.asker.Find[r.Doc.Type], r.Status))
+		}
+	}
+	return met[0] == met[1]
 }
 
 // seesAll reports whether the asker sees all versions of a document in both servers.

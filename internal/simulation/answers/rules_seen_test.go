@@ -92,6 +92,8 @@ func (w *World) listing(status string) string {
 				if !d.Type.Drafts || r.Status == status {
 					shown := w.show(r, view{status: status}, nil, everything(d.Type.Attributes))
 					fmt.Fprintf(&b, "%d %s %s %s %s", at, d.Type.UID, r.Locale, r.Status, printed(shown))
+					// That a version was written shows in the feed and the history, even if updatedAt does not.
+					fmt.Fprintf(&b, " %p", r.Updated)
 					for _, state := range fixedCells["publication"] {
 						fmt.Fprint(&b, " ", r.inPublication(state))
 					}
