@@ -16,20 +16,28 @@ const rules = `roles:
     api::author.author: [find, findOne, create, update]
 `;
 
-// start serves the project, with more files and more that editors may do. stop ends all that was started.
-export async function start({ files = {}, more = "" } = {}) {
-  const dir = mkdtempSync(join(tmpdir(), "desk-"));
-  const project = join(dir, "blog");
+// blog makes the project of `lectern init`, which has content, with the role of editors and more that they may do.
+function blog(project, more) {
   execFileSync(lectern, ["init", project], { stdio: "ignore" });
   const permissions = join(project, "config/permissions.yaml");
   writeFileSync(permissions, readFileSync(permissions, "utf8").replace("roles:\n", rules + more));
+}
+
+const editors = { ann: "editors", ben: "editors" };
+
+// start serves a project, by default the blog with two editors: make makes its files, files are more of them, more is
+// what editors may do besides, and users have these roles. stop ends all that was started.
+export async function start({ make = blog, files = {}, more = "", users = editors } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), "desk-"));
+  const project = join(dir, "project");
+  make(project, more);
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), text);
   }
   appendFileSync(join(project, "config/plugins.yaml"), "\nusers-permissions: {config: {ratelimit: {enabled: false}}}\n");
-  for (const name of ["ann", "ben"]) {
-    execFileSync(lectern, ["user", "create", project, name, "--email", `${name}@example.org`, "--role", "editors"], {
+  for (const [name, role] of Object.entries(users)) {
+    execFileSync(lectern, ["user", "create", project, name, "--email", `${name}@example.org`, "--role", role], {
       input: `${password}\n`,
       stdio: ["pipe", "ignore", "ignore"],
     });

@@ -306,8 +306,8 @@ func (c *couple) mayDo(op *Operation) *[2]*World {
 	return &behind
 }
 
-// ruledAlike reports whether the rule of find, which is that of writes too, holds for the same versions of a document in
-// both contents. Drafts that another rule shows may have links to what the asker does not see, which it compares.
+// ruledAlike reports whether the rule of find, which is that of writes too, holds for the same versions of a document
+// in both contents. Drafts that another rule shows may have links to what the asker does not see, which it compares.
 func (c *couple) ruledAlike(number int) bool {
 	var met [2]string
 	for i, w := range []*World{c.world, c.other} {

@@ -80,6 +80,11 @@ export const isSingle = (type: ContentType) => type.schema.kind === "singleType"
 // pathOf returns the path of a type below that of the API.
 export const pathOf = (type: ContentType) => (isSingle(type) ? type.schema.singularName : type.schema.pluralName);
 
+// writtenBy returns the attributes of a type that a write of this action may have.
+export function writtenBy(type: ContentType, action: Action | undefined): Record<string, Attribute> {
+  return Object.fromEntries(Object.entries(type.schema.attributes).filter(([name]) => action?.fields?.includes(name) ?? true));
+}
+
 // isProjects reports whether a type is one of the project, and not one that comes with the server.
 export const isProjects = (type: ContentType) => type.uid.startsWith("api::");
 

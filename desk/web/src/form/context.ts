@@ -1,5 +1,5 @@
 // What a form knows of its document, from what the user may do.
-import { type Access, type ContentType, isLocalized } from "../api/access.ts";
+import { type Access, type ContentType, isLocalized, writtenBy } from "../api/access.ts";
 import { fileURL } from "../files/library.ts";
 import { hrefOf } from "../place.ts";
 import { type FormContext, labelOf } from "./field.ts";
@@ -26,7 +26,7 @@ export function formOf(access: Access, type: ContentType, version: Version, isRe
     componentName: (uid) => components[uid]?.displayName ?? labelOf(uid),
     isReadOnly: isReadOnly || !action,
     isLocalized: isLocalized(type),
-    mayWrite: (name) => !action?.fields || action.fields.includes(name),
+    written: writtenBy(type, action),
     server: new Server(types),
     hrefOf: (uid, documentId) => hrefOf(["content", types[uid]?.apiID ?? uid, documentId]),
     fileURL,

@@ -35,8 +35,8 @@ export interface FormContext {
   components: Components;
   componentName: (uid: string) => string;
   isReadOnly: boolean;
-  // mayWrite reports whether the user may write an attribute of the document.
-  mayWrite: (name: string) => boolean;
+  // written are the attributes of the document that the user may write.
+  written: Attributes;
   // isLocalized is set for a document that has versions in several languages.
   isLocalized: boolean;
   server: Server;

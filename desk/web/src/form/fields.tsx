@@ -49,7 +49,7 @@ function fieldFor(a: Attribute): ((props: FieldProps) => React.ReactNode) | null
 const Field = memo(function Field(props: FieldProps) {
   const form = useForm();
   const Inner = fieldFor(props.attribute);
-  const isClosed = props.path === props.name && !form.isReadOnly && !form.mayWrite(props.name);
+  const isClosed = props.path === props.name && !form.isReadOnly && !(props.name in form.written);
   const closed = useMemo(() => (isClosed ? { ...form, isReadOnly: true } : form), [form, isClosed]);
   if (!Inner) return null;
   return isClosed ? (

@@ -1,7 +1,7 @@
 // A dialog that makes a document of a type, while one writes another that leads to it.
 import { useCallback, useMemo, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
-import { type ContentType, isLocalized, pathOf } from "../../api/access.ts";
+import { type ContentType, isLocalized, pathOf, writtenBy } from "../../api/access.ts";
 import { ask } from "../../api/client.ts";
 import type { Json } from "../../api/json.ts";
 import { t } from "../../text/text.ts";
@@ -18,7 +18,8 @@ interface CreateDialogProps {
 
 export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
   const outer = useForm();
-  const [values, setValues] = useState<Values>(() => defaults(type.schema.attributes));
+  const written = useMemo(() => writtenBy(type, type.actions.create), [type]);
+  const [values, setValues] = useState<Values>(() => defaults(written));
   const [errors, setErrors] = useState(new Map<string, string[]>());
   const [isSaving, setSaving] = useState(false);
   const form = useMemo(
@@ -30,9 +31,9 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
       attributes: type.schema.attributes,
       isReadOnly: false,
       isLocalized: isLocalized(type),
-      mayWrite: (name) => type.actions.create?.fields?.includes(name) ?? true,
+      written,
     }),
-    [outer, type],
+    [outer, type, written],
   );
   const set = useCallback(
     (name: string, change: Change) => setValues((old) => ({ ...old, [name]: changed(change, old[name]) })),
@@ -45,7 +46,7 @@ export function CreateDialog({ type, onClose, onCreated }: CreateDialogProps) {
         ...(type.schema.draftAndPublish ? { status: "draft" } : {}),
         ...(isLocalized(type) && outer.locale ? { locale: outer.locale } : {}),
       };
-      const data = bodyOf(type.schema.attributes, outer.components, null, values);
+      const data = bodyOf(written, outer.components, null, values);
       const { body } = await ask({ method: "POST", path: pathOf(type), query, body: { data: data as Json } });
       if (isValues(body) && isValues(body.data)) onCreated(body.data);
     } catch (error) {

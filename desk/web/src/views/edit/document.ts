@@ -67,7 +67,7 @@ interface Options {
 }
 
 export function useDocument({ access, type, form, drafts, documentId, locale, name }: Options): Open {
-  const { attributes, components } = form;
+  const { attributes, components, written } = form;
   const [state, setState] = useState<State>("loading");
   const [version, setVersion] = useState<Version | null>(null); // null: there is none yet
   const [values, setValues] = useState<Values>({});
@@ -98,7 +98,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
 
   const fresh = useRef<Values>({}); // what the form of a version that is not there yet begins with
   const base = version?.values ?? fresh.current;
-  const isDirty = state !== "loading" && isChanged(attributes, components, base, values);
+  const isDirty = state !== "loading" && isChanged(written, components, base, values);
   const latest = useRef({ values, base, etag: null as string | null }); // what requests that are under way go on with
   latest.current = { values, base, etag: version?.etag ?? null };
 
@@ -208,7 +208,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       return;
     }
     const now = latest.current;
-    const dirty = creating.current !== null || isChanged(attributes, components, now.base, now.values);
+    const dirty = creating.current !== null || isChanged(written, components, now.base, now.values);
     const write = dirty ? drafts.put(record(key)) : drafts.remove(key);
     at.isWriting = true;
     write.then(() => setUnkept(null), setUnkept).finally(() => {
@@ -268,16 +268,16 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   // afterSave does so after a save, which has written what was sent. What was typed while it ran stays, and goes on from
   // what was written.
   const afterSave = async (sent: Values, answered: Values, from: { path: string }) => {
-    const written = keysFromSent(sent, attributes, components, answered);
+    const stored = keysFromSent(sent, attributes, components, answered);
     const found = await ask<{ data: Values }>({ path: from.path, query }).catch(() => null);
     const now = latest.current;
-    const mine = { ...written };
-    for (const [name, value] of Object.entries(idsFrom(written, attributes, components, now.values))) {
+    const mine = { ...stored };
+    for (const [name, value] of Object.entries(idsFrom(stored, attributes, components, now.values))) {
       if (name in attributes && !equal(now.values[name] as Json, sent[name] as Json)) mine[name] = value;
     }
     // Without the new ETag the next save is refused, and goes on from what was written.
-    if (found) bring(written, mine, { values: found.body.data, etag: found.etag });
-    else take({ values: written, etag: now.etag }, mine);
+    if (found) bring(stored, mine, { values: found.body.data, etag: found.etag });
+    else take({ values: stored, etag: now.etag }, mine);
     setRecovered(false);
   };
 
@@ -289,7 +289,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       method: "PUT",
       path,
       query,
-      body: { data: bodyOf(attributes, components, version ? from : null, sent) as Json },
+      body: { data: bodyOf(written, components, version ? from : null, sent) as Json },
       ifMatch: etag ?? undefined,
       idempotencyKey: crypto.randomUUID(),
     });
@@ -308,7 +308,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
         method: "POST",
         path: pathOf(type),
         query,
-        body: { data: bodyOf(attributes, components, null, sent) as Json },
+        body: { data: bodyOf(written, components, null, sent) as Json },
         idempotencyKey: creating.current.idempotencyKey,
       });
       made = answer.body.data;
@@ -320,7 +320,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     await afterSave(sent, made, { path: `${pathOf(type)}/${id}` });
     isMoved.current = true;
     const now = latest.current;
-    if (isChanged(attributes, components, now.base, now.values)) {
+    if (isChanged(written, components, now.base, now.values)) {
       await drafts.put(record({ ...key, documentId: id, form: "" })).catch(setUnkept);
     }
     await drafts.remove(key).catch(setUnkept);

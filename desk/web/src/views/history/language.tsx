@@ -18,7 +18,7 @@ export function Language({ form, open, around, from }: LookProps & { around: Aro
   if (version === undefined) return <Waiting />;
   if (version === null) return <p>{t("history.noLanguage", { locale: from })}</p>;
   const shared = (name: string) => attributes[name] !== undefined && isShared(attributes[name]);
-  const mayTake = (name: string) => !form.isReadOnly && form.mayWrite(name) && !shared(name);
+  const mayTake = (name: string) => !form.isReadOnly && name in form.written && !shared(name);
   const take = (name: string) => open.set(name, adopted(attributes[name]!, around.components, version[name]));
   const fields = contents(attributes, around, version);
   return (

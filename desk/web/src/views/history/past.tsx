@@ -181,7 +181,7 @@ function Write({ around, open, form, item, previous, more, isKnown }: WriteProps
           componentName={form.componentName}
           take={old ? {
             label: t("history.takeOld"),
-            mayTake: (name) => !form.isReadOnly && form.mayWrite(name),
+            mayTake: (name) => !form.isReadOnly && name in form.written,
             onTake: (name) => open.set(name, adopted(attributes[name]!, around.components, old[name])),
           } : undefined}
         />

@@ -27,7 +27,7 @@ export function Published({ form, open, locale, around }: LookProps & { around: 
         componentName={form.componentName}
         take={{
           label: t("history.takePublished"),
-          mayTake: (name) => !form.isReadOnly && form.mayWrite(name) && attributes[name] !== undefined,
+          mayTake: (name) => !form.isReadOnly && name in form.written && attributes[name] !== undefined,
           onTake: (name) => open.set(name, adopted(attributes[name]!, around.components, version[name])),
         }}
       />
