@@ -266,7 +266,7 @@ func (g *generation) runtime() (Runtime, error) {
 		probes:       g.project.probes(g),
 		steps:        g.project.steps(g),
 		routes: slices.Concat(idempotency.Refuse(append(served, g.mcpRoutes(api)...)), g.docsRoutes(), g.deskRoutes(),
-			graphql),
+			graphql, g.homeRoutes()),
 		quotas: g.quotas,
 	}, nil
 }

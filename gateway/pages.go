@@ -47,14 +47,18 @@ func (g *generation) landing(introspection bool) (http.Handler, []server.Route) 
 // docsPath is the path of the page that shows the OpenAPI document, below the prefix of the API.
 const docsPath = "/_docs"
 
+// showsDocs reports whether there is such a page.
+func (g *generation) showsDocs() bool {
+	if setting := g.Settings.REST.DocsPage; setting != nil {
+		return *setting
+	}
+	return !g.project.options.Production
+}
+
 // docsRoutes returns the routes of the page that shows the OpenAPI document and of its files; none if the page is
 // switched off. Without the setting openapi.page there is a page in development only.
 func (g *generation) docsRoutes() []server.Route {
-	wanted := !g.project.options.Production
-	if setting := g.Settings.REST.DocsPage; setting != nil {
-		wanted = *setting
-	}
-	if !wanted {
+	if !g.showsDocs() {
 		return nil
 	}
 	at := g.Settings.REST.Prefix + docsPath

@@ -27,6 +27,8 @@ func NewStaticPage(title, body string) StaticPage {
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 4rem auto; padding: 0 1rem; color: #222;
 	background: #fff; }
 pre { background: #f4f4f4; padding: 1rem; overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { text-align: left; padding: 0.2rem 1.5rem 0.2rem 0; border-bottom: 1px solid #ddd; }
 </style>
 </head>
 <body>

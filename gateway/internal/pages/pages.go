@@ -1,6 +1,6 @@
-// Package pages has the pages that the server shows to browsers: the GraphQL IDE, and the page that shows the OpenAPI
-// document. Their scripts and styles are in the folder sandbox; go generate ./gateway bundles them, and the build
-// embeds what it made.
+// Package pages has the pages that the server shows to browsers: the GraphQL IDE, the page that shows the OpenAPI
+// document, and the one at /. Scripts and styles of the first two are in the folder sandbox; go generate ./gateway
+// bundles them, and the build embeds what it made.
 package pages
 
 import (
