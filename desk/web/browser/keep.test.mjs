@@ -75,6 +75,9 @@ test("what two people changed is settled by the second, also after a reload", as
   await title(first).waitFor();
   const second = await open(desk, new URL(first.url()).pathname.replace("/desk/", ""), "ben");
   await title(second).waitFor();
+  await second.route(/_changes/, (route) => route.abort()); // so that it does not hear of the first at once
+  await second.reload();
+  await title(second).waitFor();
   await title(first).fill("By the first");
   await save(first);
   await saved(first);

@@ -15,6 +15,7 @@ import { type Attributes, bodyOf, defaults, hasUnparsed, isChanged, isLinkEdit, 
 import { type Creating, type Drafts, type FormKey, type Kept, userOf } from "../../keep/drafts.ts";
 import { equal, fates, merge, type Values as Merged } from "../../keep/merge.ts";
 import { t } from "../../text/text.ts";
+import { useChanges } from "./follow.ts";
 
 // A Version is a document as the server had it, and the ETag that a save of it must still find.
 interface Version {
@@ -27,6 +28,12 @@ export interface Conflict {
   base: Values;
   mine: Values;
   theirs: Version;
+}
+
+// News is what somebody else has saved while the form was open.
+export interface News {
+  by: string | null; // who, if that is known
+  version: Version | null; // what the server has now; null if the form shows it already
 }
 
 export type State = "loading" | "missing" | "ready" | "saving";
@@ -44,6 +51,7 @@ export interface Open {
   problem: unknown; // why the last request failed; null if it did not
   unkept: unknown; // why the device keeps nothing; null if it does
   conflict: Conflict | null;
+  news: News | null;
   request: Request; // that reads the document
   set: (name: string, change: Change) => void;
   save: () => Promise<string | null>; // the id of the document; null if it was not saved
@@ -51,6 +59,7 @@ export interface Open {
   restore: (seq: string, status: "draft" | "published") => Promise<void>; // a former version, as the draft
   remove: () => Promise<boolean>;
   settle: (choice: ReadonlyMap<string, "mine" | "theirs">) => void;
+  show: () => void; // goes on from the news
   forget: () => Promise<void>;
   retry: () => void; // reads the document again, after an error
   again: () => Promise<string>; // keeps what is typed as a new document, and returns the name of its form
@@ -77,6 +86,8 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [isRecovered, setRecovered] = useState(false);
   const [isGone, setGone] = useState(false);
+  const [news, setNews] = useState<News | null>(null);
+  const [stirred, setStirred] = useState(0); // how often the document may have changed elsewhere
   const [attempts, setAttempts] = useState(0);
 
   const user = userOf(access);
@@ -187,6 +198,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     return true;
   };
   const take = (found: Version, next: Values) => {
+    setNews(null);
     setVersion(found);
     setValues(next);
     latest.current = { values: next, base: found.values, etag: found.etag };
@@ -252,7 +264,7 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
   };
 
   // lose tells why the document could not be written: because it is no longer there, or by the error.
-  const lose = async (err: unknown) => {
+  const lose = async (err: unknown): Promise<void> => {
     const isThere = (await read().catch(() => version)) !== null || (await shared().catch(() => ({}))) !== null;
     if (isThere) setProblem(err);
     else setGone(true);
@@ -327,7 +339,37 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
     return id;
   };
 
+  // look reads what the document is now, if it may have been changed elsewhere. A form in which nothing was typed shows it.
+  const look = async (signal: AbortSignal) => {
+    const found = await read(signal);
+    if (!found) return lose(null);
+    const now = latest.current;
+    if (found.etag === now.etag) return;
+    const isSame = Object.keys(attributes).every((name) => equal(now.base[name] as Json, found.values[name] as Json));
+    const by = isSame ? null : await lastAuthor(access, type, path, query.locale, signal);
+    if (signal.aborted) return;
+    const isTyped = isChanged(attributes, components, now.base, latest.current.values);
+    if (!isTyped || isSame) bring(now.base, latest.current.values, found);
+    if (!isSame) setNews({ by, version: isTyped ? found : null });
+  };
+  useEffect(() => {
+    if (stirred === 0 || state !== "ready" || conflict !== null || isGone) return;
+    const leaving = new AbortController();
+    look(leaving.signal).catch(() => {}); // the next save tells of it as well
+    return () => leaving.abort();
+  }, [stirred, state]);
+  useChanges({
+    access, type, documentId, locale,
+    isThere: version !== null && !isGone && (documentId !== null || isSingle(type)),
+    onChange: () => setStirred((count) => count + 1),
+  });
+
   return {
+    news,
+    show: () => {
+      if (news?.version) bring(latest.current.base, latest.current.values, news.version);
+      setNews(null);
+    },
     state, documentId, values, base, isGone, isNew: version === null, isDirty, isRecovered, errors, problem, unkept, conflict, request, set,
     save: () => attempt(write, true),
     act: async (action) => {
@@ -382,6 +424,17 @@ export function useDocument({ access, type, form, drafts, documentId, locale, na
       return made.form;
     },
   };
+}
+
+// lastAuthor returns who wrote a document last: null if it was the reader, or they may not know.
+async function lastAuthor(access: Access, type: ContentType, path: string, locale: Query[string], signal: AbortSignal): Promise<string | null> {
+  if (!("history" in type.actions)) return null;
+  interface Past {
+    data: { by: { kind: string; name?: string | null } }[];
+  }
+  const answer = await ask<Past>({ path: `${path}/_history`, query: { locale, pagination: { pageSize: 1 } }, signal }).catch(() => null);
+  const name = answer?.body.data[0]?.by.name || null;
+  return name === access.principal.name ? null : name;
 }
 
 // asNew returns the values of attributes, of which a new document can be made: there is nothing to disconnect from it.

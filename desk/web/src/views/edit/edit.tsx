@@ -202,6 +202,14 @@ function Notices({ open, isLocalized, documentId }: { open: Open; isLocalized: b
   const whole = open.errors.get("") ?? [];
   return (
     <>
+      {open.news && (
+        <p className="notice row" role="status">
+          {open.news.by ? t("write.savedBy", { name: open.news.by }) : t("write.savedElsewhere")}
+          {" "}
+          {open.news.version ? t("write.notShown") : t("write.shown")}
+          <Button className="button" onPress={open.show}>{t(open.news.version ? "write.show" : "write.good")}</Button>
+        </p>
+      )}
       {open.isRecovered && open.isDirty && !open.isGone && (
         <p className="notice row" role="status">
           {t("edit.recovered")}
