@@ -11,11 +11,13 @@ import { mediaGerman } from "./media-de.ts";
 import { mediaEnglish } from "./media-en.ts";
 import { serverGerman } from "./server-de.ts";
 import { serverEnglish } from "./server-en.ts";
+import { peopleGerman } from "./people-de.ts";
+import { peopleEnglish } from "./people-en.ts";
 import { writeGerman } from "./write-de.ts";
 import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...writeEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...writeGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

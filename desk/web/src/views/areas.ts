@@ -27,4 +27,10 @@ export const areas: Area[] = [
   { name: "schedules", title: "schedules.title", mayUse: mayPlan, View: lazy(() => import("./schedules/schedules.tsx")) },
   { name: "server", title: "server.title", mayUse: may("lectern::server.status"), View: lazy(() => import("./server/server.tsx")) },
   { name: "webhooks", title: "hooks.title", mayUse: may("lectern::webhook.find"), View: lazy(() => import("./webhooks/webhooks.tsx")) },
+  {
+    name: "people",
+    title: "people.title",
+    mayUse: (access) => may("plugin::users-permissions.user.find")(access) || may("lectern::api-token.find")(access),
+    View: lazy(() => import("./people/people.tsx")),
+  },
 ];
