@@ -64,6 +64,7 @@ func (g *generation) accessRoute() server.Route {
 	}
 	return routes.Access(routes.AccessOptions{
 		Prefix: g.Settings.REST.Prefix, Model: g.Model, Actions: g.Actions, Locales: locales,
+		GraphQL:       g.Settings.GraphQL.Endpoint,
 		DraftsGranted: g.Settings.REST.Drafts == auth.GrantedDrafts, Version: g.project.options.Version,
 		Limits: g.limits(),
 	})

@@ -219,9 +219,11 @@ func TestAccessIsThatOfTheCaller(t *testing.T) {
 		Data struct {
 			Principal    struct{ Kind string }
 			Permissions  []string
+			GraphQL      string
 			ContentTypes []struct {
-				UID    string
-				Schema struct {
+				UID     string
+				GraphQL struct{ Type, Plural string }
+				Schema  struct {
 					Attributes map[string]struct{ Readable bool }
 				}
 				Actions map[string]struct {
@@ -246,6 +248,9 @@ func TestAccessIsThatOfTheCaller(t *testing.T) {
 	ask(e.key, &all)
 	if all.Data.Principal.Kind != "token" || !slices.Contains(all.Data.Permissions, "api::diary.diary.delete") {
 		t.Errorf("of a full-access token: %+v", all.Data)
+	}
+	if names := all.Data.ContentTypes[0].GraphQL; all.Data.GraphQL != "/graphql" || names.Type == "" || names.Plural != names.Type+"s" {
+		t.Errorf("GraphQL at %q by the names %+v", all.Data.GraphQL, names)
 	}
 	text := ask("", &public)
 	if want := []string{"api::note.note.find", "api::note.note.create"}; !slices.Equal(public.Data.Permissions[:2], want) {

@@ -23,6 +23,7 @@ type AccessOptions struct {
 	Locales []string // the default locale first
 	// DraftsGranted says that drafts are an action of their own.
 	DraftsGranted bool
+	GraphQL       string // the path of the endpoint; "" if there is none
 	Version       string // of the server
 	Limits        server.Limits
 }
@@ -45,7 +46,7 @@ func (o *AccessOptions) describe(who auth.Principal) *jsontree.Object {
 	types := a.contentTypes()
 	return jsontree.ObjectOf("principal", principalOf(who), "permissions", jsontree.ListOf(a.permissions()),
 		"contentTypes", types, "components", a.components(), "locales", jsontree.ListOf(o.Locales),
-		"draftsGranted", o.DraftsGranted, "version", o.Version)
+		"draftsGranted", o.DraftsGranted, "graphql", textOr(o.GraphQL), "version", o.Version)
 }
 
 func principalOf(who auth.Principal) *jsontree.Object {
@@ -87,6 +88,10 @@ func (a *accessOf) contentTypes() []any {
 		a.narrow(o.Value("schema").(*jsontree.Object), &t.Schema, t)
 		o.Set("actions", a.actions(t))
 		o.Set("preview", t.Preview != nil)
+		if a.GraphQL != "" && !t.BuiltIn {
+			o.Set("graphql", jsontree.ObjectOf("type", contenttypes.GraphQLName(t.Singular), "plural",
+				contenttypes.GraphQLName(t.Plural)))
+		}
 		list = append(list, o)
 	}
 	return list

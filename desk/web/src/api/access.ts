@@ -48,6 +48,7 @@ export interface ContentType {
   schema: Schema;
   actions: Record<string, Action>;
   preview: boolean; // a website shows drafts
+  graphql?: { type: string; plural: string }; // the names that fields and types of GraphQL are made of
 }
 
 export interface Component {
@@ -62,6 +63,7 @@ export interface Access {
   components: Component[];
   locales: string[];
   draftsGranted: boolean;
+  graphql: string | null; // the path of the GraphQL endpoint
   version: string;
 }
 

@@ -13,11 +13,13 @@ import { serverGerman } from "./server-de.ts";
 import { serverEnglish } from "./server-en.ts";
 import { peopleGerman } from "./people-de.ts";
 import { peopleEnglish } from "./people-en.ts";
+import { typesGerman } from "./types-de.ts";
+import { typesEnglish } from "./types-en.ts";
 import { writeGerman } from "./write-de.ts";
 import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...writeEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...writeGerman };
+const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...typesEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...typesGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

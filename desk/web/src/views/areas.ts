@@ -1,6 +1,6 @@
 // What the desk has beside content. Each view is a part of its own, loaded when somebody goes there.
 import { type ComponentType, lazy } from "react";
-import type { Access } from "../api/access.ts";
+import { type Access, isProjects } from "../api/access.ts";
 import type { Place } from "../place.ts";
 import type { Key } from "../text/text.ts";
 
@@ -33,4 +33,5 @@ export const areas: Area[] = [
     mayUse: (access) => may("plugin::users-permissions.user.find")(access) || may("lectern::api-token.find")(access),
     View: lazy(() => import("./people/people.tsx")),
   },
+  { name: "types", title: "types.title", mayUse: (access) => access.contentTypes.some(isProjects), View: lazy(() => import("./types/types.tsx")) },
 ];
