@@ -59,6 +59,10 @@ export function populateOf(type: ContentType, columns: string[], all: ContentTyp
   return populate;
 }
 
+// To make a format takes longer than to show a row.
+const times = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+const numbers = new Intl.NumberFormat(language);
+
 // textOf returns a value as a cell shows it.
 export function textOf(attribute: Attribute | undefined, value: Json | undefined): string {
   if (value === null || value === undefined) return "";
@@ -72,8 +76,8 @@ export function textOf(attribute: Attribute | undefined, value: Json | undefined
   if (typeof value === "string" && (attribute === undefined || attribute.type === "datetime" || attribute.type === "timestamp")) {
     const time = new Date(value);
     if (/^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(time.getTime())) {
-      return time.toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+      return times.format(time);
     }
   }
-  return typeof value === "number" ? value.toLocaleString(language) : value;
+  return typeof value === "number" ? numbers.format(value) : value;
 }

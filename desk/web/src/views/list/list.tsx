@@ -1,7 +1,7 @@
 // The list of a type: it loads the pages that come into view, whatever the number of documents.
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type Access, type ContentType, mainAttribute, pathOf } from "../../api/access.ts";
 import { ask, type Request } from "../../api/client.ts";
 import type { Place } from "../../place.ts";
@@ -67,14 +67,15 @@ export function List({ access, type, place, onQuery }: ListProps) {
 
   useEffect(() => setSelected(new Set()), [place.query]);
   const change = (part: Partial<ListState>) => onQuery(queryOf(access, type, { ...state, ...part }));
-  const toggle = (id: string) => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  };
+  const toggle = useCallback((id: string) => {
+    setSelected((old) => {
+      const next = new Set(old);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  }, []);
   const here = visible.map((row) => documentAt(row.index)?.documentId).filter((id) => id !== undefined);
   const columns = state.columns;
-  const main = mainAttribute(type);
 
   return (
     <section className="list" aria-label={type.schema.displayName}>
@@ -125,38 +126,17 @@ export function List({ access, type, place, onQuery }: ListProps) {
             {visible.map((row) => {
               const document = documentAt(row.index);
               return (
-                <div
+                <Row
                   key={row.key}
-                  className="tr"
-                  role="row"
-                  aria-rowindex={row.index + 2}
-                  ref={(e) => { if (e) e.style.transform = `translateY(${row.start}px)`; }}
-                >
-                  <span className="td check" role="cell">
-                    {document && (
-                      <input
-                        type="checkbox"
-                        aria-label={`${t("list.select")}: ${nameOf(document, type, main)}`}
-                        checked={selected.has(document.documentId)}
-                        onChange={() => toggle(document.documentId)}
-                      />
-                    )}
-                  </span>
-                  {columns.map((name, i) => (
-                    <span key={name} className="td" role="cell">
-                      {document && i === 0
-                        ? (
-                          <PlaceLink
-                            to={["content", type.apiID, document.documentId]}
-                            query={state.locale ? new URLSearchParams({ locale: state.locale }) : undefined}
-                          >
-                            {textOf(type.schema.attributes[name], document[name]) || nameOf(document, type, main)}
-                          </PlaceLink>
-                        )
-                        : document && textOf(type.schema.attributes[name], document[name])}
-                    </span>
-                  ))}
-                </div>
+                  type={type}
+                  columns={columns}
+                  locale={state.locale}
+                  index={row.index}
+                  start={row.start}
+                  document={document}
+                  isSelected={document !== undefined && selected.has(document.documentId)}
+                  onToggle={toggle}
+                />
               );
             })}
           </div>
@@ -165,6 +145,47 @@ export function List({ access, type, place, onQuery }: ListProps) {
     </section>
   );
 }
+
+interface RowProps {
+  type: ContentType;
+  columns: string[];
+  locale: string;
+  index: number;
+  start: number; // CSS pixels
+  document: Document | undefined; // undefined: it is not loaded yet
+  isSelected: boolean;
+  onToggle: (id: string) => void;
+}
+
+// Row is rendered again only if something in it has changed, and not whenever the list is scrolled.
+const Row = memo(function Row({ type, columns, locale, index, start, document, isSelected, onToggle }: RowProps) {
+  const main = mainAttribute(type);
+  return (
+    <div className="tr" role="row" aria-rowindex={index + 2} ref={(e) => { if (e) e.style.transform = `translateY(${start}px)`; }}>
+      <span className="td check" role="cell">
+        {document && (
+          <input
+            type="checkbox"
+            aria-label={`${t("list.select")}: ${nameOf(document, type, main)}`}
+            checked={isSelected}
+            onChange={() => onToggle(document.documentId)}
+          />
+        )}
+      </span>
+      {columns.map((name, i) => (
+        <span key={name} className="td" role="cell">
+          {document && i === 0
+            ? (
+              <PlaceLink to={["content", type.apiID, document.documentId]} query={locale ? new URLSearchParams({ locale }) : undefined}>
+                {textOf(type.schema.attributes[name], document[name]) || nameOf(document, type, main)}
+              </PlaceLink>
+            )
+            : document && textOf(type.schema.attributes[name], document[name])}
+        </span>
+      ))}
+    </div>
+  );
+});
 
 // newForm returns the address of a new document, which tells it apart from others that were not saved yet.
 function newForm(locale: string): URLSearchParams {
