@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +17,11 @@ import (
 
 // A watched is a server whose numbers the test decides, with its History.
 type watched struct {
-	t       *testing.T
-	reading status.Reading // changed only while the History waits
+	t *testing.T
 	*status.History
+
+	mu      sync.Mutex
+	reading status.Reading
 }
 
 // watch runs f beside a History that takes samples, in a bubble with a clock of its own.
@@ -26,7 +29,7 @@ func watch(t *testing.T, f func(*watched)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{t: t}
 		w.History = status.New(status.Options{
-			Clock: clock.System, Read: func() status.Reading { return w.reading },
+			Clock: clock.System, Read: w.read,
 			Counts: func(route string) bool { return route != "/_health" },
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -37,6 +40,19 @@ func watch(t *testing.T, f func(*watched)) {
 		stop()
 		<-ended // whoever starts it can wait for it
 	})
+}
+
+func (w *watched) read() status.Reading {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reading
+}
+
+// counts changes the numbers of the server.
+func (w *watched) counts(change func(*status.Reading)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.reading)
 }
 
 // pass lets time pass, and the sample of its end be taken.
@@ -58,15 +74,19 @@ func total(route string, all, client, server uint64, bucket int) metrics.Total {
 
 func TestSamplesHaveWhatHappenedSinceTheOneBefore(t *testing.T) {
 	watch(t, func(w *watched) {
-		w.reading = status.Reading{Writes: 3, Disk: 4096, Free: 1 << 30,
-			Totals: []metrics.Total{total("/api/a", 10, 2, 1, 2), total("/_health", 1000, 0, 0, 0)}}
+		w.counts(func(r *status.Reading) {
+			*r = status.Reading{Writes: 3, Disk: 4096, Free: 1 << 30,
+				Totals: []metrics.Total{total("/api/a", 10, 2, 1, 2), total("/_health", 1000, 0, 0, 0)}}
+		})
 		w.pass(time.Minute)
-		w.reading.Totals, w.reading.Writes = []metrics.Total{total("/api/a", 15, 2, 1, 2), total("/api/b", 4, 0, 4, 5)}, 5
+		w.counts(func(r *status.Reading) {
+			r.Totals, r.Writes = []metrics.Total{total("/api/a", 15, 2, 1, 2), total("/api/b", 4, 0, 4, 5)}, 5
+		})
 		w.pass(time.Minute)
-		w.reading.Writes, w.reading.Free = 1, -1 // the store was replaced
+		w.counts(func(r *status.Reading) { r.Writes, r.Free = 1, -1 }) // the store was replaced
 		w.pass(time.Minute)
 		time.Sleep(10 * time.Second) // less than a minute
-		w.reading.Writes = 3
+		w.counts(func(r *status.Reading) { r.Writes = 3 })
 		s := w.tell().Series
 		for name, column := range map[string][2][]uint64{
 			"requests": {{0, 10, 9, 0, 0}, s.Requests}, "clientErrors": {{0, 2, 0, 0, 0}, s.ClientErrors},
@@ -95,7 +115,9 @@ func TestADayIsKept(t *testing.T) {
 	watch(t, func(w *watched) {
 		begun := time.Now()
 		for i := range uint64(3 * 24 * 60) {
-			w.reading.Totals = []metrics.Total{total("/api/a", i+1, 0, 0, 0), total("/api/b", 7, 0, 0, 0)}
+			w.counts(func(r *status.Reading) {
+				r.Totals = []metrics.Total{total("/api/a", i+1, 0, 0, 0), total("/api/b", 7, 0, 0, 0)}
+			})
 			w.pass(time.Minute)
 		}
 		s := w.tell()
@@ -113,7 +135,9 @@ func TestADayIsKept(t *testing.T) {
 
 func TestRoutesAreSortedByTheirRequests(t *testing.T) {
 	watch(t, func(w *watched) {
-		w.reading.Totals = []metrics.Total{total("/api/a", 3, 1, 0, 0), total("/api/b", 9, 0, 2, 0), total("/api/c", 0, 0, 0, 0)}
+		w.counts(func(r *status.Reading) {
+			r.Totals = []metrics.Total{total("/api/a", 3, 1, 0, 0), total("/api/b", 9, 0, 2, 0), total("/api/c", 0, 0, 0, 0)}
+		})
 		got := w.tell().Routes // counted since the last sample, too
 		if len(got) != 2 || got[0].Route != "/api/b" || got[0].ServerErrors != 2 || got[1].ClientErrors != 1 || got[1].P95 == nil {
 			t.Errorf("%+v", got)
