@@ -54,7 +54,7 @@ func SendPage(w http.ResponseWriter, status int, policy, page string) {
 	header := w.Header()
 	header["Content-Security-Policy"] = []string{policy}
 	header["Cache-Control"] = []string{"no-store"}
-	header["Content-Type"] = []string{"text/html; charset=utf-8"}
+	header["Content-Type"] = []string{"text/html"}
 	header["Content-Length"] = []string{strconv.Itoa(len(page))}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, page) // it fails only if the client is gone
