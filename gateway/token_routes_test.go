@@ -104,6 +104,13 @@ func TestTokenRoutes(t *testing.T) {
 		e.as(e.key, c.method, "/api/_tokens"+c.path, c.body, c.status)
 	}
 	e.as("", "GET", "/api/_tokens", nil, 403)
+	at := &replica{T: t, base: e.base} // a key would be in the answer that is kept
+	for _, path := range []string{"/api/_tokens", "/api/_tokens/all/actions/rotate"} {
+		res, text := at.writing("POST", path, e.key, "application/json", []byte(`{"data":{}}`), "Idempotency-Key", "1")
+		if res.StatusCode != 400 || !strings.Contains(text, "never stores") {
+			t.Errorf("%s with an Idempotency-Key: %d %s", path, res.StatusCode, text)
+		}
+	}
 }
 
 // TestTokensGrantNoMore asks for the keys of tokens that may do more than who asks: by making them, by a name that
