@@ -177,7 +177,8 @@ func (c *couple) differ(seed uint64, o *operationGenerator) error {
 	run.world = c.other
 	outside := run.writer(7)
 	outside.documents, outside.items = o.documents, o.items
-	before := c.other.shownTo(c.asker)
+	shown := func(w *World) string { return w.shownTo(c.asker) + w.writesShownTo(c.asker) }
+	before := shown(c.other)
 	for range writesOutside {
 		op := outside.sign(outside.write())
 		if op.Number == c.asker.Team && op.Kind != "update" {
@@ -187,13 +188,13 @@ func (c *couple) differ(seed uint64, o *operationGenerator) error {
 		if out := then.Apply(op); out.Status >= 400 {
 			continue
 		}
-		if then.nameNew(c.other); then.shownTo(c.asker) != before {
+		if then.nameNew(c.other); shown(then) != before {
 			continue
 		}
 		if err := run.writeOne(outside, op); err != nil {
 			return err
 		}
-		if c.other.shownTo(c.asker) != before {
+		if shown(c.other) != before {
 			return fmt.Errorf("a write was expected to change nothing that the asker sees: %s", op.describe(c.other))
 		}
 	}

@@ -292,6 +292,12 @@ func (c *couple) mayDo(op *Operation) *[2]*World {
 		c.world.seenBy(c.asker, draft).Apply(op).Status >= 400 {
 		return nil
 	}
+	return c.behind(op)
+}
+
+// behind returns what the servers have behind a write that both accept; nil if one does not, or if the asker does not
+// see them alike then.
+func (c *couple) behind(op *Operation) *[2]*World {
 	var behind [2]*World
 	for i, w := range []*World{c.world, c.other} {
 		behind[i] = w.clone()

@@ -92,8 +92,6 @@ func (w *World) listing(status string) string {
 				if !d.Type.Drafts || r.Status == status {
 					shown := w.show(r, view{status: status}, nil, everything(d.Type.Attributes))
 					fmt.Fprintf(&b, "%d %s %s %s %s", at, d.Type.UID, r.Locale, r.Status, printed(shown))
-					// That a version was written shows in the feed and the history, even if updatedAt does not.
-					fmt.Fprintf(&b, " %p", r.Updated)
 					for _, state := range fixedCells["publication"] {
 						fmt.Fprint(&b, " ", r.inPublication(state))
 					}
@@ -109,4 +107,18 @@ func (w *World) listing(status string) string {
 func (w *World) shownTo(a *Asker) string {
 	defer a.look(false)()
 	return w.seenBy(a, published).listing(published) + w.seenBy(a, draft).listing(draft)
+}
+
+// writesShownTo describes the writes that the feed and the history tell an asker of: those of the versions that they
+// see, even if they do not read updatedAt. It holds for clones of one World.
+func (w *World) writesShownTo(a *Asker) string {
+	var b strings.Builder
+	for _, status := range []string{published, draft} {
+		for _, d := range w.seenBy(a, status).Docs {
+			for _, r := range d.Rows {
+				fmt.Fprintf(&b, "%p ", r.Updated)
+			}
+		}
+	}
+	return b.String()
 }

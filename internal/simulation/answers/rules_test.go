@@ -55,7 +55,7 @@ func TestNothingOutsideRulesShows(t *testing.T) {
 }
 
 // seedsForAll are the models after which rules have had everything that they can have.
-const seedsForAll = 24
+const seedsForAll = 100
 
 // newRuleCoverage returns a Coverage with what the rules of many askers must have.
 func newRuleCoverage() *Coverage {
