@@ -51,6 +51,7 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "lectern::desk", []string{"use"}},
 	{"", "lectern::webhook", []string{"find", "replay"}},
 	{"", "lectern::server", []string{"status"}},
+	{"", "lectern::audit", []string{"find"}},
 	{contenttypes.UserUID, "lectern::session", []string{"find", "revoke"}},
 	{"", "lectern::api-token", []string{"find", "create", "rotate", "revoke"}},
 }

@@ -17,13 +17,14 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// routes returns the routes of batches, definitions, locales, schedules, webhooks, the status, API tokens, files and
-// users. If the generation is not open, they have names but cannot answer.
+// routes returns the routes of batches, definitions, locales, schedules, webhooks, the status, API tokens, the audit,
+// files and users. If the generation is not open, they have names but cannot answer.
 func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
 	prefix := g.Settings.REST.Prefix
 	all := slices.Concat(g.batchRoutes(api), routes.Definitions(prefix, g.Model), g.locales().Routes(prefix),
 		g.scheduleRoutes(api), g.webhookRoutes(), []server.Route{g.statusRoute()},
-		routes.Tokens(routes.TokenOptions{Prefix: prefix, Tokens: g.tokens, Limits: g.limits()}))
+		routes.Tokens(routes.TokenOptions{Prefix: prefix, Tokens: g.tokens, Limits: g.limits()}),
+		routes.Audit(routes.AuditOptions{Prefix: prefix, Store: g.store, Limits: g.limits()}))
 	if g.Settings.Upload.Enabled {
 		all = append(all, g.uploadRoutes(api, parser)...)
 	}

@@ -20,6 +20,7 @@ import (
 	"lectern/auth"
 	"lectern/documents/misfits"
 	"lectern/documents/transfer"
+	"lectern/gateway/internal/audit"
 	"lectern/gateway/internal/paced"
 	"lectern/internal/budget"
 	"lectern/internal/tempfile"
@@ -259,7 +260,7 @@ func (c *Control) Handler() http.Handler {
 	mux.HandleFunc("GET /log", c.sendLog)
 	mux.HandleFunc("GET /pin", c.pin)
 	mux.HandleFunc("GET /audit", func(w http.ResponseWriter, r *http.Request) {
-		filter := auditFilterOf(r.URL.Query())
+		filter := audit.FilterOf(r.URL.Query())
 		c.download(w, r, func(ctx context.Context, w io.Writer) error { return p.Audit(ctx, filter, w) })
 	})
 	mux.Handle("GET /verify", answer(func(r *http.Request) (store.Chain, error) {

@@ -59,6 +59,7 @@ var layers = [][]string{
 	{"gateway/internal/forward"},
 	{"gateway/internal/accounts"},
 	{"gateway/internal/graphqlhttp"},
+	{"gateway/internal/audit"},
 	{"gateway/internal/routes"},
 	{"gateway/internal/uploads"},
 	{"gateway/internal/cluster/credentials"},

@@ -17,6 +17,7 @@ var routes = map[string]func(*builder) *operation{
 	"DELETE /_schedules/{id}": (*builder).cancelSchedule,
 	"GET /i18n/locales":       (*builder).locales,
 	"GET /_status":            (*builder).serverStatus,
+	"GET /_audit":             (*builder).audit,
 
 	"GET /_webhooks":                        (*builder).listWebhooks,
 	"GET /_webhooks/{name}/deliveries":      (*builder).listDeliveries,
@@ -64,6 +65,7 @@ var routes = map[string]func(*builder) *operation{
 var tagTexts = map[string]string{
 	serverTag: "The server as a whole, and what spans content-types.",
 	hooksTag:  "Webhooks: how they are doing, and sending again.",
+	"Audit":   "Who changed what.",
 	filesTag:  "Uploaded files.",
 	authTag:   "Registration, login, sessions and passwords.",
 	usersTag:  "Users who can log in.",

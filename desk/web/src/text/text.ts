@@ -1,4 +1,6 @@
 // The texts of the desk, in the language of the browser: German if that is what it asks for first, otherwise English.
+import { auditGerman } from "./audit-de.ts";
+import { auditEnglish } from "./audit-en.ts";
 import { de } from "./de.ts";
 import { en } from "./en.ts";
 import { formGerman } from "./form-de.ts";
@@ -18,8 +20,8 @@ import { typesEnglish } from "./types-en.ts";
 import { writeGerman } from "./write-de.ts";
 import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...typesEnglish, ...writeEnglish };
-const german: Record<Key, string> = { ...de, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...typesGerman, ...writeGerman };
+const english = { ...en, ...auditEnglish, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...typesEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...auditGerman, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...typesGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

@@ -33,5 +33,6 @@ export const areas: Area[] = [
     mayUse: (access) => may("plugin::users-permissions.user.find")(access) || may("lectern::api-token.find")(access),
     View: lazy(() => import("./people/people.tsx")),
   },
+  { name: "audit", title: "audit.title", mayUse: may("lectern::audit.find"), View: lazy(() => import("./audit/audit.tsx")) },
   { name: "types", title: "types.title", mayUse: (access) => access.contentTypes.some(isProjects), View: lazy(() => import("./types/types.tsx")) },
 ];
