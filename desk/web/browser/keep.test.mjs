@@ -78,6 +78,9 @@ test("what two people changed is settled by the second, also after a reload", as
   await second.route(/_changes/, (route) => route.abort()); // so that it does not hear of the first at once
   await second.reload();
   await title(second).waitFor();
+  await second.route(/\/_changes/, (route) => route.abort()); // it learns nothing before it saves
+  await second.reload();
+  await title(second).waitFor();
   await title(first).fill("By the first");
   await save(first);
   await saved(first);
