@@ -356,3 +356,30 @@ func TestForgedPreviewsAreRefused(t *testing.T) {
 		t.Errorf("the token says %s", text)
 	}
 }
+
+// TestPreviewAtReplica reads the draft of a preview at a replica, which has the secret of its origin: it shows what the
+// origin shows, until whoever made it may preview no longer.
+func TestPreviewAtReplica(t *testing.T) {
+	t.Setenv("SECRET_OF_BOTH", testSecret)
+	dir, copied := writeProject(t, previewFiles), t.TempDir()
+	plugins := strings.ReplaceAll(previewFiles["config/plugins.yaml"], testSecret, "${SECRET_OF_BOTH}")
+	writeFiles(t, dir, map[string]string{"config/plugins.yaml": plugins})
+	e := newEditingAt(t, dir)
+	a := newAPI(t, gateway.Ready{Base: e.base, Tokens: map[string]string{"full": e.key}})
+	jwt, id := a.register("editor")
+	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("editor")})
+	made := a.want(201, "POST", "/api/stories?status=draft", "full", object{"data": object{"title": "Only a draft"}})
+	path := "/api/stories/" + made.at("data.documentId").(string)
+	token := a.want(200, "POST", path+"/actions/preview", jwt, nil).at("data.token").(string)
+	r := follow(t, copied, e.base, e.key)
+	draft := path + "?status=draft"
+	r.equals(e.base, token, draft, "/api/stories?status=draft", "/api/authors", path)
+	if status, text := get(t, r.base+draft, token); status != 200 || !strings.Contains(text, "Only a draft") {
+		t.Errorf("the draft at the replica: %d %s", status, text)
+	}
+	a.want(200, "PUT", userPath(id), "full", object{"role": a.roleID("reader")})
+	r.equals(e.base, token, draft)
+	if status, text := get(t, r.base+draft, token); status < 400 {
+		t.Errorf("the draft at the replica, when its maker may preview no longer: %d %s", status, text)
+	}
+}
