@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lectern/gateway"
+	"lectern/shadowcrud/graphql/schema"
 )
 
 // previewFiles are a project whose editors preview drafts.
@@ -182,7 +183,11 @@ func titles(r reply) string {
 
 // TestPreviewReadsNothingElse sends the token of a preview wherever a credential is taken.
 func TestPreviewReadsNothingElse(t *testing.T) {
-	p := openPreviews(t, gateway.Options{}, map[string]string{"config/plugins.yaml": previewFiles["config/plugins.yaml"] +
+	x := &gateway.Extensions{}
+	x.GraphQL().Use(schema.Extension{ResolversConfig: map[string]schema.FieldConfig{
+		"Query.authors": {Auth: schema.NoAuth}, // open to everybody else
+	}})
+	p := openPreviews(t, gateway.Options{Extensions: x}, map[string]string{"config/plugins.yaml": previewFiles["config/plugins.yaml"] +
 		"graphql: {config: {subscriptions: true}}\nmcp: {enabled: true}\n"})
 	token := p.preview("full")
 	for _, c := range []struct{ method, path string }{
