@@ -60,6 +60,7 @@ test("columns, order and search stand in the address", async () => {
   await page.getByRole("button", { name: "Rank" }).click();
   await first(page, "Note 120");
   await page.getByRole("button", { name: "Columns" }).click();
+  await checkAccessible(page, "list-columns");
   await page.getByText("Mood", { exact: true }).last().click();
   await page.keyboard.press("Escape");
   await page.getByRole("columnheader", { name: "Mood" }).waitFor({ state: "detached" });

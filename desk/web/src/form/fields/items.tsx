@@ -1,8 +1,9 @@
 // A field for repeatable components and dynamic zones: a list of items that people add, move, copy, collapse and
 // remove.
 import { memo, useCallback, useMemo, useState } from "react";
-import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
+import { Button, Menu, MenuItem, MenuTrigger } from "react-aria-components";
 import { t } from "../../text/text.ts";
+import { Box } from "../../ui/popover.tsx";
 import { CopyIcon } from "../../ui/icons.tsx";
 import { type Change, changed, type FieldProps, labelOf, useErrorsBelow, useForm } from "../field.ts";
 import { Fields } from "../fields.tsx";
@@ -235,7 +236,7 @@ function Adder({ attribute, name, onAdd }: { attribute: Attribute; name: string;
   return (
     <MenuTrigger>
       <Button className="button">{t("items.addTo", { name })}</Button>
-      <Popover className="popover">
+      <Box>
         <Menu className="choices" onAction={(uid) => onAdd(String(uid))}>
           {(attribute.components ?? []).map((uid) => (
             <MenuItem key={uid} id={uid}>
@@ -243,7 +244,7 @@ function Adder({ attribute, name, onAdd }: { attribute: Attribute; name: string;
             </MenuItem>
           ))}
         </Menu>
-      </Popover>
+      </Box>
     </MenuTrigger>
   );
 }

@@ -1,10 +1,11 @@
 // Publishing and unpublishing at a time: what is planned for the document, how to plan it, and how to cancel it.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
+import { Button, Dialog, DialogTrigger } from "react-aria-components";
 import { type ContentType, isLocalized, isSingle, pathOf } from "../../api/access.ts";
 import { ask } from "../../api/client.ts";
 import { language, t } from "../../text/text.ts";
+import { Box } from "../../ui/popover.tsx";
 import { Problem } from "../../ui/states.tsx";
 
 interface Schedule {
@@ -95,7 +96,7 @@ export function Later({ type, documentId, locale }: TimingProps) {
   return (
     <DialogTrigger onOpenChange={() => setProblem(null)}>
       <Button className="button">{t("write.later")}</Button>
-      <Popover className="popover">
+      <Box>
         <Dialog aria-label={t("write.later")}>
           {({ close }) => (
             <form className="column" onSubmit={(event) => void submit(event, close)}>
@@ -111,7 +112,7 @@ export function Later({ type, documentId, locale }: TimingProps) {
             </form>
           )}
         </Dialog>
-      </Popover>
+      </Box>
     </DialogTrigger>
   );
 }

@@ -1,8 +1,9 @@
 // What a list is narrowed by: search, language, version, columns and filters.
 import { useEffect, useState } from "react";
-import { Button, Checkbox, CheckboxGroup, Dialog, DialogTrigger, Input, Label, Popover, SearchField } from "react-aria-components";
+import { Button, Checkbox, CheckboxGroup, Dialog, DialogTrigger, Input, Label, SearchField } from "react-aria-components";
 import { type Access, type Attribute, type ContentType, isLocalized, mainAttribute, readsDrafts } from "../../api/access.ts";
 import { t } from "../../text/text.ts";
+import { Box } from "../../ui/popover.tsx";
 import { columnsOf } from "./columns.ts";
 import { labelOf } from "../../form/field.ts";
 import { stepsOf } from "./filter.ts";
@@ -72,7 +73,7 @@ function Columns({ type, columns, onChange }: { type: ContentType; columns: stri
   return (
     <DialogTrigger>
       <Button className="button">{t("list.columns")}</Button>
-      <Popover className="popover">
+      <Box>
         <Dialog aria-label={t("list.columns")}>
           <CheckboxGroup
             aria-label={t("list.columns")}
@@ -87,7 +88,7 @@ function Columns({ type, columns, onChange }: { type: ContentType; columns: stri
             ))}
           </CheckboxGroup>
         </Dialog>
-      </Popover>
+      </Box>
     </DialogTrigger>
   );
 }
@@ -147,7 +148,7 @@ function Filters({ access, type, conditions, onChange }: FiltersProps) {
       </ul>
       <DialogTrigger>
         <Button className="button">{t("list.addFilter")}</Button>
-        <Popover className="popover">
+        <Box>
           <Dialog aria-label={t("list.addFilter")}>
             {({ close }) => (
               <form
@@ -179,7 +180,7 @@ function Filters({ access, type, conditions, onChange }: FiltersProps) {
               </form>
             )}
           </Dialog>
-        </Popover>
+        </Box>
       </DialogTrigger>
     </>
   );
