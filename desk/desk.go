@@ -107,7 +107,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	policy := "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; " +
 		"img-src 'self' data: blob: https:; media-src 'self' blob: https:; font-src 'self'; connect-src 'self'; " +
-		"frame-src " + strings.Join(append([]string{"'self'"}, h.o.Frames...), " ") + "; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+		"frame-src " + strings.Join(append([]string{"'self'"}, h.o.Frames...), " ") +
+		"; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 	w.Header()["Referrer-Policy"] = []string{"same-origin"}
 	webfile.SendPage(w, http.StatusOK, policy, webfile.Head("Lectern")+`<meta name="color-scheme" content="light dark">
 <meta property="csp-nonce" nonce="`+nonce+`">
