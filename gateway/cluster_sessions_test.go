@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSessionsAndPreviewsAtOtherNodes logs in at one node of a cluster, refreshes at another, and logs out at the third;
-// and reads a draft at each by a preview that one of them made, until whoever made it is blocked.
+// TestSessionsAndPreviewsAtOtherNodes logs in at one node of a cluster, refreshes at another, and logs out at the
+// third; and reads a draft at each by a preview that one of them made, until whoever made it is blocked.
 func TestSessionsAndPreviewsAtOtherNodes(t *testing.T) {
 	t.Setenv("SECRET_OF_BOTH", testSecret)
 	nodes := newStoppedCluster(t, 3)
