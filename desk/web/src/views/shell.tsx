@@ -1,18 +1,19 @@
 // What is around every view: the navigation, and which view an address shows.
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Button } from "react-aria-components";
 import { type Access, type ContentType, isProjects, isSingle, useAccess } from "../api/access.ts";
 import { session } from "../api/session.ts";
 import { go, type Place, usePlace } from "../place.ts";
 import { t } from "../text/text.ts";
+import { chunk } from "../ui/chunk.tsx";
 import { PlaceLink } from "../ui/link.tsx";
 import { Problem, Waiting } from "../ui/states.tsx";
 import { areas } from "./areas.ts";
 import { Home } from "./home.tsx";
 import { List } from "./list/list.tsx";
 
-const Edit = lazy(async () => ({ default: (await import("./edit/edit.tsx")).Edit }));
+const Edit = chunk(async () => ({ default: (await import("./edit/edit.tsx")).Edit }));
 
 export function Shell() {
   const { data: access, error, refetch } = useAccess();
@@ -46,9 +47,7 @@ export function Shell() {
       </nav>
       <main id="content" tabIndex={-1}>
         {problem !== null && <Problem error={problem} />}
-        <Suspense fallback={<Waiting />}>
-          <View access={access} place={place} />
-        </Suspense>
+        <View access={access} place={place} />
       </main>
     </div>
   );
@@ -97,13 +96,13 @@ function View({ access, place }: { access: Access; place: Place }) {
   const [name, apiID, document] = place.path;
   if (name === undefined) return <Home access={access} />;
   const area = areas.find((candidate) => candidate.name === name && candidate.mayUse(access));
-  if (area) return <area.View access={access} place={place} />;
+  if (area) return <area.View fallback={<Waiting />} access={access} place={place} />;
   const type = access.contentTypes.find((candidate) => candidate.apiID === apiID);
   if (name !== "content" || !type) return <p className="problem">{t("app.notFound")}</p>;
   if (document !== undefined || isSingle(type)) {
     const id = document === undefined || document === "new" ? null : document;
     const form = `${place.query.get("locale")} ${place.query.get("form")}`;
-    return <Edit key={`${type.uid} ${id} ${form}`} access={access} type={type} place={place} documentId={id} />;
+    return <Edit fallback={<Waiting />} key={`${type.uid} ${id} ${form}`} access={access} type={type} place={place} documentId={id} />;
   }
   return <List key={type.uid} access={access} type={type} place={place} onQuery={(query) => go(place.path, query, true)} />;
 }

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../blocks/mapper.ts";
 import { type FieldProps, useForm } from "../field.ts";
 import type { FileValue } from "../../files/library.ts";
 import { FilePicker } from "./picker.tsx";
-import { chunk } from "./chunk.tsx";
+import { chunk } from "../../ui/chunk.tsx";
 import { Frame, useFrame } from "./frame.tsx";
 import { WhenSeen } from "./seen.tsx";
 

@@ -5,7 +5,7 @@ import { equal } from "../../keep/merge.ts";
 import { textOfUnparsed, unparsedText } from "../value.ts";
 import { type FieldProps, useForm } from "../field.ts";
 import { jsonText, readJSON } from "../json.ts";
-import { chunk } from "./chunk.tsx";
+import { chunk } from "../../ui/chunk.tsx";
 import { Frame, useFrame } from "./frame.tsx";
 
 const CodeEditor = chunk(() => import("./code.tsx"));

@@ -2,7 +2,7 @@ import { useDeferredValue, useState } from "react";
 import { ToggleButton } from "react-aria-components";
 import { t } from "../../text/text.ts";
 import { type FieldProps, useForm } from "../field.ts";
-import { chunk } from "./chunk.tsx";
+import { chunk } from "../../ui/chunk.tsx";
 import { Frame, useFrame } from "./frame.tsx";
 import { textOf } from "./text.tsx";
 

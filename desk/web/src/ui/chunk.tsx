@@ -1,9 +1,10 @@
-// Parts of the page that are loaded when a form first shows them.
+// Parts of the page that are loaded when somebody first needs them.
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
-import { Problem } from "../../ui/states.tsx";
+import { Problem } from "./states.tsx";
 
 // chunk returns a component that shows another one as soon as it is loaded, and fallback before. If it cannot be loaded,
-// as without a network, it says so and offers to try again; the rest of the form stays as it is.
+// as without a network, it says so and offers to try again; what is around it stays as it is. A Suspense of React would
+// show the fallback for 300 ms at least.
 export function chunk<P extends object>(load: () => Promise<{ default: ComponentType<P> }>) {
   let loaded: ComponentType<P> | null = null;
   return function Chunk({ fallback, ...props }: P & { fallback: ReactNode }) {
