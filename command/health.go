@@ -2,14 +2,8 @@ package command
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,11 +12,8 @@ import (
 )
 
 type healthCommand struct {
-	url     string
-	ca      pathFlag
 	verbose bool
-	timeout time.Duration
-	projectFlags
+	serverFlags
 }
 
 func newHealth(s *session) *cobra.Command {
@@ -34,14 +25,9 @@ func newHealth(s *session) *cobra.Command {
 		Args:  takes(0, 1),
 		RunE:  func(_ *cobra.Command, args []string) error { return h.run(s, projectAt(args)) },
 	}
-	f := c.Flags()
-	f.StringVar(&h.url, "url", "",
+	h.serverFlags.add(c, 5*time.Second,
 		"Ask the server at this `URL`, such as http://127.0.0.1:1337, instead of the one that runs on DIR.")
-	f.Var(&h.ca, "ca", "With --url, believe the certificates of the authorities in this PEM `FILE`, "+
-		"besides those of the system.")
-	f.BoolVar(&h.verbose, "verbose", false, "Also list the replicas that follow the server that runs on DIR.")
-	f.DurationVar(&h.timeout, "timeout", 5*time.Second, "Wait at most this `DURATION` for the answer.")
-	h.add(c)
+	c.Flags().BoolVar(&h.verbose, "verbose", false, "Also list the replicas that follow the server that runs on DIR.")
 	return c
 }
 
@@ -58,7 +44,7 @@ func (c *healthCommand) run(s *session, dir string) error {
 	case c.url == "":
 		condition, err = c.directory(s, dir).Health(ctx)
 	default:
-		condition, err = healthAt(ctx, c.url, string(c.ca))
+		condition, err = c.healthAt(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
@@ -79,49 +65,15 @@ func (c *healthCommand) run(s *session, dir string) error {
 	return nil
 }
 
-// clientBelieving returns a client that believes the authorities in a file, besides those of the system.
-func clientBelieving(file string) (*http.Client, error) {
-	if file == "" {
-		return http.DefaultClient, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	authorities, err := x509.SystemCertPool()
-	if err != nil {
-		authorities = x509.NewCertPool()
-	}
-	if !authorities.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate in PEM", file)
-	}
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
-		TLSClientConfig: &tls.Config{RootCAs: authorities}}}, nil
-}
-
 // healthAt asks the server at a URL whether it is ready.
-func healthAt(ctx context.Context, base, authorities string) (condition admin.Condition, err error) {
-	address, err := url.JoinPath(base, "_ready")
+func (c *healthCommand) healthAt(ctx context.Context) (condition admin.Condition, err error) {
+	address, err := url.JoinPath(c.url, "_ready")
 	if err != nil {
 		return condition, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return condition, err
+	status, isJSON, err := c.get(ctx, address, "", 64<<10, &condition)
+	if err == nil && (!isJSON || condition.State == "") {
+		err = fmt.Errorf("%s answers %s, which is no answer of a lectern server", address, status)
 	}
-	client, err := clientBelieving(authorities)
-	if err != nil {
-		return condition, err
-	}
-	defer client.CloseIdleConnections()
-	res, err := client.Do(r)
-	if err != nil {
-		return condition, err
-	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(res.Body, 64<<10)).Decode(&condition); err != nil ||
-		condition.State == "" {
-		return condition, fmt.Errorf("%s answers %s, which is no answer of a lectern server", address, res.Status)
-	}
-	return condition, nil
+	return condition, err
 }

@@ -3,10 +3,8 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -19,11 +17,9 @@ import (
 )
 
 type statusCommand struct {
-	url, token string
-	ca         pathFlag
-	asJSON     bool
-	timeout    time.Duration
-	projectFlags
+	token  string
+	asJSON bool
+	serverFlags
 }
 
 func newStatus(s *session) *cobra.Command {
@@ -36,16 +32,12 @@ func newStatus(s *session) *cobra.Command {
 		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return c.run(s, projectAt(args)) },
 	}
+	c.serverFlags.add(cmd, 10*time.Second, "Ask the server at this `URL`, such as https://cms.example.com, instead of "+
+		"the one that runs on DIR; with the path of its REST API, unless that is /api.")
 	f := cmd.Flags()
-	f.StringVar(&c.url, "url", "", "Ask the server at this `URL`, such as https://cms.example.com, instead of the one "+
-		"that runs on DIR; with the path of its REST API, unless that is /api.")
 	f.StringVar(&c.token, "token", "",
 		"With --url, the `KEY` of an API token with the permission lectern::server.status ($"+statusToken+").")
-	f.Var(&c.ca, "ca", "With --url, believe the certificates of the authorities in this PEM `FILE`, "+
-		"besides those of the system.")
 	f.BoolVar(&c.asJSON, "json", false, "Print JSON, with a sample for each minute.")
-	f.DurationVar(&c.timeout, "timeout", 10*time.Second, "Wait at most this `DURATION` for the answer.")
-	c.add(cmd)
 	return cmd
 }
 
@@ -83,30 +75,17 @@ func (c *statusCommand) statusAt(ctx context.Context) (status admin.Status, err 
 	if strings.Trim(at.Path, "/") == "" {
 		at = at.JoinPath("api")
 	}
-	client, err := clientBelieving(string(c.ca))
-	if err != nil {
-		return status, err
-	}
-	defer client.CloseIdleConnections()
 	address := at.JoinPath("_status").String()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return status, err
-	}
-	if token := cmp.Or(c.token, os.Getenv(statusToken)); token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	res, err := client.Do(r)
-	if err != nil {
-		return status, err
-	}
-	defer res.Body.Close()
 	var answer struct {
 		Data  *admin.Status
 		Error struct{ Message string }
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxStatus)).Decode(&answer); err != nil || answer.Data == nil {
-		return status, fmt.Errorf("%s answers %s %s", address, res.Status, answer.Error.Message)
+	answered, isJSON, err := c.get(ctx, address, cmp.Or(c.token, os.Getenv(statusToken)), maxStatus, &answer)
+	if err == nil && (!isJSON || answer.Data == nil) {
+		err = fmt.Errorf("%s answers %s %s", address, answered, answer.Error.Message)
+	}
+	if err != nil {
+		return status, err
 	}
 	return *answer.Data, nil
 }

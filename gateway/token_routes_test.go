@@ -40,7 +40,7 @@ func (e *editing) as(key, method, path string, body any, status int) (data json.
 	return answer.Data
 }
 
-// token is as for a request that is answered with a token.
+// token sends a request as as does, and returns the token in the answer.
 func (e *editing) token(key, method, path string, body any, status int) (tok tokenAnswer) {
 	e.Helper()
 	e.must(json.Unmarshal(e.as(key, method, path, body, status), &tok))

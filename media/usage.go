@@ -132,8 +132,8 @@ func (u *usage) link(m *contenttypes.Model, link store.Link) bool {
 	return true
 }
 
-// add notes that a version uses the file in a field. sees says whether the caller may see that field of documents that
-// they see.
+// add records that a version uses the file in a field. sees says whether the caller may see that field, provided that
+// they see the document.
 func (u *usage) add(row store.Record, field string, sees bool) {
 	t, isDraft := row.Type(), row.Status() == store.Draft
 	if !sees || !u.sees(row) {

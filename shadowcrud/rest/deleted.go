@@ -5,44 +5,26 @@ import (
 
 	"lectern/contenttypes"
 	"lectern/jsontree"
+	"lectern/shadowcrud/params"
 	"lectern/store"
 )
 
 // GET /api/{plural}/_deleted: the documents that were deleted, the last one first.
 func (rt *Route) deleted(w http.ResponseWriter, r *http.Request, c Call) error {
-	query, err := ParseQuery(r)
-	if err != nil {
-		return err
-	}
-	asked, err := rt.api.params.History(rt.Type, query, c.Access)
-	if err != nil {
-		return err
-	}
-	p := rt.printer(r, c, store.Published, nil)
-	defer p.release()
-	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
-		s.Within(r.Context(), p.bound.limits.Time)
-		if err := s.Covers(&store.Query{Type: rt.Type}); err != nil {
-			return err
-		}
-		q := store.DeletedQuery{Type: rt.Type, Match: asked.Match, Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
+	return rt.past(w, r, c, func(p *printer, s *store.Snapshot, asked *params.History) (total int, err error) {
+		q := store.DeletedQuery{Type: rt.Type, Match: asked.Match,
+			Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
 		if c.Access.HasRules() {
 			q.Visible = rt.visibleTo(c.Access)
 		}
 		list, total, err := s.Deleted(q)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		p.begin(s)
 		p.deleted(list)
-		p.pagination(&asked.Paging, total)
-		return p.err
+		return total, nil
 	})
-	if err != nil {
-		return err
-	}
-	p.send(w, http.StatusOK)
-	return nil
 }
 
 // deleted prints documents that were deleted.

@@ -20,6 +20,37 @@ const historyAction = "history"
 
 // GET /api/{plural}/{documentId}/_history, GET /api/{singular}/_history: what was done to a document, newest first.
 func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
+	return rt.past(w, r, c, func(p *printer, s *store.Snapshot, asked *params.History) (total int, err error) {
+		q := store.HistoryQuery{Type: rt.Type, DocumentID: c.DocumentID, Match: asked.Match, Shows: shownTo(c.Access),
+			Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
+		if rt.Type.Kind == contenttypes.SingleType {
+			if q.DocumentID, err = s.LastOnly(rt.Type); err != nil {
+				return 0, err
+			}
+		}
+		if err := rt.seesHistory(s, c.Access, q.DocumentID); err != nil {
+			return 0, err
+		}
+		if c.Access.HasRules() {
+			q.Visible = rt.visibleTo(c.Access)
+		}
+		items, total, err := s.History(q)
+		if err != nil {
+			return 0, err
+		}
+		if total == 0 && !rt.everThere(s, q, c.Access) {
+			return 0, apierror.NotFound()
+		}
+		p.begin(s)
+		p.history(items)
+		return total, nil
+	})
+}
+
+// past answers with a page of what the log knows of the documents of the route. list begins the answer and prints the
+// page, and returns how much there is in all.
+func (rt *Route) past(w http.ResponseWriter, r *http.Request, c Call,
+	list func(*printer, *store.Snapshot, *params.History) (total int, err error)) error {
 	query, err := ParseQuery(r)
 	if err != nil {
 		return err
@@ -32,31 +63,13 @@ func (rt *Route) history(w http.ResponseWriter, r *http.Request, c Call) error {
 	defer p.release()
 	err = p.bound.view(rt.api.store, func(s *store.Snapshot) error {
 		s.Within(r.Context(), p.bound.limits.Time)
-		q := store.HistoryQuery{Type: rt.Type, DocumentID: c.DocumentID, Match: asked.Match, Shows: shownTo(c.Access),
-			Offset: asked.Paging.Start, Limit: asked.Paging.Limit}
 		if err := s.Covers(&store.Query{Type: rt.Type}); err != nil {
 			return err
 		}
-		if rt.Type.Kind == contenttypes.SingleType {
-			if q.DocumentID, err = s.LastOnly(rt.Type); err != nil {
-				return err
-			}
-		}
-		if err := rt.seesHistory(s, c.Access, q.DocumentID); err != nil {
-			return err
-		}
-		if c.Access.HasRules() {
-			q.Visible = rt.visibleTo(c.Access)
-		}
-		items, total, err := s.History(q)
+		total, err := list(p, s, asked)
 		if err != nil {
 			return err
 		}
-		if total == 0 && !rt.everThere(s, q, c.Access) {
-			return apierror.NotFound()
-		}
-		p.begin(s)
-		p.history(items)
 		p.pagination(&asked.Paging, total)
 		return p.err
 	})

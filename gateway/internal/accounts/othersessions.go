@@ -8,7 +8,6 @@ import (
 	"lectern/auth"
 	"lectern/documents/apierror"
 	"lectern/gateway/internal/server"
-	"lectern/jsontree"
 )
 
 // otherSessionRoutes returns the routes by which those who look after accounts see and end the sessions of others.
@@ -29,8 +28,7 @@ func (u *routes) sessionsOfUser(w http.ResponseWriter, r *http.Request, who auth
 	if err != nil {
 		return err
 	}
-	body := jsontree.Append(nil, jsontree.ObjectOf("data", describeSessions(list), "meta", jsontree.NewObject()))
-	return server.SendJSON(w, http.StatusOK, body)
+	return server.SendJSON(w, http.StatusOK, server.DataBody(describeSessions(list)))
 }
 
 // DELETE /api/_sessions/{id}: ends a session, of whichever user.

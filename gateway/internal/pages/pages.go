@@ -96,7 +96,8 @@ func (b *bundle) page(title, at string, body func(shownAt string) string) Page {
 			shownAt += "/"
 		}
 		policy, nonce := b.policy()
-		webfile.SendPage(w, http.StatusOK, policy, webfile.Head(title)+b.links(shownAt, nonce)+"</head>\n<body>\n"+body(shownAt)+"</body>\n</html>\n")
+		webfile.SendPage(w, http.StatusOK, policy, webfile.Head(title)+b.links(shownAt, nonce)+
+			"</head>\n<body>\n"+body(shownAt)+"</body>\n</html>\n")
 	})}
 }
 

@@ -3,7 +3,6 @@ package routes
 import (
 	"net/http"
 	"slices"
-	"strconv"
 
 	"lectern/auth"
 	"lectern/contenttypes"
@@ -52,7 +51,8 @@ func (o *AccessOptions) describe(who auth.Principal) *jsontree.Object {
 func principalOf(who auth.Principal) *jsontree.Object {
 	switch {
 	case who.User.ID != 0:
-		return jsontree.ObjectOf("kind", "user", "id", jsontree.Number(strconv.FormatUint(who.User.ID, 10)), "name", who.User.Username, "role", who.User.Role)
+		return jsontree.ObjectOf("kind", "user", "id", number(who.User.ID),
+			"name", who.User.Username, "role", who.User.Role)
 	case who.Token != "":
 		return jsontree.ObjectOf("kind", "token", "name", who.Token)
 	}

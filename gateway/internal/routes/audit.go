@@ -77,5 +77,6 @@ func describeEntry(e *audit.Entry) *jsontree.Object {
 			textOr(c.Locale), "status", textOr(c.Status), "action", c.Action))
 	}
 	return jsontree.ObjectOf("seq", number(e.Sequence), "at", timeOr(e.At), "by",
-		jsontree.ObjectOf("kind", e.By.Kind, "name", textOr(e.By.Name)), "kind", e.Kind, "changes", changes, "hash", e.Hash)
+		jsontree.ObjectOf("kind", e.By.Kind, "name", textOr(e.By.Name)), "kind", e.Kind,
+		"changes", changes, "hash", e.Hash)
 }

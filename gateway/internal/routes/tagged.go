@@ -10,7 +10,7 @@ import (
 	"lectern/shadowcrud/rest"
 )
 
-// A tagged is an answer in JSON, with its ETag: a caller who has it need not get it again.
+// A tagged is a body in JSON with its ETag. A caller who sends that ETag is answered 304, without the body.
 type tagged struct {
 	text []byte
 	etag string

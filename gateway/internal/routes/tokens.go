@@ -48,12 +48,10 @@ func (o *TokenOptions) list(w http.ResponseWriter, r *http.Request, _ auth.Princ
 	for _, d := range o.Tokens.Keyless() {
 		data = append(data, describeToken(&auth.Token{Declaration: d, Declared: true}))
 	}
-	body := jsontree.Append(nil, jsontree.ObjectOf("data", data, "meta", jsontree.NewObject()))
-	return o.Limits.SendJSON(w, r, http.StatusOK, body)
+	return o.Limits.SendJSON(w, r, http.StatusOK, server.DataBody(data))
 }
 
-// POST /api/_tokens: makes a token from data: {name, description, type, permissions,
-// lifespan}.
+// POST /api/_tokens: makes a token. The data of the body are its name, description, type, permissions and lifespan.
 func (o *TokenOptions) create(w http.ResponseWriter, r *http.Request, who auth.Principal) error {
 	sent, err := o.read(w, r, "name", "description", "type", "permissions", "lifespan")
 	if err != nil {
@@ -125,7 +123,7 @@ func sendKey(w http.ResponseWriter, status int, tok *auth.Token, key string) err
 	w.Header()["Cache-Control"] = []string{"no-store"}
 	data := describeToken(tok)
 	data.Set("key", key)
-	return server.SendJSON(w, status, jsontree.Append(nil, jsontree.ObjectOf("data", data, "meta", jsontree.NewObject())))
+	return server.SendJSON(w, status, server.DataBody(data))
 }
 
 func describeToken(tok *auth.Token) *jsontree.Object {

@@ -63,8 +63,7 @@ func (o *WebhookOptions) here(handle server.Handler) server.Handler {
 
 // send answers with data.
 func (o *WebhookOptions) send(w http.ResponseWriter, r *http.Request, data any) error {
-	body := jsontree.Append(nil, jsontree.ObjectOf("data", data, "meta", jsontree.NewObject()))
-	return o.Limits.SendJSON(w, r, http.StatusOK, body)
+	return o.Limits.SendJSON(w, r, http.StatusOK, server.DataBody(data))
 }
 
 // failure returns the answer to a client whose request a Dispatcher has not carried out.

@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 	"strconv"
+
+	"lectern/jsontree"
 )
 
 // WriteHead writes the status and the headers of an answer with a body.
@@ -23,6 +25,11 @@ func SendBody(w http.ResponseWriter, contentType []string, status int, body []by
 // SendJSON answers with a short JSON text.
 func SendJSON(w http.ResponseWriter, status int, body []byte) error {
 	return SendBody(w, JSON, status, body)
+}
+
+// DataBody returns the body {"data": data, "meta": {}}, in which routes of the REST API answer.
+func DataBody(data any) []byte {
+	return jsontree.Append(nil, jsontree.ObjectOf("data", data, "meta", jsontree.NewObject()))
 }
 
 // SendJSON answers with a JSON text that may be long. It returns nil, since a failed write cannot be answered

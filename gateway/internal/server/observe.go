@@ -40,7 +40,8 @@ const noRoute = "none"
 
 // observes reports whether anything observes requests.
 func (s *Server) observes(r *http.Request) bool {
-	return s.access.On || s.metrics != nil || s.notable != nil || s.tracer != nil || s.log.Enabled(r.Context(), slog.LevelDebug)
+	return s.access.On || s.metrics != nil || s.notable != nil || s.tracer != nil ||
+		s.log.Enabled(r.Context(), slog.LevelDebug)
 }
 
 // newObservation begins the observation of a request that w answers.

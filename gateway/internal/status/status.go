@@ -169,14 +169,14 @@ func memory() int64 {
 	return int64(values[0].Value.Uint64() - values[1].Value.Uint64())
 }
 
-// Slow notes a request that took SlowAfter or longer.
+// Slow records a request that took SlowAfter or longer.
 func (h *History) Slow(r admin.NotedRequest) {
 	if h.Counts(r.Route) {
 		h.note(&h.slow, r)
 	}
 }
 
-// Failed notes a request that was answered with 500 or above.
+// Failed records a request that was answered with 500 or above.
 func (h *History) Failed(r admin.NotedRequest) { h.note(&h.failed, r) }
 
 func (h *History) note(in *ring, r admin.NotedRequest) {
