@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ type listener struct {
 
 // listenFor bounds how long the streams of a couple are open.
 const listenFor = 5 * time.Minute
+
+// streams is program.Client without its limit of time, which would end streams while the questions are asked.
+var streams = &http.Client{Transport: program.Client.Transport}
 
 // listen opens streams of changes, and subscriptions, of the types that rules limit.
 func (c *couple) listen() error {
@@ -76,7 +80,7 @@ func (l *listener) open(ctx context.Context, s *lectern, key string) (*bufio.Sca
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	res, err := program.Client.Do(req)
+	res, err := streams.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +143,12 @@ func (c *couple) touch(d *Document) (written bool, err error) {
 	return first.status == 200, err
 }
 
-// hearOf reads the next event of each stream that has to tell of a document.
+// hearOf reads the next event of each stream that has to tell of a document. What the asker sees of a type without
+// drafts may depend on the status: a rule can lead to a document that has only a draft.
 func (c *couple) hearOf(d *Document) error {
 	for _, l := range c.listeners {
-		if d.Type.Drafts && l.status != draft || l.typ != nil && l.typ != d.Type {
+		sees := func(r *Row) bool { return c.asker.sees(c.world, r, l.status) }
+		if d.Type.Drafts && l.status != draft || l.typ != nil && l.typ != d.Type || !slices.ContainsFunc(d.Rows, sees) {
 			continue
 		}
 		first, second := l.next(0), l.next(1)
