@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ attributes:
 	"config/plugins.yaml":     museumFiles["config/plugins.yaml"],
 	"config/permissions.yaml": `
 roles:
-  own: {api::post.post: {find: {where: {author: $user}}, findOne: true}}
+  own: {api::post.post: {find: {where: {author: $user}}, findOne: true, stream: true}}
   team: {api::post.post: {find: {where: {team: $user.team}}}}
   nobody: {api::post.post: {find: {where: {title: $user.nickname}}}}
   either: {api::post.post: {find: {where: {$or: [{state: approved}, {author: $user}]}}}}
@@ -42,7 +43,7 @@ tokens:
   - name: approved
     type: custom
     permissions:
-      api::post.post: {find: {where: {state: approved}}, findOne: true}
+      api::post.post: {find: {where: {state: approved}}, findOne: true, stream: true}
       api::topic.topic: [find, findOne]
   - name: open
     type: custom
@@ -100,6 +101,19 @@ func TestRulesReadNoMoreThanFilters(t *testing.T) {
 	answer, none := f.cost(list, "nobody")
 	if !strings.Contains(answer, `"total":0`) || none.Rows > 0 || none.Plans[store.FullScan] > 0 {
 		t.Errorf("a caller whose variable has no value: %s, for %+v", answer, none)
+	}
+}
+
+// TestStreamsFollowRules expects JSON Lines to have the documents of the list, whether a token or a role has the rule.
+func TestStreamsFollowRules(t *testing.T) {
+	f := openForum(t, 400)
+	for _, as := range []string{"approved", f.jwts["own"]} {
+		for _, query := range []string{"", "sort=title:desc", "filters[title][$contains]=1", "populate=topic"} {
+			want, got := f.listed("/api/posts?"+query, as), f.lines("/api/posts?"+query, as)
+			if got.err != nil || len(want) == 0 || len(want) == len(f.posts) || !slices.Equal(got.lines, want) {
+				t.Errorf("%s as %.10s: %d lines, %v, want %d of %d", query, as, len(got.lines), got.err, len(want), len(f.posts))
+			}
+		}
 	}
 }
 

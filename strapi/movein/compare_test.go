@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,12 +98,17 @@ func importLines(t *testing.T, dir, lines string) {
 }
 
 // TestPermissions checks that a role has no permission that it did not have in Strapi, even one that roles of a fresh
-// store have.
+// store have, and that the report says who may read drafts because Strapi has no permission of its own for that.
 func TestPermissions(t *testing.T) {
 	source := copied(t, copying{change: func(e *archive.Entity) bool {
 		return e.Data.Value("action") != "plugin::users-permissions.auth.register"
 	}})
-	dir, _ := move(t, movein.Options{Source: source})
+	dir, report := move(t, movein.Options{Source: source})
+	if !slices.ContainsFunc(report.Notes, func(n movein.Note) bool {
+		return n.What == "drafts" && strings.HasPrefix(n.Why, "as in Strapi, the role ")
+	}) {
+		t.Errorf("nothing is said of who may read drafts: %+v", report.Notes)
+	}
 	base, _ := servertest.ServeStored(t, dir)
 	resp, err := http.Post(base+"/api/auth/local/register", "application/json",
 		strings.NewReader(`{"username":"carl","email":"carl@example.org","password":"Secret123"}`))
