@@ -53,6 +53,7 @@ var pluginActions = []struct {
 	{"", "lectern::server", []string{"status"}},
 	{"", "lectern::audit", []string{"find"}},
 	{contenttypes.UserUID, "lectern::session", []string{"find", "revoke"}},
+	{contenttypes.UserUID, "lectern::role", []string{"find"}},
 	{"", "lectern::api-token", []string{"find", "create", "rotate", "revoke"}},
 }
 

@@ -63,7 +63,7 @@ func Routes(o Options) []server.Route {
 	role := t.Attribute("role")
 	u.role = documents.Populate{Attr: role, Of: documents.Scalars(&role.Target.Schema)}
 	return slices.Concat(u.authRoutes(), u.sessionRoutes(), u.otherSessionRoutes(),
-		u.accountRoutes(), u.roleRoutes(), u.deskRoutes())
+		u.accountRoutes(), u.roleRoutes(), u.roleRuleRoutes(), u.deskRoutes())
 }
 
 // route returns a route that requires a permission.
