@@ -170,6 +170,30 @@ func TestDraftsAreGranted(t *testing.T) {
 	}
 }
 
+// TestDraftLinksAreGranted changes in a draft to which documents without drafts it leads. Who may not read the draft
+// sees what they saw.
+func TestDraftLinksAreGranted(t *testing.T) {
+	a := serveDrafts(t, "drafts: granted\n")
+	queries := []string{"populate[books][populate]=author", "populate[books][count]=true", "filters[books][title]=Book",
+		"filters[$not][books][title]=Book", "sort[0]=books.title:desc&sort[1]=name", "filters[books][author][name]=Ada"}
+	seen := func(as string) (list []string) {
+		for _, query := range queries {
+			list = append(list, a.want(200, "GET", "/api/shelves?status=draft&fields[0]=name&"+query, as, nil).text)
+		}
+		return list
+	}
+	public, editor := seen(""), seen("editor")
+	a.want(200, "PUT", "/api/books/"+a.book+"?status=draft", "full", object{"data": object{"shelves": []any{a.second}}})
+	for i, text := range seen("") {
+		if text != public[i] {
+			t.Errorf("%s: %s\nwas %s", queries[i], text, public[i])
+		}
+	}
+	if slices.Equal(seen("editor"), editor) {
+		t.Error("who may read the draft does not see its links")
+	}
+}
+
 // TestDraftsAreGrantedInGraphQL is TestDraftsAreGranted for queries.
 func TestDraftsAreGrantedInGraphQL(t *testing.T) {
 	a := serveDrafts(t, "drafts: granted\n")

@@ -282,9 +282,10 @@ func (s *Snapshot) eachTarget(r Record, a *contenttypes.Attribute, status Status
 }
 
 // linksFor returns the status in which the links of a relation attribute are read if its rows are shown in one status
-// and its targets in another: that of the end which owns the relation.
+// and its targets in another: that of the end which owns the relation, unless that has no drafts. Then a write of a
+// target's draft can change the draft's links, which are not to be seen beside published targets.
 func linksFor(a *contenttypes.Attribute, rows, targets Status) Status {
-	if a.Mapped {
+	if owner, ok := a.OwnerType(); a.Mapped || ok && !owner.DraftAndPublish {
 		return targets
 	}
 	return rows

@@ -18,6 +18,7 @@ type Asker struct {
 	Shown          map[*Type]*shown     // which attributes the asker reads; nil: all but private ones
 	Create, Update map[*Type]*writeRule // what holds for writes; nil: nothing
 	User           map[string]any       // attributes of the user
+	Granted        bool                 // drafts are shown to those alone who have a rule of findDrafts for them
 	Does           bool                 // the asker may write what they find, read its history, and stream lists
 	Team           int                  // the number of the document that the user's relation team leads to
 	Key            string               // JWT of the user, or the key of the token
@@ -32,19 +33,20 @@ const (
 // A ruleGenerator makes askers with rules about the content of a World.
 type ruleGenerator struct {
 	generator
-	made *Coverage // what the rules have
+	made    *Coverage // what the rules have
+	granted bool      // drafts need a permission of their own
 }
 
 func newRuleGenerator(seed uint64, w *World) *ruleGenerator {
 	return &ruleGenerator{generator{rng: rand.New(rand.NewPCG(seed, 5)), world: w, cover: NewCoverage(Quirks{})},
-		&Coverage{Hits: map[string]int{}}}
+		&Coverage{Hits: map[string]int{}}, seed%3 == 0}
 }
 
 // Asker returns a caller with random rules. Each of them leaves documents out, if a few attempts find one that does.
 func (g *ruleGenerator) Asker() *Asker {
 	a := &Asker{Role: pick(g.rng, []string{public, token, "member", "member"}), Find: map[*Type]*Filter{},
 		One: map[*Type]*Filter{}, Drafts: map[*Type]*Filter{}, Shown: map[*Type]*shown{},
-		Create: map[*Type]*writeRule{}, Update: map[*Type]*writeRule{}, Does: g.chance(.5)}
+		Create: map[*Type]*writeRule{}, Update: map[*Type]*writeRule{}, Does: g.chance(.5), Granted: g.granted}
 	if a.Role == "member" {
 		a.User = map[string]any{}
 		g.team(a)
@@ -62,8 +64,9 @@ func (g *ruleGenerator) Asker() *Asker {
 	return a
 }
 
-// findsAll reports whether the asker may find every type, though not all of its documents.
-func (a *Asker) findsAll(m *Model) bool { return len(a.Find) == len(m.Types) }
+// expected reports whether the evaluator knows the answers to an asker: to one who may find every type, though not all
+// of its documents, and whose drafts need no permission of their own.
+func (a *Asker) expected(m *Model) bool { return len(a.Find) == len(m.Types) && !a.Granted }
 
 // where returns a condition that some documents of a type meet, and others do not.
 func (g *ruleGenerator) where(t *Type, a *Asker) *Filter {

@@ -85,8 +85,15 @@ func (l *lectern) admit(a *Asker, m *Model) error {
 	if err := l.end(); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"config/permissions.yaml": a.permissions(m),
-		"content-types/user.yaml": userAttributes(m)} {
+	files := map[string]string{"config/permissions.yaml": a.permissions(m), "content-types/user.yaml": userAttributes(m)}
+	if a.Granted {
+		api, err := os.ReadFile(filepath.Join(l.dir, "config/api.yaml"))
+		if err != nil {
+			return err
+		}
+		files["config/api.yaml"] = string(api) + "drafts: granted\n"
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(l.dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}

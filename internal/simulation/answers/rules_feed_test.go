@@ -18,7 +18,7 @@ func (c *couple) followed() map[string]string {
 			if own := c.asker.Drafts[t]; own != nil && status == draft {
 				where = own
 			}
-			if where != nil && !t.Single {
+			if where != nil && !t.Single && c.asker.follows(t, status) {
 				types = append(types, t.Plural)
 			}
 		}
@@ -27,6 +27,11 @@ func (c *couple) followed() map[string]string {
 		}
 	}
 	return paths
+}
+
+// follows reports whether the asker may read versions of a type with a status.
+func (a *Asker) follows(t *Type, status string) bool {
+	return status == published || !t.Drafts || !a.Granted || a.Drafts[t] != nil
 }
 
 // startFeeds reads the change feed of the first server up to its end.

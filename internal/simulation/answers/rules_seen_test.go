@@ -15,14 +15,14 @@ func (a *Asker) sees(w *World, r *Row, status string) bool {
 	if own := a.Drafts[t]; own != nil && t.Drafts && status == draft {
 		where = own
 	}
-	return may && w.meets(r, where, status)
+	return may && a.follows(t, status) && w.meets(r, where, status)
 }
 
 // seesAlone is sees for a request that names the document.
 func (a *Asker) seesAlone(w *World, r *Row, status string) bool {
 	t := r.Doc.Type
 	own := a.One[t]
-	if own == nil || status == draft && t.Drafts && a.Drafts[t] != nil {
+	if own == nil || status == draft && t.Drafts && (a.Granted || a.Drafts[t] != nil) {
 		return a.sees(w, r, status)
 	}
 	if t.Drafts {

@@ -35,7 +35,7 @@ func (c *couple) listen() error {
 		c.listeners = append(c.listeners, &listener{status: status,
 			call: call{method: "GET", path: path + "&feed=eventsource&since=" + c.since[status]}})
 		for _, t := range c.world.Model.Types {
-			if c.asker.Find[t] == nil || t.Single || status == draft && !t.Drafts {
+			if c.asker.Find[t] == nil || t.Single || status == draft && !t.Drafts || !c.asker.follows(t, status) {
 				continue
 			}
 			query := "subscription {" + t.oneField() + "Changed" + t.changeArguments(status) + " {change documentId}}"
