@@ -21,7 +21,7 @@ func TestRolesByName(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
 	u := f.users(map[string][]string{"author": {"api::article.article.find"}})
-	if err := u.CreateRole(ctx, nil, jsontree.ObjectOf("name", "Chief Editor")); err != nil {
+	if err := u.CreateRole(ctx, nil, permission.FullAccess, jsontree.ObjectOf("name", "Chief Editor")); err != nil {
 		t.Fatal(err)
 	}
 	ids := map[string]jsontree.Number{}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"unicode"
 	"unicode/utf8"
 
 	"lectern/contenttypes"
 	"lectern/documents"
+	"lectern/documents/apierror"
 	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
@@ -67,7 +69,7 @@ func (u *Users) grantDeclared(ctx context.Context) error {
 				if slices.Contains(declared, p) {
 					continue
 				}
-				if err := u.permit(tx, role, p, false); err != nil {
+				if err := u.permit(tx, role, p); err != nil {
 					return fmt.Errorf("role %s: %w", g.kind, err)
 				}
 			}
@@ -136,12 +138,12 @@ func (u *Users) makeRole(tx *documents.Transaction, kind, name string, descripti
 	return made, err
 }
 
-// permit grants a permission to a role, within its rule in permissions.yaml, if that has one. declared is true if the
-// permission is from there, too.
-func (u *Users) permit(tx *documents.Transaction, role roleRef, action string, declared bool) error {
+// permit grants a permission to a role, within its rule in permissions.yaml, if that has one. A permission that the
+// file declares ends with it, also if it was switched off and on again while serving.
+func (u *Users) permit(tx *documents.Transaction, role roleRef, action string) error {
 	data := jsontree.NewObject()
 	data.Set("action", action)
-	data.Set("declared", declared)
+	data.Set("declared", slices.Contains(u.o.Granted[role.kind], action))
 	data.Set("rule", ruleValue(u.o.Rules[role.kind][action]))
 	data.Set("role", number(role.id))
 	p, err := u.o.Documents.Prepare(context.Background(),
@@ -175,13 +177,13 @@ func (u *Users) grants(tx *documents.Transaction, role roleRef) map[string]grant
 // regrant grants the declared permissions that the role lacks, and revokes those that were declared before and no
 // longer are. Every permission gets the rule that permissions.yaml has for it.
 func (u *Users) regrant(tx *documents.Transaction, role roleRef, declared []string) error {
-	return u.changeGrants(tx, role, declared, true, func(g grant) bool { return g.declared })
+	return u.changeGrants(tx, role, declared, permission.FullAccess, func(g grant) bool { return g.declared })
 }
 
 // changeGrants grants the permissions that a role lacks, and revokes those that it has beside them where revokes is
-// true. declared says whether the new ones are from permissions.yaml. Those that the role keeps get the rule of that
-// file.
-func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, declared bool,
+// true. A caller with the access by must be able to give the new ones. Those that the role keeps get the rule of
+// permissions.yaml.
+func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permissions []string, by *permission.Access,
 	revokes func(grant) bool) error {
 	granted := u.grants(tx, role)
 	for _, permission := range slices.Sorted(maps.Keys(granted)) {
@@ -201,7 +203,10 @@ func (u *Users) changeGrants(tx *documents.Transaction, role roleRef, permission
 			continue
 		}
 		granted[permission] = grant{}
-		if err := u.permit(tx, role, permission, declared); err != nil {
+		if err := mayGive(by, permission, u.o.Rules[role.kind][permission] != nil); err != nil {
+			return &apierror.Error{Status: http.StatusForbidden, Name: "ForbiddenError", Message: err.Error()}
+		}
+		if err := u.permit(tx, role, permission); err != nil {
 			return err
 		}
 	}

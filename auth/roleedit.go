@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"lectern/contenttypes"
 	"lectern/documents"
 	"lectern/documents/apierror"
 	"lectern/documents/permission"
@@ -17,6 +18,8 @@ import (
 var (
 	errNoRole    = &apierror.Error{Status: http.StatusNotFound, Name: "NotFoundError", Message: "Role not found"}
 	errRoleTaken = apierror.Application("There is a role of that name already")
+	errRoleOther = &apierror.Error{Status: http.StatusPreconditionFailed, Name: "PreconditionFailedError",
+		Message: "the role is not, or no longer, as the request expects it (If-Match)"}
 )
 
 // A Role is an entry in the list of roles.
@@ -39,8 +42,9 @@ func (u *Users) Roles(s *store.Snapshot) ([]Role, error) {
 	return roles, nil
 }
 
-// Role returns the role with this id, and the tree of all permissions, in which those of the role are enabled.
-func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Object, error) {
+// Role returns the role with this id, and the tree of all permissions for a caller with this access, in which those of
+// the role are enabled.
+func (u *Users) Role(s *store.Snapshot, id uint64, by *permission.Access) (store.Record, *jsontree.Object, error) {
 	r := u.roleRow(s, id)
 	if !r.Exists() {
 		return r, nil, errNoRole
@@ -50,24 +54,32 @@ func (u *Users) Role(s *store.Snapshot, id uint64) (store.Record, *jsontree.Obje
 	for _, p := range permissions {
 		granted[p] = true
 	}
-	return r, u.actions.tree(granted), nil
+	return r, u.actions.tree(granted, editsRoles(by)), nil
 }
 
-// Permissions returns the tree of all permissions, none of them enabled.
-func (u *Users) Permissions() *jsontree.Object { return u.actions.tree(nil) }
+// Permissions returns the tree of all permissions for a caller with this access, none of them enabled.
+func (u *Users) Permissions(by *permission.Access) *jsontree.Object {
+	return u.actions.tree(nil, editsRoles(by))
+}
+
+// editsRoles reports whether a caller may make or change roles.
+func editsRoles(by *permission.Access) bool {
+	const actions = contenttypes.RoleUID + "."
+	return by.AllowsAction(actions+"createRole") || by.AllowsAction(actions+"updateRole")
+}
 
 func (u *Users) roleRow(s *store.Snapshot, id uint64) store.Record { return rowOf(s, u.roles.role, id) }
 
 // tree returns all permissions in the form that clients use, {owner: {controllers: {controller: {action: {enabled,
 // policy}}}}}: owner is the part of a uid before its last dot, controller the part after it. Clients know the tree as
-// Strapi's, so what is only Lectern's own is in it if it is granted.
-func (a *Actions) tree(granted map[string]bool) *jsontree.Object {
+// Strapi's, so what is only Lectern's own is in it if it is granted, or if everything is to be shown.
+func (a *Actions) tree(granted map[string]bool, everything bool) *jsontree.Object {
 	tree := jsontree.NewObject()
 	for _, uid := range a.uids {
 		owner, controller := cutUID(uid)
 		actions := jsontree.NewObject()
 		for _, name := range a.names[uid] {
-			if controller == "" && !granted[uid+"."+name] {
+			if controller == "" && !everything && !granted[uid+"."+name] {
 				continue
 			}
 			one := jsontree.NewObject()
@@ -157,9 +169,9 @@ func member(v any, key string) any {
 	return v
 }
 
-// CreateRole creates a role from {name, description, permissions}. once may be nil, as for UpdateRole and DeleteRole;
-// see store.WriteOnce.
-func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) error {
+// CreateRole creates a role from {name, description, permissions}, for a caller with this access: it is refused if the
+// role could do more. once may be nil, as for UpdateRole and DeleteRole; see store.WriteOnce.
+func (u *Users) CreateRole(ctx context.Context, once *store.Once, by *permission.Access, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
 		return err
@@ -188,18 +200,14 @@ func (u *Users) CreateRole(ctx context.Context, once *store.Once, body any) erro
 		if err != nil {
 			return err
 		}
-		for _, p := range permissions {
-			if err := u.permit(tx, role, p, false); err != nil {
-				return err
-			}
-		}
-		return nil
+		return u.permitOnly(tx, role, permissions, by)
 	})
 }
 
-// UpdateRole changes the role with this id to {name, description, permissions}. Afterwards it has exactly the
-// permissions that are enabled there, none if they are absent.
-func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, body any) error {
+// UpdateRole changes the role that to names to {name, description, permissions}, for a caller with this access.
+// Afterwards it has exactly the permissions that are enabled there, none if they are absent. It is refused if the role
+// would get what the caller may not do.
+func (u *Users) UpdateRole(ctx context.Context, once *store.Once, by *permission.Access, to RoleAt, body any) error {
 	form, err := roleForm(body)
 	if err != nil {
 		return err
@@ -221,9 +229,9 @@ func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, bod
 		return err
 	}
 	return u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
-		row := u.roleRow(tx.Snapshot, id)
-		if !row.Exists() {
-			return errNoRole
+		row, err := u.roleAt(tx.Snapshot, to)
+		if err != nil {
+			return err
 		}
 		if hasName {
 			roles, err := u.Roles(tx.Snapshot)
@@ -231,7 +239,7 @@ func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, bod
 				return err
 			}
 			for _, r := range roles {
-				if r.ID() != id && u.roleName(r.Record) == name {
+				if r.ID() != to.ID && u.roleName(r.Record) == name {
 					return errRoleTaken
 				}
 			}
@@ -240,7 +248,7 @@ func (u *Users) UpdateRole(ctx context.Context, once *store.Once, id uint64, bod
 		if err := tx.Update(role.documentID, p); err != nil {
 			return err
 		}
-		return u.permitOnly(tx, role, permissions)
+		return u.permitOnly(tx, role, permissions, by)
 	})
 }
 
@@ -268,13 +276,32 @@ func (u *Users) SetRole(ctx context.Context, kind, name string, description any,
 		if err != nil {
 			return err
 		}
-		return u.permitOnly(tx, role, permissions)
+		return u.permitOnly(tx, role, permissions, permission.FullAccess)
 	})
 }
 
-// permitOnly gives a role exactly these permissions. It makes none of them a declared one.
-func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions []string) error {
-	return u.changeGrants(tx, role, permissions, false, func(grant) bool { return true })
+// A RoleAt names a role that is to be changed.
+type RoleAt struct {
+	ID uint64
+	// If reports whether the role may be changed in the state of this version (Users.RoleVersion); nil: in any.
+	If func(version string) bool
+}
+
+// roleAt returns a role that is to be changed.
+func (u *Users) roleAt(s *store.Snapshot, at RoleAt) (store.Record, error) {
+	row := u.roleRow(s, at.ID)
+	switch {
+	case !row.Exists():
+		return row, errNoRole
+	case at.If != nil && !at.If(u.RoleVersion(s, row)):
+		return row, errRoleOther
+	}
+	return row, nil
+}
+
+// permitOnly gives a role exactly these permissions, as a caller with this access asks.
+func (u *Users) permitOnly(tx *documents.Transaction, role roleRef, permissions []string, by *permission.Access) error {
+	return u.changeGrants(tx, role, permissions, by, func(grant) bool { return true })
 }
 
 // movedAtATime is how many users get another role in one transaction when their role is deleted.
@@ -283,19 +310,19 @@ const movedAtATime = 500
 // errMoreUsers ends the transaction that deletes a role which has more users than one transaction moves.
 var errMoreUsers = errors.New("the role has more users")
 
-// DeleteRole deletes the role with this id. Its users get the public role.
-func (u *Users) DeleteRole(ctx context.Context, once *store.Once, id uint64) error {
+// DeleteRole deletes a role. Its users get the public role.
+func (u *Users) DeleteRole(ctx context.Context, once *store.Once, at RoleAt) error {
 	for {
 		err := u.o.Documents.TransactOnce(ctx, once, func(tx *documents.Transaction) error {
-			more, err := u.moveUsers(ctx, tx, id)
+			more, err := u.moveUsers(ctx, tx, at)
 			if err == nil && more {
 				err = errMoreUsers
 			}
 			if err != nil {
 				return err
 			}
-			role := u.roleRef(u.roleRow(tx.Snapshot, id))
-			if err := u.permitOnly(tx, role, nil); err != nil {
+			role := u.roleRef(u.roleRow(tx.Snapshot, at.ID))
+			if err := u.permitOnly(tx, role, nil, permission.FullAccess); err != nil {
 				return err
 			}
 			return tx.DeleteUnhooked(u.roles.role, role.documentID)
@@ -304,7 +331,7 @@ func (u *Users) DeleteRole(ctx context.Context, once *store.Once, id uint64) err
 			return err
 		}
 		err = u.o.Documents.Transact(ctx, func(tx *documents.Transaction) error {
-			_, err := u.moveUsers(ctx, tx, id)
+			_, err := u.moveUsers(ctx, tx, at)
 			return err
 		})
 		if err != nil {
@@ -313,16 +340,20 @@ func (u *Users) DeleteRole(ctx context.Context, once *store.Once, id uint64) err
 	}
 }
 
-// moveUsers gives the public role to at most movedAtATime users of the role with this id, if that role can be deleted.
-// It reports whether the role has more users.
-func (u *Users) moveUsers(ctx context.Context, tx *documents.Transaction, id uint64) (more bool, err error) {
-	row := u.roleRow(tx.Snapshot, id)
-	if !row.Exists() {
-		return false, errNoRole
+// moveUsers gives the public role to at most movedAtATime users of a role, if that can be deleted. It reports whether
+// the role has more users.
+func (u *Users) moveUsers(ctx context.Context, tx *documents.Transaction, at RoleAt) (more bool, err error) {
+	row, err := u.roleAt(tx.Snapshot, at)
+	if err != nil {
+		return false, err
 	}
 	kind := textOf(row, u.roles.roleType)
 	if kind == PublicRole || kind == AuthenticatedRole || kind == u.o.Settings.DefaultRole {
 		return false, apierror.Application("Cannot delete " + kind + " role")
+	}
+	if _, declared := u.o.Granted[kind]; declared { // it would be back at the next start, without its users
+		return false, apierror.Application("config/permissions.yaml declares the role " + kind +
+			": take it out of the file first")
 	}
 	roles, err := u.rolesByType(tx.Snapshot)
 	if err != nil {

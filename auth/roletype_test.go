@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"lectern/documents/permission"
 	"lectern/jsontree"
 	"lectern/store"
 )
@@ -27,7 +28,7 @@ func TestTypesOfRolesAreThoseOfStrapi(t *testing.T) {
 		{"e\u0301\u0301", "e"}, {"日本", "日本"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := u.CreateRole(context.Background(), nil, jsontree.ObjectOf("name", tt.name, "description", "",
+			if err := u.CreateRole(context.Background(), nil, permission.FullAccess, jsontree.ObjectOf("name", tt.name, "description", "",
 				"permissions", jsontree.NewObject())); err != nil {
 				t.Fatal(err)
 			}

@@ -9,29 +9,37 @@ import (
 	"lectern/internal/spelling"
 )
 
-// ErrBeyond means that a caller asked for a key with which they could do more than they may.
-var ErrBeyond = errors.New("nobody can give a token more than they may do themselves")
+// ErrBeyond means that a caller asked for a token or role which could do more than they may.
+var ErrBeyond = errors.New("nobody can grant more than they may do themselves")
 
 // mayGrant returns an error wrapping ErrBeyond unless a caller may do all that a token of this declaration may. A token
-// of a type other than custom may also do what types bring that are added later, and rules can show a token attributes
-// that nobody else sees, so only those who may do everything grant these.
+// of a type other than custom may also do what types bring that are added later, so only those who may do everything
+// grant one.
 func mayGrant(by *permission.Access, d Declaration) error {
+	if d.Kind != Custom && !by.AllowsEverything() {
+		return fmt.Errorf("%w: a token of the type %s takes somebody who may do everything", ErrBeyond, d.Kind)
+	}
+	for _, p := range d.Permissions {
+		if err := mayGive(by, p, d.Rules[p] != nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayGive returns an error wrapping ErrBeyond unless a caller may give a permission to others, who may then use it
+// within a rule if ruled is set, and else without any. Rules can show attributes that nobody else sees, so only those
+// who may do everything give a permission with one.
+func mayGive(by *permission.Access, p string, ruled bool) error {
 	switch {
 	case by.AllowsEverything():
 		return nil
-	case d.Kind != Custom:
-		return fmt.Errorf("%w: a token of the type %s takes somebody who may do everything", ErrBeyond, d.Kind)
-	case len(d.Rules) > 0:
-		return fmt.Errorf("%w: %s has rules in permissions.yaml, which takes somebody who may do everything", ErrBeyond,
-			d.Name)
-	}
-	for _, p := range d.Permissions {
-		if !by.AllowsAction(p) {
-			return fmt.Errorf("%w: %s", ErrBeyond, p)
-		}
-		if by.LimitsAny(p) {
-			return fmt.Errorf("%w: your %s is limited by a rule, and a token would have it without", ErrBeyond, p)
-		}
+	case ruled:
+		return fmt.Errorf("%w: %s has a rule in permissions.yaml, which takes somebody who may do everything", ErrBeyond, p)
+	case !by.AllowsAction(p):
+		return fmt.Errorf("%w: %s", ErrBeyond, p)
+	case by.LimitsAny(p):
+		return fmt.Errorf("%w: your %s is limited by a rule, which would not hold for others", ErrBeyond, p)
 	}
 	return nil
 }

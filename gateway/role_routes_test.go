@@ -32,8 +32,14 @@ func (e *editing) role(kind string) (found roleAnswer) {
 	return found
 }
 
+// A roleBody is what makes or changes a role.
+type roleBody struct {
+	Name        string `json:"name"`
+	Permissions object `json:"permissions"`
+}
+
 // roleOf returns the body that makes or changes a role, with these permissions.
-func roleOf(name string, permissions ...string) json.RawMessage {
+func roleOf(name string, permissions ...string) roleBody {
 	tree := object{}
 	for _, p := range permissions {
 		dot := strings.LastIndexByte(p, '.')
@@ -51,8 +57,7 @@ func roleOf(name string, permissions ...string) json.RawMessage {
 		}
 		controllers[controller].(object)[action] = object{"enabled": true}
 	}
-	body, _ := json.Marshal(object{"name": name, "permissions": tree})
-	return body
+	return roleBody{name, tree}
 }
 
 // rolesFile declares roles, and tokens that look after them.
@@ -128,5 +133,160 @@ func TestRolesAreSeenWithTheirRules(t *testing.T) {
 	if !slices.Equal(public.DeclaredPermissions, []string{"api::note.note.find"}) || len(public.Permissions) < 5 ||
 		len(guests.DeclaredPermissions) != 0 {
 		t.Errorf("%+v, %+v", public, guests)
+	}
+}
+
+// TestRolesGrantNoMore grants roles, by callers who may edit them, what these callers may not do themselves.
+func TestRolesGrantNoMore(t *testing.T) {
+	e, keys := serveRoles(t)
+	const note, page, all = "api::note.note.", "api::page.page.", "plugin::users-permissions.role."
+	e.as(keys["full"], "POST", rolesPath, roleOf("Strong", note+"delete", note+"find", "lectern::webhook.find"), 200)
+	writer := fmt.Sprint(rolesPath, "/", e.role("writer").ID)
+	strong := fmt.Sprint(rolesPath, "/", e.role("strong").ID)
+	for _, c := range []struct {
+		what, who, method, path string
+		body                    roleBody
+		status                  int
+	}{
+		{"what one may", "clerk", "POST", rolesPath, roleOf("A", note+"find", all+"updateRole", "lectern::role.find"), 200},
+		{"another action", "clerk", "POST", rolesPath, roleOf("B", note+"find", note+"create"), 403},
+		{"another type", "clerk", "POST", rolesPath, roleOf("B", page+"find"), 403},
+		{"an action of the server", "clerk", "POST", rolesPath, roleOf("B", "lectern::webhook.find"), 403},
+		{"limited by a rule", "limited", "POST", rolesPath, roleOf("B", note+"find"), 403},
+		{"no rule of the type", "limited", "POST", rolesPath, roleOf("B", page+"find"), 200},
+		{"what the role has stays", "clerk", "PUT", strong, roleOf("Strong", note+"delete", note+"find"), 200},
+		{"what it had is gone", "clerk", "PUT", strong, roleOf("Strong", "lectern::webhook.find"), 403},
+		{"more for a role of the file", "clerk", "PUT", writer,
+			roleOf("Writer", note+"find", note+"create", page+"find", page+"create"), 403},
+		{"less for a role of the file", "clerk", "PUT", writer, roleOf("Writer", note+"create"), 200},
+		{"what the file gives without a rule", "clerk", "PUT", writer, roleOf("Writer", note+"create", note+"find"), 200},
+		{"what it gives within a rule", "limited", "PUT", writer, roleOf("Writer", note+"create", page+"find"), 403},
+		{"by who may do everything", "full", "PUT", writer, roleOf("Writer", note+"create", page+"find"), 200},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			sub := *e
+			sub.T = t
+			sub.as(keys[c.who], c.method, c.path, c.body, c.status)
+		})
+	}
+	if got := e.role("strong").Permissions; !slices.Equal(got, []string{note + "delete", note + "find"}) {
+		t.Errorf("strong has %v", got)
+	}
+}
+
+// TestRolesAreNotOverwrittenUnseen changes a role from states of it that are, and that are no longer, the present one.
+func TestRolesAreNotOverwrittenUnseen(t *testing.T) {
+	e, keys := serveRoles(t)
+	const find, create = "api::note.note.find", "api::note.note.create"
+	e.as(e.key, "POST", rolesPath, roleOf("Guests", find), 200)
+	path := fmt.Sprint(rolesPath, "/", e.role("guests").ID)
+	at := &replica{T: t, base: e.base}
+	send := func(method string, body any, tag string) int {
+		t.Helper()
+		text, err := json.Marshal(body)
+		e.must(err)
+		res, _ := at.writing(method, path, e.key, "application/json", text, "If-Match", tag)
+		return res.StatusCode
+	}
+	read := func(key string) string {
+		t.Helper()
+		res, _ := at.writing("GET", path, key, "application/json", nil, "Accept-Encoding", "gzip")
+		return res.Header.Get("ETag")
+	}
+	first := read(e.key)
+	if first == "" || first == e.role("guests").Etag {
+		t.Errorf("ETags %q and %q of two answers", first, e.role("guests").Etag)
+	}
+	for _, c := range []struct {
+		what   string
+		tag    func() string
+		status int
+	}{
+		{"another", func() string { return `"x.y"` }, 412},
+		{"weak", func() string { return "W/" + first }, 412},
+		{"none of a list", func() string { return `"x", "y"` }, 412},
+		{"what was read", func() string { return first }, 200},
+		{"what was read before the last change", func() string { return first }, 412},
+		{"what another caller read", func() string { return read(keys["clerk"]) }, 200},
+		{"that of the list", func() string { return e.role("guests").Etag }, 200},
+		{"one of a list", func() string { return `"x", ` + e.role("guests").Etag }, 200},
+		{"any", func() string { return "*" }, 200},
+	} {
+		body := roleOf("Guests", find)
+		if slices.Equal(e.role("guests").Permissions, []string{find}) {
+			body = roleOf("Guests", create)
+		}
+		if status := send("PUT", body, c.tag()); status != c.status {
+			t.Errorf("If-Match of %s: %d, want %d", c.what, status, c.status)
+		}
+	}
+	list := e.role("guests").Etag
+	e.as(e.key, "PUT", path, roleOf("Visitors", find), 200)
+	if status := send("DELETE", nil, list); status != 412 {
+		t.Errorf("DELETE of a role that has changed: %d", status)
+	}
+	if status := send("DELETE", nil, read(e.key)); status != 200 {
+		t.Errorf("DELETE of a role as it is: %d", status)
+	}
+	if status := send("PUT", roleOf("Guests"), "*"); status != 404 {
+		t.Errorf("PUT of a role that is gone: %d", status)
+	}
+	path = rolesPath
+	if status := send("POST", roleOf("Guests"), "*"); status != 400 {
+		t.Errorf("POST with If-Match: %d", status)
+	}
+}
+
+// TestDeclaredRolesFollowTheFile switches permissions of permissions.yaml off and on at run time: they end with the
+// file all the same, and roles of the file are not deleted.
+func TestDeclaredRolesFollowTheFile(t *testing.T) {
+	e, _ := serveRoles(t)
+	const find, create, erase = "api::note.note.find", "api::note.note.create", "api::note.note.delete"
+	writer := fmt.Sprint(rolesPath, "/", e.role("writer").ID)
+	for _, permissions := range [][]string{{create}, {create, erase}, {find, create, erase}} {
+		e.as(e.key, "PUT", writer, roleOf("Writer", permissions...), 200)
+	}
+	if r := e.role("writer"); !slices.Equal(r.Permissions, []string{create, erase, find}) ||
+		!slices.Contains(r.DeclaredPermissions, find) || slices.Contains(r.DeclaredPermissions, erase) {
+		t.Errorf("%+v", r)
+	}
+	if status, text := e.do(t.Context(), "DELETE", writer, nil); status != 400 ||
+		!strings.Contains(string(text), "permissions.yaml declares the role writer") {
+		t.Errorf("DELETE: %d %s", status, text)
+	}
+	e.carryOut(edit{what: "without the permission", file: "config/permissions.yaml",
+		text: strings.Replace(rolesFile, "writer: {api::note.note: [find, create], ", "writer: {", 1)})
+	if r := e.role("writer"); !slices.Equal(r.Permissions, []string{erase, "api::page.page.find"}) {
+		t.Errorf("after the file no longer grants it: %v", r.Permissions)
+	}
+	e.carryOut(edit{what: "without the role", file: "config/permissions.yaml",
+		text: strings.Replace(rolesFile, "  writer:", "  other:", 1)})
+	e.as(e.key, "DELETE", writer, nil, 200)
+}
+
+// TestTreeOfPermissions expects the actions of the server in the tree of who edits roles, and for others those alone
+// that are granted.
+func TestTreeOfPermissions(t *testing.T) {
+	e, keys := serveRoles(t)
+	path := fmt.Sprint(rolesPath, "/", e.role("writer").ID)
+	read := func(key, path string) string {
+		e.key = key
+		defer func() { e.key = keys["full"] }()
+		_, text := e.do(t.Context(), "GET", path, nil)
+		return string(text)
+	}
+	const webhooks, desk = `"lectern::webhook":{"controllers":{"":{"find":{"enabled":`, `"lectern::desk"`
+	for _, path := range []string{path, "/api/users-permissions/permissions"} {
+		for _, who := range []string{"full", "clerk"} {
+			if text := read(keys[who], path); !strings.Contains(text, webhooks+"false") || !strings.Contains(text, desk) {
+				t.Errorf("%s of %s: %s", path, who, text)
+			}
+		}
+	}
+	e.as(e.key, "PUT", path, roleOf("Writer", "lectern::webhook.find"), 200)
+	looker := e.token(e.key, "POST", "/api/_tokens",
+		object{"name": "looker", "permissions": []string{"plugin::users-permissions.role.findOne"}}, 201).Key
+	if text := read(looker, path); !strings.Contains(text, webhooks+"true") || strings.Contains(text, desk) {
+		t.Errorf("of who does not edit roles: %s", text)
 	}
 }

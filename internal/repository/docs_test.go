@@ -87,7 +87,7 @@ func TestLinks(t *testing.T) {
 var contents = regexp.MustCompile(`(?m)^- \[[^]]*\]\(#`)
 
 // TestContentsAreComplete looks for each section of a page in its list of contents, if it has one, and expects the
-// pages for those who look after a server to have one and to be short.
+// pages for those who look after a server, its permissions and its desk to have one and to be short.
 func TestContentsAreComplete(t *testing.T) {
 	pages := documentation(t)
 	for page, text := range pages {
@@ -102,7 +102,8 @@ func TestContentsAreComplete(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"running", "backup", "trouble", "observability", "metrics", "network"} {
+	for _, name := range []string{"running", "backup", "trouble", "observability", "metrics", "network",
+		"permissions-reference", "roles", "desk", "desk-api"} {
 		text := pages["docs/"+name+".md"]
 		if top, _, _ := strings.Cut(text, "\n## "); !contents.MatchString(top) {
 			t.Errorf("docs/%s.md has no list of contents", name)

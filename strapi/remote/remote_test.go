@@ -222,7 +222,7 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("answers that are too large", func(t *testing.T) {
 		dir := t.TempDir()
-		read(t, front(t, s, nil), dir, func(o *remote.Options) { o.MaxAnswer, o.PageSize = 6000, 100 })
+		read(t, front(t, s, nil), dir, func(o *remote.Options) { o.MaxAnswer, o.PageSize = 7500, 100 })
 		same(t, want, dir)
 	})
 	t.Run("failures that pass", func(t *testing.T) { testFailures(t, s, want) })

@@ -82,7 +82,7 @@ test("a token is made, its key shown once, rotated and revoked; it may do no mor
   };
   await page.getByRole("button", { name: "Make token" }).click();
   await make("news", "api::author.author.delete");
-  await said(page, "nobody can give a token more");
+  await said(page, "nobody can grant more");
   await make("news", "api::author.author.find");
   const key = page.getByRole("region", { name: "Key of news" });
   const first = await key.locator("code").textContent();

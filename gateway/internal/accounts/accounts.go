@@ -78,6 +78,12 @@ func (u *routes) keyed(method, path, permission string, handle idempotency.Handl
 	return route
 }
 
+// matching returns a route whose handler compares If-Match.
+func matching(route server.Route) server.Route {
+	route.Matches = true
+	return route
+}
+
 // limited returns a route that requires a permission and has a rate limit by address.
 func (u *routes) limited(method, path, permission string, handle server.Handler) server.Route {
 	return u.limitedBy(u.Limiter, method, path, permission, handle)

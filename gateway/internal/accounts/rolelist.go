@@ -45,5 +45,5 @@ func describeRole(r *auth.DescribedRole) *jsontree.Object {
 	return jsontree.ObjectOf("id", jsontree.Number(strconv.FormatUint(r.ID, 10)), "name", r.Name,
 		"description", r.Description, "type", r.Type, "users", jsontree.Number(strconv.Itoa(r.Users)),
 		"declared", r.Declared, "permissions", jsontree.ListOf(r.Permissions),
-		"declaredPermissions", jsontree.ListOf(r.InFile), "rules", rules, "etag", `"role.`+r.Version+`"`)
+		"declaredPermissions", jsontree.ListOf(r.InFile), "rules", rules, "etag", roleTag("role", r.Version))
 }

@@ -87,6 +87,8 @@ type Route struct {
 	// them as they are.
 	Keyed   bool
 	Keyless error
+	// Matches is set for routes that compare If-Match. Those that write and do not are no routes for requests with it.
+	Matches bool
 }
 
 // Requires returns the permissions that the caller needs.

@@ -34,7 +34,8 @@ type guard struct {
 	absent    bool  // as in Route
 	metered   bool  // the rate limits of config/api.yaml apply
 	keyless   error // as in Route
-	writes    bool  // the route writes, and does not look at If-Match and If-None-Match
+	writes    bool  // the route writes, and does not look at If-None-Match, nor at If-Match unless it matches
+	matches   bool  // as in Route
 	streams   bool  // as in Route
 	whole     bool  // as in Route, unless extended
 	generated bool  // the route is one of a content-type
@@ -74,6 +75,7 @@ func (h *handlers) guard(route *Route) *guard {
 		absent: route.Absent, metered: !route.Open && !route.Unmetered, keyless: route.Keyless,
 		streams: route.Streams, whole: route.Whole, generated: generated, reads: route.Reads,
 		extended: route.Extended || len(route.Policies)+len(route.Middlewares) > 0,
+		matches:  route.Matches,
 		writes:   !generated && !route.Program && route.Method != http.MethodGet && route.Method != http.MethodHead,
 	}
 	g.answer = route.answers(g)
@@ -191,7 +193,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 	if g.keyless != nil && r.Header[IdempotencyKey] != nil {
 		return g.keyless
 	}
-	if g.writes && (r.Header["If-Match"] != nil || etag.IsAny(r.Header["If-None-Match"])) {
+	if g.writes && (!g.matches && r.Header["If-Match"] != nil || etag.IsAny(r.Header["If-None-Match"])) {
 		return errNoConditions
 	}
 	s, ctx := g.handlers.server, r.Context()

@@ -57,11 +57,11 @@ func (m *mutation) account() error {
 	}
 	switch kind {
 	case schema.CreateRole:
-		return m.ok(users.CreateRole(m.Ctx, m.keptBy(m.printOK), m.body("data")))
+		return m.ok(users.CreateRole(m.Ctx, m.keptBy(m.printOK), m.access, m.body("data")))
 	case schema.UpdateRole:
-		return m.ok(users.UpdateRole(m.Ctx, m.keptBy(m.printOK), m.id(), m.body("data")))
+		return m.ok(users.UpdateRole(m.Ctx, m.keptBy(m.printOK), m.access, auth.RoleAt{ID: m.id()}, m.body("data")))
 	case schema.DeleteRole:
-		return m.ok(users.DeleteRole(m.Ctx, m.keptBy(m.printOK), m.id()))
+		return m.ok(users.DeleteRole(m.Ctx, m.keptBy(m.printOK), auth.RoleAt{ID: m.id()}))
 	case schema.CreateUser:
 		return m.user(func(once *store.Once, show auth.Show) (auth.Credentials, error) {
 			return auth.Credentials{}, users.Create(m.Ctx, once, m.userBody(), show)
