@@ -23,8 +23,8 @@ var suffixes = []string{"", "Input", "Create", "Entry", "EntryInput", "Filters",
 
 // fixedNames are the schemas that belong to no type.
 var fixedNames = []string{"AnyDocument", "Pagination", "Relation", "RelationItem", "RelationItems", "Login", "Session",
-	"Change", "Changes",
-	"HistoryItem", "DeletedItem", "Problem", "TextFilter", "NumberFilter", "BigIntegerFilter", "BooleanFilter", "IdFilter"}
+	"Change", "Changes", "Preview", "ServerStatus", "AuditEntry", "Webhook", "WebhookDeliveries", "ApiToken",
+	"ApiTokenWithKey", "UserSession", "RoleWithRules", "HistoryItem", "DeletedItem", "Problem", "TextFilter", "NumberFilter", "BigIntegerFilter", "BooleanFilter", "IdFilter"}
 
 func newNames(m *contenttypes.Model) *names {
 	n := &names{of: map[*contenttypes.Schema]string{}, taken: map[string]bool{}}

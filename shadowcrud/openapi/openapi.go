@@ -183,7 +183,7 @@ func pathParameters(path string) (list []any) {
 	for _, found := range variable.FindAllStringSubmatch(path, -1) {
 		schema := jsontree.ObjectOf("type", "string")
 		if found[1] == "id" {
-			schema.Set("description", "The number of the entry. Schedules have a documentId instead.")
+			schema.Set("description", "The number of the entry. A schedule has a documentId instead, and a session the id that the list has.")
 		}
 		list = append(list, jsontree.ObjectOf("name", found[1], "in", "path", "required", true, "schema", schema))
 	}

@@ -19,6 +19,14 @@ var routes = map[string]func(*builder) *operation{
 	"GET /_status":            (*builder).serverStatus,
 	"GET /_audit":             (*builder).audit,
 
+	"GET /_tokens":                        (*builder).listTokens,
+	"POST /_tokens":                       (*builder).createToken,
+	"POST /_tokens/{name}/actions/rotate": (*builder).rotateToken,
+	"DELETE /_tokens/{name}":              (*builder).revokeToken,
+	"GET /_sessions":                      (*builder).sessionsOfUser,
+	"DELETE /_sessions/{id}":              (*builder).endSession,
+	"GET /_roles":                         (*builder).rolesWithRules,
+
 	"GET /_webhooks":                        (*builder).listWebhooks,
 	"GET /_webhooks/{name}/deliveries":      (*builder).listDeliveries,
 	"POST /_webhooks/{name}/actions/test":   (*builder).testWebhook,
@@ -70,6 +78,7 @@ var tagTexts = map[string]string{
 	authTag:   "Registration, login, sessions and passwords.",
 	usersTag:  "Users who can log in.",
 	rolesTag:  "Roles of users, and what they are granted.",
+	tokensTag: "Keys of programs that use the API.",
 }
 
 // operation returns an operation under a tag of the server's own, which answers 200.

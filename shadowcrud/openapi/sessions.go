@@ -57,11 +57,8 @@ func (b *builder) listSessions() *operation {
 	if !b.Sessions {
 		return nil
 	}
-	session := object("id", typed("string"), "deviceId", nullable("string"),
-		"current", typed("boolean", "description", "It is the session of this request."),
-		"loginAt", typed("string", "format", "date-time"), "lastActiveAt", typed("string", "format", "date-time"))
 	return b.operation(authTag, "listSessions", "List where you are logged in",
-		"The sessions: that of the request, then those that were active last.", object("data", arrayOf(session)))
+		"The sessions: that of the request, then those that were active last.", object("data", arrayOf(b.userSession())))
 }
 
 // DELETE /api/auth/sessions/{id}

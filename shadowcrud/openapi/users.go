@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"net/http"
 	"strings"
 
 	"lectern/contenttypes"
@@ -200,8 +201,11 @@ func (b *builder) listRoles() *operation {
 
 // GET /api/users-permissions/roles/{id}
 func (b *builder) oneRole() *operation {
-	op := b.operation(rolesTag, "findOneRole", "Read a role with its permissions", "The role.",
-		object("role", b.roleWith("permissions", granted)))
+	op := b.operation(rolesTag, "findOneRole", "Read a role with its permissions", "", nil)
+	ok := answer("The role.", object("role", b.roleWith("permissions", granted)), nil)
+	ok.Set("headers", jsontree.ObjectOf("ETag", jsontree.ObjectOf("description", "For `If-Match` of a change.",
+		"schema", typed("string"))))
+	op.responses = jsontree.ObjectOf("200", ok)
 	op.errors = readErrors
 	return op
 }
@@ -210,6 +214,14 @@ func (b *builder) oneRole() *operation {
 func roleBody() *jsontree.Object {
 	return jsonBody(typed("object", "properties", jsontree.ObjectOf("name", typed("string"), "description",
 		nullable("string"), "permissions", granted), "additionalProperties", true), nil)
+}
+
+// ifRole adds to an operation that it may be sent with If-Match.
+func (b *builder) ifRole(op *operation) *operation {
+	op.parameters = append(op.parameters, b.header("ifMatchRole", "If-Match",
+		"The ETag of the role as you read it. If it has changed since, the server answers 412."))
+	op.fails(http.StatusPreconditionFailed)
+	return op
 }
 
 // POST /api/users-permissions/roles
@@ -222,14 +234,15 @@ func (b *builder) createRole() *operation {
 // PUT /api/users-permissions/roles/{id}
 func (b *builder) updateRole() *operation {
 	op := b.operation(rolesTag, "updateRole", "Change a role", "The role is changed.", done())
+	op.description = "Afterwards it has the permissions that are enabled in the body, and no others."
 	op.body = roleBody()
-	return op
+	return b.ifRole(op)
 }
 
 // DELETE /api/users-permissions/roles/{id}
 func (b *builder) deleteRole() *operation {
-	return b.operation(rolesTag, "deleteRole", "Delete a role", "The role is deleted. Its users have the public role.",
-		done())
+	return b.ifRole(b.operation(rolesTag, "deleteRole", "Delete a role",
+		"The role is deleted. Its users have the public role.", done()))
 }
 
 // GET /api/users-permissions/permissions
