@@ -172,6 +172,9 @@
 //     stops when the page is full; the cheapest source, intersected with others and checked in the rows; or a scan.
 //     An index is walked in either direction, with ties by ascending id. Conditions and orders that follow
 //     relations visit each target once, since relations may lead in circles.
+//   - Explanations. Reads of a context that Explain returned record the plan of each query, what finds the rows that
+//     meet each of its conditions, and the work. The recorder stands in the place of the context's span, so others pay
+//     nothing.
 //   - Relation cache. As long as nothing is written, the store remembers which rows each list of links shows, so it
 //     follows a relation the second time without reading its links or searching for its targets. The cache holds
 //     offsets in the file and no content. Each committed state has its own.

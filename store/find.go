@@ -26,7 +26,7 @@ func (s *Snapshot) Find(q *Query) (Page, error) {
 	slots := s.querySlots(q)
 	var page Page
 	if len(slots) == 1 {
-		page = s.finder(q, slots[0]).page()
+		page = s.finder(q, slots[0]).answer()
 	} else {
 		page = s.findAcross(q, slots)
 	}
@@ -70,7 +70,7 @@ func (s *Snapshot) findAcross(q *Query, slots []format.Slot) Page {
 	}
 	var page Page
 	for _, sl := range slots {
-		p := s.finder(&each, sl).page()
+		p := s.finder(&each, sl).answer()
 		page.Rows, page.Total = append(page.Rows, p.Rows...), page.Total+p.Total
 	}
 	s.sorter(q, q.Status).sort(page.Rows)
@@ -115,6 +115,7 @@ type finder struct {
 	sources []*source
 	records []Record // rows that were read, for hit.loaded
 	planned bool
+	main    bool        // the finder is that of a query which is explained, and not of a condition of it
 	rows    int         // how many the slot has; negative: not counted yet
 	memory  *sortMemory // for Each; nil: sorting takes what it needs
 
@@ -195,9 +196,6 @@ func (f *finder) page() Page {
 	f.sortHits(hits)
 	return Page{Rows: f.fetch(cut(hits, q.Offset, q.Limit)), Total: total}
 }
-
-// took counts the query by how its rows were found.
-func (f *finder) took(kind PlanKind) { f.snap.stats.plans[kind]++ }
 
 // order returns the index whose entries are in the requested order; ok is false if there is none.
 func (f *finder) order() (indexOrder, bool) {

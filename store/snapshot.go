@@ -41,10 +41,12 @@ type Snapshot struct {
 	failed    error // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats
-	span      span.Span    // of the view; nil unless the request is traced
-	in        *opened      // the open file that tx reads; nil if its readers are not counted
-	made      pool.Epoch   // the epoch in which tx began
-	since     atomic.Int64 // when a reader took it, by the clock of readers; 0 while it is idle
+	span      span.Span       // of the view; nil unless the request is traced
+	explains  *explaining     // nil unless the work of the view is to be explained
+	explained *ExplainedQuery // the query that is at work; nil unless it is explained
+	in        *opened         // the open file that tx reads; nil if its readers are not counted
+	made      pool.Epoch      // the epoch in which tx began
+	since     atomic.Int64    // when a reader took it, by the clock of readers; 0 while it is idle
 }
 
 func newSnapshot(s *Store, tx *bolt.Tx) *Snapshot {

@@ -176,18 +176,27 @@ func (r *readers) usage(now time.Time) (u Usage) {
 	return u
 }
 
-// traceView begins a span for what a view reads, if the request of ctx is traced.
+// traceView begins a span for what a view reads, if the request of ctx is traced, and has it explained if that was asked
+// for.
 func (s *Snapshot) traceView(ctx context.Context) {
 	if s.indexer != nil || s.span != nil { // a write has a span of its own, and a view has one
 		return
 	}
-	if parent := span.From(ctx); parent != nil {
+	parent := span.From(ctx)
+	if e, ok := parent.(*explaining); ok {
+		s.explains, parent = e, e.parent
+	}
+	if parent != nil {
 		s.span = parent.Child("store.view", time.Now())
 	}
 }
 
 // endTrace ends the span of a view with the work that was done in it.
 func (s *Snapshot) endTrace() {
+	if s.explains != nil {
+		s.explains.viewed(&s.stats)
+		s.explains, s.explained = nil, nil
+	}
 	if s.span == nil {
 		return
 	}

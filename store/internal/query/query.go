@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"lectern/contenttypes"
 	"lectern/store/internal/format"
 )
@@ -40,6 +42,19 @@ type LocaleSet struct {
 type SortKey struct {
 	Path []*contenttypes.Attribute
 	Desc bool
+}
+
+// Name returns the key as queries write it, such as owner.name:desc.
+func (k SortKey) Name() string {
+	names := make([]string, len(k.Path))
+	for i, a := range k.Path {
+		names[i] = a.Name
+	}
+	name := strings.Join(names, ".")
+	if k.Desc {
+		name += ":desc"
+	}
+	return name
 }
 
 // A Filter is a condition on a row, in the three-valued logic of SQL: a comparison with null is unknown, and unknown is
