@@ -14,8 +14,8 @@ import (
 type Block []byte
 
 const (
-	maxBlockEntries = 64   // a block with more entries is split
-	maxBlockBytes   = 2000 // maximum size of its entries; two blocks then fill a page of the file
+	maxBlockEntries = 32  // a block with more entries is split
+	maxBlockBytes   = 920 // maximum size of its entries; two blocks then fill a page of the file
 )
 
 // Len returns how many entries the block has.

@@ -1,0 +1,150 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"lectern/documents"
+	"lectern/documents/permission"
+	"lectern/internal/storetest"
+	"lectern/jsontree"
+	"lectern/store"
+)
+
+// A restaurants is a service whose store has categories, persons and restaurants like those of a real site.
+type restaurants struct {
+	t          testing.TB
+	svc        *documents.Service
+	store      *store.Store
+	rnd        *rand.Rand
+	categories []string
+	people     []string
+	made       []string // the documentIds of the restaurants
+}
+
+func newRestaurants(t testing.TB, n int) *restaurants {
+	model := storetest.Model(t, storetest.Archive(t, "testdata/restaurants.txtar"))
+	s := storetest.Open(t, model)
+	r := &restaurants{t: t, svc: documents.NewService(s, model, "en"), store: s, rnd: rand.New(rand.NewPCG(1, 2))}
+	for i := range 50 {
+		r.categories = append(r.categories, r.create("category",
+			map[string]any{"name": fmt.Sprint("category ", i), "position": i}))
+	}
+	for i := range max(20, n/5) {
+		r.people = append(r.people, r.create("person", map[string]any{"firstName": r.word(), "lastName": r.word(),
+			"age": 18 + i%60, "email": fmt.Sprintf("p%d@example.org", i)}))
+	}
+	for len(r.made) < n {
+		var batch []documents.Write
+		for range min(100, n-len(r.made)) {
+			batch = append(batch, r.write("restaurant", r.restaurant(len(r.made)+len(batch))))
+		}
+		if err := r.svc.CreateAll(t.Context(), batch, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+var words = strings.Fields(`amber basil cedar delta ember fjord grove heron inlet jetty knoll larch maple nadir ocean
+	pearl quartz ridge slate tulip umber vault willow xenon yarrow zephyr`)
+
+func (r *restaurants) word() string { return words[r.rnd.IntN(len(words))] }
+
+func (r *restaurants) write(typ string, data map[string]any) documents.Write {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	v, err := jsontree.Parse(raw, 100)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	t := r.store.Model().Type("api::" + typ + "." + typ)
+	return documents.Write{Type: t, Access: permission.FullAccess, Data: v.(*jsontree.Object),
+		After: func(_ *store.Snapshot, row store.Record) error {
+			if typ == "restaurant" {
+				r.made = append(r.made, strings.Trim(string(row.JSON(t.Attribute("documentId"))), `"`))
+			}
+			return nil
+		}}
+}
+
+func (r *restaurants) create(typ string, data map[string]any) (id string) {
+	w := r.write(typ, data)
+	w.After = func(_ *store.Snapshot, row store.Record) error {
+		id = strings.Trim(string(row.JSON(w.Type.Attribute("documentId"))), `"`)
+		return nil
+	}
+	if err := r.svc.Create(r.t.Context(), w); err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+// restaurant returns the body of the i-th restaurant.
+func (r *restaurants) restaurant(i int) map[string]any {
+	var summary []string
+	for range 12 {
+		summary = append(summary, r.word())
+	}
+	text := strings.Join(summary, " ")
+	return map[string]any{
+		"name": fmt.Sprintf("%s %s %d", r.word(), r.word(), i), "slug": fmt.Sprintf("r-%d", i), "summary": text,
+		"seats": 1 + r.rnd.IntN(400), "price": float64(r.rnd.IntN(10000)) / 100, "rating": float64(r.rnd.IntN(50)) / 10,
+		"vegan": r.rnd.IntN(2) == 1, "tier": []string{"bronze", "silver", "gold"}[r.rnd.IntN(3)],
+		"openedOn": fmt.Sprintf("20%d-0%d-1%d", 10+r.rnd.IntN(15), 1+r.rnd.IntN(9), r.rnd.IntN(9)),
+		"description": []any{map[string]any{"type": "paragraph",
+			"children": []any{map[string]any{"type": "text", "text": text}}}},
+		"categories": []string{r.categories[r.rnd.IntN(25)], r.categories[25+r.rnd.IntN(25)]},
+		"owner":      r.people[r.rnd.IntN(len(r.people))],
+		"address": map[string]any{"street": fmt.Sprintf("%d %s street", i, r.word()), "city": r.word(),
+			"geo": map[string]any{"lat": i % 90, "lng": i % 180}},
+		"closingPeriods": []any{map[string]any{"label": "winter", "start_date": "2024-12-24",
+			"end_date": "2025-01-02"}},
+		"dz": []any{map[string]any{"__component": "blocks.rich-text", "body": text}},
+	}
+}
+
+// BenchmarkPages prints how many pages a creation and an update of a restaurant write, by bucket, each in a transaction
+// of its own, on the average of some dozens.
+func BenchmarkPages(b *testing.B) {
+	n := benchScale(b)
+	r := newRestaurants(b, n)
+	for _, kind := range []string{"create", "update", "review"} {
+		b.Run(kind, func(b *testing.B) {
+			total, times := map[string]int{}, 0
+			for i := range 40 {
+				pages, err := r.store.PagesWritten(func() error {
+					switch kind {
+					case "create":
+						return r.svc.Create(b.Context(), r.write("restaurant", r.restaurant(n+i)))
+					case "review":
+						return r.svc.Create(b.Context(), r.write("review", map[string]any{"stars": 1 + i%5, "comment": r.word(),
+							"restaurant": r.made[r.rnd.IntN(len(r.made))]}))
+					}
+					w := r.write("restaurant", map[string]any{"seats": 1 + r.rnd.IntN(400)})
+					w.DocumentID = r.made[r.rnd.IntN(len(r.made))]
+					return r.svc.Update(b.Context(), w)
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for name, n := range pages {
+					total[name] += n
+					total["all"] += n
+				}
+				times++
+			}
+			for _, name := range slices.Sorted(maps.Keys(total)) {
+				b.ReportMetric(float64(total[name])/float64(times), name)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
