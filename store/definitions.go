@@ -254,7 +254,7 @@ func (b *binding) relation(a *contenttypes.Attribute) (schema, field uint16) {
 // loadCatalog reads the catalog and the locale codes. In a new file both are empty.
 func loadCatalog(meta *tree) (*evolve.Catalog, *locales, error) {
 	c := evolve.NewCatalog()
-	if raw := format.WithoutChecksum(meta.Get(format.KeyCatalog)); raw != nil {
+	if raw := storedCatalog(meta.snap); raw != nil {
 		if err := json.Unmarshal(raw, c); err != nil {
 			return nil, nil, fmt.Errorf("read catalog: %w", err)
 		}
@@ -268,12 +268,17 @@ func loadCatalog(meta *tree) (*evolve.Catalog, *locales, error) {
 	return c, newLocales(codes), nil
 }
 
+// storedCatalog returns the catalog as it is stored, nil if there is none.
+func storedCatalog(s *Snapshot) []byte {
+	return format.WithoutChecksum(s.bucket(format.Catalog).Get(format.KeyCatalog))
+}
+
 func saveCatalog(meta *tree, c *evolve.Catalog) error {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("print catalog: %w", err)
 	}
-	return meta.Put(format.KeyCatalog, freshValue{raw})
+	return meta.snap.bucket(format.Catalog).Put(format.KeyCatalog, freshValue{raw})
 }
 
 // A localeTable gives numbers to locale codes. A write that is rolled back may leave new numbers here; the next write

@@ -18,8 +18,7 @@
 //   - Rows keep the number of their layout and a directory of field ends. Scalars are kept as the JSON text that goes
 //     onto the wire. A new attribute needs no rewriting: older layouts do not have it. Components and dynamic zones lie
 //     inside the row, each item like a row of its own.
-//   - Numbers for names. The catalog in the bucket meta gives schemas, fields, layouts and locales their numbers, and
-//     never reuses one.
+//   - Numbers for names. The catalog gives schemas, fields, layouts and locales their numbers, and never reuses one.
 //   - Links (relations and media) join documents. A relation has two sets of links: published versions show one, drafts
 //     the other. Publishing copies the document's own links from one set to the other and does not touch its
 //     neighbours. A link to a document that has no version of that status is kept but not shown. Each link stands in

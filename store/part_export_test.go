@@ -50,14 +50,15 @@ func ReplicatePart(s *Store, dir string, rnd *rand.Rand) (part Part, differences
 				for _, p := range problems {
 					differences = append(differences, p.Error())
 				}
-				for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links} {
+				for _, n := range []format.Bucket{format.Rows, format.Docs, format.Index, format.Links,
+					format.Catalog} {
 					if line := firstDifference(n, inSlotOrder(n, valuesOf(want, n)),
 						inSlotOrder(n, valuesOf(got, n))); line != "" {
 						differences = append(differences, line)
 					}
 				}
 				for _, k := range [][]byte{format.KeyPart, format.KeyPartHash, format.KeySequence, format.KeyEpoch,
-					format.KeyCatalog, format.KeyLocales, format.KeyIdentity} {
+					format.KeyLocales, format.KeyIdentity} {
 					if w, g := want.bucket(format.Meta).Get(k), got.bucket(format.Meta).Get(k); !bytes.Equal(w, g) {
 						differences = append(differences, fmt.Sprintf("%s: %q, want %q", k, g, w))
 					}

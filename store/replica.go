@@ -256,7 +256,7 @@ func (r *applier) repeat(tx *Tx, e *Entry) error {
 // storeConversion stores the definitions after a transaction of a conversion, and what is left to do.
 func storeConversion(meta *tree, c *logentry.Conversion) error {
 	if c.Catalog != nil {
-		if err := meta.Put(format.KeyCatalog, copied(c.Catalog)); err != nil {
+		if err := meta.snap.bucket(format.Catalog).Put(format.KeyCatalog, copied(c.Catalog)); err != nil {
 			return err
 		}
 	}

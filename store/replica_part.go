@@ -332,7 +332,7 @@ func (s *Snapshot) CopyPart(p Part, yield func(*Entry) error) error {
 	}
 	first := c.entry
 	first.Kind = ConversionEntry
-	first.Conversion.Catalog = bytes.Clone(format.WithoutChecksum(meta.Get(format.KeyCatalog)))
+	first.Conversion.Catalog = bytes.Clone(storedCatalog(s))
 	if first.Locales = known.codes[1:]; len(first.Locales) > 0 {
 		first.FirstLocale = 1
 	}

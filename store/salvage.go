@@ -159,11 +159,11 @@ func (r *rawFile) damage(ctx context.Context) (problems []error, err error) {
 	return append(slices.Clone(r.metas), problems...), err
 }
 
-// anywhere returns the longest value of a key of the bucket meta that is anywhere in the file, free pages included.
+// anywhere returns the longest value of a key of a bucket that is anywhere in the file, free pages included.
 // Catalogs and lists of locales only grow, so the longest is the newest.
-func (r *rawFile) anywhere(key []byte) (longest []byte) {
+func (r *rawFile) anywhere(n format.Bucket, key []byte) (longest []byte) {
 	r.pages.Pieces(make(pages.Use, r.pages.Len()), func(k, v []byte) {
-		if bytes.Equal(k, key) && len(v) > len(longest) && format.CheckValue(format.Meta, k, v) == nil {
+		if bytes.Equal(k, key) && len(v) > len(longest) && format.CheckValue(n, k, v) == nil {
 			longest = v
 		}
 	})
@@ -205,8 +205,8 @@ func (g *salvager) collect(ctx context.Context) error {
 	if len(g.damage) > 0 {
 		f.Pieces(use, g.takePiece)
 	}
-	for _, key := range [][]byte{format.KeyCatalog, format.KeyLocales} {
-		if v := g.raw.anywhere(key); v != nil && g.metas[string(key)] == nil {
+	for n, key := range map[format.Bucket][]byte{format.Catalog: format.KeyCatalog, format.Meta: format.KeyLocales} {
+		if v := g.raw.anywhere(n, key); v != nil && g.metas[string(key)] == nil {
 			g.metas[string(key)] = v
 		}
 	}
@@ -229,7 +229,7 @@ func (g *salvager) takeDamagedCatalog() {
 		if _, err := bindStored(c); err == nil {
 			g.metas[string(format.KeyCatalog)] = v
 			g.damage = append(g.damage,
-				errors.New("meta: the catalog is damaged, and there is no other: "+
+				errors.New("the catalog is damaged, and there is no other: "+
 					"names and types in what is saved may be wrong"))
 		}
 	})
@@ -238,7 +238,7 @@ func (g *salvager) takeDamagedCatalog() {
 // take keeps a value, unless there is one for its key already.
 func (g *salvager) take(n format.Bucket, k, v []byte) {
 	into := map[format.Bucket]map[string][]byte{format.Rows: g.rows, format.Links: g.links, format.Docs: g.docs,
-		format.Meta: g.metas}[n]
+		format.Meta: g.metas, format.Catalog: g.metas}[n]
 	switch {
 	case n == format.Index:
 		b := format.Block(v)
@@ -294,7 +294,11 @@ func (g *salvager) write(path string, s *Salvage) (err error) {
 				string(format.KeyEpoch), string(format.KeyLogBefore), string(format.KeyLogBytes):
 				continue
 			}
-			if err := meta.Put([]byte(k), salvaged(format.Meta, []byte(k), g.metas[k])); err != nil {
+			into := meta
+			if k == string(format.KeyCatalog) {
+				into = meta.snap.bucket(format.Catalog)
+			}
+			if err := into.Put([]byte(k), salvaged(into.n, []byte(k), g.metas[k])); err != nil {
 				return err
 			}
 		}

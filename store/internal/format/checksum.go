@@ -44,7 +44,7 @@ func ChecksumAt(n Bucket, key []byte) int {
 // holdsText reports whether the value of a key of the bucket meta is a text. The others are numbers.
 func holdsText(key []byte) bool {
 	switch string(key) {
-	case string(KeyCatalog), string(KeyLocales), string(KeyPending), string(KeyIdentity), string(KeyEpoch),
+	case string(KeyLocales), string(KeyPending), string(KeyIdentity), string(KeyEpoch),
 		string(KeyPart), string(KeyPartHash):
 		return true
 	}
@@ -116,6 +116,6 @@ func CheckValue(n Bucket, key, v []byte) error {
 // minKeyLen are the least lengths of keys, and minValueLen those of values with a number, by bucket.
 var (
 	minKeyLen = [BucketCount]int{Rows: RowKeyLen, Docs: 2, Index: SpaceLen, Groups: SpaceLen, Spans: SpaceLen,
-		Links: LinkKeyLen, Meta: 1, Log: 8, History: 8, Answers: 9}
+		Links: LinkKeyLen, Meta: 1, Log: 8, History: 8, Answers: 9, Catalog: 1}
 	minValueLen = [BucketCount]int{Docs: 8, Groups: 12, Spans: 12, Links: LinkLen - LinkKeyLen, Meta: 8}
 )

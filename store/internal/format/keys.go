@@ -6,7 +6,8 @@ var be = binary.BigEndian
 
 // A Bucket is the number of a bucket of the file. Keys are big-endian throughout, so that bytes order as numbers do.
 //
-//	meta    names of counters, of the catalog and of notes
+//	meta    names of counters, of texts and of notes
+//	catalog the catalog alone: a write of the counters would write its pages with theirs
 //	rows    schema u16 · slot u16 · doc u64                       → row (row.go)
 //	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions of the document
 //	index   lower bound of a block of index keys                  → the block (block.go)
@@ -35,6 +36,7 @@ const (
 	Log
 	History
 	Answers
+	Catalog
 	BucketCount
 )
 
@@ -43,6 +45,7 @@ var BucketNames = [BucketCount][]byte{
 	Rows: []byte("rows"), Docs: []byte("docs"), Index: []byte("index"), Groups: []byte("groups"),
 	Spans: []byte("spans"), Links: []byte("links"),
 	Meta: []byte("meta"), Log: []byte("log"), History: []byte("history"), Answers: []byte("answers"),
+	Catalog: []byte("catalog"),
 }
 
 // Name returns the name of the bucket in the file.
